@@ -361,10 +361,11 @@ REDLOCK_API const char *redlock_kind_text(int kind);
 REDLOCK_API int redlock_kind_number(const char *text);
 
 /* What a kind is, as a sum of these; 0 for a number that is no kind. */
-#define REDLOCK_KIND_SEVERAL 0x1u /* several holders at once, so it has no fencing token */
-#define REDLOCK_KIND_NAMES 0x2u   /* may be asked for with redlock_request.more_names */
-#define REDLOCK_KIND_OWNER 0x4u   /* has redlock_request.owner */
-#define REDLOCK_KIND_SLOTS 0x8u   /* has redlock_request.slots */
+#define REDLOCK_KIND_EXCLUSIVE 0x1u /* one holder, or owner, at a time: may have a token */
+#define REDLOCK_KIND_SEVERAL 0x2u   /* several holders at once; every kind is this or that */
+#define REDLOCK_KIND_NAMES 0x4u     /* may be asked for with redlock_request.more_names */
+#define REDLOCK_KIND_OWNER 0x8u     /* has redlock_request.owner */
+#define REDLOCK_KIND_SLOTS 0x10u    /* has redlock_request.slots */
 REDLOCK_API uint32_t redlock_kind_traits(int kind);
 
 /* redlock_request.flags */

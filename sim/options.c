@@ -242,6 +242,26 @@ static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
     o->young_permille = 0;
 }
 
+/*
+ * A client whose only node has its clock set, and may vote again while the set still has a majority
+ * without it: does it know then that the node is in a set? Guard times are short, so that it has the
+ * time to ask.
+ */
+static void draw_loner(struct sim_options *o, struct sim_rng *rng)
+{
+    o->node_count = 3;
+    o->strangers_nodes = 1;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 200, 400);
+    o->ttl_min_ms = 100;
+    o->hold_max_ns = 300 * MS_NS;
+    o->think_max_ns = 5 * MS_NS;
+    o->lock_count = 1;
+    o->use[0] = REDLOCK_MUTEX;
+    o->several_permille = 0;
+    o->duration_ns = 12 * SECOND_NS;
+    o->every_ns[SIM_FAULT_NODE_STEP] = 4 * SECOND_NS;
+}
+
 static void draw_strangers(struct sim_options *o, struct sim_rng *rng)
 {
     bool is_steady = o->regime == SIM_REGIME_DEFAULT || o->regime == SIM_REGIME_STRICT;
@@ -257,6 +277,8 @@ static void draw_strangers(struct sim_options *o, struct sim_rng *rng)
         o->use[0] = REDLOCK_REENTRANT;
         return;
     default:
+        if (o->regime == SIM_REGIME_STEPS && o->guard == RL_GUARD_STRICT)
+            draw_loner(o, rng);
         return;
     }
 }

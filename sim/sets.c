@@ -58,7 +58,7 @@ static void write_set(struct sim_world *world, struct sim_node *node, uint32_t n
     struct rl_set_self self;
     char id[RL_SET_ID_SIZE + 1];
     char set[RL_SET_MAX];
-    char pending[RL_SAID_MAX];
+    char pending[RL_SET_ANSWER_MAX];
 
     for (uint8_t i = 0; i < world->options.node_count; i++) {
         sim_node_name(&world->node[i], name[i]);

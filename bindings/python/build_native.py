@@ -178,7 +178,7 @@ def locations():
 ffibuilder = FFI()
 ffibuilder.cdef(DECLARATIONS)
 ffibuilder.set_source(
-    "redlock._native", '#include "shim.h"', sources=["shim.c"], py_limited_api=True,
+    "redlock._native", '#include "shim.h"', sources=["shim.c", "op.c", "question.c"], py_limited_api=True,
     define_macros=[("_GNU_SOURCE", None)],
     **{**locations(), "include_dirs": [HERE, *locations()["include_dirs"]]})
 

@@ -2,7 +2,7 @@
 /*
  * Between the library and Python: no Python runs inside a callback of the library.
  *
- * The callbacks of the library run inside redlock_process() or on its I/O thread. Those of this file
+ * The callbacks of the library run inside redlock_process() or on its I/O thread. Those of op.c
  * note what happened in the operation that it happened to and put that operation into the client's
  * list of news. Python takes the news out, many with one call: after redlock_process() in an event
  * loop, in a thread of the binding otherwise. So the I/O thread never waits for the interpreter's

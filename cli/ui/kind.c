@@ -24,6 +24,8 @@ static const struct {
     {REDLOCK_KIND_NAMES,
      {.shown = "exclusive",
       .inside = "together with other names: such a lock cannot be taken again"}},
+    {REDLOCK_KIND_EXCLUSIVE,
+     {.shown = "exclusive", .inside = "exclusively: such a lock cannot be taken again"}},
     {0, {.shown = "unknown"}},
 };
 

@@ -31,17 +31,19 @@ int audit_open(struct audit *audit, const char *path, char *why, size_t why_size
 {
     int fd;
 
-    *audit = (struct audit){.is_on = path[0] != '\0'};
-    if (!audit->is_on || strcmp(path, AUDIT_STDERR) == 0)
+    *audit = (struct audit){.sink = NULL};
+    if (!path[0])
         return 0;
     /* Non-blocking for pipes: a line that does not fit is refused whole. */
-    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-              FILE_MODE);
+    fd = strcmp(path, AUDIT_STDERR) == 0
+             ? log_descriptor()
+             : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                    FILE_MODE);
     if (fd < 0) {
         snprintf(why, why_size, "audit: %.200s: cannot be opened: %s", path, strerror(errno));
         return -1;
     }
-    audit->sink = audit_sink_open(fd);
+    audit->sink = sink_open(fd);
     if (audit->sink)
         return 0;
     snprintf(why, why_size, "audit: out of memory");
@@ -65,28 +67,27 @@ int audit_check(const char *path, char *why, size_t why_size)
 
 void audit_close(struct audit *audit)
 {
-    audit_sink_close(audit->sink, AUDIT_PATIENCE_MS);
+    sink_close(audit->sink, AUDIT_PATIENCE_MS);
     free(audit->json.text);
-    *audit = (struct audit){.is_on = false};
+    *audit = (struct audit){.sink = NULL};
 }
 
 void audit_replace(struct audit *audit, struct audit *fresh)
 {
     audit->dropped = audit_counts(audit).dropped;
     /* What is not written yet goes to the file that it was meant for. */
-    audit_sink_close(audit->sink, 0);
+    sink_close(audit->sink, 0);
     audit->sink = fresh->sink;
-    audit->is_on = fresh->is_on;
     fresh->sink = NULL;
     audit_close(fresh);
 }
 
-struct audit_sink_counts audit_counts(const struct audit *audit)
+struct sink_counts audit_counts(const struct audit *audit)
 {
-    struct audit_sink_counts counts = {0};
+    struct sink_counts counts = {0};
 
     if (audit->sink)
-        audit_sink_count(audit->sink, &counts);
+        sink_count(audit->sink, &counts);
     counts.dropped += audit->dropped;
     return counts;
 }
@@ -164,13 +165,11 @@ void audit_write(struct audit *audit, const struct audit_line *line)
     audit->count[line->event]++;
     if (audit->observer)
         audit->observer(audit->observer_context, line);
-    if (!audit->is_on || line->event == AUDIT_JEOPARDY || line->event == AUDIT_RECOVERED ||
+    if (!audit->sink || line->event == AUDIT_JEOPARDY || line->event == AUDIT_RECOVERED ||
         (line->event == AUDIT_DENIED && !takes_denial(audit, line, &left_out)))
         return;
     if (!write_line(audit, line, left_out))
         audit->dropped++;
-    else if (audit->sink)
-        audit_sink_put(audit->sink, audit->json.text, audit->json.size);
-    else if (!log_whole(audit->json.text, audit->json.size))
-        audit->dropped++;
+    else
+        sink_put(audit->sink, audit->json.text, audit->json.size);
 }

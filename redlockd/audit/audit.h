@@ -16,7 +16,7 @@
  *     denied    401, 403 or 429, with the code of the answer as the reason
  *
  * Names and labels are other people's text: the JSON writer escapes what could end a line or steer a
- * terminal. The loop waits for no disk and no reader (audit/sink.h): a line that finds no room is dropped and
+ * terminal. The loop waits for no disk and no reader (system/sink.h): a line that finds no room is dropped and
  * counted (redlockd_audit_dropped_total).
  *
  * Requests that are denied cost their sender nothing, so that a flood of them could fill a disk: of
@@ -30,8 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "audit/sink.h"
 #include "http/writer.h"
+#include "system/sink.h"
 
 #define AUDIT_STDERR "stderr"
 #define AUDIT_DENIALS 10        /* lines a second */
@@ -77,9 +77,8 @@ struct audit_denials {
 };
 
 struct audit {
-    struct audit_sink *sink; /* NULL: none, or standard error */
-    bool is_on;              /* there is a target */
-    struct json json;        /* one line, in memory */
+    struct sink *sink; /* NULL: there is no target */
+    struct json json;  /* one line, in memory */
     struct audit_denials denials[AUDIT_DENIAL_PLACES];
     uint64_t count[AUDIT_EVENT_COUNT]; /* also without a target */
     uint64_t dropped;                  /* without those that `sink` counts */
@@ -100,7 +99,7 @@ void audit_close(struct audit *audit);
 void audit_replace(struct audit *audit, struct audit *fresh);
 
 /* Lines that were dropped, and those that are not written yet. */
-struct audit_sink_counts audit_counts(const struct audit *audit);
+struct sink_counts audit_counts(const struct audit *audit);
 
 void audit_write(struct audit *audit, const struct audit_line *line);
 

@@ -187,7 +187,7 @@ static bool read_kind_fields(const struct fields *fields, const char *principal,
     if (traits & REDLOCK_KIND_OWNER)
         lease_owner_of(principal, owner, terms->owner);
     /* Several hold the other kinds at once: no order of tokens could keep a late one out. */
-    if (!(traits & REDLOCK_KIND_SEVERAL))
+    if (traits & REDLOCK_KIND_EXCLUSIVE)
         terms->flags |= REDLOCK_FENCED;
     if (!read_flag(fields->of[FIELD_FENCED], REDLOCK_FENCED, &terms->flags) ||
         !read_flag(fields->of[FIELD_FAIR], REDLOCK_FAIR, &terms->flags))

@@ -9,6 +9,7 @@
 
 #include "core/time.h"
 #include "io/clock.h"
+#include "system/descriptors.h"
 #include "system/log.h"
 #include "system/sockets.h"
 
@@ -194,9 +195,23 @@ static void on_reload(void *context)
 
 /* ---- the process ------------------------------------------------------------------------- */
 
+/* As many as there are descriptors for, beside those of the nodes. */
+static unsigned fit_connections(unsigned wanted)
+{
+    unsigned fitting;
+
+    if (wanted == 0)
+        wanted = HTTP_CONNECTIONS_DEFAULT;
+    fitting = descriptors_for(wanted);
+    if (fitting < wanted)
+        log_line("at most %u connections, not %u: raise the limit of open files (LimitNOFILE)",
+                 fitting, wanted);
+    return fitting;
+}
+
 int life_open(struct life *life, const struct settings *settings, char *why, size_t why_size)
 {
-    struct http_options options = {.connections_max = settings->connections};
+    struct http_options options = {.connections_max = 0};
     struct http_handler handler;
 
     memset(life, 0, sizeof *life);
@@ -209,11 +224,13 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     life->signals.on_reload = on_reload;
     if (loop_init(&life->loop) < 0 || signals_open(&life->signals, &life->loop) < 0 ||
         routes_init(&life->routes, &life->leases, &life->inputs.access, settings->utf8_names) <
-            0) {
+            0 ||
+        log_begin() < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         life_close(life);
         return -1;
     }
+    options.connections_max = fit_connections(settings->connections);
     handler = routes_handler(&life->routes);
     life->server = http_server_new(&life->loop, &handler, &options);
     if (!life->server) {
@@ -255,4 +272,5 @@ void life_close(struct life *life)
     signals_close(&life->signals);
     notify_free(&life->notify);
     loop_free(&life->loop);
+    log_end();
 }

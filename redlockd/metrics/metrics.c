@@ -253,7 +253,7 @@ static void write_quotas(FILE *out, const struct access_rules *rules)
 
 static void write_counts(FILE *out, const struct metrics_counts *counts)
 {
-    struct audit_sink_counts lines = audit_counts(counts->audit);
+    struct sink_counts lines = audit_counts(counts->audit);
 
     number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
     number(out, "yours_total", "counter", "requests with an id that was granted already",

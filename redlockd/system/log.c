@@ -1,50 +1,72 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "system/log.h"
 
-#include <limits.h>
-#include <poll.h>
+#include <fcntl.h>
 #include <stdarg.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* Below PIPE_BUF: a pipe that is ready takes it whole. */
+#include "system/sink.h"
+
 #define LINE_MAX_BYTES 1000
+#define PATIENCE_MS 1000
 
-static unsigned dropped;
+static struct sink *sink;
+static uint64_t dropped; /* lines, as told last */
 
-static bool takes_a_line(void)
+int log_descriptor(void)
 {
-    struct pollfd errors = {STDERR_FILENO, POLLOUT, 0};
+    return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
 
-    return poll(&errors, 1, 0) == 1 && (errors.revents & POLLOUT);
+int log_begin(void)
+{
+    int fd = log_descriptor();
+
+    sink = fd >= 0 ? sink_open(fd) : NULL;
+    dropped = 0;
+    return sink ? 0 : -1;
+}
+
+void log_end(void)
+{
+    sink_close(sink, PATIENCE_MS);
+    sink = NULL;
+}
+
+/* How many lines were dropped since that was told. */
+static uint64_t count_dropped(void)
+{
+    struct sink_counts counts = {0};
+    uint64_t fresh;
+
+    if (sink)
+        sink_count(sink, &counts);
+    fresh = counts.dropped - dropped;
+    dropped = counts.dropped;
+    return fresh;
 }
 
 void log_line(const char *format, ...)
 {
     char line[LINE_MAX_BYTES + 2];
     int size = snprintf(line, LINE_MAX_BYTES, "redlockd: ");
+    uint64_t missing = count_dropped();
     va_list arguments;
 
-    if (!takes_a_line()) {
-        dropped++;
-        return;
-    }
-    if (dropped > 0)
-        size += snprintf(line + size, LINE_MAX_BYTES - (size_t)size,
-                         "(%u lines before this one were dropped) ", dropped);
+    if (missing > 0)
+        size +=
+            snprintf(line + size, LINE_MAX_BYTES - (size_t)size,
+                     "(%llu lines before this one were dropped) ", (unsigned long long)missing);
     va_start(arguments, format);
     size += vsnprintf(line + size, LINE_MAX_BYTES - (size_t)size, format, arguments);
     va_end(arguments);
     if (size > LINE_MAX_BYTES - 1)
         size = LINE_MAX_BYTES - 1;
     line[size++] = '\n';
-    if (write(STDERR_FILENO, line, (size_t)size) == size)
-        dropped = 0;
-}
-
-bool log_whole(const char *text, size_t size)
-{
-    return size <= PIPE_BUF && takes_a_line() &&
-           write(STDERR_FILENO, text, size) == (ssize_t)size;
+    if (sink)
+        sink_put(sink, line, (size_t)size);
+    else
+        (void)!write(STDERR_FILENO, line, (size_t)size);
 }

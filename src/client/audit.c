@@ -244,7 +244,7 @@ static void judge(struct rl_audit *audit)
             .reachable = audit->rtt_us[i] >= 0,
             .facts = &session->facts,
             .objection = rl_sets_objection(&client->engine, i),
-            .set_by_client = client->engine.node[i].said.by_client,
+            .set_by_client = client->engine.node[i].set_answer.by_client,
             .max_ttl_ms = client->max_ttl_ms,
             .window = &session->guard.window,
         };

@@ -119,7 +119,7 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
 {
     const struct rl_engine *engine = &audit->client->engine;
     const char *address = engine->node[i].address;
-    const char *set = engine->node[i].said.set;
+    const char *set = engine->node[i].set_answer.set;
     const char *replica =
         doubts & (1u << RL_DOUBT_REPLICA) ? "a replica never votes: see role" : NULL;
     const char *counts = engine->guard_mode == RL_GUARD_OFF ? "" : "; its votes do not count";

@@ -37,18 +37,9 @@ struct listing {
 
 /* ---- the set ---- */
 
-static uint32_t hash(const char *bytes, size_t size)
-{
-    uint32_t sum = 2166136261u;
-
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ (uint8_t)bytes[i]) * 16777619u;
-    return sum;
-}
-
 static void add_name(struct listing *l, const char *name, size_t size)
 {
-    uint32_t at = hash(name, size) % SET_SLOTS;
+    uint64_t at = rl_slice_hash((struct rl_slice){name, size}) % SET_SLOTS;
     char *copy;
 
     for (; l->slots[at]; at = (at + 1) % SET_SLOTS) {

@@ -39,7 +39,7 @@ static void let_callbacks_come(redlock *client, redlock_lock *lock)
 }
 
 /* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
-static void give_back(redlock *client, redlock_lock *lock)
+static void take_back(redlock *client, redlock_lock *lock)
 {
     bool is_held = lock->handle.lock.state == RL_HELD;
 
@@ -85,7 +85,7 @@ static int end_acquire(redlock *client, const struct acquire_call *a, int error,
         let_callbacks_come(client, lock);
         *out = lock;
     } else if (granted) {
-        give_back(client, lock);
+        take_back(client, lock);
     } else {
         rl_lock_discard(client, lock, false);
     }

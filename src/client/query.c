@@ -93,7 +93,7 @@ static int plan_set(redlock *client, bool *pending)
     default:
         break;
     }
-    set = engine->node[culprit].said.set;
+    set = engine->node[culprit].set_answer.set;
     return rl_detail(
         REDLOCK_GUARDED,
         "%s belongs to another set, of %u nodes, and most of those are not among "
@@ -117,11 +117,9 @@ static int find_other_init(const redlock *client, const struct rl_survey *survey
 static int judge_admission(const redlock *client, const struct rl_survey *survey, bool pending)
 {
     uint8_t node_count = client->engine.policy.node_count;
-    uint8_t admitted_count = 0;
+    uint8_t admitted_count = rl_count_votes(survey->policy, survey->node, REDLOCK_VOTE_GRANTED);
     char text[RL_OF_QUORUM_MAX];
 
-    for (uint8_t i = 0; i < node_count; i++)
-        admitted_count += survey->node[i].vote == REDLOCK_VOTE_GRANTED;
     if (admitted_count == node_count)
         return REDLOCK_OK;
     return rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker%s",
@@ -142,17 +140,14 @@ static void forget_grants(struct rl_survey *survey)
 /* A majority has answered: was there a holder to evict? */
 static int judge_break(const struct rl_survey *survey, const char *name)
 {
-    uint8_t other_count = 0;
-
     if (survey->evicted->votes > 0)
         return REDLOCK_OK;
     if (survey->tag.size)
         return rl_detail(REDLOCK_EXPIRED, "no holder of '%s' has that tag", name);
-    for (uint8_t i = 0; i < survey->policy->node_count; i++)
-        other_count += survey->node[i].vote == REDLOCK_VOTE_HELD;
     return rl_detail(REDLOCK_EXPIRED,
-                     other_count ? "that holder of '%s' was gone already; another is there now"
-                                 : "that holder of '%s' was gone already; '%s' is free",
+                     rl_count_votes(survey->policy, survey->node, REDLOCK_VOTE_HELD)
+                         ? "that holder of '%s' was gone already; another is there now"
+                         : "that holder of '%s' was gone already; '%s' is free",
                      name, name);
 }
 

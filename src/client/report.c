@@ -90,7 +90,7 @@ void rl_report_survey(const redlock *client, const struct rl_survey *survey,
         out->waiters = info->waiters;
     if (survey->evicted->votes) {
         out->holder = *survey->evicted;
-        rl_holder_settle(&out->holder, rl_wall_ms(NULL));
+        rl_holder_set_age(&out->holder, rl_wall_ms(NULL));
     }
 }
 

@@ -148,8 +148,8 @@ int redlock_margin(const redlock_lock *lock)
 
     if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
         return 0;
-    margin = (int)__builtin_popcount(lock->handle.lock.nodes_with_key) -
-             lock->client->engine.policy.quorum;
+    margin =
+        rl_count_nodes(lock->handle.lock.nodes_with_key) - lock->client->engine.policy.quorum;
     rl_client_leave(lock->client);
     return margin;
 }

@@ -38,10 +38,9 @@ int rl_config_error(const char *problem)
 
 enum rl_setting rl_config_key(const char *name)
 {
-    for (int i = RL_SETTING_NONE + 1; i < RL_SETTING_END; i++) {
+    for (int i = RL_SETTING_NONE + 1; i < RL_SETTING_END; i++)
         if (strcmp(names[i], name) == 0)
             return (enum rl_setting)i;
-    }
     return RL_SETTING_NONE;
 }
 
@@ -77,6 +76,7 @@ static const char *set_time(int64_t *target_ms, const char *value, int64_t most_
 {
     int64_t parsed_ms = 0;
     const char *problem = rl_duration_parse(value, &parsed_ms);
+
     if (problem)
         return problem;
     if (parsed_ms == 0)
@@ -91,8 +91,10 @@ static const char *set_time(int64_t *target_ms, const char *value, int64_t most_
 static const char *set_wait(struct rl_config *c, const char *value, bool store)
 {
     int64_t wait_ms = REDLOCK_WAIT_FOREVER;
+
     if (strcmp(value, "forever") != 0) {
         const char *problem = rl_duration_parse(value, &wait_ms);
+
         if (problem)
             return problem;
     }
@@ -104,6 +106,7 @@ static const char *set_wait(struct rl_config *c, const char *value, bool store)
 static const char *set_switch(bool *target, const char *value, bool store)
 {
     bool on = !value || strcmp(value, "yes") == 0;
+
     if (!on && strcmp(value, "no") != 0)
         return "is neither yes nor no";
     if (store)
@@ -115,6 +118,7 @@ static const char *set_guard(struct rl_config *c, const char *value, bool store)
 {
     static const char *const words[] = {
         [RL_SUSPICION_ON] = "on", [RL_SUSPICION_OFF] = "off", [RL_SUSPICION_STRICT] = "strict"};
+
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(value, words[i]) != 0)
             continue;
@@ -146,6 +150,7 @@ static const char *apply(struct rl_config *c, enum rl_setting setting, const cha
                          bool store)
 {
     static const char minute[] = "is too long: at most 60s";
+
     switch (setting) {
     case RL_SETTING_NODES:
         return rl_node_list_add(c, value, store);
@@ -174,6 +179,7 @@ const char *rl_config_set(struct rl_config *c, enum rl_setting setting, const ch
 {
     uint32_t bit = 1u << setting;
     const char *problem = apply(c, setting, value, !(c->closed & bit));
+
     if (!problem)
         c->given |= bit;
     return problem;
@@ -183,10 +189,9 @@ bool rl_config_has_password(const char *nodes)
 {
     /* A password may have a ; in it, as rl_node_list_add() says. */
     for (const char *at = strchr(nodes, '@'); at; at = strchr(at + 1, '@')) {
-        for (const char *c = at; c > nodes && !strchr("/, \t", c[-1]); c--) {
+        for (const char *c = at; c > nodes && !strchr("/, \t", c[-1]); c--)
             if (c[-1] == ':')
                 return true;
-        }
     }
     return false;
 }

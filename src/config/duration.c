@@ -20,10 +20,9 @@ static bool is_digit(char c)
 
 static int64_t unit_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strcmp(name, units[i].name) == 0)
             return units[i].unit_ms;
-    }
     return 0;
 }
 

@@ -26,6 +26,7 @@ struct source {
 static int complain(const struct source *f, const char *problem)
 {
     char path[RL_QUOTE_PATH_MAX];
+
     rl_quote_path(path, f->path);
     return rl_detail(REDLOCK_INVAL, "%s:%u: %s", path, f->line, problem);
 }
@@ -38,6 +39,7 @@ static int read_line(struct source *f, char line[LINE_MAX_BYTES], int *error)
 {
     size_t used = 0;
     int c = getc(f->file);
+
     if (c == EOF && !ferror(f->file))
         return 0;
     f->line++;
@@ -86,6 +88,7 @@ static bool looks_like_key(const char *key)
 {
     size_t length =
         strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+
     return length > 0 && length <= 32 && key[length] == '\0';
 }
 
@@ -94,6 +97,7 @@ static int complain_key(const struct source *f, const char *key)
     const char *known[RL_SETTING_END];
     char problem[160];
     size_t count = 0;
+
     for (int i = RL_SETTING_NONE + 1; i < RL_SETTING_END; i++)
         known[count++] = rl_config_name((enum rl_setting)i);
     known[count] = NULL;
@@ -106,6 +110,7 @@ static int complain_key(const struct source *f, const char *key)
 static int apply_line(struct source *f, struct rl_config *c, char *line)
 {
     char *text = trim(line);
+
     if (*text == '\0')
         return 0;
     char *equals = strchr(text, '=');
@@ -144,6 +149,7 @@ static int open_source(struct source *f, bool needed)
 {
     struct stat info;
     char path[RL_QUOTE_PATH_MAX];
+
     f->file = fopen(f->path, "re");
     if (f->file && (fstat(fileno(f->file), &info) != 0 || !S_ISDIR(info.st_mode)))
         return 0;
@@ -161,6 +167,7 @@ static int open_source(struct source *f, bool needed)
 static int set_path(struct source *f, const char *directory, const char *file)
 {
     int length = snprintf(f->path, sizeof f->path, "%s%s", directory, file);
+
     if (length < 0 || (size_t)length >= sizeof f->path)
         return rl_detail(REDLOCK_INVAL, "the path of the configuration file is too long");
     return 0;
@@ -170,8 +177,10 @@ static int set_path(struct source *f, const char *directory, const char *file)
 static int find_source(struct source *f, const struct rl_config *c, char looked[RL_LOOKED_MAX])
 {
     const char *named = c->file ? c->file : secure_getenv("REDLOCK_CONFIG");
+
     if (named && *named) {
         int error = set_path(f, "", named);
+
         return error ? error : open_source(f, true);
     }
     const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
@@ -196,6 +205,7 @@ int rl_config_read_file(struct rl_config *c, char looked[RL_LOOKED_MAX])
     struct source f = {.file = NULL};
     char line[LINE_MAX_BYTES];
     int error = find_source(&f, c, looked);
+
     if (error || !f.file)
         return error;
     error = rl_trust_check("the configuration file", f.path, fileno(f.file));

@@ -27,6 +27,7 @@ static void close_setting(struct rl_config *c, enum rl_setting setting)
 static int read_environment(struct rl_config *c)
 {
     const char *nodes = secure_getenv("REDLOCK_NODES");
+
     if (nodes) {
         /* Set but empty is a mistake in a script; falling back to other nodes than the rest
          * of the fleet uses would be a lock that excludes no other client. */
@@ -55,12 +56,14 @@ static int check_file(const struct rl_config *c, enum rl_setting setting, const 
 {
     const char *path = c->text[setting];
     struct stat info;
+
     if (!path || (setting == RL_SETTING_TOKEN_FILE && !c->may_use_service))
         return REDLOCK_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     int problem = fd < 0 || fstat(fd, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
     if (problem == 0) {
         int error = rl_trust_check(what, path, fd);
+
         if (error == REDLOCK_OK && setting == RL_SETTING_PASSWORD_FILE)
             rl_trust_warn(c, "the password", path, fd);
         if (error == REDLOCK_OK && setting == RL_SETTING_TOKEN_FILE)
@@ -103,6 +106,7 @@ static int check(const struct rl_config *c)
 int rl_config_load(struct rl_config *c)
 {
     char looked[RL_LOOKED_MAX] = "";
+
     c->closed |= c->given;
     const char *source = c->node_count > 0 ? "--nodes" : "REDLOCK_NODES";
     int error = read_environment(c);

@@ -15,6 +15,7 @@
 static size_t name_length(const char *text)
 {
     size_t length = strspn(text, NEARLY_NAME_CHARACTERS);
+
     return text[length] == '=' ? length : 0;
 }
 
@@ -22,6 +23,7 @@ static size_t name_length(const char *text)
 static size_t list_length(const char *text)
 {
     size_t length = 0;
+
     for (;; length++) {
         length += strcspn(text + length, ";");
         if (text[length] == '\0')
@@ -62,14 +64,17 @@ static const char *add_list(struct rl_config *c, const char *list, size_t size, 
 {
     const char *end = list + size;
     size_t added = 0;
+
     for (list += strspn(list, SEPARATORS); list < end; list += strspn(list, SEPARATORS)) {
         size_t length = strcspn(list, SEPARATORS);
+
         if (list + length > end)
             length = (size_t)(end - list);
         if (c->node_count == RL_CONFIG_NODES_MAX)
             return "names far too many nodes";
         if (store) {
             char *node = malloc(length + 1);
+
             if (!node)
                 return rl_config_no_memory;
             memcpy(node, list, length);
@@ -108,6 +113,7 @@ const char *rl_node_list_add(struct rl_config *c, const char *text, bool store)
 static size_t count_nodes(const struct rl_config *c, size_t quorum)
 {
     size_t count = 0;
+
     for (size_t i = 0; i < c->node_count; i++)
         count += c->quorum_of[i] == quorum;
     return count;
@@ -120,6 +126,7 @@ int rl_node_list_check(const struct rl_config *c)
                          c->node_count, REDLOCK_NODES_MAX);
     for (size_t i = 0; i < c->quorum_count; i++) {
         size_t count = count_nodes(c, i + 1);
+
         if (count > REDLOCK_NODES_MAX)
             return rl_detail(REDLOCK_INVAL, "quorum %s has %zu nodes; at most %d are allowed",
                              c->quorum[i], count, REDLOCK_NODES_MAX);
@@ -130,6 +137,7 @@ int rl_node_list_check(const struct rl_config *c)
 void rl_node_list_arrange(struct rl_config *c)
 {
     size_t used = 0;
+
     for (size_t quorum = 0; quorum < c->quorum_count; quorum++) {
         c->quorums[quorum] =
             (redlock_quorum){.name = c->quorum[quorum], .nodes = c->arranged + used};

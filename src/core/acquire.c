@@ -92,7 +92,7 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
         if (valid && event->awaits_sets && event->now_ns < lock->round_deadline_ns)
             return;
         if (lock->terms.fenced)
-            rl_token_settle(lock, event, end_ns, out);
+            rl_token_agree(lock, event, end_ns, out);
         else
             rl_hold_begin(lock, end_ns, out);
         return;
@@ -117,7 +117,7 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
     lock->asked &= (uint16_t)~bit;
     if (event->answer.vote == REDLOCK_VOTE_HELD) {
         lock->acquisition->key_ttl_ms[event->node] = event->answer.key_ttl_ms;
-        lock->acquisition->yours[event->node] = event->answer.yours;
+        lock->acquisition->same_tag[event->node] = event->answer.same_tag;
     }
     if (lock->state == RL_ASKING && !lock->asked)
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));

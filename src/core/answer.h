@@ -29,10 +29,10 @@ struct rl_answer {
     enum redlock_vote vote;
     bool is_synthetic; /* made up for a node that did not answer */
     int64_t key_ttl_ms;
-    int64_t token;           /* of a fenced grant; 0: none */
-    bool has_marker;         /* the marker as it stood together with the acquire: */
-    struct rl_slice marker;  /* points into the reply */
-    struct rl_slice present; /* the node's identity at that moment; points into the reply */
+    int64_t token;            /* of a fenced grant; 0: none */
+    bool has_marker;          /* the marker as it stood together with the acquire: */
+    struct rl_slice marker;   /* points into the reply */
+    struct rl_slice identity; /* the node's identity at that moment; points into the reply */
     int64_t marker_max_ttl_ms;
     struct rl_slice set; /* of nodes that it belongs to (G8); points into the reply */
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
@@ -49,7 +49,7 @@ struct rl_answer {
     bool tells_holder;      /* the refusal names the holder: */
     struct rl_slice holder; /* its value, cut; of size 0: only the queue is. Into the reply */
     uint32_t
-        yours; /* that value has the tag of this request, but another made it: a number that
+        same_tag; /* that value has the tag of this request, but another made it: a number that
                        stands for the value; 0: not so */
     uint32_t waiters;                      /* how many wait here, where asked */
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */

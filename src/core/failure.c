@@ -39,15 +39,15 @@ static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t 
 }
 
 /* Is one value of our tag, that another request made, on a majority of the nodes? */
-static bool is_yours(const struct rl_lock *lock)
+static bool is_held_under_tag(const struct rl_lock *lock)
 {
-    const uint32_t *yours = lock->acquisition->yours;
+    const uint32_t *same_tag = lock->acquisition->same_tag;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
         uint8_t count = 0;
 
-        for (uint8_t j = 0; yours[i] && j < lock->policy->node_count; j++)
-            count += yours[j] == yours[i];
+        for (uint8_t j = 0; same_tag[i] && j < lock->policy->node_count; j++)
+            count += same_tag[j] == same_tag[i];
         if (count >= lock->policy->quorum)
             return true;
     }
@@ -60,7 +60,7 @@ static int attempt_error(const struct rl_lock *lock)
     uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
     uint8_t failed_count = (uint8_t)(lock->tally.no_count - taken_count);
 
-    if (is_yours(lock))
+    if (is_held_under_tag(lock))
         return REDLOCK_YOURS;
     /* By its second name a server refuses what it has just granted us by the first. */
     if (lock->acquisition->counts_once)
@@ -74,7 +74,7 @@ int rl_acquire_final_error(const struct rl_lock *lock)
 {
     const struct rl_acquisition *acquisition = lock->acquisition;
 
-    if (is_yours(lock))
+    if (is_held_under_tag(lock))
         return REDLOCK_YOURS;
     /* After a wait, "busy" means that the wait was not long enough. */
     if (acquisition->attempt_error == REDLOCK_BUSY && acquisition->wait_deadline_ns)

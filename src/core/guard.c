@@ -153,14 +153,14 @@ static bool is_identity(const struct rl_guard *guard, struct rl_slice text)
     return size > 0 && text.size == size && memcmp(text.data, guard->identity, size) == 0;
 }
 
-bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice present,
+bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice identity,
                      int64_t max_ttl_ms, int64_t now_ns)
 {
     if (guard->mode != RL_GUARD_STRICT || !RL_RULE(STRICT_MARKER))
         return rl_guard_check_vote(guard, now_ns);
     if (max_ttl_ms > 0)
         guard->node_max_ttl_ns = bounded_ttl_ns(max_ttl_ms);
-    if (is_identity(guard, marker) && is_identity(guard, present)) {
+    if (is_identity(guard, marker) && is_identity(guard, identity)) {
         /* Another client may have admitted it while we were watching. */
         if (guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
             admit(guard);

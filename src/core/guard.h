@@ -133,7 +133,7 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
  * what this connection greeted: a snapshot brings an old marker back, and a proxy hides that
  * the server behind it is another incarnation. True: the node may vote.
  */
-bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice present,
+bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice identity,
                      int64_t max_ttl_ms, int64_t now_ns);
 
 /* Strict: what PROBE answered, and whether ADMIT agreed. */

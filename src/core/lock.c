@@ -11,69 +11,6 @@ _Static_assert((0 REDLOCK_VOTES(COUNT_VOTE)) <= 1 << RL_VOTE_BITS, "every vote h
 
 #define DRIFT_FIXED_NS (2 * RL_NS_PER_MS)
 
-/* ---- the tally of a round, and validity ---- */
-
-uint8_t rl_quorum(uint8_t node_count)
-{
-    return (uint8_t)(node_count / 2 + RL_RULE(MAJORITY));
-}
-
-uint16_t rl_all_nodes(uint8_t node_count)
-{
-    return (uint16_t)((1u << node_count) - 1);
-}
-
-bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes)
-{
-    uint16_t bit = (uint16_t)(1u << node);
-
-    if ((tally->yes | tally->no) & bit)
-        return false;
-    if (yes) {
-        tally->yes |= bit;
-        tally->yes_count++;
-    } else {
-        tally->no |= bit;
-        tally->no_count++;
-    }
-    return true;
-}
-
-void rl_tally_reconsider(struct rl_tally *tally, uint8_t node)
-{
-    uint16_t bit = (uint16_t)(1u << node);
-
-    if (tally->no & bit) {
-        tally->no &= (uint16_t)~bit;
-        tally->no_count--;
-    }
-}
-
-void rl_tally_revoke(struct rl_tally *tally, uint8_t node)
-{
-    uint16_t bit = (uint16_t)(1u << node);
-
-    if (tally->yes & bit) {
-        tally->yes &= (uint16_t)~bit;
-        tally->yes_count--;
-    }
-    rl_tally_vote(tally, node, false);
-}
-
-enum rl_verdict rl_tally_verdict(const struct rl_tally *tally)
-{
-    if (tally->yes_count >= tally->quorum)
-        return RL_TALLY_WON;
-    if (tally->node_count - tally->no_count < tally->quorum)
-        return RL_TALLY_LOST;
-    return RL_TALLY_PENDING;
-}
-
-uint16_t rl_tally_pending(const struct rl_tally *tally)
-{
-    return (uint16_t)(rl_all_nodes(tally->node_count) & ~(tally->yes | tally->no));
-}
-
 int64_t rl_validity_end_ns(int64_t start_ns, int64_t ttl_ns, uint32_t drift_ppm)
 {
     /* A day of ttl (8.64e13 ns) divided first: no overflow for any ppm up to 100 %. */
@@ -85,15 +22,6 @@ int64_t rl_validity_end_ns(int64_t start_ns, int64_t ttl_ns, uint32_t drift_ppm)
 /* ---- a round ---- */
 
 const struct rl_answer rl_no_answer = {REDLOCK_VOTE_PENDING, .key_ttl_ms = -1};
-
-uint8_t rl_count_nodes(uint16_t nodes)
-{
-    uint8_t count = 0;
-
-    for (; nodes; nodes &= (uint16_t)(nodes - 1))
-        count++;
-    return count;
-}
 
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round)
 {
@@ -131,7 +59,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
     if (!lock->acquisition)
         return;
     lock->acquisition->key_ttl_ms[node] = answer->key_ttl_ms;
-    lock->acquisition->yours[node] = answer->yours;
+    lock->acquisition->same_tag[node] = answer->same_tag;
     lock->acquisition->token_or_ticket[node] =
         answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
 }
@@ -161,9 +89,19 @@ uint16_t rl_nodes_of(const struct rl_lock *lock, enum redlock_vote vote)
     return nodes;
 }
 
+uint8_t rl_count_votes(const struct rl_policy *policy, const struct rl_node_vote *votes,
+                       enum redlock_vote vote)
+{
+    uint8_t count = 0;
+
+    for (uint8_t i = 0; i < policy->node_count; i++)
+        count += votes[i].vote == vote;
+    return count;
+}
+
 uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
 {
-    return rl_count_nodes(rl_nodes_of(lock, vote));
+    return rl_count_votes(lock->policy, lock->node, vote);
 }
 
 /*

@@ -50,6 +50,7 @@
 
 #include "core/answer.h"
 #include "core/op.h"
+#include "core/tally.h"
 #include "core/time.h"
 
 #define RL_LONGEST_TTL_MS UINT32_MAX /* longer than any that is allowed */
@@ -58,26 +59,6 @@
 #define RL_WAITER_TTL_MS 3000
 
 #define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
-
-enum rl_verdict {
-    RL_TALLY_PENDING,
-    RL_TALLY_WON,
-    RL_TALLY_LOST, /* as soon as winning is impossible, without waiting for the rest (A4) */
-};
-
-/*
- * The tally of one round of votes. The quorum is a majority of the configured nodes, never of the
- * connected ones (A2): two majorities of the same N nodes share a node, and that node is why two
- * holders cannot be.
- */
-struct rl_tally {
-    uint8_t node_count;
-    uint8_t quorum; /* so many of them win */
-    uint8_t yes_count;
-    uint8_t no_count;
-    uint16_t yes; /* bit per node */
-    uint16_t no;  /* disjoint from yes */
-};
 
 enum rl_state {
     RL_IDLE,
@@ -162,7 +143,7 @@ struct rl_acquisition {
     struct rl_owners_token owners[2];           /* ... and what they said */
     int64_t key_ttl_ms[REDLOCK_NODES_MAX];      /* -1: unknown */
     int64_t token_or_ticket[REDLOCK_NODES_MAX]; /* of a grant, or offered; 0: none */
-    uint32_t yours[REDLOCK_NODES_MAX]; /* which value of our tag was in the way; 0: none */
+    uint32_t same_tag[REDLOCK_NODES_MAX]; /* which value of our tag was in the way; 0: none */
 };
 
 /* By size, not by subject: there may be a hundred thousand of these. */
@@ -282,25 +263,6 @@ struct rl_actions {
     bool recovered;    /* ... and one succeeded again */
 };
 
-/* How many of so many nodes are a majority. */
-uint8_t rl_quorum(uint8_t node_count);
-/* So many nodes, a bit each. */
-uint16_t rl_all_nodes(uint8_t node_count);
-
-/* Counts one node's vote. False, and nothing changes, when that node has voted already. */
-bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes);
-
-/* The node is asked again: its no is not its last word. */
-void rl_tally_reconsider(struct rl_tally *tally, uint8_t node);
-
-/* The node's vote, whatever it was or would have been, is a no. */
-void rl_tally_revoke(struct rl_tally *tally, uint8_t node);
-
-enum rl_verdict rl_tally_verdict(const struct rl_tally *tally);
-
-/* The nodes that have not voted yet, a bit each. */
-uint16_t rl_tally_pending(const struct rl_tally *tally);
-
 /*
  * The end of the validity of a key whose request was started at start_ns. No node can have set
  * its key earlier than start_ns, so none lets it expire earlier than start_ns + ttl by its own
@@ -327,6 +289,10 @@ static inline int64_t rl_extension_ttl_ns(const struct rl_lock *lock)
 {
     return (int64_t)lock->extension_ttl_ms * RL_NS_PER_MS;
 }
+
+/* How many of the nodes gave this vote. */
+uint8_t rl_count_votes(const struct rl_policy *policy, const struct rl_node_vote *votes,
+                       enum redlock_vote vote);
 
 /* When the next RL_EVENT_TIMER is due; RL_NEVER_NS for none. */
 int64_t rl_lock_timer_ns(const struct rl_lock *lock);

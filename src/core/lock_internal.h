@@ -37,8 +37,8 @@ int rl_acquire_final_error(const struct rl_lock *lock);
 void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 
 /* token.c: which token the grants of a quorum amount to */
-void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
-                     struct rl_actions *out);
+void rl_token_agree(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
+                    struct rl_actions *out);
 void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
@@ -104,7 +104,6 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
 
 /* lock.c */
 extern const struct rl_answer rl_no_answer;
-uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
 void rl_finish(struct rl_actions *out, int error);
 void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns);

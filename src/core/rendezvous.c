@@ -3,18 +3,6 @@
 
 #include <string.h>
 
-#define FNV_BASIS 0xcbf29ce484222325u
-#define FNV_PRIME 0x100000001b3u
-
-static uint64_t hash(struct rl_slice bytes)
-{
-    uint64_t sum = FNV_BASIS;
-
-    for (size_t i = 0; i < bytes.size; i++)
-        sum = (sum ^ (uint8_t)bytes.data[i]) * FNV_PRIME;
-    return sum;
-}
-
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -38,12 +26,12 @@ struct rl_slice rl_rendezvous_tag(struct rl_slice key)
 
 uint64_t rl_rendezvous_quorum(struct rl_slice name)
 {
-    return mix(hash(name));
+    return mix(rl_slice_hash(name));
 }
 
 uint64_t rl_rendezvous_key(struct rl_slice key)
 {
-    return hash(rl_rendezvous_tag(key));
+    return rl_slice_hash(rl_rendezvous_tag(key));
 }
 
 uint64_t rl_rendezvous_weight(uint64_t quorum, uint64_t key)

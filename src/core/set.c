@@ -59,23 +59,23 @@ void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t
 
 /* ---- the text of a set ---- */
 
-void rl_said_note(struct rl_said *said, struct rl_slice set)
+void rl_set_answer_read(struct rl_set_answer *answer, struct rl_slice set)
 {
-    size_t size = set.size < sizeof said->set ? set.size : sizeof said->set - 1;
+    size_t size = set.size < sizeof answer->set ? set.size : sizeof answer->set - 1;
 
-    memset(said->set, 0, sizeof said->set);
+    memset(answer->set, 0, sizeof answer->set);
     if (size > 0)
-        memcpy(said->set, set.data, size);
-    said->told = true;
-    said->by_client = said->set[0] && said->set[RL_SET_ID_SIZE] == RL_SET_BY_CLIENT;
-    if (said->by_client)
-        said->set[RL_SET_ID_SIZE] = RL_SET_BY_INIT;
+        memcpy(answer->set, set.data, size);
+    answer->answered = true;
+    answer->by_client = answer->set[0] && answer->set[RL_SET_ID_SIZE] == RL_SET_BY_CLIENT;
+    if (answer->by_client)
+        answer->set[RL_SET_ID_SIZE] = RL_SET_BY_INIT;
 }
 
-void rl_said_write(const struct rl_said *said, char out[RL_SAID_MAX])
+void rl_set_answer_write(const struct rl_set_answer *answer, char out[RL_SET_ANSWER_MAX])
 {
-    memcpy(out, said->set, RL_SAID_MAX);
-    if (said->by_client)
+    memcpy(out, answer->set, RL_SET_ANSWER_MAX);
+    if (answer->by_client)
         out[RL_SET_ID_SIZE] = RL_SET_BY_CLIENT;
 }
 
@@ -131,26 +131,26 @@ void rl_set_write(const struct rl_set_self *self, const char id[RL_SET_ID_SIZE],
 }
 
 /* What a pending set is to replace; empty: nothing. */
-static const char *set_before(const char *said)
+static const char *set_before(const char *answer)
 {
-    const char *mark = strchr(said, RL_SET_PENDING);
+    const char *mark = strchr(answer, RL_SET_PENDING);
 
     return mark ? mark + 1 : "";
 }
 
-bool rl_set_is_pending(const char *said)
+bool rl_set_is_pending(const char *answer)
 {
-    return strchr(said, RL_SET_PENDING) != NULL;
+    return strchr(answer, RL_SET_PENDING) != NULL;
 }
 
-void rl_set_write_pending(const char *set, const char *said, char out[RL_SAID_MAX])
+void rl_set_write_pending(const char *set, const char *answer, char out[RL_SET_ANSWER_MAX])
 {
-    const char *before = rl_set_is_pending(said) ? set_before(said) : said;
+    const char *before = rl_set_is_pending(answer) ? set_before(answer) : answer;
     size_t size = strlen(set);
     size_t before_size = strlen(before);
 
-    if (before_size > RL_SAID_MAX - 2 - size)
-        before_size = RL_SAID_MAX - 2 - size;
+    if (before_size > RL_SET_ANSWER_MAX - 2 - size)
+        before_size = RL_SET_ANSWER_MAX - 2 - size;
     memcpy(out, set, size);
     out[size] = RL_SET_PENDING;
     memcpy(out + size + 1, before, before_size);
@@ -159,17 +159,17 @@ void rl_set_write_pending(const char *set, const char *said, char out[RL_SAID_MA
 
 /* ---- what counts ---- */
 
-static uint8_t count_sayers(const struct rl_set_self *self, const struct rl_said *said,
+static uint8_t count_sayers(const struct rl_set_self *self, const struct rl_set_answer *answers,
                             const char *set)
 {
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < self->node_count; i++)
-        count += said[i].told && strcmp(said[i].set, set) == 0;
+        count += answers[i].answered && strcmp(answers[i].set, set) == 0;
     return count;
 }
 
-int rl_set_in_force(const struct rl_set_self *self, const struct rl_said *said,
+int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *answers,
                     const char *current)
 {
     int best = -1;
@@ -178,10 +178,11 @@ int rl_set_in_force(const struct rl_set_self *self, const struct rl_said *said,
     for (uint8_t i = 0; i < self->node_count; i++) {
         uint8_t count;
 
-        if (!said[i].told || !fits(self, said[i].set))
+        if (!answers[i].answered || !fits(self, answers[i].set))
             continue;
-        count = count_sayers(self, said, said[i].set);
-        if (count > best_count || (count == best_count && strcmp(said[i].set, current) == 0)) {
+        count = count_sayers(self, answers, answers[i].set);
+        if (count > best_count ||
+            (count == best_count && strcmp(answers[i].set, current) == 0)) {
             best = i;
             best_count = count;
         }
@@ -191,12 +192,13 @@ int rl_set_in_force(const struct rl_set_self *self, const struct rl_said *said,
 
 /* A node that belongs to none: does any of the others to any? */
 static enum rl_guard_reason judge_none(const struct rl_set_self *self,
-                                       const struct rl_said *said, const char *in_force)
+                                       const struct rl_set_answer *answers,
+                                       const char *in_force)
 {
     if (rl_set_has_names(self, in_force))
         return RL_GUARD_NONE_REASON;
     for (uint8_t i = 0; i < self->node_count; i++)
-        if (said[i].told && said[i].set[0])
+        if (answers[i].answered && answers[i].set[0])
             return RL_GUARD_NO_SET_REASON;
     return RL_GUARD_NONE_REASON;
 }
@@ -217,15 +219,15 @@ static enum rl_guard_reason judge_misfit(const struct rl_set_self *self, const c
 }
 
 enum rl_guard_reason rl_set_objection(const struct rl_set_self *self,
-                                      const struct rl_said *said, uint8_t node,
+                                      const struct rl_set_answer *answers, uint8_t node,
                                       const char *in_force)
 {
-    const char *set = said[node].set;
+    const char *set = answers[node].set;
 
-    if (!said[node].told || !RL_RULE(NODE_SET))
+    if (!answers[node].answered || !RL_RULE(NODE_SET))
         return RL_GUARD_NONE_REASON;
     if (!set[0])
-        return judge_none(self, said, in_force);
+        return judge_none(self, answers, in_force);
     if (!fits(self, set))
         return judge_misfit(self, set);
     return strcmp(set, in_force) == 0 ? RL_GUARD_NONE_REASON : RL_GUARD_OTHER_SET_REASON;
@@ -239,35 +241,35 @@ static bool has_id(const char *set, const char *id)
 }
 
 /* Would this set have a majority left if the nodes that are reached were taken? */
-static bool lives_on(const struct rl_set_self *self, const struct rl_said *reached,
+static bool lives_on(const struct rl_set_self *self, const struct rl_set_answer *reached,
                      const char *set)
 {
     uint8_t number = rl_set_number(set);
     uint8_t taken_count = 0;
 
     for (uint8_t i = 0; i < self->node_count; i++)
-        taken_count += reached[i].told &&
+        taken_count += reached[i].answered &&
                        (has_id(reached[i].set, set) || has_id(set_before(reached[i].set), set));
     return number > 0 && taken_count < number / 2 + 1 && !rl_set_has_names(self, set);
 }
 
 /* Where a set is in force on a node, it had been written on all, and none is in an older one. */
-static bool is_in_force(const struct rl_set_self *self, const struct rl_said *reached,
+static bool is_in_force(const struct rl_set_self *self, const struct rl_set_answer *reached,
                         const char *set)
 {
     for (uint8_t i = 0; i < self->node_count; i++)
-        if (reached[i].told && has_id(reached[i].set, set) &&
+        if (reached[i].answered && has_id(reached[i].set, set) &&
             !rl_set_is_pending(reached[i].set))
             return true;
     return false;
 }
 
-static bool must_not_take(const struct rl_set_self *self, const struct rl_said *reached,
-                          const char *said)
+static bool must_not_take(const struct rl_set_self *self, const struct rl_set_answer *reached,
+                          const char *answer)
 {
-    return lives_on(self, reached, said) ||
-           (rl_set_is_pending(said) && !is_in_force(self, reached, said) &&
-            lives_on(self, reached, set_before(said)));
+    return lives_on(self, reached, answer) ||
+           (rl_set_is_pending(answer) && !is_in_force(self, reached, answer) &&
+            lives_on(self, reached, set_before(answer)));
 }
 
 /*
@@ -275,7 +277,7 @@ static bool must_not_take(const struct rl_set_self *self, const struct rl_said *
  * would tell it, may be on a server too many: it is replaced, and that server does not count any
  * more. But a new set needs all nodes: without one of them, names have to do.
  */
-static bool is_kept(const struct rl_set_self *self, const struct rl_said *reached,
+static bool is_kept(const struct rl_set_self *self, const struct rl_set_answer *reached,
                     uint8_t *node)
 {
     const char *set = NULL;
@@ -283,8 +285,8 @@ static bool is_kept(const struct rl_set_self *self, const struct rl_said *reache
     bool is_by_init = true;
 
     for (uint8_t i = 0; i < self->node_count; i++) {
-        are_all_reached &= reached[i].told;
-        if (!reached[i].told)
+        are_all_reached &= reached[i].answered;
+        if (!reached[i].answered)
             continue;
         is_by_init &= reached[i].set[0] && !reached[i].by_client;
         if (!reached[i].set[0])
@@ -299,13 +301,13 @@ static bool is_kept(const struct rl_set_self *self, const struct rl_said *reache
     return is_by_init || (!are_all_reached && rl_set_has_names(self, set));
 }
 
-enum rl_set_plan rl_set_plan(const struct rl_set_self *self, const struct rl_said *reached,
-                             uint8_t *node)
+enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
+                             const struct rl_set_answer *reached, uint8_t *node)
 {
     if (is_kept(self, reached, node))
         return RL_SET_KEEP;
     for (uint8_t i = 0; i < self->node_count; i++)
-        if (reached[i].told && must_not_take(self, reached, reached[i].set)) {
+        if (reached[i].answered && must_not_take(self, reached, reached[i].set)) {
             *node = i;
             return RL_SET_REFUSE;
         }

@@ -47,23 +47,23 @@
 /* Behind a set that is not yet on all its nodes: it fits no client. What the node said before
  * follows. */
 #define RL_SET_PENDING '?'
-#define RL_SAID_MAX (2 * RL_SET_MAX)
+#define RL_SET_ANSWER_MAX (2 * RL_SET_MAX)
 /* Between id and names: which of the two has written the set on this node. */
 #define RL_SET_BY_INIT ':'
 #define RL_SET_BY_CLIENT '~'
 
-/* What a node has said last about the set it belongs to. */
-struct rl_said {
-    bool told;             /* it was asked and has answered */
-    bool by_client;        /* no init has written it there: a client has told the node */
-    char set[RL_SAID_MAX]; /* empty: it belongs to none */
+/* What a node has answered last about the set it belongs to. */
+struct rl_set_answer {
+    bool answered;               /* it was asked and has answered */
+    bool by_client;              /* no init has written it there: a client has told the node */
+    char set[RL_SET_ANSWER_MAX]; /* empty: it belongs to none */
 };
 
 /* Longer ones are cut: they fit no client. RL_SET_BY_CLIENT is taken out, and noted. */
-void rl_said_note(struct rl_said *said, struct rl_slice set);
+void rl_set_answer_read(struct rl_set_answer *answer, struct rl_slice set);
 
 /* The text as the node has it. */
-void rl_said_write(const struct rl_said *said, char out[RL_SAID_MAX]);
+void rl_set_answer_write(const struct rl_set_answer *answer, char out[RL_SET_ANSWER_MAX]);
 
 /* What a client knows of its own set. */
 struct rl_set_self {
@@ -81,12 +81,12 @@ void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t
  * The node whose set is in force: of the sets with the client's tail the one that most nodes say;
  * of equals `current`, which was in force before. -1: no node says any.
  */
-int rl_set_in_force(const struct rl_set_self *self, const struct rl_said *said,
+int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *answers,
                     const char *current);
 
 /* Why the vote of a node does not count, `in_force` being that set or empty; NONE: it does. */
 enum rl_guard_reason rl_set_objection(const struct rl_set_self *self,
-                                      const struct rl_said *said, uint8_t node,
+                                      const struct rl_set_answer *answers, uint8_t node,
                                       const char *in_force);
 
 /* Is it the set of nodes that have the names of this client's? */
@@ -98,9 +98,9 @@ uint8_t rl_set_number(const char *set);
 /* The set with this id. */
 void rl_set_write(const struct rl_set_self *self, const char id[RL_SET_ID_SIZE],
                   char out[RL_SET_MAX]);
-/* What is first written of it, on a node that says `said`. */
-void rl_set_write_pending(const char *set, const char *said, char out[RL_SAID_MAX]);
-bool rl_set_is_pending(const char *said);
+/* What is first written of it, on a node that gave this answer. */
+void rl_set_write_pending(const char *set, const char *answer, char out[RL_SET_ANSWER_MAX]);
+bool rl_set_is_pending(const char *answer);
 /* What a client writes on a node that has forgotten this set. */
 void rl_set_write_restored(const char set[RL_SET_MAX], char out[RL_SET_MAX]);
 
@@ -117,7 +117,7 @@ enum rl_set_plan {
  * a node in common, each with a majority, would decide about the same locks. *node: the one that
  * says what is to be kept, or that is refused.
  */
-enum rl_set_plan rl_set_plan(const struct rl_set_self *self, const struct rl_said *reached,
-                             uint8_t *node);
+enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
+                             const struct rl_set_answer *reached, uint8_t *node);
 
 #endif

@@ -27,7 +27,7 @@ void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
  *
  * True: settled, or worth waiting for nodes that have not answered yet.
  */
-static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
+static bool agree_nested(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
     uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
@@ -53,13 +53,13 @@ static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_action
  * A node that told the owner's first token would tell it again to the owner's next hold, which
  * must not get less than this one: there it is written back in any case.
  */
-void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
-                     struct rl_actions *out)
+void rl_token_agree(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
+                    struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
-    uint16_t behind = 0;
+    uint16_t unaligned = 0;
 
-    if (acquisition->owners[0].count > 0 && settle_nested(lock, end_ns, out))
+    if (acquisition->owners[0].count > 0 && agree_nested(lock, end_ns, out))
         return;
     lock->token = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
@@ -73,7 +73,7 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
             !(acquisition->nested & (1u << i)))
             acquisition->aligned |= (uint16_t)(1u << i);
         else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))
-            behind |= (uint16_t)(1u << i);
+            unaligned |= (uint16_t)(1u << i);
     }
     if (!RL_RULE(ALIGN))
         acquisition->aligned = lock->tally.yes;
@@ -83,10 +83,10 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
     }
     lock->state = RL_ALIGNING;
     acquisition->grace_ends_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
-    lock->asked = behind;
+    lock->asked = unaligned;
     lock->round_deadline_ns =
         event->now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
-    rl_send(out, RL_OP_ALIGN, behind, lock->round);
+    rl_send(out, RL_OP_ALIGN, unaligned, lock->round);
 }
 
 /* One node's counter was raised to the token, or could not be. */

@@ -53,16 +53,6 @@ static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vot
         snprintf(out + used, size - used, ": raise node_timeout_ms (--node-timeout)");
 }
 
-static uint8_t count_votes(const struct rl_policy *policy, const struct rl_node_vote *votes,
-                           enum redlock_vote vote)
-{
-    uint8_t count = 0;
-
-    for (uint8_t i = 0; i < policy->node_count; i++)
-        count += votes[i].vote == vote;
-    return count;
-}
-
 /* How long the keys of other holders may live; -1: no node told. */
 static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vote *votes)
 {
@@ -83,7 +73,7 @@ bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out)
     if (!blocker)
         return false;
     rl_holder_read((struct rl_slice){blocker->value, blocker->size}, out);
-    rl_holder_settle(out, rl_wall_ms(NULL));
+    rl_holder_set_age(out, rl_wall_ms(NULL));
     if (out->held_ms < 0) {
         out->held_ms = (now_ns - blocker->since_ns) / RL_NS_PER_MS;
         out->held_at_least = 1;
@@ -91,8 +81,7 @@ bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out)
     if (blocker->ends_ns)
         out->ttl_ms =
             blocker->ends_ns > now_ns ? (blocker->ends_ns - now_ns) / RL_NS_PER_MS : 0;
-    for (uint8_t i = 0; i < REDLOCK_NODES_MAX; i++)
-        out->votes += blocker->nodes >> i & 1;
+    out->votes = rl_count_nodes(blocker->nodes);
     return true;
 }
 
@@ -131,7 +120,7 @@ static void write_times(const redlock_holder *holder, int64_t ttl_ms, char out[T
 static int explain_held(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
-    uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
+    uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_HELD);
     int64_t ttl_ms = longest_ttl_ms(lock, votes);
     redlock_holder holder = {.held_ms = -1, .ttl_ms = -1};
     char times[TIMES_TEXT_MAX];
@@ -139,10 +128,10 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     bool is_told = rl_lock_holder(lock, &holder);
     const char *who = holder.label[0] ? holder.label : "another";
 
-    if (count_votes(policy, votes, REDLOCK_VOTE_GRANTED) >= policy->quorum)
+    if (rl_count_votes(policy, votes, REDLOCK_VOTE_GRANTED) >= policy->quorum)
         return rl_detail(error, "'%s' was granted after the wait had ended, and given back",
                          rl_lock_name(lock));
-    if (count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count && !is_told)
+    if (rl_count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count && !is_told)
         return rl_detail(error, "the wait for '%s' ended before its first attempt could start",
                          rl_lock_name(lock));
     if (held_count > 0 && ttl_ms == 0)
@@ -183,7 +172,7 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
                            int error)
 {
     const struct rl_engine *engine = &lock->client->engine;
-    uint8_t guarded_count = count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
+    uint8_t guarded_count = rl_count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
     char of_quorum[RL_OF_QUORUM_MAX];
     const struct rl_node *misplaced = NULL;
     const char *text = "not trusted a moment ago";
@@ -221,8 +210,8 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
-    uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
-    uint8_t missing_count = count_votes(policy, votes, REDLOCK_VOTE_MISSING);
+    uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_HELD);
+    uint8_t missing_count = rl_count_votes(policy, votes, REDLOCK_VOTE_MISSING);
 
     if (held_count > 0)
         return rl_detail(error, "'%s' was taken by another: its key is on %u of %u nodes",

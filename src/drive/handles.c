@@ -10,7 +10,7 @@
 #include "drive/detail.h"
 #include "drive/order.h"
 #include "drive/turn.h"
-#include "engine/piece.h"
+#include "engine/pool.h"
 #include "io/clock.h"
 
 static redlock_lock *allocate(redlock *client, size_t name_size)
@@ -27,7 +27,7 @@ static redlock_lock *allocate(redlock *client, size_t name_size)
     return lock;
 }
 
-static void give_memory_back(redlock *client, redlock_lock *lock)
+static void recycle(redlock *client, redlock_lock *lock)
 {
     if (lock->event_fd >= 0)
         close(lock->event_fd);
@@ -101,7 +101,7 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
     *rl_slice_append(rl_lock_name(lock), name) = '\0';
     if (rl_handle_init(&client->engine, &lock->handle, &about, terms, lock->vote) < 0) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
-        give_memory_back(client, lock);
+        recycle(client, lock);
         return NULL;
     }
     client->references++;
@@ -118,7 +118,7 @@ void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
     else
         rl_handle_drop(&client->engine, &lock->handle,
                        give_up && !lock->adopted && !lock->released, rl_now_ns());
-    give_memory_back(client, lock);
+    recycle(client, lock);
     client->references--;
 }
 

@@ -78,7 +78,7 @@ uint32_t redlock_kind_traits(int kind)
     if (!rl_kind_is_known(kind))
         return 0;
     row = &rl_kinds[kind];
-    return (row->exclusive ? 0 : REDLOCK_KIND_SEVERAL) |
+    return (row->exclusive ? REDLOCK_KIND_EXCLUSIVE : REDLOCK_KIND_SEVERAL) |
            (row->single ? REDLOCK_KIND_NAMES : 0) | (row->has_owner ? REDLOCK_KIND_OWNER : 0) |
            (row->has_slots ? REDLOCK_KIND_SLOTS : 0);
 }

@@ -140,7 +140,7 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
     session->wants_witness |= entry.needs_witness;
     if (rl_ops[op].sets_key)
         claim->touched |= (uint16_t)(1u << node);
-    if (rl_ops[op].gives_back)
+    if (rl_ops[op].deletes_key)
         claim->returned |= (uint16_t)(1u << node);
     claim->references++;
     return true;
@@ -200,18 +200,6 @@ static bool may_heal(struct rl_engine *engine, const struct rl_handle *handle, u
             rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
 }
 
-/*
- * A server that votes by another name is not asked to grant: it would refuse one of the two what it
- * has granted to the other.
- */
-static bool may_ask(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
-                    enum rl_op op, int64_t now_ns)
-{
-    if (op == RL_OP_ACQUIRE)
-        return engine->node[node].session.guard.objection != RL_GUARD_SAME_SERVER_REASON;
-    return op != RL_OP_HEAL || may_heal(engine, handle, node, now_ns);
-}
-
 /* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */
 static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
 {
@@ -236,10 +224,16 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     fill(engine, handle->claim, handle, op, now_ns, &request);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
+        enum rl_guard_reason objection = engine->node[i].session.guard.objection;
 
         if (!(send->nodes & (1u << i)))
             continue;
-        if (!may_ask(engine, handle, i, op, now_ns)) {
+        /*
+         * A server that votes by another name is not asked to grant: it would refuse one of the two
+         * what it has granted to the other.
+         */
+        if ((op == RL_OP_ACQUIRE && objection == RL_GUARD_SAME_SERVER_REASON) ||
+            (op == RL_OP_HEAL && !may_heal(engine, handle, i, now_ns))) {
             unasked |= (uint16_t)(1u << i);
             continue;
         }
@@ -252,7 +246,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
         if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
             !push(engine, i, handle->claim, op, send->round, &command)) {
             unasked |= (uint16_t)(1u << i);
-            if (rl_ops[op].gives_back)
+            if (rl_ops[op].deletes_key)
                 rl_node_keep_undelivered(engine, i, handle->claim, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
             /* A native delete wakes no waiter: whether there are any is asked behind it. */

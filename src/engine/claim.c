@@ -7,7 +7,7 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
-#include "engine/piece.h"
+#include "engine/pool.h"
 #include "protocol/value.h"
 
 /* Long names, and many at a time, are rare: their memory is given back. */
@@ -41,7 +41,7 @@ struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about
         claim->room = (uint16_t)(size - offsetof(struct rl_claim, text));
     }
     claim->handle = handle;
-    claim->ttl_ns = claim->gone_ns = 0;
+    claim->ttl_ns = claim->expired_by_ns = 0;
     claim->waiter = 0;
     claim->ticket = 0;
     claim->references = 1;
@@ -70,10 +70,10 @@ void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size)
     claim->value_size = (uint8_t)size;
 }
 
-void rl_claim_seen(struct rl_claim *claim, int64_t now_ns)
+void rl_claim_note_expiry(struct rl_claim *claim, int64_t now_ns)
 {
-    if (claim->gone_ns < now_ns + 2 * claim->ttl_ns)
-        claim->gone_ns = now_ns + 2 * claim->ttl_ns;
+    if (claim->expired_by_ns < now_ns + 2 * claim->ttl_ns)
+        claim->expired_by_ns = now_ns + 2 * claim->ttl_ns;
 }
 
 void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim)
@@ -171,7 +171,7 @@ bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum r
     if (op == RL_OP_EXTEND && claim->value_size) {
         if (claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
             claim->ttl_ns = rl_extension_ttl_ns(&handle->lock);
-        rl_claim_seen(claim, now_ns);
+        rl_claim_note_expiry(claim, now_ns);
     }
     if (op != RL_OP_ACQUIRE && claim->value_size)
         return true;
@@ -188,7 +188,7 @@ bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum r
     }
     handle->prepare_error = REDLOCK_OK;
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
-    rl_claim_seen(claim, now_ns);
+    rl_claim_note_expiry(claim, now_ns);
     claim->ticket = acquirer->acquisition.ticket;
     claim->waiter = claim->ticket ? acquirer->waiter : 0;
     claim->contended = claim->ticket != 0;

@@ -36,7 +36,7 @@ struct rl_about {
 struct rl_claim {
     struct rl_handle *handle; /* its lock counts the votes; NULL: no lock does any more */
     int64_t ttl_ns;           /* the longest that was asked for */
-    int64_t gone_ns;          /* by then every node has let it expire; see rl_claim_seen() */
+    int64_t expired_by_ns;    /* by then every node has let it expire */
     uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
     int64_t ticket;           /* what it was asked for with */
     uint32_t references;      /* the handle, requests under way, undelivered releases */
@@ -80,10 +80,10 @@ struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
 /*
  * A node may have set or renewed the key until now: it was asked to, and has answered only now,
- * or never will. However long the request lay on the way, the key is gone two TTLs from here
+ * or never will. However long the request lay on the way, the key has expired two TTLs from here
  * (twice for a node whose clock is slow).
  */
-void rl_claim_seen(struct rl_claim *claim, int64_t now_ns);
+void rl_claim_note_expiry(struct rl_claim *claim, int64_t now_ns);
 void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim);
 
 /*

@@ -184,7 +184,7 @@ static void conclude_holders(const struct rl_survey *survey, int64_t wall_ms, re
         }
     }
     for (uint32_t h = 0; h < out->shown_holder_count; h++)
-        rl_holder_settle(&out->shown_holder[h], wall_ms);
+        rl_holder_set_age(&out->shown_holder[h], wall_ms);
     out->ttl_ms = out->held_ms = -1;
     if (out->shown_holder_count == 0)
         return;

@@ -49,7 +49,7 @@ static void free_node(struct rl_engine *engine, struct rl_node *node)
 {
     struct rl_pending pending;
 
-    while (rl_session_take_pending(&node->session, &pending))
+    while (rl_pending_pop(&node->session.pending, &pending))
         if (pending.subject)
             rl_claim_unref(&engine->claims, pending.subject);
     for (uint32_t i = 0; i < node->undelivered_count; i++)

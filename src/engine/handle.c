@@ -335,7 +335,7 @@ int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const ch
     rl_claim_set_value(claim, value, size);
     /* Where and until when the other process set it is unknown: everywhere, for ever. */
     claim->touched = UINT16_MAX;
-    claim->gone_ns = RL_NEVER_NS;
+    claim->expired_by_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
     end_acquisition(engine, handle);
     engine->stats.adopted++;

@@ -38,8 +38,8 @@ static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8
  * Does the holder that a node names have the tag of this request, while another request made its
  * value? A number that stands for that value; 0: no.
  */
-static uint32_t number_if_yours(const struct rl_acquirer *acquirer,
-                                const struct rl_answer *answer)
+static uint32_t number_of_same_tag(const struct rl_acquirer *acquirer,
+                                   const struct rl_answer *answer)
 {
     struct rl_value holder;
     uint32_t number = 0;
@@ -70,7 +70,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         .round = pending->round,
     };
 
-    if (rl_ops[op].tidies_up) {
+    if (rl_ops[op].outlives_lock) {
         if (op != RL_OP_RELEASE || answer->contended)
             wake_waiters(engine, claim, node, op, answer, now_ns);
         if (claim->handed_over)
@@ -92,7 +92,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
     event.answer = *answer;
     if (acquirer && acquirer->tag_size && answer->tells_holder)
-        event.answer.yours = number_if_yours(acquirer, answer);
+        event.answer.same_tag = number_of_same_tag(acquirer, answer);
     rl_handle_step(engine, handle, &event);
 }
 
@@ -130,7 +130,8 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     struct rl_claim *claim = pending->subject;
     enum rl_op op = (enum rl_op)pending->op;
 
-    if (!rl_ops[op].tidies_up && (!claim->handle || !is_round_alive(claim->handle, pending)))
+    if (!rl_ops[op].outlives_lock &&
+        (!claim->handle || !is_round_alive(claim->handle, pending)))
         return false;
     /* An acquire behind its own release would stay for its whole TTL (A5). */
     if (rl_ops[op].sets_key && (claim->returned & (1u << node)))
@@ -187,8 +188,8 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
             else
                 at->rtt_us += (rl_rtt_us(took_ns) - at->rtt_us) / RTT_SMOOTHING;
         }
-        if (rl_ops[pending->op].lets_live)
-            rl_claim_seen(claim, now_ns);
+        if (rl_ops[pending->op].restarts_ttl)
+            rl_claim_note_expiry(claim, now_ns);
         if (!rl_vote_judge(engine, node, pending, reply, now_ns, &answer))
             return;
         rl_hear_answer(engine, node, pending, reply, &answer, now_ns);
@@ -210,7 +211,7 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {
-        if (at->session.said_news)
+        if (at->session.set_news)
             rl_sets_judge(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
@@ -219,7 +220,7 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
         else
             rl_vote_hear_witness(engine, node, &reply, now_ns);
     }
-    if (at->session.said_news)
+    if (at->session.set_news)
         rl_sets_judge(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
@@ -248,7 +249,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
     struct rl_node *at = &engine->node[node];
     struct rl_pending pending;
 
-    while (rl_session_take_pending(&at->session, &pending)) {
+    while (rl_pending_pop(&at->session.pending, &pending)) {
         struct rl_claim *claim = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 
@@ -256,9 +257,9 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
             continue;
         if (rl_ops[pending.op].acquires && nothing_was_sent)
             claim->touched &= (uint16_t) ~(1u << node);
-        else if (rl_ops[pending.op].lets_live)
-            rl_claim_seen(claim, now_ns);
-        if (rl_ops[pending.op].gives_back)
+        else if (rl_ops[pending.op].restarts_ttl)
+            rl_claim_note_expiry(claim, now_ns);
+        if (rl_ops[pending.op].deletes_key)
             rl_node_keep_undelivered(engine, node, claim, now_ns);
         rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
         rl_claim_unref(&engine->claims, claim);

@@ -23,16 +23,16 @@ void rl_link_connecting(struct rl_link *link, int64_t now_ns)
         rl_engine_connecting(link->engine, link->node, now_ns);
 }
 
-void rl_link_reached(struct rl_link *link, int64_t round_trip_ns)
-{
-    rl_node_note_delay(link->engine, link->node, round_trip_ns);
-}
-
 void rl_link_connected(struct rl_link *link, int64_t now_ns)
 {
+    struct rl_node *node = &link->engine->node[link->node];
+
     link->state = RL_LINK_UP;
-    if (!link->is_subscriber)
-        rl_engine_connected(link->engine, link->node, now_ns);
+    if (link->is_subscriber)
+        return;
+    node->connected = true;
+    node->connected_ns = now_ns;
+    node->connects++;
 }
 
 static int64_t retry_delay_ns(const struct rl_link *link)

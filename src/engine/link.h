@@ -53,8 +53,6 @@ static inline int64_t rl_link_due_ns(const struct rl_link *link)
 
 /* It is being made. Without memory for the greeting the session is down afterwards. */
 void rl_link_connecting(struct rl_link *link, int64_t now_ns);
-/* The node took the connection after one round trip of so long. */
-void rl_link_reached(struct rl_link *link, int64_t round_trip_ns);
 /* The transport is there: bytes can flow. */
 void rl_link_connected(struct rl_link *link, int64_t now_ns);
 /* The caller has closed it, or could not make it; the next attempt is put off. */

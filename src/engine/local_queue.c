@@ -22,10 +22,8 @@ struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue)
 
 static uint64_t hash_of(struct rl_slice key)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = rl_slice_hash(key);
 
-    for (size_t i = 0; i < key.size; i++)
-        hash = (hash ^ (unsigned char)key.data[i]) * 1099511628211u;
     return hash ^ hash >> 32;
 }
 

@@ -36,7 +36,7 @@ void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_
     struct rl_node *at = &engine->node[node];
 
     /* Nothing to release where nothing was ever sent, or where the key has expired. */
-    if (!(claim->touched & (1u << node)) || now_ns >= claim->gone_ns)
+    if (!(claim->touched & (1u << node)) || now_ns >= claim->expired_by_ns)
         return;
     if (at->undelivered_count == RL_UNDELIVERED_MAX)
         return;
@@ -70,7 +70,7 @@ static void send_undelivered(struct rl_engine *engine, uint8_t node, int64_t now
     for (uint32_t i = 0; i < count; i++) {
         struct rl_claim *claim = at->undelivered[i];
 
-        if (now_ns < claim->gone_ns)
+        if (now_ns < claim->expired_by_ns)
             rl_ask_node(engine, node, claim, NULL, undelivered_op(engine, claim), 0, now_ns);
         rl_claim_unref(&engine->claims, claim);
     }
@@ -88,15 +88,6 @@ void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns
     send_undelivered(engine, node, now_ns);
     /* Its standing is looked at as soon as it can be. */
     engine->watch_at_ns = now_ns;
-}
-
-void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    struct rl_node *at = &engine->node[node];
-
-    at->connected = true;
-    at->connected_ns = now_ns;
-    at->connects++;
 }
 
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,

@@ -20,12 +20,12 @@ struct rl_node {
     struct rl_session session;
     struct rl_subscriber subscriber;
     char address[REDLOCK_ADDRESS_MAX];
-    struct rl_said said;          /* the set it belongs to (G8), as sets.c has judged it */
-    bool had_its_time;            /* to say that; it did not, and is not waited for again */
-    char run_id[RL_RUN_ID_MAX];   /* of its server, when it was last greeted; empty: unknown */
-    uint32_t run_id_number;       /* the smaller, the earlier the node told it */
-    char new_set[RL_SAID_MAX];    /* what ADMIT writes on it ... */
-    char set_so_far[RL_SAID_MAX]; /* ... if it still says this; empty: none */
+    struct rl_set_answer set_answer; /* the set it belongs to (G8), as sets.c has judged it */
+    bool had_its_time;               /* to say that; it did not, and is not waited for again */
+    char run_id[RL_RUN_ID_MAX]; /* of its server, when it was last greeted; empty: unknown */
+    uint32_t run_id_number;     /* the smaller, the earlier the node told it */
+    char new_set[RL_SET_ANSWER_MAX];    /* what ADMIT writes on it ... */
+    char set_so_far[RL_SET_ANSWER_MAX]; /* ... if it still says this; empty: none */
 
     /*
      * Claims whose release was not delivered because their connection broke: it goes on the next
@@ -51,8 +51,6 @@ struct rl_node {
 
 /* A connection is being made: requests may be queued from now on, behind the greeting. */
 void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-/* The transport is there: bytes can flow. */
-void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* The connection failed or broke: everything without a reply gets `vote`. */
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
                             const char *text, int64_t now_ns);

@@ -6,32 +6,32 @@
 #include "core/rules.h"
 #include "protocol/vetting.h"
 
-static void gather(const struct rl_engine *engine, struct rl_said *out)
+static void gather(const struct rl_engine *engine, struct rl_set_answer *out)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        out[i] = engine->node[i].said;
+        out[i] = engine->node[i].set_answer;
 }
 
 /* The set that most nodes say. */
 static void choose(struct rl_engine *engine)
 {
-    struct rl_said said[REDLOCK_NODES_MAX];
+    struct rl_set_answer answers[REDLOCK_NODES_MAX];
     int best;
 
-    gather(engine, said);
-    best = rl_set_in_force(&engine->set_self, said, engine->set);
+    gather(engine, answers);
+    best = rl_set_in_force(&engine->set_self, answers, engine->set);
     if (best >= 0)
-        memcpy(engine->set, said[best].set, sizeof engine->set);
+        memcpy(engine->set, answers[best].set, sizeof engine->set);
     else
         memset(engine->set, 0, sizeof engine->set);
 }
 
 enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node)
 {
-    struct rl_said said[REDLOCK_NODES_MAX];
+    struct rl_set_answer answers[REDLOCK_NODES_MAX];
 
-    gather(engine, said);
-    return rl_set_objection(&engine->set_self, said, node, engine->set);
+    gather(engine, answers);
+    return rl_set_objection(&engine->set_self, answers, node, engine->set);
 }
 
 /* ---- one server, two names ---- */
@@ -78,7 +78,7 @@ static enum rl_guard_reason find_objection(const struct rl_engine *engine, uint8
 }
 
 /* moved: it was in another set until now. */
-static void object(struct rl_engine *engine, uint8_t node, bool moved, int64_t now_ns)
+static void apply_objection(struct rl_engine *engine, uint8_t node, bool moved, int64_t now_ns)
 {
     static const char moved_text[] = "its set of nodes has just changed";
     struct rl_node *at = &engine->node[node];
@@ -104,14 +104,15 @@ static void object(struct rl_engine *engine, uint8_t node, bool moved, int64_t n
 /* ---- hearing all ---- */
 
 /* A set in force decides which nodes count: nothing that is still to be heard can add to it. */
-static void settle(struct rl_engine *engine, int64_t now_ns)
+static void update_awaits_sets(struct rl_engine *engine, int64_t now_ns)
 {
     bool awaited = engine->awaits_sets;
 
     engine->awaits_sets = false;
     if (engine->guard_mode != RL_GUARD_OFF && !engine->set[0] && RL_RULE(SETS_HEARD))
         for (uint8_t i = 0; i < engine->policy.node_count; i++)
-            engine->awaits_sets |= !engine->node[i].said.told && !engine->node[i].had_its_time;
+            engine->awaits_sets |=
+                !engine->node[i].set_answer.answered && !engine->node[i].had_its_time;
     if (awaited && !engine->awaits_sets)
         rl_handles_step(
             engine, &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns}, true);
@@ -121,7 +122,7 @@ void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     engine->node[node].had_its_time = true;
     if (engine->awaits_sets)
-        settle(engine, now_ns);
+        update_awaits_sets(engine, now_ns);
 }
 
 void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t now_ns)
@@ -129,19 +130,19 @@ void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t no
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         if (!(warming & (1u << i)) || !engine->node[i].connected)
             engine->node[i].had_its_time = true;
-    settle(engine, now_ns);
+    update_awaits_sets(engine, now_ns);
 }
 
 void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    bool was_told = at->said.told;
-    bool was_in_set = at->said.set[0];
-    bool changed = strcmp(at->said.set, at->session.said.set) != 0;
+    bool had_answered = at->set_answer.answered;
+    bool was_in_set = at->set_answer.set[0];
+    bool changed = strcmp(at->set_answer.set, at->session.set_answer.set) != 0;
 
-    at->session.said_news = false;
-    at->said = at->session.said;
-    if (!note_server(engine, node) && was_told && !changed)
+    at->session.set_news = false;
+    at->set_answer = at->session.set_answer;
+    if (!note_server(engine, node) && had_answered && !changed)
         return;
     choose(engine);
     /*
@@ -149,9 +150,9 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
      * a client tells it that while it tries to get a lock.
      */
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        object(engine, i, i == node && was_in_set, now_ns);
+        apply_objection(engine, i, i == node && was_in_set, now_ns);
     rl_sets_restore(engine, node, now_ns);
-    settle(engine, now_ns);
+    update_awaits_sets(engine, now_ns);
 }
 
 void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
@@ -160,7 +161,7 @@ void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     struct rl_guard *guard = &at->session.guard;
     char set[RL_SET_MAX];
 
-    if (at->session.restore_asked || !at->said.told || at->said.set[0] ||
+    if (at->session.restore_asked || !at->set_answer.answered || at->set_answer.set[0] ||
         engine->guard_mode == RL_GUARD_OFF || !rl_set_has_names(&engine->set_self, engine->set))
         return;
     if (!rl_guard_check_vote(guard, now_ns))
@@ -193,15 +194,16 @@ void rl_sets_ask(struct rl_engine *engine)
 
 int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
 {
-    struct rl_said reached[REDLOCK_NODES_MAX];
+    struct rl_set_answer reached[REDLOCK_NODES_MAX];
     char id[RL_SET_ID_SIZE];
 
     *pending = false;
     gather(engine, reached);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        reached[i].told = reached[i].told && engine->node[i].session.state == RL_SESSION_UP;
+        reached[i].answered =
+            reached[i].answered && engine->node[i].session.state == RL_SESSION_UP;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        rl_said_write(&reached[i], engine->node[i].set_so_far);
+        rl_set_answer_write(&reached[i], engine->node[i].set_so_far);
     switch (rl_set_plan(&engine->set_self, reached, culprit)) {
     case RL_SET_KEEP:
         memcpy(engine->new_set, reached[*culprit].set, sizeof engine->new_set);
@@ -216,7 +218,7 @@ int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
         break;
     }
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        if (!reached[i].told)
+        if (!reached[i].answered)
             return REDLOCK_NOQUORUM;
     /* Tried again, it takes no node from the set of the init that it met: that may be in use. */
     for (uint8_t i = 0; engine->met_other_init && i < engine->policy.node_count; i++)

@@ -10,7 +10,7 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 static inline void rl_sets_hear(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    if (engine->node[node].session.said_news)
+    if (engine->node[node].session.set_news)
         rl_sets_judge(engine, node, now_ns);
 }
 
@@ -29,9 +29,9 @@ enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t n
 /* It counts by its name: a client has told it the set in force, or is about to. */
 static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t node)
 {
-    const struct rl_said *said = &engine->node[node].said;
+    const struct rl_set_answer *answer = &engine->node[node].set_answer;
 
-    return said->by_client || (said->told && !said->set[0] && engine->set[0]);
+    return answer->by_client || (answer->answered && !answer->set[0] && engine->set[0]);
 }
 
 /* A node that has forgotten its set, and whose memory is trusted again, is told once a connection. */

@@ -32,7 +32,7 @@ void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node)
     struct rl_pending pending;
 
     rl_session_end(&subscriber->session);
-    while (rl_session_take_pending(&subscriber->session, &pending))
+    while (rl_pending_pop(&subscriber->session.pending, &pending))
         ;
     if (subscriber->is_up)
         engine->subscriber_count--;

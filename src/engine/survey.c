@@ -86,11 +86,7 @@ void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at
 
 static uint8_t count_votes(const struct rl_survey *survey, enum redlock_vote vote)
 {
-    uint8_t count = 0;
-
-    for (uint8_t i = 0; i < survey->policy->node_count; i++)
-        count += survey->node[i].vote == vote;
-    return count;
+    return rl_count_votes(survey->policy, survey->node, vote);
 }
 
 int rl_survey_error(const struct rl_survey *survey)

@@ -34,7 +34,7 @@ static void put(struct rl_timers *timers, size_t at, struct rl_timer *timer)
 }
 
 /* Moves the timer that stands there to where its time belongs. */
-static void settle(struct rl_timers *timers, size_t at)
+static void sift(struct rl_timers *timers, size_t at)
 {
     struct rl_timer *timer = timers->heap[at];
 
@@ -62,7 +62,7 @@ static void remove_at(struct rl_timers *timers, size_t at)
     if (at == timers->count)
         return;
     put(timers, at, last);
-    settle(timers, at);
+    sift(timers, at);
 }
 
 void rl_timers_set(struct rl_timers *timers, struct rl_timer *timer, int64_t due_ns)
@@ -78,7 +78,7 @@ void rl_timers_set(struct rl_timers *timers, struct rl_timer *timer, int64_t due
     else if (due_ns >= timer->heap_ns && timer->place != 1)
         return;
     timer->heap_ns = due_ns;
-    settle(timers, timer->place - 1);
+    sift(timers, timer->place - 1);
 }
 
 int64_t rl_timers_next_ns(const struct rl_timers *timers)
@@ -96,7 +96,7 @@ struct rl_timer *rl_timers_due(struct rl_timers *timers, int64_t now_ns)
             return timer;
         }
         timer->heap_ns = timer->due_ns;
-        settle(timers, 0);
+        sift(timers, 0);
     }
     return NULL;
 }

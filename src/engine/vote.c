@@ -4,7 +4,7 @@
  *
  * A reply is that of the oldest request on its connection (protocol/session.c), and no request is
  * answered before the greeting's checks of the node. rl_acquire_answer() (core/acquire.c) counts a
- * grant (rl_tally_vote(), core/lock.c) only if it passes these checks, in this order:
+ * grant (rl_tally_vote(), core/tally.h) only if it passes these checks, in this order:
  *
  *  1. rl_answer_read   it has the shape of a grant for what was asked: +OK to a SET, the array or
  *                      the number of a script. Anything else is no grant.
@@ -131,7 +131,7 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
     struct rl_guard *guard = &session->guard;
     char text[REDLOCK_TEXT_MAX];
     bool may_vote = answer->has_marker
-                        ? rl_guard_marker(guard, answer->marker, answer->present,
+                        ? rl_guard_marker(guard, answer->marker, answer->identity,
                                           answer->marker_max_ttl_ms, now_ns)
                         : rl_guard_is_voting(guard) || rl_guard_check_vote(guard, now_ns);
 
@@ -316,7 +316,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
     /* Also when no grant waits for it: one that overtook other waiters is renewed like any other. */
     hear_set(engine, node, &witness, now_ns);
     if (witness.has_marker)
-        rl_guard_marker(&at->session.guard, witness.marker, witness.present,
+        rl_guard_marker(&at->session.guard, witness.marker, witness.identity,
                         witness.marker_max_ttl_ms, now_ns);
     for (uint32_t i = 0; i < count; i++) {
         struct rl_unconfirmed grant = at->unconfirmed[i];

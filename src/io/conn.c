@@ -94,7 +94,7 @@ static void note_round_trip(struct rl_conn *conn)
     socklen_t size = sizeof info;
 
     if (!conn->url->is_unix && getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
-        rl_link_reached(&conn->link, (int64_t)info.tcpi_rtt * 1000);
+        rl_node_note_delay(conn->link.engine, conn->link.node, (int64_t)info.tcpi_rtt * 1000);
 }
 
 static void socket_up(struct rl_conn *conn, int64_t now_ns)

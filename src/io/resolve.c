@@ -29,9 +29,8 @@ struct rl_resolve {
 
 static void destroy(struct rl_resolve *r)
 {
-    if (r->list != NULL) {
+    if (r->list)
         freeaddrinfo(r->list);
-    }
     free(r->host);
     free(r->port);
     pthread_mutex_destroy(&r->mutex);
@@ -42,10 +41,10 @@ static void destroy(struct rl_resolve *r)
 static void drop_reference(struct rl_resolve *r)
 {
     bool last = --r->references == 0;
+
     pthread_mutex_unlock(&r->mutex);
-    if (last) {
+    if (last)
         destroy(r);
-    }
 }
 
 static int look_up(const char *host, const char *port, int flags, struct addrinfo **list)
@@ -55,6 +54,7 @@ static int look_up(const char *host, const char *port, int flags, struct addrinf
         .ai_socktype = SOCK_STREAM,
         .ai_flags = AI_NUMERICSERV | flags,
     };
+
     return getaddrinfo(host, port, &hints, list);
 }
 
@@ -63,9 +63,9 @@ static int look_up(const char *host, const char *port, int flags, struct addrinf
 static int look_up_name(const struct rl_resolve *r, struct addrinfo **list)
 {
     int error = look_up(r->host, r->port, AI_ADDRCONFIG, list);
-    if (error != 0 && strcmp(r->host, "localhost") == 0) {
+
+    if (error != 0 && strcmp(r->host, "localhost") == 0)
         error = look_up(NULL, r->port, 0, list);
-    }
     return error;
 }
 
@@ -101,9 +101,8 @@ static int start_thread(struct rl_resolve *r)
     sigset_t all, before;
 
     int error = pthread_attr_init(&attributes);
-    if (error != 0) {
+    if (error != 0)
         return error;
-    }
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -116,9 +115,9 @@ static int start_thread(struct rl_resolve *r)
 int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_resolve **out)
 {
     struct rl_resolve *r = calloc(1, sizeof *r);
-    if (r == NULL) {
+
+    if (!r)
         return -1;
-    }
     r->pid = getpid();
     r->references = 1;
     r->wake_fd = wake_fd;
@@ -130,7 +129,7 @@ int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_
     }
     r->host = strdup(host);
     r->port = strdup(port);
-    if (r->host == NULL || r->port == NULL) {
+    if (!r->host || !r->port) {
         error = ENOMEM;
         goto cleanup;
     }
@@ -161,6 +160,7 @@ cleanup:
 int rl_resolve_poll(struct rl_resolve *r, const struct addrinfo **list, const char **error)
 {
     int result = 0;
+
     pthread_mutex_lock(&r->mutex);
     if (r->done && r->error == 0) {
         *list = r->list;
@@ -175,9 +175,8 @@ int rl_resolve_poll(struct rl_resolve *r, const struct addrinfo **list, const ch
 
 void rl_resolve_free(struct rl_resolve *r)
 {
-    if (r == NULL) {
+    if (!r)
         return;
-    }
     if (r->pid != getpid()) {
         /* A forked child has no such thread: its reference is void, and the mutex may be a
          * copy that was taken while it was locked. */

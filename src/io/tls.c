@@ -42,9 +42,8 @@ struct rl_tls {
 static int no_passphrase(char *buffer, int size, int writing, void *data)
 {
     (void)buffer, (void)size, (void)writing;
-    if (data != NULL) {
+    if (data)
         *(bool *)data = true;
-    }
     return -1;
 }
 
@@ -52,7 +51,8 @@ static int no_passphrase(char *buffer, int size, int writing, void *data)
 static int explain_file(const char *what, const char *file, char *why, size_t why_size)
 {
     FILE *readable = fopen(file, "re");
-    if (readable == NULL) {
+
+    if (!readable) {
         snprintf(why, why_size, "cannot read the %s %s: %s", what, file, strerror(errno));
         return -1;
     }
@@ -65,12 +65,12 @@ static int load_key(SSL_CTX *ctx, const char *cert_file, const char *key_file, c
                     size_t why_size)
 {
     bool wants_passphrase = false;
+
     SSL_CTX_set_default_passwd_cb_userdata(ctx, &wants_passphrase);
     int loaded = SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
-    if (loaded == 1) {
+    if (loaded == 1)
         return 0;
-    }
     unsigned long code = ERR_peek_last_error();
     if (wants_passphrase) {
         snprintf(why, why_size,
@@ -90,9 +90,9 @@ static int load_key(SSL_CTX *ctx, const char *cert_file, const char *key_file, c
 static int check_file(const char *what, const char *file, char *why, size_t why_size)
 {
     struct stat info;
-    if (file == NULL || stat(file, &info) != 0 || !rl_file_is_exposed(&info)) {
+
+    if (!file || stat(file, &info) != 0 || !rl_file_is_exposed(&info))
         return 0;
-    }
     snprintf(why, why_size,
              "others can write to the %s %s: give it to this user or to root, and chmod go-w",
              what, file);
@@ -104,28 +104,25 @@ static int load_files(SSL_CTX *ctx, const char *ca_file, const char *cert_file,
 {
     if (check_file("TLS CA file", ca_file, why, why_size) != 0 ||
         check_file("TLS certificate file", cert_file, why, why_size) != 0 ||
-        check_file("TLS key file", key_file, why, why_size) != 0) {
+        check_file("TLS key file", key_file, why, why_size) != 0)
         return -1;
-    }
-    if (ca_file != NULL && SSL_CTX_load_verify_file(ctx, ca_file) != 1) {
+    if (ca_file && SSL_CTX_load_verify_file(ctx, ca_file) != 1)
         return explain_file("TLS CA file", ca_file, why, why_size);
-    }
-    if (ca_file == NULL && SSL_CTX_set_default_verify_paths(ctx) != 1) {
+    if (!ca_file && SSL_CTX_set_default_verify_paths(ctx) != 1) {
         snprintf(why, why_size,
                  "this system has no store of CA certificates: set the TLS CA file");
         return -1;
     }
-    if (cert_file == NULL) {
-        if (key_file != NULL) {
+    if (!cert_file) {
+        if (key_file) {
             snprintf(why, why_size, "a TLS key file needs the TLS certificate file with it");
             return -1;
         }
         return 0;
     }
-    if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1) {
+    if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1)
         return explain_file("TLS certificate file", cert_file, why, why_size);
-    }
-    return load_key(ctx, cert_file, key_file != NULL ? key_file : cert_file, why, why_size);
+    return load_key(ctx, cert_file, key_file ? key_file : cert_file, why, why_size);
 }
 
 int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *key_file,
@@ -138,7 +135,7 @@ int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *k
 
     struct rl_tls_context *context = malloc(sizeof *context);
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-    if (context == NULL || ctx == NULL) {
+    if (!context || !ctx) {
         snprintf(why, why_size, "out of memory");
         goto cleanup;
     }
@@ -149,9 +146,8 @@ int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *k
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_default_passwd_cb(ctx, no_passphrase);
-    if (load_files(ctx, ca_file, cert_file, key_file, why, why_size) != 0) {
+    if (load_files(ctx, ca_file, cert_file, key_file, why, why_size) != 0)
         goto cleanup;
-    }
     context->ctx = ctx;
     *out = context;
     return 0;
@@ -165,7 +161,7 @@ cleanup:
 
 void rl_tls_context_free(struct rl_tls_context *context)
 {
-    if (context != NULL) {
+    if (context) {
         SSL_CTX_free(context->ctx);
         free(context);
     }
@@ -179,6 +175,7 @@ static int on_verify(int good, X509_STORE_CTX *store)
 {
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     struct rl_tls *tls = SSL_get_app_data(ssl);
+
     if (!good && tls->why[0] == '\0') {
         rl_tls_explain_certificate(X509_STORE_CTX_get_error(store),
                                    X509_STORE_CTX_get_current_cert(store), tls->name, tls->why,
@@ -190,6 +187,7 @@ static int on_verify(int good, X509_STORE_CTX *store)
 static bool is_ip_address(const char *name)
 {
     unsigned char address[sizeof(struct in6_addr)];
+
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
@@ -197,18 +195,16 @@ static bool is_ip_address(const char *name)
 static bool expect_name(struct rl_tls *tls, const char *verify_name)
 {
     size_t length = strcspn(verify_name, "%"); /* a zone is local and in no certificate */
-    if (length > 0 && verify_name[length - 1] == '.') {
+
+    if (length > 0 && verify_name[length - 1] == '.')
         length--; /* neither certificates nor SNI have the dot of a rooted name */
-    }
-    if (length == 0 || length >= sizeof tls->name) {
+    if (length == 0 || length >= sizeof tls->name)
         return false;
-    }
     memcpy(tls->name, verify_name, length);
     tls->name[length] = '\0';
 
-    if (is_ip_address(tls->name)) {
+    if (is_ip_address(tls->name))
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), tls->name) == 1;
-    }
     SSL_set_hostflags(tls->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return SSL_set1_host(tls->ssl, tls->name) == 1 &&
            SSL_set_tlsext_host_name(tls->ssl, tls->name) == 1;
@@ -220,13 +216,11 @@ int rl_tls_new(struct rl_tls_context *context, const char *verify_name, struct r
     struct rl_tls *tls = calloc(1, sizeof *tls);
     BIO *in_bio = BIO_new(BIO_s_mem());
     BIO *out_bio = BIO_new(BIO_s_mem());
-    if (tls == NULL || in_bio == NULL || out_bio == NULL) {
+    if (!tls || !in_bio || !out_bio)
         goto cleanup;
-    }
     tls->ssl = SSL_new(context->ctx);
-    if (tls->ssl == NULL || !expect_name(tls, verify_name)) {
+    if (!tls->ssl || !expect_name(tls, verify_name))
         goto cleanup;
-    }
     SSL_set_app_data(tls->ssl, tls);
     SSL_set_verify(tls->ssl, SSL_VERIFY_PEER, on_verify);
     SSL_set_bio(tls->ssl, in_bio, out_bio);
@@ -240,16 +234,15 @@ cleanup:
     ERR_clear_error();
     BIO_free(in_bio);
     BIO_free(out_bio);
-    if (tls != NULL) {
+    if (tls)
         SSL_free(tls->ssl);
-    }
     free(tls);
     return -1;
 }
 
 void rl_tls_free(struct rl_tls *tls)
 {
-    if (tls != NULL) {
+    if (tls) {
         SSL_free(tls->ssl);
         free(tls);
     }
@@ -264,17 +257,17 @@ void rl_tls_free(struct rl_tls *tls)
 static int judge(struct rl_tls *tls, int result)
 {
     int error = SSL_get_error(tls->ssl, result);
+
     if (error == SSL_ERROR_WANT_READ) {
         ERR_clear_error();
         return 0;
     }
     tls->broken = true;
     if (tls->why[0] == '\0') {
-        if (error == SSL_ERROR_ZERO_RETURN) {
+        if (error == SSL_ERROR_ZERO_RETURN)
             snprintf(tls->why, sizeof tls->why, "the node closed the connection");
-        } else {
+        else
             rl_tls_explain_error(ERR_peek_error(), tls->why, sizeof tls->why);
-        }
     }
     ERR_clear_error();
     return -1;
@@ -283,9 +276,9 @@ static int judge(struct rl_tls *tls, int result)
 int rl_tls_input(struct rl_tls *tls, const void *bytes, size_t n)
 {
     size_t written = 0;
-    if (tls->broken) {
+
+    if (tls->broken)
         return -1;
-    }
     if (n > 0 && (BIO_write_ex(tls->in, bytes, n, &written) != 1 || written != n)) {
         ERR_clear_error();
         tls->broken = true;
@@ -298,18 +291,17 @@ int rl_tls_input(struct rl_tls *tls, const void *bytes, size_t n)
 size_t rl_tls_output(struct rl_tls *tls, void *bytes, size_t cap)
 {
     size_t n = 0;
+
     if (cap == 0 || BIO_ctrl_pending(tls->out) == 0 ||
-        BIO_read_ex(tls->out, bytes, cap, &n) != 1) {
+        BIO_read_ex(tls->out, bytes, cap, &n) != 1)
         return 0;
-    }
     return n;
 }
 
 int rl_tls_handshake(struct rl_tls *tls)
 {
-    if (tls->broken) {
+    if (tls->broken)
         return -1;
-    }
     ERR_clear_error();
     int result = SSL_do_handshake(tls->ssl);
     return result == 1 ? 1 : judge(tls, result);
@@ -317,12 +309,10 @@ int rl_tls_handshake(struct rl_tls *tls)
 
 int rl_tls_read(struct rl_tls *tls, void *bytes, size_t cap)
 {
-    if (tls->broken) {
+    if (tls->broken)
         return -1;
-    }
-    if (cap == 0) {
+    if (cap == 0)
         return 0;
-    }
     ERR_clear_error();
     int result = SSL_read(tls->ssl, bytes, cap > INT_MAX ? INT_MAX : (int)cap);
     return result > 0 ? result : judge(tls, result);
@@ -331,17 +321,15 @@ int rl_tls_read(struct rl_tls *tls, void *bytes, size_t cap)
 int rl_tls_write(struct rl_tls *tls, const void *bytes, size_t n)
 {
     size_t written = 0;
-    if (tls->broken) {
+
+    if (tls->broken)
         return -1;
-    }
-    if (n == 0) {
+    if (n == 0)
         return 0;
-    }
     ERR_clear_error();
     int result = SSL_write_ex(tls->ssl, bytes, n, &written);
-    if (result == 1) {
+    if (result == 1)
         return 0;
-    }
     if (judge(tls, result) == 0) {
         tls->broken = true;
         snprintf(tls->why, sizeof tls->why, "written to before the TLS handshake was done");

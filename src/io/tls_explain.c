@@ -17,6 +17,7 @@
 static void copy_printable(char *out, size_t size, const unsigned char *from, size_t length)
 {
     size_t n = 0;
+
     while (n < length && n + 1 < size) {
         out[n] = from[n] >= 0x20 && from[n] < 0x7f ? (char)from[n] : '?';
         n++;
@@ -27,9 +28,9 @@ static void copy_printable(char *out, size_t size, const unsigned char *from, si
 static bool common_name(const X509_NAME *name, char *out, size_t size)
 {
     int index = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
-    if (index < 0) {
+
+    if (index < 0)
         return false;
-    }
     const ASN1_STRING *text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
     copy_printable(out, size, ASN1_STRING_get0_data(text), (size_t)ASN1_STRING_length(text));
     return out[0] != '\0';
@@ -39,6 +40,7 @@ static bool alternative_name(const GENERAL_NAME *name, char *out, size_t size)
 {
     int type;
     const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &type);
+
     if (type == GEN_DNS) {
         copy_printable(out, size, ASN1_STRING_get0_data(value),
                        (size_t)ASN1_STRING_length(value));
@@ -46,9 +48,9 @@ static bool alternative_name(const GENERAL_NAME *name, char *out, size_t size)
     }
     if (type == GEN_IPADD) {
         int family = ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6;
-        if (family == AF_INET6 && ASN1_STRING_length(value) != 16) {
+
+        if (family == AF_INET6 && ASN1_STRING_length(value) != 16)
             return false;
-        }
         return inet_ntop(family, ASN1_STRING_get0_data(value), out, (socklen_t)size) != NULL;
     }
     return false;
@@ -59,8 +61,10 @@ static bool first_name(X509 *certificate, bool address, char *out, size_t size)
 {
     bool found = false;
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+
     for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
         const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+
         found = (!address || name->type == GEN_IPADD) && alternative_name(name, out, size);
     }
     GENERAL_NAMES_free(names);
@@ -71,9 +75,8 @@ static bool first_name(X509 *certificate, bool address, char *out, size_t size)
 static void subject(X509 *certificate, char *out, size_t size)
 {
     if (!first_name(certificate, false, out, size) &&
-        !common_name(X509_get_subject_name(certificate), out, size)) {
+        !common_name(X509_get_subject_name(certificate), out, size))
         snprintf(out, size, "no name at all");
-    }
 }
 
 /* Only IP entries count for an address in the URL: DNS entries and the common name may spell
@@ -84,9 +87,9 @@ static void explain_name(int error, X509 *certificate, const char *wanted_name, 
     char text[NAME_SIZE];
     bool address = error == X509_V_ERR_IP_ADDRESS_MISMATCH;
     bool has_address = address && first_name(certificate, true, text, sizeof text);
-    if (!has_address) {
+
+    if (!has_address)
         subject(certificate, text, sizeof text);
-    }
     if (address && !has_address) {
         snprintf(why, why_size,
                  "name mismatch: the certificate (%s) has no IP address among its alternative "
@@ -103,10 +106,10 @@ static void explain_name(int error, X509 *certificate, const char *wanted_name, 
 static void date(const ASN1_TIME *from, char *out, size_t size)
 {
     struct tm utc;
-    if (from == NULL || !ASN1_TIME_to_tm(from, &utc) ||
-        strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0) {
+
+    if (!from || !ASN1_TIME_to_tm(from, &utc) ||
+        strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0)
         snprintf(out, size, "an unknown date");
-    }
 }
 
 void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted_name,
@@ -114,7 +117,7 @@ void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted
 {
     char text[NAME_SIZE] = "?";
 
-    switch (certificate == NULL ? X509_V_ERR_UNSPECIFIED : error) {
+    switch (!certificate ? X509_V_ERR_UNSPECIFIED : error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
         date(X509_get0_notAfter(certificate), text, sizeof text);
         snprintf(why, why_size, "the node's certificate has expired (%s): renew it", text);
@@ -138,9 +141,8 @@ void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        if (!common_name(X509_get_issuer_name(certificate), text, sizeof text)) {
+        if (!common_name(X509_get_issuer_name(certificate), text, sizeof text))
             snprintf(text, sizeof text, "unnamed");
-        }
         snprintf(why, why_size,
                  "unknown authority (%s): give its certificate as the TLS CA file", text);
         return;
@@ -188,14 +190,14 @@ static const char *remedy(int reason)
 void rl_tls_explain_error(unsigned long code, char *why, size_t why_size)
 {
     const char *text = NULL;
-    if (code != 0 && ERR_GET_LIB(code) == ERR_LIB_SSL) {
+
+    if (code != 0 && ERR_GET_LIB(code) == ERR_LIB_SSL)
         text = remedy(ERR_GET_REASON(code));
-    }
-    if (text != NULL) {
+    if (text) {
         snprintf(why, why_size, "%s", text);
         return;
     }
     text = code != 0 ? ERR_reason_error_string(code) : NULL;
     snprintf(why, why_size, "TLS protocol error: %s",
-             text != NULL ? text : "the connection ended in the middle");
+             text ? text : "the connection ended in the middle");
 }

@@ -87,7 +87,7 @@ static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_
     answer->has_marker = true;
     answer->marker = element[0].text;
     answer->marker_max_ttl_ms = element[1].integer;
-    answer->present = element[2].text;
+    answer->identity = element[2].text;
     answer->set = element[3].text;
     return true;
 }

@@ -175,7 +175,7 @@ static void delete_command(const struct rl_request *request,
         ADD_TEXT(out, "DEL");
         rl_add_keys(out, request, KEY_LOCK);
     } else if (!request->is_plain || request->as_waiter) {
-        rl_give_back_command(request, abilities, out);
+        rl_delete_script_command(request, abilities, out);
     } else if (rl_command_deletes_natively(request, abilities)) {
         native_delete_command(request, abilities, out);
     } else {

@@ -172,8 +172,8 @@ static void align_command(const struct rl_request *request,
 /* ---- giving back ---- */
 
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
-void rl_give_back_command(const struct rl_request *request,
-                          const struct rl_abilities *abilities, struct rl_command *out)
+void rl_delete_script_command(const struct rl_request *request,
+                              const struct rl_abilities *abilities, struct rl_command *out)
 {
     SCRIPT_HEAD(out, abilities, GIVEBACK, 3u * request->name_count);
     rl_add_keys(out, request, KEY_LOCK | KEY_QUEUE | KEY_ALIVE);

@@ -12,8 +12,8 @@
 void rl_take_command(const struct rl_request *request, const struct rl_abilities *abilities,
                      struct rl_command *out);
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
-void rl_give_back_command(const struct rl_request *request,
-                          const struct rl_abilities *abilities, struct rl_command *out);
+void rl_delete_script_command(const struct rl_request *request,
+                              const struct rl_abilities *abilities, struct rl_command *out);
 /* The other ops that are scripts. */
 void rl_script_command(const struct rl_request *request, const struct rl_abilities *abilities,
                        struct rl_command *out);

@@ -25,9 +25,8 @@ static int distance(struct rl_span a, const char *b)
             int best = d[i - 1][j - 1] + (c == b[j - 1] ? 0 : 1);
             best = smaller(best, d[i - 1][j] + 1);
             best = smaller(best, d[i][j - 1] + 1);
-            if (i > 1 && j > 1 && c == b[j - 2] && rl_lower(a.at[i - 2]) == b[j - 1]) {
+            if (i > 1 && j > 1 && c == b[j - 2] && rl_lower(a.at[i - 2]) == b[j - 1])
                 best = smaller(best, d[i - 2][j - 2] + 1);
-            }
             d[i][j] = best;
         }
     }
@@ -39,7 +38,7 @@ const char *rl_nearest(struct rl_span word, const char *const *names)
     const char *nearest = NULL;
     int nearest_edits = NEAR_EDITS + 1;
 
-    for (; word.length <= WORD_MAX_BYTES && *names != NULL; names++) {
+    for (; word.length <= WORD_MAX_BYTES && *names; names++) {
         int edits = strlen(*names) <= WORD_MAX_BYTES ? distance(word, *names) : nearest_edits;
 
         if (edits < nearest_edits) {

@@ -15,11 +15,9 @@ static const struct rl_scheme schemes[] = {
 
 const struct rl_scheme *rl_scheme_find(struct rl_span name)
 {
-    for (size_t i = 0; i < SCHEME_COUNT; i++) {
-        if (rl_span_is(name, schemes[i].name)) {
+    for (size_t i = 0; i < SCHEME_COUNT; i++)
+        if (rl_span_is(name, schemes[i].name))
             return &schemes[i];
-        }
-    }
     return NULL;
 }
 
@@ -32,11 +30,10 @@ void rl_scheme_explain(struct rl_span name, char *why, size_t why_size)
         return;
     }
     const char *names[SCHEME_COUNT + 1] = {NULL};
-    for (size_t i = 0; i < SCHEME_COUNT; i++) {
+    for (size_t i = 0; i < SCHEME_COUNT; i++)
         names[i] = schemes[i].name;
-    }
     const char *nearest = rl_nearest(name, names);
-    if (nearest != NULL) {
+    if (nearest) {
         snprintf(why, why_size, "unknown scheme '%.*s://': did you mean %s://?",
                  (int)name.length, name.at, nearest);
     } else {

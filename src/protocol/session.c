@@ -179,11 +179,6 @@ void rl_session_end(struct rl_session *session)
     session->input_start = session->input_end = 0;
 }
 
-bool rl_session_take_pending(struct rl_session *session, struct rl_pending *out)
-{
-    return rl_pending_pop(&session->pending, out);
-}
-
 void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct rl_slice text)
 {
     size_t size = text.size < REDLOCK_TEXT_MAX - 1 ? text.size : REDLOCK_TEXT_MAX - 1;

@@ -111,13 +111,13 @@ struct rl_session {
      */
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
-    struct rl_facts facts;  /* what the node says of itself, as far as it has answered */
-    struct rl_guard guard;  /* may it vote? */
-    struct rl_said said;    /* the set it belongs to, on whatever connection it told it (G8) */
-    bool said_news;         /* the engine has not looked at that yet */
-    bool restore_asked;     /* it was told its set on this connection */
-    int64_t checked_ns;     /* when it was last asked for the facts */
-    int64_t clock_asked_ns; /* when the clock sample under way was asked for; 0: none is */
+    struct rl_facts facts; /* what the node says of itself, as far as it has answered */
+    struct rl_guard guard; /* may it vote? */
+    struct rl_set_answer set_answer; /* its set (G8), on whatever connection it told it */
+    bool set_news;                   /* the engine has not looked at that yet */
+    bool restore_asked;              /* it was told its set on this connection */
+    int64_t checked_ns;              /* when it was last asked for the facts */
+    int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_asked;           /* a check is under way */
     bool wants_witness;         /* acquires were queued that need one behind them (G2) */
@@ -136,9 +136,8 @@ void rl_session_free(struct rl_session *session);
 /* A new connection is being made: writes the greeting. The pending queue must be empty. */
 int rl_session_begin(struct rl_session *session, int64_t now_ns);
 
-/* The connection is gone. Pending requests stay, to be taken by rl_session_take_pending(). */
+/* The connection is gone. Pending requests stay, to be taken by rl_pending_pop(). */
 void rl_session_end(struct rl_session *session);
-bool rl_session_take_pending(struct rl_session *session, struct rl_pending *out);
 
 /* Queues a request of the session's own, a list of words that ends with NULL. */
 int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words);

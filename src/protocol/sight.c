@@ -59,7 +59,7 @@ void rl_holder_read(struct rl_slice value, redlock_holder *out)
     out->held_ms = parts.stamp_ms;
 }
 
-void rl_holder_settle(redlock_holder *holder, int64_t wall_ms)
+void rl_holder_set_age(redlock_holder *holder, int64_t wall_ms)
 {
     if (holder->held_ms < 0) {
         holder->held_at_least = 0;

@@ -27,6 +27,6 @@ void rl_sight_read(const struct rl_reply *reply, struct rl_sight *out);
 /* Value, label and stamp; the rest is set to unknown. */
 void rl_holder_read(struct rl_slice value, redlock_holder *out);
 /* From the stamp to how long that was ago, by this machine's wall clock. */
-void rl_holder_settle(redlock_holder *holder, int64_t wall_ms);
+void rl_holder_set_age(redlock_holder *holder, int64_t wall_ms);
 
 #endif

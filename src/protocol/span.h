@@ -35,9 +35,8 @@ static inline bool rl_is_control(char c)
 /* 0 to 15, or -1. */
 static inline int rl_hex_value(char c)
 {
-    if (rl_is_digit(c)) {
+    if (rl_is_digit(c))
         return c - '0';
-    }
     c = rl_lower(c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -51,9 +50,9 @@ static inline bool rl_span_has(struct rl_span s, char c)
 static inline bool rl_span_is(struct rl_span s, const char *word)
 {
     size_t i = 0;
-    while (i < s.length && word[i] != '\0' && rl_lower(s.at[i]) == word[i]) {
+
+    while (i < s.length && word[i] != '\0' && rl_lower(s.at[i]) == word[i])
         i++;
-    }
     return i == s.length && word[i] == '\0';
 }
 
@@ -62,9 +61,9 @@ static inline bool rl_span_only(struct rl_span s, const char *more)
 {
     for (size_t i = 0; i < s.length; i++) {
         char c = s.at[i];
-        if (!rl_is_letter(c) && !rl_is_digit(c) && (c == '\0' || strchr(more, c) == NULL)) {
+
+        if (!rl_is_letter(c) && !rl_is_digit(c) && (c == '\0' || strchr(more, c) == NULL))
             return false;
-        }
     }
     return s.length > 0;
 }
@@ -79,9 +78,9 @@ static inline void rl_span_skip(struct rl_span *s, size_t n)
 static inline struct rl_span rl_span_until(struct rl_span *s, const char *stops)
 {
     struct rl_span head = {s->at, 0};
-    while (head.length < s->length && strchr(stops, s->at[head.length]) == NULL) {
+
+    while (head.length < s->length && strchr(stops, s->at[head.length]) == NULL)
         head.length++;
-    }
     rl_span_skip(s, head.length);
     return head;
 }

@@ -37,12 +37,15 @@ static int fail_about(struct parse *p, const char *format, struct rl_span quoted
 static int decode(struct parse *p, struct rl_span s, char *out, size_t size, const char *what)
 {
     size_t n = 0;
+
     for (size_t i = 0; i < s.length; i++) {
         char c = s.at[i];
+
         if (c == '%') {
             bool whole = i + 2 < s.length;
             int high = whole ? rl_hex_value(s.at[i + 1]) : -1;
             int low = whole ? rl_hex_value(s.at[i + 2]) : -1;
+
             if (high < 0 || low < 0) {
                 snprintf(p->why, sizeof p->why,
                          "a '%%' in the %s must be followed by two hex digits; write a plain "
@@ -72,6 +75,7 @@ static int decode(struct parse *p, struct rl_span s, char *out, size_t size, con
 static int parse_port(struct parse *p, struct rl_span port)
 {
     uint32_t value = 0;
+
     if (port.length == 0) {
         return fail(p,
                     "the port after ':' is empty: leave out the ':' for " RL_URL_DEFAULT_PORT);
@@ -95,22 +99,18 @@ static int parse_port(struct parse *p, struct rl_span port)
 /* A name or an IPv4 address. */
 static int parse_name(struct parse *p, struct rl_span name)
 {
-    if (name.length == 0) {
+    if (name.length == 0)
         return fail(p, "the host is empty: write redis://host:port");
-    }
-    if (name.length > 253) {
+    if (name.length > 253)
         return fail(p, "the host name is longer than 253 bytes");
-    }
     for (size_t i = 0; i < name.length; i++) {
-        if ((unsigned char)name.at[i] >= 0x80) {
+        if ((unsigned char)name.at[i] >= 0x80)
             return fail(p, "the host name is not ASCII: write its xn-- form");
-        }
         p->url.host[i] = rl_lower(name.at[i]);
     }
     p->url.host[name.length] = '\0';
-    if (!rl_span_only(name, "-._")) {
+    if (!rl_span_only(name, "-._"))
         return fail(p, "a host name has letters, digits, '-', '.' and '_' only");
-    }
     return 0;
 }
 
@@ -125,20 +125,19 @@ static int parse_ipv6(struct parse *p, struct rl_span address)
     bool good = groups.length >= 2 && groups.length <= 45;
     for (size_t i = 0; good && i < groups.length; i++) {
         char c = groups.at[i];
+
         colons += c == ':';
         good = rl_hex_value(c) >= 0 || c == ':' || c == '.';
         p->url.host[n++] = rl_lower(c);
     }
-    if (!good || colons < 2) {
+    if (!good || colons < 2)
         return fail(p, "what stands in brackets is not an IPv6 address such as [::1]");
-    }
     if (zone.length > 0) {
         /* RFC 6874 writes the '%' before a zone as %25; a bare one is common too. */
         bool encoded = zone.length > 3 && memcmp(zone.at, "%25", 3) == 0;
         rl_span_skip(&zone, encoded ? 3 : 1);
-        if (zone.length > 31 || !rl_span_only(zone, "-._")) {
+        if (zone.length > 31 || !rl_span_only(zone, "-._"))
             return fail(p, "the zone after '%' in the brackets must be an interface name");
-        }
         p->url.host[n++] = '%';
         memcpy(p->url.host + n, zone.at, zone.length);
         n += zone.length;
@@ -151,6 +150,7 @@ static void print_address(struct rl_url *u, bool bracketed)
 {
     int room = (int)sizeof u->printable - 1 - 8; /* for brackets and ":65535" */
     bool cut = strlen(u->host) > (size_t)room;
+
     snprintf(u->printable, sizeof u->printable, "%s%.*s%s%s:%s", bracketed ? "[" : "",
              cut ? room - 3 : room, u->host, cut ? "..." : "", bracketed ? "]" : "", u->port);
 }
@@ -158,37 +158,34 @@ static void print_address(struct rl_url *u, bool bracketed)
 static int parse_host_and_port(struct parse *p, struct rl_span s)
 {
     bool bracketed = s.length > 0 && s.at[0] == '[';
+
     if (bracketed) {
         rl_span_skip(&s, 1);
         struct rl_span address = rl_span_until(&s, "]");
-        if (s.length == 0) {
+        if (s.length == 0)
             return fail(p, "the ']' after the IPv6 address is missing: [::1]:6379");
-        }
         rl_span_skip(&s, 1);
-        if (s.length > 0 && s.at[0] != ':') {
+        if (s.length > 0 && s.at[0] != ':')
             return fail(p, "after ']' only :port may follow");
-        }
-        if (parse_ipv6(p, address) != 0) {
+        if (parse_ipv6(p, address) != 0)
             return -1;
-        }
     } else {
         struct rl_span name = rl_span_until(&s, ":");
+
         if (s.length > 0 && rl_span_has((struct rl_span){s.at + 1, s.length - 1}, ':')) {
             return fail(p,
                         "more than one ':' in host and port: an IPv6 address goes in brackets, "
                         "[::1]:6379");
         }
-        if (parse_name(p, name) != 0) {
+        if (parse_name(p, name) != 0)
             return -1;
-        }
     }
     if (s.length == 0) {
         memcpy(p->url.port, RL_URL_DEFAULT_PORT, sizeof RL_URL_DEFAULT_PORT);
     } else {
         rl_span_skip(&s, 1);
-        if (parse_port(p, s) != 0) {
+        if (parse_port(p, s) != 0)
             return -1;
-        }
     }
     print_address(&p->url, bracketed);
     return 0;
@@ -200,9 +197,9 @@ static int parse_credentials(struct parse *p, struct rl_span s)
 {
     struct rl_span password = s;
     struct rl_span user = rl_span_until(&password, ":");
-    if (decode(p, user, p->url.user, sizeof p->url.user, "user") != 0) {
+
+    if (decode(p, user, p->url.user, sizeof p->url.user, "user") != 0)
         return -1;
-    }
     p->url.has_user = user.length > 0;
     if (password.length > 0) {
         rl_span_skip(&password, 1);
@@ -216,12 +213,11 @@ static int parse_credentials(struct parse *p, struct rl_span s)
 static int take_credentials(struct parse *p, struct rl_span *authority)
 {
     size_t at = authority->length;
-    while (at > 0 && authority->at[at - 1] != '@') {
+
+    while (at > 0 && authority->at[at - 1] != '@')
         at--;
-    }
-    if (at == 0) {
+    if (at == 0)
         return 0;
-    }
     struct rl_span credentials = {authority->at, at - 1};
     rl_span_skip(authority, at);
     return parse_credentials(p, credentials);
@@ -230,18 +226,16 @@ static int take_credentials(struct parse *p, struct rl_span *authority)
 static int parse_db(struct parse *p, struct rl_span s)
 {
     uint64_t value = 0;
+
     for (size_t i = 0; i < s.length; i++) {
-        if (!rl_is_digit(s.at[i])) {
+        if (!rl_is_digit(s.at[i]))
             return fail(p, "the database is not a number such as 0");
-        }
         value = value > RL_URL_DB_MAX ? value : value * 10 + (uint64_t)(s.at[i] - '0');
     }
-    if (s.length == 0) {
+    if (s.length == 0)
         return fail(p, "the database after 'db=' is empty");
-    }
-    if (value > RL_URL_DB_MAX) {
+    if (value > RL_URL_DB_MAX)
         return fail(p, "the database number is out of range: 0 to 2147483647");
-    }
     p->url.db = (uint32_t)value;
     return 0;
 }
@@ -278,19 +272,18 @@ static int parse_query(struct parse *p, struct rl_span query)
 static int parse_tcp(struct parse *p, struct rl_span s)
 {
     struct rl_span authority = rl_span_until(&s, "/?#");
+
     if (rl_span_has(s, '@')) {
         return fail(p,
                     "a '/', '?' or '#' in user or password must be written as %2F, %3F, %23");
     }
-    if (take_credentials(p, &authority) != 0 || parse_host_and_port(p, authority) != 0) {
+    if (take_credentials(p, &authority) != 0 || parse_host_and_port(p, authority) != 0)
         return -1;
-    }
     if (s.length > 0 && s.at[0] == '/') {
         rl_span_skip(&s, 1);
         struct rl_span db = rl_span_until(&s, "?#");
-        if (db.length > 0 && parse_db(p, db) != 0) {
+        if (db.length > 0 && parse_db(p, db) != 0)
             return -1;
-        }
     }
     if (s.length > 0 && s.at[0] == '?') {
         rl_span_skip(&s, 1);
@@ -303,23 +296,20 @@ static int parse_tcp(struct parse *p, struct rl_span s)
 static int parse_unix(struct parse *p, struct rl_span s)
 {
     struct rl_span authority = rl_span_until(&s, "/");
-    if (take_credentials(p, &authority) != 0) {
+
+    if (take_credentials(p, &authority) != 0)
         return -1;
-    }
     if (authority.length > 0 || s.length == 0) {
         return fail(p, rl_span_has(s, '@')
                            ? "a '/' in user or password must be written as %2F"
                            : "a socket needs its absolute path: unix:///path/to/socket");
     }
     struct rl_span path = rl_span_until(&s, "?#");
-    if (decode(p, path, p->url.path, sizeof p->url.path, "path") != 0) {
+    if (decode(p, path, p->url.path, sizeof p->url.path, "path") != 0)
         return -1;
-    }
-    for (const char *c = p->url.path; *c != '\0'; c++) {
-        if (rl_is_control(*c)) {
+    for (const char *c = p->url.path; *c != '\0'; c++)
+        if (rl_is_control(*c))
             return fail(p, "the path contains a control character");
-        }
-    }
     memcpy(p->url.printable, p->url.path, sizeof p->url.path);
     if (s.length > 0 && s.at[0] == '?') {
         rl_span_skip(&s, 1);
@@ -335,28 +325,24 @@ static int parse_plain(struct parse *p, struct rl_span s)
     const struct rl_scheme *scheme = rl_scheme_find(rl_span_until(&rest, ":"));
 
     /* "redis:/host" has lost a slash; "redis:6379" is a host that is called redis. */
-    if (scheme != NULL && rest.length > 1 && rest.at[1] == '/') {
+    if (scheme && rest.length > 1 && rest.at[1] == '/') {
         snprintf(p->why, sizeof p->why, "'%s:' must be followed by two slashes: %s://%s",
                  scheme->name, scheme->name, scheme->is_unix ? "/path/to/socket" : "host:port");
         return -1;
     }
-    if (s.at[0] == '/') {
+    if (s.at[0] == '/')
         return fail(p, "a socket's path needs unix:// before it: unix:///path/to/socket");
-    }
-    if (rl_span_has(s, '@')) {
+    if (rl_span_has(s, '@'))
         return fail(p, "credentials need the whole form: redis://user:password@host:port");
-    }
-    if (rl_span_has(s, '/') || rl_span_has(s, '?') || rl_span_has(s, '#')) {
+    if (rl_span_has(s, '/') || rl_span_has(s, '?') || rl_span_has(s, '#'))
         return fail(p, "a database needs the whole form: redis://host:port/db");
-    }
     return parse_host_and_port(p, s);
 }
 
 static int parse(struct parse *p, const char *text)
 {
-    if (text == NULL || text[0] == '\0') {
+    if (!text || text[0] == '\0')
         return fail(p, "the URL is empty: write redis://host:port");
-    }
     for (const char *c = text; *c != '\0'; c++) {
         if (rl_is_control(*c) || *c == ' ') {
             return fail(p,
@@ -365,12 +351,11 @@ static int parse(struct parse *p, const char *text)
         }
     }
     const char *colon = strstr(text, "://");
-    if (colon == NULL) {
+    if (!colon)
         return parse_plain(p, (struct rl_span){text, strlen(text)});
-    }
     struct rl_span name = {text, (size_t)(colon - text)};
     const struct rl_scheme *scheme = rl_scheme_find(name);
-    if (scheme == NULL) {
+    if (!scheme) {
         rl_scheme_explain(name, p->why, sizeof p->why);
         return -1;
     }
@@ -384,18 +369,17 @@ int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_siz
 {
     struct parse p = {.why = ""};
     int result = parse(&p, text);
-    if (result == 0) {
+
+    if (result == 0)
         *out = p.url;
-    } else if (why_size > 0) {
+    else if (why_size > 0)
         snprintf(why, why_size, "%s", p.why);
-    }
     rl_url_wipe(&p.url);
     return result;
 }
 
 void rl_url_wipe(struct rl_url *u)
 {
-    if (u != NULL) {
+    if (u)
         rl_wipe(u, sizeof *u);
-    }
 }

@@ -65,7 +65,7 @@ static size_t printable_size(struct rl_slice text)
     return size && !steers(text.data, size) ? size : 0;
 }
 
-static struct rl_slice behind(struct rl_slice text, size_t size)
+static struct rl_slice rest_of(struct rl_slice text, size_t size)
 {
     return (struct rl_slice){text.data + size, text.size - size};
 }
@@ -77,7 +77,7 @@ bool rl_text_is_printable(struct rl_slice text)
 
         if (!size)
             return false;
-        text = behind(text, size);
+        text = rest_of(text, size);
     }
     return true;
 }
@@ -96,7 +96,7 @@ void rl_text_show(struct rl_slice text, char *out, size_t size)
             break;
         memcpy(out + used, whole ? text.data : escaped, needed);
         used += needed;
-        text = behind(text, whole ? whole : 1);
+        text = rest_of(text, whole ? whole : 1);
     }
     out[used] = '\0';
 }
@@ -116,7 +116,7 @@ struct rl_slice rl_label_of(struct rl_slice text)
     struct rl_slice label = {"", 0};
 
     if (space)
-        label = behind(text, (size_t)(space + 1 - text.data));
+        label = rest_of(text, (size_t)(space + 1 - text.data));
     return rl_label_fault(label) ? (struct rl_slice){"", 0} : label;
 }
 
@@ -199,7 +199,7 @@ static struct rl_slice read_slot(struct rl_slice text, uint16_t *slot)
     if (number == 0 || number > REDLOCK_SLOTS_MAX || text.data[1] == '0')
         return text;
     *slot = (uint16_t)number;
-    return behind(text, at);
+    return rest_of(text, at);
 }
 
 /* "@", the stamp, a space, a label. */
@@ -210,7 +210,7 @@ static bool read_label(struct rl_slice text, struct rl_value *out)
     if (text.size <= RL_STAMP_SIZE || text.data[0] != '@' || !consists_of(stamp, &hex) ||
         text.data[RL_STAMP_SIZE - 1] != ' ')
         return false;
-    out->label = behind(text, RL_STAMP_SIZE);
+    out->label = rest_of(text, RL_STAMP_SIZE);
     if (rl_label_fault(out->label))
         return false;
     out->stamp_ms = 0;
@@ -229,7 +229,7 @@ bool rl_value_read(struct rl_slice text, struct rl_value *out)
     *out = nothing;
     if (rest.size > REDLOCK_TAG_SIZE && rest.data[REDLOCK_TAG_SIZE] == ':') {
         value.tag = (struct rl_slice){rest.data, REDLOCK_TAG_SIZE};
-        rest = behind(rest, REDLOCK_TAG_SIZE + 1);
+        rest = rest_of(rest, REDLOCK_TAG_SIZE + 1);
         if (!rl_tag_is_valid(value.tag))
             return false;
     }
@@ -238,7 +238,7 @@ bool rl_value_read(struct rl_slice text, struct rl_value *out)
     value.random = (struct rl_slice){rest.data, RL_VALUE_DRAWN};
     if (!consists_of(value.random, &hex))
         return false;
-    rest = read_slot(behind(rest, RL_VALUE_DRAWN), &value.slot);
+    rest = read_slot(rest_of(rest, RL_VALUE_DRAWN), &value.slot);
     if (rest.size > 0 && !read_label(rest, &value))
         return false;
     *out = value;

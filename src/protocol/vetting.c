@@ -57,8 +57,8 @@ int rl_vetting_restore_set(struct rl_session *session, const char *set)
 
 void rl_vetting_note_set(struct rl_session *session, struct rl_slice set)
 {
-    rl_said_note(&session->said, set);
-    session->said_news = true;
+    rl_set_answer_read(&session->set_answer, set);
+    session->set_news = true;
 }
 
 int rl_vetting_witness(struct rl_session *session)

@@ -22,7 +22,7 @@ enum {
      * A library that blocks its callers on something else than a futex of its own would not be
      * seen: it is then counted as it batches by itself.
      */
-    CALLERS_MS = 1000,
+    CALLERS_MS = 10000,
     EVENTS_US = 20000,
     READABLE_MS = 20,
     FROZEN_MS = 1000,
@@ -258,7 +258,8 @@ void shim_await_readable(int count)
 /* What each thread is blocked on. A signal takes it away at once, before the thread has run. */
 static void *_Atomic blocked_on[CALLERS_MAX];
 static _Atomic int blocked, expected, place_count;
-static _Atomic bool unseen; /* they are given up: see CALLERS_MS */
+static _Atomic bool unseen;  /* they are given up: see CALLERS_MS */
+static _Atomic bool awaited; /* the I/O thread has nothing to do but to wait for them */
 static _Thread_local int own_place = -1;
 
 void shim_expect_callers(int count)
@@ -289,6 +290,27 @@ static void unblock_all(void *on)
         unblock(i, on);
 }
 
+/*
+ * A caller goes on when the I/O thread waits. Before that, its next order would be found in the turn that
+ * woke it or in a later one, by which of the two threads runs first. So it is woken then; a caller that
+ * was not asleep yet when it should have been woken looks for it.
+ */
+static struct {
+    long word, operation, count;
+} wake_ups[CALLERS_MAX]; /* of the I/O thread alone */
+static int wake_up_count;
+
+static bool defers_wake_ups(void)
+{
+    return lockstep && expected > 0 && !unseen && wake_up_count < CALLERS_MAX;
+}
+
+static void await_io_thread(void)
+{
+    while (lockstep && expected > 0 && !awaited && !unseen)
+        own_call(OWN_WAIT, NULL, 0, LOOK_EVERY_US);
+}
+
 /* Blocked calls of the library sleep on a word of their own. */
 WRAP(long, syscall, (long number, long a, long b, long c, long d, long e, long f))
 {
@@ -299,9 +321,17 @@ WRAP(long, syscall, (long number, long a, long b, long c, long d, long e, long f
         block(word);
     if (wakes)
         unblock_all(word);
+    if (wakes && defers_wake_ups()) {
+        wake_ups[wake_up_count].word = a;
+        wake_ups[wake_up_count].operation = b;
+        wake_ups[wake_up_count++].count = c;
+        return 1;
+    }
     long result = __real_syscall(number, a, b, c, d, e, f);
-    if (sleeps)
+    if (sleeps) {
         unblock(own_place, word);
+        await_io_thread();
+    }
     return result;
 }
 
@@ -313,6 +343,11 @@ static void await_callers(int epoll)
 {
     struct pollfd events = {.fd = epoll, .events = POLLIN};
     int64_t stuck_ms = 0;
+    awaited = true;
+    for (; wake_up_count > 0; wake_up_count--)
+        __real_syscall(SYS_futex, wake_ups[wake_up_count - 1].word,
+                       wake_ups[wake_up_count - 1].operation, wake_ups[wake_up_count - 1].count,
+                       0, 0, 0);
     for (int last = -1;;) {
         if (own_call(OWN_WAIT, &events, 1, EVENTS_US) <= 0)
             continue;
@@ -331,8 +366,10 @@ WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int time
     /* Where time stands still, no wait runs out either. */
     if (frozen_ns != 0 && timeout_ms > 0)
         timeout_ms = FROZEN_MS;
-    if (lockstep && timeout_ms < 0)
+    if (lockstep && timeout_ms < 0) {
         await_callers(epoll);
+        awaited = false;
+    }
     if (lockstep && timeout_ms != 0)
         await_replies();
     return __real_epoll_wait(epoll, events, most, timeout_ms);

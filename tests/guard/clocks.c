@@ -44,17 +44,6 @@ static int count_out(redlock *r)
     return count;
 }
 
-struct margin {
-    const redlock_lock *lock;
-    int wanted;
-};
-
-static bool margin_is(void *data)
-{
-    const struct margin *m = data;
-    return redlock_margin(m->lock) == m->wanted;
-}
-
 static void step_one(int64_t step_ms, uint32_t flags)
 {
     struct cluster c;
@@ -63,8 +52,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
-    struct margin full = {lock, 2}, less = {lock, 1};
-    CHECK(wait_until(margin_is, &full, 2000));
+    CHECK(client_await_margin(lock, 2, 2000));
     sleep_ms(1200); /* a sample of the old time on every node */
     CHECK_INT(0, count_out(r));
 
@@ -75,7 +63,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
     printf("# %lld ms: found out after %lld ms: %s\n", (long long)step_ms,
            (long long)(now_ms() - start_ms), w.info.text);
     CHECK_HAS("clock was set", w.info.text);
-    CHECK(wait_until(margin_is, &less, 1000));
+    CHECK(client_await_margin(lock, 1, 1000));
     CHECK_INT(1, count_out(r)); /* the others are unaffected */
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     if ((flags & REDLOCK_STRICT) != 0)
@@ -86,8 +74,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
     redlock_request once = {.size = sizeof once, .report = &report};
     redlock_lock *other = NULL;
     CHECK_OK(redlock_acquire(r, "y", TTL_MS, &once, &other));
-    struct margin four = {other, 1};
-    CHECK(wait_until(margin_is, &four, 1000));
+    CHECK(client_await_margin(other, 1, 1000));
     sleep_ms(50);
     CHECK_INT(1, redlock_margin(other));
     client_unlock(other);
@@ -122,8 +109,7 @@ CASE(majority_gone, "Holds that are left without a majority by set clocks are lo
     nodeclock_cluster(&c, NODES);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
-    struct margin full = {lock, 2};
-    CHECK(wait_until(margin_is, &full, 2000));
+    CHECK(client_await_margin(lock, 2, 2000));
     sleep_ms(1200);
     for (int i = 0; i < 3; i++)
         nodeclock_step(&c.node[i], 60000);
@@ -146,8 +132,7 @@ static void load(int64_t seconds)
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
     redlock_lock *kept = NULL;
     CHECK_OK(redlock_acquire(r, "kept", 2000, &q, &kept));
-    struct margin full = {kept, 2};
-    CHECK(wait_until(margin_is, &full, 2000));
+    CHECK(client_await_margin(kept, 2, 2000));
     long cycles = 0;
     for (int64_t end_ms = now_ms() + seconds * 1000; now_ms() < end_ms; cycles++) {
         CHECK_OK(client_try(r, "x", 2000));
@@ -155,7 +140,7 @@ static void load(int64_t seconds)
             CHECK_INT(0, count_out(r));
     }
     CHECK_INT(0, count_out(r));
-    CHECK(wait_until(margin_is, &full, 1000));
+    CHECK(client_await_margin(kept, 2, 1000));
     printf("# %ld cycles in %lld s, no alarm\n", cycles, (long long)seconds);
     client_unlock(kept);
     redlock_close(r);

@@ -9,7 +9,6 @@
 #include "fleet.h"
 #include "inject_shim.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -20,17 +19,6 @@ struct walk {
     uint32_t flags;
     int descriptors;
 };
-
-static int count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-    CHECK(directory != NULL);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
-}
 
 static bool has_closed_all(void *data)
 {

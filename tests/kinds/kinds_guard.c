@@ -160,7 +160,7 @@ CASE(max_ttl, "The nodes' max_ttl binds every kind, also for a client with anoth
         CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, q));
         CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms); /* is not retried */
         q.flags = REDLOCK_FENCED;                              /* binds them strict or not */
-        if (shape != SHAPE_SHARED && shape != SHAPE_SEMAPHORE)
+        if (shape_traits(shape) & REDLOCK_KIND_EXCLUSIVE)
             CHECK_ERR(REDLOCK_INVAL, kind_try(plain, "x", 5001, q));
         CHECK_OK(kind_try(plain, "x", 5000, shape_request(shape)));
         CHECK(kind_await_clean(&c, 1000));

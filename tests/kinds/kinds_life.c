@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "invalid.h"
 #include "kinds.h"
+#include "pair.h"
 #include "proxy.h"
 
 #include "rl_scripts.h"
@@ -13,21 +14,6 @@
 #include <string.h>
 
 enum { TTL_MS = 20000, LATE_TTL_MS = 4000 };
-
-static struct cluster c;
-static redlock *a, *b;
-
-static void begin(void)
-{
-    a = client_start(&c, 3, REDLOCK_THREAD);
-    b = client_open_warm(&c, REDLOCK_THREAD);
-}
-
-static void end(void)
-{
-    redlock_close(a);
-    redlock_close(b);
-}
 
 static const char *const all_names[] = {"x", "y", "z"};
 
@@ -46,7 +32,7 @@ static redlock_lock *held(redlock *r, enum shape shape)
 
 CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         char value[REDLOCK_VALUE_MAX + 1];
@@ -67,12 +53,12 @@ CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
         }
         CHECK(cluster_await_empty(&c, 2000));
     }
-    end();
+    pair_end();
 }
 
 CASE(adopt_strangers, "An adopted value that is on no node renews and releases nothing.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_lock *lock = held(a, shape), *adopted = NULL;
@@ -87,12 +73,12 @@ CASE(adopt_strangers, "An adopted value that is on no node renews and releases n
         client_unlock(lock);
         CHECK(cluster_await_empty(&c, 2000));
     }
-    end();
+    pair_end();
 }
 
 CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any node.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         char type[16];
@@ -113,12 +99,12 @@ CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c, 2000));
     }
-    end();
+    pair_end();
 }
 
 CASE(given_up, "Freeing the handle or closing the client releases a held lock of any kind.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_lock_free(held(a, shape));
@@ -129,7 +115,7 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c, 2000));
     }
-    end();
+    pair_end();
 }
 
 CASE(released_late, "A release after the end of the validity says so, whatever the kind.")
@@ -138,11 +124,11 @@ CASE(released_late, "A release after the end of the validity says so, whatever t
      * All at once, each under a name of its own, because a node has a quarter of the TTL to
      * answer.
      */
-    static const char *const name[SHAPES] = {"mutex", "shared", "owner", "slots", "x"};
     redlock_lock *lock[SHAPES];
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
-    lock[shape] = kind_lock(a, name[shape], LATE_TTL_MS, shape_request(shape));
+    lock[shape] = kind_lock(a, shape == SHAPE_SEVERAL ? "x" : shape_text(shape), LATE_TTL_MS,
+                            shape_request(shape));
     sleep_ms(LATE_TTL_MS + 10);
     FOR_SHAPES(shape)
     {
@@ -151,13 +137,13 @@ CASE(released_late, "A release after the end of the validity says so, whatever t
         redlock_lock_free(lock[shape]);
     }
     CHECK(cluster_await_empty(&c, 2 * LATE_TTL_MS));
-    end();
+    pair_end();
 }
 
 CASE(renewed_and_lost,
      "The watchdog renews every kind, and tells the loss when a majority forgot it.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         struct result lost = {0};
@@ -178,7 +164,7 @@ CASE(renewed_and_lost,
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c, 2000));
     }
-    end();
+    pair_end();
 }
 
 /* ---- order --------------------------------------------------------------------------------- */
@@ -226,7 +212,7 @@ CASE(token_of_the_first_call,
     {
         redlock_request q = shape_request(shape);
         q.flags = REDLOCK_FENCED;
-        if (shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE)
+        if (shape_traits(shape) & REDLOCK_KIND_SEVERAL)
             continue;
         for (int i = 0; i < 5; i++) {
             redlock *r = client_open(&c, 0); /* connects with the request */
@@ -252,7 +238,7 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
 {
     static const char *const more[] = {"y", ""};
     static char long_owner[REDLOCK_OWNER_MAX + 2];
-    begin();
+    pair_begin();
     redlock_request q = reader_request();
     q.flags = REDLOCK_FENCED;
     INVALID(ask(q));
@@ -292,7 +278,7 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     q = (redlock_request){.size = sizeof q, .more_names = more, .more_name_count = 2};
     INVALID(ask(q)); /* an empty name among them */
     CHECK(cluster_await_empty(&c, 1000));
-    end();
+    pair_end();
 }
 
 CASE(unknown_kinds, "A number or word that is no kind is refused by every call that takes one.")
@@ -300,7 +286,7 @@ CASE(unknown_kinds, "A number or word that is no kind is refused by every call t
     static const char *const words[] = {"", "Mutex", "mutex ", "rwlock", "unknown", NULL};
     int count = 0;
     redlock_lock *lock = NULL;
-    begin();
+    pair_begin();
     for (; redlock_kind_traits(count); count++)
         CHECK_INT(count, redlock_kind_number(redlock_kind_text(count)));
     CHECK(count >= 4);
@@ -321,5 +307,5 @@ CASE(unknown_kinds, "A number or word that is no kind is refused by every call t
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         CHECK_INT(-1, redlock_kind_number(words[i]));
     CHECK(cluster_await_empty(&c, 1000));
-    end();
+    pair_end();
 }

@@ -4,6 +4,7 @@
 #include "client.h"
 #include "clock.h"
 #include "fleet.h"
+#include "kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,6 @@
 
 enum { TTL_MS = 20000 };
 #define LABEL "the holder"
-
-static redlock_lock *lock_with(redlock *r, const redlock_request *q)
-{
-    redlock_lock *lock = NULL;
-    CHECK_OK(client_acquire(r, "x", TTL_MS, q, &lock));
-    return lock;
-}
 
 static redlock_holder first_holder(redlock *r)
 {
@@ -33,11 +27,11 @@ CASE(every_kind,
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, 0);
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL};
         redlock_report report = {.size = sizeof report};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 3 : 0;
-        redlock_lock *lock = lock_with(r, &q);
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
         redlock_holder holder = first_holder(other);
         CHECK(redlock_remaining_ms(lock) > 0);
         CHECK_OK(redlock_break(other, "x", holder.mark, &report));
@@ -65,14 +59,14 @@ CASE(never_the_next, "A mark evicts no holder that came after, of any kind.")
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL, .owner = NULL};
         redlock_report report = {.size = sizeof report};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 1 : 0;
-        redlock_lock *lock = lock_with(r, &q);
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0;
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
         redlock_holder holder = first_holder(r);
         client_unlock(lock);
-        redlock_lock *next = lock_with(r, &q);
+        redlock_lock *next = kind_lock(r, "x", TTL_MS, q);
         CHECK_ERR(REDLOCK_EXPIRED, redlock_break(r, "x", holder.mark, &report));
         CHECK_HAS("another is there now", redlock_detail());
         CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_HELD));
@@ -88,16 +82,18 @@ CASE(beside_others,
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    for (int kind = REDLOCK_SHARED; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
+        if (!(redlock_kind_traits(kind) & (REDLOCK_KIND_SEVERAL | REDLOCK_KIND_OWNER)))
+            continue;
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 3 : 0;
-        redlock_lock *lock = lock_with(r, &q);
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
         redlock_holder holder = first_holder(r);
         q.label = "beside it";
-        redlock_lock *beside = lock_with(r, &q);
+        redlock_lock *beside = kind_lock(r, "x", TTL_MS, q);
         CHECK_OK(redlock_break(r, "x", holder.mark, NULL));
         CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
-        CHECK_ERR(kind == REDLOCK_REENTRANT ? REDLOCK_LOST : REDLOCK_OK,
+        CHECK_ERR(redlock_kind_traits(kind) & REDLOCK_KIND_OWNER ? REDLOCK_LOST : REDLOCK_OK,
                   redlock_extend(beside, TTL_MS));
         redlock_lock_free(lock);
         redlock_lock_free(beside);
@@ -114,7 +110,7 @@ CASE(several_names,
     redlock *r = client_start(&c, 3, 0);
     redlock_request q = {
         .size = sizeof q, .more_names = (const char *[]){"y"}, .more_name_count = 1};
-    redlock_lock *lock = lock_with(r, &q);
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
     CHECK_OK(redlock_break(r, "x", first_holder(r).mark, NULL));
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
     CHECK_INT(3, cluster_count(&c, "redlock:y"));

@@ -211,17 +211,6 @@ CASE(states_of_a_life,
 
 /* ---- healing (A8) ------------------------------------------------------------------------ */
 
-struct margin {
-    const redlock_lock *lock;
-    int wanted;
-};
-
-static bool margin_is(void *data)
-{
-    const struct margin *m = data;
-    return redlock_margin(m->lock) == m->wanted;
-}
-
 CASE(heals_deleted_keys, "Keys deleted on a minority are set again by the next renewal.")
 {
     struct cluster c;
@@ -232,8 +221,7 @@ CASE(heals_deleted_keys, "Keys deleted on a minority are set again by the next r
     cluster_del(&c, 1, 2, "redlock:x");
     CHECK(cluster_await(&c, "redlock:x", 5, TTL_MS)); /* a third of it is enough */
     CHECK_INT(5, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
-    struct margin full = {lock, 2};
-    CHECK(wait_until(margin_is, &full, 1000));
+    CHECK(client_await_margin(lock, 2, 1000));
     for (int i = 1; i < 3; i++) /* with what is left of its time, not more */
         CHECK_BETWEEN(1, TTL_MS, server_int(&c.node[i], "PTTL", "redlock:x", NULL));
     client_unlock(lock);
@@ -249,12 +237,11 @@ CASE(heals_a_node_that_was_hung,
     redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     server_freeze(&c.node[3]);
     redlock_lock *lock = hold(r, &s, TTL_MS);
-    struct margin four = {lock, 1}, five = {lock, 2};
-    CHECK(wait_until(margin_is, &four, 1000));
+    CHECK(client_await_margin(lock, 1, 1000));
     sleep_ms(2 * TTL_MS); /* what waits in its socket is out of date by now */
-    CHECK(wait_until(margin_is, &four, 1000)); /* counted anew with each renewal */
+    CHECK(client_await_margin(lock, 1, 1000)); /* counted anew with each renewal */
     server_thaw(&c.node[3]);
-    CHECK(wait_until(margin_is, &five, TTL_MS + 2000));
+    CHECK(client_await_margin(lock, 2, TTL_MS + 2000));
     CHECK_STR(redlock_value(lock), server_cmd(&c.node[3], "GET", "redlock:x", NULL));
     CHECK_INT(0, s.jeopardies);
     client_unlock(lock);
@@ -269,10 +256,9 @@ CASE(heals_a_node_that_was_away,
     redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     server_kill(&c.node[3]);
     redlock_lock *lock = hold(r, &s, TTL_MS);
-    struct margin four = {lock, 1}, five = {lock, 2};
-    CHECK(wait_until(margin_is, &four, 1000));
+    CHECK(client_await_margin(lock, 1, 1000));
     server_restart_admitted(&c.node[3]); /* to be healed it has to be trusted */
-    CHECK(wait_until(margin_is, &five, 2 * TTL_MS + 1000));
+    CHECK(client_await_margin(lock, 2, 2 * TTL_MS + 1000));
     CHECK_STR(redlock_value(lock), server_cmd(&c.node[3], "GET", "redlock:x", NULL));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c, 1000));
@@ -288,8 +274,7 @@ CASE(takes_nothing_from_another, "Healing does not overwrite another holder's ke
     redlock_lock *lock = hold(r, &s, TTL_MS);
     sleep_ms(TTL_MS);
     CHECK_STR("another", server_cmd(&c.node[0], "GET", "redlock:x", NULL));
-    struct margin four = {lock, 1}; /* counted anew with each renewal */
-    CHECK(wait_until(margin_is, &four, 1000));
+    CHECK(client_await_margin(lock, 1, 1000));
     client_unlock(lock);
     CHECK_STR("another", server_cmd(&c.node[0], "GET", "redlock:x", NULL));
     redlock_close(r);
@@ -302,10 +287,9 @@ CASE(quarantined_nodes_are_not_healed,
     struct story s = {0};
     redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     redlock_lock *lock = hold(r, &s, TTL_MS);
-    struct margin five = {lock, 2}, four = {lock, 1};
-    CHECK(wait_until(margin_is, &five, 1000));
+    CHECK(client_await_margin(lock, 2, 1000));
     server_restart(&c.node[4]);
-    CHECK(wait_until(margin_is, &four, TTL_MS + 2000));
+    CHECK(client_await_margin(lock, 1, TTL_MS + 2000));
     for (int64_t end_ms = now_ms() + 2 * TTL_MS; now_ms() < end_ms; sleep_ms(10)) {
         CHECK_INT(0, server_int(&c.node[4], "EXISTS", "redlock:x", NULL));
         CHECK(redlock_margin(lock) <= 1);

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +13,6 @@ enum { TTL_MS = 20000 };
 #define LABEL "deploy@web3:4711 (make) #7"
 #define TAG "AZaz09_-AZaz09_-AZaz09"
 #define HEX_DIGITS "0123456789abcdef"
-
-static redlock_lock *lock_with(redlock *r, const redlock_request *q)
-{
-    redlock_lock *lock = NULL;
-    CHECK_OK(client_acquire(r, "x", TTL_MS, q, &lock));
-    return lock;
-}
 
 static redlock_info query(redlock *r)
 {
@@ -55,7 +49,7 @@ static void check_every_kind(uint32_t flags)
         {.size = sizeof kinds[0], .label = LABEL, .tag = TAG},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        redlock_lock *lock = lock_with(r, &kinds[i]);
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, kinds[i]);
         redlock_info info = query(r);
         check_holder(&info, redlock_value(lock), LABEL);
         CHECK_BETWEEN(0, 5000 + pulse_late_ms(), info.held_ms);
@@ -97,14 +91,14 @@ CASE(value_forms,
     client_unlock(lock);
 
     redlock_request q = {.size = sizeof q, .tag = TAG, .label = ""};
-    lock = lock_with(r, &q);
+    lock = kind_lock(r, "x", TTL_MS, q);
     CHECK_INT(0, strncmp(TAG ":", redlock_value(lock), strlen(TAG) + 1));
     CHECK_INT(strlen(TAG) + 41, strlen(redlock_value(lock)));
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
 
     q = (redlock_request){.size = sizeof q, .label = "a b"};
-    lock = lock_with(r, &q);
+    lock = kind_lock(r, "x", TTL_MS, q);
     CHECK_STR(" a b", redlock_value(lock) + strlen(redlock_value(lock)) - 4);
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
@@ -122,10 +116,10 @@ CASE(longest, "The longest tag, slot, label and name fit, for every kind and whi
     memset(label, 'l', REDLOCK_LABEL_MAX);
     memset(name, 'n', REDLOCK_NAME_MAX);
     label[REDLOCK_LABEL_MAX] = name[REDLOCK_NAME_MAX] = '\0';
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = label, .tag = TAG};
         redlock_lock *lock = NULL, *refused = NULL;
-        q.slots = kind == REDLOCK_SEMAPHORE ? REDLOCK_SLOTS_MAX : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? REDLOCK_SLOTS_MAX : 0;
         CHECK_OK(client_acquire(r, name, TTL_MS, &q, &lock));
         redlock_request wait = {.size = sizeof wait, .label = label, .wait_ms = 300};
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, name, TTL_MS, &wait, &refused));
@@ -170,11 +164,11 @@ CASE(adopt, "A lock with a label is extended and released by another client thro
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, 0);
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL};
         redlock_lock *adopted = NULL;
-        q.slots = kind == REDLOCK_SEMAPHORE ? 3 : 0;
-        redlock_lock *lock = lock_with(r, &q);
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
         CHECK_OK(redlock_adopt(other, "x", redlock_value(lock), &adopted));
         CHECK_OK(redlock_extend(adopted, TTL_MS));
         redlock_info info = query(other);
@@ -194,7 +188,7 @@ CASE(refusals_name_the_holder,
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, 0);
     redlock_request q = {.size = sizeof q, .label = LABEL};
-    redlock_lock *held = lock_with(r, &q), *lock = NULL;
+    redlock_lock *held = kind_lock(r, "x", TTL_MS, q), *lock = NULL;
     const redlock_request refused[] = {
         {.size = sizeof refused[0]},
         {.size = sizeof refused[0], .flags = REDLOCK_FENCED},
@@ -255,18 +249,16 @@ static bool has_waiter(void *data)
 
 CASE(waiters, "A waiter knows whom it waits for, and a query tells who waits and how long.")
 {
-    static const int kinds[] = {REDLOCK_MUTEX, REDLOCK_SHARED, REDLOCK_REENTRANT,
-                                REDLOCK_SEMAPHORE};
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .label = LABEL};
-        redlock_lock *held = lock_with(r, &q), *first = NULL, *second = NULL;
+        redlock_lock *held = kind_lock(r, "x", TTL_MS, q), *first = NULL, *second = NULL;
         struct result result[2] = {{0}, {0}};
         q = (redlock_request){.size = sizeof q,
-                              .kind = kinds[i],
-                              .slots = kinds[i] == REDLOCK_SEMAPHORE ? 1 : 0,
+                              .kind = kind,
+                              .slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0,
                               .label = "the waiter #3",
                               .wait_ms = REDLOCK_WAIT_FOREVER,
                               .done = result_note,
@@ -306,9 +298,9 @@ CASE(leaving_with_a_label,
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, 0);
     redlock_lock *held = client_lock(r, "x", TTL_MS), *lock = NULL;
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .wait_ms = 200, .label = LABEL};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 2 : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 2 : 0;
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
         CHECK(cluster_await(&c, "redlock.queue:x", 0, 10000));
     }
@@ -367,7 +359,7 @@ CASE(many_holders, "A query tells the holders on most nodes first, and of these 
         char label[32];
         snprintf(label, sizeof label, "reader %d", i);
         redlock_request q = {.size = sizeof q, .kind = REDLOCK_SHARED, .label = label};
-        lock[i] = lock_with(r, &q);
+        lock[i] = kind_lock(r, "x", TTL_MS, q);
         sleep_ms(2);
     }
     redlock_info info = query(r);

@@ -36,12 +36,12 @@ struct hold {
 static void take(redlock *r, enum shape shape, struct hold *h)
 {
     redlock_request q = shape_request(shape);
-    bool several_hold = shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE;
+    bool several_hold = shape_traits(shape) & REDLOCK_KIND_SEVERAL;
     q.flags |= REDLOCK_RENEW | (several_hold ? 0 : REDLOCK_FENCED);
     q.lost = result_note;
     q.data = &h->lost;
     h->lock = kind_lock(r, shape_text(shape), TTL_MS, q);
-    if (shape == SHAPE_SHARED || shape == SHAPE_REENTRANT)
+    if (shape_may_be_held_twice(shape) && !q.slots)
         h->longer = kind_lock(r, shape_text(shape), 30000, shape_request(shape));
     h->until_ns = now_ns() + (int64_t)LIFETIMES * TTL_MS * 1000000;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Questions to several quorums that do not wait, and the counters of all of them together. */
+#include "asked.h"
 #include "check.h"
 #include "client.h"
 #include "clock.h"
 #include "fleet.h"
 
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LONG_MS = 15000, QUORUMS = 3, NODES = 3 };
+enum { QUORUMS = 3, NODES = 3 };
 
-struct told {
+struct heard {
     _Atomic int calls;
     _Atomic int error;
     _Atomic int checks;
@@ -26,7 +26,7 @@ struct told {
 
 static void note(int error, const redlock_answer *answer, void *data)
 {
-    struct told *t = data;
+    struct heard *t = data;
 
     for (size_t i = 1; i < answer->name_count; i++)
         CHECK(strcmp(answer->names[i - 1], answer->names[i]) < 0);
@@ -41,7 +41,7 @@ static void note(int error, const redlock_answer *answer, void *data)
 
 static void note_check(const redlock_check *check, void *data)
 {
-    struct told *t = data;
+    struct heard *t = data;
     size_t size = strlen(t->order);
 
     if (size == 0 || t->order[size - 1] != check->quorum[0])
@@ -49,25 +49,9 @@ static void note_check(const redlock_check *check, void *data)
     t->checks++;
 }
 
-static bool is_told(void *data)
+static bool is_heard(void *data)
 {
-    return ((struct told *)data)->calls > 0;
-}
-
-static void await(redlock *r, uint32_t flags, struct told *t)
-{
-    int64_t end_ms = now_ms() + LONG_MS;
-    struct pollfd p = {.fd = flags & REDLOCK_THREAD ? -1 : redlock_fd(r), .events = POLLIN};
-
-    if (flags & REDLOCK_THREAD) {
-        CHECK(wait_until(is_told, t, LONG_MS));
-        return;
-    }
-    while (!is_told(t)) {
-        CHECK(now_ms() < end_ms);
-        poll(&p, 1, 1000);
-        CHECK(redlock_process(r, 0) >= 0);
-    }
+    return ((struct heard *)data)->calls > 0;
 }
 
 /* A lock in every quorum, by hand. */
@@ -84,36 +68,36 @@ static void set_locks(struct fleet *f, int count)
 static void each_question(uint32_t flags)
 {
     struct fleet f;
-    struct told t = {0};
+    struct heard t = {0};
     fleet_start(&f, QUORUMS, NODES);
     redlock *r = fleet_open_warm(&f, flags);
     set_locks(&f, 5);
 
     CHECK_OK(redlock_start_query(r, fleet_name(&f, 2, 0), note, &t));
-    await(r, flags, &t);
+    await_told(r, flags, is_heard, &t);
     CHECK_OK(t.error);
     CHECK_STR("c", t.quorum);
 
-    t = (struct told){0};
+    t = (struct heard){0};
     CHECK_OK(redlock_start_list(r, note, &t));
-    await(r, flags, &t);
+    await_told(r, flags, is_heard, &t);
     CHECK_OK(t.error);
     CHECK_INT(QUORUMS * 5, t.names);
 
-    t = (struct told){0};
+    t = (struct heard){0};
     CHECK_OK(redlock_start_ping(r, note, &t));
-    await(r, flags, &t);
+    await_told(r, flags, is_heard, &t);
     CHECK_OK(t.error);
     CHECK_STR("a", t.quorum);
 
-    t = (struct told){0};
+    t = (struct heard){0};
     CHECK_OK(redlock_start_admit(r, note, &t));
-    await(r, flags, &t);
+    await_told(r, flags, is_heard, &t);
     CHECK_OK(t.error);
 
-    t = (struct told){0};
+    t = (struct heard){0};
     CHECK_OK(redlock_start_audit(r, 10000, note_check, note, &t));
-    await(r, flags, &t);
+    await_told(r, flags, is_heard, &t);
     CHECK_OK(t.error);
     CHECK_STR("abc", t.order);
     CHECK(t.checks > QUORUMS * NODES * 10);
@@ -134,20 +118,20 @@ CASE(io_threads, "The threads of several quorums make one answer of theirs, told
 static void one_is_down(uint32_t flags)
 {
     struct fleet f;
-    struct told t = {0};
+    struct heard t = {0};
     redlock_report report = {.size = sizeof report};
     fleet_start(&f, QUORUMS, NODES);
     redlock *r = fleet_open_warm(&f, flags);
     set_locks(&f, 1);
     cluster_each(&f.cluster[1], 0, 2, server_kill);
     CHECK_OK(redlock_start_ping(r, note, &t));
-    await(r, flags, &t);
+    await_told(r, flags, is_heard, &t);
     CHECK_ERR(REDLOCK_NOQUORUM, t.error);
     CHECK_STR("b", t.quorum);
     CHECK_HAS("'b'", t.detail);
-    t = (struct told){0};
+    t = (struct heard){0};
     CHECK_OK(redlock_start_list(r, note, &t));
-    await(r, flags, &t);
+    await_told(r, flags, is_heard, &t);
     CHECK_ERR(REDLOCK_NOQUORUM, t.error);
     CHECK_INT(0, t.names);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, &report));
@@ -198,8 +182,8 @@ CASE(blocked_caller_is_woken,
 static void end_early(uint32_t flags)
 {
     struct fleet f;
-    struct told forgotten = {0};
-    struct told canceled = {0};
+    struct heard forgotten = {0};
+    struct heard canceled = {0};
     fleet_start(&f, QUORUMS, NODES);
     redlock *r = fleet_open_warm(&f, flags);
     for (size_t q = 0; q < QUORUMS; q++)
@@ -234,7 +218,7 @@ CASE(early_end_io_threads,
 CASE(forked, "A child frees what several quorums were asked, and calls no callback.")
 {
     struct fleet f;
-    struct told t = {0};
+    struct heard t = {0};
     int status = 0;
     fleet_start(&f, QUORUMS, NODES);
     redlock *r = fleet_open_warm(&f, 0);
@@ -247,7 +231,7 @@ CASE(forked, "A child frees what several quorums were asked, and calls no callba
     }
     CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
     CHECK_INT(0, WEXITSTATUS(status));
-    await(r, 0, &t);
+    await_told(r, 0, is_heard, &t);
     CHECK_OK(t.error);
     redlock_close(r);
 }

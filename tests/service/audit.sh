@@ -218,7 +218,7 @@ stop
 start "${rules[@]}" --audit stderr
 new_id
 ask PUT /v1/locks/on-stderr "$id" -d '{}'
-is 'lines on standard error' "$(grep -c '"name":"on-stderr"' "$tmp/log")" 1
+that 'lines on standard error' eventually grep -qs '"name":"on-stderr"' "$tmp/log"
 stop
 
 try "$redlockd" --check --listen "unix:$socket" --audit /nonexistent/audit

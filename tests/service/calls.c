@@ -9,7 +9,6 @@
 #include "io/clock.h"
 #include "lease_rig.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,18 +179,6 @@ static void use_once(void)
         FAIL("an acquisition: %s", answer);
     }
     end_lease(id);
-}
-
-static int count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-
-    CHECK(directory);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
 }
 
 /*

@@ -154,4 +154,60 @@ is 'renewals and releases work beside idle, waiting and greedy clients' \
 stop
 is 'TERM ends it' "$status" 0
 unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
+
+# ---- clients take no descriptor that a node needs ----
+
+redlock=$(dirname "$redlockd")/redlock
+printf '#!/bin/sh\nulimit -n 80\nexec "%s" "$@"\n' "$redlockd" >"$tmp/few"
+chmod +x "$tmp/few"
+redlockd=$tmp/few
+start
+that 'few descriptors are fewer connections, which is said' \
+    eventually grep -qs 'at most 40 connections, not 16384' "$tmp/log"
+that 'the daemon is ready' eventually ready
+cat >"$tmp/descriptors.py" <<'PY'
+import re, socket, subprocess, sys
+path, redlock = sys.argv[1:]
+def connect(text):
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(60)
+    client.connect(path)
+    client.sendall(text)
+    return client
+def crowd(most):
+    """Clients that are served once, and then have sent half a head: none of them is idle."""
+    for _ in range(most):
+        clients.append(connect(b'GET /livez HTTP/1.1\r\nHost: h\r\n\r\nGET /livez'))
+        clients[-1].settimeout(0.3)
+        try:
+            clients[-1].recv(4096)
+        except TimeoutError:
+            return # no room
+clients = []
+# A feed is not idle, and tells what becomes of the nodes.
+feed, told = connect(b'GET /v1/events HTTP/1.1\r\nHost: h\r\n\r\n'), b''
+def connected():
+    """How many nodes are, as told last."""
+    states = dict(re.findall(rb'"node":"([^"]*)".*"state":"([^"]*)"', told))
+    return sum(state != b'down' for state in states.values())
+def wait_for(count):
+    global told
+    while connected() != count:
+        piece = feed.recv(65536)
+        assert piece
+        told += piece
+wait_for(3)
+crowd(80)
+subprocess.run([redlock, 'dev', 'kill', '1'], check=True, stdout=subprocess.DEVNULL)
+wait_for(2)
+crowd(10) # those that find room have the descriptors of the node
+subprocess.run([redlock, 'dev', 'start', '1'], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+wait_for(3)
+print('fine')
+PY
+is 'a crowd of clients leaves a descriptor for a node that comes back' \
+    "$(timeout 120 python3 "$tmp/descriptors.py" "$socket" "$redlock" 2>&1 | tail -3)" fine
+stop
+is 'TERM ends it' "$status" 0
+unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
 done_testing

@@ -62,7 +62,7 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     char path[256], why[512];
 
     replica->access = (struct access){0};
-    replica->audit = (struct audit){.is_on = false};
+    replica->audit = (struct audit){.sink = NULL};
     replica->port = 0;
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());

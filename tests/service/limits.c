@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What one client, or many, can cost the server: time, memory, connections. */
 #include "check.h"
+#include "memory.h"
 #include "rig.h"
 
 #include "core/time.h"
@@ -12,33 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* ---- counted allocations ------------------------------------------------------------------ */
-
-static size_t allocations;
-static size_t failing; /* the number of the allocation that fails; 0: none */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-    return ++allocations == failing ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return ++allocations == failing ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    return ++allocations == failing ? NULL : __real_realloc(memory, size);
-}
 
 /* ---- time --------------------------------------------------------------------------------- */
 
@@ -172,7 +146,7 @@ CASE(no_allocation, "Requests on connections that exist allocate nothing.")
         fds[i] = rig_connect(&rig);
     for (int round = 0; round < 20; round++) {
         if (round == 5)
-            allocations = 0;
+            memory_count(0);
         for (int i = 0; i < 4; i++) {
             rig_send(&rig, fds[i], rig_get(i % 2 ? "/now" : "/wait"));
             /* In two pieces, as many clients send them. */
@@ -188,7 +162,7 @@ CASE(no_allocation, "Requests on connections that exist allocate nothing.")
         for (int i = 0; i < 4; i++)
             CHECK_HAS("{}", rig_read(&rig, fds[i], NULL));
     }
-    CHECK_INT(0, allocations);
+    CHECK_INT(0, memory_counted());
     for (int i = 0; i < 4; i++)
         close(fds[i]);
     rig_close(&rig);
@@ -234,10 +208,9 @@ CASE(failing_allocations, "Each allocation that fails costs one connection at mo
         CHECK(n < 100);
         rig_open(&rig, NULL);
         rig.may_break = true;
-        allocations = 0;
-        failing = n;
-        is_whole = play(&rig) && allocations < n;
-        failing = 0;
+        memory_count(n);
+        is_whole = play(&rig);
+        is_whole = memory_counted() < n && is_whole;
         CHECK(play(&rig));
         rig_close(&rig);
         unlink(rig.path);

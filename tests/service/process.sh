@@ -150,6 +150,38 @@ is '   and new connections use them' "$(served)" '{"status":"alive"}'
 stop
 is '   and TERM ends it' "$status" 0
 
+# ---- a terminal that is stopped ----
+
+cat >"$tmp/terminal.py" <<'PY'
+# The terminal takes no line any more: the daemon answers, and ends, all the same.
+import os, signal, socket, subprocess, sys, time
+redlockd, path = sys.argv[1:]
+reader, terminal = os.openpty()
+daemon = subprocess.Popen([redlockd, '--drain', '0', '--listen', 'unix:' + path], stderr=terminal)
+def alive(limit):
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(limit)
+    client.connect(path)
+    client.sendall(b'GET /livez HTTP/1.1\r\nHost: h\r\n\r\n')
+    return client.recv(4096).startswith(b'HTTP/1.1 200 ')
+try:
+    until = time.monotonic() + 60
+    while not os.path.exists(path):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    # Each HUP is a line; a terminal takes about 4 KiB.
+    for _ in range(300):
+        daemon.send_signal(signal.SIGHUP)
+        assert alive(30)
+    daemon.terminate()
+    assert daemon.wait(60) == 0
+    print('fine')
+finally:
+    daemon.kill()
+PY
+is 'a terminal that takes no line holds up no request' \
+    "$(timeout 120 python3 "$tmp/terminal.py" "$redlockd" "$tmp/terminal.sock" 2>&1)" fine
+
 # ---- draining ----
 
 start --drain 30

@@ -6,6 +6,7 @@
 #include "core/time.h"
 #include "leases/ledger.h"
 #include "life/inputs.h"
+#include "memory.h"
 #include "settings/file.h"
 
 #include <stdio.h>
@@ -15,35 +16,6 @@
 #define ENTRIES 200
 #define STEPS 5000
 #define FAILURES_MAX 200
-
-static unsigned allocations, failing; /* counts while failing > 0 */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-
-static bool fails(void)
-{
-    return failing > 0 && ++allocations == failing;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
 
 /* ---- rules ------------------------------------------------------------------------------- */
 
@@ -206,10 +178,9 @@ CASE(ledger_memory, "A ledger without memory adds nothing and loses nothing.")
     for (unsigned i = 0; i < ENTRIES; i++) {
         struct lease_tag tag = numbered(i);
 
-        allocations = 0;
-        failing = i % 3 + 1;
+        memory_count(i % 3 + 1);
         added += ledger_add(&ledger, &tag, "name", "", i) != NULL;
-        failing = 0;
+        memory_counted();
     }
     CHECK_INT(added, ledger.count);
     for (unsigned i = 0; i < ENTRIES; i++) {
@@ -251,19 +222,19 @@ CASE(inputs_memory, "Reading rules, tokens and nodes again fails whole when memo
              audit);
     CHECK_INT(0, settings_read_text(&settings, text, why, sizeof why));
     for (;;) {
+        size_t counted;
         int result;
 
         CHECK(++number < FAILURES_MAX);
-        allocations = 0;
-        failing = number;
+        memory_count(number);
         result = inputs_read(&inputs, &settings, why, sizeof why);
-        failing = 0;
+        counted = memory_counted();
         failed += result < 0;
         if (result == 0)
             inputs_free(&inputs);
         else
             CHECK_HAS("memory", why);
-        if (allocations < number) {
+        if (counted < number) {
             CHECK_INT(0, result); /* none failed */
             break;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The file of the audit log, on a disk that hangs, is full, or is fine. */
-#include "audit/sink.h"
+#include "system/sink.h"
 #include "check.h"
 
 #include <fcntl.h>
@@ -68,29 +68,29 @@ static void set_room(ssize_t bytes)
 
 /* ---- the sink ---------------------------------------------------------------------------- */
 
-static struct audit_sink *open_sink(char *path, size_t size)
+static struct sink *open_sink(char *path, size_t size)
 {
-    struct audit_sink *sink;
+    struct sink *sink;
     int fd;
 
     snprintf(path, size, "%s/audit", check_dir());
     fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0);
-    sink = audit_sink_open(fd);
+    sink = sink_open(fd);
     CHECK(sink);
     return sink;
 }
 
-static struct audit_sink_counts counts_of(struct audit_sink *sink)
+static struct sink_counts counts_of(struct sink *sink)
 {
-    struct audit_sink_counts counts;
+    struct sink_counts counts;
 
-    audit_sink_count(sink, &counts);
+    sink_count(sink, &counts);
     return counts;
 }
 
 /* All that was put is written or dropped. */
-static void settle(struct audit_sink *sink)
+static void settle(struct sink *sink)
 {
     while (counts_of(sink).queued > 0)
         usleep(1000);
@@ -112,15 +112,15 @@ static size_t count_lines(const char *path, const char *line)
 CASE(order, "Lines are in the file when it is closed, in the order in which they were put.")
 {
     char path[256], line[32], text[32];
-    struct audit_sink *sink = open_sink(path, sizeof path);
+    struct sink *sink = open_sink(path, sizeof path);
     FILE *file;
 
     for (int i = 0; i < 1000; i++) {
         int size = snprintf(line, sizeof line, "%d\n", i);
 
-        audit_sink_put(sink, line, (size_t)size);
+        sink_put(sink, line, (size_t)size);
     }
-    audit_sink_close(sink, 60000);
+    sink_close(sink, 60000);
     file = fopen(path, "re");
     CHECK(file);
     for (int i = 0; i < 1000; i++) {
@@ -135,33 +135,33 @@ CASE(order, "Lines are in the file when it is closed, in the order in which they
 CASE(hung, "A disk that hangs holds up no line; what finds no room in the queue is counted.")
 {
     char path[256];
-    struct audit_sink *sink = open_sink(path, sizeof path);
+    struct sink *sink = open_sink(path, sizeof path);
     size_t put = 1;
 
     set_hanging(true);
-    audit_sink_put(sink, LINE, sizeof LINE - 1);
+    sink_put(sink, LINE, sizeof LINE - 1);
     wait_for_writer();
     for (; put < LINES_FIT + 100; put++)
-        audit_sink_put(sink, LINE, sizeof LINE - 1);
+        sink_put(sink, LINE, sizeof LINE - 1);
     CHECK_INT(99, counts_of(sink).dropped); /* one is being written, and LINES_FIT wait */
     CHECK_INT(LINES_FIT + 1, counts_of(sink).queued);
     set_hanging(false);
     settle(sink);
     CHECK_INT(99, counts_of(sink).dropped);
-    audit_sink_close(sink, 60000);
+    sink_close(sink, 60000);
     CHECK_INT(put - 99, count_lines(path, LINE));
 }
 
 CASE(hung_end, "The end waits for a disk that hangs as long as it is told, and for no longer.")
 {
     char path[256];
-    struct audit_sink *sink = open_sink(path, sizeof path);
+    struct sink *sink = open_sink(path, sizeof path);
 
     set_hanging(true);
-    audit_sink_put(sink, LINE, sizeof LINE - 1);
+    sink_put(sink, LINE, sizeof LINE - 1);
     wait_for_writer();
-    audit_sink_put(sink, LINE, sizeof LINE - 1);
-    audit_sink_close(sink, HUNG_LIMIT_MS); /* returns */
+    sink_put(sink, LINE, sizeof LINE - 1);
+    sink_close(sink, HUNG_LIMIT_MS); /* returns */
     set_hanging(false);
     while (count_lines(path, LINE) < 2)
         usleep(1000);
@@ -170,18 +170,18 @@ CASE(hung_end, "The end waits for a disk that hangs as long as it is told, and f
 CASE(full, "After a line that a full disk cut off the next begins on a line of its own.")
 {
     char path[256];
-    struct audit_sink *sink = open_sink(path, sizeof path);
+    struct sink *sink = open_sink(path, sizeof path);
 
     set_room(10);
-    audit_sink_put(sink, LINE, sizeof LINE - 1);
+    sink_put(sink, LINE, sizeof LINE - 1);
     settle(sink);
-    audit_sink_put(sink, LINE, sizeof LINE - 1);
+    sink_put(sink, LINE, sizeof LINE - 1);
     settle(sink);
     CHECK_INT(2, counts_of(sink).dropped);
     set_room(-1);
-    audit_sink_put(sink, LINE, sizeof LINE - 1);
+    sink_put(sink, LINE, sizeof LINE - 1);
     settle(sink);
     CHECK_INT(2, counts_of(sink).dropped);
-    audit_sink_close(sink, 60000);
+    sink_close(sink, 60000);
     CHECK_INT(1, count_lines(path, LINE));
 }

@@ -3,6 +3,7 @@
 #include "stream_rig.h"
 
 #include "check.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,35 +12,6 @@
 
 #define LIVES_MAX 300
 #define WAIT_TURNS 100
-
-static unsigned allocations, failing; /* counts while failing > 0 */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-
-static bool fails(void)
-{
-    return failing > 0 && ++allocations == failing;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
 
 /* Turns until the stream holds, is refused or is gone; true: it holds. */
 static bool await_outcome(int fd)
@@ -61,17 +33,17 @@ static bool await_outcome(int fd)
 static bool live(unsigned number, const char *id)
 {
     int fd = rig_connect(&one.rig);
+    size_t counted;
     bool holds;
 
-    allocations = 0;
-    failing = number;
+    memory_count(number);
     rig_send(&one.rig, fd, lease_stream_request(id, NULL, "{\"wait_ms\":1000}"));
     holds = await_outcome(fd);
     if (holds && one.leases.streams)
         renew_now(&one);
     leases_send_streams_away(&one.leases);
     replica_run(&one, 5);
-    failing = 0;
+    counted = memory_counted();
     close(fd);
     for (int i = 0; i < SOON_MS / 10 && one.leases.streams; i++)
         replica_run(&one, 10);
@@ -81,7 +53,7 @@ static bool live(unsigned number, const char *id)
     /* What was cut is left to its TTL. */
     for (size_t i = 0; i < cluster.count; i++)
         server_int(&cluster.node[i], "DEL", KEY, NULL);
-    return allocations >= number;
+    return counted >= number;
 }
 
 CASE(each_allocation,

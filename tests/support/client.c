@@ -4,6 +4,7 @@
 #include "check.h"
 #include "clock.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -174,6 +175,22 @@ bool result_is_told(void *result)
     return ((struct result *)result)->calls > 0;
 }
 
+struct margin {
+    const redlock_lock *lock;
+    int wanted;
+};
+
+static bool margin_is(void *data)
+{
+    const struct margin *m = data;
+    return redlock_margin(m->lock) == m->wanted;
+}
+
+bool client_await_margin(const redlock_lock *lock, int wanted, int64_t timeout_ms)
+{
+    return wait_until(margin_is, &(struct margin){lock, wanted}, timeout_ms);
+}
+
 int report_votes(const redlock_report *report, int vote)
 {
     int count = 0;
@@ -193,6 +210,18 @@ const char *report_text(const redlock_report *report)
                              report->node[i].address, redlock_vote_text(report->node[i].vote),
                              report->node[i].text[0] != '\0' ? ": " : "", report->node[i].text);
     return out;
+}
+
+int count_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+
+    CHECK(directory != NULL);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
 }
 
 long memory_peak_kib(void)

@@ -72,8 +72,14 @@ bool result_is_told(void *result); /* for wait_until() */
 
 int report_votes(const redlock_report *report, int vote);
 
+/* Until so many votes more than needed hold it; false: not within the time. */
+bool client_await_margin(const redlock_lock *lock, int wanted, int64_t timeout_ms);
+
 /* Printed in failures. */
 const char *report_text(const redlock_report *report);
+
+/* Open descriptors of this process. */
+int count_descriptors(void);
 
 /* Peak resident memory of this process in KiB, and forgetting the old peak. */
 long memory_peak_kib(void);

@@ -17,15 +17,15 @@
 #define SAY(...)                                                                               \
     const char *const words[] = {__VA_ARGS__};                                                 \
     enum { COUNT = sizeof words / sizeof words[0] };                                           \
-    struct rl_said said[COUNT];                                                                \
-    say(said, COUNT, words)
+    struct rl_set_answer answer[COUNT];                                                        \
+    say(answer, COUNT, words)
 
-static void say(struct rl_said *said, uint8_t count, const char *const *words)
+static void say(struct rl_set_answer *answer, uint8_t count, const char *const *words)
 {
     for (uint8_t i = 0; i < count; i++) {
-        said[i] = (struct rl_said){0};
+        answer[i] = (struct rl_set_answer){0};
         if (strcmp(words[i], "-") != 0)
-            rl_said_note(&said[i], (struct rl_slice){words[i], strlen(words[i])});
+            rl_set_answer_read(&answer[i], (struct rl_slice){words[i], strlen(words[i])});
     }
 }
 
@@ -39,14 +39,14 @@ static struct rl_set_self self_of(uint8_t count, const char *quorum)
 }
 
 /* One letter for each node: Y counts, or the first of the reason why not. */
-static const char *judge(const struct rl_said *said, uint8_t count, const char *quorum,
+static const char *judge(const struct rl_set_answer *answer, uint8_t count, const char *quorum,
                          const char *current)
 {
     static char verdicts[16];
     struct rl_set_self self = self_of(count, quorum);
-    int best = rl_set_in_force(&self, said, current);
+    int best = rl_set_in_force(&self, answer, current);
     for (uint8_t i = 0; i < count; i++) {
-        switch (rl_set_objection(&self, said, i, best < 0 ? "" : said[best].set)) {
+        switch (rl_set_objection(&self, answer, i, best < 0 ? "" : answer[best].set)) {
         case RL_GUARD_NONE_REASON:
             verdicts[i] = 'Y';
             break;
@@ -76,7 +76,7 @@ static const char *judge(const struct rl_said *said, uint8_t count, const char *
 #define COUNTS(verdicts, quorum, ...)                                                          \
     do {                                                                                       \
         SAY(__VA_ARGS__);                                                                      \
-        CHECK_STR(verdicts, judge(said, COUNT, quorum, ""));                                   \
+        CHECK_STR(verdicts, judge(answer, COUNT, quorum, ""));                                 \
     } while (0)
 
 CASE(one_set_counts, "G8: of all nodes those count that say the set which most of them say.")
@@ -147,16 +147,16 @@ CASE(names_of_nodes, "G8: names are known in any order, unless only some of them
 CASE(told_sets, "G8: a set that a client has told is the same set, and known as told.")
 {
     char set[RL_SET_MAX] = THESE "/3", told[RL_SET_MAX];
-    struct rl_said said = {0};
-    rl_said_note(&said, (struct rl_slice){set, strlen(set)});
-    CHECK(!said.by_client);
+    struct rl_set_answer answer = {0};
+    rl_set_answer_read(&answer, (struct rl_slice){set, strlen(set)});
+    CHECK(!answer.by_client);
     rl_set_write_restored(set, told);
     CHECK_STR(TOLD "/3", told);
-    rl_said_note(&said, (struct rl_slice){told, strlen(told)});
-    CHECK(said.by_client);
-    CHECK_STR(set, said.set);
-    rl_said_note(&said, (struct rl_slice){"", 0});
-    CHECK(!said.by_client);
+    rl_set_answer_read(&answer, (struct rl_slice){told, strlen(told)});
+    CHECK(answer.by_client);
+    CHECK_STR(set, answer.set);
+    rl_set_answer_read(&answer, (struct rl_slice){"", 0});
+    CHECK(!answer.by_client);
 }
 
 CASE(quorums_by_name, "G8: a set is one quorum's, of one set of quorums.")
@@ -172,8 +172,8 @@ CASE(quorums_by_name, "G8: a set is one quorum's, of one set of quorums.")
 CASE(equals_stay, "G8: of two sets that equally many nodes say, the one in force stays.")
 {
     SAY(A "/4", B "/4", "-", "-");
-    CHECK_STR("YsYY", judge(said, COUNT, "", A "/4"));
-    CHECK_STR("sYYY", judge(said, COUNT, "", B "/4"));
+    CHECK_STR("YsYY", judge(answer, COUNT, "", A "/4"));
+    CHECK_STR("sYYY", judge(answer, COUNT, "", B "/4"));
 }
 
 #define PLAN(expected, ...)                                                                    \
@@ -181,7 +181,7 @@ CASE(equals_stay, "G8: of two sets that equally many nodes say, the one in force
         uint8_t node = 0;                                                                      \
         SAY(__VA_ARGS__);                                                                      \
         struct rl_set_self self = self_of(COUNT, "");                                          \
-        CHECK_INT(expected, rl_set_plan(&self, said, &node));                                  \
+        CHECK_INT(expected, rl_set_plan(&self, answer, &node));                                \
     } while (0)
 
 CASE(init_keeps_or_draws, "G8: init keeps a set that all say, else draws; it splits no set.")
@@ -218,7 +218,7 @@ enum { WORLD_MAX = 5, INITS_MAX = 3 };
 struct world {
     uint8_t node_count;
     uint8_t depth;
-    struct rl_said said[WORLD_MAX];
+    struct rl_set_answer answer[WORLD_MAX];
     unsigned list[INITS_MAX]; /* of the set with this number as its id; 0: none */
     uint64_t states;
 };
@@ -228,9 +228,9 @@ static uint8_t size_of(unsigned list)
     return (uint8_t)__builtin_popcount(list);
 }
 
-static bool carries(const struct rl_said *said, int id)
+static bool carries(const struct rl_set_answer *answer, int id)
 {
-    return said->set[0] == 'a' + id;
+    return answer->set[0] == 'a' + id;
 }
 
 /* No id on more nodes than it says; no two in force, each with a majority, with a node in common. */
@@ -241,31 +241,31 @@ static void check_world(struct world *w)
     for (int id = 0; id < INITS_MAX; id++) {
         uint8_t voters = 0, carriers = 0;
         for (int n = 0; n < w->node_count; n++) {
-            carriers += carries(&w->said[n], id);
-            voters += carries(&w->said[n], id) && !rl_set_is_pending(w->said[n].set);
+            carriers += carries(&w->answer[n], id);
+            voters += carries(&w->answer[n], id) && !rl_set_is_pending(w->answer[n].set);
         }
         CHECK(carriers <= size_of(w->list[id]));
         if (!w->list[id] || voters < size_of(w->list[id]) / 2 + 1)
             continue;
         if (w->list[id] & living)
             FAIL("two sets that decide have a node in common: %s %s %s %s %s, lists %x %x %x",
-                 w->said[0].set, w->said[1].set, w->said[2].set, w->said[3].set,
-                 w->node_count > 4 ? w->said[4].set : "", w->list[0], w->list[1], w->list[2]);
+                 w->answer[0].set, w->answer[1].set, w->answer[2].set, w->answer[3].set,
+                 w->node_count > 4 ? w->answer[4].set : "", w->list[0], w->list[1], w->list[2]);
         living |= w->list[id];
     }
 }
 
-static void write_set(struct rl_said *said, int id, const struct rl_set_self *self,
+static void write_set(struct rl_set_answer *answer, int id, const struct rl_set_self *self,
                       bool pending)
 {
-    char drawn[RL_SET_ID_SIZE], set[RL_SAID_MAX], text[RL_SAID_MAX];
+    char drawn[RL_SET_ID_SIZE], set[RL_SET_ANSWER_MAX], text[RL_SET_ANSWER_MAX];
     memset(drawn, 'a' + id, sizeof drawn);
     rl_set_write(self, drawn, set);
     if (pending) {
-        rl_set_write_pending(set, said->set, text);
+        rl_set_write_pending(set, answer->set, text);
         strcpy(set, text);
     }
-    rl_said_note(said, (struct rl_slice){set, strlen(set)});
+    rl_set_answer_read(answer, (struct rl_slice){set, strlen(set)});
 }
 
 static void run_inits(struct world *w, int id);
@@ -275,7 +275,7 @@ static void run_init(const struct world *before, int id, unsigned list, int writ
 {
     struct world w = *before;
     static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
-    struct rl_said reached[WORLD_MAX];
+    struct rl_set_answer reached[WORLD_MAX];
     const char *addresses[WORLD_MAX];
     uint8_t where[WORLD_MAX], count = 0, node;
     struct rl_set_self self;
@@ -283,7 +283,7 @@ static void run_init(const struct world *before, int id, unsigned list, int writ
         if (list & (1u << n)) {
             where[count] = n;
             addresses[count] = names[n];
-            reached[count++] = w.said[n];
+            reached[count++] = w.answer[n];
         }
     }
     rl_set_init(&self, addresses, count, (struct rl_slice){"", 0});
@@ -291,7 +291,7 @@ static void run_init(const struct world *before, int id, unsigned list, int writ
         return;
     w.list[id] = list;
     for (int i = 0; i < writes; i++)
-        write_set(&w.said[where[i % count]], id, &self, i < count);
+        write_set(&w.answer[where[i % count]], id, &self, i < count);
     check_world(&w);
     run_inits(&w, id + 1);
     ((struct world *)before)->states = w.states;
@@ -310,7 +310,7 @@ static void explore(uint8_t node_count, uint8_t depth)
 {
     struct world w = {.node_count = node_count, .depth = depth};
     for (int n = 0; n < node_count; n++)
-        rl_said_note(&w.said[n], (struct rl_slice){"", 0});
+        rl_set_answer_read(&w.answer[n], (struct rl_slice){"", 0});
     run_inits(&w, 0);
     CHECK(w.states > 1000);
 }

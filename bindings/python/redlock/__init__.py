@@ -12,7 +12,8 @@
 AsyncClient is for asyncio, Client for threads. All times are seconds. Without nodes, both use those
 of REDLOCK_NODES or redlock.conf, as the command `redlock` does.
 """
-from ._aio import AsyncClient, AsyncLock
+from ._aio import AsyncClient
+from ._aio_lock import AsyncLock
 from ._errors import (AlreadyYours, AuthenticationFailed, Canceled, Error, Forked, Guarded,
                       InvalidRequest, LockBusy, LockExpired, LockLost, LockTimeout, NoQuorum,
                       OutOfMemory, ProtocolError, SystemFailure)
@@ -20,7 +21,8 @@ from ._model import (Check, Histogram, Holder, Kind, LockInfo, NodeInfo, NodeRep
                      Stats, Verdict, Vote, Waiter, text as _text)
 from ._native import lib as _lib
 from ._once import SKIPPED, Skipped
-from ._sync import Client, Lock
+from ._sync import Client
+from ._sync_lock import Lock
 
 #: The version of the C library in use, which is that of this package.
 __version__: str = _text(_lib.redlock_version())

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, TypeVar, U
 from ._errors import Error, InvalidRequest, LockBusy, LockLost, LockTimeout
 
 if TYPE_CHECKING:
-    from ._aio import AsyncClient, AsyncLock
-    from ._core import ClientBase, Name
+    from ._aio import AsyncClient
+    from ._aio_lock import AsyncLock
+    from ._core import ClientBase
     from ._sync import Client
+    from ._terms import Name
 
 T = TypeVar("T")
 

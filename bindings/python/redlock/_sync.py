@@ -8,205 +8,18 @@ doubt about a node) are delivered by one more thread of this module, which sleep
 import threading
 import warnings
 import weakref
-from types import TracebackType
-from typing import Any, Callable, List, Optional, Type
+from typing import Any, Callable, List, Optional
 
-from ._core import (DEFAULT_TTL, FIELDS, NEWS_MAX, ClientBase, Core, LockBase, Name, Nodes, Notice,
-                    Terms, answer_error, answer_info, answer_names, encoded, logger,
-                    milliseconds, terms_of)
-from ._errors import Error, InvalidRequest, LockLost, error_of, thread_error
-from ._model import Check, Kind, LockInfo, Report, State, check_of, report_of
+from ._core import (FIELDS, NEWS_MAX, ClientBase, Core, Notice, answer_error, answer_info,
+                    answer_names, logger)
+from ._errors import InvalidRequest, error_of, thread_error
+from ._model import Check, Kind, LockInfo, Report, check_of, report_of
 from ._native import ffi, lib
 from ._once import SyncOnce
+from ._sync_lock import Lock, wait
+from ._terms import DEFAULT_TTL, Name, Nodes, encoded, milliseconds, terms_of
 
-# Signals are handled by the main thread between two of its steps. One that comes after the last step
-# and before the sleep in C is seen when this has passed.
-MAIN_SLICE_MS = 500
 JOIN_S = 5.0
-
-
-def _wait(op: Any) -> int:
-    """Until the operation has ended: how. Signal handlers run meanwhile, and may raise."""
-    is_main = threading.current_thread() is threading.main_thread()
-    while lib.rlpy_wait(op, MAIN_SLICE_MS if is_main else -1):
-        pass
-    outcome: int = lib.rlpy_outcome(op)
-    return outcome
-
-
-class Lock(LockBase):
-    """A lock for threads; client.lock() makes it. `with` takes it and gives it back.
-
-    The same object can be used again after it was released. It belongs to one thread at a time.
-    """
-
-    _client: "Client"
-
-    def __init__(self, client: "Client", terms: Terms, on_lost: Optional[Notice],
-                 on_jeopardy: Optional[Notice], on_queued: Optional[Notice]) -> None:
-        super().__init__(client, terms, on_jeopardy, on_queued)
-        if on_lost is not None and not callable(on_lost):
-            raise InvalidRequest("on_lost is a function, or None")
-        self._on_lost = on_lost
-        self._busy = threading.Lock()  # one operation at a time
-        self._handle_stays = threading.Lock()  # while another thread looks at it
-        self._loss: Optional[Error] = None
-        #: Is set when the lock ends before it was released.
-        self.lost = threading.Event()
-
-    def _begin(self) -> None:
-        if not self._busy.acquire(blocking=False):
-            raise InvalidRequest("another thread is using this lock; client.lock() makes another")
-
-    def acquire(self) -> "Lock":
-        """Takes the lock, or raises what the errors of this package say. Ctrl-C ends the wait."""
-        self._client._enter()
-        self._begin()
-        try:
-            self._new_op()
-            self._loss = None
-            self.lost.clear()
-            terms = self._terms
-            try:
-                error = lib.rlpy_start(self._op, terms.name, len(terms.name), terms.ttl_ms,
-                                       terms.wait_ms, terms.flags, terms.request,
-                                       self._on_queued is not None)
-                if error:
-                    raise thread_error(error)
-                error = _wait(self._op)
-                if error:
-                    raise self._failure(error)
-            except BaseException:
-                self._free()
-                raise
-            self._last_state = State.RELEASED
-        finally:
-            self._busy.release()
-        return self
-
-    def release(self) -> None:
-        """Gives the lock back, and waits until a majority has confirmed it.
-
-        LockExpired or LockLost: it had ended before. NoQuorum: too few nodes confirmed; what
-        remains expires.
-        """
-        self._client._check()
-        self._begin()
-        try:
-            if self._op is None:
-                raise self._loss or InvalidRequest("the lock is not held")
-            failure: Optional[Error] = None
-            try:
-                error = lib.rlpy_start_release(self._op)
-                if error:
-                    raise thread_error(error)
-                error = _wait(self._op)
-                failure = self._failure(error) if error else None
-            finally:
-                self._free()
-            self._last_state = State.LOST if isinstance(failure, LockLost) else State.RELEASED
-        finally:
-            self._busy.release()
-        if failure is not None:
-            raise failure
-
-    def extend(self, ttl: Optional[float] = None) -> None:
-        """Renews the lock for `ttl` seconds from now; as long as it was asked for by default."""
-        self._client._check()
-        ttl_ms = self._terms.ttl_ms if ttl is None else milliseconds(ttl, "ttl")
-        self._begin()
-        try:
-            if self._op is None:
-                raise self._loss or InvalidRequest("the lock is not held")
-            error = lib.rlpy_start_extend(self._op, ttl_ms)
-            if error:
-                raise thread_error(error)
-            try:
-                error = _wait(self._op)
-            except BaseException:  # the library is not done: it is not known what is held
-                self._free()
-                raise
-            if error:
-                raise self._failure(error)
-        finally:
-            self._busy.release()
-
-    def cancel(self) -> None:
-        """From any thread: ends an acquire() under way, which raises Canceled."""
-        with self._handle_stays:
-            if self._op is not None:
-                lib.rlpy_cancel(self._op)
-
-    def leave(self) -> None:
-        """Parts with a held lock without releasing it: it stays until its time to live ends."""
-        op = self._forget()
-        if op:
-            lib.rlpy_leave(op)
-
-    def _forget(self) -> Any:
-        with self._handle_stays:
-            return super()._forget()
-
-    def check(self) -> None:
-        """Raises LockLost unless the lock is certainly held, by the local clock."""
-        if self._loss is not None:
-            raise self._loss
-        if not self.held:
-            if self.state is State.LOST:
-                raise LockLost("the validity of the lock has ended")
-            raise InvalidRequest("the lock is not held")
-
-    def __enter__(self) -> "Lock":
-        return self.acquire()
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        if self._op is None:
-            return
-        try:
-            self.release()
-        except LockLost:
-            if kind is None:
-                raise
-            logger.warning("lock %r was lost as well", self.name)
-        except Error as failure:
-            logger.warning("lock %r: its release was not confirmed: %s", self.name, failure)
-
-    async def __aenter__(self) -> None:
-        raise TypeError("this lock is of a Client for threads: use `with`, or redlock.AsyncClient")
-
-    async def __aexit__(self, *_: object) -> None:
-        raise TypeError("use `with`")
-
-    def __del__(self) -> None:
-        if getattr(self, "_op", None):
-            self._warn_unreleased()
-            self._free()
-
-    # ---- news: in the thread that delivers them ----
-
-    def _note_lost(self, number: int) -> None:
-        if self._op is None:
-            return
-        self._loss = self._lost_error(number)
-        logger.warning("lock %r is lost: %s", self.name, self._loss)
-        self.lost.set()
-        if self._on_lost is not None:
-            self._on_lost(self)
-
-    def _note_jeopardy(self, number: int) -> None:
-        error = error_of(number, "") if number else None
-        if error is not None:
-            logger.warning("lock %r: a renewal failed: %s; %.1f s are left", self.name, error,
-                           self.remaining)
-        else:
-            logger.info("lock %r: renewed again", self.name)
-        if self._on_jeopardy is not None:
-            self._on_jeopardy(self, error)
-
-    def _note_place(self, place: int) -> None:
-        if self._on_queued is not None:
-            self._on_queued(self, place)
 
 
 def _deliver(core: Core, reference: "weakref.ref[Client]") -> None:
@@ -255,6 +68,9 @@ class Client(ClientBase):
     def _enter(self) -> None:
         self._check()
 
+    def _call(self, function: Notice, *arguments: object) -> None:
+        function(*arguments)
+
     def close(self) -> None:
         """Releases what is held, ends what is waited for (Canceled), and closes the connections."""
         self._finalizer()
@@ -285,7 +101,7 @@ class Client(ClientBase):
         names           one name, or several that are taken together, all or none
         ttl             how long the nodes keep it if this process dies
         wait            None: until it is there. 0: try once (LockBusy). Else so long (LockTimeout)
-        kind            MUTEX, SHARED, REENTRANT (`owner`) or SEMAPHORE (`slots`)
+        kind            a Kind; REENTRANT goes with `owner`, SEMAPHORE with `slots`
         renew           renew it at a third of `ttl` while it is held
         fair            first come, first served
         fence           with a fencing token, `lock.fence`
@@ -366,7 +182,7 @@ class Client(ClientBase):
                                  word.encode(), ttl_ms, -1 if quorum is None else quorum)
             if error:
                 raise thread_error(error)
-            error = _wait(op)
+            error = wait(op)
             if error:
                 raise answer_error(op, error)
             return read(op)

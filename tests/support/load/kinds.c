@@ -14,9 +14,17 @@ static const char *const more_names[] = {"y", "z"};
 
 const char *shape_text(enum shape shape)
 {
-    static const char *const texts[SHAPES] = {"mutex", "shared", "re-entrant", "semaphore",
-                                              "several names"};
-    return texts[shape];
+    return shape == SHAPE_SEVERAL ? "several names" : redlock_kind_text((int)shape);
+}
+
+uint32_t shape_traits(enum shape shape)
+{
+    return redlock_kind_traits(shape == SHAPE_SEVERAL ? REDLOCK_MUTEX : (int)shape);
+}
+
+bool shape_may_be_held_twice(enum shape shape)
+{
+    return shape_traits(shape) & (REDLOCK_KIND_SEVERAL | REDLOCK_KIND_OWNER);
 }
 
 bool shape_say(enum shape shape)
@@ -45,31 +53,26 @@ redlock_request slots_request(uint32_t slots)
 
 redlock_request shape_request(enum shape shape)
 {
-    redlock_request q = {.size = sizeof q};
-    switch (shape) {
-    case SHAPE_SHARED:
-        return reader_request();
-    case SHAPE_REENTRANT:
-        return owner_request("owner-a");
-    case SHAPE_SEMAPHORE:
-        return slots_request(2);
-    case SHAPE_SEVERAL:
+    uint32_t traits = shape_traits(shape);
+    redlock_request q = {.size = sizeof q, .kind = (int32_t)shape};
+    if (shape == SHAPE_SEVERAL) {
+        q.kind = REDLOCK_MUTEX;
         q.more_names = more_names;
         q.more_name_count = 2;
-        break;
-    case SHAPE_MUTEX:
-    case SHAPES:
-        break;
     }
+    q.owner = traits & REDLOCK_KIND_OWNER ? "owner-a" : NULL;
+    q.slots = traits & REDLOCK_KIND_SLOTS ? 2 : 0;
     return q;
 }
 
 redlock_request shape_rival(enum shape shape)
 {
-    redlock_request mutex = {.size = sizeof mutex};
-    if (shape == SHAPE_REENTRANT)
-        return owner_request("owner-b");
-    return mutex;
+    redlock_request rival = {.size = sizeof rival};
+    if (shape_traits(shape) & REDLOCK_KIND_OWNER) {
+        rival.kind = (int32_t)shape;
+        rival.owner = "owner-b";
+    }
+    return rival;
 }
 
 redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)

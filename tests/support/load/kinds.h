@@ -7,17 +7,20 @@
 
 #include <redlock.h>
 
-/* What the tests ask for under one heading: four kinds, and a mutex of several names. */
+/* What the tests ask for under one heading: every kind, and a mutex of several names. */
 enum shape {
-    SHAPE_MUTEX,
-    SHAPE_SHARED,
-    SHAPE_REENTRANT,
-    SHAPE_SEMAPHORE,
-    SHAPE_SEVERAL,
+#define SHAPE_OF_KIND(name, number, text) SHAPE_##name = (number),
+    REDLOCK_KINDS(SHAPE_OF_KIND)
+#undef SHAPE_OF_KIND
+        SHAPE_SEVERAL,
     SHAPES,
 };
 
 const char *shape_text(enum shape shape);
+/* REDLOCK_KIND_ bits of its kind. */
+uint32_t shape_traits(enum shape shape);
+/* Is the same request granted again while it is held? */
+bool shape_may_be_held_twice(enum shape shape);
 
 /* Does what follows for every shape, and prints which: a failure comes behind it. */
 #define FOR_SHAPES(each)                                                                       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "audit/sink.h"
+#include "system/sink.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct queue {
 };
 
 /* Freed by the last of its two users: the owner, which closes it, and the thread. */
-struct audit_sink {
+struct sink {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct queue queue[2];
@@ -33,7 +33,7 @@ struct audit_sink {
 };
 
 /* With the mutex, which it gives back. */
-static void leave(struct audit_sink *sink)
+static void leave(struct sink *sink)
 {
     bool is_last = --sink->users == 0;
 
@@ -49,7 +49,7 @@ static void leave(struct audit_sink *sink)
 
 /* ---- the thread -------------------------------------------------------------------------- */
 
-static bool write_line(struct audit_sink *sink, const char *line, size_t size)
+static bool write_line(struct sink *sink, const char *line, size_t size)
 {
     ssize_t written;
 
@@ -64,7 +64,7 @@ static bool write_line(struct audit_sink *sink, const char *line, size_t size)
 }
 
 /* The number of lines that were not taken. One write per line: a pipe takes it whole or not at all. */
-static unsigned write_queue(struct audit_sink *sink, const struct queue *queue)
+static unsigned write_queue(struct sink *sink, const struct queue *queue)
 {
     const char *line = queue->bytes, *end = queue->bytes + queue->size;
     unsigned dropped = 0;
@@ -80,7 +80,7 @@ static unsigned write_queue(struct audit_sink *sink, const struct queue *queue)
 
 static void *run(void *data)
 {
-    struct audit_sink *sink = data;
+    struct sink *sink = data;
 
     pthread_mutex_lock(&sink->mutex);
     for (;;) {
@@ -107,7 +107,7 @@ static void *run(void *data)
 }
 
 /* Detached, and with all signals blocked: they are the loop's. */
-static int start(struct audit_sink *sink)
+static int start(struct sink *sink)
 {
     pthread_t thread;
     sigset_t all, before;
@@ -122,9 +122,9 @@ static int start(struct audit_sink *sink)
 
 /* ---- the owner --------------------------------------------------------------------------- */
 
-struct audit_sink *audit_sink_open(int fd)
+struct sink *sink_open(int fd)
 {
-    struct audit_sink *sink = calloc(1, sizeof *sink);
+    struct sink *sink = calloc(1, sizeof *sink);
     pthread_condattr_t attributes;
 
     if (!sink) {
@@ -146,7 +146,7 @@ struct audit_sink *audit_sink_open(int fd)
     return NULL;
 }
 
-void audit_sink_put(struct audit_sink *sink, const char *line, size_t size)
+void sink_put(struct sink *sink, const char *line, size_t size)
 {
     struct queue *queue;
 
@@ -164,7 +164,7 @@ void audit_sink_put(struct audit_sink *sink, const char *line, size_t size)
     pthread_mutex_unlock(&sink->mutex);
 }
 
-void audit_sink_count(struct audit_sink *sink, struct audit_sink_counts *counts)
+void sink_count(struct sink *sink, struct sink_counts *counts)
 {
     pthread_mutex_lock(&sink->mutex);
     counts->dropped = sink->dropped;
@@ -172,7 +172,7 @@ void audit_sink_count(struct audit_sink *sink, struct audit_sink_counts *counts)
     pthread_mutex_unlock(&sink->mutex);
 }
 
-void audit_sink_close(struct audit_sink *sink, int limit_ms)
+void sink_close(struct sink *sink, int limit_ms)
 {
     struct timespec until;
 

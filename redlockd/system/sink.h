@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of the audit log, written by a thread of its own: write() to a disk that hangs does not return,
- * and the loop, which renews locks, waits for no disk. Lines wait in a queue of SINK_BYTES; one that finds
+ * A file of lines, written by a thread of its own: the log, and the audit log. write() to a disk that hangs
+ * or to a terminal that is stopped does not return, and the loop, which renews locks, waits for neither. Lines wait in a queue of SINK_BYTES; one that finds
  * no room there, or that the file does not take, is dropped and counted.
  *
  *     the loop --line--> queue[filling] ... swapped ... queue[writing] --write()--> the thread
  *
  * Both sides hold the mutex for a copy or a swap, never for a write.
  */
-#ifndef REDLOCKD_AUDIT_SINK_H
-#define REDLOCKD_AUDIT_SINK_H
+#ifndef REDLOCKD_SYSTEM_SINK_H
+#define REDLOCKD_SYSTEM_SINK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,25 +17,25 @@
 
 #define SINK_BYTES (256u << 10)
 
-struct audit_sink;
+struct sink;
 
-struct audit_sink_counts {
+struct sink_counts {
     uint64_t dropped; /* lines */
     unsigned queued;  /* lines that are not written yet */
 };
 
 /* Owns fd from now on, also on failure. NULL: out of memory, or of threads. */
-struct audit_sink *audit_sink_open(int fd);
+struct sink *sink_open(int fd);
 
 /* A line with its newline. */
-void audit_sink_put(struct audit_sink *sink, const char *line, size_t size);
+void sink_put(struct sink *sink, const char *line, size_t size);
 
-void audit_sink_count(struct audit_sink *sink, struct audit_sink_counts *counts);
+void sink_count(struct sink *sink, struct sink_counts *counts);
 
 /*
  * Waits until all lines are written, but not for longer than limit_ms: the thread writes the rest, and
  * frees everything, if the process lives that long. NULL: nothing.
  */
-void audit_sink_close(struct audit_sink *sink, int limit_ms);
+void sink_close(struct sink *sink, int limit_ms);
 
 #endif

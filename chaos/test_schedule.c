@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The schedule of faults that a seed draws. */
+#include "check.h"
+#include "checker.h"
+
+#include <string.h>
+
+static struct schedule drawn(uint64_t seed, enum regime regime)
+{
+    static struct schedule s;
+    s = (struct schedule){.seed = seed, .regime = regime, .network = true, .netem = true};
+    s.faults_ms = 116000;
+    schedule_draw(&s);
+    return s;
+}
+
+CASE(same_seed_same_faults,
+     "A seed always gives the same faults, and another seed gives others.")
+{
+    static struct schedule a, b, other;
+    a = drawn(11, REGIME_DEFAULT);
+    b = drawn(11, REGIME_DEFAULT);
+    other = drawn(12, REGIME_DEFAULT);
+    CHECK(a.count > 50);
+    CHECK(memcmp(&a, &b, sizeof a) == 0);
+    CHECK(memcmp(a.fault, other.fault, sizeof a.fault) != 0);
+}
+
+static int broken_nodes_at(const struct schedule *s, int64_t at_ms)
+{
+    unsigned int nodes = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (!fault_hits_client(s->fault[i].kind) && s->fault[i].start_ms <= at_ms &&
+            at_ms < s->fault[i].whole_ms)
+            nodes |= 1u << s->fault[i].target;
+    return __builtin_popcount(nodes);
+}
+
+static bool is_outage(const struct schedule *s, int64_t at_ms)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->fault[i].kind >= FAULT_OUTAGE_FREEZE && s->fault[i].start_ms <= at_ms &&
+            at_ms < s->fault[i].whole_ms)
+            return true;
+    return false;
+}
+
+CASE(only_a_minority, "Outside of an outage at most two of five nodes are broken at a time.")
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct schedule s = drawn(seed, seed % 2 ? REGIME_STRICT : REGIME_DEFAULT);
+        for (size_t i = 0; i < s.count; i++) {
+            CHECK(s.fault[i].end_ms <= s.faults_ms);
+            CHECK(i == 0 || s.fault[i - 1].start_ms <= s.fault[i].start_ms);
+            CHECK(seed % 2 || s.fault[i].kind != FAULT_FLUSH);
+            if (!is_outage(&s, s.fault[i].start_ms))
+                CHECK_BETWEEN(0, 2, broken_nodes_at(&s, s.fault[i].start_ms));
+        }
+    }
+}
+
+CASE(clocks_are_set_alone, "No other fault is active while a clock is set, nor shortly after.")
+{
+    size_t steps = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct schedule s = drawn(seed, REGIME_DEFAULT);
+        for (size_t i = 0; i < s.count; i++)
+            for (size_t j = 0; s.fault[i].kind == FAULT_CLOCK && j < s.count; j++) {
+                steps += i == j;
+                CHECK(i == j || s.fault[j].end_ms < s.fault[i].start_ms ||
+                      s.fault[j].start_ms >= s.fault[i].end_ms + BLIND_MS);
+            }
+    }
+    CHECK(steps > 40);
+}

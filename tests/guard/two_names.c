@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One server that a client has two names for: it must not count twice (G8). */
+#include "check.h"
+#include "client.h"
+#include "proxy.h"
+#include "set_nodes.h"
+
+enum { TTL_MS = 10000 };
+
+static int try_as(redlock *r, const char *owner, int64_t wait_ms)
+{
+    redlock_request q = {
+        .size = sizeof q, .kind = REDLOCK_REENTRANT, .owner = owner, .wait_ms = wait_ms};
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
+    redlock_lock_free(lock);
+    return error;
+}
+
+/* Node 0 by two names, and node 1: by itself it is no majority of these. */
+static redlock *open_doubled(const struct cluster *c, const struct proxy *p, uint32_t flags)
+{
+    const char *const urls[] = {c->urls[0], p->url, c->urls[1]};
+    redlock_options o = client_options(c);
+    o.nodes = urls;
+    o.node_count = 3;
+    o.flags = flags;
+    return client_open_with(&o);
+}
+
+static void doubled(uint32_t flags)
+{
+    struct cluster c;
+    struct proxy p;
+    cluster_start(&c, 3);
+    CHECK_OK(init_nodes(&c, 0, 3));
+    proxy_start(&p, c.node[0].port.number);
+    redlock *r = client_open_warm(&c, flags);
+    redlock_request q = {.size = sizeof q, .kind = REDLOCK_REENTRANT, .owner = "right"};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK(cluster_await(&c, "redlock:x", 3, 2000));
+    CHECK_INT(1, server_int(&c.node[0], "DEL", "redlock:x", NULL)); /* as if it had been away */
+    for (int i = 0; i < 20; i++) {
+        redlock *twice = open_doubled(&c, &p, flags);
+        CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
+        redlock_close(twice);
+    }
+    redlock *twice = open_doubled(&c, &p, flags);
+    client_warm(twice);
+    CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
+    proxy_cut(&p);
+    client_warm(twice);
+    CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
+    client_unlock(lock);
+    CHECK_OK(try_as(twice, "wrong", 5000)); /* node 0 and node 1 are a majority */
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_OK(redlock_node(twice, 0, &info));
+    redlock_node_info other = {.size = sizeof other};
+    CHECK_OK(redlock_node(twice, 1, &other));
+    CHECK_INT(1, info.quarantined + other.quarantined);
+    CHECK_INT(0, info.misplaced + other.misplaced); /* one server twice is of its own set */
+    CHECK_HAS("same server", info.quarantined ? info.text : other.text);
+    server_stop(&c.node[1]);
+    CHECK_REFUSED(REDLOCK_GUARDED, try_as(twice, "wrong", 0));
+    CHECK_HAS("its own server", redlock_detail());
+    redlock_close(twice);
+    redlock_close(r);
+}
+
+CASE(one_server_two_names, "A server that a client has two names for counts once.")
+{
+    doubled(0);
+}
+
+CASE(one_server_two_names_strict,
+     "In strict mode a server that a client has two names for counts once.")
+{
+    doubled(REDLOCK_STRICT);
+}
+
+CASE(one_server_two_names_of_a_mutex,
+     "A plain lock is had from a server with two names and another, and from no less.")
+{
+    struct cluster c;
+    struct proxy p;
+    cluster_start(&c, 2);
+    proxy_start(&p, c.node[0].port.number);
+    redlock *twice = open_doubled(&c, &p, 0);
+    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(twice, "x", TTL_MS, &q, &lock));
+    client_unlock(lock);
+    server_restart(&c.node[0]); /* another run_id, and the names are as doubtful as before */
+    server_stop(&c.node[1]);
+    CHECK_NEVER(client_try(twice, "x", TTL_MS) == REDLOCK_OK);
+    redlock_close(twice);
+}
+
+CASE(one_server_two_names_unguarded, "With the guard off a server votes by each of its names.")
+{
+    struct cluster c;
+    struct proxy p;
+    cluster_start(&c, 2);
+    proxy_start(&p, c.node[0].port.number);
+    redlock *twice = open_doubled(&c, &p, REDLOCK_NO_GUARD);
+    client_warm(twice);
+    server_stop(&c.node[1]);
+    CHECK_OK(try_as(twice, "wrong", 0));
+    redlock_close(twice);
+}

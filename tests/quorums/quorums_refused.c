@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several quorums that clients disagree about, and what is refused at open. */
+#include "certs.h"
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "fleet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- clients that disagree ---- */
+
+static void on_warning(const char *address, const char *text, void *data)
+{
+    (void)address;
+    if (strstr(text, "another set of nodes"))
+        ++*(_Atomic int *)data;
+}
+
+/* How many nodes does a client with these options warn of? */
+static int warnings(redlock_options o)
+{
+    _Atomic int count = 0;
+    redlock *r = NULL;
+    redlock_report report = {.size = sizeof report};
+    o.warn = on_warning;
+    o.warn_data = &count;
+    CHECK_OK(redlock_open(&o, &r));
+    CHECK_OK(redlock_ping(r, &report));
+    CHECK_OK(redlock_ping(r, &report)); /* everything of the greeting was heard, and told */
+    redlock_close(r);
+    return count;
+}
+
+CASE(different_sets_are_noticed,
+     "After redlock_admit() every node warns a client with another set of quorums.")
+{
+    struct fleet f;
+    fleet_start(&f, 3, 3);
+    redlock_options all = fleet_options(&f), plain = client_options(&f.cluster[0]);
+    redlock_quorum swapped[3] = {f.quorum[0], f.quorum[1], f.quorum[2]};
+    /* No client has stated a set: nothing is known. */
+    CHECK_INT(0, warnings(all));
+    CHECK_INT(0, warnings(plain));
+    redlock *r = client_open_with(&all);
+    CHECK_OK(redlock_admit(r, NULL));
+    redlock_close(r);
+    CHECK_INT(0, warnings(all));
+    CHECK_INT(3, warnings(plain));
+    redlock_options fewer = all;
+    fewer.quorum_count = 2;
+    CHECK_INT(6, warnings(fewer));
+    swapped[0].name = f.quorum[1].name;
+    swapped[1].name = f.quorum[0].name;
+    redlock_options renamed = all;
+    renamed.quorums = swapped;
+    CHECK_INT(6, warnings(renamed)); /* the same set, but the third alone is where it was */
+    redlock_quorum other_way[3] = {f.quorum[2], f.quorum[1], f.quorum[0]};
+    renamed.quorums = other_way;
+    CHECK_INT(0, warnings(renamed));
+
+    /* The operator's word changes it: two from now on. */
+    r = client_open_with(&fewer);
+    CHECK_OK(redlock_admit(r, NULL));
+    redlock_close(r);
+    CHECK_INT(0, warnings(fewer));
+    CHECK_INT(6, warnings(all)); /* the third was not asked, and knows of three still */
+}
+
+static void refuse_votes(redlock_options o, const char *name, uint32_t flags)
+{
+    o.flags = flags;
+    redlock *r = client_open_with(&o);
+    for (size_t i = 0; redlock_member(r, i); i++)
+        client_warm(redlock_member(r, i));
+    if (flags & REDLOCK_NO_GUARD) {
+        CHECK_OK(client_try(r, name, 20000));
+    } else {
+        CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, name, 20000));
+        CHECK_HAS("another quorum, or to another set of quorums", redlock_detail());
+        CHECK_HAS("redlock doctor", redlock_detail());
+    }
+    redlock_close(r);
+}
+
+CASE(different_sets_do_not_count,
+     "A client with another set of quorums counts no node, unless its guard is off.")
+{
+    static const uint32_t modes[] = {0, REDLOCK_STRICT, REDLOCK_NO_GUARD};
+    struct fleet f;
+    fleet_start(&f, 3, 3);
+    redlock_options all = fleet_options(&f), plain = client_options(&f.cluster[0]);
+    redlock_options fewer = all;
+    fewer.quorum_count = 2;
+    redlock *r = fleet_open_warm(&f, 0);
+    CHECK_OK(redlock_admit(r, NULL));
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        refuse_votes(plain, "x", modes[i]);
+        refuse_votes(fewer, fleet_name(&f, 0, 0), modes[i]);
+    }
+    for (size_t i = 0; i < 3; i++)
+        CHECK_OK(client_try(r, fleet_name(&f, i, 0), 20000));
+    redlock_close(r);
+}
+
+/* ---- what is refused ---- */
+
+static void refuse(const redlock_options *o, const char *why)
+{
+    redlock *r = NULL;
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(o, &r));
+    CHECK_HAS(why, redlock_detail());
+    CHECK(r == NULL);
+}
+
+CASE(refused_at_open, "Every wrong set of quorums is refused with a sentence of its own.")
+{
+    static const char *const one[] = {"127.0.0.1:1", "127.0.0.1:2"};
+    static const char *const two[] = {"127.0.0.1:3", "127.0.0.1:2"};
+    static const char *const bad[] = {"ftp://x"};
+    char longest[REDLOCK_QUORUM_MAX + 2];
+    redlock_quorum q[REDLOCK_QUORUMS_MAX + 1] = {{"a", one, 2}, {"b", two, 1}};
+    redlock_options o = {.size = sizeof o, .quorums = q, .quorum_count = 2};
+    o.nodes = one;
+    o.node_count = 1;
+    refuse(&o, "nodes and quorums are both given");
+    o.nodes = NULL;
+    o.node_count = 0;
+    o.quorums = NULL;
+    refuse(&o, "quorums is NULL");
+    o.quorums = q;
+    o.quorum_count = REDLOCK_QUORUMS_MAX + 1;
+    refuse(&o, "65 quorums; at most 64");
+    o.quorum_count = 2;
+    q[1].name = NULL;
+    refuse(&o, "quorum 2 has no name");
+    q[1].name = "East";
+    refuse(&o, "a-z, 0-9");
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    q[1].name = longest;
+    refuse(&o, "longer than 32");
+    q[1].name = "a";
+    refuse(&o, "two quorums are called 'a'");
+    q[1].name = "b";
+    q[1].node_count = 0;
+    refuse(&o, "quorum 'b' has no nodes");
+    q[1].node_count = REDLOCK_NODES_MAX + 1;
+    refuse(&o, "quorum 'b' has 16 nodes");
+    q[1].node_count = 2;
+    refuse(&o, "127.0.0.1:2 is in the quorums 'a' and 'b'");
+    q[1] = (redlock_quorum){"b", bad, 1};
+    refuse(&o, "quorum 'b': node 1");
+    o.flags = REDLOCK_THREAD;
+    refuse(&o, "quorum 'b': node 1");
+}
+
+CASE(tls_in_one_of_them,
+     "TLS files serve the quorums that use TLS, and are refused when none does.")
+{
+    static const char *const plain[] = {"127.0.0.1:1"};
+    static const char *const secure[] = {"rediss://127.0.0.1:2"};
+    static const char *const other[] = {"127.0.0.1:3"};
+    redlock_quorum q[2] = {{"a", plain, 1}, {"b", secure, 1}};
+    redlock *r = NULL;
+    certs_make();
+    redlock_options o = {
+        .size = sizeof o, .quorums = q, .quorum_count = 2, .tls_ca_file = certs_path("ca.crt")};
+    CHECK_OK(redlock_open(&o, &r));
+    redlock_close(r);
+    q[1].nodes = other;
+    refuse(&o, "no node has a rediss:// or valkeys:// URL");
+}
+
+CASE(one_named_quorum,
+     "A client of one named quorum is an ordinary client that knows the name.")
+{
+    struct fleet f;
+    fleet_start(&f, 1, 3);
+    redlock *r = fleet_open(&f, 0), *plain = client_open(&f.cluster[0], 0);
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_OK(redlock_node(r, 2, &info));
+    CHECK_STR("a", info.quorum_name);
+    CHECK_OK(redlock_node(plain, 2, &info));
+    CHECK_STR("", info.quorum_name);
+    CHECK(redlock_member(r, 0) == r);
+    CHECK(redlock_member(r, 1) == NULL);
+    CHECK_INT(0, redlock_quorum_of(r, "x"));
+    CHECK_ERR(REDLOCK_INVAL, redlock_quorum_of(r, ""));
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK_ERR(REDLOCK_BUSY, client_try(plain, "x", 20000));
+    client_unlock(lock);
+    redlock_close(plain);
+    redlock_close(r);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A held lock as golden traces: extended, renewed by the watchdog, released, adopted. */
+#include "check.h"
+#include "trace.h"
+
+static const struct trace_options five = {.node_count = 5, .random = 1u << 31};
+static const struct trace_options three = {.node_count = 3, .random = 1u << 31};
+
+#define HELD_BY_THREE                                                                          \
+    "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                              \
+    "[1]   1 granted\n"                                                                        \
+    "[1]   2 granted\n"                                                                        \
+    "[1]   3 granted     -> done OK\n"
+
+CASE(extend_moves_the_deadline,
+     "A7: a quorum of renewals within the validity moves the deadline.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 granted\n"
+                                   "[502]  2 granted\n"
+                                   "[502]  remaining 486\n"
+                                   "[503]  3 granted     -> done OK\n"
+                                   "[503]  remaining 985\n"
+                                   "[504]  4 missing     -> send HEAL 4\n"
+                                   "[505]  5 granted\n"
+                                   "[505]  held 1235\n");
+}
+
+CASE(a_late_grant_does_not_hide_a_missing_key,
+     "A3: a late grant does not undo what a newer extension found missing.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 granted\n"
+                                   "[501]  2 granted\n"
+                                   "[501]  3 granted     -> done OK\n"
+                                   "[502]  late 1 ACQUIRE 4 granted\n"
+                                   "[502]  held 123\n"
+                                   "[503]  4 missing     -> send HEAL 4\n"
+                                   "[503]  held 123\n");
+}
+
+CASE(extend_never_shortens, "A7: a shorter TTL leaves the deadline where it is.")
+{
+    trace_run(&five, HELD_BY_THREE "[100]  extend 200    -> send EXTEND 12345\n"
+                                   "[101]  1 granted\n"
+                                   "[101]  2 granted\n"
+                                   "[101]  3 granted     -> done OK\n"
+                                   "[101]  remaining 887\n");
+}
+
+CASE(failed_extension_leaves_the_old_deadline,
+     "A7: an extension without a quorum leaves the deadline alone.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 granted\n"
+                                   "[502]  2 refused\n"
+                                   "[502]  3 refused\n"
+                                   "[502]  4 missing     -> jeopardy, done NOQUORUM\n"
+                                   "[502]  remaining 486\n"
+                                   "[502]  state held\n"
+                                   "[988]  timer         -> send ROLLBACK 12345, lost\n"
+                                   "[988]  remaining 0\n");
+}
+
+CASE(late_renewals_of_an_older_round_do_not_count,
+     "A7: an extension is proven by its own round.")
+{
+    trace_run(&five, HELD_BY_THREE "[100]  extend 1000   -> send EXTEND 12345\n"
+                                   "[150]  timer         -> jeopardy, done NOQUORUM\n"
+                                   "[160]  extend 1000   -> send EXTEND 12345\n"
+                                   "[161]  late 2 EXTEND 1 granted\n"
+                                   "[161]  late 2 EXTEND 2 granted\n"
+                                   "[161]  late 2 EXTEND 3 granted\n"
+                                   "[161]  remaining 827\n");
+}
+
+CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrect a hold.")
+{
+    trace_run(&five, HELD_BY_THREE "[930]  extend 1000   -> send EXTEND 12345\n"
+                                   "[931]  1 granted\n"
+                                   "[932]  2 granted\n"
+                                   "[988]  3 granted -> send ROLLBACK 12345, lost, done LOST\n"
+                                   "[988]  remaining 0\n");
+    trace_run(&five,
+              HELD_BY_THREE "[988]  extend 1000 -> send ROLLBACK 12345, lost, done LOST\n");
+}
+
+CASE(keys_gone_from_too_many_nodes_is_a_loss,
+     "A7, A10: a quorum's keys missing is a loss; the others stay to the promised end.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 missing\n"
+                                   "[501]  2 missing\n"
+                                   "[501]  4 missing -> lost, done LOST\n"
+                                   "[501]  state ended\n"
+                                   "[900]  timer\n"
+                                   "[988]  timer -> send ROLLBACK 12345\n");
+}
+
+CASE(extensions_can_be_capped, "A7: extensions are capped by count and by total time held.")
+{
+    struct trace_options counted = five;
+    struct trace_options timed = five;
+
+    counted.terms.max_extensions = 1;
+    timed.terms.max_hold_ns = 1500 * 1000000ll;
+    trace_run(&counted, HELD_BY_THREE "[10]   extend 1000    -> send EXTEND 12345\n"
+                                      "[11]   1 granted\n"
+                                      "[11]   2 granted\n"
+                                      "[11]   3 granted      -> done OK\n"
+                                      "[20]   extend 1000    -> done INVAL\n"
+                                      "[20]   state held\n");
+    trace_run(&timed, HELD_BY_THREE "[500]  extend 1000    -> send EXTEND 12345\n"
+                                    "[501]  1 granted\n"
+                                    "[501]  2 granted\n"
+                                    "[501]  3 granted      -> done OK\n"
+                                    "[502]  extend 1000    -> done INVAL\n");
+}
+
+CASE(the_watchdog_renews_at_a_third,
+     "A11: the watchdog renews at a third of the TTL, again and again, silently.")
+{
+    struct trace_options renewing = five;
+
+    renewing.terms.renew = true;
+    trace_run(&renewing, HELD_BY_THREE "[1]    timer-at 333\n"
+                                       "[334]  timer         -> send EXTEND 12345\n"
+                                       "[335]  1 granted\n"
+                                       "[335]  2 granted\n"
+                                       "[335]  3 granted\n"
+                                       "[335]  remaining 987\n"
+                                       "[335]  timer-at 667\n");
+}
+
+CASE(the_watchdog_insists_until_the_end,
+     "A10: failed renewals are retried until the lock is lost.")
+{
+    struct trace_options renewing = five;
+
+    renewing.terms.renew = true;
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
+                                       "[335]  1 refused\n"
+                                       "[335]  2 refused\n"
+                                       "[335]  3 refused     -> jeopardy\n"
+                                       "[335]  timer-at 385\n"
+                                       "[385]  timer         -> send EXTEND 12345\n"
+                                       "[435]  timer\n"
+                                       "[435]  state held\n"
+                                       "[988]  timer  -> send ROLLBACK 12345, lost\n"
+                                       "[988]  timer\n");
+}
+
+CASE(a_hold_without_watchdog_ends_by_itself,
+     "A10: a hold without watchdog is lost by the end of its validity.")
+{
+    trace_run(&five, HELD_BY_THREE "[1]    timer-at 938\n"
+                                   "[937]  timer\n"
+                                   "[938]  timer   -> lost\n"
+                                   "[938]  state ended\n"
+                                   "[938]  timer-at 988\n"
+                                   "[988]  timer   -> send ROLLBACK 12345\n"
+                                   "[989]  timer\n");
+}
+
+CASE(release_is_decided_by_a_quorum, "A6: deleted on a majority is released.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[10]  remaining 0\n"
+                                   "[11]  1 granted\n"
+                                   "[11]  2 granted\n"
+                                   "[12]  3 granted      -> done OK\n");
+}
+
+CASE(released_where_it_was, "A6: nodes that never had the key do not make a release EXPIRED.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 granted\n"
+                                   "[11]  4 missing\n"
+                                   "[12]  5 missing\n"
+                                   "[12]  2 granted\n"
+                                   "[60]  timer          -> done OK\n");
+}
+
+CASE(a_key_that_is_gone_is_expired, "A6: a release is EXPIRED when a quorum of keys is gone.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 missing\n"
+                                   "[11]  2 missing\n"
+                                   "[12]  3 missing      -> send INQUIRE 123\n"
+                                   "[13]  1 missing\n"
+                                   "[13]  2 missing\n"
+                                   "[13]  3 missing      -> done EXPIRED\n");
+}
+
+CASE(a_key_of_another_is_lost, "A6: a release that finds another's keys is LOST, not EXPIRED.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 missing\n"
+                                   "[11]  2 missing\n"
+                                   "[12]  3 missing      -> send INQUIRE 123\n"
+                                   "[13]  1 held 900\n"
+                                   "[13]  2 held 900\n"
+                                   "[62]  timer          -> done LOST\n");
+}
+
+CASE(a_release_after_the_end_says_so, "A6: a release after the end of the validity says so.")
+{
+    trace_run(&five, HELD_BY_THREE "[990] release        -> send RELEASE 12345\n"
+                                   "[991] 1 granted\n"
+                                   "[991] 2 granted\n"
+                                   "[991] 3 granted      -> done EXPIRED\n");
+}
+
+CASE(a_release_nobody_confirms, "A6: a release with too few confirmations is NOQUORUM, not OK.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 granted\n"
+                                   "[11]  2 refused\n"
+                                   "[11]  3 refused\n"
+                                   "[60]  timer          -> done NOQUORUM\n");
+}
+
+CASE(an_adopted_lock_is_proven_by_extension,
+     "An adopted value is held once a quorum has renewed it.")
+{
+    trace_run(&three, "[0]   adopt\n"
+                      "[0]   remaining 0\n"
+                      "[5]   extend 1000         -> send EXTEND 123\n"
+                      "[6]   1 granted\n"
+                      "[7]   3 granted           -> done OK\n"
+                      "[7]   remaining 986\n"
+                      "[9]   release             -> send RELEASE 123\n"
+                      "[9]   1 granted\n"
+                      "[9]   3 granted           -> done OK\n");
+    trace_run(&three, "[0]   adopt\n"
+                      "[5]   extend 1000         -> send EXTEND 123\n"
+                      "[6]   1 missing\n"
+                      "[7]   3 missing   -> lost, done LOST\n");
+}
