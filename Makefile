@@ -78,8 +78,9 @@ test-page: ## the status page of redlockd in a headless Chromium, which it insta
 	@scripts/deps.sh test browser
 	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=ON)
 	@cmake --build --preset release --parallel $(JOBS) --target redlock redlockd redlock_test_contain
-	@REDLOCK_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure
-	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF)
+	@failed=0; REDLOCK_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) \
+	    ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure || failed=$$?; \
+	    $(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF); exit $$failed
 
 .PHONY: node-package
 node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
@@ -226,6 +227,12 @@ bench: ## what everything costs, next to the floor: one table, and build/bench/b
 bench-check: ## the same, and status 1 when a target is missed by more than a fifth
 	@$(bench_built)
 	@$(bench_run) --check $(BENCH_OPTIONS)
+
+.PHONY: bench-turns
+bench-turns: ## 16 clients on one name, beside the library of another build: BEFORE=DIR (3 min)
+	@$(bench_built)
+	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/turns.py \
+	    $(or $(BEFORE),$(error name the other build directory: BEFORE=DIR)) $(RELEASE) $(BENCH_OPTIONS)
 
 .PHONY: capacity
 capacity: ## what one lock costs, and what that comes to for a million a second

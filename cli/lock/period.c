@@ -22,7 +22,7 @@ int period_open(struct period *p, const struct settings *s, const char *name)
     snprintf(p->name, sizeof p->name, "%s" PERIOD_SUFFIX, name);
     p->first_ms = s->ttl_ms < p->period_ms ? s->ttl_ms : p->period_ms;
     struct settings own = *s;
-    own.config.guard = RL_SUSPICION_OFF;
+    own.config.guard = REDLOCK_NO_GUARD;
     own.no_node_warnings = true; /* the client of the lock tells them */
     if (own.config.max_ttl_ms < p->period_ms)
         own.config.max_ttl_ms = p->period_ms;

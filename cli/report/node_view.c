@@ -34,7 +34,7 @@ const char *node_view_votes(const struct node_view *v, const struct settings *s,
                             char out[NODE_VIEW_TEXT_MAX])
 {
     char left[TEXT_TIME_MAX];
-    if (s->config.guard == RL_SUSPICION_OFF)
+    if (s->config.guard == REDLOCK_NO_GUARD)
         return "unchecked";
     if (v->info.state != REDLOCK_NODE_UP)
         return "-";

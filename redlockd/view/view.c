@@ -261,6 +261,7 @@ static void on_list(int error, const redlock_answer *answer, void *data)
     unsigned count = 0;
     bool more = false;
 
+    view->lists--;
     if (!question->exchange || error) {
         struct http_exchange *exchange = question_end(question);
 
@@ -291,9 +292,17 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
                      const struct http_request *request, const struct access_who *who)
 {
     static const char *const names[] = {"prefix", "limit", "after", NULL};
-    struct question *question = question_new(view, exchange);
     struct rl_span query = request->query;
+    struct question *question;
+    int error;
 
+    /* A client that asks and goes costs itself nothing, and the nodes a walk that holders wait behind. */
+    if (view->lists >= VIEW_LISTS_MAX) {
+        http_answer_problem(exchange, 503, "LISTS", "too many lists are under way already",
+                            AGAIN);
+        return;
+    }
+    question = question_new(view, exchange);
     if (!question)
         return;
     question->who = *who;
@@ -310,5 +319,7 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
                             NULL);
         return;
     }
-    asked(question, redlock_start_list(view->client, on_list, question));
+    error = redlock_start_list(view->client, on_list, question);
+    view->lists += !error;
+    asked(question, error);
 }

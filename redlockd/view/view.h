@@ -24,6 +24,7 @@
 
 #define VIEW_LIST_DEFAULT 100
 #define VIEW_LIST_MAX 1000
+#define VIEW_LISTS_MAX 8 /* under way at a time: each walks through all keys of every node */
 
 /* What this replica has, for its status. */
 struct view_counts {
@@ -45,6 +46,7 @@ struct view {
     struct survey survey; /* with the waits of this replica */
     struct trouble trouble;
     int64_t began_ns; /* of the process */
+    unsigned lists;   /* under way, also those whose clients are gone */
     bool is_draining;
     bool utf8_names; /* names beyond ASCII are served */
 };

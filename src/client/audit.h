@@ -59,8 +59,10 @@ void rl_audit_judge(const struct rl_audit *audit);
 
 #define RL_SENTENCE_MAX 256
 
-/* One verdict, copied. */
-void rl_audit_say(const struct rl_audit *audit, const char *address, const char *name,
-                  int verdict, const char *text, const char *remedy);
+#define RL_AUDIT_ALL_NODES UINT8_MAX
+
+/* One verdict on a node, or on all of them together; copied. */
+void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, int verdict,
+                  const char *text, const char *remedy);
 
 #endif

@@ -32,7 +32,6 @@ static void describe_missing_right(const struct rl_audit *audit, uint8_t i,
 
 static void check_rights(const struct rl_audit *audit, uint8_t i)
 {
-    const struct rl_node *node = &audit->client->engine.node[i];
     char text[RL_SENTENCE_MAX], remedy[RL_SENTENCE_MAX];
 
     for (int op = 0; op < 3; op++) {
@@ -43,19 +42,17 @@ static void check_rights(const struct rl_audit *audit, uint8_t i)
         snprintf(text, sizeof text, "cannot %s: %s%s%s", rights_names[op],
                  redlock_vote_text(vote), audit->refusal[i][0] ? ": " : "", audit->refusal[i]);
         describe_missing_right(audit, i, remedy);
-        rl_audit_say(audit, node->address, "rights", REDLOCK_CHECK_FAIL, text,
+        rl_audit_say(audit, i, "rights", REDLOCK_CHECK_FAIL, text,
                      vote == REDLOCK_VOTE_AUTH       ? remedy
                      : vote == REDLOCK_VOTE_READONLY ? "locks need a master: see role"
                                                      : "see what the server says");
         return;
     }
-    rl_audit_say(audit, node->address, "rights", REDLOCK_CHECK_OK, "acquire, extend, release",
-                 "");
+    rl_audit_say(audit, i, "rights", REDLOCK_CHECK_OK, "acquire, extend, release", "");
 }
 
 static void check_fencing(const struct rl_audit *audit, uint8_t i)
 {
-    const char *address = audit->client->engine.node[i].address;
     const struct rl_audit_counters *counters = &audit->counters[i];
     uint8_t vote = audit->fencing[0].node[i].vote;
     char text[RL_SENTENCE_MAX];
@@ -65,22 +62,22 @@ static void check_fencing(const struct rl_audit *audit, uint8_t i)
              counters->bad_count == 1 ? "" : ", ...");
     if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
         rl_audit_say(
-            audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
+            audit, i, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
             vote == REDLOCK_VOTE_READONLY
                 ? "tokens need a master: see role"
                 : "give the user the rights listed in redlock(1), or do without tokens");
     else if (counters->bad_count > 0)
         rl_audit_say(
-            audit, address, "fencing", REDLOCK_CHECK_WARN, text,
+            audit, i, "fencing", REDLOCK_CHECK_WARN, text,
             "find out what wrote that, and DEL it: the counter starts again at the node's clock");
     else if (!counters->complete)
         rl_audit_say(
-            audit, address, "fencing", REDLOCK_CHECK_UNKNOWN,
+            audit, i, "fencing", REDLOCK_CHECK_UNKNOWN,
             "gives fencing tokens; not every counter was looked at (no right to SCAN, too "
             "slow, or too many keys)",
             "give the user that runs the audit +scan, or look at redlock.fence* by hand");
     else
-        rl_audit_say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
+        rl_audit_say(audit, i, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
 }
 
 /* Not what was answered matters here, but whether the server refused to do it. */
@@ -95,20 +92,19 @@ static bool is_denied(const struct rl_survey *surveys, int count, uint8_t i)
 
 static void check_waiting(const struct rl_audit *audit, uint8_t i)
 {
-    const char *address = audit->client->engine.node[i].address;
 
     if (is_denied(audit->queue, 3, i))
-        rl_audit_say(audit, address, "waiting", REDLOCK_CHECK_WARN,
+        rl_audit_say(audit, i, "waiting", REDLOCK_CHECK_WARN,
                      "this user may not queue here: a request that has to wait is refused",
                      "give the user the rights listed in redlock(1), or never wait");
     else if (!audit->woken[i])
         rl_audit_say(
-            audit, address, "waiting", REDLOCK_CHECK_WARN,
+            audit, i, "waiting", REDLOCK_CHECK_WARN,
             "does not tell us when a lock becomes free: a waiter looks about once a second",
             "allow +subscribe and the channels &redlock* for this user");
     else
-        rl_audit_say(audit, address, "waiting", REDLOCK_CHECK_OK,
-                     "queues waiters and wakes them", "");
+        rl_audit_say(audit, i, "waiting", REDLOCK_CHECK_OK, "queues waiters and wakes them",
+                     "");
 }
 
 /* The next of a list of words; `head` stands before the first. */
@@ -121,7 +117,6 @@ static void add_word(char list[RL_SENTENCE_MAX], const char *head, const char *w
 
 static void check_kinds(const struct rl_audit *audit, uint8_t i)
 {
-    const char *address = audit->client->engine.node[i].address;
     char granted[RL_SENTENCE_MAX] = "";
     char missing[RL_SENTENCE_MAX] = "";
 
@@ -133,7 +128,7 @@ static void check_kinds(const struct rl_audit *audit, uint8_t i)
     }
     if (!missing[0] && is_denied(&audit->look, 1, i))
         add_word(missing, "", "does not tell the holder of a lock");
-    rl_audit_say(audit, address, "kinds", missing[0] ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+    rl_audit_say(audit, i, "kinds", missing[0] ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
                  missing[0] ? missing : granted,
                  missing[0] ? "give the user the rights listed in redlock(1), or do without"
                             : "");

@@ -10,12 +10,12 @@
 #include "engine/watch.h"
 #include "io/clock.h"
 
-void rl_audit_say(const struct rl_audit *audit, const char *address, const char *name,
-                  int verdict, const char *text, const char *remedy)
+void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, int verdict,
+                  const char *text, const char *remedy)
 {
     redlock_check check = {
         .size = sizeof check,
-        .address = address,
+        .address = node == RL_AUDIT_ALL_NODES ? "" : audit->client->engine.node[node].address,
         .name = name,
         .verdict = verdict,
         .text = text,
@@ -52,57 +52,54 @@ static bool check_reachable(const struct rl_audit *audit, uint8_t i)
     if (audit->rtt_us[i] >= 0) {
         snprintf(text, sizeof text, "answers, %s",
                  node->session.version[0] ? node->session.version : "version not told");
-        rl_audit_say(audit, node->address, "reachable", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_OK, text, "");
         return true;
     }
     rl_node_describe_late(&audit->client->engine, i, text, sizeof text);
     if (vote == REDLOCK_VOTE_TIMEDOUT && text[0]) {
-        rl_audit_say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
+        rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_FAIL, text,
                      "raise --node-timeout (node_timeout_ms), or use a server that is nearer");
         return false;
     }
     snprintf(text, sizeof text, "%s%s%s", redlock_vote_text(vote),
              node->session.failure_text[0] ? ": " : "", node->session.failure_text);
-    rl_audit_say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
+    rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_FAIL, text,
                  remedy_of_silence(vote, node->session.failure_text));
     return false;
 }
 
 static void check_role(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
-    const char *address = audit->client->engine.node[i].address;
     const struct rl_facts *facts = audit->nodes[i].facts;
 
     if (!facts->has_replication)
-        rl_audit_say(audit, address, "role", REDLOCK_CHECK_UNKNOWN,
-                     "INFO replication is not allowed", "allow +info for this user");
+        rl_audit_say(audit, i, "role", REDLOCK_CHECK_UNKNOWN, "INFO replication is not allowed",
+                     "allow +info for this user");
     else if (doubts & (1u << RL_DOUBT_REPLICA))
-        rl_audit_say(audit, address, "role", REDLOCK_CHECK_FAIL,
-                     "a replica: it cannot grant locks",
+        rl_audit_say(audit, i, "role", REDLOCK_CHECK_FAIL, "a replica: it cannot grant locks",
                      "name its master instead, or make it one: REPLICAOF NO ONE");
     else
-        rl_audit_say(audit, address, "role", REDLOCK_CHECK_OK, "master", "");
+        rl_audit_say(audit, i, "role", REDLOCK_CHECK_OK, "master", "");
 }
 
 static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
-    const char *address = audit->client->engine.node[i].address;
     const struct rl_facts *facts = audit->nodes[i].facts;
 
     if (!facts->run_id[0])
         rl_audit_say(
-            audit, address, "identity", REDLOCK_CHECK_UNKNOWN,
+            audit, i, "identity", REDLOCK_CHECK_UNKNOWN,
             "INFO server is not allowed: whether it is another node's server cannot be told",
             "allow +info for this user");
     else if (doubts & (1u << RL_DOUBT_DUPLICATE))
-        rl_audit_say(audit, address, "identity", REDLOCK_CHECK_FAIL,
+        rl_audit_say(audit, i, "identity", REDLOCK_CHECK_FAIL,
                      audit->client->engine.guard_mode == RL_GUARD_OFF
                          ? "the same server as another node (same run_id): it votes twice"
                          : "the same server as another node (same run_id): they count once",
                      "give every node a server of its own");
     else
-        rl_audit_say(audit, address, "identity", REDLOCK_CHECK_OK,
-                     "no other node is the same server", "");
+        rl_audit_say(audit, i, "identity", REDLOCK_CHECK_OK, "no other node is the same server",
+                     "");
 }
 
 /* "set 0123456789abcdef of 3 nodes", of several quorums with the name of this one. */
@@ -118,7 +115,6 @@ static void describe_set(const char *set, char *out, size_t size)
 static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
     const struct rl_engine *engine = &audit->client->engine;
-    const char *address = engine->node[i].address;
     const char *set = engine->node[i].set_answer.set;
     const char *replica =
         doubts & (1u << RL_DOUBT_REPLICA) ? "a replica never votes: see role" : NULL;
@@ -130,7 +126,7 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
     if (doubts & (1u << RL_DOUBT_UNPLACED)) {
         snprintf(text, sizeof text, "belongs to no set of nodes, and others do%s", counts);
         rl_audit_say(
-            audit, address, "membership", REDLOCK_CHECK_FAIL, text,
+            audit, i, "membership", REDLOCK_CHECK_FAIL, text,
             replica ? replica
                     : "if it is one of them, once nothing can be held that it has forgotten: "
                       "redlock init; else give this client the nodes that the others have");
@@ -138,20 +134,20 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
         snprintf(text, sizeof text, "%s: %s%s", found,
                  rl_guard_reason_text(rl_sets_objection(engine, i)), counts);
         rl_audit_say(
-            audit, address, "membership", REDLOCK_CHECK_FAIL, text,
+            audit, i, "membership", REDLOCK_CHECK_FAIL, text,
             "give this client the nodes that the others have; after a change of the set: redlock "
             "init (redlock(1), Changing the nodes)");
     } else if (doubts & (1u << RL_DOUBT_BY_CLIENT)) {
         snprintf(text, sizeof text,
                  "%s: it had forgotten, and a client has told it, by its name", found);
         rl_audit_say(
-            audit, address, "membership", REDLOCK_CHECK_WARN, text,
+            audit, i, "membership", REDLOCK_CHECK_WARN, text,
             "see that this name means this server on every machine (better: name nodes by their "
             "addresses, or let the server keep its data); then: redlock init");
     } else if (set[0]) {
-        rl_audit_say(audit, address, "membership", REDLOCK_CHECK_OK, found, "");
+        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_OK, found, "");
     } else {
-        rl_audit_say(audit, address, "membership", REDLOCK_CHECK_WARN,
+        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_WARN,
                      "belongs to no set of nodes: a client with other nodes goes unnoticed",
                      replica ? replica : "when nothing is held: redlock init");
     }
@@ -160,7 +156,6 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
 /* G4 has the smaller one of a client and a node bound what is granted. */
 static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
-    const char *address = audit->client->engine.node[i].address;
     int64_t marked_ms = audit->nodes[i].facts->marker_max_ttl_ms;
     char text[RL_SENTENCE_MAX];
 
@@ -170,65 +165,62 @@ static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint32_t doub
              (double)marked_ms / 1e3, (double)audit->client->max_ttl_ms / 1e3);
     if (doubts & (1u << RL_DOUBT_MAX_TTL))
         rl_audit_say(
-            audit, address, "max_ttl", REDLOCK_CHECK_WARN, text,
+            audit, i, "max_ttl", REDLOCK_CHECK_WARN, text,
             "give all clients the same --max-ttl, or after a change, when nothing is held: redlock "
             "init");
     else
-        rl_audit_say(audit, address, "max_ttl", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, i, "max_ttl", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
-    const char *address = audit->client->engine.node[i].address;
     const struct rl_facts *facts = audit->nodes[i].facts;
     char text[RL_SENTENCE_MAX];
 
     if (!facts->has_memory) {
-        rl_audit_say(audit, address, "eviction", REDLOCK_CHECK_UNKNOWN,
-                     "INFO memory is not allowed", "allow +info for this user");
+        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_UNKNOWN, "INFO memory is not allowed",
+                     "allow +info for this user");
         return;
     }
     snprintf(text, sizeof text, "maxmemory %lld, policy %s", (long long)facts->maxmemory_bytes,
              facts->maxmemory_policy);
     if (doubts & (1u << RL_DOUBT_EVICTING))
-        rl_audit_say(audit, address, "eviction", REDLOCK_CHECK_FAIL, text,
+        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_FAIL, text,
                      "locks can be evicted: CONFIG SET maxmemory-policy noeviction");
     else
-        rl_audit_say(audit, address, "eviction", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_persistence(const struct rl_audit *audit, uint8_t i)
 {
-    const char *address = audit->client->engine.node[i].address;
     const struct rl_facts *facts = audit->nodes[i].facts;
     bool guarded = audit->client->engine.guard_mode != RL_GUARD_OFF;
 
     if (!facts->has_persistence)
-        rl_audit_say(audit, address, "persistence", REDLOCK_CHECK_UNKNOWN,
+        rl_audit_say(audit, i, "persistence", REDLOCK_CHECK_UNKNOWN,
                      "INFO persistence is not allowed", "allow +info for this user");
     else if (facts->append_only)
-        rl_audit_say(audit, address, "persistence", REDLOCK_CHECK_OK, "append-only file", "");
+        rl_audit_say(audit, i, "persistence", REDLOCK_CHECK_OK, "append-only file", "");
     else if (guarded)
         rl_audit_say(
-            audit, address, "persistence", REDLOCK_CHECK_OK,
+            audit, i, "persistence", REDLOCK_CHECK_OK,
             "no append-only file: a restart forgets locks, and the restart guard covers that",
             "");
     else
         rl_audit_say(
-            audit, address, "persistence", REDLOCK_CHECK_WARN,
+            audit, i, "persistence", REDLOCK_CHECK_WARN,
             "no append-only file, and the restart guard is off: a restart forgets locks",
             "switch the guard on, or delay restarts by max_ttl");
 }
 
 static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
-    const char *address = audit->client->engine.node[i].address;
     const struct rl_guard *guard = &audit->client->engine.node[i].session.guard;
     redlock_node_info info = {.size = sizeof info};
     char text[RL_SENTENCE_MAX];
 
     if (!guard->window.known) {
-        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_UNKNOWN, "TIME is not allowed",
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_UNKNOWN, "TIME is not allowed",
                      "allow +time for this user");
         return;
     }
@@ -236,14 +228,14 @@ static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts
     snprintf(text, sizeof text, "%+.3f s against this machine (+/- %.3f s)",
              (double)info.clock_offset_us / 1e6, (double)info.clock_error_us / 1e6);
     if (guard->step_ns != 0 || guard->reason == RL_GUARD_CLOCK_REASON)
-        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_FAIL,
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_FAIL,
                      "its clock was set while we watched",
                      "let NTP slew the clock instead of stepping it");
     else if (doubts & (1u << RL_DOUBT_SKEWED))
-        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_WARN, text,
                      "it differs from the other nodes by more than 0.5 s: run NTP on it");
     else
-        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_latency(const struct rl_audit *audit, uint8_t i)
@@ -258,14 +250,14 @@ static void check_latency(const struct rl_audit *audit, uint8_t i)
              (double)audit->ttl_ms / 1e3);
     if (audit->rtt_us[i] >= allowed_us)
         rl_audit_say(
-            audit, engine->node[i].address, "latency", REDLOCK_CHECK_FAIL, text,
+            audit, i, "latency", REDLOCK_CHECK_FAIL, text,
             "it never answers in time: raise the TTL and node_timeout_ms, or move it closer");
     else if (audit->rtt_us[i] >= allowed_us / 2)
         rl_audit_say(
-            audit, engine->node[i].address, "latency", REDLOCK_CHECK_WARN, text,
+            audit, i, "latency", REDLOCK_CHECK_WARN, text,
             "it often answers too late: raise the TTL and node_timeout_ms, or move it closer");
     else
-        rl_audit_say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, i, "latency", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
@@ -275,22 +267,21 @@ static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts
 
     rl_watch_describe(&node->session.guard, rl_now_ns(), text, sizeof text);
     if (audit->client->engine.guard_mode == RL_GUARD_OFF)
-        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN,
-                     "the restart guard is off", "");
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, "the restart guard is off", "");
     else if (text[0] && (doubts & (1u << RL_DOUBT_REPLICA)))
-        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
                      "a replica never votes: see role");
     else if (node->session.guard.objection == RL_GUARD_SAME_SERVER_REASON)
-        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
                      "waiting does not help: see identity");
     else if (node->session.guard.objection != RL_GUARD_NONE_REASON)
-        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
                      "waiting does not help: see membership");
     else if (text[0])
-        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
                      "wait, or if nothing can be held on it: redlock init");
     else
-        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_OK, "may vote", "");
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_OK, "may vote", "");
 }
 
 /* ---- judging all together ---- */
@@ -307,17 +298,18 @@ static void check_number(const struct rl_audit *audit)
              reachable_count, policy->node_count, policy->node_count == 1 ? "" : "s",
              policy->quorum, policy->node_count - policy->quorum);
     if (reachable_count < policy->quorum)
-        rl_audit_say(audit, "", "number", REDLOCK_CHECK_FAIL, text, "no lock can be acquired");
+        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_FAIL, text,
+                     "no lock can be acquired");
     else if (policy->node_count % 2 == 0)
-        rl_audit_say(audit, "", "number", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN, text,
                      "no more may fail than with one node less: use an odd number");
     else if (policy->node_count == 1)
         rl_audit_say(
-            audit, "", "number", REDLOCK_CHECK_WARN, text,
+            audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN, text,
             "one node cannot promise what several do: while it is down no lock can be taken, and "
             "what it forgets is forgotten; use three or five");
     else
-        rl_audit_say(audit, "", "number", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_versions(const struct rl_audit *audit)
@@ -331,14 +323,15 @@ static void check_versions(const struct rl_audit *audit)
         if (!audit->nodes[i].reachable || !version[0])
             continue;
         if (first[0] && strcmp(first, version) != 0) {
-            rl_audit_say(audit, "", "versions", REDLOCK_CHECK_WARN,
+            rl_audit_say(audit, RL_AUDIT_ALL_NODES, "versions", REDLOCK_CHECK_WARN,
                          "the nodes run different versions",
                          "fine during an upgrade; otherwise run the same everywhere");
             return;
         }
         memcpy(first, version, sizeof first);
     }
-    rl_audit_say(audit, "", "versions", first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN,
+    rl_audit_say(audit, RL_AUDIT_ALL_NODES, "versions",
+                 first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN,
                  first[0] ? first : "no node tells its version", "");
 }
 

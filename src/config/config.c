@@ -116,17 +116,14 @@ static const char *set_switch(bool *target, const char *value, bool store)
 
 static const char *set_guard(struct rl_config *c, const char *value, bool store)
 {
-    static const char *const words[] = {
-        [RL_SUSPICION_ON] = "on", [RL_SUSPICION_OFF] = "off", [RL_SUSPICION_STRICT] = "strict"};
+    bool is_off = strcmp(value, "off") == 0;
+    bool is_strict = strcmp(value, "strict") == 0;
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(value, words[i]) != 0)
-            continue;
-        if (store)
-            c->guard = (enum rl_suspicion)i;
-        return NULL;
-    }
-    return "is neither on, off nor strict";
+    if (!is_off && !is_strict && strcmp(value, "on") != 0)
+        return "is neither on, off nor strict";
+    if (store)
+        c->guard = is_off ? REDLOCK_NO_GUARD : is_strict ? REDLOCK_STRICT : 0;
+    return NULL;
 }
 
 static const char *set_text(struct rl_config *c, enum rl_setting setting, const char *value,

@@ -43,9 +43,6 @@ enum rl_setting {
     RL_SETTING_END,
 };
 
-/* How suspicious of the nodes to be; the public interface knows them as flags. */
-enum rl_suspicion { RL_SUSPICION_ON, RL_SUSPICION_OFF, RL_SUSPICION_STRICT };
-
 struct rl_config {
     char *text[RL_SETTING_END];       /* owned; the settings that are plain strings */
     char *nodes[RL_CONFIG_NODES_MAX]; /* owned; wiped when freed, as URLs may have passwords */
@@ -58,7 +55,7 @@ struct rl_config {
     int64_t ttl_ms;
     int64_t wait_ms;                                         /* or REDLOCK_WAIT_FOREVER */
     int64_t node_timeout_ms, connect_timeout_ms, max_ttl_ms; /* 0: default of the library */
-    enum rl_suspicion guard;
+    uint32_t guard; /* REDLOCK_NO_GUARD, REDLOCK_STRICT or neither */
     bool no_native;
 
     bool may_use_service;  /* with a service, there need be no nodes */

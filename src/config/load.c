@@ -153,9 +153,7 @@ void rl_config_apply(struct rl_config *c, redlock_options *o)
     if (c->no_native)
         o->flags |= REDLOCK_NO_NATIVE;
     if (!(o->flags & (REDLOCK_STRICT | REDLOCK_NO_GUARD)))
-        o->flags |= c->guard == RL_SUSPICION_STRICT ? REDLOCK_STRICT
-                    : c->guard == RL_SUSPICION_OFF  ? REDLOCK_NO_GUARD
-                                                    : 0;
+        o->flags |= c->guard;
     fill_number(&o->node_timeout_ms, c->node_timeout_ms);
     fill_number(&o->connect_timeout_ms, c->connect_timeout_ms);
     fill_number(&o->max_ttl_ms, c->max_ttl_ms);

@@ -283,11 +283,6 @@ void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns)
     guard->probation[0] = '\0';
 }
 
-void rl_guard_forgive_clock(struct rl_guard *guard)
-{
-    guard->step_ns = 0;
-}
-
 const char *rl_guard_reason_text(enum rl_guard_reason reason)
 {
     switch (reason) {

@@ -160,9 +160,8 @@ int64_t rl_guard_ends_ns(const struct rl_guard *guard);
 /* The node's clock read node_us at some moment between sent_ns and received_ns (G6). */
 void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
                      int64_t received_ns);
-/* A proven step was the node's own: out with it. Or it was ours: carry on. */
+/* A proven step was the node's own: out with it. */
 void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns);
-void rl_guard_forgive_clock(struct rl_guard *guard);
 
 const char *rl_guard_reason_text(enum rl_guard_reason reason);
 

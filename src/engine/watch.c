@@ -116,7 +116,7 @@ static void blame_nodes(struct rl_engine *engine, uint16_t stepped, int64_t now_
 static void blame_ourselves(struct rl_engine *engine, int64_t now_ns)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        rl_guard_forgive_clock(&engine->node[i].session.guard);
+        engine->node[i].session.guard.step_ns = 0;
     rl_handles_step(engine, &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns},
                     false);
 }

@@ -49,7 +49,10 @@ that 'granted, with label and fence' eventually has all granted \
     ".name == \"public/a\" and .label == \"first \\\"x\\\"\" and .fence == $fence and .reason == null"
 ask DELETE public/a 1
 that 'released' eventually has all released '.name == "public/a"'
-ask PUT public/b 2 --json '{"ttl_ms":300}' >/dev/null
+# On a busy machine the nodes may grant it too late to be of use: that is 503, and the next id is tried.
+short() { ask PUT public/b "2-$((++tries))" --json '{"ttl_ms":300}' | jq -e .grant >/dev/null; }
+tries=0
+that 'a short lease is granted' eventually short
 ask PUT private 3 --json '{}' >/dev/null
 mark=$(ask GET private 3 | jq -r '.holders[0].mark')
 ask DELETE "private?break=$mark" 3 >/dev/null

@@ -151,13 +151,38 @@ PY
 is 'renewals and releases work beside idle, waiting and greedy clients' \
     "$(timeout 120 python3 "$tmp/flood.py" "$socket" "$pid" 2>&1 | tail -3)" fine
 
+# ---- lists ----
+
+cat >"$tmp/lists.py" <<'PY'
+# Twelve lists while no node answers: eight are asked, the others are refused at once.
+import select, socket, sys
+clients = []
+for _ in range(12):
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(sys.argv[1])
+    client.sendall(b'GET /v1/locks HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer good-token\r\n\r\n')
+    clients.append(client)
+refused = 0
+while clients:
+    readable = select.select(clients, [], [], 60)[0]
+    assert readable
+    for client in readable:
+        text = client.recv(65536)
+        refused += b'HTTP/1.1 503 ' in text and b'"LISTS"' in text and b'Retry-After: ' in text
+        clients.remove(client)
+print(refused)
+PY
+redlock=$(dirname "$redlockd")/redlock
+for node in 1 2 3; do "$redlock" dev hang $node >/dev/null; done
+is 'a flood of lists asks the nodes for eight at a time' "$(timeout 100 python3 "$tmp/lists.py" "$socket" 2>&1 | tail -1)" 4
+for node in 1 2 3; do "$redlock" dev resume $node >/dev/null; done
+
 stop
 is 'TERM ends it' "$status" 0
 unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
 
 # ---- clients take no descriptor that a node needs ----
 
-redlock=$(dirname "$redlockd")/redlock
 printf '#!/bin/sh\nulimit -n 80\nexec "%s" "$@"\n' "$redlockd" >"$tmp/few"
 chmod +x "$tmp/few"
 redlockd=$tmp/few

@@ -150,6 +150,15 @@ is '   and new connections use them' "$(served)" '{"status":"alive"}'
 stop
 is '   and TERM ends it' "$status" 0
 
+# ---- no standard files ----
+
+"$redlockd" --drain 0 --audit stderr --listen "unix:$socket" <&- >&- 2>&- &
+pid=$!
+alone() { [ "$(curl -sS -m 60 --unix-socket "$socket" http://h/livez 2>/dev/null)" = '{"status":"alive"}' ]; }
+that 'without standard files it serves' eventually alone
+stop
+is '   and ends' "$status" 0
+
 # ---- a terminal that is stopped ----
 
 cat >"$tmp/terminal.py" <<'PY'

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-struct cluster cluster;
-struct replica one, two;
-
 int unacknowledged = -1;
 
 int __real_ioctl(int fd, unsigned long request, void *argument);
@@ -23,36 +20,6 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     if (request == TIOCOUTQ && unacknowledged >= 0)
         *(int *)argument = unacknowledged;
     return result;
-}
-
-void begin_one(void)
-{
-    cluster_start(&cluster, 3);
-    replica_open(&one, "one", &cluster);
-}
-
-void begin_two(void)
-{
-    begin_one();
-    replica_open(&two, "two", &cluster);
-}
-
-void end_one(void)
-{
-    replica_close(&one);
-}
-
-void end_two(void)
-{
-    end_one();
-    replica_close(&two);
-}
-
-void await_nodes(struct replica *replica, int wanted)
-{
-    for (int i = 0; i < SOON_MS / 10 && cluster_count(&cluster, KEY) != wanted; i++)
-        replica_run(replica, 10);
-    CHECK_INT(wanted, cluster_count(&cluster, KEY));
 }
 
 void renew_now(struct replica *replica)

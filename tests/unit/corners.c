@@ -204,7 +204,7 @@ CASE(a_step_of_our_own_is_forgiven,
     rl_guard_sample(&guard, 1700000000000000, SECOND_NS, SECOND_NS + 1000);
     rl_guard_sample(&guard, 1700000009000000, 2 * SECOND_NS, 2 * SECOND_NS + 1000);
     CHECK(guard.step_ns > 0 && !rl_guard_check_vote(&guard, 2 * SECOND_NS));
-    rl_guard_forgive_clock(&guard);
+    guard.step_ns = 0;
     CHECK(rl_guard_check_vote(&guard, 2 * SECOND_NS));
 }
 
