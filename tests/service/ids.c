@@ -102,6 +102,10 @@ CASE(grants_are_checked,
     strcpy(grant.value + REDLOCK_TAG_SIZE + 1, "a\n");
     CHECK(lease_grant_write(&grant, text));
     CHECK(!lease_grant_read(span(text), &tag, &back));
+    /* A fence is positive. */
+    grant = (struct lease_grant){.value = "0123456789012345678901:ab", .fence = -1};
+    CHECK(lease_grant_write(&grant, text));
+    CHECK(!lease_grant_read(span(text), &tag, &back));
     memset(copy, 'A', sizeof copy);
     CHECK(!lease_grant_read((struct rl_span){copy, sizeof copy}, &tag, &back));
 }
@@ -116,6 +120,8 @@ CASE(owners_have_principals,
     CHECK(strcmp(a, b) != 0);
     lease_owner_of("uid:1", "1me", b);
     CHECK_STR(a, b);
+    lease_owner_of("uid:2", "1me", b);
+    CHECK(strcmp(a, b) != 0);
 }
 
 CASE(spent_ids_are_forgotten,
