@@ -46,7 +46,9 @@ bool access_identify(const struct access *access, const struct http_request *req
     struct rl_span field;
     int count = http_request_field(request, "authorization", &field);
 
-    *who = (struct access_who){.gid = -1};
+    who->principal[0] = '\0';
+    who->gid = -1;
+    who->proof = 0;
     if (count == 0)
         return identify_peer(access, request->peer, who);
     /* A token that is wrong is not made up for by a uid: the client meant to be another. */

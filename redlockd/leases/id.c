@@ -216,15 +216,15 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
     if (!is_text(bytes + FIXED_SIZE, owner_size + value_size) || value_size == 0 ||
         value_size > REDLOCK_VALUE_MAX - SKIPPED)
         return false;
-    *grant = (struct lease_grant){
-        .kind = bytes[0] & ~STREAM_BIT,
-        .is_stream = (bytes[0] & STREAM_BIT) != 0,
-        .slots = (unsigned)get_number(bytes + 1, 2),
-        .fence = (int64_t)get_number(bytes + 3, 8),
-    };
+    grant->kind = bytes[0] & ~STREAM_BIT;
+    grant->is_stream = (bytes[0] & STREAM_BIT) != 0;
+    grant->slots = (unsigned)get_number(bytes + 1, 2);
+    grant->fence = (int64_t)get_number(bytes + 3, 8);
     memcpy(grant->owner, bytes + FIXED_SIZE, owner_size);
+    grant->owner[owner_size] = '\0';
     memcpy(grant->value, tag->text, REDLOCK_TAG_SIZE);
     grant->value[REDLOCK_TAG_SIZE] = ':';
     memcpy(grant->value + SKIPPED, bytes + FIXED_SIZE + owner_size, value_size);
+    grant->value[SKIPPED + value_size] = '\0';
     return grant->fence >= 0;
 }

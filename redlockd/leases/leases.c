@@ -17,8 +17,6 @@
 #include "leases/stream.h"
 #include "system/log.h"
 
-#define SPARE_MAX 256 /* requests that are over: as many as a busy daemon has under way */
-
 /* ---- leases ------------------------------------------------------------------------------ */
 
 static void on_ended(struct http_user *user, enum http_ended how)
@@ -37,14 +35,8 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
                         const struct access_who *who, enum lease_state state)
 {
-    struct lease *lease = leases->spare;
+    struct lease *lease = malloc(sizeof *lease);
 
-    if (lease) {
-        leases->spare = lease->next;
-        leases->spare_count--;
-    } else {
-        lease = malloc(sizeof *lease);
-    }
     if (lease)
         *lease = (struct lease){.leases = leases, .state = state};
     if (!lease || (terms->is_stream && lease_stream_attach(lease) < 0)) {
@@ -81,17 +73,9 @@ bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1]
 
 void lease_free(struct lease *lease)
 {
-    struct leases *leases = lease->leases;
-
     lease_stream_detach(lease);
     redlock_lock_free(lease->lock);
-    if (leases->spare_count == SPARE_MAX) {
-        free(lease);
-        return;
-    }
-    lease->next = leases->spare;
-    leases->spare = lease;
-    leases->spare_count++;
+    free(lease);
 }
 
 void lease_rest(struct lease *lease)
@@ -111,16 +95,6 @@ static void free_rested(struct leases *leases, int64_t now_ns)
 
         leases->resting = lease->next;
         lease_free(lease);
-    }
-}
-
-static void free_spare(struct leases *leases)
-{
-    while (leases->spare) {
-        struct lease *lease = leases->spare;
-
-        leases->spare = lease->next;
-        free(lease);
     }
 }
 
@@ -181,7 +155,12 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
     }
-    if (!lease_terms_read(request, name, who->principal, &terms, &refusal))
+    if (!lease_terms_read_head(request, name, &terms, &refusal)) {
+        lease_reply_refusal(exchange, &refusal);
+        return;
+    }
+    ids_expect(&leases->ids, &terms.tag);
+    if (!lease_terms_read_body(request, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
     else if (terms.is_stream && access_is_proxied(leases->access, request))
         lease_reply_refusal(exchange, &proxied);
@@ -210,14 +189,10 @@ static void process(struct leases *leases)
         loop_again(leases->loop);
 }
 
-/* With the parts: once for answers of the nodes and for what requests of this turn have started. */
 static void on_ready(struct loop_source *source, uint32_t events)
 {
-    struct leases *leases =
-        (struct leases *)(void *)((char *)source - offsetof(struct leases, source));
-
     (void)events;
-    leases->is_due = true;
+    process((struct leases *)(void *)((char *)source - offsetof(struct leases, source)));
 }
 
 void leases_wake(struct leases *leases)
@@ -311,7 +286,6 @@ void leases_close(struct leases *leases)
     free_rested(leases, RL_NEVER_NS);
     redlock_close(leases->client);
     free_rested(leases, RL_NEVER_NS);
-    free_spare(leases);
     rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
     ledger_free(&leases->ledger);

@@ -75,7 +75,7 @@ struct lease {
     struct http_exchange *exchange; /* NULL: the client is gone, and the rest goes on without */
     redlock_lock *lock;             /* PUT: its acquisition; else adopted */
     int64_t received_ns;            /* of the request that will be answered */
-    struct lease *next;             /* of those that rest, or are spare */
+    struct lease *next;             /* of those that rest */
     int64_t rested_ns;              /* when it is freed */
     int64_t ttl_ms;
     int64_t fence;               /* of the grant; 0: none */
@@ -110,16 +110,14 @@ struct leases {
     redlock *client;
     struct ids ids;
     struct lease *resting, *last_resting; /* oldest first; the last only if there is a first */
-    struct lease *spare;                  /* for the next requests */
-    unsigned spare_count;
-    struct rl_timers timers;      /* of streams */
-    struct lease_stream *streams; /* all, also those that wait */
+    struct rl_timers timers;              /* of streams */
+    struct lease_stream *streams;         /* all, also those that wait */
     size_t stream_count;
     int64_t comment_ns; /* a sign of life so often on every stream */
     struct http_body body;
     redlock_report report; /* what is being answered with; too large for a stack in a loop */
     uint32_t drift_ppm;    /* how much slower than ours a client's clock may be */
-    bool is_due;           /* the library has something to do */
+    bool is_due;           /* the library was given work in this turn */
     bool is_draining;      /* no more waits */
     bool is_watched;       /* source is in the loop */
     struct leases_counts counts;

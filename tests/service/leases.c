@@ -49,6 +49,7 @@ CASE(every_replica, "Renewal and release work on a replica that did not grant th
 
     begin_two();
     grant = take_lease(&one, ID_A);
+    await_nodes(&one, 3); /* no node is late: the other replica has connections of its own */
     answer = lease_ask(&two, lease_request("POST", ID_A, grant, "{}"));
     CHECK_HAS("HTTP/1.1 200 ", answer);
     CHECK_HAS("HTTP/1.1 204 ", lease_ask(&two, lease_request("DELETE", ID_A, grant, NULL)));
@@ -68,6 +69,7 @@ CASE(delete_by_tag, "A lost answer to PUT costs one DELETE without a grant, on a
 
         snprintf(id, sizeof id, "some-lease-id-of-a-client-%zu", i);
         CHECK_HAS("HTTP/1.1 201 ", lease_ask(&one, lease_request("PUT", id, NULL, kinds[i])));
+        await_nodes(&one, 3);
         CHECK_HAS("HTTP/1.1 204 ", lease_ask(&two, lease_request("DELETE", id, NULL, NULL)));
         await_nodes(&two, 0);
         CHECK_HAS("HTTP/1.1 410 ", lease_ask(&two, lease_request("DELETE", id, NULL, NULL)));
