@@ -31,7 +31,8 @@ local function find()
     if type == 'hash' and string.sub(text, 1, 2) == 'h:' then
       text, left = string.sub(text, 3), call('PTTL', key)
     elseif type == 'hash' then
-      ends, text = string.match(ends, '^(%d+):(.*)$')
+      -- Of the other fields only slots are holds: an owner is any text.
+      ends, text = string.match(string.sub(text, 1, 2) == 's:' and ends or '', '^(%d+):(.*)$')
     end
     ends = tonumber(ends or '') or 0
     if ends > now and is_wanted(text) then

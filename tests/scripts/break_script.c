@@ -83,6 +83,13 @@ CASE(break_owner, "Breaking any hold of a re-entrant lock ends all holds of its 
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
 
+CASE(break_owner_like_a_slot, "An owner that reads like the hold of a slot is taken for none.")
+{
+    begin();
+    GRANTED(.value = "b", .kind = "o", .group = "9999999999999:b", .ttl = "9000");
+    check_broken(call_break(&node, "x", mark_of("b")), "b", 9000);
+}
+
 CASE(break_slot, "Breaking a slot leaves the other slots.")
 {
     begin();
