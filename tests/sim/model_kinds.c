@@ -156,7 +156,7 @@ static void draw_take(const char **argv, bool short_life)
         {'k', RL_SCRIPT_TAKE_SLOTS, RL_SCRIPT_TAKE_SLOTS_SHA1},
     };
     bool by_text = sim_chance(&rng, 500);
-    size_t drawn = sim_below(&rng, 4);
+    size_t drawn = sim_below(&rng, sizeof scripts / sizeof scripts[0]);
     char kind = scripts[drawn].kind;
     const char *group = kind == 'o' ? PICK("me", "you") : kind == 'k' ? PICK("2", "3") : "";
     const char *ttl = short_life ? "1" : PICK("50000", "600000", "1000000");

@@ -16,7 +16,7 @@ fail() {
 
 # Name and word of each kind, as the header lists them.
 mapfile -t kinds < <(sed -n '/^#define REDLOCK_KINDS/,/^enum/p' include/redlock.h |
-    sed -nE 's/^ *X\(([A-Z]+), [0-9]+, "([a-z]+)"\).*/\1 \2/p')
+    sed -nE 's/^ *X\(([A-Z0-9_]+), [0-9]+, "([^"]+)"\).*/\1 \2/p')
 names=$(printf '%s\n' "${kinds[@]% *}")
 words=$(printf '%s\n' "${kinds[@]#* }")
 if [ "${#kinds[@]}" -lt 4 ]; then
