@@ -115,7 +115,7 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
     if (!(lock->asked & bit))
         return;
     lock->asked &= (uint16_t)~bit;
-    if (event->answer.vote == REDLOCK_VOTE_HELD) {
+    if (event->answer.vote == REDLOCK_VOTE_TAKEN) {
         lock->acquisition->key_ttl_ms[event->node] = event->answer.key_ttl_ms;
         lock->acquisition->same_tag[event->node] = event->answer.same_tag;
     }
@@ -156,7 +156,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         lock->acquisition->overtakes |= bit;
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
         rl_token_note_owners(lock, event->node, answer->owners_token);
-    if (answer->vote == REDLOCK_VOTE_HELD)
+    if (answer->vote == REDLOCK_VOTE_TAKEN)
         rl_queue_refused(lock, event, out);
     decide_attempt(lock, event, out);
 }
@@ -208,7 +208,7 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-/* A node that cannot be trusted any more (G6) takes its grant out of the attempt. */
+/* A node that cannot be trusted any more (G6, G8) takes its grant out of the attempt. */
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out)
 {

@@ -118,7 +118,10 @@ struct rl_guard {
 void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,
                    uint32_t drift_ppm);
 
-/* A new connection: whatever was known about the node is void. */
+/*
+ * A new connection: what its predecessor proved of the node's memory is void. Its clock window, the
+ * blame for a step and its set outlive it.
+ */
 void rl_guard_connected(struct rl_guard *guard);
 
 /*

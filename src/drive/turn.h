@@ -25,7 +25,7 @@ void rl_run_callback(redlock *client, redlock_lock *lock, redlock_done_fn *funct
                      void *data);
 
 /*
- * A9, at the last moment: has a finite wait (deadline_ns > 0) ended? Waits without an end, and
+ * A9, at the last moment: has a finite wait (wait_deadline_ns > 0) ended? Waits without an end, and
  * requests that are tried once, read no clock.
  */
 bool rl_is_too_late(int64_t wait_deadline_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Everything between a reply and the tally of a lock: vote.c lists the checks. */
+/* What a node's reply is worth: vote.c lists the checks between it and the tally of a lock. */
 #ifndef RL_ENGINE_VOTE_H
 #define RL_ENGINE_VOTE_H
 
