@@ -126,7 +126,7 @@ REDLOCK_API const char *redlock_detail(void);
     X(NONE, "not asked")         /* the operation did not involve this node (yet) */           \
     X(PENDING, "not waited for") /* asked, and the operation was decided without it */         \
     X(GRANTED, "granted")        /* set, renewed, deleted: what was asked */                   \
-    X(HELD, "held by another")   /* the key exists with another value */                       \
+    X(TAKEN, "held by another")  /* the key exists with another value */                       \
     X(MISSING, "no such key")    /* the key is gone: expired, deleted or never set */          \
     X(TIMEDOUT, "timed out")     /* no answer within the per-node deadline */                  \
     X(REFUSED, "connection refused")                                                           \
@@ -397,8 +397,9 @@ REDLOCK_API uint32_t redlock_kind_traits(int kind);
  * `done` runs exactly once for every operation that was started, `lost` at most once for a
  * lock that was held. `jeopardy` runs when a renewal or extension failed, with its error, and
  * with REDLOCK_OK when a later one succeeded; the validity does not change in between. All run
- * inside redlock_process() or on the I/O thread, with no internal lock held: any non-blocking
- * call may be made from them, redlock_lock_free() too.
+ * on the I/O thread or, without one, inside redlock_process(), a blocking call or
+ * redlock_close(), with no internal lock held: any non-blocking call may be made from them,
+ * redlock_lock_free() too.
  *
  * `lost` comes no later than the end of the validity, whatever the network does, as long as the
  * process runs; a process that was stopped learns it from its first call afterwards.
@@ -562,8 +563,8 @@ REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /*
  * Frees the handle. A lock still held is given up: its release is sent to every node, and
- * its outcome is not told (an adopted lock and REDLOCK_KEEP: it is left); a waiting acquire is canceled without calling `done`.
- * NULL is fine.
+ * its outcome is not told (an adopted lock and REDLOCK_KEEP: it is left); a waiting acquire is
+ * canceled without calling `done`. NULL is fine.
  */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
@@ -962,8 +963,7 @@ typedef struct redlock_stats {
     uint64_t renewed;         /* renewals and extensions that succeeded */
     uint64_t renewals_failed; /* those that a majority did not confirm, or not in time */
     uint64_t released;        /* given back: by a release, by freeing, by the end of a thread */
-    uint64_t
-        releases_failed;   /* releases that ended otherwise than OK: EXPIRED, LOST, NOQUORUM */
+    uint64_t releases_failed; /* releases that ended with EXPIRED, LOST or NOQUORUM */
     uint64_t left;         /* redlock_lock_leave(), and adopted or kept ones that were freed */
     uint64_t lost_expired; /* the validity ended */
     uint64_t lost_missing; /* found gone from so many nodes that no majority can have it */

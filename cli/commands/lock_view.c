@@ -21,7 +21,7 @@ static bool all_answered(const redlock_report *report)
 {
     for (uint32_t i = 0; i < report->node_count; i++) {
         int vote = report->node[i].vote;
-        if (vote != REDLOCK_VOTE_HELD && vote != REDLOCK_VOTE_MISSING)
+        if (vote != REDLOCK_VOTE_TAKEN && vote != REDLOCK_VOTE_MISSING)
             return false;
     }
     return true;
@@ -35,7 +35,7 @@ static uint32_t count_set(const redlock_report *report, bool exclusive)
     uint32_t count = 0;
     for (uint32_t i = 0; i < report->node_count; i++) {
         const redlock_node_report *n = &report->node[i];
-        count += n->vote == REDLOCK_VOTE_HELD && !(exclusive && kind_words(n->kind)->holders);
+        count += n->vote == REDLOCK_VOTE_TAKEN && !(exclusive && kind_words(n->kind)->holders);
     }
     return count;
 }

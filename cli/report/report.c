@@ -33,7 +33,7 @@ static enum text_colour vote_colour(int vote)
     case REDLOCK_VOTE_PENDING:
     case REDLOCK_VOTE_MISSING:
         return TEXT_PLAIN;
-    case REDLOCK_VOTE_HELD:
+    case REDLOCK_VOTE_TAKEN:
     case REDLOCK_VOTE_GUARDED:
         return TEXT_WAIT;
     default:
@@ -66,7 +66,7 @@ bool report_may_vote(int vote)
     case REDLOCK_VOTE_NONE:
     case REDLOCK_VOTE_PENDING:
     case REDLOCK_VOTE_GRANTED:
-    case REDLOCK_VOTE_HELD:
+    case REDLOCK_VOTE_TAKEN:
     case REDLOCK_VOTE_MISSING:
         return true;
     default:
@@ -108,7 +108,7 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size)
 /* A node that was asked what is there says that it is held, by whichever holder. */
 static const char *answer_text(const redlock_node_report *n)
 {
-    return n->vote == REDLOCK_VOTE_HELD && n->holder[0] ? "held" : redlock_vote_text(n->vote);
+    return n->vote == REDLOCK_VOTE_TAKEN && n->holder[0] ? "held" : redlock_vote_text(n->vote);
 }
 
 /* The words of the server or the system, where they say more than the answer does. */
@@ -119,7 +119,7 @@ static const char *report_why(const redlock_node_report *n)
 
 static bool has_looked(const redlock_node_report *n)
 {
-    return n->vote == REDLOCK_VOTE_HELD || n->vote == REDLOCK_VOTE_MISSING;
+    return n->vote == REDLOCK_VOTE_TAKEN || n->vote == REDLOCK_VOTE_MISSING;
 }
 
 static bool found_same(const redlock_node_report *a, const redlock_node_report *b)
@@ -220,7 +220,7 @@ int64_t report_longest_ms(const redlock_info *info, const redlock_report *report
     if (!kind_words(info->kind)->holders)
         return info->ttl_ms;
     for (uint32_t i = 0; i < report->node_count; i++) {
-        if (report->node[i].vote == REDLOCK_VOTE_HELD && report->node[i].key_ttl_ms > longest)
+        if (report->node[i].vote == REDLOCK_VOTE_TAKEN && report->node[i].key_ttl_ms > longest)
             longest = report->node[i].key_ttl_ms;
     }
     return longest;
@@ -317,7 +317,7 @@ int report_failure(const struct settings *s, const struct failure *f)
 static bool is_incomplete(const redlock_node_report *n)
 {
     return n->vote == REDLOCK_VOTE_NONE || n->vote == REDLOCK_VOTE_PENDING ||
-           (n->vote == REDLOCK_VOTE_HELD && n->key_ttl_ms < 0);
+           (n->vote == REDLOCK_VOTE_TAKEN && n->key_ttl_ms < 0);
 }
 
 int report_complete(redlock *client, const char *name, redlock_report *report,
@@ -328,11 +328,11 @@ int report_complete(redlock *client, const char *name, redlock_report *report,
     for (uint32_t i = 0; i < report->node_count && i < now.node_count; i++) {
         redlock_node_report *then = &report->node[i];
         const redlock_node_report *found = &now.node[i];
-        bool held = found->vote == REDLOCK_VOTE_HELD;
+        bool held = found->vote == REDLOCK_VOTE_TAKEN;
         if ((is_incomplete(then) && found->vote != REDLOCK_VOTE_MISSING) ||
             (then->vote == REDLOCK_VOTE_MISSING && held))
             *then = *found;
-        else if (then->vote == REDLOCK_VOTE_HELD && held)
+        else if (then->vote == REDLOCK_VOTE_TAKEN && held)
             memcpy(then->holder, found->holder, sizeof then->holder);
         then->kind = found->kind;
         then->holder_count = found->holder_count;

@@ -123,7 +123,7 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
     for (uint32_t i = 0; error == REDLOCK_OK && !info->disagree && i < report->node_count;
          i++) {
         redlock_node_report *n = &report->node[i];
-        if (n->vote != REDLOCK_VOTE_HELD)
+        if (n->vote != REDLOCK_VOTE_TAKEN)
             continue;
         n->kind = info->kind;
         strcpy(n->holder, info->holder);

@@ -10,7 +10,7 @@ static const char *const rights_names[3] = {"acquire", "extend", "release"};
 static bool is_held_by_duplicate(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
     return (doubts & (1u << RL_DOUBT_DUPLICATE)) &&
-           audit->rights[0].node[i].vote == REDLOCK_VOTE_HELD;
+           audit->rights[0].node[i].vote == REDLOCK_VOTE_TAKEN;
 }
 
 /* Servers name the command that a user may not run: "... to run the 'eval' command". */

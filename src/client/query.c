@@ -145,7 +145,7 @@ static int judge_break(const struct rl_survey *survey, const char *name)
     if (survey->tag.size)
         return rl_detail(REDLOCK_EXPIRED, "no holder of '%s' has that tag", name);
     return rl_detail(REDLOCK_EXPIRED,
-                     rl_count_votes(survey->policy, survey->node, REDLOCK_VOTE_HELD)
+                     rl_count_votes(survey->policy, survey->node, REDLOCK_VOTE_TAKEN)
                          ? "that holder of '%s' was gone already; another is there now"
                          : "that holder of '%s' was gone already; '%s' is free",
                      name, name);

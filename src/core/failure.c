@@ -57,7 +57,7 @@ static bool is_held_under_tag(const struct rl_lock *lock)
 /* Enough nodes could have voted for us, but another's keys are there: busy, not broken. */
 static int attempt_error(const struct rl_lock *lock)
 {
-    uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
+    uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_TAKEN);
     uint8_t failed_count = (uint8_t)(lock->tally.no_count - taken_count);
 
     if (is_held_under_tag(lock))
@@ -102,7 +102,7 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
     uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? lock->policy->all_nodes : lock->tally.yes;
 
     if (acquisition->ticket || lock->terms.fair || lock->overtakes_none)
-        nodes &= (uint16_t)(~rl_nodes_of(lock, REDLOCK_VOTE_HELD) | acquisition->overtakes);
+        nodes &= (uint16_t)(~rl_nodes_of(lock, REDLOCK_VOTE_TAKEN) | acquisition->overtakes);
     if (!RL_RULE(QUEUE_ROLLBACK) && acquisition->ticket)
         return;
     rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
@@ -126,7 +126,7 @@ void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event)
 /* Tried once, and refused: how long would it have been? */
 static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    lock->asked = rl_nodes_of(lock, REDLOCK_VOTE_HELD);
+    lock->asked = rl_nodes_of(lock, REDLOCK_VOTE_TAKEN);
     /* A script has told the remaining time by itself. */
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if (lock->acquisition->key_ttl_ms[i] >= 0)
@@ -203,7 +203,7 @@ void rl_acquire_cut_short(struct rl_lock *lock, struct rl_actions *out)
     struct rl_acquisition *acquisition = lock->acquisition;
 
     /* Its own votes say little yet: an earlier busy stands. */
-    if (acquisition->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_HELD) > 0)
+    if (acquisition->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_TAKEN) > 0)
         acquisition->attempt_error = attempt_error(lock);
     rl_acquire_quit(lock, out, rl_acquire_final_error(lock));
 }

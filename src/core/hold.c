@@ -273,7 +273,7 @@ static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actio
 
 static void end_check(struct rl_lock *lock, struct rl_actions *out)
 {
-    uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
+    uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_TAKEN);
     uint8_t missing_count = rl_votes_of(lock, REDLOCK_VOTE_MISSING);
 
     end(lock, out, taken_count > missing_count ? REDLOCK_LOST : REDLOCK_EXPIRED);
@@ -288,7 +288,7 @@ void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
         return;
     if (lock->state == RL_CHECKING && event->op == RL_OP_INQUIRE && (lock->asked & bit)) {
         lock->asked &= (uint16_t)~bit;
-        if (event->answer.vote == REDLOCK_VOTE_HELD)
+        if (event->answer.vote == REDLOCK_VOTE_TAKEN)
             rl_note_answer(lock, event->node, &event->answer,
                            event->now_ns - lock->round_start_ns);
         if (!lock->asked)

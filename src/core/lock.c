@@ -61,7 +61,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
     lock->acquisition->key_ttl_ms[node] = answer->key_ttl_ms;
     lock->acquisition->same_tag[node] = answer->same_tag;
     lock->acquisition->token_or_ticket[node] =
-        answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
+        answer->vote == REDLOCK_VOTE_TAKEN ? answer->ticket : answer->token;
 }
 
 void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event)

@@ -202,7 +202,7 @@ enum rl_event_type {
     RL_EVENT_EXTEND,  /* ttl_ns */
     RL_EVENT_RELEASE,
     RL_EVENT_CANCEL,
-    RL_EVENT_NODE_OUT,   /* node: its memory or clock cannot be trusted any more */
+    RL_EVENT_NODE_OUT,   /* node: its memory, clock or set cannot be trusted any more */
     RL_EVENT_OUR_CLOCK,  /* our own clock is wrong: nothing that was held can be trusted */
     RL_EVENT_UNPARK,     /* PARKED: at the head of the local queue now; client_holds */
     RL_EVENT_WAKE,       /* nodes: there the lock may be free, and we are at the head; slot */

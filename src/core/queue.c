@@ -100,7 +100,7 @@ static int64_t agreed_ticket(const struct rl_lock *lock)
     uint8_t offers = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        if (lock->node[i].vote != REDLOCK_VOTE_HELD || acquisition->token_or_ticket[i] == 0)
+        if (lock->node[i].vote != REDLOCK_VOTE_TAKEN || acquisition->token_or_ticket[i] == 0)
             continue;
         offers++;
         if (acquisition->token_or_ticket[i] > ticket)
@@ -174,7 +174,7 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
 
         if (lock->node[i].vote == REDLOCK_VOTE_GRANTED)
             ttl_ms = 0;
-        else if (lock->node[i].vote != REDLOCK_VOTE_HELD || ttl_ms < 0)
+        else if (lock->node[i].vote != REDLOCK_VOTE_TAKEN || ttl_ms < 0)
             continue;
         for (; at > 0 && sorted[at - 1] > ttl_ms; at--)
             sorted[at] = sorted[at - 1];
@@ -302,7 +302,7 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
     if (lock->state != RL_ACQUIRING || !acquisition->ticket)
         return;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if ((event->nodes & (1u << i)) && lock->node[i].vote == REDLOCK_VOTE_HELD)
+        if ((event->nodes & (1u << i)) && lock->node[i].vote == REDLOCK_VOTE_TAKEN)
             refused |= (uint16_t)(1u << i);
     /* A node whose answer is still on its way may have refused before the lock was free. */
     acquisition->woken |= (uint16_t)(event->nodes & ~refused);

@@ -24,7 +24,7 @@ const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX])
 
 static bool could_vote(uint8_t vote)
 {
-    return vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_HELD ||
+    return vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_TAKEN ||
            vote == REDLOCK_VOTE_MISSING;
 }
 
@@ -60,7 +60,7 @@ static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vot
     int64_t longest_ms = -1;
 
     for (uint8_t i = 0; acquisition && i < lock->client->engine.policy.node_count; i++)
-        if (votes[i].vote == REDLOCK_VOTE_HELD && acquisition->key_ttl_ms[i] > longest_ms)
+        if (votes[i].vote == REDLOCK_VOTE_TAKEN && acquisition->key_ttl_ms[i] > longest_ms)
             longest_ms = acquisition->key_ttl_ms[i];
     return longest_ms;
 }
@@ -120,7 +120,7 @@ static void write_times(const redlock_holder *holder, int64_t ttl_ms, char out[T
 static int explain_held(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
-    uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_HELD);
+    uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_TAKEN);
     int64_t ttl_ms = longest_ttl_ms(lock, votes);
     redlock_holder holder = {.held_ms = -1, .ttl_ms = -1};
     char times[TIMES_TEXT_MAX];
@@ -210,7 +210,7 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
-    uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_HELD);
+    uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_TAKEN);
     uint8_t missing_count = rl_count_votes(policy, votes, REDLOCK_VOTE_MISSING);
 
     if (held_count > 0)

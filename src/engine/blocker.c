@@ -21,7 +21,7 @@ void rl_blocker_note(struct rl_blocker *blocker, uint8_t node, const struct rl_a
 
     if (answer->vote == REDLOCK_VOTE_GRANTED)
         blocker->nodes &= (uint16_t)~bit;
-    if (answer->vote != REDLOCK_VOTE_HELD || !answer->tells_holder)
+    if (answer->vote != REDLOCK_VOTE_TAKEN || !answer->tells_holder)
         return;
     if (answer->waiters > blocker->waiters)
         blocker->waiters = answer->waiters;

@@ -7,7 +7,7 @@
 
 static bool has_answered(const struct rl_survey *survey, uint8_t node)
 {
-    return survey->node[node].vote == REDLOCK_VOTE_HELD ||
+    return survey->node[node].vote == REDLOCK_VOTE_TAKEN ||
            survey->node[node].vote == REDLOCK_VOTE_MISSING;
 }
 
@@ -30,7 +30,7 @@ static uint8_t count_holder(const struct rl_survey *survey, const char *value)
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++)
-        count += survey->node[i].vote == REDLOCK_VOTE_HELD &&
+        count += survey->node[i].vote == REDLOCK_VOTE_TAKEN &&
                  find_holder(&survey->sight[i], value) >= 0;
     return count;
 }
@@ -51,7 +51,7 @@ static int64_t remaining_ms(const struct rl_survey *survey, const char *holder, 
         int64_t ttl_ms = found < 0 ? 0 : survey->sight[i].holder[found].ttl_ms;
         uint8_t at = count;
 
-        if (survey->node[i].vote != REDLOCK_VOTE_HELD || found < 0)
+        if (survey->node[i].vote != REDLOCK_VOTE_TAKEN || found < 0)
             continue;
         if (ttl_ms < 0)
             ttl_ms = INT64_MAX;

@@ -66,7 +66,7 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
     if (!answer.is_synthetic)
         vote->rtt_us = rl_rtt_us(now_ns - survey->start_ns);
     if (survey->sight && reply &&
-        (answer.vote == REDLOCK_VOTE_HELD || answer.vote == REDLOCK_VOTE_MISSING))
+        (answer.vote == REDLOCK_VOTE_TAKEN || answer.vote == REDLOCK_VOTE_MISSING))
         rl_sight_read(reply, &survey->sight[node]);
     if (survey->listed && reply && answer.vote == REDLOCK_VOTE_GRANTED)
         read_list(survey, node, reply);
@@ -94,7 +94,7 @@ int rl_survey_error(const struct rl_survey *survey)
     uint8_t quorum = survey->policy->quorum;
     uint8_t tolerated = (uint8_t)(survey->policy->node_count - quorum);
     uint8_t answered = (uint8_t)(count_votes(survey, REDLOCK_VOTE_GRANTED) +
-                                 count_votes(survey, REDLOCK_VOTE_HELD) +
+                                 count_votes(survey, REDLOCK_VOTE_TAKEN) +
                                  count_votes(survey, REDLOCK_VOTE_MISSING));
 
     if (answered >= quorum)
@@ -197,7 +197,7 @@ void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t 
                     enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                     int64_t now_ns)
 {
-    if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_HELD) {
+    if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_TAKEN) {
         answer.key_ttl_ms = rl_reply_integer(reply, 1, -1);
         if (answer.key_ttl_ms > REDLOCK_WAIT_MAX_MS)
             answer.key_ttl_ms = REDLOCK_WAIT_MAX_MS;

@@ -113,7 +113,7 @@ static void check_overtaking(const struct rl_claim *claim, uint8_t node,
     queue = rl_local_queue_of(claim->handle);
     if (queue && (queue->nodes_without_waiters & (1u << node)))
         return;
-    answer->vote = REDLOCK_VOTE_HELD;
+    answer->vote = REDLOCK_VOTE_TAKEN;
     answer->overtakes = true;
 }
 

@@ -65,7 +65,7 @@ static void note_holder(const struct rl_reply *reply, uint32_t index, struct rl_
 /* queue: the element from which on the reply tells of the queue, the holder and free slots. */
 static void note_refusal(const struct rl_reply *reply, uint32_t queue, struct rl_answer *answer)
 {
-    answer->vote = REDLOCK_VOTE_HELD;
+    answer->vote = REDLOCK_VOTE_TAKEN;
     answer->key_ttl_ms = remaining_ms(reply->element[1].integer);
     answer->ticket = believable_ticket(rl_reply_integer(reply, queue, 0));
     answer->place = (uint32_t)rl_reply_integer(reply, queue + 1, 0);
@@ -150,7 +150,7 @@ static struct rl_answer ticket_answer(const struct rl_reply *reply)
     answer.ticket = believable_ticket(rl_reply_integer(reply, 0, 0));
     if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 2 || answer.ticket <= 0)
         return answer;
-    answer.vote = REDLOCK_VOTE_HELD;
+    answer.vote = REDLOCK_VOTE_TAKEN;
     answer.key_ttl_ms = remaining_ms(rl_reply_integer(reply, 1, -1));
     return answer;
 }
@@ -165,7 +165,7 @@ static struct rl_answer inquire_answer(const struct rl_reply *reply)
         reply->element[0].type != RL_REPLY_INTEGER)
         return answer;
     pttl = reply->element[0].integer;
-    answer.vote = pttl == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_HELD;
+    answer.vote = pttl == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_TAKEN;
     /* -1 is a key without expiry: held, for an unknown time. */
     if (pttl >= 0)
         answer.key_ttl_ms = at_most(pttl, REDLOCK_WAIT_MAX_MS);
@@ -186,7 +186,7 @@ static struct rl_answer break_answer(const struct rl_reply *reply)
         return answer;
     answer.vote = found           ? REDLOCK_VOTE_GRANTED
                   : left_ms == -2 ? REDLOCK_VOTE_MISSING
-                                  : REDLOCK_VOTE_HELD;
+                                  : REDLOCK_VOTE_TAKEN;
     if (left_ms >= 0)
         answer.key_ttl_ms = at_most(left_ms, REDLOCK_WAIT_MAX_MS);
     note_holder(reply, 2, &answer);
@@ -200,7 +200,7 @@ static enum redlock_vote look_vote(const struct rl_reply *reply)
         reply->element[0].type != RL_REPLY_BULK)
         return REDLOCK_VOTE_PROTO;
     return rl_slice_equals(reply->element[0].text, "none") ? REDLOCK_VOTE_MISSING
-                                                           : REDLOCK_VOTE_HELD;
+                                                           : REDLOCK_VOTE_TAKEN;
 }
 
 struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_reply *reply)
@@ -226,7 +226,7 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
          */
         if (by_script)
             return script_acquire_answer(reply);
-        answer.vote = native_vote(scalar, REDLOCK_VOTE_HELD);
+        answer.vote = native_vote(scalar, REDLOCK_VOTE_TAKEN);
         break;
     case RL_OP_TICKET:
         return ticket_answer(reply);

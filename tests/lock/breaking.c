@@ -69,7 +69,7 @@ CASE(never_the_next, "A mark evicts no holder that came after, of any kind.")
         redlock_lock *next = kind_lock(r, "x", TTL_MS, q);
         CHECK_ERR(REDLOCK_EXPIRED, redlock_break(r, "x", holder.mark, &report));
         CHECK_HAS("another is there now", redlock_detail());
-        CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_HELD));
+        CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_TAKEN));
         CHECK_OK(redlock_extend(next, TTL_MS));
         CHECK_INT(3, cluster_count(&c, "redlock:x"));
         client_unlock(next);

@@ -99,9 +99,9 @@ CASE(key_set_by_hand_is_respected,
     redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, &q, &lock));
-    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_HELD));
+    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_TAKEN));
     for (int i = 0; i < 3; i++) {
-        CHECK_INT(REDLOCK_VOTE_HELD, report.node[i].vote);
+        CHECK_INT(REDLOCK_VOTE_TAKEN, report.node[i].vote);
         CHECK_BETWEEN(10000, 15000, report.node[i].key_ttl_ms);
     }
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "by hand"));
@@ -119,7 +119,7 @@ CASE(key_without_expiry, "A key without expiry is respected; its remaining time 
     redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, &q, &lock));
-    CHECK(report_votes(&report, REDLOCK_VOTE_HELD) >= 2);
+    CHECK(report_votes(&report, REDLOCK_VOTE_TAKEN) >= 2);
     CHECK_INT(-1, report.node[0].key_ttl_ms);
     redlock_close(r);
 }
@@ -264,7 +264,7 @@ CASE(query_tells_the_holder, "redlock_query finds the holder, its votes and rema
     CHECK_BETWEEN(3, 4, info.votes);
     CHECK_BETWEEN(15000, 20000, info.ttl_ms);
     for (int i = 0; i < 5; i++) {
-        if (report.node[i].vote != REDLOCK_VOTE_HELD)
+        if (report.node[i].vote != REDLOCK_VOTE_TAKEN)
             continue;
         CHECK_STR(i == 4 ? "another" : redlock_value(lock), report.node[i].holder);
     }

@@ -37,7 +37,7 @@ CASE(by_tag, "A lock of any kind is released by its tag, once, and its holder fi
         redlock_lock *lock = tagged(shape, TAG);
         CHECK_ERR(REDLOCK_EXPIRED, redlock_release_tagged(b, "x", OTHER_TAG, &report));
         CHECK_HAS("has that tag", redlock_detail());
-        CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_HELD));
+        CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_TAKEN));
         CHECK_OK(redlock_release_tagged(b, "x", TAG, &report));
         CHECK_INT(3, report.holder.votes);
         CHECK_STR(redlock_value(lock), report.holder.value);

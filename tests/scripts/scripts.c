@@ -227,7 +227,7 @@ CASE(native_never_shortens, "With native commands a shorter extension shortens n
     redlock_lock *rival = NULL;
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 1000, &q, &rival));
     for (int n = 0; n < 3; n++)
-        if (report.node[n].vote == REDLOCK_VOTE_HELD && report.node[n].key_ttl_ms >= 0)
+        if (report.node[n].vote == REDLOCK_VOTE_TAKEN && report.node[n].key_ttl_ms >= 0)
             CHECK_BETWEEN(25000, 30000, report.node[n].key_ttl_ms);
     client_unlock(lock);
 
@@ -238,7 +238,7 @@ CASE(native_never_shortens, "With native commands a shorter extension shortens n
     CHECK_OK(redlock_extend(adopted, 1000));
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 1000, &q, &rival));
     for (int n = 0; n < 3; n++)
-        if (report.node[n].vote == REDLOCK_VOTE_HELD && report.node[n].key_ttl_ms >= 0)
+        if (report.node[n].vote == REDLOCK_VOTE_TAKEN && report.node[n].key_ttl_ms >= 0)
             CHECK_BETWEEN(25000, 30000, report.node[n].key_ttl_ms);
     redlock_lock_free(adopted);
     redlock_lock_free(lock);

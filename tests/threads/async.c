@@ -328,7 +328,7 @@ CASE(detail_inside_done, "Inside done, redlock_detail() is about the error deliv
     CHECK_INT(0, redlock_remaining_ms(lock));
     redlock_report report = {.size = sizeof report};
     CHECK_OK(redlock_lock_report(lock, &report));
-    CHECK(report_votes(&report, REDLOCK_VOTE_HELD) >= 2);
+    CHECK(report_votes(&report, REDLOCK_VOTE_TAKEN) >= 2);
     redlock_lock_free(lock);
     redlock_close(r);
 }

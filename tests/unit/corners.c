@@ -223,13 +223,13 @@ CASE(survey_corners, "A query counts each node once, and does not end before its
                                .quorum = 2,
                                .node_timeout_ns = SECOND_NS};
     struct rl_answer missing = {.vote = REDLOCK_VOTE_MISSING, .key_ttl_ms = -1};
-    struct rl_answer held = {.vote = REDLOCK_VOTE_HELD, .key_ttl_ms = -1};
+    struct rl_answer held = {.vote = REDLOCK_VOTE_TAKEN, .key_ttl_ms = -1};
     struct rl_survey survey = {0};
 
     rl_survey_begin(&survey, &policy, 0);
     rl_survey_answer(&survey, 1, held, NULL, 1);
     rl_survey_answer(&survey, 1, missing, NULL, 1);
-    CHECK_INT(REDLOCK_VOTE_HELD, survey.node[1].vote);
+    CHECK_INT(REDLOCK_VOTE_TAKEN, survey.node[1].vote);
     rl_survey_answer(&survey, 2, held, NULL, 1);
     rl_survey_timer(&survey, 0, 0, SECOND_NS - 1);
     CHECK(survey.due);

@@ -30,7 +30,7 @@ static const struct {
     const char *word;
     enum redlock_vote vote;
 } votes[] = {
-    {"granted", REDLOCK_VOTE_GRANTED}, {"held", REDLOCK_VOTE_HELD},
+    {"granted", REDLOCK_VOTE_GRANTED}, {"held", REDLOCK_VOTE_TAKEN},
     {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_TIMEDOUT},
     {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
     {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},

@@ -100,7 +100,7 @@ static void look_at_nodes(struct load_run *run, const redlock_lock *lock)
             node->late++;
             break;
         case REDLOCK_VOTE_GRANTED:
-        case REDLOCK_VOTE_HELD:
+        case REDLOCK_VOTE_TAKEN:
             node->in_time++;
             if (from->rtt_us >= 0)
                 latency_add(&node->rtt, from->rtt_us * 1000LL);

@@ -39,7 +39,7 @@ export type Vote =
   | 'NONE'
   | 'PENDING'
   | 'GRANTED'
-  | 'HELD'
+  | 'TAKEN'
   | 'MISSING'
   | 'TIMEDOUT'
   | 'REFUSED'

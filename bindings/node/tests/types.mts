@@ -8,7 +8,7 @@ export async function uses(): Promise<number> {
     signal.throwIfAborted();
     return lock.name;
   });
-  const lock: Lock = await client.acquire(['a', 'b'], { kind: 'mutex', onJeopardy: (e) => e?.nodes[0].vote === 'HELD' });
+  const lock: Lock = await client.acquire(['a', 'b'], { kind: 'mutex', onJeopardy: (e) => e?.nodes[0].vote === 'TAKEN' });
   const fence: number | null = lock.fence;
   const query: Query = await client.query(text);
   // @ts-expect-error there is no such kind

@@ -32,7 +32,7 @@ class Vote(enum.IntEnum):
     NONE = 0  #: the operation did not involve this node (yet)
     PENDING = 1  #: asked, and the operation was decided without it
     GRANTED = 2
-    HELD = 3  #: by another
+    TAKEN = 3  #: by another
     MISSING = 4  #: the key is gone
     TIMEDOUT = 5
     REFUSED = 6

@@ -64,7 +64,7 @@ static void note_place(const redlock_lock *lock, struct crowd_record *record)
     }
     if (record->queued_ns != 0 || redlock_lock_report(lock, &report) != REDLOCK_OK)
         return;
-    if (report_votes(&report, REDLOCK_VOTE_HELD) >= (int)report.quorum)
+    if (report_votes(&report, REDLOCK_VOTE_TAKEN) >= (int)report.quorum)
         record->queued_ns = now_ns();
 }
 
