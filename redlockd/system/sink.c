@@ -2,10 +2,14 @@
 #include "system/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,8 +31,10 @@ struct sink {
     uint64_t dropped;
     bool is_closed; /* by the owner: the thread ends when all is written */
     bool has_ended; /* the thread */
-    bool is_torn; /* the thread's: a line was cut by a full disk, and the next begins a line */
+    bool is_torn;   /* a line was cut, by a full disk or terminal, and the next begins a line */
     unsigned users;
+    bool is_socket;
+    bool is_direct; /* no write waits: there is no thread, and the queues stay empty */
     int fd;
 };
 
@@ -47,21 +53,31 @@ static void leave(struct sink *sink)
     free(sink);
 }
 
-/* ---- the thread -------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------- */
+
+static ssize_t write_some(const struct sink *sink, const char *bytes, size_t size)
+{
+    ssize_t written;
+
+    do
+        written = sink->is_socket ? send(sink->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                  : write(sink->fd, bytes, size);
+    while (written < 0 && errno == EINTR);
+    return written;
+}
 
 static bool write_line(struct sink *sink, const char *line, size_t size)
 {
     ssize_t written;
 
-    if (sink->is_torn && write(sink->fd, "\n", 1) != 1)
+    if (sink->is_torn && write_some(sink, "\n", 1) != 1)
         return false;
-    sink->is_torn = false;
-    do
-        written = write(sink->fd, line, size);
-    while (written < 0 && errno == EINTR);
+    written = write_some(sink, line, size);
     sink->is_torn = written > 0 && (size_t)written < size;
     return written == (ssize_t)size;
 }
+
+/* ---- the thread -------------------------------------------------------------------------- */
 
 /* The number of lines that were not taken. One write per line: a pipe takes it whole or not at all. */
 static unsigned write_queue(struct sink *sink, const struct queue *queue)
@@ -122,6 +138,30 @@ static int start(struct sink *sink)
 
 /* ---- the owner --------------------------------------------------------------------------- */
 
+/*
+ * Makes writes that do not wait out of sink->fd, if it can. O_NONBLOCK belongs to the open file, which
+ * other processes may have, too: a terminal or a pipe is opened once more.
+ */
+static void make_direct(struct sink *sink)
+{
+    char path[64];
+    struct stat status;
+    int again;
+
+    if (fstat(sink->fd, &status) < 0 || S_ISREG(status.st_mode) || S_ISBLK(status.st_mode))
+        return;
+    sink->is_socket = sink->is_direct = S_ISSOCK(status.st_mode);
+    if (sink->is_socket)
+        return;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", sink->fd);
+    again = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (again < 0)
+        return;
+    close(sink->fd);
+    sink->fd = again;
+    sink->is_direct = true;
+}
+
 struct sink *sink_open(int fd)
 {
     struct sink *sink = calloc(1, sizeof *sink);
@@ -138,7 +178,11 @@ struct sink *sink_open(int fd)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&sink->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (start(sink) == 0)
+    make_direct(sink);
+    sink->has_ended = sink->is_direct;
+    if (sink->is_direct)
+        sink->users = 1;
+    if (sink->is_direct || start(sink) == 0)
         return sink;
     sink->users = 1;
     pthread_mutex_lock(&sink->mutex);
@@ -150,6 +194,10 @@ void sink_put(struct sink *sink, const char *line, size_t size)
 {
     struct queue *queue;
 
+    if (sink->is_direct) {
+        sink->dropped += !write_line(sink, line, size);
+        return;
+    }
     pthread_mutex_lock(&sink->mutex);
     queue = &sink->queue[sink->filling];
     if (size > sizeof queue->bytes - queue->size) {

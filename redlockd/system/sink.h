@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file of lines, written by a thread of its own: the log, and the audit log. write() to a disk that hangs
- * or to a terminal that is stopped does not return, and the loop, which renews locks, waits for neither. Lines wait in a queue of SINK_BYTES; one that finds
- * no room there, or that the file does not take, is dropped and counted.
+ * A file of lines: the log, and the audit log. The loop, which renews locks, waits for none of them. A
+ * terminal, a pipe and a socket are written to by the loop itself, without waiting: a line that is not
+ * taken is dropped and counted. A disk that hangs cannot be written to without waiting. So lines for a
+ * file on a disk wait in a queue of SINK_BYTES, for a thread; one that finds no room there is dropped.
  *
  *     the loop --line--> queue[filling] ... swapped ... queue[writing] --write()--> the thread
  *
@@ -24,7 +25,10 @@ struct sink_counts {
     unsigned queued;  /* lines that are not written yet */
 };
 
-/* Owns fd from now on, also on failure. NULL: out of memory, or of threads. */
+/*
+ * Owns fd from now on, also on failure. Other users of the same file see no difference. NULL: out of
+ * memory, or of threads.
+ */
 struct sink *sink_open(int fd);
 
 /* A line with its newline. */

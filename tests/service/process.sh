@@ -182,14 +182,16 @@ try:
     for _ in range(300):
         daemon.send_signal(signal.SIGHUP)
         assert alive(30)
+    print('threads:', len(os.listdir(f'/proc/{daemon.pid}/task')))
     daemon.terminate()
     assert daemon.wait(60) == 0
     print('fine')
 finally:
     daemon.kill()
 PY
-is 'a terminal that takes no line holds up no request' \
-    "$(timeout 120 python3 "$tmp/terminal.py" "$redlockd" "$tmp/terminal.sock" 2>&1)" fine
+answer=$(timeout 120 python3 "$tmp/terminal.py" "$redlockd" "$tmp/terminal.sock" 2>&1)
+is 'a terminal that takes no line holds up no request' "${answer##*$'\n'}" fine
+is '   and needs no thread of its own' "${answer%%$'\n'*}" 'threads: 1'
 
 # ---- draining ----
 
