@@ -83,14 +83,12 @@ ask_service() {
     env -u REDLOCK_NODES "$redlockd" --listen "unix:$results/socket" --quorum-config "$results/quorum.conf" \
         2>"$results/redlockd.log" &
     pid=$!
-    for try in {1..250}; do
-        [ -S "$results/socket" ] && break
-        sleep 0.02
-    done
-    for try in 1 2 3; do
-        curl -s -m 10 --unix-socket "$results/socket" -X PUT -H 'Lease-Id: 0123456789abcdef0123456789abcdef' \
+    # It begins to listen, and knows its nodes, in its own time: what it says about them is waited for.
+    for ((try = 0; try < 3000; try++)); do
+        curl -s -m 10 --unix-socket "$results/socket" -X PUT -H "Lease-Id: 0123456789abcdef0123456789abc-$try" \
             -H 'Content-Type: application/json' -d '{"ttl_ms":5000,"wait_ms":2000}' http://h/v1/locks/service >"$said"
-        grep -q '"fence"' "$said" && break
+        ! grep -Eq '"fence"|"GUARDED"|"AUTH"|"PROTO"' "$said" || break
+        sleep 0.02
     done
     grep -q '"fence"' "$said" || status=1
     ! grep -q 'INFO is forbidden' "$said" || status=69
@@ -170,6 +168,8 @@ for row in $rows; do
     while IFS='|' read -r name _; do
         if [ "$row" != redlockd ] || [ -x "$redlockd" ]; then
             is "$row without $name" "$(cat "$tmp/$number/$row" 2>/dev/null)" "$(documented "$row" $number)"
+            [ "$(cat "$tmp/$number/$row" 2>/dev/null)" = "$(documented "$row" $number)" ] ||
+                sed 's/^/#   /' "$tmp/$number/$row.said" "$tmp/$number/$row.log" 2>/dev/null
         fi
         number=$((number + 1))
     done < <(columns)
