@@ -158,13 +158,10 @@ void json_integer(struct json *j, const char *key, int64_t value)
     size_t at = sizeof digits;
     uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 
-    /* Not fprintf(), and two digits at a time: answers of the service are made of these. */
-    for (; left >= 10; left /= 100) {
+    /* Not fprintf(): answers of the service are made of these. */
+    do
         digits[--at] = (char)('0' + left % 10);
-        digits[--at] = (char)('0' + left / 10 % 10);
-    }
-    if (left > 0 || at == sizeof digits)
-        digits[--at] = (char)('0' + left);
+    while ((left /= 10) > 0);
     if (value < 0)
         digits[--at] = '-';
     begin(j, key);

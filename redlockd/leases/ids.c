@@ -147,11 +147,6 @@ static void expire(struct ids *ids, int64_t now_ns)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-void ids_expect(const struct ids *ids, const struct lease_tag *tag)
-{
-    __builtin_prefetch(&ids->buckets[bucket_of(ids, tag)]);
-}
-
 enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
                         void **user)
 {

@@ -45,9 +45,6 @@ struct ids {
 int ids_init(struct ids *ids);
 void ids_free(struct ids *ids);
 
-/* It will be looked up: brings its place, which is in no cache, nearer meanwhile. */
-void ids_expect(const struct ids *ids, const struct lease_tag *tag);
-
 /* What is known of it at now_ns; *user only for IDS_WAITING and IDS_STREAMING. */
 enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
                         void **user);

@@ -155,12 +155,7 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
     }
-    if (!lease_terms_read_head(request, name, &terms, &refusal)) {
-        lease_reply_refusal(exchange, &refusal);
-        return;
-    }
-    ids_expect(&leases->ids, &terms.tag);
-    if (!lease_terms_read_body(request, who->principal, &terms, &refusal))
+    if (!lease_terms_read(request, name, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
     else if (terms.is_stream && access_is_proxied(leases->access, request))
         lease_reply_refusal(exchange, &proxied);

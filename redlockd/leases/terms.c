@@ -212,8 +212,8 @@ static bool read_acquire(const struct fields *fields, const char *principal,
     return read_kind_fields(fields, principal, terms, refusal);
 }
 
-bool lease_terms_read_body(const struct http_request *request, const char *principal,
-                           struct lease_terms *terms, struct lease_refusal *refusal)
+static bool read_body(const struct http_request *request, const char *principal,
+                      struct lease_terms *terms, struct lease_refusal *refusal)
 {
     bool is_acquire = request->method == HTTP_PUT && !terms->has_grant;
     struct fields fields = {.count = 0};
@@ -245,10 +245,11 @@ void lease_terms_init(void)
     http_json_init();
 }
 
-bool lease_terms_read_head(const struct http_request *request, const char *name,
-                           struct lease_terms *terms, struct lease_refusal *refusal)
+bool lease_terms_read(const struct http_request *request, const char *name,
+                      const char *principal, struct lease_terms *terms,
+                      struct lease_refusal *refusal)
 {
     *terms = (struct lease_terms){.name = name};
     return read_accept(request, terms, refusal) && read_id(request, terms, refusal) &&
-           read_grant(request, terms, refusal);
+           read_grant(request, terms, refusal) && read_body(request, principal, terms, refusal);
 }

@@ -42,10 +42,9 @@ struct lease_terms {
 /* Once in the process, before the first. */
 void lease_terms_init(void);
 
-/* One after the other: the fields of the head, then those of the body. False: *refusal says why. */
-bool lease_terms_read_head(const struct http_request *request, const char *name,
-                           struct lease_terms *terms, struct lease_refusal *refusal);
-bool lease_terms_read_body(const struct http_request *request, const char *principal,
-                           struct lease_terms *terms, struct lease_refusal *refusal);
+/* False: *refusal says why. */
+bool lease_terms_read(const struct http_request *request, const char *name,
+                      const char *principal, struct lease_terms *terms,
+                      struct lease_refusal *refusal);
 
 #endif
