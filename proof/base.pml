@@ -21,12 +21,17 @@
  * Property: no two clients believe at one instant that they hold the lock (asserted whenever a
  * belief begins or is renewed). CONTINUITY, LEAKS and PAUSE add others, where they stand below.
  *
+ * HAND_OUT: the owner learns of its grant at any later moment, or it is taken back before (A9). It
+ * believes in the lock from the hand-out on, by a validity that counts from t0.
+ *
  * Switches that take one rule or assumption away:
  *   REUSE_VALUE         a retry uses the value of the attempt before          (A1)
  *   QUORUM=1            one vote too few                                      (A2)
  *   LATE_COUNTED        a reply of an earlier attempt counts for this one     (A2)
  *   NO_RECHECK          the validity is not looked at with the deciding reply (A3)
  *   FROM_REPLY          the validity is counted from the deciding reply       (A3)
+ *   NOT_PURGED          a grant that was taken back is handed out as well     (A9)
+ *   FROM_HAND_OUT       the validity is counted from the hand-out             (A9)
  *   ROLLBACK_ELSEWHERE  a rollback may overtake its acquire                   (A5)
  *   EXTEND_CREATES      an extension sets a missing key again                 (A7)
  *   EXTEND_LATE         an extension counts after the validity has ended      (A7)
@@ -68,7 +73,7 @@
 #define ATTEMPTS(c) (c == 0 -> ATTEMPTS_A : (c == 1 -> ATTEMPTS_B : ATTEMPTS_C))
 
 mtype = { ACQUIRE, EXTEND, DELETE }; /* SET NX PX; compare-and-renew; compare-and-delete */
-mtype = { IDLE, TRYING, HELD };
+mtype = { IDLE, TRYING, WON, HELD }; /* WON: with HAND_OUT, until the owner reads the event */
 
 /* ---- the nodes ---- */
 byte owner[N]; /* the value of the key; 0: no key */
@@ -267,12 +272,11 @@ inline begin_attempt(c)
 #define WINS(c) (phase[c] == TRYING && votes[c] == QUORUM && spent[c] < VALID)
 #endif
 
-inline win(c)
+inline believe(c)
 {
     phase[c] = HELD;
-    votes[c] = 0;
-    printf("%c: the deciding reply, %d ticks after t0: HOLDS\n", 65 + c, spent[c]);
-#ifdef FROM_REPLY
+    printf("%c: %d ticks after t0: HOLDS\n", 65 + c, spent[c]);
+#if defined(FROM_REPLY) || defined(FROM_HAND_OUT)
     spent[c] = 0;
 #endif
     assert(NO_OTHER_BELIEVES(c));
@@ -284,6 +288,23 @@ inline win(c)
     token[c] = order
 #endif
 }
+
+inline win(c)
+{
+    votes[c] = 0;
+#ifdef HAND_OUT
+    phase[c] = WON;
+    printf("%c: the deciding reply, %d ticks after t0: its event waits\n", 65 + c, spent[c])
+#else
+    believe(c)
+#endif
+}
+
+#ifdef FROM_HAND_OUT
+#define HANDED_OUT(c) true
+#else
+#define HANDED_OUT(c) (spent[c] < VALID) /* A9: the last look at the clock */
+#endif
 
 /* A7: within the validity, and counted from the start of the extension. */
 #ifdef EXTEND_LATE
@@ -327,6 +348,21 @@ end:
     do
     :: d_step { phase[c] == IDLE && attempt[c] < ATTEMPTS(c) && ROOM(c) -> begin_attempt(c) }
     :: d_step { WINS(c) -> win(c) }
+#ifdef HAND_OUT
+    :: d_step {
+            phase[c] == WON && HANDED_OUT(c) ->
+            believe(c)
+        }
+    :: d_step {
+            phase[c] == WON && ROOM_TO_DELETE(c) ->
+            printf("%c: the event is not read in time, takes its grant back\n", 65 + c);
+#ifdef NOT_PURGED
+            send_all(c, DELETE, 0)
+#else
+            roll_back(c)
+#endif
+        }
+#endif
     :: d_step {
             phase[c] == TRYING && ROOM_TO_DELETE(c) ->
             printf("%c: gives up, rolls back\n", 65 + c);

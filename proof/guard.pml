@@ -8,7 +8,9 @@
  * which count wherever the key is still ours (G3); healing (A8); a proxy that hides a restart;
  * markers and probation (G2). With TOLD_LATER, a renewal that finds A's key missing on so many nodes
  * that no majority can have it is a loss (A7), and the owner of the lock learns of it later: it
- * believes until then, or until the promised end. Time is in ticks and not bounded.
+ * believes until then, or until the promised end. With JUDGED, a renewal may be judged failed at any
+ * moment, because nodes are down or slow, and is repeated; what others answer to it still comes. Time
+ * is in ticks and not bounded.
  *
  * Abstracted: everything that base.pml covers. A client makes one attempt, its value is its
  * name, clocks have one rate (no drift: the validity is the TTL), and a rollback is a deletion
@@ -19,7 +21,8 @@
  * Bounds: N = 3, two clients, one attempt each, EXTENSIONS of A, RESTARTS, all of node 1: the
  * nodes are alike, so which one restarts makes no difference.
  *
- * Property: no two clients believe at one instant that they hold the lock.
+ * Properties: no two clients believe at one instant that they hold the lock; with JUDGED, A repeats
+ * no renewal that has found its key gone from so many nodes that no majority can have it (A7).
  *
  * Switches:
  *   IDEAL        the node's true age decides. That lets every node vote that G1 lets vote, and
@@ -33,6 +36,8 @@
  *   REPLAY       a request goes out again on a new connection before the check (G1)
  *   RENEW_ALL    a renewal counts in quarantine also where the grant did not   (G3)
  *   TOLD_LATER   the owner of A's lock learns of a loss at any later moment    (A10)
+ *   JUDGED       a renewal is judged failed at any moment; needs TOLD_LATER    (A7)
+ *   EARLY        what nodes answer after that proves no loss                   (A7)
  *   SWEEP        what is left of a lost lock is deleted at once                (A10)
  *   HEAL_ALL     missing keys are set again on quarantined nodes too           (G3, A8)
  *   WITNESS      the marker is read behind the key, in a step of its own, on the same connection:
@@ -94,7 +99,10 @@ byte extension_spent;
 bool carries[N]; /* nodes that had A's key while they could vote, not found without it since */
 #endif
 #ifdef TOLD_LATER
-byte missing; /* nodes of this extension that had no key of A */
+byte missing; /* nodes of this extension that had no key of A, and count for the loss */
+#endif
+#ifdef JUDGED
+byte gone; /* nodes of this extension that had no key of A */
 #endif
 
 #define BELIEVES(c) ((phase[c] == HELD || phase[c] == LOST) && spent[c] < TTL)
@@ -216,6 +224,13 @@ inline witness(c, n)
 #endif
 #endif
 
+/* Does a missing key count for the loss? */
+#if defined(JUDGED) && !defined(EARLY)
+#define PROVES true
+#else
+#define PROVES extending
+#endif
+
 #if EXTENSIONS > 0
 inline serve_renew(n)
 {
@@ -234,9 +249,16 @@ inline serve_renew(n)
         carries[n] = false;
 #ifdef TOLD_LATER
         if
-        :: extending -> missing++
+        :: PROVES -> missing++
         :: else
         fi;
+#ifdef JUDGED
+        gone++;
+        if
+        :: phase[0] == HELD && missing > N - QUORUM -> lose()
+        :: else
+        fi;
+#endif
 #endif
         printf("node %d: has no key of A to renew\n", n + 1)
     fi
@@ -299,6 +321,10 @@ inline extend()
 #ifdef TOLD_LATER
     missing = 0;
 #endif
+#ifdef JUDGED
+    assert(gone <= N - QUORUM);
+    gone = 0;
+#endif
     request[AT(0, 0)] = RENEW;
     request[AT(0, 1)] = RENEW;
     request[AT(0, 2)] = RENEW;
@@ -325,6 +351,17 @@ inline lose()
     votes[0] = 0;
     missing = 0;
     printf("A: its lock is LOST, %d ticks after t0; its owner does not know yet\n", spent[0])
+}
+#endif
+
+#ifdef JUDGED
+/* The old deadline stands (A7). */
+inline failed()
+{
+    extending = false;
+    extension_spent = 0;
+    votes[0] = 0;
+    printf("A: its extension has failed\n")
 }
 #endif
 
@@ -356,6 +393,9 @@ end:
 #ifdef TOLD_LATER
     :: d_step { c == 0 && phase[0] == HELD && extending && missing > N - QUORUM -> lose() }
     :: d_step { c == 0 && phase[0] == LOST -> stop(0) }
+#endif
+#ifdef JUDGED
+    :: d_step { c == 0 && phase[0] == HELD && extending -> failed() }
 #endif
     :: d_step { c == 0 && MAY_HEAL(0) -> heal(0) }
     :: d_step { c == 0 && MAY_HEAL(1) -> heal(1) }

@@ -416,7 +416,7 @@ inline receive(x)
 #ifdef PROLONG
         :: OURS(key) -> extend(x, key)
 #else
-        :: OURS(key) -> refuse(x) /* 409 yours */
+        :: OURS(key) -> refuse(x) /* 409 YOURS */
 #endif
         :: else ->
             take_over(x);

@@ -11,7 +11,8 @@
  * at any moment, also in the middle of an attempt: what the node has granted stays counted. With
  * EXPELS a client takes the admission of a node of its list back (strict mode: its clock was set, G6); it
  * grants without counting until any client admits it again. What it has granted stays: what a clock
- * that is set does to keys is not modelled.
+ * that is set does to keys is not modelled. With MUTE one node, any, answers an error when it is asked for
+ * its set (a right that is missing, MOVED of a cluster), to all clients: it may be in any set.
  *
  * Abstracted: time, expiry, restarts: an init is run when nothing is held (the operator's
  * statement, G5), so that it finds the nodes without keys and no attempt under way. All sets have
@@ -36,6 +37,9 @@
  *   TELL_ANY     a client counts and tells any node without a set
  *   EXPELS       so often a client takes the admission of a node back
  *   EXPEL_ALL    and the node's set with it
+ *   MUTE         one node does not tell its set
+ *   MUTE_NONE    and counts as a node without one
+ *   MUTE_BESIDE  and does not count, but nodes without a set decide beside it
  *   ALIAS        the second list has the names of the first: one name means two servers
  *   TWICE        the second client has two names for n1, in one list
  *   COUNT_TWICE  and counts it under both
@@ -83,6 +87,7 @@ byte forgets;
 byte forgetful = N; /* the node that has forgotten its set; N: none */
 byte expels;
 byte expelled; /* a bit for each node whose admission was taken back */
+byte mute; /* and for the one that does not tell its set */
 
 bool holds[2];
 byte votes[2];
@@ -92,9 +97,19 @@ byte unheard[2]; /* DEAF: those of them that were given up */
 bool again;      /* TWICE: n1 was asked by its other name */
 
 #define HEARD(c, n) (IN(asked[c], n) && !IN(unheard[c], n))
+#define SAID(n) (IN(mute, n) -> 0 : set[n])
+#if defined(MUTE_NONE) || defined(MUTE_BESIDE)
+#define MAY_HAVE(c, n) (HEARD(c, n) && SAID(n) != 0)
+#else
+#define MAY_HAVE(c, n) (HEARD(c, n) && set[n] + IN(mute, n) != 0)
+#endif
+#ifdef MUTE_NONE
+#define TELLS(n) true
+#else
+#define TELLS(n) (!IN(mute, n))
+#endif
 #define ANY_SET(c)                                                                              \
-    ((HEARD(c, 0) && set[0]) || (HEARD(c, 1) && set[1]) || (HEARD(c, 2) && set[2]) ||           \
-     (HEARD(c, 3) && set[3]) || (HEARD(c, 4) && set[4]))
+    (MAY_HAVE(c, 0) || MAY_HAVE(c, 1) || MAY_HAVE(c, 2) || MAY_HAVE(c, 3) || MAY_HAVE(c, 4))
 
 /* The set that a client takes a node without one to have been in; 0: none. */
 #ifdef TELL_ANY
@@ -102,11 +117,11 @@ bool again;      /* TWICE: n1 was asked by its other name */
 #else
 #define HAS_NAMES(c, m) (list_of[set[m]] == NAMES(c))
 #endif
-#define NAMED(c, m) (HEARD(c, m) && set[m] != 0 && !pending[m] && HAS_NAMES(c, m))
+#define NAMED(c, m) (HEARD(c, m) && SAID(m) != 0 && !pending[m] && HAS_NAMES(c, m))
 #define FORGOTTEN(c)                                                                            \
     (NAMED(c, 0) -> set[0] : (NAMED(c, 1) -> set[1] : (NAMED(c, 2) -> set[2] :                  \
     (NAMED(c, 3) -> set[3] : (NAMED(c, 4) -> set[4] : 0)))))
-#define SET(c, n) (set[n] != 0 -> set[n] : FORGOTTEN(c))
+#define SET(c, n) (SAID(n) != 0 -> set[n] : FORGOTTEN(c))
 
 #ifdef NO_SETS
 #define COUNTS(c, n) true
@@ -123,7 +138,8 @@ bool again;      /* TWICE: n1 was asked by its other name */
 #define NONE_MAY(c) (!ANY_SET(c))
 #endif
 #define COUNTS(c, n)                                                                            \
-    (!pending[n] && !IN(expelled, n) && SAME(c, n) && (SET(c, n) != 0 || NONE_MAY(c)))
+    (!pending[n] && !IN(expelled, n) && TELLS(n) && SAME(c, n) &&                               \
+     (SET(c, n) != 0 || NONE_MAY(c)))
 #endif
 
 /* A majority of nodes without a set decides once no other can say that there is one. */
@@ -138,7 +154,7 @@ inline hear(c, n)
 {
 #if !defined(NONE_COUNTS) && !defined(NO_SETS)
     if
-    :: votes[c] > 0 && counted[c] == 0 && set[n] != 0 ->
+    :: votes[c] > 0 && counted[c] == 0 && MAY_HAVE(c, n) ->
         if
         :: NAMED(c, n) -> counted[c] = set[n]
         :: else ->
@@ -465,6 +481,14 @@ init
         set[1] = 1;
         set[2] = 1;
         list_of[1] = 7;
+#ifdef MUTE
+        if
+        :: mute = 1 << 0
+        :: mute = 1 << 1
+        :: mute = 1 << 2
+        :: mute = 1 << 3
+        fi;
+#endif
         if
         :: FORGETS > 0 -> run memory()
         :: else
