@@ -5,6 +5,7 @@
  * them. Calls about a handle need no way to be found: a handle knows its client
  * (client/lock.c, state.c).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,12 @@
 #include "client/request.h"
 #include "config/config.h"
 #include "drive/detail.h"
+#include "drive/next.h"
 #include "drive/order.h"
-#include "drive/turn.h"
-#include "quorums/front.h"
+#include "quorums/joint.h"
+
+/* The password, the TLS key, and the configuration file itself. */
+#define CONFIG_WARNINGS_MAX 4
 
 static bool is_front(const redlock *client)
 {
@@ -59,18 +63,54 @@ static int open_complete(redlock_options *o, redlock **out)
     return rl_client_open(o, &alone, out);
 }
 
+/* What is doubtful about the configuration, until there is a client to warn of it. */
+struct config_warnings {
+    size_t count;
+    struct rl_warning warning[CONFIG_WARNINGS_MAX];
+};
+
+static void keep_warning(const char *address, const char *text, void *data)
+{
+    struct config_warnings *kept = data;
+    struct rl_warning *warning = &kept->warning[kept->count];
+
+    if (kept->count == CONFIG_WARNINGS_MAX)
+        return;
+    kept->count++;
+    snprintf(warning->address, sizeof warning->address, "%s", address);
+    snprintf(warning->text, sizeof warning->text, "%s", text);
+}
+
+static void pass_on(const struct config_warnings *kept, redlock *client)
+{
+    redlock *first = is_front(client) ? client->front->member[0] : client;
+
+    if (kept->count == 0)
+        return;
+    pthread_mutex_lock(&first->mutex);
+    for (size_t i = 0; i < kept->count; i++)
+        rl_event_warn(first, kept->warning[i].address, kept->warning[i].text);
+    pthread_mutex_unlock(&first->mutex);
+    rl_reader_ring(first->reader);
+}
+
 /* A program that names no nodes uses those of the machine, as the command does. */
 static int open_configured(redlock_options *o, redlock **out)
 {
+    struct config_warnings kept = {.count = 0};
     struct rl_config *config = malloc(sizeof *config);
     int error;
 
     if (!config)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     rl_config_init(config);
+    config->warn = keep_warning;
+    config->warn_data = &kept;
     error = rl_config_complete(config, o);
     if (!error)
         error = open_complete(o, out);
+    if (!error)
+        pass_on(&kept, *out);
     rl_config_free(config);
     free(config);
     return error;
@@ -78,7 +118,7 @@ static int open_configured(redlock_options *o, redlock **out)
 
 int redlock_open(const redlock_options *options, redlock **out)
 {
-    static const redlock_options nothing = {.size = sizeof nothing};
+    static const redlock_options nothing = REDLOCK_OPTIONS();
     redlock_options o;
     int error = rl_options_read(options ? options : &nothing, &o);
 
@@ -105,10 +145,10 @@ int redlock_fd(redlock *client)
     return is_front(client) ? rl_front_fd(client) : rl_client_fd(client);
 }
 
-int redlock_process(redlock *client, int timeout_ms)
+int redlock_next(redlock *client, const redlock_event **event, int timeout_ms)
 {
-    return is_front(client) ? rl_front_process(client, timeout_ms)
-                            : rl_client_process(client, timeout_ms);
+    return is_front(client) ? rl_front_next(client, event, timeout_ms)
+                            : rl_client_next(client, event, timeout_ms);
 }
 
 int redlock_node(redlock *client, size_t index, redlock_node_info *out)
@@ -118,13 +158,13 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
 }
 
 /* Behind `size` there are only numbers of one type. */
-enum { NUMBERS = (sizeof(redlock_stats) - sizeof(size_t)) / sizeof(uint64_t) };
+enum { NUMBERS = (sizeof(redlock_counters) - sizeof(size_t)) / sizeof(uint64_t) };
 
-static int add_stats(redlock *client, redlock_stats *sum)
+static int add_counters(redlock *client, redlock_counters *sum)
 {
     uint64_t mine[NUMBERS];
     uint64_t all[NUMBERS];
-    int error = rl_client_enter(client, false);
+    int error = rl_client_enter(client);
 
     if (error)
         return error;
@@ -137,17 +177,15 @@ static int add_stats(redlock *client, redlock_stats *sum)
     return REDLOCK_OK;
 }
 
-int redlock_stats_get(redlock *client, redlock_stats *out)
+int redlock_stats(redlock *client, redlock_counters *out)
 {
     size_t count = is_front(client) ? client->front->count : 1;
-    redlock_stats sum = {.size = sizeof sum};
-    int error = rl_struct_check("redlock_stats", out);
+    redlock_counters sum = REDLOCK_COUNTERS();
+    int error = REDLOCK_OK;
 
     for (size_t i = 0; i < count && !error; i++)
-        error = add_stats(is_front(client) ? client->front->member[i] : client, &sum);
-    if (!error)
-        rl_struct_fill(out, &sum, sizeof sum);
-    return error;
+        error = add_counters(is_front(client) ? client->front->member[i] : client, &sum);
+    return error ? error : rl_struct_fill("redlock_counters", out, &sum, sizeof sum);
 }
 
 int redlock_quorum_of(redlock *client, const char *name)
@@ -172,210 +210,163 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
     return error ? error : rl_client_acquire(client, name, ttl_ms, request, out);
 }
 
-int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
-                  const redlock_request *request, redlock_lock **out)
+int redlock_start_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                          const redlock_request *request, redlock_lock **out)
 {
     int error = route(&client, name, request);
 
     return error ? error : rl_client_start(client, name, ttl_ms, request, out);
 }
 
-int redlock_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
-{
-    int error = route(&client, name, NULL);
-
-    return error ? error : rl_client_adopt(client, name, value, out);
-}
-
-int redlock_adopt_as(redlock *client, const char *name, const char *value,
-                     const redlock_request *request, redlock_lock **out)
+int redlock_adopt(redlock *client, const char *name, const char *value,
+                  const redlock_request *request, redlock_lock **out)
 {
     int error = route(&client, name, request);
 
-    return error ? error : rl_client_adopt_as(client, name, value, request, out);
+    return error ? error : rl_client_adopt(client, name, value, request, out);
 }
 
 /* ---- questions ---- */
 
-static int ask(redlock *client, const struct rl_question_terms *terms, bool blocks)
+/*
+ * *client becomes the one to be asked: that of the quorum where the name lives, or the first.
+ */
+static int new_question(redlock **client, const struct rl_question_terms *terms,
+                        struct rl_question **out)
 {
-    int error = terms->ask <= RL_ASK_RELEASE_TAGGED
-                    ? rl_front_route_question(&client, terms->name)
+    int error = terms->ask <= RL_ASK_RELEASE_BY_KEY
+                    ? rl_front_route_question(client, terms->name)
                     : REDLOCK_OK;
+    const struct rl_front *front = is_front(*client) ? (*client)->front : NULL;
 
+    if (!error && front && terms->ask == RL_ASK_LOOK_AT_ADMISSION)
+        error =
+            rl_detail(REDLOCK_INVAL, "each quorum is looked at by itself: redlock_member()");
+    if (!error)
+        error = rl_question_check(front ? front->member[0] : *client, terms);
     if (error)
         return error;
-    return is_front(client) ? rl_front_ask(client, terms, blocks)
-                            : rl_client_ask(client, terms, blocks);
+    if (front)
+        *client = front->member[0];
+    *out = front ? rl_joint_new(front, terms) : rl_question_new(terms);
+    return *out ? REDLOCK_OK : rl_detail(REDLOCK_NOMEM, "out of memory");
 }
 
-/* Where a blocked caller wants the answer; NULL: it does not want that. */
-struct wanted {
-    redlock_info *info;
-    redlock_report *report;
-};
-
-static void copy_answer(int error, const redlock_answer *answer, void *data)
+static int ask(redlock *client, struct rl_question_terms terms, redlock_answer **out)
 {
-    const struct wanted *wanted = data;
+    const struct rl_front *front = is_front(client) ? client->front : NULL;
+    struct rl_question *question;
+    int error = new_question(&client, &terms, &question);
 
-    (void)error; /* the call returns it */
-    if (wanted->info && answer->info)
-        rl_struct_fill(wanted->info, answer->info, sizeof *answer->info);
-    if (wanted->report && answer->report)
-        rl_struct_fill(wanted->report, answer->report, sizeof *answer->report);
+    if (error) {
+        rl_failure_report_set(NULL);
+        return error;
+    }
+    if (front && terms.ask > RL_ASK_RELEASE_BY_KEY)
+        rl_front_catch_up(front);
+    return rl_client_ask(client, question, out);
 }
 
-static int ask_and_copy(redlock *client, struct rl_question_terms terms, redlock_info *info,
-                        redlock_report *report)
+static int start(redlock *client, struct rl_question_terms terms, void *data, redlock_job *job)
 {
-    struct wanted wanted = {info, report};
-    int error = report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
+    struct rl_question *question;
+    int error = new_question(&client, &terms, &question);
 
-    terms.asker = (struct rl_asker){.done = copy_answer, .data = &wanted};
-    return error ? error : ask(client, &terms, true);
+    return error ? error : rl_question_start(client, question, data, job);
 }
 
-int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
+#define TERMS(...) ((struct rl_question_terms){__VA_ARGS__})
+
+int redlock_query(redlock *client, const char *name, redlock_answer **out)
 {
-    int error = rl_struct_check("redlock_info", info);
-
-    return error ? error
-                 : ask_and_copy(client,
-                                (struct rl_question_terms){.ask = RL_ASK_QUERY, .name = name},
-                                info, report);
+    return ask(client, TERMS(.ask = RL_ASK_QUERY, .name = name), out);
 }
 
-int redlock_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+int redlock_start_query(redlock *client, const char *name, void *data, redlock_job *job)
 {
-    return ask_and_copy(
-        client, (struct rl_question_terms){.ask = RL_ASK_BREAK, .name = name, .holder = mark},
-        NULL, report);
+    return start(client, TERMS(.ask = RL_ASK_QUERY, .name = name), data, job);
 }
 
-int redlock_release_tagged(redlock *client, const char *name, const char *tag,
-                           redlock_report *report)
+int redlock_break(redlock *client, const char *name, const char *fingerprint,
+                  redlock_answer **out)
 {
-    return ask_and_copy(
-        client,
-        (struct rl_question_terms){.ask = RL_ASK_RELEASE_TAGGED, .name = name, .holder = tag},
-        NULL, report);
+    return ask(client, TERMS(.ask = RL_ASK_BREAK, .name = name, .holder = fingerprint), out);
 }
 
-int redlock_ping(redlock *client, redlock_report *report)
+int redlock_start_break(redlock *client, const char *name, const char *fingerprint, void *data,
+                        redlock_job *job)
 {
-    return ask_and_copy(client, (struct rl_question_terms){.ask = RL_ASK_PING}, NULL, report);
+    return start(client, TERMS(.ask = RL_ASK_BREAK, .name = name, .holder = fingerprint), data,
+                 job);
 }
 
-int redlock_admit(redlock *client, redlock_report *report)
+int redlock_release_by_key(redlock *client, const char *name, const char *idempotency_key,
+                           redlock_answer **out)
 {
-    return ask_and_copy(client, (struct rl_question_terms){.ask = RL_ASK_ADMIT}, NULL, report);
+    return ask(client,
+               TERMS(.ask = RL_ASK_RELEASE_BY_KEY, .name = name, .holder = idempotency_key),
+               out);
 }
 
-/* What redlock_list() tells its names to. */
-struct name_teller {
-    redlock_name_fn *each;
-    void *data;
-};
-
-static void tell_names(int error, const redlock_answer *answer, void *data)
-{
-    const struct name_teller *teller = data;
-
-    (void)error;
-    for (size_t i = 0; i < answer->name_count; i++)
-        teller->each(answer->names[i], teller->data);
-}
-
-int redlock_list(redlock *client, redlock_name_fn *each, void *data)
-{
-    struct name_teller teller = {each, data};
-    struct rl_question_terms terms = {
-        .ask = RL_ASK_LIST,
-        .asker = {.done = tell_names, .data = &teller},
-    };
-
-    return each ? ask(client, &terms, true)
-                : rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
-}
-
-/* A blocked caller has had the checks, and wants nothing more. */
-static void tell_nothing(int error, const redlock_answer *answer, void *data)
-{
-    (void)error;
-    (void)answer;
-    (void)data;
-}
-
-int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
-{
-    struct rl_question_terms terms = {
-        .ask = RL_ASK_AUDIT,
-        .ttl_ms = ttl_ms,
-        .each = each,
-        .asker = {.done = tell_nothing, .data = data},
-    };
-
-    return ask(client, &terms, true);
-}
-
-/* ---- questions without waiting ---- */
-
-static int start(redlock *client, struct rl_question_terms terms, redlock_answer_fn *done,
-                 void *data)
-{
-    terms.asker = (struct rl_asker){.done = done, .data = data, .key = data};
-    return done ? ask(client, &terms, false)
-                : rl_detail(REDLOCK_INVAL, "a done function is needed");
-}
-
-int redlock_start_query(redlock *client, const char *name, redlock_answer_fn *done, void *data)
-{
-    return start(client, (struct rl_question_terms){.ask = RL_ASK_QUERY, .name = name}, done,
-                 data);
-}
-
-int redlock_start_break(redlock *client, const char *name, const char *mark,
-                        redlock_answer_fn *done, void *data)
+int redlock_start_release_by_key(redlock *client, const char *name, const char *idempotency_key,
+                                 void *data, redlock_job *job)
 {
     return start(client,
-                 (struct rl_question_terms){.ask = RL_ASK_BREAK, .name = name, .holder = mark},
-                 done, data);
+                 TERMS(.ask = RL_ASK_RELEASE_BY_KEY, .name = name, .holder = idempotency_key),
+                 data, job);
 }
 
-int redlock_start_release_tagged(redlock *client, const char *name, const char *tag,
-                                 redlock_answer_fn *done, void *data)
+int redlock_list(redlock *client, redlock_answer **out)
 {
-    return start(
-        client,
-        (struct rl_question_terms){.ask = RL_ASK_RELEASE_TAGGED, .name = name, .holder = tag},
-        done, data);
+    return ask(client, TERMS(.ask = RL_ASK_LIST), out);
 }
 
-int redlock_start_list(redlock *client, redlock_answer_fn *done, void *data)
+int redlock_start_list(redlock *client, void *data, redlock_job *job)
 {
-    return start(client, (struct rl_question_terms){.ask = RL_ASK_LIST}, done, data);
+    return start(client, TERMS(.ask = RL_ASK_LIST), data, job);
 }
 
-int redlock_start_ping(redlock *client, redlock_answer_fn *done, void *data)
+int redlock_ping(redlock *client, redlock_answer **out)
 {
-    return start(client, (struct rl_question_terms){.ask = RL_ASK_PING}, done, data);
+    return ask(client, TERMS(.ask = RL_ASK_PING), out);
 }
 
-int redlock_start_admit(redlock *client, redlock_answer_fn *done, void *data)
+int redlock_start_ping(redlock *client, void *data, redlock_job *job)
 {
-    return start(client, (struct rl_question_terms){.ask = RL_ASK_ADMIT}, done, data);
+    return start(client, TERMS(.ask = RL_ASK_PING), data, job);
 }
 
-int redlock_start_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
-                        redlock_answer_fn *done, void *data)
+int redlock_admit(redlock *client, redlock_answer **out)
 {
-    return start(
-        client, (struct rl_question_terms){.ask = RL_ASK_AUDIT, .ttl_ms = ttl_ms, .each = each},
-        done, data);
+    return ask(client, TERMS(.ask = RL_ASK_ADMIT), out);
 }
 
-int redlock_forget(redlock *client, const void *data)
+int redlock_start_admit(redlock *client, void *data, redlock_job *job)
 {
-    return is_front(client) ? rl_front_forget(client, data) : rl_client_forget(client, data);
+    return start(client, TERMS(.ask = RL_ASK_ADMIT), data, job);
+}
+
+int redlock_look_at_admission(redlock *client, redlock_answer **out)
+{
+    return ask(client, TERMS(.ask = RL_ASK_LOOK_AT_ADMISSION), out);
+}
+
+int redlock_audit(redlock *client, int64_t ttl_ms, redlock_answer **out)
+{
+    return ask(client, TERMS(.ask = RL_ASK_AUDIT, .ttl_ms = ttl_ms), out);
+}
+
+int redlock_start_audit(redlock *client, int64_t ttl_ms, void *data, redlock_job *job)
+{
+    return start(client, TERMS(.ask = RL_ASK_AUDIT, .ttl_ms = ttl_ms), data, job);
+}
+
+/* The number of a job tells its quorum. */
+int redlock_cancel_job(redlock *client, redlock_job job)
+{
+    size_t index = job % REDLOCK_QUORUMS_MAX;
+
+    if (is_front(client))
+        client = client->front->member[index < client->front->count ? index : 0];
+    return rl_client_cancel_job(client, job);
 }

@@ -50,64 +50,67 @@ static int adopt(redlock *client, const struct rl_names *names,
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     }
     if (r) {
-        lock->lost = r->lost;
-        lock->jeopardy = r->jeopardy;
-        lock->lost_data = r->data;
+        lock->data = r->data;
         lock->handle.lock.token = r->fence;
     }
     *out = lock;
     return REDLOCK_OK;
 }
 
-int rl_client_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
+/* Without a request: it was acquired with what is not known. */
+static int read_unknown(redlock *client, const char *name, const char *value,
+                        redlock_lock **out)
 {
     struct rl_lock_terms terms = {0};
-    redlock_request nothing = {.size = sizeof nothing};
+    redlock_request nothing = REDLOCK_REQUEST();
     struct rl_names names;
-    int error = rl_client_enter(client, false);
+    int error = rl_names_read(client, name, &nothing, &names);
 
-    if (error)
-        return error;
-    error = rl_names_read(client, name, &nothing, &names);
     names.tag = names.label = (struct rl_slice){"", 0};
     if (!error)
         error = check_value(value, out);
-    if (!error)
-        error = adopt(client, &names, &terms, value, NULL, out);
-    rl_client_leave(client);
-    return error;
+    return error ? error : adopt(client, &names, &terms, value, NULL, out);
 }
 
-int rl_client_adopt_as(redlock *client, const char *name, const char *value,
-                       const redlock_request *request, redlock_lock **out)
+static int read_known(redlock *client, const char *name, const char *value,
+                      const redlock_request *request, redlock_lock **out)
 {
     struct rl_lock_terms terms;
     struct rl_names names;
     redlock_request r;
     uint16_t slot = 0;
-    int error = rl_client_enter(client, false);
+    int error = rl_adoption_read(client, name, request, &r, &names);
 
-    if (error)
-        return error;
-    error = rl_adoption_read(client, name, request, &r, &names);
     if (!error)
         error = check_value(value, out);
     if (!error)
         error = read_slot(value, &r, &slot);
     if (!error && (r.flags & REDLOCK_RENEW))
         error = rl_renewal_check(client);
-    if (!error) {
-        terms = (struct rl_lock_terms){
-            .renew = r.flags & REDLOCK_RENEW,
-            .fenced = r.fence != 0,
-            .kind = (uint8_t)r.kind,
-            .slots = (uint16_t)r.slots,
-            .max_extensions = r.max_extensions,
-        };
-        error = adopt(client, &names, &terms, value, &r, out);
-    }
+    if (error)
+        return error;
+    terms = (struct rl_lock_terms){
+        .renew = r.flags & REDLOCK_RENEW,
+        .fenced = r.fence != 0,
+        .kind = (uint8_t)r.kind,
+        .slots = (uint16_t)r.slots,
+        .max_extensions = r.max_extensions,
+    };
+    error = adopt(client, &names, &terms, value, &r, out);
     if (!error)
         (*out)->handle.lock.slot = slot;
+    return error;
+}
+
+int rl_client_adopt(redlock *client, const char *name, const char *value,
+                    const redlock_request *request, redlock_lock **out)
+{
+    int error = rl_client_enter(client);
+
+    if (error)
+        return error;
+    error = request ? read_known(client, name, value, request, out)
+                    : read_unknown(client, name, value, out);
     rl_client_leave(client);
     return error;
 }

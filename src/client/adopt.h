@@ -5,8 +5,8 @@
 
 #include "redlock.h"
 
-int rl_client_adopt(redlock *client, const char *name, const char *value, redlock_lock **out);
-int rl_client_adopt_as(redlock *client, const char *name, const char *value,
-                       const redlock_request *request, redlock_lock **out);
+/* request: NULL if nothing but the value is known. */
+int rl_client_adopt(redlock *client, const char *name, const char *value,
+                    const redlock_request *request, redlock_lock **out);
 
 #endif

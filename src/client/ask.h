@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Questions to the nodes of one client, blocking or not: all take the same way. A blocking call is a
- * question whose asker copies the answer to where the caller wants it.
- */
+/* Questions to the nodes of one client, blocking or as jobs: all take the same way. */
 #ifndef RL_CLIENT_ASK_H
 #define RL_CLIENT_ASK_H
 
@@ -11,9 +8,10 @@
 enum rl_ask {
     RL_ASK_QUERY, /* these three are about a name */
     RL_ASK_BREAK,
-    RL_ASK_RELEASE_TAGGED,
+    RL_ASK_RELEASE_BY_KEY,
     RL_ASK_PING,
     RL_ASK_ADMIT,
+    RL_ASK_LOOK_AT_ADMISSION,
     RL_ASK_LIST,
     RL_ASK_AUDIT,
 };
@@ -22,17 +20,19 @@ enum rl_ask {
 struct rl_question_terms {
     enum rl_ask ask;
     const char *name;
-    const char *holder;     /* BREAK: its mark; RELEASE_TAGGED: its tag */
-    int64_t ttl_ms;         /* AUDIT */
-    redlock_check_fn *each; /* AUDIT: gets the checks before the asker, with its data */
-    struct rl_asker asker;
+    const char *holder; /* BREAK: its fingerprint; RELEASE_BY_KEY: its idempotency key */
+    int64_t ttl_ms;     /* AUDIT */
 };
 
 /* Are the terms such as can be asked? The client need not be the one that is asked. */
 int rl_question_check(const redlock *client, const struct rl_question_terms *terms);
-/* To be started. NULL: out of memory, which is explained. */
+/* NULL: out of memory. */
 struct rl_question *rl_question_new(const struct rl_question_terms *terms);
 
-int rl_client_ask(redlock *client, const struct rl_question_terms *terms, bool blocks);
+/*
+ * Asks and waits. OK: *out is the caller's, for redlock_answer_free(); out may be NULL. Else
+ * the question is freed, and the thread's failure report is set.
+ */
+int rl_client_ask(redlock *client, struct rl_question *q, redlock_answer **out);
 
 #endif

@@ -51,6 +51,7 @@ static void ask_for_facts(struct rl_audit *audit)
             continue;
         rl_vetting_check(session, rl_now_ns());
         rl_vetting_sample_clock(session, rl_now_ns());
+        rl_vetting_ask_sentinel(session);
     }
 }
 
@@ -204,7 +205,6 @@ enum { PHASES = sizeof phases / sizeof phases[0] };
 struct audit {
     struct rl_question question; /* first */
     int64_t ttl_ms;
-    redlock_check_fn *each;
     struct rl_audit *work; /* NULL: its turn has not come */
     struct rl_check_list checks;
 };
@@ -244,7 +244,8 @@ static void judge(struct rl_audit *audit)
             .reachable = audit->rtt_us[i] >= 0,
             .facts = &session->facts,
             .objection = rl_sets_objection(&client->engine, i),
-            .set_by_client = client->engine.node[i].set_answer.by_client,
+            .set_by_client = client->engine.node[i].set_answer.by_client &&
+                             rl_sets_is_by_client(&client->engine, i),
             .max_ttl_ms = client->max_ttl_ms,
             .window = &session->guard.window,
         };
@@ -278,19 +279,10 @@ static bool next(redlock *client, struct rl_question *question)
     if (question->error)
         return false;
     judge(a->work);
-    if (a->checks.out_of_memory)
-        question->error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    free(a->work); /* a lot, of which an answer that waits to be read has no need */
+    a->work = NULL;
+    rl_check_list_answer(&a->checks, question);
     return false;
-}
-
-static void tell(struct rl_question *question)
-{
-    const struct audit *a = (struct audit *)question;
-    redlock_answer answer = {.size = sizeof answer};
-
-    if (!question->error)
-        rl_check_list_tell(&a->checks, a->each, question->asker.data);
-    question->asker.done(question->error, &answer, question->asker.data);
 }
 
 static void free_audit(struct rl_question *question)
@@ -305,11 +297,10 @@ static void free_audit(struct rl_question *question)
 static const struct rl_question_kind audit_kind = {
     .turn = RL_TURN_SEARCH,
     .next = next,
-    .tell = tell,
     .free = free_audit,
 };
 
-struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each)
+struct rl_question *rl_audit_new(int64_t ttl_ms)
 {
     struct audit *a = calloc(1, sizeof *a);
 
@@ -317,6 +308,5 @@ struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each)
         return NULL;
     a->question.kind = &audit_kind;
     a->ttl_ms = ttl_ms;
-    a->each = each;
     return &a->question;
 }

@@ -47,7 +47,7 @@ struct rl_audit {
 };
 
 /* NULL: out of memory. */
-struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each);
+struct rl_question *rl_audit_new(int64_t ttl_ms);
 
 /* counters.c: looks at every fence counter of every node, `search` by `search`. */
 void rl_audit_begin_counters(struct rl_audit *audit);
@@ -63,6 +63,9 @@ void rl_audit_judge(const struct rl_audit *audit);
 
 /* One verdict on a node, or on all of them together; copied. */
 void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, int verdict,
-                  const char *text, const char *remedy);
+                  enum redlock_reason reason, const char *text, const char *remedy);
+/* Nothing is wrong, and nothing has to be done. */
+void rl_audit_pass(const struct rl_audit *audit, uint8_t node, const char *name,
+                   const char *text);
 
 #endif

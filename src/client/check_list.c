@@ -3,23 +3,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define SENTENCE_MAX 512
+#include "drive/detail.h"
+
 #define FIRST_ROOM 32
-
-struct rl_kept_check {
-    const char *name;
-    const char *quorum;
-    int32_t verdict;
-    char address[REDLOCK_ADDRESS_MAX];
-    char text[SENTENCE_MAX];
-    char remedy[SENTENCE_MAX];
-};
 
 static bool make_room(struct rl_check_list *list)
 {
     size_t room = list->room ? 2 * list->room : FIRST_ROOM;
-    struct rl_kept_check *more;
+    redlock_check *more;
 
     if (list->count < list->room)
         return true;
@@ -33,41 +26,36 @@ static bool make_room(struct rl_check_list *list)
 
 void rl_check_list_add(struct rl_check_list *list, const redlock_check *check)
 {
-    struct rl_kept_check *kept;
+    redlock_check *kept;
+    char *texts; /* one behind the other; the address is the first */
 
-    if (!make_room(list)) {
+    if (!make_room(list) ||
+        asprintf(&texts, "%s%c%s%c%s%c%s", check->address, '\0', check->text, '\0',
+                 check->remedy, '\0', check->quorum) < 0) {
         list->out_of_memory = true;
         return;
     }
     kept = &list->check[list->count++];
-    kept->name = check->name;
-    kept->quorum = check->quorum;
-    kept->verdict = check->verdict;
-    snprintf(kept->address, sizeof kept->address, "%s", check->address);
-    snprintf(kept->text, sizeof kept->text, "%s", check->text);
-    snprintf(kept->remedy, sizeof kept->remedy, "%s", check->remedy);
+    *kept = *check;
+    kept->address = texts;
+    kept->text = strchr(kept->address, '\0') + 1;
+    kept->remedy = strchr(kept->text, '\0') + 1;
+    kept->quorum = strchr(kept->remedy, '\0') + 1;
 }
 
-void rl_check_list_tell(const struct rl_check_list *list, redlock_check_fn *each, void *data)
+void rl_check_list_answer(const struct rl_check_list *list, struct rl_question *q)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct rl_kept_check *kept = &list->check[i];
-
-        each(
-            &(redlock_check){
-                .size = sizeof(redlock_check),
-                .address = kept->address,
-                .name = kept->name,
-                .verdict = kept->verdict,
-                .text = kept->text,
-                .remedy = kept->remedy,
-                .quorum = kept->quorum,
-            },
-            data);
+    if (list->out_of_memory) {
+        q->error = rl_detail(REDLOCK_NOMEM, "out of memory");
+        return;
     }
+    q->answer.checks = list->check;
+    q->answer.check_count = list->count;
 }
 
 void rl_check_list_free(struct rl_check_list *list)
 {
+    for (size_t i = 0; i < list->count; i++)
+        free((char *)list->check[i].address);
     free(list->check);
 }

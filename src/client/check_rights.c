@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "protocol/answer.h"
+
 static const char *const rights_names[3] = {"acquire", "extend", "release"};
 
 /* The first of several addresses of one server has the key that the others find held. */
@@ -13,19 +15,17 @@ static bool is_held_by_duplicate(const struct rl_audit *audit, uint8_t i, uint32
            audit->rights[0].node[i].vote == REDLOCK_VOTE_TAKEN;
 }
 
-/* Servers name the command that a user may not run: "... to run the 'eval' command". */
 static void describe_missing_right(const struct rl_audit *audit, uint8_t i,
                                    char remedy[RL_SENTENCE_MAX])
 {
-    static const char before[] = "run the '";
     const struct rl_login *login = &audit->client->engine.node[i].login;
-    const char *word = strstr(audit->refusal[i], before);
-    int length = word ? (int)strcspn(word + sizeof before - 1, "'| ") : 0;
+    const char *command;
+    size_t size = rl_answer_missing_right(audit->refusal[i], &command);
 
-    if (length > 0)
+    if (size > 0)
         snprintf(remedy, RL_SENTENCE_MAX,
                  "on the node: ACL SETUSER %.64s +%.*s; redlock(1) lists all rights",
-                 login->user ? login->user : "default", length, word + sizeof before - 1);
+                 login->user ? login->user : "default", (int)size, command);
     else
         snprintf(remedy, RL_SENTENCE_MAX, "give the user the rights listed in redlock(1)");
 }
@@ -42,13 +42,13 @@ static void check_rights(const struct rl_audit *audit, uint8_t i)
         snprintf(text, sizeof text, "cannot %s: %s%s%s", rights_names[op],
                  redlock_vote_text(vote), audit->refusal[i][0] ? ": " : "", audit->refusal[i]);
         describe_missing_right(audit, i, remedy);
-        rl_audit_say(audit, i, "rights", REDLOCK_CHECK_FAIL, text,
-                     vote == REDLOCK_VOTE_AUTH       ? remedy
+        rl_audit_say(audit, i, "rights", REDLOCK_CHECK_FAIL, rl_reason_of_vote(vote), text,
+                     vote == REDLOCK_VOTE_NOPERM     ? remedy
                      : vote == REDLOCK_VOTE_READONLY ? "locks need a master: see role"
                                                      : "see what the server says");
         return;
     }
-    rl_audit_say(audit, i, "rights", REDLOCK_CHECK_OK, "acquire, extend, release", "");
+    rl_audit_pass(audit, i, "rights", "acquire, extend, release");
 }
 
 static void check_fencing(const struct rl_audit *audit, uint8_t i)
@@ -62,29 +62,30 @@ static void check_fencing(const struct rl_audit *audit, uint8_t i)
              counters->bad_count == 1 ? "" : ", ...");
     if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
         rl_audit_say(
-            audit, i, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
+            audit, i, "fencing", REDLOCK_CHECK_WARN, rl_reason_of_vote(vote),
+            "gives no fencing tokens",
             vote == REDLOCK_VOTE_READONLY
                 ? "tokens need a master: see role"
                 : "give the user the rights listed in redlock(1), or do without tokens");
     else if (counters->bad_count > 0)
         rl_audit_say(
-            audit, i, "fencing", REDLOCK_CHECK_WARN, text,
+            audit, i, "fencing", REDLOCK_CHECK_WARN, REDLOCK_REASON_COUNTER, text,
             "find out what wrote that, and DEL it: the counter starts again at the node's clock");
     else if (!counters->complete)
         rl_audit_say(
-            audit, i, "fencing", REDLOCK_CHECK_UNKNOWN,
+            audit, i, "fencing", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_RIGHTS,
             "gives fencing tokens; not every counter was looked at (no right to SCAN, too "
             "slow, or too many keys)",
             "give the user that runs the audit +scan, or look at redlock.fence* by hand");
     else
-        rl_audit_say(audit, i, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
+        rl_audit_pass(audit, i, "fencing", "gives fencing tokens");
 }
 
 /* Not what was answered matters here, but whether the server refused to do it. */
 static bool is_denied(const struct rl_survey *surveys, int count, uint8_t i)
 {
     for (int k = 0; k < count; k++)
-        if (surveys[k].node[i].vote == REDLOCK_VOTE_AUTH ||
+        if (surveys[k].node[i].vote == REDLOCK_VOTE_NOPERM ||
             surveys[k].node[i].vote == REDLOCK_VOTE_ERROR)
             return true;
     return false;
@@ -92,19 +93,17 @@ static bool is_denied(const struct rl_survey *surveys, int count, uint8_t i)
 
 static void check_waiting(const struct rl_audit *audit, uint8_t i)
 {
-
     if (is_denied(audit->queue, 3, i))
-        rl_audit_say(audit, i, "waiting", REDLOCK_CHECK_WARN,
+        rl_audit_say(audit, i, "waiting", REDLOCK_CHECK_WARN, REDLOCK_REASON_RIGHTS,
                      "this user may not queue here: a request that has to wait is refused",
                      "give the user the rights listed in redlock(1), or never wait");
     else if (!audit->woken[i])
         rl_audit_say(
-            audit, i, "waiting", REDLOCK_CHECK_WARN,
+            audit, i, "waiting", REDLOCK_CHECK_WARN, REDLOCK_REASON_RIGHTS,
             "does not tell us when a lock becomes free: a waiter looks about once a second",
             "allow +subscribe and the channels &redlock* for this user");
     else
-        rl_audit_say(audit, i, "waiting", REDLOCK_CHECK_OK, "queues waiters and wakes them",
-                     "");
+        rl_audit_pass(audit, i, "waiting", "queues waiters and wakes them");
 }
 
 /* The next of a list of words; `head` stands before the first. */
@@ -129,6 +128,7 @@ static void check_kinds(const struct rl_audit *audit, uint8_t i)
     if (!missing[0] && is_denied(&audit->look, 1, i))
         add_word(missing, "", "does not tell the holder of a lock");
     rl_audit_say(audit, i, "kinds", missing[0] ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+                 missing[0] ? REDLOCK_REASON_RIGHTS : REDLOCK_REASON_NONE,
                  missing[0] ? missing : granted,
                  missing[0] ? "give the user the rights listed in redlock(1), or do without"
                             : "");

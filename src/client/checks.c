@@ -11,13 +11,13 @@
 #include "io/clock.h"
 
 void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, int verdict,
-                  const char *text, const char *remedy)
+                  enum redlock_reason reason, const char *text, const char *remedy)
 {
     redlock_check check = {
-        .size = sizeof check,
         .address = node == RL_AUDIT_ALL_NODES ? "" : audit->client->engine.node[node].address,
         .name = name,
         .verdict = verdict,
+        .reason = reason,
         .text = text,
         .remedy = remedy,
         .quorum = audit->client->quorum_name,
@@ -26,46 +26,99 @@ void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, 
     rl_check_list_add(audit->checks, &check);
 }
 
+void rl_audit_pass(const struct rl_audit *audit, uint8_t node, const char *name,
+                   const char *text)
+{
+    rl_audit_say(audit, node, name, REDLOCK_CHECK_OK, REDLOCK_REASON_NONE, text, "");
+}
+
 /* ---- judging, node by node ---- */
 
-/* For a node that does not answer as it should; `why` are its last words. */
-static const char *remedy_of_silence(uint8_t vote, const char *why)
+/* For a node that does not answer as it should. */
+static const char *remedy_of_silence(enum redlock_reason reason)
 {
-    if (vote == REDLOCK_VOTE_AUTH)
-        return "check user and password, and the node's ACL";
-    if (strstr(why, "redis://") || strstr(why, "rediss://"))
+    switch (reason) {
+    case REDLOCK_REASON_LATE:
+        return "raise node_timeout_ms, or use a server that is nearer";
+    case REDLOCK_REASON_PROTECTED_MODE:
+        return "set requirepass or an ACL user on the server, then give this client the "
+               "password";
+    case REDLOCK_REASON_PASSWORD_NEEDED:
+    case REDLOCK_REASON_WRONG_PASSWORD:
+        return "check user and password";
+    case REDLOCK_REASON_RIGHTS:
+        return "give the user the rights listed in redlock(1)";
+    case REDLOCK_REASON_TLS_PORT:
+    case REDLOCK_REASON_PLAIN_PORT:
         return "write its address as the text says";
-    if (strstr(why, "certificate"))
+    case REDLOCK_REASON_AUTHORITY:
+    case REDLOCK_REASON_SERVER_NAME:
+    case REDLOCK_REASON_CERTIFICATE:
+    case REDLOCK_REASON_CLIENT_CERTIFICATE:
         return "check the certificates, and which authority this client trusts";
-    if (vote == REDLOCK_VOTE_TIMEDOUT)
+    case REDLOCK_REASON_SILENT:
         return "start the server, check its address and the network, or if it is only slow "
-               "raise --node-timeout (node_timeout_ms)";
-    return "start the server, or check its address and the network";
+               "raise node_timeout_ms";
+    default:
+        return "start the server, or check its address and the network";
+    }
 }
 
 static bool check_reachable(const struct rl_audit *audit, uint8_t i)
 {
-    const struct rl_node *node = &audit->client->engine.node[i];
+    const struct rl_engine *engine = &audit->client->engine;
+    const char *version = engine->node[i].session.version;
+    enum redlock_vote vote = audit->ping.node[i].vote;
+    enum redlock_reason reason;
+    char why[REDLOCK_TEXT_MAX];
     char text[RL_SENTENCE_MAX];
-    uint8_t vote = audit->ping.node[i].vote;
 
     if (audit->rtt_us[i] >= 0) {
-        snprintf(text, sizeof text, "answers, %s",
-                 node->session.version[0] ? node->session.version : "version not told");
-        rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_OK, text, "");
+        snprintf(text, sizeof text, "answers, %s", version[0] ? version : "version not told");
+        rl_audit_pass(audit, i, "reachable", text);
         return true;
     }
-    rl_node_describe_late(&audit->client->engine, i, text, sizeof text);
-    if (vote == REDLOCK_VOTE_TIMEDOUT && text[0]) {
-        rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_FAIL, text,
-                     "raise --node-timeout (node_timeout_ms), or use a server that is nearer");
-        return false;
-    }
-    snprintf(text, sizeof text, "%s%s%s", redlock_vote_text(vote),
-             node->session.failure_text[0] ? ": " : "", node->session.failure_text);
-    rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_FAIL, text,
-                 remedy_of_silence(vote, node->session.failure_text));
+    reason = rl_node_explain_vote(engine, i, vote, why);
+    if (reason == REDLOCK_REASON_LATE)
+        snprintf(text, sizeof text, "%s", why);
+    else
+        snprintf(text, sizeof text, "%s%s%s", redlock_vote_text((int)vote), why[0] ? ": " : "",
+                 why);
+    rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_FAIL, reason, text,
+                 remedy_of_silence(reason));
     return false;
+}
+
+/* The guard looks at one server. Which one is the node is decided elsewhere then. */
+static void warn_of_failover(const struct rl_audit *audit, uint8_t i)
+{
+    int64_t count = audit->nodes[i].facts->replica_count;
+    bool has_sentinel = audit->client->engine.node[i].session.has_sentinel;
+    char replicas[48] = "";
+    char text[RL_SENTENCE_MAX];
+
+    if (count > 0)
+        snprintf(replicas, sizeof replicas, " with %lld replica%s", (long long)count,
+                 count == 1 ? "" : "s");
+    snprintf(text, sizeof text,
+             "master%s%s: a replica that takes over votes at once, without the locks that had "
+             "not reached it, and strict mode does not see an old master that lives on",
+             replicas, has_sentinel ? ", watched by a Sentinel" : "");
+    rl_audit_say(
+        audit, i, "role", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
+        "use a server without replicas and failover as a node; the other nodes are the "
+        "redundancy (docs/guarantees.md)");
+}
+
+/* Nothing else that is asked of such a node is worth an advice. */
+static void refuse_cluster(const struct rl_audit *audit, uint8_t i)
+{
+    rl_audit_say(
+        audit, i, "role", REDLOCK_CHECK_FAIL, REDLOCK_REASON_CLUSTER,
+        "this is a Redis Cluster: each of its masters has some of the keys, and a node "
+        "must have all; and a replica that takes over has forgotten locks",
+        "use three or five independent servers (cluster-enabled no), without replicas; "
+        "docs/servers.md says more");
 }
 
 static void check_role(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
@@ -73,13 +126,18 @@ static void check_role(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
     const struct rl_facts *facts = audit->nodes[i].facts;
 
     if (!facts->has_replication)
-        rl_audit_say(audit, i, "role", REDLOCK_CHECK_UNKNOWN, "INFO replication is not allowed",
-                     "allow +info for this user");
+        rl_audit_say(audit, i, "role", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
+                     "INFO replication is not allowed", "allow +info for this user");
     else if (doubts & (1u << RL_DOUBT_REPLICA))
-        rl_audit_say(audit, i, "role", REDLOCK_CHECK_FAIL, "a replica: it cannot grant locks",
-                     "name its master instead, or make it one: REPLICAOF NO ONE");
+        rl_audit_say(
+            audit, i, "role", REDLOCK_CHECK_FAIL, REDLOCK_REASON_REPLICA,
+            "a replica: it cannot grant locks, and once promoted it would vote without "
+            "those that had not reached it",
+            "name a master without replicas instead, or make it one: REPLICAOF NO ONE");
+    else if (facts->replica_count > 0 || audit->client->engine.node[i].session.has_sentinel)
+        warn_of_failover(audit, i);
     else
-        rl_audit_say(audit, i, "role", REDLOCK_CHECK_OK, "master", "");
+        rl_audit_pass(audit, i, "role", "master");
 }
 
 static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
@@ -88,18 +146,17 @@ static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t dou
 
     if (!facts->run_id[0])
         rl_audit_say(
-            audit, i, "identity", REDLOCK_CHECK_UNKNOWN,
+            audit, i, "identity", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
             "INFO server is not allowed: whether it is another node's server cannot be told",
             "allow +info for this user");
     else if (doubts & (1u << RL_DOUBT_DUPLICATE))
-        rl_audit_say(audit, i, "identity", REDLOCK_CHECK_FAIL,
+        rl_audit_say(audit, i, "identity", REDLOCK_CHECK_FAIL, REDLOCK_REASON_SAME_SERVER,
                      audit->client->engine.guard_mode == RL_GUARD_OFF
                          ? "the same server as another node (same run_id): it votes twice"
                          : "the same server as another node (same run_id): they count once",
                      "give every node a server of its own");
     else
-        rl_audit_say(audit, i, "identity", REDLOCK_CHECK_OK, "no other node is the same server",
-                     "");
+        rl_audit_pass(audit, i, "identity", "no other node is the same server");
 }
 
 /* "set 0123456789abcdef of 3 nodes", of several quorums with the name of this one. */
@@ -123,33 +180,42 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
     char text[RL_SENTENCE_MAX];
 
     describe_set(set, found, sizeof found);
-    if (doubts & (1u << RL_DOUBT_UNPLACED)) {
+    if (doubts & (1u << RL_DOUBT_UNREAD)) {
+        snprintf(text, sizeof text, "the key redlock.admit cannot be read: %s%s",
+                 engine->node[i].session.marker_error, counts);
+        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_FAIL, REDLOCK_REASON_SET_UNREADABLE,
+                     text,
+                     "give the user the rights listed in redlock(1), +hmget and ~redlock* "
+                     "among them");
+    } else if (doubts & (1u << RL_DOUBT_UNPLACED)) {
         snprintf(text, sizeof text, "belongs to no set of nodes, and others do%s", counts);
         rl_audit_say(
-            audit, i, "membership", REDLOCK_CHECK_FAIL, text,
+            audit, i, "membership", REDLOCK_CHECK_FAIL, REDLOCK_REASON_NO_SET, text,
             replica ? replica
                     : "if it is one of them, once nothing can be held that it has forgotten: "
                       "redlock init; else give this client the nodes that the others have");
     } else if (doubts & (1u << RL_DOUBT_MISPLACED)) {
         snprintf(text, sizeof text, "%s: %s%s", found,
-                 rl_guard_reason_text(rl_sets_objection(engine, i)), counts);
+                 redlock_reason_text((int)rl_sets_objection(engine, i)), counts);
         rl_audit_say(
-            audit, i, "membership", REDLOCK_CHECK_FAIL, text,
+            audit, i, "membership", REDLOCK_CHECK_FAIL, rl_sets_objection(engine, i), text,
             "give this client the nodes that the others have; after a change of the set: redlock "
             "init (redlock(1), Changing the nodes)");
     } else if (doubts & (1u << RL_DOUBT_BY_CLIENT)) {
         snprintf(text, sizeof text,
                  "%s: it had forgotten, and a client has told it, by its name", found);
         rl_audit_say(
-            audit, i, "membership", REDLOCK_CHECK_WARN, text,
+            audit, i, "membership", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
             "see that this name means this server on every machine (better: name nodes by their "
             "addresses, or let the server keep its data); then: redlock init");
     } else if (set[0]) {
-        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_OK, found, "");
+        rl_audit_pass(audit, i, "membership", found);
     } else {
-        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_WARN,
-                     "belongs to no set of nodes: a client with other nodes goes unnoticed",
-                     replica ? replica : "when nothing is held: redlock init");
+        rl_audit_say(
+            audit, i, "membership", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE,
+            "not initialised: it cannot tell a client that has a wrong list of nodes "
+            "from the others, and two clients with different lists can both hold a lock",
+            replica ? replica : "when nothing is held: redlock init");
     }
 }
 
@@ -165,11 +231,11 @@ static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint32_t doub
              (double)marked_ms / 1e3, (double)audit->client->max_ttl_ms / 1e3);
     if (doubts & (1u << RL_DOUBT_MAX_TTL))
         rl_audit_say(
-            audit, i, "max_ttl", REDLOCK_CHECK_WARN, text,
-            "give all clients the same --max-ttl, or after a change, when nothing is held: redlock "
+            audit, i, "max_ttl", REDLOCK_CHECK_WARN, REDLOCK_REASON_MAX_TTL, text,
+            "give all clients the same max_ttl, or after a change, when nothing is held: redlock "
             "init");
     else
-        rl_audit_say(audit, i, "max_ttl", REDLOCK_CHECK_OK, text, "");
+        rl_audit_pass(audit, i, "max_ttl", text);
 }
 
 static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
@@ -178,17 +244,17 @@ static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t dou
     char text[RL_SENTENCE_MAX];
 
     if (!facts->has_memory) {
-        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_UNKNOWN, "INFO memory is not allowed",
-                     "allow +info for this user");
+        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
+                     "INFO memory is not allowed", "allow +info for this user");
         return;
     }
     snprintf(text, sizeof text, "maxmemory %lld, policy %s", (long long)facts->maxmemory_bytes,
              facts->maxmemory_policy);
     if (doubts & (1u << RL_DOUBT_EVICTING))
-        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_FAIL, text,
+        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_FAIL, REDLOCK_REASON_NONE, text,
                      "locks can be evicted: CONFIG SET maxmemory-policy noeviction");
     else
-        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_OK, text, "");
+        rl_audit_pass(audit, i, "eviction", text);
 }
 
 static void check_persistence(const struct rl_audit *audit, uint8_t i)
@@ -197,18 +263,18 @@ static void check_persistence(const struct rl_audit *audit, uint8_t i)
     bool guarded = audit->client->engine.guard_mode != RL_GUARD_OFF;
 
     if (!facts->has_persistence)
-        rl_audit_say(audit, i, "persistence", REDLOCK_CHECK_UNKNOWN,
+        rl_audit_say(audit, i, "persistence", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
                      "INFO persistence is not allowed", "allow +info for this user");
     else if (facts->append_only)
-        rl_audit_say(audit, i, "persistence", REDLOCK_CHECK_OK, "append-only file", "");
+        rl_audit_pass(audit, i, "persistence", "append-only file");
     else if (guarded)
         rl_audit_say(
-            audit, i, "persistence", REDLOCK_CHECK_OK,
-            "no append-only file: a restart forgets locks, and the restart guard covers that",
-            "");
+            audit, i, "persistence", REDLOCK_CHECK_OK, REDLOCK_REASON_NONE,
+            "no append-only file: ok for locks, whose loss in a restart the guard covers",
+            "what has to outlast the guard, as records of periodic runs do, needs appendonly yes");
     else
         rl_audit_say(
-            audit, i, "persistence", REDLOCK_CHECK_WARN,
+            audit, i, "persistence", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE,
             "no append-only file, and the restart guard is off: a restart forgets locks",
             "switch the guard on, or delay restarts by max_ttl");
 }
@@ -216,26 +282,26 @@ static void check_persistence(const struct rl_audit *audit, uint8_t i)
 static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
     const struct rl_guard *guard = &audit->client->engine.node[i].session.guard;
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     char text[RL_SENTENCE_MAX];
 
     if (!guard->window.known) {
-        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_UNKNOWN, "TIME is not allowed",
-                     "allow +time for this user");
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_RIGHTS,
+                     "TIME is not allowed", "allow +time for this user");
         return;
     }
     rl_report_clock(guard, &info);
     snprintf(text, sizeof text, "%+.3f s against this machine (+/- %.3f s)",
              (double)info.clock_offset_us / 1e6, (double)info.clock_error_us / 1e6);
-    if (guard->step_ns != 0 || guard->reason == RL_GUARD_CLOCK_REASON)
-        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_FAIL,
+    if (guard->step_ns != 0 || guard->reason == REDLOCK_REASON_CLOCK)
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_FAIL, REDLOCK_REASON_CLOCK,
                      "its clock was set while we watched",
                      "let NTP slew the clock instead of stepping it");
     else if (doubts & (1u << RL_DOUBT_SKEWED))
-        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
                      "it differs from the other nodes by more than 0.5 s: run NTP on it");
     else
-        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_OK, text, "");
+        rl_audit_pass(audit, i, "clock", text);
 }
 
 static void check_latency(const struct rl_audit *audit, uint8_t i)
@@ -250,38 +316,40 @@ static void check_latency(const struct rl_audit *audit, uint8_t i)
              (double)audit->ttl_ms / 1e3);
     if (audit->rtt_us[i] >= allowed_us)
         rl_audit_say(
-            audit, i, "latency", REDLOCK_CHECK_FAIL, text,
+            audit, i, "latency", REDLOCK_CHECK_FAIL, REDLOCK_REASON_LATE, text,
             "it never answers in time: raise the TTL and node_timeout_ms, or move it closer");
     else if (audit->rtt_us[i] >= allowed_us / 2)
         rl_audit_say(
-            audit, i, "latency", REDLOCK_CHECK_WARN, text,
+            audit, i, "latency", REDLOCK_CHECK_WARN, REDLOCK_REASON_LATE, text,
             "it often answers too late: raise the TTL and node_timeout_ms, or move it closer");
     else
-        rl_audit_say(audit, i, "latency", REDLOCK_CHECK_OK, text, "");
+        rl_audit_pass(audit, i, "latency", text);
 }
 
 static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
     char text[RL_SENTENCE_MAX];
+    enum redlock_reason reason =
+        rl_watch_describe(&node->session.guard, rl_now_ns(), text, sizeof text);
 
-    rl_watch_describe(&node->session.guard, rl_now_ns(), text, sizeof text);
     if (audit->client->engine.guard_mode == RL_GUARD_OFF)
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, "the restart guard is off", "");
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE,
+                     "the restart guard is off", "");
     else if (text[0] && (doubts & (1u << RL_DOUBT_REPLICA)))
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
                      "a replica never votes: see role");
-    else if (node->session.guard.objection == RL_GUARD_SAME_SERVER_REASON)
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
+    else if (node->session.guard.objection == REDLOCK_REASON_SAME_SERVER)
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
                      "waiting does not help: see identity");
-    else if (node->session.guard.objection != RL_GUARD_NONE_REASON)
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
+    else if (node->session.guard.objection != REDLOCK_REASON_NONE)
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
                      "waiting does not help: see membership");
     else if (text[0])
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
                      "wait, or if nothing can be held on it: redlock init");
     else
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_OK, "may vote", "");
+        rl_audit_pass(audit, i, "guard", "may vote");
 }
 
 /* ---- judging all together ---- */
@@ -298,18 +366,59 @@ static void check_number(const struct rl_audit *audit)
              reachable_count, policy->node_count, policy->node_count == 1 ? "" : "s",
              policy->quorum, policy->node_count - policy->quorum);
     if (reachable_count < policy->quorum)
-        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_FAIL, text,
-                     "no lock can be acquired");
+        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_FAIL,
+                     REDLOCK_REASON_NONE, text, "no lock can be acquired");
     else if (policy->node_count % 2 == 0)
-        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN,
+                     REDLOCK_REASON_NONE, text,
                      "no more may fail than with one node less: use an odd number");
     else if (policy->node_count == 1)
         rl_audit_say(
-            audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN, text,
+            audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
             "one node cannot promise what several do: while it is down no lock can be taken, and "
             "what it forgets is forgotten; use three or five");
     else
-        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_OK, text, "");
+        rl_audit_pass(audit, RL_AUDIT_ALL_NODES, "number", text);
+}
+
+/* How many nodes have the address of this one, without the port? Those of this machine: none. */
+static uint8_t count_on_host(const struct rl_engine *engine, uint8_t node, size_t *host_size)
+{
+    const char *address = engine->node[node].address;
+    const char *colon = strrchr(address, ':');
+    uint8_t count = 0;
+
+    *host_size = colon ? (size_t)(colon - address) : strlen(address);
+    if (rl_set_is_local(address))
+        return 0;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        count += strncmp(engine->node[i].address, address, *host_size + 1) == 0;
+    return count;
+}
+
+/* Nodes of one machine fail together. Loopback is for trying things, and is left alone. */
+static void check_hosts(const struct rl_audit *audit)
+{
+    const struct rl_engine *engine = &audit->client->engine;
+    uint8_t tolerated = engine->policy.node_count - engine->policy.quorum;
+    char text[RL_SENTENCE_MAX];
+    size_t size;
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        uint8_t count = count_on_host(engine, i, &size);
+
+        if (count < 2 || count <= tolerated)
+            continue;
+        snprintf(text, sizeof text,
+                 "%u of %u nodes are on %.*s: with that machine too many of them fail", count,
+                 engine->policy.node_count, (int)size, engine->node[i].address);
+        rl_audit_say(audit, RL_AUDIT_ALL_NODES, "hosts", REDLOCK_CHECK_WARN,
+                     REDLOCK_REASON_NONE, text, "put every node on a machine of its own");
+        return;
+    }
+    rl_audit_pass(audit, RL_AUDIT_ALL_NODES, "hosts",
+                  rl_set_is_local(engine->node[0].address) ? "this machine"
+                                                           : "no machine has too many nodes");
 }
 
 static void check_versions(const struct rl_audit *audit)
@@ -324,14 +433,14 @@ static void check_versions(const struct rl_audit *audit)
             continue;
         if (first[0] && strcmp(first, version) != 0) {
             rl_audit_say(audit, RL_AUDIT_ALL_NODES, "versions", REDLOCK_CHECK_WARN,
-                         "the nodes run different versions",
+                         REDLOCK_REASON_NONE, "the nodes run different versions",
                          "fine during an upgrade; otherwise run the same everywhere");
             return;
         }
         memcpy(first, version, sizeof first);
     }
     rl_audit_say(audit, RL_AUDIT_ALL_NODES, "versions",
-                 first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN,
+                 first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_NONE,
                  first[0] ? first : "no node tells its version", "");
 }
 
@@ -340,12 +449,17 @@ void rl_audit_judge(const struct rl_audit *audit)
     uint8_t node_count = audit->client->engine.policy.node_count;
 
     check_number(audit);
+    check_hosts(audit);
     check_versions(audit);
     for (uint8_t i = 0; i < node_count; i++) {
         uint32_t doubts = rl_audit_doubts(audit->nodes, node_count, i);
 
         if (!check_reachable(audit, i))
             continue;
+        if (doubts & (1u << RL_DOUBT_CLUSTER)) {
+            refuse_cluster(audit, i);
+            continue;
+        }
         check_role(audit, i, doubts);
         check_identity(audit, i, doubts);
         check_membership(audit, i, doubts);

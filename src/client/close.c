@@ -2,14 +2,13 @@
 #include "client/close.h"
 
 #include "drive/client.h"
-#include "drive/explain.h"
 #include "drive/handles.h"
 #include "drive/order.h"
 #include "drive/thread.h"
 #include "drive/turn.h"
 #include "io/clock.h"
 
-/* Held locks are given up, waiting ones end with CANCELED. */
+/* Held locks are given up, blocked acquires end with CANCELED. */
 static void end_locks(redlock *client, int64_t now_ns)
 {
     for (redlock_lock *lock = rl_first_lock(client); lock; lock = rl_next_lock(lock))
@@ -51,28 +50,6 @@ static void drain(redlock *client, int64_t end_ns)
         rl_turn(client, (int)((end_ns - now_ns) / RL_NS_PER_MS) + 1);
 }
 
-/* `done` runs exactly once for everything that was started: what is left ends here. */
-static void end_operations(redlock *client)
-{
-    redlock_lock *lock = rl_first_lock(client);
-
-    while (lock) {
-        redlock_done_fn *done = lock->done;
-
-        if (lock->operation == RL_NO_OPERATION || !done) {
-            lock = rl_next_lock(lock);
-            continue;
-        }
-        lock->operation = RL_NO_OPERATION;
-        rl_explain(lock, RL_NO_OPERATION, REDLOCK_CANCELED);
-        rl_run_callback(client, lock, done, REDLOCK_CANCELED, lock->done_data);
-        if (lock->doomed)
-            rl_lock_discard(client, lock, false);
-        /* The callback may have changed the list. */
-        lock = rl_first_lock(client);
-    }
-}
-
 static void forget_locks(redlock *client, int64_t now_ns)
 {
     redlock_lock *lock;
@@ -83,6 +60,8 @@ static void forget_locks(redlock *client, int64_t now_ns)
         /* Its value stays readable until the handle is freed. */
         claim->references++;
         rl_handle_drop(&client->engine, &lock->handle, false, now_ns);
+        rl_events_purge(client, lock);
+        lock->operation = RL_NO_OPERATION;
         lock->handle.claim = claim;
         lock->dropped = true;
     }
@@ -133,7 +112,6 @@ static void finish(redlock *client, int64_t end_ns)
 {
     pthread_mutex_lock(&client->mutex);
     drain(client, end_ns);
-    end_operations(client);
     forget_locks(client, rl_now_ns());
     end(client);
 }
@@ -145,13 +123,13 @@ bool rl_clients_close(redlock *const *clients, size_t count)
     if (count == 0)
         return true;
     if (rl_client_is_forked(clients[0])) {
-        for (size_t i = 0; i < count; i++)
+        /* The first one last: questions to all are its own. */
+        for (size_t i = count; i-- > 0;)
             close_in_child(clients[i]);
         return true;
     }
-    if (rl_client_enter(clients[0], true) != REDLOCK_OK)
+    if (rl_is_notifying())
         return false;
-    rl_client_leave(clients[0]);
     for (size_t i = 0; i < count; i++)
         announce(clients[i]);
     for (size_t i = 0; i < count; i++)

@@ -10,7 +10,7 @@
 /*
  * One client, or those of several quorums together: all give their locks up before any waits for the
  * answers, and all wait until the same moment. Quorums that do not answer cost their time once,
- * however many they are. False: not now, because this thread is in a callback of one of them.
+ * however many they are. False: not now, because this thread runs redlock_options.notify.
  */
 bool rl_clients_close(redlock *const *clients, size_t count);
 

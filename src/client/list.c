@@ -2,12 +2,13 @@
 /*
  * Which locks are there? Every node lists its keys, some at a time, until its cursor has come
  * round. A name that any node has is reported once: nodes list in any order and may repeat
- * themselves, so the names are gathered in a set first.
+ * themselves.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/list.h"
+#include "client/report.h"
 #include "client/request.h"
 #include "drive/detail.h"
 #include "drive/explain.h"
@@ -16,7 +17,6 @@
 #include "engine/survey.h"
 
 #define PATTERN_MAX (2 * REDLOCK_PREFIX_MAX + 2)
-#define SET_SLOTS 32768 /* a power of two, and never more than a third full */
 /* A server with millions of other keys is not searched for ever. */
 #define ROUNDS_MAX 20000
 #define MISSES_MAX 4
@@ -29,36 +29,39 @@ struct listing {
     char pattern[PATTERN_MAX];
     uint8_t misses[REDLOCK_NODES_MAX];           /* times in a row that it was too slow */
     struct rl_node_vote vote[REDLOCK_NODES_MAX]; /* of the last time that a node was asked */
-    char **names;
-    uint32_t *slots; /* open addressing: index into names, from 1 */
+    char **names;                                /* in order, with room for REDLOCK_LIST_MAX */
     size_t name_count;
     bool out_of_memory;
+    redlock_report report; /* of a failure */
 };
-
-/* ---- the set ---- */
 
 static void add_name(struct listing *l, const char *name, size_t size)
 {
-    uint64_t at = rl_slice_hash((struct rl_slice){name, size}) % SET_SLOTS;
+    size_t low = 0;
+    size_t high = l->name_count;
     char *copy;
 
-    for (; l->slots[at]; at = (at + 1) % SET_SLOTS) {
-        const char *known = l->names[l->slots[at] - 1];
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strncmp(name, l->names[middle], size);
 
-        if (strlen(known) == size && memcmp(known, name, size) == 0)
+        if (order == 0 && l->names[middle][size] == '\0')
             return;
+        if (order > 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (l->name_count == REDLOCK_LIST_MAX)
         return;
-    copy = malloc(size + 1);
+    copy = strndup(name, size);
     if (!copy) {
         l->out_of_memory = true;
         return;
     }
-    memcpy(copy, name, size);
-    copy[size] = '\0';
-    l->names[l->name_count++] = copy;
-    l->slots[at] = (uint32_t)l->name_count;
+    memmove(&l->names[low + 1], &l->names[low], (l->name_count - low) * sizeof *l->names);
+    l->names[low] = copy;
+    l->name_count++;
 }
 
 /* ---- asking ---- */
@@ -97,7 +100,7 @@ static void set_pattern(struct listing *l)
  */
 static bool goes_on(struct listing *l, uint8_t node)
 {
-    if (l->vote[node].vote == REDLOCK_VOTE_TIMEDOUT)
+    if (l->vote[node].vote == REDLOCK_VOTE_SILENT)
         return ++l->misses[node] < MISSES_MAX;
     l->misses[node] = 0;
     return l->vote[node].vote == REDLOCK_VOTE_GRANTED &&
@@ -136,8 +139,7 @@ static struct listing *new_listing(redlock *client)
         return NULL;
     l->client = client;
     l->names = malloc(REDLOCK_LIST_MAX * sizeof *l->names);
-    l->slots = calloc(SET_SLOTS, sizeof *l->slots);
-    l->out_of_memory = !l->names || !l->slots;
+    l->out_of_memory = !l->names;
     l->survey.listed = add_key;
     l->survey.listed_data = l;
     rl_survey_set_cursors(&l->survey);
@@ -158,19 +160,24 @@ static bool begin(redlock *client, struct list *list)
                                 rl_lock_new_for(client, "", 0, &terms));
 }
 
-static int compare(const void *a, const void *b)
+static void conclude(const redlock *client, struct list *list)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int conclude(struct list *list)
-{
+    struct rl_question *question = &list->question;
     struct listing *l = list->listing;
 
-    if (l->out_of_memory)
-        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (l->out_of_memory) {
+        question->error = rl_detail(REDLOCK_NOMEM, "out of memory");
+        return;
+    }
     memcpy(l->survey.node, l->vote, sizeof l->vote);
-    return rl_explain(list->question.lock, RL_QUESTION, rl_survey_error(&l->survey));
+    question->error = rl_explain(question->lock, RL_QUESTION, rl_survey_error(&l->survey));
+    if (question->error) {
+        rl_report_survey(client, &l->survey, NULL, &l->report);
+        question->answer.report = &l->report;
+    } else {
+        question->answer.names = (const char *const *)l->names;
+        question->answer.name_count = l->name_count;
+    }
 }
 
 static bool next(redlock *client, struct rl_question *question)
@@ -181,22 +188,8 @@ static bool next(redlock *client, struct rl_question *question)
         return begin(client, list);
     if (prepare_next(list->listing) && ++list->listing->round < ROUNDS_MAX)
         return true;
-    question->error = conclude(list);
+    conclude(client, list);
     return false;
-}
-
-static void tell(struct rl_question *question)
-{
-    struct listing *l = ((struct list *)question)->listing;
-    redlock_answer answer = {.size = sizeof answer};
-
-    if (!question->error) {
-        /* Without the mutex: ten thousand names take a while. */
-        qsort(l->names, l->name_count, sizeof *l->names, compare);
-        answer.names = (const char *const *)l->names;
-        answer.name_count = l->name_count;
-    }
-    question->asker.done(question->error, &answer, question->asker.data);
 }
 
 static void free_list(struct rl_question *question)
@@ -208,7 +201,6 @@ static void free_list(struct rl_question *question)
         for (size_t i = 0; i < l->name_count; i++)
             free(l->names[i]);
         free(l->names);
-        free(l->slots);
         free(l);
     }
     free(list);
@@ -217,7 +209,6 @@ static void free_list(struct rl_question *question)
 static const struct rl_question_kind list_kind = {
     .turn = RL_TURN_SEARCH,
     .next = next,
-    .tell = tell,
     .free = free_list,
 };
 

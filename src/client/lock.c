@@ -22,21 +22,10 @@ struct acquire_call {
     int64_t ttl_ms;
     redlock_request request;
     int64_t wait_deadline_ns; /* from the public call on; 0: try once; RL_NEVER_NS: no end */
+    bool blocks;
     struct rl_thread *thread; /* BOUND: to this one */
     redlock_lock *lock;       /* once the order is carried out; NULL: there is none */
 };
-
-/* The caller has its lock: callbacks about it may run, also those held back until now. */
-static void let_callbacks_come(redlock *client, redlock_lock *lock)
-{
-    if (lock->operation != RL_RETURNING)
-        return;
-    lock->operation = RL_NO_OPERATION;
-    if (!lock->handle.lost && !lock->handle.jeopardy && !lock->handle.recovered)
-        return;
-    rl_engine_add_ready(&client->engine, &lock->handle);
-    rl_wake(client);
-}
 
 /* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
 static void take_back(redlock *client, redlock_lock *lock)
@@ -60,35 +49,29 @@ static void take_back(redlock *client, redlock_lock *lock)
 }
 
 /*
- * The outcome for the caller. The mutex is not held: success without report and callbacks needs
- * nothing but a look at the clock, the last before the caller has its lock (A9).
+ * The outcome for the caller. The mutex is not held: success needs nothing but a look at the
+ * clock, the last before the caller has its lock (A9).
  */
 static int end_acquire(redlock *client, const struct acquire_call *a, int error,
                        redlock_lock **out)
 {
-    const redlock_request *request = &a->request;
     redlock_lock *lock = a->lock;
     bool granted = error == REDLOCK_OK;
 
-    if (granted && !request->report && !request->lost && !request->jeopardy &&
-        !rl_is_too_late(a->wait_deadline_ns)) {
+    if (granted && !(rl_wait_ends(a->wait_deadline_ns) && rl_now_ns() > a->wait_deadline_ns)) {
+        atomic_store_explicit(&lock->is_returning, false, memory_order_release);
         *out = lock;
         return REDLOCK_OK;
     }
     pthread_mutex_lock(&client->mutex);
-    if (granted && rl_is_too_late(a->wait_deadline_ns))
+    if (granted)
         error = REDLOCK_TIMEOUT;
-    if (request->report)
-        rl_report_lock(lock, request->report);
+    rl_report_lock(lock, rl_failure_report_room());
     rl_explain(lock, RL_ACQUISITION, error);
-    if (!error) {
-        let_callbacks_come(client, lock);
-        *out = lock;
-    } else if (granted) {
+    if (granted)
         take_back(client, lock);
-    } else {
+    else
         rl_lock_discard(client, lock, false);
-    }
     rl_client_leave(client);
     return error;
 }
@@ -101,7 +84,7 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
         .renew = request->flags & REDLOCK_RENEW,
         .fenced = request->flags & REDLOCK_FENCED,
         .fair = request->flags & REDLOCK_FAIR,
-        .tagged = request->tag != NULL,
+        .tagged = request->idempotency_key != NULL,
         .keep = request->flags & REDLOCK_KEEP,
         .kind = (uint8_t)request->kind,
         .slots = (uint16_t)request->slots,
@@ -125,16 +108,14 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
     }
     a->lock = lock;
     lock->operation = RL_ACQUISITION;
-    lock->done = request->done;
-    lock->done_data = lock->lost_data = request->data;
-    lock->lost = request->lost;
-    lock->jeopardy = request->jeopardy;
-    lock->is_simple = !request->done && !request->lost && !request->jeopardy && !a->thread;
-    if (request->done)
-        lock->wait_deadline_ns = a->wait_deadline_ns;
-    else
+    lock->data = request->data;
+    lock->blocks = a->blocks;
+    lock->frees_at_once = a->thread || !a->blocks;
+    if (a->blocks)
         lock->call = &a->call;
-    rl_acquirer_of(&lock->handle)->queued = request->queued;
+    else
+        lock->wait_deadline_ns = a->wait_deadline_ns;
+    rl_acquirer_of(&lock->handle)->wants_place = !a->blocks;
     rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
                       a->wait_deadline_ns, rl_now_ns());
 }
@@ -165,7 +146,7 @@ static int prepare(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
     if (error)
         return error;
-    /* From the public call on: what delays its order, a driver in a callback say, counts too. */
+    /* From the public call on: what delays its order counts, too. */
     a->wait_deadline_ns = 0;
     if (a->request.wait_ms == REDLOCK_WAIT_FOREVER)
         a->wait_deadline_ns = RL_NEVER_NS;
@@ -180,16 +161,11 @@ static int prepare(redlock *client, const char *name, int64_t ttl_ms,
 int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
                       const redlock_request *request, redlock_lock **out)
 {
-    struct acquire_call a;
+    struct acquire_call a = {.blocks = true};
     int error = prepare(client, name, ttl_ms, request, out, &a);
 
     if (error)
         return error;
-    if (a.request.done || a.request.queued)
-        return rl_detail(REDLOCK_INVAL,
-                         "redlock_acquire() takes no %s function; that is for "
-                         "redlock_start()",
-                         a.request.done ? "done" : "queued");
     if (a.request.flags & REDLOCK_RENEW)
         error = rl_renewal_check(client);
     if (error)
@@ -201,13 +177,11 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
 int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *request, redlock_lock **out)
 {
-    struct acquire_call a;
+    struct acquire_call a = {.blocks = false};
     int error = prepare(client, name, ttl_ms, request, out, &a);
 
     if (error)
         return error;
-    if (!a.request.done)
-        return rl_detail(REDLOCK_INVAL, "redlock_start() needs a done function");
     error = rl_call_now(client, &a.call);
     if (error)
         return explain_no_handle(&a, error);
@@ -237,8 +211,7 @@ struct operation_call {
     redlock_lock *lock;
     enum rl_operation operation;
     int64_t ttl_ms;
-    redlock_done_fn *done; /* NULL: the caller is blocked */
-    void *data;
+    bool blocks;
     const char *reason;
     bool started;
 };
@@ -253,29 +226,25 @@ static void carry_out_operation(redlock *client, struct rl_order *order)
         rl_call_finish(&o->call, REDLOCK_INVAL);
         return;
     }
-    if (!o->done)
+    lock->blocks = o->blocks;
+    if (o->blocks)
         lock->call = &o->call;
     o->started = true;
     lock->operation = o->operation;
-    lock->done = o->done;
-    lock->is_simple &= !o->done;
-    lock->done_data = o->data;
     if (o->operation == RL_EXTENSION)
         rl_handle_extend(&client->engine, &lock->handle, o->ttl_ms * RL_NS_PER_MS, rl_now_ns());
     else
         rl_handle_release(&client->engine, &lock->handle, rl_now_ns());
 }
 
-static int operate(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms, bool blocks,
-                   redlock_done_fn *done, void *data)
+static int operate(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms, bool blocks)
 {
     struct operation_call o = {
         .call.order.carry_out = carry_out_operation,
         .lock = lock,
         .operation = operation,
         .ttl_ms = ttl_ms,
-        .done = done,
-        .data = data,
+        .blocks = blocks,
     };
     int error;
 
@@ -284,16 +253,15 @@ static int operate(redlock_lock *lock, enum rl_operation operation, int64_t ttl_
     error = rl_client_check(lock->client);
     if (!error && operation == RL_EXTENSION)
         error = rl_ttl_check(lock->client, ttl_ms);
-    if (!error && !blocks && !done)
-        error = rl_detail(REDLOCK_INVAL, "a done function is needed");
     if (error)
         return error;
-    error = done ? rl_call_now(lock->client, &o.call) : rl_call_wait(lock->client, &o.call);
+    error = blocks ? rl_call_wait(lock->client, &o.call) : rl_call_now(lock->client, &o.call);
     if (o.reason)
         return rl_detail(error, "%s", o.reason);
     if (!error || !o.started)
         return error;
     pthread_mutex_lock(&lock->client->mutex);
+    rl_report_lock(lock, rl_failure_report_room());
     rl_explain(lock, operation, error);
     pthread_mutex_unlock(&lock->client->mutex);
     return error;
@@ -301,22 +269,22 @@ static int operate(redlock_lock *lock, enum rl_operation operation, int64_t ttl_
 
 int redlock_extend(redlock_lock *lock, int64_t ttl_ms)
 {
-    return operate(lock, RL_EXTENSION, ttl_ms, true, NULL, NULL);
+    return operate(lock, RL_EXTENSION, ttl_ms, true);
 }
 
-int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms, redlock_done_fn *done, void *data)
+int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms)
 {
-    return operate(lock, RL_EXTENSION, ttl_ms, false, done, data);
+    return operate(lock, RL_EXTENSION, ttl_ms, false);
 }
 
 int redlock_release(redlock_lock *lock)
 {
-    return operate(lock, RL_RELEASE, 0, true, NULL, NULL);
+    return operate(lock, RL_RELEASE, 0, true);
 }
 
-int redlock_start_release(redlock_lock *lock, redlock_done_fn *done, void *data)
+int redlock_start_release(redlock_lock *lock)
 {
-    return operate(lock, RL_RELEASE, 0, false, done, data);
+    return operate(lock, RL_RELEASE, 0, false);
 }
 
 struct cancel_call {
@@ -324,10 +292,21 @@ struct cancel_call {
     redlock_lock *lock;
 };
 
+/*
+ * Of a started acquire no event comes any more; a grant that was not handed out is taken back.
+ */
 static void carry_out_cancel(redlock *client, struct rl_order *order)
 {
-    rl_handle_cancel(&client->engine, &((struct cancel_call *)order)->lock->handle,
-                     rl_now_ns());
+    redlock_lock *lock = ((struct cancel_call *)order)->lock;
+
+    if (lock->operation != RL_ACQUISITION || lock->blocks)
+        return;
+    rl_events_purge(client, lock);
+    lock->operation = RL_NO_OPERATION;
+    if (lock->handle.lock.state == RL_HELD)
+        rl_handle_take_back(&client->engine, &lock->handle, rl_now_ns());
+    else
+        rl_handle_cancel(&client->engine, &lock->handle, rl_now_ns());
 }
 
 int redlock_cancel(redlock_lock *lock)

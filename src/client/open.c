@@ -11,8 +11,10 @@
 
 #include "client/open.h"
 #include "drive/detail.h"
+#include "drive/next.h"
 #include "drive/order.h"
 #include "drive/thread.h"
+#include "drive/trace.h"
 #include "drive/turn.h"
 #include "io/clock.h"
 #include "io/exposed.h"
@@ -127,8 +129,7 @@ static void set_policy(redlock *client, const redlock_options *o)
 {
     client->flags = o->flags;
     client->max_ttl_ms = o->max_ttl_ms;
-    client->warn = o->warn;
-    client->warn_data = o->warn_data;
+    client->notify = o->notify;
     client->engine.max_ttl_ns = (int64_t)o->max_ttl_ms * RL_NS_PER_MS;
     client->engine.guard_mode = o->flags & REDLOCK_NO_GUARD ? RL_GUARD_OFF
                                 : o->flags & REDLOCK_STRICT ? RL_GUARD_STRICT
@@ -181,16 +182,29 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
     client->subscriber[i].link.is_subscriber = true;
 }
 
+static int set_up_trace(redlock *client, const redlock_options *o)
+{
+    const char *path = o->trace_file ? o->trace_file : secure_getenv("REDLOCK_TRACE");
+
+    return path && *path ? rl_trace_open(client, path) : REDLOCK_OK;
+}
+
 static int set_up(redlock *client, const redlock_options *o)
 {
     int error;
 
+    if (!client->reader)
+        client->reader = rl_reader_new();
+    if (!client->reader)
+        return rl_detail_system("making a descriptor for the events", errno);
     set_policy(client, o);
     error = copy_texts(client, o);
     if (!error)
         error = read_urls(client, o);
     if (!error)
         error = set_up_tls(client, o);
+    if (!error)
+        error = set_up_trace(client, o);
     if (error)
         return error;
     for (uint8_t i = 0; i < o->node_count; i++)
@@ -232,6 +246,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
     client->references = 1;
     client->stamp = rl_process_stamp();
     client->group = membership->group;
+    client->reader = membership->reader;
     client->quorum_index = membership->index;
     memcpy(client->quorum_name, membership->name, strlen(membership->name) + 1);
     if (membership->name[0])
@@ -245,6 +260,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         rl_conn_init(&client->subscriber[i]);
     }
     rl_questions_init(client);
+    rl_events_init(client);
     pthread_mutex_init(&client->mutex, NULL);
     init_cond(&client->turn_cond);
     error = set_up(client, o);

@@ -8,6 +8,7 @@
 /* What a client is among the quorums of a group; an only one has no name. */
 struct rl_membership {
     const void *group;
+    struct rl_reader *reader; /* of the group; NULL: one of its own */
     uint32_t index;
     const char *name;
     uint64_t set; /* fingerprint of all the names */

@@ -27,10 +27,12 @@ struct work {
 struct query {
     struct rl_question question; /* first */
     enum rl_op op;
-    struct work *work;            /* NULL: its turn has not come */
-    char mark[REDLOCK_MARK_SIZE]; /* BREAK */
-    size_t tag_size;              /* 0: by the mark */
-    char tag[REDLOCK_TAG_SIZE + 1];
+    struct work *work;                          /* NULL: its turn has not come */
+    char fingerprint[REDLOCK_FINGERPRINT_SIZE]; /* BREAK */
+    size_t tag_size;                            /* 0: by the fingerprint */
+    char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
+    bool looks; /* ADMIT: nothing is to be written, and this is the answer: */
+    redlock_admission admission;
     bool pending; /* ADMIT: the set that is written is put in force by a second round */
     size_t name_size;
     char name[];
@@ -50,13 +52,14 @@ static bool begin(redlock *client, struct query *q)
     }
     q->work->survey.sight = sights ? q->work->sight : NULL;
     q->work->survey.evicted = &q->work->evicted;
-    q->work->evicted = (redlock_holder){.ttl_ms = -1, .held_ms = -1};
-    q->work->survey.mark = (struct rl_slice){q->mark, q->tag_size ? 0 : sizeof q->mark};
+    q->work->evicted = (redlock_holder){.remaining_ms = -1, .held_ms = -1};
+    q->work->survey.fingerprint =
+        (struct rl_slice){q->fingerprint, q->tag_size ? 0 : sizeof q->fingerprint};
     q->work->survey.tag = (struct rl_slice){q->tag, q->tag_size};
     q->question.survey = &q->work->survey;
     /* PING first: a node's identity and set are known once it has answered the greeting. */
     if (q->op == RL_OP_ADMIT)
-        rl_sets_ask(&client->engine);
+        rl_sets_ask(&client->engine, rl_now_ns());
     q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
     return rl_question_set_lock(client, &q->question,
                                 rl_lock_new_for(client, q->name, q->name_size, &terms));
@@ -64,20 +67,51 @@ static bool begin(redlock *client, struct query *q)
 
 static int tell_other_init(const redlock *client, uint8_t node)
 {
-    return rl_detail(REDLOCK_BUSY,
-                     "%s: %s. Only one init can succeed: see which set the nodes are in with "
-                     "`redlock doctor`, and do it again if it is not this one",
-                     client->engine.node[node].address, RL_SETS_OTHER_INIT);
+    return rl_detail(
+        REDLOCK_BUSY,
+        "%s: %s. Only one of them can succeed: see which set the nodes are in, and "
+        "do it again if it is not this one",
+        client->engine.node[node].address, RL_SETS_OTHER_INIT);
+}
+
+/*
+ * Nothing is written before every node that answers is known to be one that can take it: else some
+ * of them would be left with a set that is not in force.
+ */
+static int find_obstacles(redlock *client, struct rl_survey *survey)
+{
+    struct rl_engine *engine = &client->engine;
+    int error = REDLOCK_OK;
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_session *session = &engine->node[i].session;
+        const char *obstacle;
+        enum redlock_reason reason = session->state == RL_SESSION_UP
+                                         ? rl_sets_find_obstacle(engine, i, &obstacle)
+                                         : REDLOCK_REASON_NONE;
+
+        if (!reason)
+            continue;
+        rl_session_fail(session, REDLOCK_VOTE_ERROR, reason, obstacle);
+        survey->node[i].vote = REDLOCK_VOTE_ERROR;
+        if (!error)
+            error = rl_detail(REDLOCK_NOQUORUM, "%s cannot be used: %s. Nothing was changed",
+                              engine->node[i].address, session->failure_text);
+    }
+    return error;
 }
 
 /* Which set of nodes do they become (G8)? Nothing is written when there is none. */
-static int plan_set(redlock *client, bool *pending)
+static int plan_set(redlock *client, struct rl_survey *survey, bool *pending)
 {
     struct rl_engine *engine = &client->engine;
     uint8_t culprit = 0;
     char text[RL_OF_QUORUM_MAX];
     const char *set;
+    int error = find_obstacles(client, survey);
 
+    if (error)
+        return error;
     switch (rl_sets_plan(engine, pending, &culprit)) {
     case REDLOCK_OK:
         return REDLOCK_OK;
@@ -143,7 +177,7 @@ static int judge_break(const struct rl_survey *survey, const char *name)
     if (survey->evicted->votes > 0)
         return REDLOCK_OK;
     if (survey->tag.size)
-        return rl_detail(REDLOCK_EXPIRED, "no holder of '%s' has that tag", name);
+        return rl_detail(REDLOCK_EXPIRED, "no holder of '%s' has that idempotency key", name);
     return rl_detail(REDLOCK_EXPIRED,
                      rl_count_votes(survey->policy, survey->node, REDLOCK_VOTE_TAKEN)
                          ? "that holder of '%s' was gone already; another is there now"
@@ -167,9 +201,44 @@ static void conclude(redlock *client, struct query *q)
     }
     if (!q->question.error && q->op == RL_OP_BREAK)
         q->question.error = judge_break(&work->survey, q->name);
-    work->info.size = sizeof work->info;
     if (!q->question.error && q->op == RL_OP_LOOK)
         rl_survey_conclude(&work->survey, rl_wall_ms(NULL), &work->info);
+}
+
+static void describe_plan(const struct rl_engine *engine, redlock_admission *out)
+{
+    int64_t longest_ns = engine->max_ttl_ns;
+
+    out->writes = !rl_sets_is_done(engine);
+    out->newcomers = rl_sets_count_newcomers(engine);
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        if (engine->node[i].session.guard.node_max_ttl_ns > longest_ns)
+            longest_ns = engine->node[i].session.guard.node_max_ttl_ns;
+    out->guard_ms = (longest_ns + RL_GUARD_MARGIN_NS) / RL_NS_PER_MS;
+}
+
+/* Every node has said its set, or failed. True: what was planned is to be written. */
+static bool plan(redlock *client, struct query *q)
+{
+    struct rl_engine *engine = &client->engine;
+
+    q->question.op = q->op;
+    /* So many refused us that no plan could be carried out. */
+    if (q->question.error == REDLOCK_AUTH || q->question.error == REDLOCK_PROTO)
+        rl_explain(q->question.lock, RL_QUESTION, q->question.error);
+    else
+        q->question.error = plan_set(client, &q->work->survey, &q->pending);
+    if (!q->question.error && !q->looks)
+        return true;
+    q->pending = false;
+    if (q->question.error) {
+        forget_grants(&q->work->survey);
+    } else {
+        describe_plan(engine, &q->admission);
+        q->question.answer.admission = &q->admission;
+    }
+    return false;
 }
 
 static bool next(redlock *client, struct rl_question *question)
@@ -179,11 +248,8 @@ static bool next(redlock *client, struct rl_question *question)
     if (!question->lock)
         return begin(client, q);
     if (question->op != q->op) {
-        question->op = q->op;
-        question->error = plan_set(client, &q->pending);
-        if (!question->error)
+        if (plan(client, q))
             return true;
-        forget_grants(&q->work->survey);
     } else {
         conclude(client, q);
     }
@@ -194,23 +260,10 @@ static bool next(redlock *client, struct rl_question *question)
     }
     rl_report_survey(client, &q->work->survey, question->error ? NULL : &q->work->info,
                      &q->work->report);
+    question->answer.report = &q->work->report;
+    if (!question->error && q->op == RL_OP_LOOK)
+        question->answer.info = &q->work->info;
     return false;
-}
-
-/* ---- telling ---- */
-
-static void tell(struct rl_question *question)
-{
-    const struct query *q = (struct query *)question;
-    redlock_answer answer = {
-        .size = sizeof answer,
-        .name = q->name_size ? q->name : NULL,
-        .info = q->op == RL_OP_LOOK && !question->error ? &q->work->info : NULL,
-        /* Without a size: no node was asked. */
-        .report = q->work && q->work->report.size ? &q->work->report : NULL,
-    };
-
-    question->asker.done(question->error, &answer, question->asker.data);
 }
 
 static void free_query(struct rl_question *question)
@@ -224,14 +277,12 @@ static void free_query(struct rl_question *question)
 static const struct rl_question_kind query_kind = {
     .turn = RL_TURN_QUERY,
     .next = next,
-    .tell = tell,
     .free = free_query,
 };
 
 static const struct rl_question_kind admission_kind = {
     .turn = RL_TURN_ADMISSION,
     .next = next,
-    .tell = tell,
     .free = free_query,
 };
 
@@ -239,8 +290,8 @@ struct rl_question *rl_query_new(const struct rl_question_terms *terms)
 {
     static const enum rl_op ops[] = {
         [RL_ASK_QUERY] = RL_OP_LOOK,           [RL_ASK_BREAK] = RL_OP_BREAK,
-        [RL_ASK_RELEASE_TAGGED] = RL_OP_BREAK, [RL_ASK_PING] = RL_OP_PING,
-        [RL_ASK_ADMIT] = RL_OP_ADMIT,
+        [RL_ASK_RELEASE_BY_KEY] = RL_OP_BREAK, [RL_ASK_PING] = RL_OP_PING,
+        [RL_ASK_ADMIT] = RL_OP_ADMIT,          [RL_ASK_LOOK_AT_ADMISSION] = RL_OP_ADMIT,
     };
     size_t name_size = terms->name ? strlen(terms->name) : 0;
     struct query *q = calloc(1, sizeof *q + name_size + 1);
@@ -248,15 +299,18 @@ struct rl_question *rl_query_new(const struct rl_question_terms *terms)
     if (!q)
         return NULL;
     q->op = ops[terms->ask];
+    q->looks = terms->ask == RL_ASK_LOOK_AT_ADMISSION;
     q->question.kind = q->op == RL_OP_ADMIT ? &admission_kind : &query_kind;
     q->name_size = name_size;
-    if (name_size)
+    if (name_size) {
         memcpy(q->name, terms->name, name_size);
+        q->question.answer.name = q->name;
+    }
     if (terms->ask == RL_ASK_BREAK)
-        memcpy(q->mark, terms->holder, sizeof q->mark);
-    if (terms->ask == RL_ASK_RELEASE_TAGGED) {
-        memcpy(q->tag, terms->holder, REDLOCK_TAG_SIZE);
-        q->tag[REDLOCK_TAG_SIZE] = ':';
+        memcpy(q->fingerprint, terms->holder, sizeof q->fingerprint);
+    if (terms->ask == RL_ASK_RELEASE_BY_KEY) {
+        memcpy(q->tag, terms->holder, REDLOCK_IDEMPOTENCY_KEY_SIZE);
+        q->tag[REDLOCK_IDEMPOTENCY_KEY_SIZE] = ':';
         q->tag_size = sizeof q->tag;
     }
     return &q->question;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions of one step, or two: a query, a break, a release by tag, a ping, an admission. */
+/* Questions of one step, or two: a query, a break, a release by key, a ping, an admission. */
 #ifndef RL_CLIENT_QUERY_H
 #define RL_CLIENT_QUERY_H
 

@@ -32,28 +32,21 @@ int rl_struct_read(const char *what, const void *given, size_t given_size, void 
     return REDLOCK_OK;
 }
 
-/* Structs that are filled by us: any size that has room for its own field is fine. */
-int rl_struct_check(const char *what, const void *out)
+/* A struct that is filled by us: what the caller's header knows of it; its size field stays. */
+int rl_struct_fill(const char *what, void *out, const void *known, size_t known_size)
 {
     size_t size;
 
     if (!out)
         return rl_detail(REDLOCK_INVAL, "the %s is NULL", what);
     memcpy(&size, out, sizeof size);
-    if (size > sizeof size && size <= STRUCT_LIMIT)
-        return REDLOCK_OK;
-    return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what, size);
-}
-
-/* What the caller's header knows of it; its size field stays as it is. */
-void rl_struct_fill(void *out, const void *known, size_t known_size)
-{
-    size_t size;
-
-    memcpy(&size, out, sizeof size);
+    if (size <= sizeof size || size > STRUCT_LIMIT)
+        return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what,
+                         size);
     if (size > known_size)
         size = known_size;
     memcpy((char *)out + sizeof size, (const char *)known + sizeof size, size - sizeof size);
+    return REDLOCK_OK;
 }
 
 /* ---- an acquire: which names, which kind, which combinations make sense ---- */
@@ -73,10 +66,7 @@ int rl_name_check(const redlock *client, const char *name, size_t *length)
 {
     if (!name)
         return rl_detail(REDLOCK_INVAL, "the name is NULL");
-    if (*length == 0)
-        *length = strnlen(name, REDLOCK_NAME_MAX + 1);
-    else if (memchr(name, '\0', *length))
-        return rl_detail(REDLOCK_INVAL, "the name contains a NUL byte");
+    *length = strnlen(name, REDLOCK_NAME_MAX + 1);
     if (*length == 0)
         return rl_detail(REDLOCK_INVAL, "the name is empty");
     if (*length > REDLOCK_NAME_MAX)
@@ -99,10 +89,11 @@ int rl_ttl_check(const redlock *client, int64_t ttl_ms)
                          "a TTL of %lld ms is too short; at least %d ms are needed",
                          (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
     if (ttl_ms > client->max_ttl_ms)
-        return rl_detail(REDLOCK_INVAL,
-                         "a TTL of %lld ms is beyond max_ttl_ms (%lld); shorten it and renew, "
-                         "or raise max_ttl_ms on every client",
-                         (long long)ttl_ms, (long long)client->max_ttl_ms);
+        return rl_detail(
+            REDLOCK_INVAL,
+            "a TTL of %lld ms is beyond the maximum TTL of this client, %lld ms; "
+            "ask for less and have it renewed, or raise the maximum on every client",
+            (long long)ttl_ms, (long long)client->max_ttl_ms);
     if (rl_validity_end_ns(0, ttl_ms * RL_NS_PER_MS, client->engine.policy.drift_ppm) <= 0)
         return rl_detail(REDLOCK_INVAL,
                          "the drift allowance leaves nothing of a TTL of %lld ms",
@@ -138,16 +129,17 @@ static void insert_name(struct rl_names *names, struct rl_slice name)
     names->count++;
 }
 
-int rl_names_read(const redlock *client, const char *name, redlock_request *r,
+int rl_names_read(const redlock *client, const char *name, const redlock_request *r,
                   struct rl_names *out)
 {
-    int error = rl_name_check(client, name, &r->name_length);
+    size_t name_size;
+    int error = rl_name_check(client, name, &name_size);
 
     if (error)
         return error;
     *out = (struct rl_names){
         .count = 1,
-        .name = {{name, r->name_length}},
+        .name = {{name, name_size}},
         .owner = {"", 0},
         .tag = {"", 0},
         .label = {"", 0},
@@ -188,10 +180,11 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
 
 int rl_tag_check(const char *tag)
 {
-    if (tag && rl_tag_is_valid((struct rl_slice){tag, strnlen(tag, REDLOCK_TAG_SIZE + 1)}))
+    if (tag &&
+        rl_tag_is_valid((struct rl_slice){tag, strnlen(tag, REDLOCK_IDEMPOTENCY_KEY_SIZE + 1)}))
         return REDLOCK_OK;
-    return rl_detail(REDLOCK_INVAL, "a tag has %d characters of A-Z a-z 0-9 _ -",
-                     REDLOCK_TAG_SIZE);
+    return rl_detail(REDLOCK_INVAL, "an idempotency key has %d characters of A-Z a-z 0-9 _ -",
+                     REDLOCK_IDEMPOTENCY_KEY_SIZE);
 }
 
 /* Label and tag: what the caller wants in its values. */
@@ -203,11 +196,12 @@ static int read_texts(const redlock_request *r, struct rl_names *out)
         out->label = (struct rl_slice){r->label, strnlen(r->label, REDLOCK_LABEL_MAX + 1)};
         fault = rl_label_fault(out->label);
     }
-    if (r->tag)
-        out->tag = (struct rl_slice){r->tag, strnlen(r->tag, REDLOCK_TAG_SIZE + 1)};
+    if (r->idempotency_key)
+        out->tag = (struct rl_slice){
+            r->idempotency_key, strnlen(r->idempotency_key, REDLOCK_IDEMPOTENCY_KEY_SIZE + 1)};
     if (fault)
         return rl_detail(REDLOCK_INVAL, "the label %s", fault);
-    return r->tag ? rl_tag_check(r->tag) : REDLOCK_OK;
+    return r->idempotency_key ? rl_tag_check(r->idempotency_key) : REDLOCK_OK;
 }
 
 static int check_kind(const redlock_request *r)
@@ -246,7 +240,7 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
     if (given)
         error = rl_struct_read("redlock_request", given, given->size, out, sizeof *out);
     else
-        *out = (redlock_request){.size = sizeof *out};
+        *out = (redlock_request)REDLOCK_REQUEST();
     if (!error)
         error = check_kind(out);
     if (!error)
@@ -255,7 +249,7 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_ttl_check(client, ttl_ms);
     if (!error && (out->owner || rl_kinds[out->kind].has_owner))
         error = read_owner(client, out, names);
-    if (!error && (out->label || out->tag))
+    if (!error && (out->label || out->idempotency_key))
         error = read_texts(out, names);
     if (!error && out->wait_ms < REDLOCK_WAIT_FOREVER)
         error = rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
@@ -269,11 +263,8 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
                           (long long)out->max_hold_ms);
     if (!error && out->fence)
-        error =
-            rl_detail(REDLOCK_INVAL, "redlock_request.fence is for redlock_adopt_as() only; "
-                                     "REDLOCK_FENCED asks for a token");
-    if (!error && out->report)
-        error = rl_struct_check("redlock_report", out->report);
+        error = rl_detail(REDLOCK_INVAL, "redlock_request.fence is for redlock_adopt() only; "
+                                         "REDLOCK_FENCED asks for a token");
     return error;
 }
 
@@ -284,11 +275,10 @@ static int check_adoption(const redlock_request *r)
     if (r->flags & ~REDLOCK_RENEW)
         return rl_detail(REDLOCK_INVAL, "flags 0x%x: an adoption knows REDLOCK_RENEW only",
                          r->flags & ~REDLOCK_RENEW);
-    if (r->wait_ms || r->max_hold_ms || r->report || r->done || r->queued || r->label || r->tag)
-        return rl_detail(
-            REDLOCK_INVAL,
-            "an adoption has no wait_ms, max_hold_ms, report, done, queued, label or "
-            "tag: nothing is asked of the nodes");
+    if (r->wait_ms || r->max_hold_ms || r->label || r->idempotency_key)
+        return rl_detail(REDLOCK_INVAL,
+                         "an adoption has no wait_ms, max_hold_ms, label or idempotency_key: "
+                         "nothing is asked of the nodes");
     if (r->fence && !rl_is_token(r->fence))
         return rl_detail(REDLOCK_INVAL, "%lld is no fencing token", (long long)r->fence);
     if (r->fence && !rl_kinds[r->kind].exclusive)
@@ -302,11 +292,8 @@ static int check_adoption(const redlock_request *r)
 int rl_adoption_read(redlock *client, const char *name, const redlock_request *given,
                      redlock_request *out, struct rl_names *names)
 {
-    int error;
+    int error = rl_struct_read("redlock_request", given, given->size, out, sizeof *out);
 
-    if (!given)
-        return rl_detail(REDLOCK_INVAL, "the request is NULL; redlock_adopt() needs none");
-    error = rl_struct_read("redlock_request", given, given->size, out, sizeof *out);
     if (!error)
         error = check_kind(out);
     if (!error)
@@ -327,5 +314,5 @@ int rl_renewal_check(redlock *client)
         REDLOCK_INVAL,
         "REDLOCK_RENEW on a client that nothing drives: the lock would not be "
         "renewed. Open the client with REDLOCK_THREAD, or ask for redlock_fd() and "
-        "call redlock_process() when it is readable");
+        "call redlock_next() when it is readable");
 }

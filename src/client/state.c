@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a handle can be asked without asking the nodes. */
-#include <errno.h>
-#include <sys/eventfd.h>
-
 #include "core/kind.h"
 #include "drive/client.h"
-#include "drive/detail.h"
 #include "drive/order.h"
 #include "io/clock.h"
 
 int64_t redlock_deadline_ns(const redlock_lock *lock)
 {
-    int64_t deadline_ns;
+    int64_t deadline_ns = 0;
 
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+    if (rl_lock_enter(lock) != REDLOCK_OK)
         return 0;
-    deadline_ns = lock->handle.lock.state == RL_HELD ? lock->handle.lock.deadline_ns : 0;
+    if (lock->handle.lock.state == RL_HELD && lock->operation != RL_ACQUISITION)
+        deadline_ns = lock->handle.lock.deadline_ns;
     rl_client_leave(lock->client);
     return deadline_ns;
 }
@@ -34,10 +31,12 @@ static int state_of(const redlock_lock *lock)
 
     if (lock->released)
         return REDLOCK_STATE_RELEASED;
+    if (lock->operation == RL_ACQUISITION)
+        return REDLOCK_STATE_WAITING;
     switch (core->state) {
     case RL_HELD:
         if (core->adopted)
-            return REDLOCK_STATE_IDLE;
+            return REDLOCK_STATE_ADOPTED;
         /* The clock knows before any timer does: a process that was stopped asks here first. */
         if (rl_now_ns() >= core->deadline_ns)
             return REDLOCK_STATE_LOST;
@@ -46,20 +45,17 @@ static int state_of(const redlock_lock *lock)
     case RL_CHECKING:
         return REDLOCK_STATE_RELEASED;
     case RL_ENDED:
-        return core->acquired_ns || core->foreign ? REDLOCK_STATE_LOST : REDLOCK_STATE_IDLE;
+        return core->acquired_ns || core->foreign ? REDLOCK_STATE_LOST : REDLOCK_STATE_FAILED;
     default:
-        return REDLOCK_STATE_IDLE;
+        return REDLOCK_STATE_FAILED;
     }
 }
 
 int redlock_state(const redlock_lock *lock)
 {
+    int error = rl_lock_enter(lock);
     int state;
-    int error;
 
-    if (!lock)
-        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
-    error = rl_client_enter(lock->client, false);
     if (error)
         return error;
     state = state_of(lock);
@@ -67,29 +63,11 @@ int redlock_state(const redlock_lock *lock)
     return state;
 }
 
-int redlock_event_fd(redlock_lock *lock)
-{
-    int fd;
-
-    if (!lock)
-        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
-    fd = rl_client_enter(lock->client, false);
-    if (fd < 0)
-        return fd;
-    lock->is_simple = false;
-    if (lock->event_fd < 0)
-        lock->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    fd = lock->event_fd < 0 ? rl_detail_system("making an event descriptor", errno)
-                            : lock->event_fd;
-    rl_client_leave(lock->client);
-    return fd;
-}
-
 int64_t redlock_fence(const redlock_lock *lock)
 {
     int64_t token;
 
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+    if (rl_lock_enter(lock) != REDLOCK_OK)
         return 0;
     token = lock->handle.lock.token;
     rl_client_leave(lock->client);
@@ -100,7 +78,7 @@ int redlock_position(const redlock_lock *lock)
 {
     int position;
 
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+    if (rl_lock_enter(lock) != REDLOCK_OK)
         return 0;
     position = lock->dropped ? 0 : (int)rl_handle_position(&lock->handle);
     rl_client_leave(lock->client);
@@ -111,7 +89,7 @@ int redlock_slot(const redlock_lock *lock)
 {
     int slot = 0;
 
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+    if (rl_lock_enter(lock) != REDLOCK_OK)
         return 0;
     if (rl_kinds[lock->handle.lock.terms.kind].has_slots && lock->handle.lock.state == RL_HELD)
         slot = lock->handle.lock.slot;
@@ -146,7 +124,7 @@ int redlock_margin(const redlock_lock *lock)
 {
     int margin;
 
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+    if (rl_lock_enter(lock) != REDLOCK_OK)
         return 0;
     margin =
         rl_count_nodes(lock->handle.lock.nodes_with_key) - lock->client->engine.policy.quorum;

@@ -29,6 +29,7 @@ static const char *const names[RL_SETTING_END] = {
     [RL_SETTING_WAIT] = "wait",
     [RL_SETTING_SERVICE] = "service",
     [RL_SETTING_TOKEN_FILE] = "token-file",
+    [RL_SETTING_INSECURE] = "insecure",
 };
 
 int rl_config_error(const char *problem)
@@ -165,6 +166,8 @@ static const char *apply(struct rl_config *c, enum rl_setting setting, const cha
         return set_wait(c, value, store);
     case RL_SETTING_NO_NATIVE:
         return set_switch(&c->no_native, value, store);
+    case RL_SETTING_INSECURE:
+        return set_switch(&c->insecure, value, store);
     case RL_SETTING_GUARD:
         return set_guard(c, value, store);
     default:

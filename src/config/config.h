@@ -18,7 +18,7 @@
 #define RL_CONFIG_NODES_MAX (REDLOCK_QUORUMS_MAX * (REDLOCK_NODES_MAX + 1))
 #define RL_CONFIG_PATH_MAX 4096
 #define RL_CONFIG_SOURCE_MAX 448
-#define RL_CONFIG_TTL_MS 10000 /* what the command asks for unless told otherwise */
+#define RL_CONFIG_TTL_MS 30000 /* what the command asks for unless told otherwise */
 
 /* The keys of the configuration file. */
 enum rl_setting {
@@ -40,6 +40,7 @@ enum rl_setting {
     RL_SETTING_WAIT,       /* the same */
     RL_SETTING_SERVICE,    /* of the command only: a redlockd to ask instead of the nodes */
     RL_SETTING_TOKEN_FILE, /* its bearer token */
+    RL_SETTING_INSECURE,   /* that goes to another machine without TLS, too */
     RL_SETTING_END,
 };
 
@@ -57,11 +58,15 @@ struct rl_config {
     int64_t node_timeout_ms, connect_timeout_ms, max_ttl_ms; /* 0: default of the library */
     uint32_t guard; /* REDLOCK_NO_GUARD, REDLOCK_STRICT or neither */
     bool no_native;
+    bool insecure; /* of the service */
 
-    bool may_use_service;  /* with a service, there need be no nodes */
-    const char *file;      /* to be read instead of the usual ones, or NULL; not owned */
-    bool has_options;      /* the program has --nodes: messages may name it */
-    redlock_warn_fn *warn; /* told which file shows a secret to others; may be NULL */
+    bool may_use_service; /* with a service, there need be no nodes */
+    const char *file;     /* to be read instead of the usual ones, or NULL; not owned */
+    const char
+        *nodes_option; /* what the program calls nodes that it was given; NULL: nothing */
+    const char *without_nodes; /* ends the message that there are none; may be NULL */
+    /* Told which file shows a secret to others; may be NULL. */
+    void (*warn)(const char *path, const char *text, void *data);
     void *warn_data;
 
     char source[RL_CONFIG_SOURCE_MAX]; /* what named the nodes, for people */

@@ -108,7 +108,7 @@ int rl_config_load(struct rl_config *c)
     char looked[RL_LOOKED_MAX] = "";
 
     c->closed |= c->given;
-    const char *source = c->node_count > 0 ? "--nodes" : "REDLOCK_NODES";
+    const char *source = c->node_count > 0 ? c->nodes_option : "REDLOCK_NODES";
     int error = read_environment(c);
     if (error)
         return error;
@@ -121,10 +121,11 @@ int rl_config_load(struct rl_config *c)
     /* A server that happens to run on this machine is no default: two machines would each lock
      * their own. */
     if (c->node_count == 0 && !(c->may_use_service && c->text[RL_SETTING_SERVICE]))
-        return rl_detail(REDLOCK_INVAL,
-                         "no nodes: set REDLOCK_NODES, %sor nodes in redlock.conf (looked in "
-                         "%s); to try things: redlock dev",
-                         c->has_options ? "--nodes, " : "", looked);
+        return rl_detail(
+            REDLOCK_INVAL,
+            "no nodes: set REDLOCK_NODES, %s%sor nodes in redlock.conf (looked in %s)%s",
+            c->nodes_option ? c->nodes_option : "", c->nodes_option ? ", " : "", looked,
+            c->without_nodes ? c->without_nodes : "");
     return check(c);
 }
 
@@ -170,8 +171,6 @@ void rl_config_apply(struct rl_config *c, redlock_options *o)
 int rl_config_complete(struct rl_config *c, redlock_options *o)
 {
     c->file = o->config_file;
-    c->warn = o->warn;
-    c->warn_data = o->warn_data;
     /* What belongs together comes from one source. */
     if (o->password || o->password_file)
         close_setting(c, RL_SETTING_PASSWORD_FILE);

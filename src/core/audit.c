@@ -56,15 +56,21 @@ uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
         return 0;
     if (is_duplicate(nodes, node_count, node))
         doubts |= 1u << RL_DOUBT_DUPLICATE;
-    if (facts->has_replication && !facts->master)
+    if (facts->cluster)
+        doubts |= 1u << RL_DOUBT_CLUSTER;
+    else if (facts->has_replication && !facts->master)
         doubts |= 1u << RL_DOUBT_REPLICA;
     if (facts->has_memory && facts->maxmemory_bytes > 0 && evicts(facts->maxmemory_policy))
         doubts |= 1u << RL_DOUBT_EVICTING;
     if (is_skewed(nodes, node_count, node))
         doubts |= 1u << RL_DOUBT_SKEWED;
-    if (nodes[node].objection == RL_GUARD_NO_SET_REASON)
+    if (facts->cluster) /* that is why whatever its set is cannot be read */
+        return doubts;
+    if (nodes[node].objection == REDLOCK_REASON_NO_SET)
         doubts |= 1u << RL_DOUBT_UNPLACED;
-    else if (nodes[node].objection != RL_GUARD_NONE_REASON)
+    else if (nodes[node].objection == REDLOCK_REASON_SET_UNREADABLE)
+        doubts |= 1u << RL_DOUBT_UNREAD;
+    else if (nodes[node].objection != REDLOCK_REASON_NONE)
         doubts |= 1u << RL_DOUBT_MISPLACED;
     else if (nodes[node].set_by_client)
         doubts |= 1u << RL_DOUBT_BY_CLIENT;

@@ -15,6 +15,8 @@
 #define RL_DOUBTS(X)                                                                           \
     X(DUPLICATE, "the same server as another node (same run_id), and while the guard is on "   \
                  "they count once; give every node its own server")                            \
+    X(CLUSTER, "this is a Redis Cluster, and does not count while the guard is on; use "       \
+               "independent servers, which do not share the keys out and do not fail over")    \
     X(REPLICA, "a replica: it cannot grant locks; name its master, or make it one")            \
     X(EVICTING, "maxmemory is set and its policy evicts keys with an expiry, locks among "     \
                 "them; set maxmemory-policy noeviction")                                       \
@@ -22,8 +24,11 @@
     X(MISPLACED, "it belongs to another set of nodes than this client has, and does not "      \
                  "count while the guard is on; give all clients the same nodes, or after a "   \
                  "change `redlock init`")                                                      \
-    X(UNPLACED, "it belongs to no set of nodes, the others do, and it does not count while "   \
-                "the guard is on; `redlock init`")                                             \
+    X(UNPLACED,                                                                                \
+      "it belongs to no set of nodes, others do or may, and it does not count while "          \
+      "the guard is on; `redlock init`")                                                       \
+    X(UNREAD, "its key redlock.admit cannot be read, so it does not count while the guard is " \
+              "on; give the user that right (`redlock doctor` says more)")                     \
     X(BY_CLIENT, "it had forgotten its set of nodes, and clients know it by its name "         \
                  "alone; if every client means this server by that name, `redlock init` "      \
                  "confirms it")                                                                \
@@ -41,7 +46,7 @@ struct rl_audit_node {
     bool reachable; /* and greeted: its facts are there */
     const struct rl_facts *facts;
     const struct rl_clock_window *window;
-    enum rl_guard_reason objection; /* to its set (G8), whether or not the guard is on */
+    enum redlock_reason objection; /* to its set (G8), whether or not the guard is on */
     bool set_by_client; /* no init has told it its set: a client has, or is about to */
     int64_t max_ttl_ms; /* of this client */
 };

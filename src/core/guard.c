@@ -5,9 +5,9 @@
 
 #include "core/rules.h"
 
-/* Server clocks tick in microseconds and are cached for the length of an event loop turn. */
 #define NODE_TIME_MAX_US ((int64_t)4000000000 * 1000000) /* the year 2096 */
 
+/* Server clocks tick in microseconds and are cached for the length of an event loop turn. */
 #define SAMPLE_SLACK_NS (10 * RL_NS_PER_MS)
 
 void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,
@@ -17,7 +17,7 @@ void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_
         .mode = mode,
         .max_ttl_ns = max_ttl_ns,
         .drift_ppm = drift_ppm,
-        .reason = RL_GUARD_UNCHECKED_REASON,
+        .reason = REDLOCK_REASON_UNCHECKED,
     };
 }
 
@@ -26,7 +26,7 @@ void rl_guard_connected(struct rl_guard *guard)
     if (!RL_RULE(CHECK_FIRST) && guard->state == RL_GUARD_VOTING)
         return;
     guard->state = RL_GUARD_UNCHECKED;
-    guard->reason = RL_GUARD_UNCHECKED_REASON;
+    guard->reason = REDLOCK_REASON_UNCHECKED;
     guard->identity[0] = '\0';
     guard->probation[0] = '\0';
     guard->node_max_ttl_ns = 0;
@@ -36,10 +36,10 @@ void rl_guard_connected(struct rl_guard *guard)
 static void admit(struct rl_guard *guard)
 {
     guard->state = RL_GUARD_VOTING;
-    guard->reason = RL_GUARD_NONE_REASON;
+    guard->reason = REDLOCK_REASON_NONE;
 }
 
-static void quarantine(struct rl_guard *guard, enum rl_guard_reason reason, int64_t now_ns)
+static void quarantine(struct rl_guard *guard, enum redlock_reason reason, int64_t now_ns)
 {
     guard->state = RL_GUARD_QUARANTINED;
     guard->reason = reason;
@@ -90,7 +90,7 @@ static bool is_clock_doubtful(const struct rl_guard *guard, int64_t now_ns)
 }
 
 /* Into quarantine, or on with the one that the node is in for the same reason. */
-static void stay_quarantined(struct rl_guard *guard, enum rl_guard_reason reason, bool changed,
+static void stay_quarantined(struct rl_guard *guard, enum redlock_reason reason, bool changed,
                              int64_t now_ns)
 {
     if (changed || guard->state != RL_GUARD_QUARANTINED || guard->reason != reason) {
@@ -104,15 +104,15 @@ static void judge_age(struct rl_guard *guard, const struct rl_facts *facts, bool
                       int64_t now_ns)
 {
     bool waiting_already =
-        guard->state == RL_GUARD_VOTING || guard->reason == RL_GUARD_YOUNG_REASON ||
-        guard->reason == RL_GUARD_UNKNOWN_REASON || guard->reason == RL_GUARD_CLOCK_REASON;
+        guard->state == RL_GUARD_VOTING || guard->reason == REDLOCK_REASON_YOUNG ||
+        guard->reason == REDLOCK_REASON_INFO || guard->reason == REDLOCK_REASON_CLOCK;
 
     if (!is_new && waiting_already)
         return;
     if (!facts->has_server)
-        quarantine(guard, RL_GUARD_UNKNOWN_REASON, now_ns);
+        quarantine(guard, REDLOCK_REASON_INFO, now_ns);
     else if (!is_new || facts->uptime_s <= guard_time_ns(guard) / RL_NS_PER_S)
-        quarantine(guard, RL_GUARD_YOUNG_REASON, now_ns);
+        quarantine(guard, REDLOCK_REASON_YOUNG, now_ns);
     else
         admit(guard);
 }
@@ -131,17 +131,19 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
         (!RL_RULE(CHECK_FIRST) && guard->state == RL_GUARD_VOTING))
         admit(guard);
     else if (facts->has_persistence && facts->loading)
-        stay_quarantined(guard, RL_GUARD_LOADING_REASON, changed, now_ns);
+        stay_quarantined(guard, REDLOCK_REASON_LOADING, changed, now_ns);
+    else if (facts->cluster)
+        stay_quarantined(guard, REDLOCK_REASON_CLUSTER, changed, now_ns);
     else if (facts->has_replication && !facts->master)
-        stay_quarantined(guard, RL_GUARD_REPLICA_REASON, changed, now_ns);
+        stay_quarantined(guard, REDLOCK_REASON_REPLICA, changed, now_ns);
     else if (is_clock_doubtful(guard, now_ns))
-        quarantine(guard, RL_GUARD_CLOCK_REASON, guard->clock_blamed_ns);
+        quarantine(guard, REDLOCK_REASON_CLOCK, guard->clock_blamed_ns);
     else if (guard->mode == RL_GUARD_STRICT && !is_admitted(guard, facts->marker))
-        stay_quarantined(guard, RL_GUARD_NOT_ADMITTED_REASON, changed, now_ns);
+        stay_quarantined(guard, REDLOCK_REASON_NOT_ADMITTED, changed, now_ns);
     else if (is_admitted(guard, facts->marker))
         admit(guard);
     else if (changed)
-        quarantine(guard, RL_GUARD_YOUNG_REASON, now_ns);
+        quarantine(guard, REDLOCK_REASON_YOUNG, now_ns);
     else
         judge_age(guard, facts, is_new, now_ns);
 }
@@ -162,16 +164,16 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
         guard->node_max_ttl_ns = bounded_ttl_ns(max_ttl_ms);
     if (is_identity(guard, marker) && is_identity(guard, identity)) {
         /* Another client may have admitted it while we were watching. */
-        if (guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
+        if (guard->reason == REDLOCK_REASON_NOT_ADMITTED)
             admit(guard);
         return rl_guard_check_vote(guard, now_ns);
     }
     /* Already out for longer than this would make it. */
-    if (guard->state == RL_GUARD_QUARANTINED && guard->reason == RL_GUARD_CLOCK_REASON)
+    if (guard->state == RL_GUARD_QUARANTINED && guard->reason == REDLOCK_REASON_CLOCK)
         return false;
     /* Flushed, swapped, promoted in place, restarted behind a proxy: memory was lost (G2). */
-    if (guard->state != RL_GUARD_QUARANTINED || guard->reason != RL_GUARD_NOT_ADMITTED_REASON) {
-        quarantine(guard, RL_GUARD_NOT_ADMITTED_REASON, now_ns);
+    if (guard->state != RL_GUARD_QUARANTINED || guard->reason != REDLOCK_REASON_NOT_ADMITTED) {
+        quarantine(guard, REDLOCK_REASON_NOT_ADMITTED, now_ns);
         guard->probation[0] = '\0';
     }
     return false;
@@ -180,7 +182,7 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
 void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now_ns)
 {
     if (answer.size == 1 && answer.data[0] == 'A') {
-        if (guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
+        if (guard->reason == REDLOCK_REASON_NOT_ADMITTED)
             admit(guard);
         return;
     }
@@ -202,23 +204,29 @@ void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns)
     /* Not agreed: the probation was lost on the way, and with it perhaps locks. Once more. */
     guard->probation[0] = '\0';
     guard->watched_since_ns = now_ns;
-    if (admitted && guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
+    if (admitted && guard->reason == REDLOCK_REASON_NOT_ADMITTED)
         admit(guard);
 }
 
 void rl_guard_vouched(struct rl_guard *guard)
 {
     guard->clock_blamed_ns = 0;
-    if (guard->reason != RL_GUARD_LOADING_REASON && guard->reason != RL_GUARD_REPLICA_REASON)
+    switch (guard->reason) {
+    case REDLOCK_REASON_LOADING:
+    case REDLOCK_REASON_CLUSTER:
+    case REDLOCK_REASON_REPLICA:
+        return;
+    default:
         admit(guard);
+    }
 }
 
 static bool ends_by_itself(const struct rl_guard *guard)
 {
     switch (guard->reason) {
-    case RL_GUARD_YOUNG_REASON:
-    case RL_GUARD_UNKNOWN_REASON:
-    case RL_GUARD_CLOCK_REASON:
+    case REDLOCK_REASON_YOUNG:
+    case REDLOCK_REASON_INFO:
+    case REDLOCK_REASON_CLOCK:
         return true;
     default:
         return false;
@@ -227,7 +235,7 @@ static bool ends_by_itself(const struct rl_guard *guard)
 
 int64_t rl_guard_ends_ns(const struct rl_guard *guard)
 {
-    if (guard->objection != RL_GUARD_NONE_REASON)
+    if (guard->objection != REDLOCK_REASON_NONE)
         return INT64_MAX;
     if (guard->state != RL_GUARD_QUARANTINED)
         return guard->state == RL_GUARD_VOTING ? 0 : INT64_MAX;
@@ -253,7 +261,7 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
     int64_t node_ns = node_us >= 0 && node_us <= NODE_TIME_MAX_US ? node_us * RL_NS_PER_US : 0;
     int64_t low_ns = node_ns - received_ns - SAMPLE_SLACK_NS;
     int64_t high_ns = node_ns - sent_ns + SAMPLE_SLACK_NS;
-    /* Seconds first: months of silence must not overflow. */
+    /* Divided first, which leaves whole milliseconds: months of silence must not overflow. */
     int64_t span_ns = (received_ns - sent_ns) / 1000000 * guard->drift_ppm;
     int64_t age_ns = (received_ns - old->at_ns) / 1000000 * guard->drift_ppm;
     int64_t old_low_ns = old->low_ns - age_ns;
@@ -279,18 +287,6 @@ void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns)
 {
     guard->step_ns = 0;
     guard->clock_blamed_ns = now_ns;
-    quarantine(guard, RL_GUARD_CLOCK_REASON, now_ns);
+    quarantine(guard, REDLOCK_REASON_CLOCK, now_ns);
     guard->probation[0] = '\0';
-}
-
-const char *rl_guard_reason_text(enum rl_guard_reason reason)
-{
-    switch (reason) {
-#define CASE(name, text)                                                                       \
-    case RL_GUARD_##name##_REASON:                                                             \
-        return text;
-        RL_GUARD_REASONS(CASE)
-#undef CASE
-    }
-    return "";
 }

@@ -44,30 +44,6 @@ enum rl_guard_state {
     RL_GUARD_QUARANTINED,
 };
 
-/* One line per reason: name, what a person reads. */
-#define RL_GUARD_REASONS(X)                                                                    \
-    X(NONE, "")                                                                                \
-    X(UNCHECKED, "not checked yet")                                                            \
-    X(YOUNG, "restarted not long ago")                                                         \
-    X(UNKNOWN, "its age is unknown (INFO is forbidden)")                                       \
-    X(LOADING, "loading its dataset")                                                          \
-    X(REPLICA, "a replica, not a master")                                                      \
-    X(NOT_ADMITTED, "not admitted (no marker, or that of another incarnation)")                \
-    X(MAX_TTL, "the node's max_ttl is smaller than the TTL asked for")                         \
-    X(CLOCK, "its clock was set")                                                              \
-    X(OTHER_SET, "it belongs to another set of nodes")                                         \
-    X(OTHER_NUMBER, "it belongs to a set of another number of nodes than this client has")     \
-    X(OTHER_QUORUM, "it belongs to another quorum, or to another set of quorums")              \
-    X(HALF_SET, "`redlock init` has not finished on its set of nodes; do it again")            \
-    X(NO_SET, "it belongs to no set of nodes, and other nodes do")                             \
-    X(SAME_SERVER, "the same server as another node of the list (same run_id): it counts once")
-
-enum rl_guard_reason {
-#define RL_GUARD_REASON_ENUM(name, text) RL_GUARD_##name##_REASON,
-    RL_GUARD_REASONS(RL_GUARD_REASON_ENUM)
-#undef RL_GUARD_REASON_ENUM
-};
-
 /* What the node said about itself on this connection, before anything else. */
 struct rl_facts {
     bool has_server;      /* INFO server was answered */
@@ -75,6 +51,8 @@ struct rl_facts {
     bool has_persistence; /* INFO persistence was answered */
     bool loading;
     bool master;
+    bool cluster;          /* a node of a Redis Cluster, by its INFO or by its errors */
+    int64_t replica_count; /* connected to it */
     char run_id[RL_RUN_ID_MAX];
     char replid[48];
     int64_t uptime_s;
@@ -99,12 +77,12 @@ struct rl_guard {
     uint32_t drift_ppm; /* by how much the two clocks' rates may differ */
 
     enum rl_guard_state state;
-    enum rl_guard_reason reason;
+    enum redlock_reason reason;
     char identity[RL_IDENTITY_MAX]; /* of this connection; empty: unknown */
     int64_t node_max_ttl_ns;        /* what the marker says; 0: nothing */
     int64_t watched_since_ns;       /* on this connection, without a break */
     /* Why its votes do not count although its memory may be trusted (G8); NONE: they do. */
-    enum rl_guard_reason objection;
+    enum redlock_reason objection;
 
     /* Strict: the probation string that is being watched; empty: none yet. */
     char probation[RL_PROBATION_MAX];
@@ -154,7 +132,7 @@ bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns);
 static inline bool rl_guard_is_voting(const struct rl_guard *guard)
 {
     return guard->state == RL_GUARD_VOTING && guard->step_ns == 0 &&
-           guard->objection == RL_GUARD_NONE_REASON;
+           guard->objection == REDLOCK_REASON_NONE;
 }
 
 /* When the quarantine ends if nothing happens; INT64_MAX: not by itself. */
@@ -165,7 +143,5 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
                      int64_t received_ns);
 /* A proven step was the node's own: out with it. */
 void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns);
-
-const char *rl_guard_reason_text(enum rl_guard_reason reason);
 
 #endif

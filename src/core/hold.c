@@ -28,6 +28,11 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions 
     rl_finish(out, REDLOCK_OK);
 }
 
+bool rl_hold_is_shared(const struct rl_lock *lock)
+{
+    return lock->foreign || lock->terms.keep || lock->terms.tagged;
+}
+
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns)
 {
     int64_t ttl_ns = lock->ttl_ms ? rl_ttl_ns(lock) : rl_extension_ttl_ns(lock);
@@ -122,7 +127,10 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
     return answer;
 }
 
-/* A straggler of the round that won: it only adds to the margin (A3). */
+/*
+ * A straggler. Of a round that won it only adds to the margin (A3); of one that was judged too
+ * early it may complete the proof that the hold is lost (A7).
+ */
 static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_answer answer, struct rl_actions *out)
 {
@@ -136,10 +144,12 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
         lock->nodes_with_key &= (uint16_t)~bit;
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
-    /* It answered too late to be healed with the others. */
-    if (event->op == RL_OP_EXTEND && event->round == lock->round && carries_deadline(lock) &&
-        answer.vote == REDLOCK_VOTE_MISSING)
-        rl_send(out, RL_OP_HEAL, bit, lock->round);
+    if (event->op != RL_OP_EXTEND || answer.vote != REDLOCK_VOTE_MISSING)
+        return;
+    if (rl_renew_proves_loss(lock) && RL_RULE(LOSS_PROVEN))
+        rl_renew_lost(lock, event->now_ns, out);
+    else if (carries_deadline(lock)) /* It answered too late to be healed with the others. */
+        rl_renew_heal(lock, bit, out);
 }
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)

@@ -74,8 +74,7 @@ void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event
         if (!(silent & (1u << i)))
             continue;
         rl_tally_vote(&lock->tally, i, false);
-        rl_note_answer(lock, i, &(struct rl_answer){REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1},
-                       -1);
+        rl_note_answer(lock, i, &(struct rl_answer){REDLOCK_VOTE_SILENT, .key_ttl_ms = -1}, -1);
     }
 }
 
@@ -113,7 +112,8 @@ int rl_no_quorum_error(const struct rl_lock *lock)
     uint8_t tolerated = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
     uint8_t guarded_count = rl_votes_of(lock, REDLOCK_VOTE_GUARDED);
 
-    if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) > tolerated)
+    if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) + rl_votes_of(lock, REDLOCK_VOTE_NOPERM) >
+        tolerated)
         return REDLOCK_AUTH;
     if (rl_votes_of(lock, REDLOCK_VOTE_PROTO) > tolerated)
         return REDLOCK_PROTO;

@@ -290,6 +290,9 @@ static inline int64_t rl_extension_ttl_ns(const struct rl_lock *lock)
     return (int64_t)lock->extension_ttl_ms * RL_NS_PER_MS;
 }
 
+/* HELD: has the moment come at which its owner is told that it is lost (A10)? */
+bool rl_hold_is_over(const struct rl_lock *lock, int64_t now_ns);
+
 /* How many of the nodes gave this vote. */
 uint8_t rl_count_votes(const struct rl_policy *policy, const struct rl_node_vote *votes,
                        enum redlock_vote vote);

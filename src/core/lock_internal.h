@@ -73,7 +73,8 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out);
 /* When the owner is told that a hold with this deadline is over: somewhat before it is. */
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns);
-bool rl_hold_is_over(const struct rl_lock *lock, int64_t now_ns);
+/* May other clients renew this value, or end it? */
+bool rl_hold_is_shared(const struct rl_lock *lock);
 void rl_hold_lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
                   struct rl_actions *out);
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
@@ -101,6 +102,11 @@ void rl_renew_begin(struct rl_lock *lock, const struct rl_event *event, struct r
 void rl_renew_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 /* The votes on an extension have changed. */
 void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
+/* Have so many nodes of the last extension missed our key that no majority can have it? */
+bool rl_renew_proves_loss(const struct rl_lock *lock);
+void rl_renew_lost(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
+/* Puts the key back on nodes that an extension, just won, found without it. */
+void rl_renew_heal(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out);
 
 /* lock.c */
 extern const struct rl_answer rl_no_answer;

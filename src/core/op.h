@@ -23,7 +23,7 @@ enum rl_op {
     RL_OP_ALIGN,    /* raise the fence counter to the token */
     RL_OP_INQUIRE,  /* the remaining life of whatever is under the key, and who holds it */
     RL_OP_LOOK,     /* everything about a name */
-    RL_OP_BREAK,    /* delete the hold that has a mark, whosever it is */
+    RL_OP_BREAK,    /* delete the hold that has a fingerprint, whosever it is */
     RL_OP_LIST,     /* names of locks on this node, from a cursor on */
     RL_OP_FORGET,   /* delete the fence counter: only of names that the audit made up */
     RL_OP_ADMIT,    /* write the marker of this incarnation (G5) */
@@ -34,6 +34,7 @@ enum rl_op {
 
 /* What an op means for the lock and its key: one table, which every other place asks. */
 struct rl_op_traits {
+    const char *name;   /* for the trace */
     bool acquires;      /* its grant counts for an acquisition */
     bool sets_key;      /* after it the node may carry our key ... */
     bool restarts_ttl;  /* ... or may let it live for a whole TTL */

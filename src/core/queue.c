@@ -250,7 +250,7 @@ void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct r
     } else if (lock->state == RL_TICKETING && now_ns >= lock->round_deadline_ns) {
         for (uint8_t i = 0; i < lock->policy->node_count; i++)
             if (lock->asked & (1u << i))
-                lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
+                lock->node[i].vote = REDLOCK_VOTE_SILENT;
         give_tickets_up(lock, event);
     } else if (lock->state == RL_QUEUED && now_ns >= acquisition->retry_at_ns) {
         enter(lock, event, out);

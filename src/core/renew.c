@@ -76,11 +76,14 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
 /*
  * The hold was just proven on a quorum and is valid: nodes that miss our key get it back, for
  * what is left of its time (A8). The engine leaves out nodes in quarantine: a healed key there
- * would prove nothing, and a later renewal of it must not count.
+ * would prove nothing, and a later renewal of it must not count. A value that other clients may
+ * renew or end stays as it is: two renewals that each won on its own majority would otherwise put
+ * back, between them, what a release or an eviction has deleted meanwhile.
  */
-static void heal(struct rl_lock *lock, struct rl_actions *out)
+void rl_renew_heal(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
 {
-    rl_send(out, RL_OP_HEAL, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), lock->round);
+    if (!rl_hold_is_shared(lock) || !RL_RULE(HEALED_ALONE))
+        rl_send(out, RL_OP_HEAL, nodes, lock->round);
 }
 
 static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
@@ -102,7 +105,7 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     if (end_ns > lock->deadline_ns) {
         lock->deadline_ns = end_ns;
         lock->nodes_with_key = lock->tally.yes;
-        heal(lock, out);
+        rl_renew_heal(lock, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), out);
     } else {
         /* Shorter than what stands: it proves nothing about the time up to the deadline. */
         lock->nodes_with_key &= (uint16_t)~lock->tally.no;
@@ -118,10 +121,42 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
         rl_finish(out, REDLOCK_OK);
 }
 
+static uint8_t tolerated_count(const struct rl_lock *lock)
+{
+    return (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+}
+
+/*
+ * So many nodes say that our key is not there that it cannot be on a majority: another may hold
+ * the lock at this moment. That is proof of loss, not a failed extension. Nodes in quarantine are
+ * among them: no other may hold it yet, and what is left keeps it so.
+ */
+bool rl_renew_proves_loss(const struct rl_lock *lock)
+{
+    return rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated_count(lock);
+}
+
+/*
+ * An extension that cannot be won any more may still prove the loss, as long as nodes have their
+ * time to answer: one that is down must not make a failure of what the others know.
+ */
+static bool may_prove_loss(const struct rl_lock *lock)
+{
+    uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
+
+    return RL_RULE(LOSS_PROVEN) && lock->round_deadline_ns != RL_NEVER_NS &&
+           rl_votes_of(lock, REDLOCK_VOTE_MISSING) + silent_count > tolerated_count(lock);
+}
+
+void rl_renew_lost(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    if (!RL_RULE(REST_TO_THE_END))
+        lock->deadline_ns = now_ns;
+    rl_hold_lose(lock, now_ns, RL_LOSS_MISSING, out);
+}
+
 void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    uint8_t tolerated = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
-
     switch (rl_tally_verdict(&lock->tally)) {
     case RL_TALLY_PENDING:
         return;
@@ -129,18 +164,10 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
         extension_won(lock, now_ns, out);
         return;
     case RL_TALLY_LOST:
-        /*
-         * So many nodes say that our key is not there that it cannot be on a majority: another
-         * may hold the lock at this moment. That is proof of loss, not a failed extension. Nodes in
-         * quarantine are among them: no other may hold it yet, and what is left keeps it so.
-         */
-        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated) {
-            if (!RL_RULE(REST_TO_THE_END))
-                lock->deadline_ns = now_ns;
-            rl_hold_lose(lock, now_ns, RL_LOSS_MISSING, out);
-        } else {
+        if (rl_renew_proves_loss(lock))
+            rl_renew_lost(lock, now_ns, out);
+        else if (!may_prove_loss(lock))
             extension_failed(lock, now_ns, out);
-        }
         return;
     }
 }
@@ -156,7 +183,7 @@ static void leave_open(struct rl_lock *lock, struct rl_actions *out)
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if (silent & (1u << i))
-            lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
+            lock->node[i].vote = REDLOCK_VOTE_SILENT;
     lock->round_deadline_ns = RL_NEVER_NS;
     out->jeopardy = !lock->jeopardy;
     lock->jeopardy = true;
@@ -168,9 +195,11 @@ void rl_renew_timer(struct rl_lock *lock, const struct rl_event *event, struct r
     int64_t now_ns = event->now_ns;
 
     if (lock->extending) {
-        if (now_ns >= lock->round_deadline_ns && lock->by_watchdog) {
+        if (now_ns < lock->round_deadline_ns)
+            return;
+        if (lock->by_watchdog && rl_tally_verdict(&lock->tally) == RL_TALLY_PENDING) {
             leave_open(lock, out);
-        } else if (now_ns >= lock->round_deadline_ns) {
+        } else {
             rl_time_out_silent_nodes(lock, event);
             rl_renew_decide(lock, now_ns, out);
         }

@@ -21,8 +21,11 @@
     X(RELEASE_COMPARES, "a release deletes whatever is there (A6)")                            \
     X(EXTEND_COMPARES, "an extension sets the key, whatever its value (A7)")                   \
     X(EXTEND_WHILE_VALID, "an extension counts after the validity ended (A7, A10)")            \
+    X(LOSS_PROVEN, "a renewal that cannot be won waits for no proof of the loss (A7)")         \
+    X(HEALED_ALONE, "a value that others may renew or end is put back (A8)")                   \
     X(HEAL_IS_NO_PROOF, "a key set anew counts as renewed, in quarantine too (A8, G3)")        \
     X(GRANT_IN_TIME, "a lock is granted after the wait deadline (A9)")                         \
+    X(HANDED_OUT_IN_TIME, "a grant is handed out when it is late or lost (A9)")                \
     X(LOSS_TIMER, "no timer for the end of the validity (A10)")                                \
     X(KEPT_TO_THE_END, "what was lost is deleted before its promised end (A10)")               \
     X(REST_TO_THE_END, "what is left of a lock that a majority misses is deleted (A10)")       \
@@ -34,6 +37,7 @@
     X(WITNESS, "strict mode counts a grant before its witness has answered (G2)")              \
     X(NODE_SET, "nodes of another set are counted (G8)")                                       \
     X(SETS_HEARD, "nodes without a set decide before the others have said theirs (G8)")        \
+    X(SET_READ, "a node that refuses to tell its set counts as one of none (G8)")              \
     X(SAME_SERVER, "a server that a client has two names for votes twice (G8)")                \
     X(SET_STAYS, "a node whose admission is taken back loses its set, too (G6, G8)")           \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
@@ -59,7 +63,7 @@
     X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
     X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
     X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
-    X(HEALED_AS_IT_WAS, "a lock of unknown kind is put back as a mutex")
+    X(BROKEN_STAYS, "healing puts back what an operator has evicted (A8)")
 
 enum rl_rule {
     RL_RULE_NONE,

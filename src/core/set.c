@@ -10,8 +10,7 @@
 
 /* ---- a client's own ---- */
 
-/* What another machine would take for another server, as far as it can be seen. */
-static bool is_local(const char *address)
+bool rl_set_is_local(const char *address)
 {
     static const char *const beginnings[] = {
         "/",          "127.",      "localhost",        "ip6-l",
@@ -24,6 +23,14 @@ static bool is_local(const char *address)
         if (strncasecmp(address, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
     return false;
+}
+
+bool rl_set_is_literal(const char *address)
+{
+    size_t digits = strspn(address, "0123456789.");
+
+    return !rl_set_is_local(address) &&
+           (address[0] == '[' || (digits > 0 && (address[digits] == ':' || !address[digits])));
 }
 
 static void write_hex(uint64_t number, char out[RL_SET_NAMES_SIZE])
@@ -42,7 +49,7 @@ void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t
     *self = (struct rl_set_self){.node_count = node_count};
     for (uint8_t i = 0; i < node_count; i++) {
         sum += rl_rendezvous_quorum((struct rl_slice){addresses[i], strlen(addresses[i])});
-        local_count += is_local(addresses[i]);
+        local_count += rl_set_is_local(addresses[i]);
     }
     /* "a,b,127.0.0.1" is another server on every machine. */
     if (local_count == 0 || local_count == node_count)
@@ -67,9 +74,18 @@ void rl_set_answer_read(struct rl_set_answer *answer, struct rl_slice set)
     if (size > 0)
         memcpy(answer->set, set.data, size);
     answer->answered = true;
+    answer->unreadable = false;
     answer->by_client = answer->set[0] && answer->set[RL_SET_ID_SIZE] == RL_SET_BY_CLIENT;
     if (answer->by_client)
         answer->set[RL_SET_ID_SIZE] = RL_SET_BY_INIT;
+}
+
+void rl_set_answer_refuse(struct rl_set_answer *answer)
+{
+    if (!RL_RULE(SET_READ))
+        rl_set_answer_read(answer, (struct rl_slice){"", 0});
+    else
+        answer->answered = answer->unreadable = true;
 }
 
 void rl_set_answer_write(const struct rl_set_answer *answer, char out[RL_SET_ANSWER_MAX])
@@ -190,47 +206,48 @@ int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *
     return best;
 }
 
-/* A node that belongs to none: does any of the others to any? */
-static enum rl_guard_reason judge_none(const struct rl_set_self *self,
-                                       const struct rl_set_answer *answers,
-                                       const char *in_force)
+/* A node that belongs to none: does any of the others to any, or may it, since it does not tell? */
+static enum redlock_reason judge_none(const struct rl_set_self *self,
+                                      const struct rl_set_answer *answers, const char *in_force)
 {
     if (rl_set_has_names(self, in_force))
-        return RL_GUARD_NONE_REASON;
+        return REDLOCK_REASON_NONE;
     for (uint8_t i = 0; i < self->node_count; i++)
-        if (answers[i].answered && answers[i].set[0])
-            return RL_GUARD_NO_SET_REASON;
-    return RL_GUARD_NONE_REASON;
+        if (answers[i].answered && (answers[i].set[0] || answers[i].unreadable))
+            return REDLOCK_REASON_NO_SET;
+    return REDLOCK_REASON_NONE;
 }
 
 /* A set of another tail: is it at least of as many nodes? */
-static enum rl_guard_reason judge_misfit(const struct rl_set_self *self, const char *set)
+static enum redlock_reason judge_misfit(const struct rl_set_self *self, const char *set)
 {
     size_t number_size = strcspn(self->tail, " ");
 
     if (!has_tail(set))
-        return RL_GUARD_OTHER_SET_REASON;
+        return REDLOCK_REASON_OTHER_SET;
     if (rl_set_is_pending(set))
-        return RL_GUARD_HALF_SET_REASON;
+        return REDLOCK_REASON_SET_PENDING;
     if (strncmp(set + RL_SET_HEAD_SIZE, self->tail, number_size) == 0 &&
         strcspn(set + RL_SET_HEAD_SIZE, " ") == number_size)
-        return RL_GUARD_OTHER_QUORUM_REASON;
-    return RL_GUARD_OTHER_NUMBER_REASON;
+        return REDLOCK_REASON_OTHER_QUORUM;
+    return REDLOCK_REASON_OTHER_NUMBER;
 }
 
-enum rl_guard_reason rl_set_objection(const struct rl_set_self *self,
-                                      const struct rl_set_answer *answers, uint8_t node,
-                                      const char *in_force)
+enum redlock_reason rl_set_objection(const struct rl_set_self *self,
+                                     const struct rl_set_answer *answers, uint8_t node,
+                                     const char *in_force)
 {
     const char *set = answers[node].set;
 
     if (!answers[node].answered || !RL_RULE(NODE_SET))
-        return RL_GUARD_NONE_REASON;
+        return REDLOCK_REASON_NONE;
+    if (answers[node].unreadable)
+        return REDLOCK_REASON_SET_UNREADABLE;
     if (!set[0])
         return judge_none(self, answers, in_force);
     if (!fits(self, set))
         return judge_misfit(self, set);
-    return strcmp(set, in_force) == 0 ? RL_GUARD_NONE_REASON : RL_GUARD_OTHER_SET_REASON;
+    return strcmp(set, in_force) == 0 ? REDLOCK_REASON_NONE : REDLOCK_REASON_OTHER_SET;
 }
 
 /* ---- init ---- */
@@ -238,6 +255,12 @@ enum rl_guard_reason rl_set_objection(const struct rl_set_self *self,
 static bool has_id(const char *set, const char *id)
 {
     return strncmp(set, id, RL_SET_ID_SIZE) == 0;
+}
+
+static bool is_or_was_in(const struct rl_set_answer *answer, const char *set)
+{
+    return answer->answered &&
+           (has_id(answer->set, set) || has_id(set_before(answer->set), set));
 }
 
 /* Would this set have a majority left if the nodes that are reached were taken? */
@@ -248,8 +271,7 @@ static bool lives_on(const struct rl_set_self *self, const struct rl_set_answer 
     uint8_t taken_count = 0;
 
     for (uint8_t i = 0; i < self->node_count; i++)
-        taken_count += reached[i].answered &&
-                       (has_id(reached[i].set, set) || has_id(set_before(reached[i].set), set));
+        taken_count += is_or_was_in(&reached[i], set);
     return number > 0 && taken_count < number / 2 + 1 && !rl_set_has_names(self, set);
 }
 
@@ -312,4 +334,31 @@ enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
             return RL_SET_REFUSE;
         }
     return RL_SET_DRAW;
+}
+
+static uint8_t count_in(const struct rl_set_self *self, const struct rl_set_answer *reached,
+                        const char *set)
+{
+    uint8_t count = 0;
+
+    if (rl_set_number(set) != self->node_count)
+        return 0;
+    for (uint8_t i = 0; i < self->node_count; i++)
+        count += is_or_was_in(&reached[i], set);
+    return count;
+}
+
+uint8_t rl_set_count_newcomers(const struct rl_set_self *self,
+                               const struct rl_set_answer *reached)
+{
+    uint8_t most = 0;
+
+    for (uint8_t i = 0; i < self->node_count; i++) {
+        uint8_t now = count_in(self, reached, reached[i].set);
+        uint8_t before = count_in(self, reached, set_before(reached[i].set));
+
+        most = now > most ? now : most;
+        most = before > most ? before : most;
+    }
+    return (uint8_t)(self->node_count - most);
 }

@@ -55,12 +55,15 @@
 /* What a node has answered last about the set it belongs to. */
 struct rl_set_answer {
     bool answered;               /* it was asked and has answered */
+    bool unreadable;             /* with an error: `set` is what it said before */
     bool by_client;              /* no init has written it there: a client has told the node */
     char set[RL_SET_ANSWER_MAX]; /* empty: it belongs to none */
 };
 
 /* Longer ones are cut: they fit no client. RL_SET_BY_CLIENT is taken out, and noted. */
 void rl_set_answer_read(struct rl_set_answer *answer, struct rl_slice set);
+/* An error in place of the set. The node may be in any: that is not the same as being in none. */
+void rl_set_answer_refuse(struct rl_set_answer *answer);
 
 /* The text as the node has it. */
 void rl_set_answer_write(const struct rl_set_answer *answer, char out[RL_SET_ANSWER_MAX]);
@@ -72,6 +75,11 @@ struct rl_set_self {
         names[RL_SET_NAMES_SIZE + 1]; /* fingerprint; empty: they do not tell the nodes apart */
     char tail[RL_SET_TAIL_MAX];       /* "/3", or "/3 blue@0123456789abcdef" */
 };
+
+/* Another machine would take this address for another server, as far as it can be seen. */
+bool rl_set_is_local(const char *address);
+/* A number, not a name, and not local: it means one server on every machine. */
+bool rl_set_is_literal(const char *address);
 
 /* The order of the addresses means nothing. quorum: "NAME@QUORUMS", or empty. */
 void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t node_count,
@@ -85,9 +93,9 @@ int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *
                     const char *current);
 
 /* Why the vote of a node does not count, `in_force` being that set or empty; NONE: it does. */
-enum rl_guard_reason rl_set_objection(const struct rl_set_self *self,
-                                      const struct rl_set_answer *answers, uint8_t node,
-                                      const char *in_force);
+enum redlock_reason rl_set_objection(const struct rl_set_self *self,
+                                     const struct rl_set_answer *answers, uint8_t node,
+                                     const char *in_force);
 
 /* Is it the set of nodes that have the names of this client's? */
 bool rl_set_has_names(const struct rl_set_self *self, const char *set);
@@ -119,5 +127,13 @@ enum rl_set_plan {
  */
 enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
                              const struct rl_set_answer *reached, uint8_t *node);
+
+/*
+ * How many of the nodes are not in the set that most of them are in, now or before an init that has
+ * not finished? Only sets of as many nodes as these are looked at: 0 or 1 means that the
+ * others are all that is left of one set.
+ */
+uint8_t rl_set_count_newcomers(const struct rl_set_self *self,
+                               const struct rl_set_answer *reached);
 
 #endif

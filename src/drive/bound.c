@@ -100,9 +100,9 @@ static struct rl_bound_thread *find(redlock *client, const struct rl_thread *thr
 {
     struct rl_bound_thread *known;
 
-    LIST_FOREACH(known, &client->bound, others)
-    if (known->thread == thread)
-        return known;
+    LIST_FOREACH (known, &client->bound, others)
+        if (known->thread == thread)
+            return known;
     return NULL;
 }
 
@@ -167,9 +167,9 @@ static struct rl_bound_thread *find_ended(redlock *client)
 {
     struct rl_bound_thread *known;
 
-    LIST_FOREACH(known, &client->bound, others)
-    if (atomic_load(&known->thread->ended))
-        return known;
+    LIST_FOREACH (known, &client->bound, others)
+        if (atomic_load(&known->thread->ended))
+            return known;
     return NULL;
 }
 

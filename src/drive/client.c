@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drive/next.h"
+#include "drive/trace.h"
+
 static void wipe(char **text)
 {
     if (*text)
@@ -20,6 +23,7 @@ void rl_client_tear_down(redlock *client)
         rl_url_wipe(&client->url[i]);
     }
     rl_engine_free(&client->engine);
+    rl_trace_close(client->engine.trace);
     rl_reactor_free(&client->reactor);
     rl_tls_context_free(client->tls);
     wipe(&client->username);
@@ -28,4 +32,6 @@ void rl_client_tear_down(redlock *client)
     wipe(&client->tls_server_name);
     explicit_bzero(&client->entropy, sizeof client->entropy);
     rl_pool_close(&client->kept_locks);
+    if (!client->group)
+        rl_reader_free(client->reader);
 }

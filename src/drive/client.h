@@ -2,10 +2,11 @@
 /*
  * The public types from inside.
  *
- * One mutex guards a client. The driver makes turns: wait for the sockets without the
- * mutex, then handle what came with it, then run callbacks without it. The driver is the I/O
- * thread, a caller of redlock_process(), or one of the threads blocked in a call; there is never
- * more than one at a time (`turning`). order.h says how a call reaches the driver.
+ * One mutex guards a client. The driver makes turns: wait for the sockets without the mutex,
+ * then handle what came with it. The driver is the I/O thread, a caller of redlock_next(), or
+ * one of the threads blocked in a call; there is never more than one at a time (`turning`).
+ * order.h says how a call reaches the driver, events.h how its owner learns what became of a
+ * lock.
  */
 #ifndef RL_DRIVE_CLIENT_H
 #define RL_DRIVE_CLIENT_H
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 
 #include "drive/bound.h"
+#include "drive/events.h"
 #include "drive/order.h"
 #include "drive/question.h"
 #include "engine/engine.h"
@@ -31,8 +33,6 @@ enum rl_operation {
     RL_EXTENSION,
     RL_RELEASE,
     RL_QUESTION,
-    /* Acquired, with callbacks: they wait until the blocked caller is awake and has it. */
-    RL_RETURNING,
 };
 
 /*
@@ -42,40 +42,37 @@ enum rl_operation {
 struct redlock_lock {
     struct rl_handle handle; /* first: the engine hands this back; its list is ours as well */
     redlock *client;
+    void *data; /* the caller's, for its events */
     union {
         struct {
-            redlock_done_fn *done; /* of the operation; NULL: a thread is blocked in a call */
-            void *done_data;
+            union {
+                struct rl_call *call;     /* `blocks`: the call that waits; NULL: none does */
+                int64_t wait_deadline_ns; /* not `blocks`: as struct rl_acquisition has it */
+                struct rl_question *question; /* RL_QUESTION: it asks for this one */
+            };
+            struct rl_bond *bond; /* to a thread; NULL: to none */
         };
-        struct rl_order free_order; /* its owner has freed it */
+        struct rl_order free_order; /* is_freed */
     };
-    union {
-        struct rl_call *call;         /* `done` is NULL: the call that waits; NULL: none does */
-        int64_t wait_deadline_ns;     /* `done` is given: as struct rl_acquisition has it */
-        struct rl_question *question; /* RL_QUESTION: it asks for this one */
-    };
-    redlock_lost_fn *lost;
-    redlock_jeopardy_fn *jeopardy;
-    void *lost_data;      /* for both */
-    struct rl_bond *bond; /* to a thread; NULL: to none */
-    int event_fd;         /* -1: redlock_event_fd() was not called */
-    uint8_t name_room;    /* bytes behind the votes; UINT8_MAX: or more */
-    bool released;        /* by its owner, with success */
-    bool is_simple;       /* no callbacks, descriptors or threads hang on it */
+    struct rl_unread unread;  /* events */
+    uint8_t name_room;        /* bytes behind the votes; UINT8_MAX: or more */
+    bool released;            /* by its owner, with success */
+    bool frees_at_once;       /* bound to a thread, or its owner reads events */
+    atomic_bool is_returning; /* a blocked caller has been granted it and is not awake yet */
+    atomic_bool is_freed;     /* by its owner; the driver has not carried that out yet */
     /* One byte, to be touched with the mutex held only: */
     enum rl_operation operation : 3;
-    bool given_up : 1;    /* by us: an operation that was under way ends with CANCELED */
-    bool adopted : 1;     /* or KEEP, and granted: freeing it gives nothing up */
-    bool dropped : 1;     /* the client is closed: the engine has forgotten it */
-    bool in_callback : 1; /* it cannot be freed before that returns ... */
-    bool doomed : 1;      /* ... and was asked to be, from inside */
+    bool blocks : 1;   /* its outcome is that of a blocked call, or of interest to none */
+    bool given_up : 1; /* by us: an operation that was under way ends with CANCELED */
+    bool adopted : 1;  /* or KEEP, and granted: freeing it gives nothing up */
+    bool dropped : 1;  /* the client is closed: the engine has forgotten it */
 
     struct rl_node_vote vote[]; /* of every node; behind them the name */
 };
 
 /*
- * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never
- * changes between open and close.
+ * A client of one quorum. The mutex guards everything but `inbox`, `threaded`, `turning` and
+ * `dozing`, and what never changes between open and close.
  */
 struct redlock {
     pthread_mutex_t mutex;
@@ -85,8 +82,8 @@ struct redlock {
     uint32_t flags;
     int64_t max_ttl_ms;
     struct rl_front *front; /* it only stands for the clients of several quorums; else NULL */
-    const void *group; /* their callbacks must not wait for one another; NULL: only its own */
-    uint32_t quorum_index;                    /* in the group */
+    const void *group;      /* the front that it is a member of; NULL: of none */
+    uint32_t quorum_index;  /* in the group */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
     char placement[RL_SET_TAIL_MAX];          /* that and the set of quorums; may be empty */
     size_t prefix_size;
@@ -106,22 +103,26 @@ struct redlock {
     char *tls_server_name;
 
     struct rl_pool kept_locks; /* for reuse: a busy client allocates nothing */
-    redlock_warn_fn *warn;
-    void *warn_data;
+    struct rl_events events;
+    struct rl_reader *reader; /* of redlock_next(); a member has that of its front */
+    bool is_read;             /* the turn under way is one of redlock_next() */
+    bool was_interrupted;     /* a signal ended the last wait for the sockets */
+    void (*notify)(void *data);
+    const redlock_lock *notified; /* notify runs for it: it cannot be freed; NULL: for none */
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, a bit each */
     struct rl_callers callers;          /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
     struct rl_questions questions;
 
-    bool threaded;
-    atomic_bool driven; /* the caller has asked for redlock_fd() or called redlock_process() */
+    atomic_bool threaded; /* changes with the mutex held */
+    atomic_bool driven;   /* the caller has asked for redlock_fd() or called redlock_next() */
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;
-    bool turning;       /* a thread drives */
-    atomic_bool dozing; /* no driver, or one that sleeps or is about to: wake it */
+    atomic_bool turning;              /* a thread drives; changes with the mutex held */
+    atomic_bool dozing;               /* the driver sleeps or is about to: wake it */
     _Atomic(struct rl_order *) inbox; /* orders for the driver, the latest first */
-    pthread_cond_t turn_cond;         /* a turn or a callback has ended */
+    pthread_cond_t turn_cond;         /* a turn or notify has ended, or events wait */
     int64_t turned_ns;                /* when the last turn looked at the sockets */
     /* How a driver waits for events, without the mutex; NULL: for those of this client only. */
     int (*wait)(redlock *client, struct epoll_event *events, int timeout_ms);
@@ -144,7 +145,9 @@ static inline char *rl_lock_name(const redlock_lock *lock)
     return (char *)(lock->vote + lock->client->engine.policy.node_count);
 }
 
-/* The end of a client that was closed, apart from the memory of the struct and of its handles. */
+/*
+ * The end of a client that was closed, apart from the memory of the struct and of its handles.
+ */
 void rl_client_tear_down(redlock *client);
 
 #endif

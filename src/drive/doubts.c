@@ -6,13 +6,12 @@
 
 #include "core/audit.h"
 #include "drive/client.h"
-#include "drive/order.h"
 #include "engine/sets.h"
 
 static void gather(const redlock *client, struct rl_audit_node *out)
 {
     /* An admission changes the nodes' sets one by one: what it has not reached yet is no doubt. */
-    bool are_sets_settled = client->questions.turn_count[RL_TURN_ADMISSION] == 0;
+    bool are_sets_settled = client->questions.count[RL_TURN_ADMISSION][RL_ASKED] == 0;
 
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         const struct rl_node *node = &client->engine.node[i];
@@ -21,7 +20,7 @@ static void gather(const redlock *client, struct rl_audit_node *out)
             .reachable = node->session.state == RL_SESSION_UP,
             .facts = &node->session.facts,
             .objection =
-                are_sets_settled ? rl_sets_objection(&client->engine, i) : RL_GUARD_NONE_REASON,
+                are_sets_settled ? rl_sets_objection(&client->engine, i) : REDLOCK_REASON_NONE,
             .set_by_client = are_sets_settled && rl_sets_is_by_client(&client->engine, i),
             .max_ttl_ms = client->max_ttl_ms,
             .window = &node->session.guard.window,
@@ -43,10 +42,9 @@ static const char *doubt_text(const redlock *client, uint8_t node, int doubt,
     return out;
 }
 
-int rl_tell_doubts(redlock *client)
+void rl_find_doubts(redlock *client)
 {
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
-    int count = 0;
 
     gather(client, nodes);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
@@ -55,19 +53,11 @@ int rl_tell_doubts(redlock *client)
 
         client->warned[i] |= news;
         for (int doubt = 0; news >> doubt; doubt++) {
-            struct rl_frame frame;
             char room[REDLOCK_TEXT_MAX];
-            const char *text = doubt_text(client, i, doubt, room);
 
-            if (!(news & (1u << doubt)))
-                continue;
-            pthread_mutex_unlock(&client->mutex);
-            rl_frame_enter(&frame, client);
-            client->warn(client->engine.node[i].address, text, client->warn_data);
-            rl_frame_leave(&frame);
-            pthread_mutex_lock(&client->mutex);
-            count++;
+            if (news & (1u << doubt))
+                rl_event_warn(client, client->engine.node[i].address,
+                              doubt_text(client, i, doubt, room));
         }
     }
-    return count;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Doubts about nodes, each reported once to redlock_options.warn. */
+/* Doubts about nodes, each reported once, as an event WARNING. */
 #ifndef RL_DRIVE_DOUBTS_H
 #define RL_DRIVE_DOUBTS_H
 
 #include "redlock.h"
 
-/* The number of callbacks that ran. */
-int rl_tell_doubts(redlock *client);
+/* Adds an event for each that is new. The mutex is held. */
+void rl_find_doubts(redlock *client);
 
 #endif

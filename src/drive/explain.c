@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "drive/explain.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "drive/detail.h"
 #include "engine/survey.h"
 #include "io/clock.h"
+#include "protocol/answer.h"
 #include "protocol/sight.h"
 
 #define NODES_TEXT_MAX 640
@@ -28,6 +30,39 @@ static bool could_vote(uint8_t vote)
            vote == REDLOCK_VOTE_MISSING;
 }
 
+/* What the vote does not say: ": SCAN", ": protected mode", " (it answers after 80 ms)". */
+static void describe_silence(const redlock_lock *lock, uint8_t node, uint8_t vote, char *out,
+                             size_t size)
+{
+    const struct rl_engine *engine = &lock->client->engine;
+    const struct rl_session *session = &engine->node[node].session;
+    const struct rl_survey *survey = rl_survey_of(&lock->handle);
+    const char *right = "";
+    size_t right_size = 0;
+    char late[REDLOCK_TEXT_MAX] = "";
+
+    out[0] = '\0';
+    if (vote == REDLOCK_VOTE_SILENT)
+        rl_node_describe_late(engine, node, late, sizeof late);
+    if (late[0])
+        snprintf(out, size, " (%s)", late);
+    if (vote == REDLOCK_VOTE_AUTH && session->failure_reason == REDLOCK_REASON_PROTECTED_MODE)
+        snprintf(out, size, ": %s", redlock_reason_text(REDLOCK_REASON_PROTECTED_MODE));
+    if (vote != REDLOCK_VOTE_NOPERM)
+        return;
+    if (session->failure == vote)
+        right_size = rl_answer_missing_right(session->failure_text, &right);
+    /* Before 7.2 servers do not name what a script may not call. */
+    if (right_size == 0 && survey && survey->listed) {
+        right = "scan";
+        right_size = strlen(right);
+    }
+    if (right_size > 0)
+        snprintf(out, size, ": %.*s", (int)right_size, right);
+    for (char *at = out; *at; at++)
+        *at = (char)toupper((unsigned char)*at);
+}
+
 /* "127.0.0.1:7001 connection refused; 127.0.0.1:7002 timed out" for nodes that did not vote. */
 static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vote *votes,
                               char *out, size_t size)
@@ -38,19 +73,18 @@ static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vot
 
     out[0] = '\0';
     for (uint8_t i = 0; i < engine->policy.node_count && used < size; i++) {
-        char late[REDLOCK_TEXT_MAX] = "";
+        char more[REDLOCK_TEXT_MAX + 4];
 
         if (could_vote(votes[i].vote))
             continue;
-        if (votes[i].vote == REDLOCK_VOTE_TIMEDOUT)
-            rl_node_describe_late(engine, i, late, sizeof late);
-        is_late |= late[0] != '\0';
-        used += (size_t)snprintf(out + used, size - used, "%s%s %s%s%s%s", used ? "; " : "",
-                                 engine->node[i].address, redlock_vote_text(votes[i].vote),
-                                 late[0] ? " (" : "", late, late[0] ? ")" : "");
+        describe_silence(lock, i, votes[i].vote, more, sizeof more);
+        is_late |= votes[i].vote == REDLOCK_VOTE_SILENT && more[0];
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s %s%s", used ? "; " : "",
+                             engine->node[i].address, redlock_vote_text(votes[i].vote), more);
     }
     if (is_late && used < size)
-        snprintf(out + used, size - used, ": raise node_timeout_ms (--node-timeout)");
+        snprintf(out + used, size - used, ": raise node_timeout_ms");
 }
 
 /* How long the keys of other holders may live; -1: no node told. */
@@ -79,7 +113,7 @@ bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out)
         out->held_at_least = 1;
     }
     if (blocker->ends_ns)
-        out->ttl_ms =
+        out->remaining_ms =
             blocker->ends_ns > now_ns ? (blocker->ends_ns - now_ns) / RL_NS_PER_MS : 0;
     out->votes = rl_count_nodes(blocker->nodes);
     return true;
@@ -122,7 +156,7 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     const struct rl_policy *policy = &lock->client->engine.policy;
     uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_TAKEN);
     int64_t ttl_ms = longest_ttl_ms(lock, votes);
-    redlock_holder holder = {.held_ms = -1, .ttl_ms = -1};
+    redlock_holder holder = {.held_ms = -1, .remaining_ms = -1};
     char times[TIMES_TEXT_MAX];
     char of_quorum[RL_OF_QUORUM_MAX];
     bool is_told = rl_lock_holder(lock, &holder);
@@ -138,7 +172,7 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
         return rl_detail(error,
                          "'%s' is free or about to be, but others are ahead in its queue",
                          rl_lock_name(lock));
-    write_times(&holder, held_count ? ttl_ms : holder.ttl_ms, times);
+    write_times(&holder, held_count ? ttl_ms : holder.remaining_ms, times);
     if (held_count == 0)
         return rl_detail(error, "'%s' was still held by %s when the wait ended%s",
                          rl_lock_name(lock), who, times);
@@ -153,15 +187,22 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
     const struct rl_policy *policy = &lock->client->engine.policy;
     char nodes[NODES_TEXT_MAX];
     char of_quorum[RL_OF_QUORUM_MAX];
+    uint8_t granted_count = rl_count_votes(policy, votes, REDLOCK_VOTE_GRANTED);
     uint8_t voters = 0;
 
     rl_of_quorum(lock->client, of_quorum);
     for (uint8_t i = 0; i < policy->node_count; i++)
         voters += could_vote(votes[i].vote);
-    if (voters >= policy->quorum)
+    list_silent_nodes(lock, votes, nodes, sizeof nodes);
+    if (granted_count >= policy->quorum)
         return rl_detail(error, "%u of %u nodes%s voted, but not in time to be worth anything",
                          voters, policy->node_count, of_quorum);
-    list_silent_nodes(lock, votes, nodes, sizeof nodes);
+    /* A renewal: neither a majority has the key, nor is it gone from so many that it is lost. */
+    if (voters >= policy->quorum)
+        return rl_detail(error,
+                         "'%s' was renewed by %u of %u nodes%s, %u needed: gone from %u; %s",
+                         rl_lock_name(lock), granted_count, policy->node_count, of_quorum,
+                         policy->quorum, voters - granted_count, nodes);
     return rl_detail(error, "%u of %u node%s%s could vote, %u needed: %s", voters,
                      policy->node_count, policy->node_count == 1 ? "" : "s", of_quorum,
                      policy->quorum, nodes);
@@ -174,37 +215,44 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
     const struct rl_engine *engine = &lock->client->engine;
     uint8_t guarded_count = rl_count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
     char of_quorum[RL_OF_QUORUM_MAX];
-    const struct rl_node *misplaced = NULL;
+    const struct rl_node *culprit = NULL;
+    enum redlock_reason reason = REDLOCK_REASON_NONE; /* of the culprit */
     const char *text = "not trusted a moment ago";
     bool nameless = false;
 
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_session *session = &engine->node[i].session;
+        bool is_cluster = session->guard.reason == REDLOCK_REASON_CLUSTER;
+        bool is_unusable =
+            is_cluster || session->guard.objection == REDLOCK_REASON_SET_UNREADABLE;
+
         if (votes[i].vote != REDLOCK_VOTE_GUARDED)
             continue;
-        if (engine->node[i].session.failure_text[0])
-            text = engine->node[i].session.failure_text;
-        nameless |= engine->node[i].session.guard.reason == RL_GUARD_UNKNOWN_REASON;
-        if (engine->node[i].session.guard.objection != RL_GUARD_NONE_REASON)
-            misplaced = &engine->node[i];
+        if (session->failure_text[0])
+            text = session->failure_text;
+        nameless |= session->guard.reason == REDLOCK_REASON_INFO;
+        if (is_unusable || (session->guard.objection && !culprit)) {
+            culprit = &engine->node[i];
+            reason = is_cluster ? REDLOCK_REASON_CLUSTER : session->guard.objection;
+        }
     }
-    if (misplaced && misplaced->session.guard.objection == RL_GUARD_SAME_SERVER_REASON)
-        return rl_detail(error, "too few nodes%s count. %s: %s. Give every node its own server",
-                         rl_of_quorum(lock->client, of_quorum), misplaced->address,
-                         rl_guard_reason_text(RL_GUARD_SAME_SERVER_REASON));
+    rl_of_quorum(lock->client, of_quorum);
     /* No number of nodes: those that have not answered yet do perhaps not count either. */
-    if (misplaced)
+    if (culprit)
         return rl_detail(
-            error,
-            "too few nodes%s count. %s: %s. Give all clients the same nodes, or after a change "
-            "of the set run `redlock init`; `redlock doctor` shows which node belongs where",
-            rl_of_quorum(lock->client, of_quorum), misplaced->address,
-            rl_guard_reason_text(misplaced->session.guard.objection));
+            error, "too few nodes%s count. %s: %s%s", of_quorum, culprit->address,
+            redlock_reason_text((int)reason),
+            reason == REDLOCK_REASON_CLUSTER || reason == REDLOCK_REASON_SET_UNREADABLE ? ""
+            : reason == REDLOCK_REASON_SAME_SERVER
+                ? ". Give every node its own server"
+                : ". Give all clients the same nodes, or after a change of the set admit "
+                  "them again by redlock_admit()");
     return rl_detail(
         error, "%u of %u nodes%s are in quarantine (%s): %s", guarded_count,
-        engine->policy.node_count, rl_of_quorum(lock->client, of_quorum), text,
+        engine->policy.node_count, of_quorum, text,
         nameless
             ? "wait, or allow +info for this user"
-            : "wait, or if nothing can be held on them let them vote now with `redlock init`");
+            : "wait, or if nothing can be held on them let them vote now by redlock_admit()");
 }
 
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
@@ -248,18 +296,19 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
     case REDLOCK_YOURS:
         return rl_detail(
             error,
-            "'%s' is held under the tag of this request: it was granted before, or "
-            "another program uses the tag. Release it by its tag, and acquire with "
+            "'%s' is held under the idempotency key of this request: it was granted before, or "
+            "another program uses the key. Release it by its key, and acquire with "
             "a new one",
             rl_lock_name(lock));
     case REDLOCK_CANCELED:
         return rl_detail(error, "the wait for '%s' was canceled", rl_lock_name(lock));
     case REDLOCK_INVAL:
         if (operation == RL_ACQUISITION)
-            return rl_detail(error,
-                             "the TTL of '%s' is beyond what the nodes allow; shorten it, "
-                             "or raise their max_ttl with `redlock init --max-ttl`",
-                             rl_lock_name(lock));
+            return rl_detail(
+                error,
+                "the TTL of '%s' is beyond what the nodes allow; shorten it, "
+                "or raise max_ttl of all clients and of the nodes, by redlock_admit()",
+                rl_lock_name(lock));
         return rl_detail(error, "max_extensions or max_hold_ms forbids extending '%s'",
                          rl_lock_name(lock));
     default:

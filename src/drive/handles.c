@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "drive/bound.h"
 #include "drive/detail.h"
@@ -29,8 +28,6 @@ static redlock_lock *allocate(redlock *client, size_t name_size)
 
 static void recycle(redlock *client, redlock_lock *lock)
 {
-    if (lock->event_fd >= 0)
-        close(lock->event_fd);
     if (lock->name_room == UINT8_MAX) /* long names are rare: their memory is given back */
         free(lock);
     else
@@ -89,14 +86,13 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
         return NULL;
     }
     lock->operation = RL_NO_OPERATION;
-    lock->done = NULL;
-    lock->lost = NULL;
-    lock->jeopardy = NULL;
-    lock->event_fd = -1;
+    lock->data = NULL;
     lock->bond = NULL;
-    lock->done_data = lock->lost_data = NULL;
-    lock->released = lock->given_up = lock->adopted = lock->dropped = false;
-    lock->in_callback = lock->doomed = lock->is_simple = false;
+    lock->unread = (struct rl_unread){.count = 0};
+    lock->frees_at_once = lock->released = lock->blocks = lock->given_up = lock->adopted =
+        lock->dropped = false;
+    atomic_init(&lock->is_returning, false);
+    atomic_init(&lock->is_freed, false);
     lock->wait_deadline_ns = 0; /* and no call is blocked */
     *rl_slice_append(rl_lock_name(lock), name) = '\0';
     if (rl_handle_init(&client->engine, &lock->handle, &about, terms, lock->vote) < 0) {
@@ -110,14 +106,18 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
 
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
+    /* Of a lock that is released nothing is left that time could matter for. */
+    int64_t now_ns = lock->released ? 0 : rl_now_ns();
+
     if (lock->bond)
         rl_unbind(client, lock);
     lock->operation = RL_NO_OPERATION;
+    rl_events_purge(client, lock);
     if (lock->dropped)
         rl_claim_unref(&client->engine.claims, lock->handle.claim);
     else
         rl_handle_drop(&client->engine, &lock->handle,
-                       give_up && !lock->adopted && !lock->released, rl_now_ns());
+                       give_up && !lock->adopted && !lock->released, now_ns);
     recycle(client, lock);
     client->references--;
 }
@@ -128,7 +128,8 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
         return;
     if (lock->operation == RL_NO_OPERATION && lock->handle.lock.state == RL_HELD) {
         lock->operation = RL_RELEASE;
-        lock->done = NULL;
+        lock->blocks = true;
+        lock->call = NULL;
     } else {
         lock->given_up = lock->operation != RL_NO_OPERATION;
     }
@@ -143,6 +144,8 @@ static void carry_out_free(redlock *client, struct rl_order *order)
     redlock_lock *lock =
         (redlock_lock *)((char *)order - offsetof(struct redlock_lock, free_order));
 
+    lock->call = NULL;
+    lock->bond = NULL;
     rl_lock_discard(client, lock, true);
 }
 
@@ -152,12 +155,12 @@ static void end_handle(redlock_lock *lock, bool give_up)
     bool wake;
 
     /*
-     * An owner with callbacks must know that none runs any more when the handle is gone;
-     * descriptors and bindings must be gone as well. A handle with none of these can be freed a
-     * moment later.
+     * With notify its owner must know that it runs no more; bindings to threads, and what
+     * events are about, must be gone, too. Any other handle can be freed a moment later.
      */
-    if (give_up && lock->is_simple && client->threaded && rl_order_is_for_thread(client)) {
+    if (give_up && !client->notify && !lock->frees_at_once && rl_order_is_for_thread(client)) {
         wake = !lock->released;
+        atomic_store_explicit(&lock->is_freed, true, memory_order_release);
         lock->free_order.carry_out = carry_out_free;
         rl_order_put(client, &lock->free_order);
         if (wake)
@@ -170,19 +173,13 @@ static void end_handle(redlock_lock *lock, bool give_up)
         give_up = false;
     } else {
         pthread_mutex_lock(&client->mutex);
-        /* No program can have the value of a lock before its grant is told. */
+        /* No program can have the value of a lock before its grant is known. */
         give_up |= lock->operation == RL_ACQUISITION;
-        if (lock->in_callback && rl_is_in_callback_of(client)) {
-            lock->adopted |= !give_up;
-            lock->doomed = true;
-            pthread_mutex_unlock(&client->mutex);
-            return;
-        }
-        while (lock->in_callback)
+        while (client->notified == lock && !rl_is_notifying())
             pthread_cond_wait(&client->turn_cond, &client->mutex);
     }
     /* A key may be on the nodes, or on its way to them, that only a release removes. */
-    wake = give_up && !lock->released;
+    wake = give_up && !lock->released && !client->closed;
     rl_lock_discard(client, lock, give_up);
     if (wake)
         rl_wake(client);

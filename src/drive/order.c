@@ -9,6 +9,7 @@
 
 #include "drive/client.h"
 #include "drive/detail.h"
+#include "drive/next.h"
 #include "drive/turn.h"
 #include "io/clock.h"
 
@@ -69,20 +70,9 @@ int rl_client_check(const redlock *client)
     return REDLOCK_OK;
 }
 
-int rl_call_check(const redlock *client, bool blocking)
+int rl_client_enter(redlock *client)
 {
     int error = rl_client_check(client);
-
-    if (!error && blocking && rl_is_in_callback_of(client))
-        error =
-            rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never return; "
-                                     "use the redlock_start calls there");
-    return error;
-}
-
-int rl_client_enter(redlock *client, bool blocking)
-{
-    int error = rl_call_check(client, blocking);
 
     if (error)
         return error;
@@ -91,6 +81,16 @@ int rl_client_enter(redlock *client, bool blocking)
         return REDLOCK_OK;
     pthread_mutex_unlock(&client->mutex);
     return rl_detail(REDLOCK_INVAL, "the client has been closed");
+}
+
+int rl_lock_enter(const redlock_lock *lock)
+{
+    int error =
+        lock ? rl_client_check(lock->client) : rl_detail(REDLOCK_INVAL, "the lock is NULL");
+
+    if (!error)
+        pthread_mutex_lock(&lock->client->mutex);
+    return error;
 }
 
 void rl_client_leave(redlock *client)
@@ -105,30 +105,6 @@ void rl_client_leave(redlock *client)
         pthread_mutex_destroy(&client->mutex);
     }
     free(client);
-}
-
-/* ---- callbacks ---- */
-
-static _Thread_local struct rl_frame *innermost;
-
-void rl_frame_enter(struct rl_frame *frame, const redlock *client)
-{
-    frame->client = client;
-    frame->outer = innermost;
-    innermost = frame;
-}
-
-void rl_frame_leave(const struct rl_frame *frame)
-{
-    innermost = frame->outer;
-}
-
-bool rl_is_in_callback_of(const redlock *client)
-{
-    for (const struct rl_frame *frame = innermost; frame; frame = frame->outer)
-        if (frame->client == client || (client->group && frame->client->group == client->group))
-            return true;
-    return false;
 }
 
 /* ---- the inbox ---- */
@@ -167,8 +143,7 @@ void rl_orders_carry_out(redlock *client)
 
 bool rl_order_is_for_thread(const redlock *client)
 {
-    return !rl_client_is_forked(client) && !pthread_equal(client->thread, pthread_self()) &&
-           !rl_is_in_callback_of(client);
+    return client->threaded && !rl_client_is_forked(client);
 }
 
 /* ---- sleeping and waking ---- */
@@ -258,10 +233,12 @@ static int leave_to_thread(redlock *client, struct rl_call *call)
 
 int rl_call_wait(redlock *client, struct rl_call *call)
 {
-    bool for_thread = client->threaded && rl_order_is_for_thread(client);
+    bool for_thread = rl_order_is_for_thread(client);
     int cancel_state;
-    int result = for_thread ? REDLOCK_OK : rl_client_enter(client, true);
+    int result = rl_notify_check();
 
+    if (!result && !for_thread)
+        result = rl_client_enter(client);
     if (result)
         return result;
     /* The driver looks at this stack: a thread that is cancelled gets its outcome first. */
@@ -273,12 +250,17 @@ int rl_call_wait(redlock *client, struct rl_call *call)
 
 int rl_call_now(redlock *client, struct rl_call *call)
 {
-    int error = rl_client_enter(client, false);
+    int error = rl_notify_check();
 
+    if (!error)
+        error = rl_client_enter(client);
     if (error)
         return error;
     call->order.carry_out(client, &call->order);
-    rl_wake(client);
+    if (!client->threaded || rl_reader_drain(client->reader) == RL_NO_DRAIN)
+        rl_wake(client);
+    else if (rl_reader_drain(client->reader) == RL_DRAIN_ENDS)
+        rl_flush(client);
     rl_client_leave(client);
     return call->result;
 }

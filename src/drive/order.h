@@ -3,9 +3,9 @@
  * How a public call is carried out.
  *
  * Every public call that starts or ends something is an order: a function that runs with the
- * mutex held. One driver at a time reads and writes the sockets, runs timers and callbacks, and
- * carries out the orders of blocked callers: the I/O thread, the caller of redlock_process(), or
- * one of the blocked callers.
+ * mutex held. One driver at a time reads and writes the sockets, runs timers, and carries out
+ * the orders of blocked callers: the I/O thread, the caller of redlock_next(), or one of the
+ * blocked callers.
  *
  *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and sleeps
  *                   until the driver has the outcome. Without an I/O thread the caller drives as
@@ -14,9 +14,10 @@
  *   rl_call_now()   A call that does not block has its order carried out at once, by its own thread
  *                   with the mutex held, and wakes the driver, which writes what came of it.
  *
- * A blocked caller sleeps on a word of its own and learns from it that all went well. It does not
- * queue for the mutex that the driver still holds, unless there is more to read: an error to explain, a
- * report, a loss. That is two futex calls an operation, however many threads share the client.
+ * A blocked caller sleeps on a word of its own and learns from it that all went well. It does
+ * not queue for the mutex that the driver still holds, unless there is more to read: an error
+ * to explain, a report, a loss. That is two futex calls an operation, however many threads
+ * share the client.
  */
 #ifndef RL_DRIVE_ORDER_H
 #define RL_DRIVE_ORDER_H
@@ -28,45 +29,29 @@
 
 #include "redlock.h"
 
-/* ---- what every call checks first: its process, the client, the callbacks its thread is in ---- */
+/* ---- what every call checks first: its process, the client ---- */
 
 /*
  * Which process is this? A number that differs between a process and its forked children,
- * without a system call per question, and is never 0. It also notices a bare clone(2) that runs no
- * atfork handlers: the number lives in a page that the kernel wipes in the child.
+ * without a system call per question, and is never 0. It also notices a bare clone(2) that runs
+ * no atfork handlers: the number lives in a page that the kernel wipes in the child.
  */
 uint32_t rl_process_stamp(void);
 
 /* May this process use the client? Without the mutex. */
 int rl_client_check(const redlock *client);
 bool rl_client_is_forked(const redlock *client);
-/* The same, and a call that blocks is refused in a callback. */
-int rl_call_check(const redlock *client, bool blocking);
 /* The same, and that it is open. On success the mutex is held. */
-int rl_client_enter(redlock *client, bool blocking);
+int rl_client_enter(redlock *client);
+/*
+ * For what a handle can be asked, also when its client has been closed: as rl_client_enter().
+ */
+int rl_lock_enter(const redlock_lock *lock);
 /*
  * Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any
  * more.
  */
 void rl_client_leave(redlock *client);
-
-/*
- * Which callbacks is this thread in? A blocking call inside a callback would wait for the driver
- * that runs the callback. Members of one group know of each other: the threads of two quorums,
- * each in a callback that waits for the other quorum, would wait for ever. Frames lie on the
- * stack of the driver.
- */
-struct rl_frame {
-    const redlock *client;
-    struct rl_frame *outer;
-};
-
-/* Around a callback of `client`. */
-void rl_frame_enter(struct rl_frame *frame, const redlock *client);
-void rl_frame_leave(const struct rl_frame *frame);
-
-/* Is this thread in a callback of the client, or of another of its group? */
-bool rl_is_in_callback_of(const redlock *client);
 
 /* ---- orders ---- */
 
@@ -106,7 +91,7 @@ void rl_order_put(redlock *client, struct rl_order *order);
 /* For the driver: carries out all orders, in the order in which they came. */
 void rl_orders_carry_out(redlock *client);
 
-/* Would the client's I/O thread take an order of this thread? Not in a callback. */
+/* Is there an I/O thread that takes orders of this process? */
 bool rl_order_is_for_thread(const redlock *client);
 
 /* This thread does not drive any more: a blocked caller takes over. The mutex is held. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "drive/question.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,42 +14,68 @@
 #include "io/clock.h"
 
 static const uint32_t turns_max[RL_TURN_KINDS] = {
-    [RL_TURN_QUERY] = REDLOCK_QUESTIONS_SENT,
+    [RL_TURN_QUERY] = REDLOCK_JOBS_SENT,
     [RL_TURN_SEARCH] = REDLOCK_SEARCHES_SENT,
     [RL_TURN_ADMISSION] = 1,
+    [RL_TURN_JOINT] = REDLOCK_JOBS_SENT,
 };
 
 void rl_questions_init(redlock *client)
 {
     for (int i = 0; i < RL_TURN_KINDS; i++)
         TAILQ_INIT(&client->questions.waiting[i]);
-    TAILQ_INIT(&client->questions.asked);
+    TAILQ_INIT(&client->questions.all);
     TAILQ_INIT(&client->questions.finished);
 }
 
-/* ---- from list to list ---- */
+/* ---- from state to state ---- */
 
-static void move_to(struct rl_question *q, struct rl_question_list *list)
+/* NULL: those in this state are in no list but that of all. */
+static struct rl_question_list *list_of(redlock *client, const struct rl_question *q)
 {
-    if (q->list)
-        TAILQ_REMOVE(q->list, q, in_list);
-    q->list = list;
+    if (q->state == RL_WAITING)
+        return &client->questions.waiting[q->kind->turn];
+    return q->state == RL_FINISHED ? &client->questions.finished : NULL;
+}
+
+static void change(redlock *client, struct rl_question *q, enum rl_question_state state)
+{
+    uint32_t *count = client->questions.count[q->kind->turn];
+    struct rl_question_list *list = list_of(client, q);
+
+    if (list)
+        TAILQ_REMOVE(list, q, in_list);
+    count[q->state]--; /* that of UNLISTED means nothing */
+    count[state]++;
+    q->state = state;
+    list = list_of(client, q);
     if (list)
         TAILQ_INSERT_TAIL(list, q, in_list);
 }
 
-static bool has_turn(const redlock *client, const struct rl_question *q)
+/* A part is none of its own: the question that it belongs to was counted. */
+static bool is_part(const struct rl_question *q)
 {
-    return q->list == &client->questions.asked || q->list == &client->questions.finished;
+    return q->ended != NULL;
 }
 
-/* Out of all lists: it is told, forgotten, or its blocked caller's. */
+static void enter(redlock *client, struct rl_question *q)
+{
+    struct rl_questions *questions = &client->questions;
+
+    /* Never 0, and the same of no two questions of a group of quorums. */
+    q->id = ++questions->serial * REDLOCK_QUORUMS_MAX + client->quorum_index;
+    q->answer.size = sizeof q->answer;
+    questions->asker_count += !is_part(q);
+    TAILQ_INSERT_TAIL(&questions->all, q, in_all);
+    change(client, q, RL_WAITING);
+}
+
 static void leave(redlock *client, struct rl_question *q)
 {
-    if (has_turn(client, q))
-        client->questions.turn_count[q->kind->turn]--;
-    client->questions.count--;
-    move_to(q, NULL);
+    change(client, q, RL_UNLISTED);
+    TAILQ_REMOVE(&client->questions.all, q, in_all);
+    client->questions.asker_count -= !is_part(q);
 }
 
 void rl_question_free(struct rl_question *q)
@@ -57,6 +84,18 @@ void rl_question_free(struct rl_question *q)
         return;
     free(q->detail);
     q->kind->free(q);
+}
+
+void redlock_answer_free(redlock_answer *answer)
+{
+    if (answer)
+        rl_question_free(
+            (struct rl_question *)((char *)answer - offsetof(struct rl_question, answer)));
+}
+
+const char *rl_question_detail(const struct rl_question *q)
+{
+    return !q->error ? "" : q->detail ? q->detail : redlock_strerror(q->error);
 }
 
 static void drop_lock(redlock *client, struct rl_question *q)
@@ -82,43 +121,58 @@ static void finish(redlock *client, struct rl_question *q)
     if (q->error)
         q->detail = strdup(redlock_detail());
     drop_lock(client, q);
-    if (q->call) {
-        leave(client, q);
-        rl_call_finish(q->call, q->error);
-    } else {
-        move_to(q, &client->questions.finished);
+    if (!q->blocks && !is_part(q)) {
+        change(client, q, RL_FINISHED);
+        client->questions.has_news = true;
+        return;
     }
+    leave(client, q);
+    if (q->blocks)
+        rl_call_finish(&q->call, q->error);
+    else
+        q->ended(client, q);
 }
 
 static void go_on(redlock *client, struct rl_question *q)
 {
-    if (!q->kind->next(client, q)) {
+    if (q->canceled && atomic_load(q->canceled)) {
+        q->error = rl_detail(REDLOCK_CANCELED, "canceled");
         finish(client, q);
-        return;
+    } else if (!q->kind->next(client, q)) {
+        finish(client, q);
+    } else if (q->lock) {
+        q->lock->operation = RL_QUESTION;
+        q->lock->question = q;
+        rl_handle_ask(&client->engine, &q->lock->handle, q->op, q->survey, rl_now_ns());
     }
-    q->lock->operation = RL_QUESTION;
-    q->lock->question = q;
-    rl_handle_ask(&client->engine, &q->lock->handle, q->op, q->survey, rl_now_ns());
 }
 
-static void take_turn(redlock *client, struct rl_question *q)
+/*
+ * The one that has waited longest. Answers that are not read keep jobs back, but not a caller
+ * that is blocked: it may be the one that would read them.
+ */
+static struct rl_question *next_in_turn(struct rl_questions *questions, int kind)
 {
-    client->questions.turn_count[q->kind->turn]++;
-    move_to(q, &client->questions.asked);
+    const uint32_t *count = questions->count[kind];
+    struct rl_question *q = TAILQ_FIRST(&questions->waiting[kind]);
+
+    if (count[RL_ASKED] >= turns_max[kind])
+        return NULL;
+    if (count[RL_ASKED] + count[RL_FINISHED] >= turns_max[kind])
+        while (q && !q->blocks && !is_part(q))
+            q = TAILQ_NEXT(q, in_list);
+    return q;
 }
 
-/* The one that has waited longest is the next. */
 static void give_turns(redlock *client)
 {
-    struct rl_questions *questions = &client->questions;
-
     for (int i = 0; i < RL_TURN_KINDS; i++) {
         struct rl_question *q;
 
-        while (questions->turn_count[i] < turns_max[i] &&
-               (q = TAILQ_FIRST(&questions->waiting[i])) != NULL) {
-            take_turn(client, q);
+        while ((q = next_in_turn(&client->questions, i)) != NULL) {
+            change(client, q, RL_ASKED);
             go_on(client, q);
+            rl_wake(client);
         }
     }
 }
@@ -134,205 +188,147 @@ void rl_question_hear(redlock *client, redlock_lock *lock, int error)
     give_turns(client);
 }
 
-/* ---- asking ---- */
-
-static void add(redlock *client, struct rl_question *q)
+void rl_question_finish(redlock *client, struct rl_question *q)
 {
-    client->questions.count++;
-    move_to(q, &client->questions.waiting[q->kind->turn]);
+    finish(client, q);
     give_turns(client);
 }
 
-static bool is_full(const redlock *client)
+struct rl_question *rl_question_take(redlock *client)
 {
-    return client->questions.count >= REDLOCK_QUESTIONS_MAX;
+    struct rl_question *q = TAILQ_FIRST(&client->questions.finished);
+
+    if (q) {
+        leave(client, q);
+        give_turns(client);
+    }
+    return q;
 }
 
-static int refuse(void)
+/* ---- asking ---- */
+
+static int check_room(const redlock *client)
 {
-    return rl_detail(REDLOCK_NOMEM, "%d questions are waiting for an answer already",
-                     REDLOCK_QUESTIONS_MAX);
+    if (client->questions.asker_count < REDLOCK_JOBS_MAX)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_NOMEM,
+                     "%d requests are under way already, or their answers are not read",
+                     REDLOCK_JOBS_MAX);
 }
 
-int rl_question_start(redlock *client, struct rl_question *q)
+int rl_question_start(redlock *client, struct rl_question *q, void *data, redlock_job *job)
 {
-    int error = rl_client_enter(client, false);
+    int error = rl_notify_check();
 
-    if (!error && is_full(client)) {
-        error = refuse();
+    if (!error)
+        error = rl_client_enter(client);
+    if (!error) {
+        error = check_room(client);
+        if (!error) {
+            q->data = data;
+            enter(client, q);
+            /* Before another thread can have its event. */
+            if (job)
+                *job = q->id;
+            give_turns(client);
+        }
         rl_client_leave(client);
     }
-    if (error) {
+    if (error)
         rl_question_free(q);
-        return error;
-    }
-    add(client, q);
-    rl_wake(client);
-    rl_client_leave(client);
-    return REDLOCK_OK;
+    return error;
+}
+
+static void carry_out_question(redlock *client, struct rl_order *order)
+{
+    struct rl_question *q =
+        (struct rl_question *)((char *)order - offsetof(struct rl_question, call.order));
+
+    if (client->closing)
+        q->error = rl_detail(REDLOCK_CANCELED, "the client has been closed");
+    else if (!is_part(q))
+        q->error = check_room(client);
+    enter(client, q);
+    if (q->error)
+        finish(client, q);
+    else
+        give_turns(client);
 }
 
 void rl_question_join(redlock *client, struct rl_question *q)
 {
-    pthread_mutex_lock(&client->mutex);
-    add(client, q);
+    q->call.order.carry_out = carry_out_question;
+    rl_order_put(client, &q->call.order);
     rl_wake(client);
-    pthread_mutex_unlock(&client->mutex);
-}
-
-struct question_call {
-    struct rl_call call; /* first */
-    struct rl_question *q;
-    bool refused;
-};
-
-static void carry_out_question(redlock *client, struct rl_order *order)
-{
-    struct question_call *c = (struct question_call *)order;
-
-    c->refused = client->closing || is_full(client);
-    if (c->refused)
-        rl_call_finish(&c->call, client->closing ? REDLOCK_CANCELED : REDLOCK_NOMEM);
-    else
-        add(client, c->q);
-}
-
-static void tell_asker(struct rl_question *q)
-{
-    /* The sentence was made by the thread that drives. */
-    if (q->error)
-        rl_detail(q->error, "%s", q->detail ? q->detail : redlock_strerror(q->error));
-    q->kind->tell(q);
 }
 
 int rl_question_wait(redlock *client, struct rl_question *q)
 {
-    struct question_call c = {.call.order.carry_out = carry_out_question, .q = q};
     int error;
 
-    q->call = &c.call;
-    error = rl_call_wait(client, &c.call);
-    if (c.refused && error == REDLOCK_NOMEM)
-        refuse();
-    else if (c.refused)
-        rl_detail(error, "the client has been closed");
-    else if (error == q->error) /* else it was never asked, and why is said */
-        tell_asker(q);
-    rl_question_free(q);
+    q->call.order.carry_out = carry_out_question;
+    q->blocks = true;
+    error = rl_call_wait(client, &q->call);
+    /* The sentence was made by the thread that drives. Without q->error it was never asked. */
+    if (q->error)
+        rl_detail(error, "%s", rl_question_detail(q));
     return error;
-}
-
-/* ---- telling ---- */
-
-static void tell(redlock *client, struct rl_question *q)
-{
-    struct rl_questions *questions = &client->questions;
-    struct rl_frame frame;
-
-    questions->is_telling = true;
-    questions->telling = q->asker.key;
-    leave(client, q);
-    pthread_mutex_unlock(&client->mutex);
-    rl_frame_enter(&frame, client);
-    tell_asker(q);
-    rl_frame_leave(&frame);
-    rl_question_free(q);
-    pthread_mutex_lock(&client->mutex);
-    questions->is_telling = false;
-}
-
-int rl_questions_tell(redlock *client)
-{
-    struct rl_questions *questions = &client->questions;
-    uint32_t left = 0;
-    int count = 0;
-
-    /*
-     * No more than had their turn when this began: a callback that asks again, of nodes that are all
-     * down, has the answer at once, and would keep the driver here for ever.
-     */
-    for (int i = 0; i < RL_TURN_KINDS; i++)
-        left += questions->turn_count[i];
-    for (; left > 0 && !TAILQ_EMPTY(&questions->finished); left--) {
-        tell(client, TAILQ_FIRST(&questions->finished));
-        give_turns(client);
-        count++;
-    }
-    return count;
 }
 
 /* ---- ending early ---- */
 
-/* Those that tell a callback with this key; every one if `all`. */
-static int forget_in(redlock *client, struct rl_question_list *list, const void *key, bool all)
+static void discard(redlock *client, struct rl_question *q)
 {
-    struct rl_question *q = TAILQ_FIRST(list);
-    int count = 0;
-
-    while (q) {
-        struct rl_question *next = TAILQ_NEXT(q, in_list);
-
-        if (all || (!q->call && q->asker.key == key)) {
-            drop_lock(client, q);
-            leave(client, q);
-            count += q->asker.forgotten ? q->asker.forgotten(q->asker.data) : 1;
-            rl_question_free(q);
-        }
-        q = next;
-    }
-    return count;
+    drop_lock(client, q);
+    leave(client, q);
+    rl_question_free(q);
 }
 
-static int forget_all(redlock *client, const void *key, bool all)
-{
-    struct rl_questions *questions = &client->questions;
-    int count = forget_in(client, &questions->asked, key, all);
-
-    for (int i = 0; i < RL_TURN_KINDS; i++)
-        count += forget_in(client, &questions->waiting[i], key, all);
-    return count + forget_in(client, &questions->finished, key, all);
-}
-
-int rl_client_forget(redlock *client, const void *key)
-{
-    int count = rl_client_enter(client, false);
-
-    if (count)
-        return count;
-    for (;;) {
-        count += forget_all(client, key, false);
-        if (!client->questions.is_telling || client->questions.telling != key ||
-            rl_is_in_callback_of(client))
-            break;
-        pthread_cond_wait(&client->turn_cond, &client->mutex);
-    }
-    give_turns(client);
-    rl_wake(client);
-    rl_client_leave(client);
-    return count;
-}
-
-static void cancel_in(redlock *client, const struct rl_question_list *list)
+int rl_client_cancel_job(redlock *client, redlock_job job)
 {
     struct rl_question *q;
+    int error = rl_notify_check();
 
-    while ((q = TAILQ_FIRST(list)) != NULL) {
-        if (!has_turn(client, q))
-            take_turn(client, q);
-        q->error = rl_detail(REDLOCK_CANCELED, "the client has been closed");
-        finish(client, q);
+    if (!error)
+        error = rl_client_enter(client);
+    if (error)
+        return error;
+    TAILQ_FOREACH (q, &client->questions.all, in_all)
+        if (q->id == job && !q->blocks && !is_part(q))
+            break;
+    if (q) {
+        discard(client, q);
+        give_turns(client);
+    } else {
+        error = rl_detail(REDLOCK_INVAL, "this is no job of the client, or it has ended");
     }
+    rl_client_leave(client);
+    return error;
 }
 
 void rl_questions_cancel(redlock *client)
 {
-    /* What waits takes its turn, and so joins those that were asked. */
-    for (int i = 0; i < RL_TURN_KINDS; i++)
-        cancel_in(client, &client->questions.waiting[i]);
-    cancel_in(client, &client->questions.asked);
+    struct rl_question *q;
+
+    while ((q = TAILQ_FIRST(&client->questions.all)) != NULL) {
+        if (q->blocks || is_part(q)) {
+            q->error = rl_detail(REDLOCK_CANCELED, "the client has been closed");
+            finish(client, q);
+        } else {
+            discard(client, q);
+        }
+    }
 }
 
 void rl_questions_drop(redlock *client)
 {
-    forget_all(client, NULL, true);
+    struct rl_question *q;
+
+    /* Parts before the question that they belong to, which frees them: they came after it. */
+    while ((q = TAILQ_LAST(&client->questions.all, rl_question_list)) != NULL) {
+        drop_lock(client, q);
+        leave(client, q);
+        if (!is_part(q))
+            rl_question_free(q);
+    }
 }

@@ -2,20 +2,23 @@
 /*
  * How a question to the nodes is carried out: a query, a ping, an admission, a list, an audit.
  *
- * A question is a series of surveys. A handle that stands for no lock asks each of them; when it is
- * complete, the question decides what to ask next, until it has its outcome. The outcome goes to the
- * thread that is blocked in the call, or to the callback of an asynchronous one. Both take the same
- * way, and both may have to wait for their turn: so many questions are asked at a time that nodes
- * answer all of them within their deadline.
+ * A question is a series of surveys. A handle that stands for no lock asks each of them; when
+ * it is complete, the question decides what to ask next, until it has its outcome. The outcome
+ * goes to the thread that is blocked in the call, or, of a job, to redlock_next(); both get the
+ * question itself, which has the answer in it. Both may have to wait for their turn: so many
+ * questions are asked at a time that nodes answer all of them within their deadline. The answer
+ * to a job keeps its turn until it is read, so a program that reads late does not pile up
+ * answers.
  *
- *     waiting --turn--> asked --outcome--> finished --told--> freed
+ *     waiting --turn--> asked --outcome--> finished --taken--> freed
  *
- * What is large (surveys, reports) is allocated when its turn comes, so a question that waits costs
- * little more than its name. The mutex guards all of it.
+ * What is large (surveys, reports) is allocated when its turn comes, so a question that waits
+ * costs little more than its name. The mutex guards all of it.
  */
 #ifndef RL_DRIVE_QUESTION_H
 #define RL_DRIVE_QUESTION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -27,85 +30,105 @@
 struct rl_survey;
 struct rl_question;
 
-/* Whom a question tells: the caller of an asynchronous one, or what copies for a blocked one. */
-struct rl_asker {
-    redlock_answer_fn *done;
-    void *data;
-    const void *key; /* what redlock_forget() finds it by: the caller's data */
-    /* It was forgotten, `done` will not run; returns whether that is news. NULL: not needed. */
-    bool (*forgotten)(void *data);
-};
-
 /* Which questions wait for each other's turns. */
 enum rl_turn_kind {
     RL_TURN_QUERY,
     RL_TURN_SEARCH, /* of many steps: few are asked at a time */
     RL_TURN_ADMISSION, /* one at a time: the engine has one plan of what to write (engine/sets.h) */
+    RL_TURN_JOINT,     /* answered by its parts, which have their own turns (quorums/joint.h) */
     RL_TURN_KINDS,
+};
+
+enum rl_question_state {
+    RL_UNLISTED, /* not asked for yet, or the outcome belongs to its caller */
+    RL_WAITING,
+    RL_ASKED,
+    RL_FINISHED, /* a job whose event has not been returned */
+    RL_QUESTION_STATES,
 };
 
 struct rl_question_kind {
     enum rl_turn_kind turn;
     /*
-     * With the mutex: at first without a lock, then after each survey, whose error is q->error. Sets
-     * lock, op and survey of what to ask; false: it is over, q->error is the outcome, and an error
-     * has been explained by rl_detail().
+     * With the mutex: at first without a lock, then after each survey, whose error is q->error.
+     * Sets lock, op and survey of what to ask (no lock: rl_question_finish() will be called);
+     * false: it is over, q->error is the outcome, an error has been explained by rl_detail(),
+     * and the answer points to memory of the question, which has no need of the client any
+     * more.
      */
     bool (*next)(redlock *client, struct rl_question *q);
-    /* Without the mutex: tells q->asker. */
-    void (*tell)(struct rl_question *q);
     void (*free)(struct rl_question *q);
 };
 
 TAILQ_HEAD(rl_question_list, rl_question);
 
 struct rl_question {
-    TAILQ_ENTRY(rl_question) in_list;
-    struct rl_question_list *list; /* of the client; NULL: in none */
+    TAILQ_ENTRY(rl_question) in_all;
+    TAILQ_ENTRY(rl_question) in_list; /* WAITING or FINISHED */
+    enum rl_question_state state;
     const struct rl_question_kind *kind;
-    struct rl_asker asker;
-    struct rl_call *call; /* the blocked one, which tells and frees it; NULL: the driver does */
-    redlock_lock *lock;   /* asks; NULL: its turn has not come, or is over */
-    struct rl_survey *survey; /* the answers, in memory of the question */
+    struct rl_call call; /* of the blocked caller; its order, of a part as well */
+    bool blocks;
+    redlock_job id;
+    void *data; /* the caller's */
+    /* Of a part of another question: gets it when it is finished, with the mutex; else NULL. */
+    void (*ended)(redlock *client, struct rl_question *q);
+    const atomic_bool *canceled; /* the question that it is a part of */
+    redlock_lock *lock;          /* asks; NULL: its turn has not come, or is over */
+    struct rl_survey *survey;    /* the answers, in memory of the question */
     enum rl_op op;
     int error;
     char *detail; /* about the error; NULL: there was no memory for it */
+    redlock_answer answer;
 };
 
 /* The questions of a client. */
 struct rl_questions {
+    struct rl_question_list all;
     struct rl_question_list waiting[RL_TURN_KINDS];
-    struct rl_question_list asked;
-    struct rl_question_list finished;   /* to be told by the driver */
-    uint32_t count;                     /* in all lists */
-    uint32_t turn_count[RL_TURN_KINDS]; /* asked or finished, not yet told */
-    bool is_telling;                    /* `done` of a question with this key runs: */
-    const void *telling;
+    struct rl_question_list finished;
+    uint32_t count[RL_TURN_KINDS][RL_QUESTION_STATES];
+    bool has_news;        /* jobs have finished since the driver last looked for events */
+    uint32_t asker_count; /* those of callers: without the parts */
+    uint64_t serial;      /* of the last one */
 };
 
 void rl_questions_init(redlock *client);
 
-/* Asks, waits for the outcome and tells it to the asker, in this thread. The question is freed. */
+/* Asks and waits for the outcome. The question stays the caller's. */
 int rl_question_wait(redlock *client, struct rl_question *q);
-/* Starts it; `done` will run. On failure it is freed. */
-int rl_question_start(redlock *client, struct rl_question *q);
-void rl_question_free(struct rl_question *q);
-/* The same for one of several that belong together, of which the first was started. */
+/* Starts a job. On failure the question is freed. */
+int rl_question_start(redlock *client, struct rl_question *q, void *data, redlock_job *job);
+/*
+ * Starts a part of another question, which keeps it; `ended` is set. The mutex is not needed.
+ */
 void rl_question_join(redlock *client, struct rl_question *q);
+void rl_question_free(struct rl_question *q);
 
 /* For the driver, with the mutex. A survey is complete: */
 void rl_question_hear(redlock *client, redlock_lock *lock, int error);
-/* Tells what is finished; the number of callbacks that ran. */
-int rl_questions_tell(redlock *client);
+/* Of one without a lock: q->error and the answer are its outcome. */
+void rl_question_finish(redlock *client, struct rl_question *q);
 
-/* For `next`: a handle that asks, in place of the one before. False: no memory, which is the outcome. */
+/*
+ * With the mutex: a job that is finished, for its event. The caller frees it. NULL: there is
+ * none.
+ */
+struct rl_question *rl_question_take(redlock *client);
+/* A sentence about its error; empty without one. */
+const char *rl_question_detail(const struct rl_question *q);
+
+/*
+ * For `next`: a handle that asks, in place of the one before. False: no memory, which is the
+ * outcome.
+ */
 bool rl_question_set_lock(redlock *client, struct rl_question *q, redlock_lock *lock);
 
-/* redlock_forget() of one client. */
-int rl_client_forget(redlock *client, const void *key);
-/* The client is being closed: what is not answered is finished with CANCELED. */
+/* redlock_cancel_job() of one client. */
+int rl_client_cancel_job(redlock *client, redlock_job job);
+/* The client is being closed: blocked callers get CANCELED, jobs go without an event. */
 void rl_questions_cancel(redlock *client);
-/* In a child of the process: frees all, tells no caller. */
+/* In a child of the process: frees all. */
 void rl_questions_drop(redlock *client);
 
 #endif

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Driving a client: one turn waits, handles what came, runs callbacks, sends what is due. */
+/* Driving a client: one turn waits, handles what came, adds events, sends what is due. */
 #ifndef RL_DRIVE_TURN_H
 #define RL_DRIVE_TURN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/time.h"
 #include "redlock.h"
 
-/* The mutex is held, and no other thread drives. Returns the number of callbacks run. */
-int rl_turn(redlock *client, int timeout_ms);
+/* The mutex is held, and no other thread drives. */
+void rl_turn(redlock *client, int timeout_ms);
+/*
+ * Writes what has been started. The mutex is held; with an I/O thread by any thread, else no
+ * thread drives.
+ */
+void rl_flush(redlock *client);
 
 /* What is due by now: deadlines, reconnects, renewals. The mutex is held. */
 void rl_tick(redlock *client, int64_t now_ns);
@@ -20,18 +26,17 @@ void rl_tick(redlock *client, int64_t now_ns);
  */
 void rl_wake(redlock *client);
 
-/* Runs a callback without the mutex, which is held before and after. */
-void rl_run_callback(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
-                     void *data);
+/* Is it a finite wait? Waits without an end, and requests that are tried once, have none. */
+static inline bool rl_wait_ends(int64_t wait_deadline_ns)
+{
+    return wait_deadline_ns > 0 && wait_deadline_ns != RL_NEVER_NS;
+}
 
 /*
- * A9, at the last moment: has a finite wait (wait_deadline_ns > 0) ended? Waits without an end, and
- * requests that are tried once, read no clock.
+ * Is this thread inside redlock_options.notify? Then it may start, end or wait for nothing:
+ * INVAL.
  */
-bool rl_is_too_late(int64_t wait_deadline_ns);
-
-/* redlock_fd() and redlock_process() of one client. */
-int rl_client_fd(redlock *client);
-int rl_client_process(redlock *client, int timeout_ms);
+bool rl_is_notifying(void);
+int rl_notify_check(void);
 
 #endif

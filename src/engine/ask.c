@@ -7,6 +7,7 @@
 #include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/survey.h"
+#include "engine/trace.h"
 #include "engine/watch.h"
 #include "protocol/command.h"
 #include "protocol/value.h"
@@ -84,7 +85,7 @@ static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
     } else if (handle) {
         fill_from_handle(engine, handle, now_ns, out);
     }
-    if (op == RL_OP_ADMIT)
+    if (op == RL_OP_ADMIT || op == RL_OP_BREAK)
         out->ttl_ms = engine->max_ttl_ns / RL_NS_PER_MS;
 }
 
@@ -110,7 +111,7 @@ static void fill_question(const struct rl_engine *engine, const struct rl_survey
     out->set_so_far = (struct rl_slice){so_far, strlen(so_far)};
     out->cursor = (struct rl_slice){survey->cursor[node], strlen(survey->cursor[node])};
     out->pattern = survey->pattern;
-    out->mark = survey->mark;
+    out->fingerprint = survey->fingerprint;
     out->tag = survey->tag;
     out->bad_counters = survey->bad_counters;
 }
@@ -143,6 +144,8 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
     if (rl_ops[op].deletes_key)
         claim->returned |= (uint16_t)(1u << node);
     claim->references++;
+    if (engine->trace)
+        rl_trace_node(engine, node, claim, round, "ask", rl_ops[op].name);
     return true;
 }
 
@@ -188,16 +191,11 @@ bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim
 
 /* ---- one step, to all its nodes ---- */
 
-/*
- * Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). And for
- * holders that know which kind of lock they hold.
- */
-static bool may_heal(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
-                     int64_t now_ns)
+/* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
+static bool may_heal(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     return !RL_RULE(HEAL_IS_NO_PROOF) ||
-           ((!handle->claim->kind_unknown || !RL_RULE(HEALED_AS_IT_WAS)) &&
-            rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
+           rl_guard_check_vote(&engine->node[node].session.guard, now_ns);
 }
 
 /* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */
@@ -224,7 +222,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     fill(engine, handle->claim, handle, op, now_ns, &request);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
-        enum rl_guard_reason objection = engine->node[i].session.guard.objection;
+        enum redlock_reason objection = engine->node[i].session.guard.objection;
 
         if (!(send->nodes & (1u << i)))
             continue;
@@ -232,8 +230,8 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
          * A server that votes by another name is not asked to grant: it would refuse one of the two
          * what it has granted to the other.
          */
-        if ((op == RL_OP_ACQUIRE && objection == RL_GUARD_SAME_SERVER_REASON) ||
-            (op == RL_OP_HEAL && !may_heal(engine, handle, i, now_ns))) {
+        if ((op == RL_OP_ACQUIRE && objection == REDLOCK_REASON_SAME_SERVER) ||
+            (op == RL_OP_HEAL && !may_heal(engine, i, now_ns))) {
             unasked |= (uint16_t)(1u << i);
             continue;
         }

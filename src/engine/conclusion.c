@@ -48,16 +48,16 @@ static int64_t remaining_ms(const struct rl_survey *survey, const char *holder, 
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
         int found = find_holder(&survey->sight[i], holder);
-        int64_t ttl_ms = found < 0 ? 0 : survey->sight[i].holder[found].ttl_ms;
+        int64_t left_ms = found < 0 ? 0 : survey->sight[i].holder[found].remaining_ms;
         uint8_t at = count;
 
         if (survey->node[i].vote != REDLOCK_VOTE_TAKEN || found < 0)
             continue;
-        if (ttl_ms < 0)
-            ttl_ms = INT64_MAX;
-        for (; at > 0 && sorted_ms[at - 1] > ttl_ms; at--)
+        if (left_ms < 0)
+            left_ms = INT64_MAX;
+        for (; at > 0 && sorted_ms[at - 1] > left_ms; at--)
             sorted_ms[at] = sorted_ms[at - 1];
-        sorted_ms[at] = ttl_ms;
+        sorted_ms[at] = left_ms;
         count++;
     }
     return rank >= count || sorted_ms[rank] == INT64_MAX ? -1 : sorted_ms[rank];
@@ -128,10 +128,10 @@ static void conclude_queue(const struct rl_survey *survey, redlock_info *out)
         const struct rl_sight *sight = &survey->sight[i];
         uint8_t count = 0;
 
-        if (sight->waiters > out->waiters) {
-            out->waiters = sight->waiters;
-            out->shown_waiter_count = sight->shown_waiter_count;
-            memcpy(out->shown_waiter, sight->waiter, sizeof out->shown_waiter);
+        if (sight->waiters > out->waiter_count) {
+            out->waiter_count = sight->waiters;
+            out->waiters_shown = sight->shown_waiter_count;
+            memcpy(out->waiters, sight->waiter, sizeof out->waiters);
         }
         for (uint8_t j = 0; head_of(sight)[0] && j < survey->policy->node_count; j++)
             count += strcmp(head_of(&survey->sight[j]), head_of(sight)) == 0;
@@ -153,25 +153,23 @@ static bool comes_before(const redlock_holder *a, const redlock_holder *b)
 /* Where the holders that come first are; of those beyond the end of the list, the last goes. */
 static void insert_holder(redlock_info *out, const redlock_holder *holder)
 {
-    uint32_t at = out->shown_holder_count;
+    uint32_t at = out->holders_shown;
 
     for (uint32_t i = 0; i < at; i++)
-        if (strcmp(out->shown_holder[i].value, holder->value) == 0)
+        if (strcmp(out->holders[i].value, holder->value) == 0)
             return;
-    if (at == REDLOCK_SHOWN_MAX && !comes_before(holder, &out->shown_holder[--at]))
+    if (at == REDLOCK_SHOWN_MAX && !comes_before(holder, &out->holders[--at]))
         return;
-    for (; at > 0 && comes_before(holder, &out->shown_holder[at - 1]); at--)
-        out->shown_holder[at] = out->shown_holder[at - 1];
-    out->shown_holder[at] = *holder;
-    if (out->shown_holder_count < REDLOCK_SHOWN_MAX)
-        out->shown_holder_count++;
+    for (; at > 0 && comes_before(holder, &out->holders[at - 1]); at--)
+        out->holders[at] = out->holders[at - 1];
+    out->holders[at] = *holder;
+    if (out->holders_shown < REDLOCK_SHOWN_MAX)
+        out->holders_shown++;
 }
 
 /* The holders of all nodes, the one that is on most nodes first. */
 static void conclude_holders(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out)
 {
-    const redlock_holder *first = &out->shown_holder[0];
-
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
         const struct rl_sight *sight = &survey->sight[i];
 
@@ -179,22 +177,17 @@ static void conclude_holders(const struct rl_survey *survey, int64_t wall_ms, re
             redlock_holder holder = sight->holder[h];
 
             holder.votes = count_holder(survey, holder.value);
-            holder.ttl_ms = remaining_ms(survey, holder.value, (uint8_t)holder.votes);
+            holder.remaining_ms = remaining_ms(survey, holder.value, (uint8_t)holder.votes);
             insert_holder(out, &holder);
         }
     }
-    for (uint32_t h = 0; h < out->shown_holder_count; h++)
-        rl_holder_set_age(&out->shown_holder[h], wall_ms);
-    out->ttl_ms = out->held_ms = -1;
-    if (out->shown_holder_count == 0)
-        return;
-    out->votes = first->votes;
-    out->held = out->votes >= survey->policy->quorum;
-    memcpy(out->holder, first->value, sizeof out->holder);
-    memcpy(out->label, first->label, sizeof out->label);
-    out->ttl_ms = first->ttl_ms;
-    out->held_ms = first->held_ms;
-    out->held_at_least = first->held_at_least;
+    for (uint32_t h = 0; h < out->holders_shown; h++)
+        rl_holder_set_age(&out->holders[h], wall_ms);
+    if (out->holders_shown == 0)
+        out->holder = (redlock_holder){.held_ms = -1, .remaining_ms = -1};
+    else
+        out->holder = out->holders[0];
+    out->held = out->holder.votes >= survey->policy->quorum;
 }
 
 static uint32_t read_number(const char *digits)

@@ -6,12 +6,15 @@
 
 #include "core/rules.h"
 
+_Static_assert(RL_CLIENT_ID_SIZE >= RL_SIPHASH_KEY_SIZE, "the id is random, and long enough");
+
 /* A name for the nodes' queues that no other client has. */
 static int draw_id(struct rl_engine *engine)
 {
     if (rl_engine_draw_hex(engine, RL_CLIENT_ID_SIZE / 2, engine->id) < 0)
         return -1;
     engine->id[RL_CLIENT_ID_SIZE] = '\0';
+    memcpy(engine->local_queues.hash_key, engine->id, RL_SIPHASH_KEY_SIZE);
     memcpy(engine->channel, RL_WAKE_PREFIX, sizeof RL_WAKE_PREFIX);
     memcpy(engine->channel + sizeof RL_WAKE_PREFIX - 1, engine->id, sizeof engine->id);
     return 0;
@@ -39,6 +42,9 @@ int rl_engine_init(struct rl_engine *engine)
         if (rl_session_init(&node->session, &node->login) < 0)
             return REDLOCK_NOMEM;
         node->session.failure = REDLOCK_VOTE_UNREACHABLE;
+        node->session.trace = engine->trace;
+        node->session.address = node->address;
+        node->traced_reason = REDLOCK_REASON_UNCHECKED;
         rl_guard_init(&node->session.guard, engine->guard_mode, engine->max_ttl_ns,
                       engine->policy.drift_ppm);
     }

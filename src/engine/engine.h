@@ -10,9 +10,12 @@
  *     vote.c    what a reply is worth: every check before the tally
  *
  * Beside these stand what attempts may have put on the nodes (claim.c), the local queue of the
- * waiters of this client (local_queue.c), nodes as they come and go (node.c), the connections that
- * only listen (subscriber.c), what is found out about nodes between requests (watch.c), questions
- * to all of them (survey.c), and deadlines (timers.c).
+ * waiters of this client (local_queue.c), the holder that an acquisition waits for (blocker.c),
+ * connections without their sockets (link.c), nodes as they come and go (node.c), the connections
+ * that only listen (subscriber.c), what is found out about nodes between requests (watch.c), the set
+ * that they belong to (sets.c), questions to all of them (survey.c) and the one answer to a query that
+ * is made of all (conclusion.c), deadlines (timers.c), and what the trace
+ * says of all this (trace.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the
@@ -51,6 +54,7 @@ struct rl_engine {
     rl_wall_fn *wall_ms;         /* for the stamps of values with a label */
     void *random_data;           /* for the three */
     bool strict;                 /* grants need the node's marker (G2) */
+    struct rl_trace *trace;      /* NULL: none */
     char id[RL_CLIENT_ID_SIZE + 1]; /* of this client in the nodes' queues; random */
     char channel[sizeof RL_WAKE_PREFIX + RL_CLIENT_ID_SIZE];
 
@@ -73,11 +77,12 @@ struct rl_engine {
     struct rl_local_queues local_queues;
     struct rl_yield yield[RL_YIELDS]; /* by the hash of a key */
     int64_t yields_until_ns;          /* the last of them */
-    redlock_stats stats;
+    redlock_counters stats;
 
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
-    bool clock_trial; /* a clock stepped: a node's or ours? Fresh samples are on their way. */
+    bool watches_idle; /* the owner asks how the nodes are: they are asked without locks, too */
+    bool clock_trial;  /* a clock stepped: a node's or ours? Fresh samples are on their way. */
     int64_t clock_trial_since_ns;
 };
 

@@ -4,16 +4,18 @@
 #include <string.h>
 
 #include "core/kind.h"
+#include "core/rules.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/survey.h"
+#include "engine/trace.h"
 #include "engine/vote.h"
 #include "protocol/value.h"
 
 #define ACQUIRERS_KEPT 1024
 
 /*
- * ---- counting (redlock_stats) ----
+ * ---- counting (redlock_counters) ----
  *
  * Every step of a lock is looked at once, before and after: what it was and what it is tells what
  * to count. Plain numbers under the client's mutex; no clock is read for them.
@@ -40,7 +42,7 @@ static bool is_acquiring(enum rl_state state)
     return state >= RL_ACQUIRING && state < RL_HELD;
 }
 
-static uint64_t *refusals_of(redlock_stats *stats, int error)
+static uint64_t *refusals_of(redlock_counters *stats, int error)
 {
     switch (error) {
     case REDLOCK_BUSY:
@@ -59,7 +61,7 @@ static uint64_t *refusals_of(redlock_stats *stats, int error)
 }
 
 /* A renewal that is late is counted as failed once, whatever comes of it. */
-static void count_renewal(redlock_stats *stats, const struct rl_lock *lock,
+static void count_renewal(redlock_counters *stats, const struct rl_lock *lock,
                           const struct rl_lock *past)
 {
     bool was_late = past->round_deadline_ns == RL_NEVER_NS;
@@ -71,7 +73,7 @@ static void count_renewal(redlock_stats *stats, const struct rl_lock *lock,
 }
 
 /* past: the lock before the step. Before the actions are carried out, which may lead to further steps. */
-static void count_step(redlock_stats *stats, const struct rl_handle *handle,
+static void count_step(redlock_counters *stats, const struct rl_handle *handle,
                        const struct rl_lock *past, const struct rl_event *event,
                        const struct rl_actions *actions)
 {
@@ -114,7 +116,8 @@ static void count_step(redlock_stats *stats, const struct rl_handle *handle,
 }
 
 /* The handle is dropped; what it still has is left to the nodes. */
-static void count_dropped(redlock_stats *stats, const struct rl_handle *handle, int64_t now_ns)
+static void count_dropped(redlock_counters *stats, const struct rl_handle *handle,
+                          int64_t now_ns)
 {
     if (is_acquiring(handle->lock.state)) {
         stats->waiting--;
@@ -182,7 +185,7 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->survey = NULL;
     acquirer->queue = NULL;
     acquirer->waiter = 0;
-    acquirer->queued = NULL;
+    acquirer->wants_place = false;
     acquirer->told_place = 0;
     acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
     acquirer->drew = false;
@@ -208,6 +211,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     struct rl_lock past = handle->lock;
     int64_t now_ns = event->now_ns;
+    struct rl_node_vote votes[REDLOCK_NODES_MAX];
     struct rl_actions actions;
     uint16_t unasked[RL_SENDS_MAX];
 
@@ -215,7 +219,11 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     if (acquirer)
         event->random = engine->random(engine->random_data);
     event->awaits_sets = engine->awaits_sets;
+    if (engine->trace)
+        memcpy(votes, handle->lock.node, engine->policy.node_count * sizeof *votes);
     rl_lock_step(&handle->lock, event, &actions);
+    if (engine->trace)
+        rl_trace_step(engine, handle, &past, votes, event, &actions);
     count_step(&engine->stats, handle, &past, event, &actions);
     for (uint32_t i = 0; i < actions.send_count; i++)
         unasked[i] = rl_ask_nodes(engine, handle, &actions.send[i], now_ns);
@@ -282,8 +290,7 @@ void rl_handles_step(struct rl_engine *engine, const struct rl_event *event, boo
 {
     struct rl_handle *handle;
 
-    LIST_FOREACH(handle, &engine->handles, all)
-    {
+    LIST_FOREACH (handle, &engine->handles, all) {
         enum rl_state state = handle->lock.state;
         struct rl_event copy = *event;
 
@@ -363,6 +370,20 @@ void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_
 {
     rl_handle_step(engine, handle,
                    &(struct rl_event){.type = RL_EVENT_CANCEL, .now_ns = now_ns});
+}
+
+int rl_handle_hand_out(struct rl_engine *engine, struct rl_handle *handle,
+                       int64_t wait_deadline_ns, int64_t now_ns)
+{
+    const struct rl_lock *lock = &handle->lock;
+    bool is_late = wait_deadline_ns && now_ns > wait_deadline_ns;
+
+    if (!RL_RULE(HANDED_OUT_IN_TIME))
+        return REDLOCK_OK;
+    if (lock->state == RL_HELD && !rl_hold_is_over(lock, now_ns) && !is_late)
+        return REDLOCK_OK;
+    rl_handle_take_back(engine, handle, now_ns);
+    return REDLOCK_TIMEOUT;
 }
 
 void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)

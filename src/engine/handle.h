@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A handle is one lock of the client: the core's lock, the claim of its current attempt, a timer,
- * and news for the owner. What the owner asks for, replies and timers become events; the core's
- * step decides, and its actions are carried out (ask.c).
+ * A handle is one lock of the client: the core's lock, the claim of its current attempt, a
+ * timer, and news for the owner. What the owner asks for, replies and timers become events; the
+ * core's step decides, and its actions are carried out (ask.c).
  */
 #ifndef RL_ENGINE_HANDLE_H
 #define RL_ENGINE_HANDLE_H
@@ -53,18 +53,18 @@ struct rl_acquirer {
     /* Waiting. */
     struct rl_local_queue *queue; /* NULL: not waiting */
     TAILQ_ENTRY(rl_acquirer) in_queue;
-    uint64_t waiter;           /* the name of the head of the local queue at the nodes */
-    bool became_head;          /* it has become the head ... */
-    bool client_holds;         /* ... because the one before it holds the lock now */
-    bool behind_release;       /* what it sends now travels right behind our own release */
-    redlock_queued_fn *queued; /* tells the owner its place; NULL: it did not ask */
-    uint32_t told_place;       /* the last that was news for the owner; 0: none */
+    uint64_t waiter;     /* the name of the head of the local queue at the nodes */
+    bool became_head;    /* it has become the head ... */
+    bool client_holds;   /* ... because the one before it holds the lock now */
+    bool behind_release; /* what it sends now travels right behind our own release */
+    bool wants_place;    /* its changes are news for the owner */
+    uint32_t told_place; /* the last that was news for the owner; 0: none */
 
     /* For the values of its attempts (protocol/value.h); of size 0: none. */
     uint8_t tag_size;
     uint8_t label_size;
     bool drew; /* with a tag: `digits` are drawn */
-    char tag[REDLOCK_TAG_SIZE];
+    char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE];
     char digits[RL_VALUE_REQUEST_DIGITS]; /* with a tag: what the values of all attempts have */
     char label[REDLOCK_LABEL_MAX];
     struct rl_blocker blocker;
@@ -104,7 +104,13 @@ void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_
                       int64_t now_ns);
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
-/* Acquired, but the wait ended before the owner was told: nothing is held afterwards, no news. */
+/*
+ * The owner learns of its grant now, or never: OK, or TIMEOUT when the wait has ended (0: it
+ * was tried once) or the hold is lost or over by the clock, and the grant is taken back (A9).
+ */
+int rl_handle_hand_out(struct rl_engine *engine, struct rl_handle *handle,
+                       int64_t wait_deadline_ns, int64_t now_ns);
+/* Acquired, but its owner will not be told: nothing is held afterwards, no news. */
 void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* Forgets the handle. give_up: what it holds or tries to get is released on every node. */
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,

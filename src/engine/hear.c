@@ -8,6 +8,7 @@
 #include "engine/link.h"
 #include "engine/sets.h"
 #include "engine/survey.h"
+#include "engine/trace.h"
 #include "engine/vote.h"
 #include "engine/watch.h"
 #include "protocol/answer.h"
@@ -160,7 +161,7 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
 {
     /* A forgotten script is no failure: it is sent again with its text. */
     if (!rl_reply_is_noscript(reply))
-        rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
+        rl_session_refused(session, reply->scalar.text);
 }
 
 /* One reply to a request of a claim. */
@@ -209,12 +210,17 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
     if (now_ns - at->session.progress_ns > engine->policy.node_timeout_ns &&
         at->session.pending.sent_count > 0)
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
+    at->heard_ns = now_ns;
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {
         if (at->session.set_news)
             rl_sets_judge(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
+        if (engine->trace)
+            rl_trace_standings(engine, now_ns);
+        if (engine->trace && pending.subject)
+            rl_trace_reply(engine, node, &pending, &reply);
         if (pending.subject)
             hear(engine, node, &pending, &reply, now_ns);
         else
@@ -224,6 +230,8 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
         rl_sets_judge(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
+    if (engine->trace)
+        rl_trace_standings(engine, now_ns);
     if (status == 0 && (engine->clock_trial || at->session.guard.step_ns != 0 ||
                         at->session.guard.state == RL_GUARD_QUARANTINED))
         rl_watch_look(engine, node, now_ns);

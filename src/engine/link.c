@@ -2,6 +2,7 @@
 #include "engine/link.h"
 
 #include "core/time.h"
+#include "engine/trace.h"
 
 /* Delay before connecting again: random in the upper half of a bound that doubles. */
 #define RETRY_FIRST_NS (20 * RL_NS_PER_MS)
@@ -33,6 +34,8 @@ void rl_link_connected(struct rl_link *link, int64_t now_ns)
     node->connected = true;
     node->connected_ns = now_ns;
     node->connects++;
+    if (link->engine->trace)
+        rl_trace_node(link->engine, link->node, NULL, 0, "node", "connected");
 }
 
 static int64_t retry_delay_ns(const struct rl_link *link)
@@ -48,8 +51,8 @@ static int64_t retry_delay_ns(const struct rl_link *link)
                               65536;
 }
 
-void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
-                    int64_t now_ns)
+void rl_link_failed(struct rl_link *link, enum redlock_vote vote, enum redlock_reason reason,
+                    const char *text, int64_t now_ns)
 {
     link->state = RL_LINK_DOWN;
     link->failure_count++;
@@ -57,7 +60,7 @@ void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *te
     if (link->is_subscriber)
         rl_subscriber_disconnected(link->engine, link->node);
     else
-        rl_engine_disconnected(link->engine, link->node, vote, text, now_ns);
+        rl_engine_disconnected(link->engine, link->node, vote, reason, text, now_ns);
 }
 
 int64_t rl_link_stall_ns(int64_t node_timeout_ns)

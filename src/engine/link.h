@@ -56,8 +56,8 @@ void rl_link_connecting(struct rl_link *link, int64_t now_ns);
 /* The transport is there: bytes can flow. */
 void rl_link_connected(struct rl_link *link, int64_t now_ns);
 /* The caller has closed it, or could not make it; the next attempt is put off. */
-void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
-                    int64_t now_ns);
+void rl_link_failed(struct rl_link *link, enum redlock_vote vote, enum redlock_reason reason,
+                    const char *text, int64_t now_ns);
 
 /* How long a node may be silent with requests pending before its connection is given up. */
 int64_t rl_link_stall_ns(int64_t node_timeout_ns);

@@ -20,11 +20,10 @@ struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue)
 
 /* ---- by key ---- */
 
-static uint64_t hash_of(struct rl_slice key)
+/* Names may be chosen by clients of a service: not their buckets. */
+static uint64_t hash_of(const struct rl_local_queues *queues, struct rl_slice key)
 {
-    uint64_t hash = rl_slice_hash(key);
-
-    return hash ^ hash >> 32;
+    return rl_siphash(queues->hash_key, key);
 }
 
 static struct rl_bucket *bucket_of(const struct rl_local_queues *queues, uint64_t hash)
@@ -38,8 +37,7 @@ static struct rl_local_queue *find(const struct rl_local_queues *queues, uint64_
 {
     struct rl_local_queue *queue;
 
-    LIST_FOREACH(queue, bucket_of(queues, hash), bucket)
-    {
+    LIST_FOREACH (queue, bucket_of(queues, hash), bucket) {
         struct rl_slice other = rl_claim_key(rl_local_queue_head(queue)->claim);
 
         if (queue->hash == hash && !queue->is_private && other.size == key.size &&
@@ -54,7 +52,9 @@ static struct rl_local_queue *find_for(const struct rl_engine *engine,
 {
     struct rl_slice key = rl_claim_key(claim);
 
-    return engine->local_queues.count ? find(&engine->local_queues, hash_of(key), key) : NULL;
+    return engine->local_queues.count
+               ? find(&engine->local_queues, hash_of(&engine->local_queues, key), key)
+               : NULL;
 }
 
 /* Twice as many buckets, up to a bound. */
@@ -90,7 +90,7 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     struct rl_slice key = rl_claim_key(handle->claim);
-    uint64_t hash = hash_of(key);
+    uint64_t hash = hash_of(queues, key);
     struct rl_local_queue *queue = NULL;
 
     if (queues->count > 0 && !is_private)
@@ -157,9 +157,9 @@ struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *qu
     struct rl_local_queue *queue = NULL;
 
     if (queues->count > 0)
-        LIST_FOREACH(queue, bucket_of(queues, number), bucket)
-    if (queue->number == number)
-        break;
+        LIST_FOREACH (queue, bucket_of(queues, number), bucket)
+            if (queue->number == number)
+                break;
     return queue;
 }
 
@@ -187,8 +187,7 @@ uint32_t rl_handle_position(const struct rl_handle *handle)
 
     if (!queue)
         return 0;
-    TAILQ_FOREACH(at, &queue->waiters, in_queue)
-    {
+    TAILQ_FOREACH (at, &queue->waiters, in_queue) {
         if (at->handle == handle)
             break;
         ahead++;
@@ -199,7 +198,7 @@ uint32_t rl_handle_position(const struct rl_handle *handle)
 
 static void tell_place(struct rl_engine *engine, struct rl_acquirer *acquirer, uint32_t place)
 {
-    if (!acquirer->queued || acquirer->told_place == place)
+    if (!acquirer->wants_place || acquirer->told_place == place)
         return;
     acquirer->told_place = place;
     acquirer->handle->placed = true;
@@ -331,7 +330,7 @@ void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
 
 void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
 {
-    uint64_t hash = hash_of(rl_claim_key(claim));
+    uint64_t hash = hash_of(&engine->local_queues, rl_claim_key(claim));
 
     engine->yield[hash % RL_YIELDS] = (struct rl_yield){hash, now_ns + YIELD_NS};
     engine->yields_until_ns = now_ns + YIELD_NS;
@@ -340,7 +339,7 @@ void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int6
 bool rl_is_yielding(const struct rl_engine *engine, const struct rl_handle *handle,
                     int64_t now_ns)
 {
-    uint64_t hash = hash_of(rl_claim_key(handle->claim));
+    uint64_t hash = hash_of(&engine->local_queues, rl_claim_key(handle->claim));
     const struct rl_yield *yield = &engine->yield[hash % RL_YIELDS];
 
     return yield->hash == hash && now_ns < yield->until_ns;

@@ -21,6 +21,7 @@
 #include <sys/queue.h>
 
 #include "core/answer.h"
+#include "core/siphash.h"
 #include "engine/pool.h"
 #include "protocol/session.h"
 
@@ -49,9 +50,10 @@ LIST_HEAD(rl_bucket, rl_local_queue);
 /* By key; by number too, whose last digits are those of the key's hash that choose the bucket. */
 struct rl_local_queues {
     struct rl_bucket *bucket;
-    uint32_t bucket_count; /* 0 or a power of two */
-    uint32_t count;        /* queues in them */
-    uint64_t generation;   /* numbers drawn so far */
+    uint32_t bucket_count;              /* 0 or a power of two */
+    uint32_t count;                     /* queues in them */
+    uint64_t generation;                /* numbers drawn so far */
+    char hash_key[RL_SIPHASH_KEY_SIZE]; /* random */
     struct rl_pool pool;
 };
 
@@ -83,7 +85,7 @@ struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *qu
                                                 uint64_t number);
 void rl_local_queues_free(struct rl_local_queues *queues);
 
-/* The number of waiters of this client that are ahead, and of the nodes' queue. */
+/* Its place among all waiters, of this client and of the others: 1 for the head, 0 unknown. */
 uint32_t rl_handle_position(const struct rl_handle *handle);
 /* A step of a waiter may have taught places: news for the owners that want to be told theirs. */
 void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *handle,

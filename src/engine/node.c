@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/hear.h"
 #include "engine/sets.h"
+#include "engine/trace.h"
 #include "engine/vote.h"
 
 void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns)
@@ -20,7 +21,7 @@ void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns
         at->late_us = rl_rtt_us(delay_ns);
 }
 
-void rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *out, size_t size)
+bool rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *out, size_t size)
 {
     int32_t late_us = engine->node[node].late_us;
 
@@ -28,6 +29,47 @@ void rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *o
     if (late_us > 0)
         snprintf(out, size, "answers after %d ms, %d ms are allowed", late_us / 1000,
                  (int)(engine->policy.node_timeout_ns / RL_NS_PER_MS));
+    return late_us > 0;
+}
+
+enum redlock_reason rl_reason_of_vote(enum redlock_vote vote)
+{
+    static const uint8_t reasons[] = {
+        [REDLOCK_VOTE_SILENT] = REDLOCK_REASON_SILENT,
+        [REDLOCK_VOTE_REFUSED] = REDLOCK_REASON_REFUSED,
+        [REDLOCK_VOTE_UNREACHABLE] = REDLOCK_REASON_UNREACHABLE,
+        [REDLOCK_VOTE_AUTH] = REDLOCK_REASON_WRONG_PASSWORD,
+        [REDLOCK_VOTE_PROTO] = REDLOCK_REASON_PROTOCOL,
+        [REDLOCK_VOTE_LOADING] = REDLOCK_REASON_LOADING,
+        [REDLOCK_VOTE_READONLY] = REDLOCK_REASON_REPLICA,
+        [REDLOCK_VOTE_ERROR] = REDLOCK_REASON_SERVER_ERROR,
+        [REDLOCK_VOTE_GUARDED] = REDLOCK_REASON_UNCHECKED,
+        [REDLOCK_VOTE_NOPERM] = REDLOCK_REASON_RIGHTS,
+    };
+
+    return reasons[vote];
+}
+
+enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t node,
+                                         enum redlock_vote vote, char out[REDLOCK_TEXT_MAX])
+{
+    const struct rl_session *session = &engine->node[node].session;
+    enum redlock_reason reason = rl_reason_of_vote(vote);
+    bool comes_back = session->state == RL_SESSION_GREETING && vote == REDLOCK_VOTE_SILENT &&
+                      session->failure_text[0];
+
+    out[0] = '\0';
+    if (vote == REDLOCK_VOTE_SILENT &&
+        rl_node_describe_late(engine, node, out, REDLOCK_TEXT_MAX))
+        return REDLOCK_REASON_LATE;
+    /*
+     * A node's last words belong to this vote only if they are of its kind, or if it is being
+     * connected to again: then they say why it is silent.
+     */
+    if (session->failure != vote && !comes_back)
+        return reason;
+    memcpy(out, session->failure_text, REDLOCK_TEXT_MAX);
+    return session->failure_reason ? session->failure_reason : reason;
 }
 
 void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
@@ -45,6 +87,9 @@ void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_
         if (!at->undelivered)
             return;
     }
+    if (engine->trace)
+        rl_trace_node(engine, node, claim, 0, "decide",
+                      "the release is kept for the node's next connection (A5)");
     claim->references++;
     at->undelivered[at->undelivered_count++] = claim;
 }
@@ -85,19 +130,25 @@ void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns
         rl_session_end(&at->session);
         return;
     }
+    if (engine->trace)
+        rl_trace_node(engine, node, NULL, 0, "node", "connecting");
     send_undelivered(engine, node, now_ns);
     /* Its standing is looked at as soon as it can be. */
     engine->watch_at_ns = now_ns;
 }
 
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
-                            const char *text, int64_t now_ns)
+                            enum redlock_reason reason, const char *text, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     bool nothing_was_sent = !at->connected;
 
-    rl_session_fail(&at->session, vote, (struct rl_slice){text, strlen(text)});
+    rl_session_fail(&at->session, vote, reason, text);
     rl_session_end(&at->session);
+    if (engine->trace) {
+        rl_trace_node(engine, node, NULL, 0, "node down:", at->session.failure_text);
+        at->traced_reason = REDLOCK_REASON_UNCHECKED;
+    }
     at->connected = false;
     at->warming = false;
     at->late_us = 0; /* it may not answer at all any more */

@@ -43,7 +43,9 @@ struct rl_node {
     bool connected;       /* the transport is there */
     int64_t connected_ns; /* since when */
     uint32_t connects;
-    int32_t rtt_us; /* smoothed; -1: none yet */
+    int64_t heard_ns; /* when bytes of it came last, on any connection that asks; 0: never */
+    enum redlock_reason traced_reason; /* its standing, as the trace has it */
+    int32_t rtt_us;                    /* smoothed; -1: none yet */
     int32_t
         late_us; /* how long an answer took that came after the node timeout; 0: none did since
                         the last that came in time */
@@ -53,14 +55,20 @@ struct rl_node {
 void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* The connection failed or broke: everything without a reply gets `vote`. */
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
-                            const char *text, int64_t now_ns);
+                            enum redlock_reason reason, const char *text, int64_t now_ns);
 
 /* The node took so long to answer, or to take the connection. */
 void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns);
 
-/* "answers after 80 ms, 50 ms are allowed", or empty: it is not known to be late. */
-void rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *out,
+/* "answers after 80 ms, 50 ms are allowed"; false, and empty: it is not known to be late. */
+bool rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *out,
                            size_t size);
+
+/* What a vote says by itself; NONE: the node did what it was asked. */
+enum redlock_reason rl_reason_of_vote(enum redlock_vote vote);
+/* Why the node gave this vote, and in words, perhaps none. */
+enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t node,
+                                         enum redlock_vote vote, char out[REDLOCK_TEXT_MAX]);
 
 /* Keeps a release for the node's next connection. */
 void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,

@@ -26,7 +26,7 @@ static void choose(struct rl_engine *engine)
         memset(engine->set, 0, sizeof engine->set);
 }
 
-enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node)
+enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node)
 {
     struct rl_set_answer answers[REDLOCK_NODES_MAX];
 
@@ -66,35 +66,33 @@ static bool is_same_server(const struct rl_engine *engine, uint8_t node)
 
 /* ---- what counts ---- */
 
-static enum rl_guard_reason find_objection(const struct rl_engine *engine, uint8_t node)
+static enum redlock_reason find_objection(const struct rl_engine *engine, uint8_t node)
 {
-    enum rl_guard_reason reason = rl_sets_objection(engine, node);
+    enum redlock_reason reason = rl_sets_objection(engine, node);
 
     if (engine->guard_mode == RL_GUARD_OFF)
-        return RL_GUARD_NONE_REASON;
-    return reason == RL_GUARD_NONE_REASON && is_same_server(engine, node)
-               ? RL_GUARD_SAME_SERVER_REASON
+        return REDLOCK_REASON_NONE;
+    return reason == REDLOCK_REASON_NONE && is_same_server(engine, node)
+               ? REDLOCK_REASON_SAME_SERVER
                : reason;
 }
 
 /* moved: it was in another set until now. */
 static void apply_objection(struct rl_engine *engine, uint8_t node, bool moved, int64_t now_ns)
 {
-    static const char moved_text[] = "its set of nodes has just changed";
     struct rl_node *at = &engine->node[node];
     struct rl_guard *guard = &at->session.guard;
-    const char *text;
-    bool counted = guard->objection == RL_GUARD_NONE_REASON;
+    enum redlock_reason why;
+    bool counted = guard->objection == REDLOCK_REASON_NONE;
 
     guard->objection = find_objection(engine, node);
-    text = rl_guard_reason_text(guard->objection);
-    if (moved && !text[0])
-        text = moved_text;
-    if (counted && text[0] && at->session.state != RL_SESSION_DOWN)
-        rl_session_fail(&at->session, REDLOCK_VOTE_GUARDED,
-                        (struct rl_slice){text, strlen(text)});
+    why = guard->reason == REDLOCK_REASON_CLUSTER ? guard->reason : guard->objection;
+    if (moved && why == REDLOCK_REASON_NONE)
+        why = REDLOCK_REASON_SET_CHANGED;
+    if (counted && why != REDLOCK_REASON_NONE && at->session.state != RL_SESSION_DOWN)
+        rl_session_fail(&at->session, REDLOCK_VOTE_GUARDED, why, NULL);
     /* All grants that an attempt counts are of one set: of the one in force now. */
-    if (counted && (moved || guard->objection != RL_GUARD_NONE_REASON))
+    if (counted && (moved || guard->objection != REDLOCK_REASON_NONE))
         rl_handles_step(
             engine,
             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
@@ -138,7 +136,8 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     struct rl_node *at = &engine->node[node];
     bool had_answered = at->set_answer.answered;
     bool was_in_set = at->set_answer.set[0];
-    bool changed = strcmp(at->set_answer.set, at->session.set_answer.set) != 0;
+    bool changed = strcmp(at->set_answer.set, at->session.set_answer.set) != 0 ||
+                   at->set_answer.unreadable != at->session.set_answer.unreadable;
 
     at->session.set_news = false;
     at->set_answer = at->session.set_answer;
@@ -185,11 +184,75 @@ void rl_sets_put_in_force(struct rl_engine *engine)
     write_new_set(engine);
 }
 
-void rl_sets_ask(struct rl_engine *engine)
+void rl_sets_ask(struct rl_engine *engine, int64_t now_ns)
 {
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_session *session = &engine->node[i].session;
+
+        if (session->state != RL_SESSION_UP)
+            continue;
+        if (!session->check_asked)
+            rl_vetting_check(session, now_ns);
+        else
+            rl_vetting_ask_set(session);
+    }
+}
+
+static void gather_reached(const struct rl_engine *engine, struct rl_set_answer *out)
+{
+    gather(engine, out);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        if (engine->node[i].session.state == RL_SESSION_UP)
-            rl_vetting_ask_set(&engine->node[i].session);
+        out[i].answered = out[i].answered && !out[i].unreadable &&
+                          engine->node[i].session.state == RL_SESSION_UP;
+}
+
+enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_t node,
+                                          const char **text)
+{
+    const struct rl_session *session = &engine->node[node].session;
+    const struct rl_facts *facts = &session->facts;
+
+    *text = NULL;
+    if (facts->cluster)
+        return REDLOCK_REASON_CLUSTER;
+    if (facts->has_persistence && facts->loading)
+        return REDLOCK_REASON_LOADING;
+    if (facts->has_replication && !facts->master)
+        return REDLOCK_REASON_REPLICA;
+    /* A marker without an identity would admit no node, and shut out the one it named before. */
+    if (!session->guard.identity[0]) {
+        *text = "its identity is unknown: INFO must be allowed";
+        return REDLOCK_REASON_INFO;
+    }
+    if (session->set_answer.unreadable) {
+        *text = session->marker_error;
+        return REDLOCK_REASON_SET_UNREADABLE;
+    }
+    if (is_same_server(engine, node))
+        return REDLOCK_REASON_SAME_SERVER;
+    return REDLOCK_REASON_NONE;
+}
+
+bool rl_sets_is_done(const struct rl_engine *engine)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_session *session = &engine->node[i].session;
+        const struct rl_node *at = &engine->node[i];
+
+        if (session->state != RL_SESSION_UP || strcmp(at->new_set, at->set_so_far) != 0 ||
+            strcmp(session->facts.marker, session->guard.identity) != 0 ||
+            session->guard.node_max_ttl_ns != engine->max_ttl_ns)
+            return false;
+    }
+    return true;
+}
+
+uint8_t rl_sets_count_newcomers(const struct rl_engine *engine)
+{
+    struct rl_set_answer reached[REDLOCK_NODES_MAX];
+
+    gather_reached(engine, reached);
+    return rl_set_count_newcomers(&engine->set_self, reached);
 }
 
 int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
@@ -198,10 +261,7 @@ int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
     char id[RL_SET_ID_SIZE];
 
     *pending = false;
-    gather(engine, reached);
-    for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        reached[i].answered =
-            reached[i].answered && engine->node[i].session.state == RL_SESSION_UP;
+    gather_reached(engine, reached);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_set_answer_write(&reached[i], engine->node[i].set_so_far);
     switch (rl_set_plan(&engine->set_self, reached, culprit)) {

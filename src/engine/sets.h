@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of this client's nodes decide together (G8, core/set.h): what they say, heard and judged. */
+/*
+ * Which of this client's nodes decide together (G8, core/set.h): what they say, heard and
+ * judged.
+ */
 #ifndef RL_ENGINE_SETS_H
 #define RL_ENGINE_SETS_H
 
@@ -15,40 +18,60 @@ static inline void rl_sets_hear(struct rl_engine *engine, uint8_t node, int64_t 
 }
 
 /*
- * Nodes without a set decide only once every other has said that it is in none either: until then
- * engine->awaits_sets. A node that could not be reached, or was silent for its time in a round, is
- * not waited for again.
+ * Nodes without a set decide only once every other has said that it is in none either: until
+ * then engine->awaits_sets. A node that could not be reached, or was silent for its time in a
+ * round, is not waited for again.
  */
 void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* The time of a round is over, but for nodes whose first connection has just been made. */
 void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t now_ns);
 
 /* What there is to be said against a node's set, whether or not the guard is on. */
-enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
+enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
 
-/* It counts by its name: a client has told it the set in force, or is about to. */
+/*
+ * It counts by its name: a client has told it the set in force, or is about to. A literal
+ * address is no such name, since it means the same server everywhere.
+ */
 static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t node)
 {
     const struct rl_set_answer *answer = &engine->node[node].set_answer;
+    bool is_told = answer->by_client || (answer->answered && !answer->set[0] && engine->set[0]);
 
-    return answer->by_client || (answer->answered && !answer->set[0] && engine->set[0]);
+    return is_told && !answer->unreadable && !rl_set_is_literal(engine->node[node].address);
 }
 
-/* A node that has forgotten its set, and whose memory is trusted again, is told once a connection. */
+/*
+ * A node that has forgotten its set, and whose memory is trusted again, is told once a
+ * connection.
+ */
 void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 #define RL_SETS_OTHER_INIT "another init, or a client, has changed its set meanwhile"
 
-/* Before a plan: what the nodes say now, not what they said a second ago. */
-void rl_sets_ask(struct rl_engine *engine);
+/* Before a plan: what the nodes say now, not what they said when they were connected to. */
+void rl_sets_ask(struct rl_engine *engine, int64_t now_ns);
 
 /*
- * What `redlock init` is to write on each node: a set that is pending first, unless they are in it
- * already; then rl_sets_put_in_force() and once more. GUARDED when it must not (*culprit is the
- * node), NOQUORUM when it is a new set and not all its nodes are reached, BUSY when the one before
- * met another init and *culprit has its set, SYSTEM without randomness, or OK.
+ * What `redlock init` is to write on each node: a set that is pending first, unless they are in
+ * it already; then rl_sets_put_in_force() and once more. GUARDED when it must not (*culprit is
+ * the node), NOQUORUM when it is a new set and not all its nodes are reached, BUSY when the one
+ * before met another init and *culprit has its set, SYSTEM without randomness, or OK.
  */
 int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit);
 void rl_sets_put_in_force(struct rl_engine *engine);
+
+/*
+ * Why no init can make this node, which answers, part of a set; NONE: it can. *text: the same
+ * in words; NULL: in those of the reason.
+ */
+enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_t node,
+                                          const char **text);
+
+/*
+ * Of the plan: is everything there that it would write? And how many nodes are new to the set?
+ */
+bool rl_sets_is_done(const struct rl_engine *engine);
+uint8_t rl_sets_count_newcomers(const struct rl_engine *engine);
 
 #endif

@@ -21,6 +21,8 @@ void rl_subscriber_connecting(struct rl_engine *engine, uint8_t node, int64_t no
         subscriber->login.channel = engine->channel;
         if (rl_session_init(&subscriber->session, &subscriber->login) < 0)
             return;
+        subscriber->session.trace = engine->trace;
+        subscriber->session.address = engine->node[node].address;
     }
     if (rl_session_begin(&subscriber->session, now_ns) < 0)
         rl_session_end(&subscriber->session);

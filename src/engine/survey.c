@@ -6,9 +6,8 @@
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/sets.h"
+#include "engine/trace.h"
 #include "engine/vote.h"
-
-#define NO_IDENTITY "its identity is unknown: INFO must be allowed"
 
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns)
 {
@@ -79,7 +78,7 @@ void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at
         return;
     for (uint8_t i = 0; i < survey->policy->node_count; i++)
         if (survey->due & ~warming & (1u << i))
-            survey->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
+            survey->node[i].vote = REDLOCK_VOTE_SILENT;
     survey->due &= warming;
     survey->deadline_ns = warm_at_ns;
 }
@@ -99,7 +98,8 @@ int rl_survey_error(const struct rl_survey *survey)
 
     if (answered >= quorum)
         return REDLOCK_OK;
-    if (count_votes(survey, REDLOCK_VOTE_AUTH) > tolerated)
+    if (count_votes(survey, REDLOCK_VOTE_AUTH) + count_votes(survey, REDLOCK_VOTE_NOPERM) >
+        tolerated)
         return REDLOCK_AUTH;
     if (count_votes(survey, REDLOCK_VOTE_PROTO) > tolerated)
         return REDLOCK_PROTO;
@@ -115,13 +115,9 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
     struct rl_survey *survey = rl_survey_of(handle);
     struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
 
-    /* A marker without an identity would admit no node, and shut out the one it named before. */
-    if (op == RL_OP_ADMIT && !session->guard.identity[0]) {
-        if (session->state == RL_SESSION_UP)
-            rl_session_fail(session, REDLOCK_VOTE_ERROR,
-                            (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
-        else
-            unknown = rl_vote_when_unreachable(engine, node);
+    /* Of those that are up the plan has seen that they can be used. */
+    if (op == RL_OP_ADMIT && session->state != RL_SESSION_UP) {
+        unknown = rl_vote_when_unreachable(engine, node);
         /* Being connected to again: the last attempt tells why it has not answered. */
         if (session->state == RL_SESSION_GREETING && session->failure_text[0])
             unknown.vote = session->failure;
@@ -145,6 +141,8 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
         return;
     handle->done = true;
     handle->done_error = (int8_t)rl_survey_error(survey);
+    if (engine->trace)
+        rl_trace_survey(engine, handle);
     /* The survey may go while answers are still to come: they belong to a round that is over. */
     handle->lock.round++;
     rl_engine_add_ready(engine, handle);
@@ -183,14 +181,14 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
 static void note_evicted(struct rl_survey *survey, const struct rl_answer *answer)
 {
     redlock_holder *evicted = survey->evicted;
-    int64_t longest_ms = evicted->ttl_ms;
+    int64_t longest_ms = evicted->remaining_ms;
 
     if (answer->vote != REDLOCK_VOTE_GRANTED)
         return;
     if (evicted->votes == 0)
         rl_holder_read(answer->holder, evicted);
     evicted->votes++;
-    evicted->ttl_ms = answer->key_ttl_ms > longest_ms ? answer->key_ttl_ms : longest_ms;
+    evicted->remaining_ms = answer->key_ttl_ms > longest_ms ? answer->key_ttl_ms : longest_ms;
 }
 
 void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,

@@ -27,11 +27,11 @@ struct rl_survey {
     int64_t key_ttl_ms[REDLOCK_NODES_MAX]; /* -1: unknown */
 
     /* Set by the asker; they stay from question to question. */
-    struct rl_sight *sight; /* LOOK: one for every node */
-    struct rl_slice mark;   /* BREAK */
-    struct rl_slice tag;    /* BREAK: with a colon; of size 0: by the mark */
-    redlock_holder
-        *evicted; /* BREAK: the holder that had it; of all nodes, the longest ttl_ms */
+    struct rl_sight *sight;      /* LOOK: one for every node */
+    struct rl_slice fingerprint; /* BREAK */
+    struct rl_slice tag;         /* BREAK: with a colon; of size 0: by the fingerprint */
+    /* BREAK: the holder that had it; of all nodes, the longest remaining_ms */
+    redlock_holder *evicted;
     struct rl_slice pattern;
     bool bad_counters; /* LIST: only fence counters that no clock can have reached */
     char cursor[REDLOCK_NODES_MAX][RL_CURSOR_MAX]; /* LIST: of its SCAN; empty: do not ask it */

@@ -55,9 +55,9 @@ struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_
 
     /* Connected but full of unanswered requests: a node that does not answer. */
     if (session->state != RL_SESSION_DOWN)
-        answer.vote = REDLOCK_VOTE_TIMEDOUT;
+        answer.vote = REDLOCK_VOTE_SILENT;
     if (session->state != RL_SESSION_DOWN &&
-        session->guard.objection == RL_GUARD_SAME_SERVER_REASON)
+        session->guard.objection == REDLOCK_REASON_SAME_SERVER)
         answer.vote = REDLOCK_VOTE_GUARDED;
     return answer;
 }
@@ -71,14 +71,14 @@ struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_
 static void check_token(struct rl_session *session, struct rl_answer *answer)
 {
     static const char text[] = "its fencing token is no number that a counter may have "
-                               "reached: see `redlock doctor`, check fencing";
+                               "reached: an audit says more";
 
     if (!RL_RULE(TOKEN_RANGE) ||
         (rl_is_token(answer->token) &&
          (answer->owners_token == 0 || rl_is_token(answer->owners_token))))
         return;
     answer->vote = REDLOCK_VOTE_ERROR;
-    rl_session_fail(session, REDLOCK_VOTE_ERROR, (struct rl_slice){text, sizeof text - 1});
+    rl_session_fail(session, REDLOCK_VOTE_ERROR, REDLOCK_REASON_COUNTER, text);
 }
 
 /* ---- 3: the longest TTL ---- */
@@ -129,6 +129,7 @@ static void check_marker(struct rl_answer *answer)
 static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_answer *answer)
 {
     struct rl_guard *guard = &session->guard;
+    enum redlock_reason reason;
     char text[REDLOCK_TEXT_MAX];
     bool may_vote = answer->has_marker
                         ? rl_guard_marker(guard, answer->marker, answer->identity,
@@ -136,15 +137,13 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
                         : rl_guard_is_voting(guard) || rl_guard_check_vote(guard, now_ns);
 
     if (answer->beyond_max_ttl) {
-        snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));
+        rl_session_fail(session, REDLOCK_VOTE_GUARDED, REDLOCK_REASON_MAX_TTL, NULL);
     } else if (answer->vote == REDLOCK_VOTE_GRANTED && !may_vote) {
         answer->vote = REDLOCK_VOTE_GUARDED;
-        answer->counts_once = guard->objection == RL_GUARD_SAME_SERVER_REASON;
-        rl_watch_describe(guard, now_ns, text, sizeof text);
-    } else {
-        return;
+        answer->counts_once = guard->objection == REDLOCK_REASON_SAME_SERVER;
+        reason = rl_watch_describe(guard, now_ns, text, sizeof text);
+        rl_session_fail(session, REDLOCK_VOTE_GUARDED, reason, text);
     }
-    rl_session_fail(session, REDLOCK_VOTE_GUARDED, (struct rl_slice){text, strlen(text)});
 }
 
 /* Strict: the set that the node was in when it granted. */
@@ -184,7 +183,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
             !rl_guard_check_vote(&session->guard, now_ns) ||
             (engine->strict && !answer->has_marker && RL_RULE(RENEWAL_WITNESSED));
         /* But not on a node that is in another set now: others may hold the lock there (G8). */
-        if (session->guard.objection != RL_GUARD_NONE_REASON &&
+        if (session->guard.objection != REDLOCK_REASON_NONE &&
             answer->vote == REDLOCK_VOTE_GRANTED)
             answer->vote = REDLOCK_VOTE_GUARDED;
         return;
@@ -192,8 +191,8 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         if (answer->vote == REDLOCK_VOTE_GRANTED)
             hear_admitted(engine, node, now_ns);
         else if (answer->vote == REDLOCK_VOTE_GUARDED)
-            rl_session_fail(session, REDLOCK_VOTE_GUARDED,
-                            (struct rl_slice){RL_SETS_OTHER_INIT, strlen(RL_SETS_OTHER_INIT)});
+            rl_session_fail(session, REDLOCK_VOTE_GUARDED, REDLOCK_REASON_SET_CHANGED,
+                            RL_SETS_OTHER_INIT);
         return;
     case RL_OP_HEAL:
         /*

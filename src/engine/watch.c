@@ -8,29 +8,33 @@
 #include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/sets.h"
+#include "engine/trace.h"
 #include "protocol/vetting.h"
 
 #define CHECK_EVERY_NS RL_NS_PER_S
 #define ADMISSION_EVERY_NS RL_NS_PER_S
 #define NONCE_BYTES 8
 
-void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size)
+enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out,
+                                      size_t size)
 {
     int64_t ends_ns = rl_guard_ends_ns(guard);
-    const char *reason = rl_guard_reason_text(guard->reason);
+    const char *reason = redlock_reason_text((int)guard->reason);
 
-    if (guard->objection != RL_GUARD_NONE_REASON) {
-        snprintf(out, size, "%s", rl_guard_reason_text(guard->objection));
-        return;
+    /* A cluster is why its sets cannot be read, and not the other way round. */
+    if (guard->objection != REDLOCK_REASON_NONE && guard->reason != REDLOCK_REASON_CLUSTER) {
+        snprintf(out, size, "%s", redlock_reason_text((int)guard->objection));
+        return guard->objection;
     }
     out[0] = '\0';
     if (guard->state == RL_GUARD_VOTING)
-        return;
+        return REDLOCK_REASON_NONE;
     if (ends_ns == INT64_MAX)
         snprintf(out, size, "%s", reason);
     else
         snprintf(out, size, "%s; may vote in %" PRId64 " s", reason,
                  ends_ns > now_ns ? (ends_ns - now_ns + RL_NS_PER_S - 1) / RL_NS_PER_S : 0);
+    return guard->reason;
 }
 
 /* ---- admission (G2) ---- */
@@ -68,8 +72,15 @@ static void ask_again(struct rl_session *session, int64_t now_ns)
 {
     if (session->clock_asked_ns != 0)
         return;
-    rl_vetting_ask_set(session);
+    if (session->guard.mode != RL_GUARD_OFF)
+        rl_vetting_ask_set(session);
     rl_vetting_sample_clock(session, now_ns);
+}
+
+static void look_by(struct rl_engine *engine, int64_t at_ns)
+{
+    if (engine->watch_at_ns > at_ns)
+        engine->watch_at_ns = at_ns;
 }
 
 void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
@@ -79,8 +90,7 @@ void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     if (session->state == RL_SESSION_UP &&
         now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS)
         ask_again(session, now_ns);
-    if (engine->watch_at_ns > now_ns + RL_CLOCK_SAMPLE_EVERY_NS)
-        engine->watch_at_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
+    look_by(engine, now_ns + RL_CLOCK_SAMPLE_EVERY_NS);
 }
 
 /* A clock stepped. The others are asked at once: if all did, it was ours that stood still. */
@@ -163,7 +173,7 @@ void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     struct rl_session *session = &engine->node[node].session;
 
     if (session->state == RL_SESSION_UP && session->guard.state == RL_GUARD_QUARANTINED &&
-        session->guard.reason == RL_GUARD_NOT_ADMITTED_REASON)
+        session->guard.reason == REDLOCK_REASON_NOT_ADMITTED)
         seek_admission(engine, session, now_ns);
     if (!engine->clock_trial && session->guard.step_ns != 0)
         begin_trial(engine, now_ns);
@@ -180,45 +190,59 @@ static void outlaw(struct rl_session *session)
         rl_vetting_expel(session);
 }
 
-/* True: this node wants to be looked at again soon. */
-static bool watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+static void watch_quarantine(struct rl_engine *engine, struct rl_session *session,
+                             int64_t now_ns)
 {
-    struct rl_session *session = &engine->node[node].session;
-    bool needed = engine->handle_count > 0 || session->guard.objection != RL_GUARD_NONE_REASON;
-
-    if (session->state != RL_SESSION_UP)
-        return session->state == RL_SESSION_GREETING;
-    /* The tick comes every second, and the last answer came somewhat after the tick before. */
-    if (needed && now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS / 2)
-        ask_again(session, now_ns);
-    rl_sets_restore(engine, node, now_ns);
-    if (session->guard.state != RL_GUARD_QUARANTINED)
-        return needed;
-    if (session->guard.reason == RL_GUARD_NOT_ADMITTED_REASON) {
+    if (session->guard.reason == REDLOCK_REASON_NOT_ADMITTED) {
         seek_admission(engine, session, now_ns);
-        return true;
+        return;
     }
     /* It may have been loaded or promoted meanwhile, or an operator has vouched for it. */
     if (now_ns - session->checked_ns >= CHECK_EVERY_NS && !session->check_asked)
         rl_vetting_check(session, now_ns);
-    if (engine->strict && session->guard.reason == RL_GUARD_CLOCK_REASON)
+    if (engine->strict && session->guard.reason == REDLOCK_REASON_CLOCK)
         outlaw(session);
-    return true;
+}
+
+/* When this node wants to be looked at again. */
+static int64_t watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+    int64_t soon_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
+    int64_t silent_ns =
+        engine->watches_idle ? engine->node[node].heard_ns + RL_WATCH_SILENCE_NS : RL_NEVER_NS;
+    bool needed = engine->guard_mode != RL_GUARD_OFF &&
+                  (engine->handle_count > 0 || session->guard.objection != REDLOCK_REASON_NONE);
+
+    if (session->state != RL_SESSION_UP)
+        return session->state == RL_SESSION_GREETING ? soon_ns : RL_NEVER_NS;
+    /* The tick comes every second, and the last answer came somewhat after the tick before. */
+    if (now_ns >= silent_ns ||
+        (needed && now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS / 2))
+        ask_again(session, now_ns);
+    rl_sets_restore(engine, node, now_ns);
+    if (session->guard.state == RL_GUARD_QUARANTINED) {
+        watch_quarantine(engine, session, now_ns);
+        return soon_ns;
+    }
+    return needed || now_ns >= silent_ns ? soon_ns : silent_ns;
+}
+
+void rl_watch_idle(struct rl_engine *engine)
+{
+    engine->watches_idle = true;
+    engine->watch_at_ns = 0;
 }
 
 void rl_watch_tick(struct rl_engine *engine, int64_t now_ns)
 {
-    bool again = false;
-
     engine->watch_at_ns = RL_NEVER_NS;
-    if (engine->guard_mode == RL_GUARD_OFF)
-        return;
     if (engine->clock_trial && is_trial_complete(engine, now_ns))
         end_trial(engine, now_ns);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        again |= watch_node(engine, i, now_ns);
+        look_by(engine, watch_node(engine, i, now_ns));
     if (engine->clock_trial)
         engine->watch_at_ns = engine->clock_trial_since_ns + engine->policy.node_timeout_ns;
-    else if (again)
-        engine->watch_at_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
+    if (engine->trace)
+        rl_trace_standings(engine, now_ns);
 }

@@ -9,15 +9,27 @@
 #include "engine/engine.h"
 
 #define RL_CLOCK_SAMPLE_EVERY_NS RL_NS_PER_S
+/*
+ * A node is asked after that long without a word of it, if the owner wants to know how it is.
+ */
+#define RL_WATCH_SILENCE_NS (4 * RL_NS_PER_S)
 
 /* Looks at what is due: admissions, repeated checks, clock samples. */
 void rl_watch_tick(struct rl_engine *engine, int64_t now_ns);
+/*
+ * From now on nodes are asked now and then without locks, too: one that hangs is found by the
+ * answer that it owes (rl_link_due_ns()).
+ */
+void rl_watch_idle(struct rl_engine *engine);
 /* A sample of the node's clock, if it is up, and the next tick within the interval. */
 void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* After a node's replies: did its clock step, or its standing change? */
 void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-/* What a person should know about a node's quarantine; empty when it has none. */
-void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size);
+/*
+ * Why a node is in quarantine, and in words what a person should know; NONE, empty: it is not.
+ */
+enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out,
+                                      size_t size);
 
 /* Before a request that leans on a node's clock: a sample, unless there is a recent one. */
 static inline void rl_watch_before_use(struct rl_engine *engine, uint8_t node, int64_t now_ns)

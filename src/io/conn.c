@@ -52,32 +52,62 @@ void rl_conn_close(struct rl_conn *conn)
     conn->state = RL_CONN_WAITING;
 }
 
-void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text,
-                  int64_t now_ns)
+void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, enum redlock_reason reason,
+                  const char *text, int64_t now_ns)
 {
     char kept[REDLOCK_TEXT_MAX];
 
     /* The text may belong to what is closed here. */
     snprintf(kept, sizeof kept, "%s", text);
     rl_conn_close(conn);
-    rl_link_failed(&conn->link, vote, kept, now_ns);
+    rl_link_failed(&conn->link, vote, reason, kept, now_ns);
 }
 
-const char *rl_conn_doubt(const struct rl_conn *conn)
+void rl_conn_fail_unheard(struct rl_conn *conn, enum redlock_vote vote,
+                          enum redlock_reason reason, const char *text, int64_t now_ns)
 {
-    if (conn->heard || conn->url->is_unix || conn->state < RL_CONN_HANDSHAKE)
-        return "";
-    return conn->tls_context ? ": is it a port without TLS? use redis://"
-                             : ": is it a TLS port? use rediss://";
+    const char *question = "";
+    char words[REDLOCK_TEXT_MAX];
+
+    if (!conn->heard && !conn->url->is_unix && conn->state >= RL_CONN_HANDSHAKE) {
+        question = conn->tls_context ? ": is it a port without TLS? use redis://"
+                                     : ": is it a TLS port? use rediss://";
+        reason = conn->tls_context ? REDLOCK_REASON_PLAIN_PORT : REDLOCK_REASON_TLS_PORT;
+    }
+    snprintf(words, sizeof words, "%s%s", text, question);
+    rl_conn_fail(conn, vote, reason, words, now_ns);
+}
+
+static enum redlock_reason reason_of(const struct rl_conn *conn, int error)
+{
+    switch (error) {
+    case ECONNREFUSED:
+        return REDLOCK_REASON_REFUSED;
+    case ENOMEM:
+    case ENOBUFS:
+    case EMFILE:
+    case ENFILE:
+        return REDLOCK_REASON_RESOURCES;
+    case EAGAIN: /* the server takes no connection from its backlog; or no thread for a lookup */
+        return conn->url->is_unix ? REDLOCK_REASON_SILENT : REDLOCK_REASON_RESOURCES;
+    default:
+        return REDLOCK_REASON_UNREACHABLE;
+    }
 }
 
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
 {
-    char text[REDLOCK_TEXT_MAX];
+    rl_conn_fail_unheard(
+        conn, error == ECONNREFUSED ? REDLOCK_VOTE_REFUSED : REDLOCK_VOTE_UNREACHABLE,
+        reason_of(conn, error), strerror(error), now_ns);
+}
 
-    snprintf(text, sizeof text, "%s%s", strerror(error), rl_conn_doubt(conn));
-    rl_conn_fail(conn, error == ECONNREFUSED ? REDLOCK_VOTE_REFUSED : REDLOCK_VOTE_UNREACHABLE,
-                 text, now_ns);
+void rl_conn_fail_tls(struct rl_conn *conn, int64_t now_ns)
+{
+    const char *text;
+    enum redlock_reason reason = rl_tls_error(conn->tls, &text);
+
+    rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, reason, text, now_ns);
 }
 
 static void transport_up(struct rl_conn *conn, int64_t now_ns)
@@ -106,7 +136,8 @@ static void socket_up(struct rl_conn *conn, int64_t now_ns)
         return;
     }
     if (rl_tls_new(conn->tls_context, conn->tls_name, &conn->tls) < 0) {
-        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, "TLS could not be set up", now_ns);
+        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_TLS,
+                     "TLS could not be set up", now_ns);
         return;
     }
     conn->state = RL_CONN_HANDSHAKE;
@@ -121,7 +152,7 @@ void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns)
     if (rl_conn_send_cipher(conn, now_ns) < 0)
         return;
     if (status < 0)
-        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+        rl_conn_fail_tls(conn, now_ns);
     else if (status > 0)
         transport_up(conn, now_ns);
 }
@@ -185,7 +216,7 @@ static void check_resolved(struct rl_conn *conn, int64_t now_ns)
     if (status > 0)
         try_addresses(conn, now_ns);
     else if (status < 0)
-        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, error, now_ns);
+        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_UNRESOLVED, error, now_ns);
 }
 
 static void start(struct rl_conn *conn, int64_t now_ns)
@@ -193,7 +224,8 @@ static void start(struct rl_conn *conn, int64_t now_ns)
     rl_link_connecting(&conn->link, now_ns);
     /* No memory for the greeting: a connection without it would be silent for ever. */
     if (conn->link.session->state == RL_SESSION_DOWN) {
-        rl_conn_fail(conn, REDLOCK_VOTE_ERROR, "out of memory", now_ns);
+        rl_conn_fail(conn, REDLOCK_VOTE_ERROR, REDLOCK_REASON_RESOURCES, "out of memory",
+                     now_ns);
         return;
     }
     if (conn->url->is_unix) {
@@ -210,24 +242,26 @@ static void start(struct rl_conn *conn, int64_t now_ns)
 
 static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
 {
-    static const char *const what[] = {
-        [RL_CONN_RESOLVING] = "the name was not resolved",
-        [RL_CONN_CONNECTING] = "no TCP connection",
-        [RL_CONN_HANDSHAKE] = "no TLS handshake",
+    static const struct {
+        enum redlock_reason reason;
+        const char *text;
+    } what[] = {
+        [RL_CONN_RESOLVING] = {REDLOCK_REASON_UNRESOLVED, "the name was not resolved"},
+        [RL_CONN_CONNECTING] = {REDLOCK_REASON_UNREACHABLE, "no TCP connection"},
+        [RL_CONN_HANDSHAKE] = {REDLOCK_REASON_SILENT, "no TLS handshake"},
     };
     struct rl_resolve *lookup = conn->state == RL_CONN_RESOLVING ? conn->resolve : NULL;
     char text[REDLOCK_TEXT_MAX];
 
-    snprintf(text, sizeof text, "%s within %lld ms%s", what[conn->state],
-             (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS),
-             conn->state == RL_CONN_HANDSHAKE ? rl_conn_doubt(conn) : "");
+    snprintf(text, sizeof text, "%s within %lld ms", what[conn->state].text,
+             (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS));
     /*
      * A lookup cannot be interrupted, only abandoned, and each has a thread: the next attempt waits
      * for the same one, so that no more than one is under way for a connection.
      */
     if (conn->state == RL_CONN_RESOLVING)
         conn->resolve = NULL;
-    rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
+    rl_conn_fail_unheard(conn, REDLOCK_VOTE_SILENT, what[conn->state].reason, text, now_ns);
     conn->resolve = lookup;
 }
 
@@ -237,7 +271,7 @@ static void give_up_waiting(struct rl_conn *conn, int64_t now_ns)
 
     snprintf(text, sizeof text, "no answer for %lld ms",
              (long long)(conn->link.engine->stall_ns / RL_NS_PER_MS));
-    rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
+    rl_conn_fail(conn, REDLOCK_VOTE_SILENT, REDLOCK_REASON_SILENT, text, now_ns);
 }
 
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)

@@ -53,9 +53,6 @@ void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
 /* Sends what the session has. */
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
 
-/* Behind the words for a connection that ended: what may be wrong if nothing ever came back. */
-const char *rl_conn_doubt(const struct rl_conn *conn);
-
 /* What the reactor calls it. */
 uint32_t rl_conn_tag(const struct rl_conn *conn);
 

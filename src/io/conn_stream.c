@@ -2,7 +2,6 @@
 #include "io/conn_stream.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/socket.h>
 
 #include "engine/hear.h"
@@ -39,6 +38,9 @@ static ssize_t send_some(struct rl_conn *conn, const char *bytes, size_t size, i
         rl_conn_want_write(conn, true);
         return 0;
     }
+    /* What the server said before it closed is still to be read, and the read finds the end. */
+    if (errno == EPIPE || errno == ECONNRESET)
+        return 0;
     rl_conn_fail_errno(conn, errno, now_ns);
     return -1;
 }
@@ -76,7 +78,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
 
     if (size > 0 && conn->cipher.size < CIPHER_WAITING_MAX) {
         if (rl_tls_write(conn->tls, bytes, size) < 0) {
-            rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+            rl_conn_fail_tls(conn, now_ns);
             return;
         }
         rl_session_sent(session, size, now_ns);
@@ -111,14 +113,6 @@ void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
     }
 }
 
-static void fail_closed(struct rl_conn *conn, int64_t now_ns)
-{
-    char text[REDLOCK_TEXT_MAX];
-
-    snprintf(text, sizeof text, "the server closed the connection%s", rl_conn_doubt(conn));
-    rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, text, now_ns);
-}
-
 /* Bytes read, 0 when there are none now, -1 when the connection has ended. */
 static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int64_t *now_ns)
 {
@@ -138,7 +132,8 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
     if (got < 0)
         rl_conn_fail_errno(conn, errno, *now_ns);
     else
-        fail_closed(conn, *now_ns);
+        rl_conn_fail_unheard(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_UNREACHABLE,
+                             "the server closed the connection", *now_ns);
     return -1;
 }
 
@@ -149,7 +144,8 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 
     if (rl_link_received(&conn->link, size, now_ns) == 0)
         return 0;
-    rl_conn_fail(conn, session->failure, session->failure_text, now_ns);
+    rl_conn_fail(conn, session->failure, session->failure_reason, session->failure_text,
+                 now_ns);
     return -1;
 }
 
@@ -171,8 +167,8 @@ static void receive_plain(struct rl_conn *conn)
         ssize_t got = receive_some(conn, room, size, &now_ns);
 
         if (got > 0 && first && is_tls_record(room, (size_t)got)) {
-            rl_conn_fail(conn, REDLOCK_VOTE_PROTO, "the node speaks TLS here: use rediss://",
-                         now_ns);
+            rl_conn_fail(conn, REDLOCK_VOTE_PROTO, REDLOCK_REASON_TLS_PORT,
+                         "the node speaks TLS here: use rediss://", now_ns);
             return;
         }
         if (got <= 0 || pass_on(conn, (size_t)got, now_ns) < 0 || (size_t)got < size)
@@ -192,7 +188,7 @@ static int decrypt(struct rl_conn *conn, int64_t now_ns)
         if (got == 0)
             return 0;
         if (got < 0) {
-            rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+            rl_conn_fail_tls(conn, now_ns);
             return -1;
         }
         if (pass_on(conn, (size_t)got, now_ns) < 0)
@@ -211,7 +207,7 @@ static void receive_encrypted(struct rl_conn *conn)
         if (got <= 0)
             return;
         if (rl_tls_input(conn->tls, cipher, (size_t)got) < 0) {
-            rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+            rl_conn_fail_tls(conn, now_ns);
             return;
         }
         if (conn->state == RL_CONN_HANDSHAKE) {

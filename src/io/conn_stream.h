@@ -6,9 +6,15 @@
 #include "io/conn.h"
 
 /* conn.c: the connection is over; the session is told and a new try is planned. */
-void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text,
-                  int64_t now_ns);
+void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, enum redlock_reason reason,
+                  const char *text, int64_t now_ns);
+/*
+ * The same; if nothing ever came back, the port may be of the other sort, with or without TLS.
+ */
+void rl_conn_fail_unheard(struct rl_conn *conn, enum redlock_vote vote,
+                          enum redlock_reason reason, const char *text, int64_t now_ns);
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns);
+void rl_conn_fail_tls(struct rl_conn *conn, int64_t now_ns);
 void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns);
 /* The result of a connect that was under way. */
 void rl_conn_check_connected(struct rl_conn *conn, int64_t now_ns);

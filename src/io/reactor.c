@@ -82,9 +82,7 @@ void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
 
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms)
 {
-    int count = epoll_wait(reactor->epoll_fd, events, RL_REACTOR_EVENTS_MAX, timeout_ms);
-
-    return count < 0 ? 0 : count;
+    return epoll_wait(reactor->epoll_fd, events, RL_REACTOR_EVENTS_MAX, timeout_ms);
 }
 
 void rl_reactor_wake(struct rl_reactor *reactor)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One descriptor to wait on for everything: an epoll set with the sockets, a timer and a wake-up.
- * The descriptor of the set itself is pollable, which is what embeds a client in any event loop.
+ * One descriptor to wait on for everything: an epoll set with the sockets, a timer and a
+ * wake-up. The descriptor of the set itself is pollable, which is what embeds a client in any
+ * event loop.
  */
 #ifndef RL_IO_REACTOR_H
 #define RL_IO_REACTOR_H
@@ -20,7 +21,9 @@ struct rl_reactor {
     bool unarmed;     /* it could not be set to what is due: the driver must look by itself */
 };
 
-/* What epoll hands back in data.u32: a node's number, that of its subscriber, or one of these. */
+/*
+ * What epoll hands back in data.u32: a node's number, that of its subscriber, or one of these.
+ */
 #define RL_REACTOR_SUBSCRIBER 0x80u
 #define RL_REACTOR_TIMER 0x100u
 #define RL_REACTOR_WAKE 0x101u
@@ -37,7 +40,10 @@ int rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint3
 /* Makes sure that a wait ends by this time. Costs nothing when it does so already. */
 void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns);
 
-/* Waits; the number of events. Looks at the descriptors only: everything else may change. */
+/*
+ * Waits; the number of events, -1 after a signal. Looks at the descriptors only: everything
+ * else may change.
+ */
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms);
 
 void rl_reactor_wake(struct rl_reactor *reactor);

@@ -25,7 +25,7 @@ struct rl_tls_context {
 /*
  * One connection. OpenSSL reads and writes two memory buffers, never a socket: `in` holds
  * ciphertext that came from the peer, `out` what has to be sent to it. Both belong to ssl.
- * Once broken it stays broken, and `why` keeps the first reason.
+ * Once broken it stays broken, and `reason` and `why` keep the first.
  */
 struct rl_tls {
     SSL *ssl;
@@ -33,6 +33,7 @@ struct rl_tls {
     BIO *out;
     bool broken;
     char name[NAME_SIZE]; /* verified; without zone and trailing dot */
+    enum redlock_reason reason;
     char why[WHY_SIZE];
 };
 
@@ -177,9 +178,9 @@ static int on_verify(int good, X509_STORE_CTX *store)
     struct rl_tls *tls = SSL_get_app_data(ssl);
 
     if (!good && tls->why[0] == '\0') {
-        rl_tls_explain_certificate(X509_STORE_CTX_get_error(store),
-                                   X509_STORE_CTX_get_current_cert(store), tls->name, tls->why,
-                                   sizeof tls->why);
+        tls->reason = rl_tls_explain_certificate(X509_STORE_CTX_get_error(store),
+                                                 X509_STORE_CTX_get_current_cert(store),
+                                                 tls->name, tls->why, sizeof tls->why);
     }
     return good;
 }
@@ -250,6 +251,12 @@ void rl_tls_free(struct rl_tls *tls)
 
 /* ---- bytes --------------------------------------------------------------------------- */
 
+static void fail(struct rl_tls *tls, enum redlock_reason reason, const char *why)
+{
+    tls->reason = reason;
+    snprintf(tls->why, sizeof tls->why, "%s", why);
+}
+
 /*
  * After a call of OpenSSL that did not succeed: 0 if it only wants more input, else -1 and the
  * connection is broken. Leaves the thread's error queue empty, for its next user.
@@ -265,9 +272,9 @@ static int judge(struct rl_tls *tls, int result)
     tls->broken = true;
     if (tls->why[0] == '\0') {
         if (error == SSL_ERROR_ZERO_RETURN)
-            snprintf(tls->why, sizeof tls->why, "the node closed the connection");
+            fail(tls, REDLOCK_REASON_UNREACHABLE, "the node closed the connection");
         else
-            rl_tls_explain_error(ERR_peek_error(), tls->why, sizeof tls->why);
+            tls->reason = rl_tls_explain_error(ERR_peek_error(), tls->why, sizeof tls->why);
     }
     ERR_clear_error();
     return -1;
@@ -282,7 +289,7 @@ int rl_tls_input(struct rl_tls *tls, const void *bytes, size_t n)
     if (n > 0 && (BIO_write_ex(tls->in, bytes, n, &written) != 1 || written != n)) {
         ERR_clear_error();
         tls->broken = true;
-        snprintf(tls->why, sizeof tls->why, "out of memory");
+        fail(tls, REDLOCK_REASON_RESOURCES, "out of memory");
         return -1;
     }
     return 0;
@@ -332,12 +339,13 @@ int rl_tls_write(struct rl_tls *tls, const void *bytes, size_t n)
         return 0;
     if (judge(tls, result) == 0) {
         tls->broken = true;
-        snprintf(tls->why, sizeof tls->why, "written to before the TLS handshake was done");
+        fail(tls, REDLOCK_REASON_TLS, "written to before the TLS handshake was done");
     }
     return -1;
 }
 
-const char *rl_tls_error(const struct rl_tls *tls)
+enum redlock_reason rl_tls_error(const struct rl_tls *tls, const char **text)
 {
-    return tls->why[0] != '\0' ? tls->why : "no TLS error";
+    *text = tls->why[0] != '\0' ? tls->why : "no TLS error";
+    return tls->reason;
 }

@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "redlock.h"
+
 struct rl_tls_context;
 struct rl_tls;
 
@@ -48,7 +50,9 @@ int rl_tls_read(struct rl_tls *tls, void *bytes, size_t cap);
 /* Plaintext for the peer, after the handshake; all of it is taken. 0/-1. */
 int rl_tls_write(struct rl_tls *tls, const void *bytes, size_t n);
 
-/* After a -1: one sentence, what went wrong and what to do. Valid until rl_tls_free(). */
-const char *rl_tls_error(const struct rl_tls *tls);
+/*
+ * After a -1: why, and one sentence of what to do about it, which is valid until rl_tls_free().
+ */
+enum redlock_reason rl_tls_error(const struct rl_tls *tls, const char **text);
 
 #endif

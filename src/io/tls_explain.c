@@ -112,8 +112,9 @@ static void date(const ASN1_TIME *from, char *out, size_t size)
         snprintf(out, size, "an unknown date");
 }
 
-void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted_name,
-                                char *why, size_t why_size)
+enum redlock_reason rl_tls_explain_certificate(int error, X509 *certificate,
+                                               const char *wanted_name, char *why,
+                                               size_t why_size)
 {
     char text[NAME_SIZE] = "?";
 
@@ -121,22 +122,22 @@ void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted
     case X509_V_ERR_CERT_HAS_EXPIRED:
         date(X509_get0_notAfter(certificate), text, sizeof text);
         snprintf(why, why_size, "the node's certificate has expired (%s): renew it", text);
-        return;
+        return REDLOCK_REASON_CERTIFICATE;
     case X509_V_ERR_CERT_NOT_YET_VALID:
         date(X509_get0_notBefore(certificate), text, sizeof text);
         snprintf(why, why_size,
                  "the node's certificate is not valid before %s: check this machine's clock",
                  text);
-        return;
+        return REDLOCK_REASON_CERTIFICATE;
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
         explain_name(error, certificate, wanted_name, why, why_size);
-        return;
+        return REDLOCK_REASON_SERVER_NAME;
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
         snprintf(
             why, why_size,
             "the node's certificate is self-signed: give it as the TLS CA file to trust it");
-        return;
+        return REDLOCK_REASON_AUTHORITY;
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
@@ -145,15 +146,16 @@ void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted
             snprintf(text, sizeof text, "unnamed");
         snprintf(why, why_size,
                  "unknown authority (%s): give its certificate as the TLS CA file", text);
-        return;
+        return REDLOCK_REASON_AUTHORITY;
     default:
         snprintf(why, why_size, "the node's certificate was not accepted: %s",
                  X509_verify_cert_error_string(error));
+        return REDLOCK_REASON_CERTIFICATE;
     }
 }
 
-/* What OpenSSL's reason means for a user with a wrong URL or a missing file; or NULL. */
-static const char *remedy(int reason)
+/* What OpenSSL's reason means for a user with a wrong URL or a missing file; or NONE. */
+static enum redlock_reason understand(int reason, const char **remedy)
 {
     switch (reason) {
     case SSL_R_WRONG_VERSION_NUMBER:
@@ -161,43 +163,55 @@ static const char *remedy(int reason)
     case SSL_R_HTTPS_PROXY_REQUEST:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_BAD_RECORD_TYPE:
-        return "the node does not speak TLS here: use its TLS port, or redis:// if it has none";
+        *remedy =
+            "the node does not speak TLS here: use its TLS port, or redis:// if it has none";
+        return REDLOCK_REASON_PLAIN_PORT;
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_UNSUPPORTED_SSL_VERSION:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
     case SSL_R_VERSION_TOO_LOW:
-        return "protocol version: the node offers no TLS 1.2 or newer: allow one there";
+        *remedy = "protocol version: the node offers no TLS 1.2 or newer: allow one there";
+        return REDLOCK_REASON_TLS;
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-        return "the node wants a client certificate: set the TLS certificate file";
+        *remedy = "the node wants a client certificate: set the TLS certificate file";
+        return REDLOCK_REASON_CLIENT_CERTIFICATE;
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-        return "the node broke off the handshake: it may want a client certificate, or has no "
-               "cipher in common";
+        *remedy =
+            "the node broke off the handshake: it may want a client certificate, or has no "
+            "cipher in common";
+        return REDLOCK_REASON_CLIENT_CERTIFICATE;
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return "the node does not know the authority that signed our client certificate";
+        *remedy = "the node does not know the authority that signed our client certificate";
+        return REDLOCK_REASON_CLIENT_CERTIFICATE;
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-        return "the node says that our client certificate has expired: renew it";
+        *remedy = "the node says that our client certificate has expired: renew it";
+        return REDLOCK_REASON_CLIENT_CERTIFICATE;
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
     case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
-        return "the node did not accept our client certificate: check the TLS certificate file";
+        *remedy =
+            "the node did not accept our client certificate: check the TLS certificate file";
+        return REDLOCK_REASON_CLIENT_CERTIFICATE;
     default:
-        return NULL;
+        return REDLOCK_REASON_NONE;
     }
 }
 
-void rl_tls_explain_error(unsigned long code, char *why, size_t why_size)
+enum redlock_reason rl_tls_explain_error(unsigned long code, char *why, size_t why_size)
 {
-    const char *text = NULL;
+    enum redlock_reason reason = REDLOCK_REASON_NONE;
+    const char *text;
 
     if (code != 0 && ERR_GET_LIB(code) == ERR_LIB_SSL)
-        text = remedy(ERR_GET_REASON(code));
-    if (text) {
+        reason = understand(ERR_GET_REASON(code), &text);
+    if (reason) {
         snprintf(why, why_size, "%s", text);
-        return;
+        return reason;
     }
     text = code != 0 ? ERR_reason_error_string(code) : NULL;
     snprintf(why, why_size, "TLS protocol error: %s",
              text ? text : "the connection ended in the middle");
+    return REDLOCK_REASON_TLS;
 }

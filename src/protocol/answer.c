@@ -1,31 +1,61 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "protocol/answer.h"
 
+#include <string.h>
+
 #include "core/lock.h"
 
-enum redlock_vote rl_answer_error_vote(struct rl_slice error)
+enum redlock_vote rl_answer_error_vote(struct rl_slice error, enum redlock_reason *reason)
 {
     static const struct {
         const char *word;
         enum redlock_vote vote;
+        enum redlock_reason reason;
     } words[] = {
-        {"NOAUTH", REDLOCK_VOTE_AUTH},
-        {"WRONGPASS", REDLOCK_VOTE_AUTH},
-        {"NOPERM", REDLOCK_VOTE_AUTH},
-        {"DENIED", REDLOCK_VOTE_AUTH},
-        {"ERR AUTH", REDLOCK_VOTE_AUTH},
-        {"ERR The user executing the script", REDLOCK_VOTE_AUTH},
-        {"ERR ACL failure in script", REDLOCK_VOTE_AUTH}, /* the same since Redis 7.2 */
-        {"ERR invalid password", REDLOCK_VOTE_AUTH},
-        {"LOADING", REDLOCK_VOTE_LOADING},
-        {"MASTERDOWN", REDLOCK_VOTE_READONLY},
-        {"READONLY", REDLOCK_VOTE_READONLY},
+        {"NOAUTH", REDLOCK_VOTE_AUTH, REDLOCK_REASON_PASSWORD_NEEDED},
+        {"WRONGPASS", REDLOCK_VOTE_AUTH, REDLOCK_REASON_WRONG_PASSWORD},
+        {"NOPERM", REDLOCK_VOTE_NOPERM, REDLOCK_REASON_RIGHTS},
+        {"DENIED", REDLOCK_VOTE_AUTH, REDLOCK_REASON_PROTECTED_MODE},
+        {"ERR AUTH", REDLOCK_VOTE_AUTH, REDLOCK_REASON_WRONG_PASSWORD},
+        {"ERR The user executing the script", REDLOCK_VOTE_NOPERM, REDLOCK_REASON_RIGHTS},
+        /* The same since Redis 7.2. */
+        {"ERR ACL failure in script", REDLOCK_VOTE_NOPERM, REDLOCK_REASON_RIGHTS},
+        {"ERR invalid password", REDLOCK_VOTE_AUTH, REDLOCK_REASON_WRONG_PASSWORD},
+        {"LOADING", REDLOCK_VOTE_LOADING, REDLOCK_REASON_LOADING},
+        {"MASTERDOWN", REDLOCK_VOTE_READONLY, REDLOCK_REASON_REPLICA},
+        {"READONLY", REDLOCK_VOTE_READONLY, REDLOCK_REASON_REPLICA},
+        {"MOVED ", REDLOCK_VOTE_ERROR, REDLOCK_REASON_CLUSTER},
+        {"ASK ", REDLOCK_VOTE_ERROR, REDLOCK_REASON_CLUSTER},
+        {"CROSSSLOT", REDLOCK_VOTE_ERROR, REDLOCK_REASON_CLUSTER},
+        {"CLUSTERDOWN", REDLOCK_VOTE_ERROR, REDLOCK_REASON_CLUSTER},
+        {"TRYAGAIN", REDLOCK_VOTE_ERROR, REDLOCK_REASON_CLUSTER},
     };
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (rl_slice_starts(error, words[i].word))
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (rl_slice_starts(error, words[i].word)) {
+            *reason = words[i].reason;
             return words[i].vote;
+        }
+    }
+    *reason = REDLOCK_REASON_SERVER_ERROR;
     return REDLOCK_VOTE_ERROR;
+}
+
+/* Where the words do not matter. */
+static enum redlock_vote error_vote(struct rl_slice error)
+{
+    enum redlock_reason reason;
+
+    return rl_answer_error_vote(error, &reason);
+}
+
+size_t rl_answer_missing_right(const char *error, const char **command)
+{
+    static const char before[] = "run the '";
+    const char *at = strstr(error, before);
+
+    *command = at ? at + sizeof before - 1 : "";
+    return strcspn(*command, "'| ");
 }
 
 /* To a native command: done, or not because of what is there, which is the vote `otherwise`. */
@@ -135,7 +165,7 @@ struct rl_answer rl_answer_read_witness(const struct rl_reply *reply)
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
     if (reply->scalar.type == RL_REPLY_ERROR)
-        answer.vote = rl_answer_error_vote(reply->scalar.text);
+        answer.vote = error_vote(reply->scalar.text);
     else if (reply->scalar.type == RL_REPLY_ARRAY && reply->element_count == 4 &&
              read_marker(reply, 0, &answer))
         answer.vote = REDLOCK_VOTE_GRANTED;
@@ -209,7 +239,7 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
     if (scalar->type == RL_REPLY_ERROR) {
-        answer.vote = rl_answer_error_vote(scalar->text);
+        answer.vote = error_vote(scalar->text);
         /* Another kind of lock is under our key: whatever it is, it is not ours. */
         if ((op == RL_OP_EXTEND || op == RL_OP_RELEASE) &&
             rl_slice_starts(scalar->text, "WRONGTYPE"))

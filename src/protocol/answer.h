@@ -13,7 +13,13 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
 /* What a witness says; GRANTED with the marker, or why it says nothing. */
 struct rl_answer rl_answer_read_witness(const struct rl_reply *reply);
 
-/* The vote that an error reply means, by its first word. */
-enum redlock_vote rl_answer_error_vote(struct rl_slice error);
+/* The vote and the reason that an error reply means, by its first word. */
+enum redlock_vote rl_answer_error_vote(struct rl_slice error, enum redlock_reason *reason);
+
+/*
+ * Servers name the command that a user may not run: "... to run the 'eval' command". Its size; 0:
+ * this error names none.
+ */
+size_t rl_answer_missing_right(const char *error, const char **command);
 
 #endif

@@ -85,13 +85,12 @@ void rl_add_script(struct rl_command *out, const struct rl_abilities *abilities,
 
 /* ---- taking ---- */
 
-/* Creates the key or does nothing: the acquire of the specification, and healing. */
+/* Creates the key or does nothing: the acquire of the specification. Healing looks first. */
 static void acquire_command(const struct rl_request *request,
                             const struct rl_abilities *abilities, struct rl_command *out)
 {
-    /* A healing asks for no token: it is no new acquisition. */
-    if (!request->is_plain || request->as_waiter ||
-        (request->fenced && request->op != RL_OP_HEAL)) {
+    if (!request->is_plain || request->as_waiter || request->fenced ||
+        request->op == RL_OP_HEAL) {
         rl_take_command(request, abilities, out);
         return;
     }

@@ -147,7 +147,8 @@ static void take_command(const struct rl_request *request, const struct rl_abili
 void rl_take_command(const struct rl_request *request, const struct rl_abilities *abilities,
                      struct rl_command *out)
 {
-    if (!request->is_plain || (request->as_waiter && request->needs_marker)) {
+    if (!request->is_plain || request->op == RL_OP_HEAL ||
+        (request->as_waiter && request->needs_marker)) {
         take_command(request, abilities, out);
         return;
     }
@@ -242,7 +243,8 @@ void rl_script_command(const struct rl_request *request, const struct rl_abiliti
     case RL_OP_BREAK:
         SCRIPT_HEAD(out, abilities, BREAK, 3);
         rl_add_keys(out, request, KEY_LOCK | KEY_QUEUE | KEY_ALIVE);
-        rl_add(out, request->mark);
+        rl_add(out, request->fingerprint);
+        rl_add_number(out, request->ttl_ms);
         if (request->tag.size)
             rl_add(out, request->tag);
         return;

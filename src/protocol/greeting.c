@@ -23,6 +23,19 @@ enum step {
     STEP_NATIVE,
 };
 
+const char *rl_greeting_step_name(uint16_t step)
+{
+    static const char *const names[] = {
+        [STEP_AUTH] = "AUTH",
+        [STEP_SELECT] = "SELECT",
+        [STEP_NAME] = "CLIENT SETNAME",
+        [STEP_SUBSCRIBE] = "SUBSCRIBE",
+        [STEP_NATIVE] = "native commands",
+    };
+
+    return names[step];
+}
+
 #define SAY(session, step, ...)                                                                \
     rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL})
 
@@ -68,12 +81,16 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
     return rl_vetting_sample_clock(session, now_ns);
 }
 
+static bool is_full(struct rl_slice error)
+{
+    return rl_slice_starts(error, "ERR max number"); /* of clients reached */
+}
+
 /* Errors that say the whole connection is useless, whatever was asked. */
 static bool is_fatal(enum step step, struct rl_slice error)
 {
     return step == STEP_AUTH || step == STEP_SELECT || rl_slice_starts(error, "NOAUTH") ||
-           rl_slice_starts(error, "DENIED") || rl_slice_starts(error, "ERR max number") ||
-           step == STEP_SUBSCRIBE;
+           rl_slice_starts(error, "DENIED") || is_full(error) || step == STEP_SUBSCRIBE;
 }
 
 /*
@@ -116,9 +133,13 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
     const struct rl_scalar *scalar = &reply->scalar;
 
     if (scalar->type == RL_REPLY_ERROR && is_fatal((enum step)step, scalar->text)) {
-        enum redlock_vote vote = rl_answer_error_vote(scalar->text);
-
-        rl_session_fail(session, step == STEP_AUTH ? REDLOCK_VOTE_AUTH : vote, scalar->text);
+        rl_session_refused(session, scalar->text);
+        /* Whatever it says to AUTH, unless it would have said it to anything. */
+        if (step == STEP_AUTH && session->failure == REDLOCK_VOTE_ERROR &&
+            !is_full(scalar->text)) {
+            session->failure = REDLOCK_VOTE_AUTH;
+            session->failure_reason = REDLOCK_REASON_WRONG_PASSWORD;
+        }
         return 1;
     }
     if (!makes_sense((enum step)step, scalar))

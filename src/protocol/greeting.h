@@ -14,4 +14,7 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns);
  */
 int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply);
 
+/* What is asked in it, for the trace. */
+const char *rl_greeting_step_name(uint16_t step);
+
 #endif

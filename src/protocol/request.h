@@ -66,15 +66,16 @@ struct rl_request {
     bool may_shorten;  /* EXTEND with a smaller TTL than the key may already have */
 
     /* Of the node that it goes to; these may change from one node to the next. */
-    const char *identity;       /* of its connection, run_id:replid; empty: unknown */
-    bool in_doubt;              /* it may not vote now: its counters begin in doubt */
-    struct rl_slice set;        /* ADMIT: the set of nodes that it belongs to (G8) */
-    struct rl_slice set_so_far; /* ADMIT: what it must still say of its set; of size 0: none */
-    struct rl_slice pattern;    /* LIST */
-    struct rl_slice cursor;     /* LIST */
-    bool bad_counters;          /* LIST: only fence counters that no clock can have reached */
-    struct rl_slice mark;       /* BREAK: of the holder to be evicted */
-    struct rl_slice tag; /* BREAK: with a colon; evict what has it. Of size 0: by the mark */
+    const char *identity;        /* of its connection, run_id:replid; empty: unknown */
+    bool in_doubt;               /* it may not vote now: its counters begin in doubt */
+    struct rl_slice set;         /* ADMIT: the set of nodes that it belongs to (G8) */
+    struct rl_slice set_so_far;  /* ADMIT: what it must still say of its set; of size 0: none */
+    struct rl_slice pattern;     /* LIST */
+    struct rl_slice cursor;      /* LIST */
+    bool bad_counters;           /* LIST: only fence counters that no clock can have reached */
+    struct rl_slice fingerprint; /* BREAK: of the holder to be evicted */
+    struct rl_slice
+        tag; /* BREAK: with a colon; evict what has it. Of size 0: by the fingerprint */
 };
 
 #endif

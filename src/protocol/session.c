@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "protocol/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/op.h"
 #include "protocol/greeting.h"
 #include "protocol/vetting.h"
 #include "protocol/wipe.h"
@@ -137,6 +139,24 @@ void rl_pending_free(struct rl_pending_queue *queue)
 
 /* ---- the connection ---- */
 
+void rl_session_trace(const struct rl_session *session, uint16_t step,
+                      const struct rl_reply *reply)
+{
+    const char *name =
+        step < RL_VETTING_FIRST ? rl_greeting_step_name(step) : rl_vetting_step_name(step);
+    struct rl_trace_subject subject = {.address = session->address};
+    char words[REDLOCK_TEXT_MAX] = "answered";
+
+    if (!session->trace)
+        return;
+    if (reply && reply->scalar.type == RL_REPLY_ERROR)
+        rl_session_quote(reply->scalar.text, words);
+    if (reply)
+        session->trace->write(session->trace, subject, "reply %s: %s", name, words);
+    else
+        session->trace->write(session->trace, subject, "ask %s", name);
+}
+
 int rl_session_init(struct rl_session *session, const struct rl_login *login)
 {
     *session = (struct rl_session){.login = login};
@@ -168,7 +188,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     rl_guard_connected(&session->guard);
     if (rl_greeting_write(session, now_ns) == 0)
         return 0;
-    rl_session_fail(session, REDLOCK_VOTE_ERROR, (struct rl_slice){"out of memory", 13});
+    rl_session_fail(session, REDLOCK_VOTE_ERROR, REDLOCK_REASON_RESOURCES, "out of memory");
     return -1;
 }
 
@@ -179,18 +199,45 @@ void rl_session_end(struct rl_session *session)
     session->input_start = session->input_end = 0;
 }
 
-void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct rl_slice text)
+void rl_session_quote(struct rl_slice text, char out[REDLOCK_TEXT_MAX])
 {
     size_t size = text.size < REDLOCK_TEXT_MAX - 1 ? text.size : REDLOCK_TEXT_MAX - 1;
+    char *arguments;
 
-    session->failure = vote;
     for (size_t i = 0; i < size; i++) {
-        /* It will be shown on terminals: nothing but printable characters. */
         unsigned char byte = (unsigned char)text.data[i];
 
-        session->failure_text[i] = byte < 0x20 || byte > 0x7e ? '?' : (char)byte;
+        out[i] = byte < 0x20 || byte > 0x7e ? '?' : (char)byte;
     }
-    session->failure_text[size] = '\0';
+    out[size] = '\0';
+    if (size < text.size)
+        memcpy(out + size - 3, "...", 3);
+    /* A server that lacks the command repeats what it was given: a password, a value. */
+    arguments = strstr(out, ", with args beginning");
+    if (arguments)
+        *arguments = '\0';
+}
+
+void rl_session_fail(struct rl_session *session, enum redlock_vote vote,
+                     enum redlock_reason reason, const char *text)
+{
+    session->failure = vote;
+    session->failure_reason = reason;
+    if (!text)
+        text = redlock_reason_text((int)reason);
+    rl_session_quote((struct rl_slice){text, strlen(text)}, session->failure_text);
+}
+
+void rl_session_refused(struct rl_session *session, struct rl_slice error)
+{
+    session->failure = rl_answer_error_vote(error, &session->failure_reason);
+    /* The server explains it in more words than there is room for. */
+    if (session->failure_reason == REDLOCK_REASON_PROTECTED_MODE)
+        rl_session_fail(session, session->failure, session->failure_reason,
+                        "the server is in protected mode: without a password it serves no "
+                        "machine but its own");
+    else
+        rl_session_quote(error, session->failure_text);
 }
 
 bool rl_session_push(struct rl_session *session, const struct rl_command *command,
@@ -200,7 +247,7 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
     char *room;
 
     if (session->state == RL_SESSION_DOWN ||
-        (entry.subject && entry.op <= RL_OP_ACQUIRE_AGAIN &&
+        (entry.subject && rl_ops[entry.op].acquires &&
          session->pending.count >= RL_SESSION_ACQUIRES_MAX))
         return false;
     /* Room first: an entry without its bytes would shift every later reply. */
@@ -220,8 +267,13 @@ int rl_session_say(struct rl_session *session, uint16_t step, const char *const 
         command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
     if (!rl_session_push(session, &command, (struct rl_pending){.op = step}))
         return -1;
+    /*
+     * The greeting is always the same, and waits for its connection: the trace has the replies.
+     */
     if (session->state == RL_SESSION_GREETING)
         session->greeting_left++;
+    else
+        rl_session_trace(session, step, NULL);
     return 0;
 }
 
@@ -262,7 +314,7 @@ size_t rl_session_room(struct rl_session *session, char **bytes)
 
 static int refuse(struct rl_session *session, const char *why)
 {
-    rl_session_fail(session, REDLOCK_VOTE_PROTO, (struct rl_slice){why, strlen(why)});
+    rl_session_fail(session, REDLOCK_VOTE_PROTO, REDLOCK_REASON_PROTOCOL, why);
     return -1;
 }
 
@@ -271,7 +323,7 @@ static int refuse_unsolicited(struct rl_session *session, const struct rl_reply 
 {
     if (reply->scalar.type != RL_REPLY_ERROR)
         return refuse(session, "a reply to no request");
-    rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
+    rl_session_refused(session, reply->scalar.text);
     return -1;
 }
 
@@ -318,6 +370,8 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
             return refuse_unsolicited(session, reply);
         session->input_start += (size_t)taken;
         session->progress_ns = now_ns;
+        if (!entry->subject)
+            rl_session_trace(session, entry->op, reply);
         if (entry->subject || entry->op == RL_VETTING_WITNESS)
             return 1;
         if (answer_own(session, entry->op, reply, now_ns) < 0)

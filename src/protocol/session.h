@@ -5,8 +5,8 @@
  * A session begins with a greeting (authentication, database, client name, which native
  * commands there are, and the check whether the node may vote). Requests may be pushed from the
  * first moment and travel behind it, so a short-lived program pays no extra round trip. With
- * credentials or a database the requests are held back until both are confirmed: nothing may run
- * as the wrong user or in the wrong database.
+ * credentials or a database the requests are held back until both are confirmed: nothing may
+ * run as the wrong user or in the wrong database.
  *
  * Every reply belongs to the oldest pending request (late ones too). When the connection ends,
  * requests without a reply are taken back one by one; they are never sent again by themselves.
@@ -19,6 +19,7 @@
 
 #include "core/guard.h"
 #include "core/set.h"
+#include "core/trace.h"
 #include "protocol/answer.h"
 #include "protocol/resp.h"
 
@@ -42,8 +43,8 @@ struct rl_login {
 
 /*
  * Bytes waiting to be sent: appended at the end, taken from the front. Grows to a bound and
- * gives memory back once it is empty, so that one burst is not paid for ever. While it is secret,
- * nothing that it held stays in memory: neither what was taken nor what it grew out of.
+ * gives memory back once it is empty, so that one burst is not paid for ever. While it is
+ * secret, nothing that it held stays in memory: neither what was taken nor what it grew out of.
  */
 struct rl_buffer {
     char *bytes;
@@ -54,8 +55,8 @@ struct rl_buffer {
 };
 
 /*
- * Room for `size` more bytes at the end, or NULL (bound reached, or out of memory). What is written
- * there belongs to the buffer once its size has grown by that.
+ * Room for `size` more bytes at the end, or NULL (bound reached, or out of memory). What is
+ * written there belongs to the buffer once its size has grown by that.
  */
 char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size);
 void rl_buffer_take(struct rl_buffer *buffer, size_t size);
@@ -71,7 +72,9 @@ struct rl_pending {
     bool needs_witness; /* a grant counts once the witness behind it has answered */
 };
 
-/* The requests of one connection that have no reply yet, oldest first: servers answer in order. */
+/*
+ * The requests of one connection that have no reply yet, oldest first: servers answer in order.
+ */
 struct rl_pending_queue {
     struct rl_pending *entry; /* a ring */
     uint32_t capacity;        /* 0 or a power of two */
@@ -92,6 +95,8 @@ enum rl_session_state {
 
 struct rl_session {
     const struct rl_login *login;
+    struct rl_trace *trace; /* NULL: none */
+    const char *address;    /* of the node, for the trace */
     enum rl_session_state state;
     struct rl_buffer output;
     size_t
@@ -106,30 +111,33 @@ struct rl_session {
     size_t input_start;
     size_t input_end;
     /*
-     * Silence begins when something was sent and nothing is answered (pending.sent_count): what waits
-     * here is not the node's fault.
+     * Silence begins when something was sent and nothing is answered (pending.sent_count): what
+     * waits here is not the node's fault.
      */
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
     struct rl_facts facts; /* what the node says of itself, as far as it has answered */
     struct rl_guard guard; /* may it vote? */
-    struct rl_set_answer set_answer; /* its set (G8), on whatever connection it told it */
-    bool set_news;                   /* the engine has not looked at that yet */
-    bool restore_asked;              /* it was told its set on this connection */
-    int64_t checked_ns;              /* when it was last asked for the facts */
+    struct rl_set_answer set_answer;     /* its set (G8), on whatever connection it told it */
+    bool set_news;                       /* the engine has not looked at that yet */
+    char marker_error[REDLOCK_TEXT_MAX]; /* if set_answer is unreadable: the server's words */
+    bool restore_asked;                  /* it was told its set on this connection */
+    int64_t checked_ns;                  /* when it was last asked for the facts */
     int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_asked;           /* a check is under way */
     bool wants_witness;         /* acquires were queued that need one behind them (G2) */
     bool admission_asked;       /* a PROBE or ADMIT is under way */
     int64_t admission_asked_ns; /* when the last one was asked */
+    bool has_sentinel;          /* one watches it, as far as it was asked and has told */
     char version[32];           /* "redis 7.0.15"; empty: unknown */
     /* Why the session failed; what every request then gets. */
     enum redlock_vote failure;
+    enum redlock_reason failure_reason;
     char failure_text[REDLOCK_TEXT_MAX];
 };
 
-/* The guard is the caller's to set up afterwards. */
+/* The guard and the trace are the caller's to set up afterwards. */
 int rl_session_init(struct rl_session *session, const struct rl_login *login);
 void rl_session_free(struct rl_session *session);
 
@@ -141,6 +149,10 @@ void rl_session_end(struct rl_session *session);
 
 /* Queues a request of the session's own, a list of words that ends with NULL. */
 int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words);
+
+/* For the trace, if there is one: that request was queued; or, with a reply, answered. */
+void rl_session_trace(const struct rl_session *session, uint16_t step,
+                      const struct rl_reply *reply);
 
 /* Queues one command. False: the session is down or full; nothing was queued. */
 bool rl_session_push(struct rl_session *session, const struct rl_command *command,
@@ -154,21 +166,33 @@ size_t rl_session_output(struct rl_session *session, const char **bytes);
 void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
 
 /*
- * Where received bytes go: input_end is to be moved behind them. Never 0 after rl_session_next()
- * has returned 0.
+ * Where received bytes go: input_end is to be moved behind them. Never 0 after
+ * rl_session_next() has returned 0.
  */
 size_t rl_session_room(struct rl_session *session, char **bytes);
 
 /*
  * Takes the next reply to a request: 1 with *entry and *reply (valid until the next call), 0
  * when there is none yet, -1 when the session failed (failure and failure_text say why). For a
- * session that listens, *reply is a message and *entry means nothing. An entry without a subject
- * is a witness.
+ * session that listens, *reply is a message and *entry means nothing. An entry without a
+ * subject is a witness.
  */
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,
                     struct rl_reply *reply, int64_t now_ns);
 
-/* Remembers why requests of this session cannot be answered. */
-void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct rl_slice text);
+/*
+ * The words of a server as they may be shown on a terminal: printable characters only, and not
+ * the arguments of ours that they repeat.
+ */
+void rl_session_quote(struct rl_slice text, char out[REDLOCK_TEXT_MAX]);
+
+/*
+ * Remembers why requests of this session cannot be answered: for programs, and in words. text:
+ * NULL for those of the reason.
+ */
+void rl_session_fail(struct rl_session *session, enum redlock_vote vote,
+                     enum redlock_reason reason, const char *text);
+/* The same from an error that the server replied with. */
+void rl_session_refused(struct rl_session *session, struct rl_slice error);
 
 #endif

@@ -52,7 +52,7 @@ void rl_holder_read(struct rl_slice value, redlock_holder *out)
 {
     struct rl_value parts;
 
-    *out = (redlock_holder){.ttl_ms = -1};
+    *out = (redlock_holder){.remaining_ms = -1};
     rl_value_read(value, &parts);
     rl_text_show(value, out->value, sizeof out->value);
     copy_text(parts.label, out->label, sizeof out->label);
@@ -69,11 +69,11 @@ void rl_holder_set_age(redlock_holder *holder, int64_t wall_ms)
     holder->held_ms = holder->held_ms > wall_ms ? 0 : wall_ms - holder->held_ms;
 }
 
-/* A mark is hex, whatever the node says. */
-static void copy_mark(struct rl_slice mark, char *out)
+/* A fingerprint is hex, whatever the node says. */
+static void copy_fingerprint(struct rl_slice fingerprint, char *out)
 {
-    if (mark.size == REDLOCK_MARK_SIZE && rl_text_is_printable(mark))
-        copy_text(mark, out, REDLOCK_MARK_SIZE + 1);
+    if (fingerprint.size == REDLOCK_FINGERPRINT_SIZE && rl_text_is_printable(fingerprint))
+        copy_text(fingerprint, out, REDLOCK_FINGERPRINT_SIZE + 1);
 }
 
 static void read_waiters(const struct rl_reply *reply, uint32_t first, struct rl_sight *out)
@@ -105,8 +105,8 @@ void rl_sight_read(const struct rl_reply *reply, struct rl_sight *out)
         uint32_t at = FIELDS + FIELDS_OF_HOLDER * i;
 
         rl_holder_read(text_at(reply, at), &out->holder[i]);
-        out->holder[i].ttl_ms = believable_ms(rl_reply_integer(reply, at + 1, -1));
-        copy_mark(text_at(reply, at + 2), out->holder[i].mark);
+        out->holder[i].remaining_ms = believable_ms(rl_reply_integer(reply, at + 1, -1));
+        copy_fingerprint(text_at(reply, at + 2), out->holder[i].fingerprint);
         /* The owner's holds: an earlier one may have been given back. */
         if (out->kind >= 0)
             out->holder[i].held_at_least = rl_kinds[out->kind].has_owner;

@@ -153,7 +153,7 @@ static int digit_of(char c)
 
 bool rl_tag_is_valid(struct rl_slice tag)
 {
-    return tag.size == REDLOCK_TAG_SIZE && consists_of(tag, &of_tags);
+    return tag.size == REDLOCK_IDEMPOTENCY_KEY_SIZE && consists_of(tag, &of_tags);
 }
 
 size_t rl_value_size(bool has_slots, size_t tag_size, size_t label_size)
@@ -227,9 +227,10 @@ bool rl_value_read(struct rl_slice text, struct rl_value *out)
     struct rl_slice rest = text;
 
     *out = nothing;
-    if (rest.size > REDLOCK_TAG_SIZE && rest.data[REDLOCK_TAG_SIZE] == ':') {
-        value.tag = (struct rl_slice){rest.data, REDLOCK_TAG_SIZE};
-        rest = rest_of(rest, REDLOCK_TAG_SIZE + 1);
+    if (rest.size > REDLOCK_IDEMPOTENCY_KEY_SIZE &&
+        rest.data[REDLOCK_IDEMPOTENCY_KEY_SIZE] == ':') {
+        value.tag = (struct rl_slice){rest.data, REDLOCK_IDEMPOTENCY_KEY_SIZE};
+        rest = rest_of(rest, REDLOCK_IDEMPOTENCY_KEY_SIZE + 1);
         if (!rl_tag_is_valid(value.tag))
             return false;
     }

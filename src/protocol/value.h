@@ -26,7 +26,8 @@
 #define RL_STAMP_DIGITS 11
 #define RL_STAMP_SIZE (1 + RL_STAMP_DIGITS + 1) /* with what stands around it */
 #define RL_VALUE_WRITTEN_MAX                                                                   \
-    (REDLOCK_TAG_SIZE + 1 + RL_VALUE_DRAWN + RL_SLOT_MAX + RL_STAMP_SIZE + REDLOCK_LABEL_MAX)
+    (REDLOCK_IDEMPOTENCY_KEY_SIZE + 1 + RL_VALUE_DRAWN + RL_SLOT_MAX + RL_STAMP_SIZE +         \
+     REDLOCK_LABEL_MAX)
 
 /* Slices of size 0: none. */
 struct rl_value {

@@ -22,14 +22,39 @@ enum step {
     STEP_PROBE,
     STEP_ADMIT,
     STEP_EXPEL,
+    STEP_SENTINEL,
 };
+
+const char *rl_vetting_step_name(uint16_t step)
+{
+    static const char *const names[] = {
+        [STEP_SERVER - RL_VETTING_FIRST] = "INFO server",
+        [STEP_REPLICATION - RL_VETTING_FIRST] = "INFO replication",
+        [STEP_PERSISTENCE - RL_VETTING_FIRST] = "INFO persistence",
+        [STEP_MEMORY - RL_VETTING_FIRST] = "INFO memory",
+        [STEP_MARKER - RL_VETTING_FIRST] = "marker",
+        [STEP_SET - RL_VETTING_FIRST] = "set of nodes",
+        [STEP_RESTORE - RL_VETTING_FIRST] = "restore set of nodes",
+        [STEP_TIME - RL_VETTING_FIRST] = "TIME",
+        [STEP_PROBE - RL_VETTING_FIRST] = "probation",
+        [STEP_ADMIT - RL_VETTING_FIRST] = "admission",
+        [STEP_EXPEL - RL_VETTING_FIRST] = "take admission back",
+        [STEP_SENTINEL - RL_VETTING_FIRST] = "Sentinel",
+    };
+
+    return step == RL_VETTING_WITNESS ? "witness" : names[step - RL_VETTING_FIRST];
+}
+
+/* Every Sentinel listens here, on each server that it watches. */
+#define SENTINEL_CHANNEL "__sentinel__:hello"
 
 #define SAY(session, step, ...)                                                                \
     rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL})
 
 int rl_vetting_check(struct rl_session *session, int64_t now_ns)
 {
-    session->facts = (struct rl_facts){0};
+    /* A cluster is one until the node says otherwise: that explains what else is not answered. */
+    session->facts = (struct rl_facts){.cluster = session->facts.cluster};
     session->checked_ns = now_ns;
     if (SAY(session, STEP_SERVER, "INFO", "server") < 0 ||
         SAY(session, STEP_REPLICATION, "INFO", "replication") < 0 ||
@@ -61,6 +86,14 @@ void rl_vetting_note_set(struct rl_session *session, struct rl_slice set)
     session->set_news = true;
 }
 
+/* It may be in any set: as long as it does not say in which, it does not vote (G8). */
+static void refuse_set(struct rl_session *session, struct rl_slice error)
+{
+    rl_set_answer_refuse(&session->set_answer);
+    session->set_news = true;
+    rl_session_quote(error, session->marker_error);
+}
+
 int rl_vetting_witness(struct rl_session *session)
 {
     struct rl_command command;
@@ -69,6 +102,7 @@ int rl_vetting_witness(struct rl_session *session)
     if (!rl_session_push(session, &command, (struct rl_pending){.op = RL_VETTING_WITNESS}))
         return -1;
     session->abilities.known_scripts |= command.script;
+    rl_session_trace(session, RL_VETTING_WITNESS, NULL);
     return 0;
 }
 
@@ -111,6 +145,12 @@ int rl_vetting_expel(struct rl_session *session)
                session->guard.identity);
 }
 
+int rl_vetting_ask_sentinel(struct rl_session *session)
+{
+    session->has_sentinel = false;
+    return SAY(session, STEP_SENTINEL, "PUBSUB", "NUMSUB", SENTINEL_CHANNEL);
+}
+
 static void note_server(struct rl_session *session, struct rl_slice info)
 {
     struct rl_facts *facts = &session->facts;
@@ -119,6 +159,9 @@ static void note_server(struct rl_session *session, struct rl_slice info)
     rl_info_text(info, "run_id", facts->run_id, sizeof facts->run_id);
     facts->uptime_s = rl_info_number(info, "uptime_in_seconds", -1);
     facts->has_server = facts->run_id[0] && facts->uptime_s >= 0;
+    /* As Redis and as Valkey calls it. */
+    facts->cluster = rl_slice_equals(rl_info_field(info, "redis_mode"), "cluster") ||
+                     rl_slice_equals(rl_info_field(info, "server_mode"), "cluster");
 }
 
 static void note_replication(struct rl_facts *facts, struct rl_slice info)
@@ -127,6 +170,7 @@ static void note_replication(struct rl_facts *facts, struct rl_slice info)
 
     facts->has_replication = role.size > 0;
     facts->master = rl_slice_equals(role, "master");
+    facts->replica_count = rl_info_number(info, "connected_slaves", 0);
     rl_info_text(info, "master_replid", facts->replid, sizeof facts->replid);
 }
 
@@ -176,9 +220,20 @@ static void note_marker(struct rl_session *session, const struct rl_reply *reply
         memcpy(facts->marker, id->text.data, id->text.size);
         facts->marker[id->text.size] = '\0';
     }
+    facts->cluster &= facts->has_server;
     if (max_ttl->type == RL_REPLY_BULK)
         facts->marker_max_ttl_ms = read_number(max_ttl->text);
     note_set(session, &reply->element[2]);
+}
+
+/* INFO may be forbidden: then the error is what tells of a cluster. */
+static void refuse_marker(struct rl_session *session, struct rl_slice error)
+{
+    enum redlock_reason reason;
+
+    rl_answer_error_vote(error, &reason);
+    session->facts.cluster |= reason == REDLOCK_REASON_CLUSTER;
+    refuse_set(session, error);
 }
 
 static void note_time(struct rl_session *session, const struct rl_reply *reply, int64_t now_ns)
@@ -212,6 +267,8 @@ static bool makes_sense(enum step step, const struct rl_reply *reply)
         return type == RL_REPLY_ARRAY && reply->element_count == 3;
     case STEP_SET:
         return type == RL_REPLY_ARRAY && reply->element_count == 1;
+    case STEP_SENTINEL:
+        return type == RL_REPLY_ARRAY && reply->element_count == 2;
     case STEP_TIME:
         return type == RL_REPLY_ARRAY && reply->element_count == 2 &&
                reply->element[0].type == RL_REPLY_BULK &&
@@ -253,14 +310,15 @@ int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl
         if (told)
             note_marker(session, reply);
         else
-            rl_vetting_note_set(session,
-                                (struct rl_slice){"", 0}); /* forbidden: it tells none */
+            refuse_marker(session, scalar->text);
         session->check_asked = false;
         rl_guard_judge(&session->guard, &session->facts, now_ns);
         break;
     case STEP_SET:
         if (told)
             note_set(session, &reply->element[0]);
+        else
+            refuse_set(session, scalar->text);
         break;
     case STEP_TIME:
         if (told)
@@ -275,6 +333,9 @@ int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl
     case STEP_ADMIT:
         session->admission_asked = false;
         rl_guard_admitted(&session->guard, told && scalar->integer == 1, now_ns);
+        break;
+    case STEP_SENTINEL:
+        session->has_sentinel = told && rl_reply_integer(reply, 1, 0) > 0;
         break;
     case STEP_RESTORE:
     case STEP_EXPEL:

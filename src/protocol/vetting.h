@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The questions that decide whether a node may vote: its identity, its age, its marker and its
- * clock (core/guard.c judges the answers). They are asked in the greeting, in front of every
- * request, and again while a connection lives.
+ * clock (core/guard.c judges the answers). They are asked in the greeting, so in front of the first
+ * request of a connection, and again while it lives.
  */
 #ifndef RL_PROTOCOL_VETTING_H
 #define RL_PROTOCOL_VETTING_H
@@ -32,9 +32,14 @@ int rl_vetting_witness(struct rl_session *session);
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns);
 int rl_vetting_admit(struct rl_session *session, int64_t now_ns);
 int rl_vetting_expel(struct rl_session *session);
+/* Does a Sentinel watch this node? Where it may not be asked, none is seen (has_sentinel). */
+int rl_vetting_ask_sentinel(struct rl_session *session);
 
 /* Understands a reply. -1: that was no answer to the question. */
 int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply,
                       int64_t now_ns);
+
+/* What is asked in it, for the trace. */
+const char *rl_vetting_step_name(uint16_t step);
 
 #endif

@@ -8,7 +8,7 @@
 #include "client/open.h"
 #include "core/rendezvous.h"
 #include "drive/detail.h"
-#include "drive/order.h"
+#include "drive/next.h"
 #include "quorums/front.h"
 
 #define DETAIL_KEPT 640
@@ -115,6 +115,7 @@ static int open_member(const redlock_options *o, size_t index, struct rl_front *
     const redlock_quorum *quorum = &o->quorums[index];
     struct rl_membership membership = {
         .group = front,
+        .reader = front->client->reader,
         .index = (uint32_t)index,
         .name = quorum->name,
         .set = rl_front_fingerprint(o),
@@ -166,7 +167,11 @@ int rl_front_open(const redlock_options *o, redlock **out)
     redlock *client = calloc(1, sizeof *client);
     int error = REDLOCK_OK;
 
-    if (!front || !client) {
+    if (client)
+        client->reader = rl_reader_new();
+    if (!front || !client || !client->reader) {
+        if (client)
+            rl_reader_free(client->reader);
         free(front);
         free(client);
         return rl_detail(REDLOCK_NOMEM, "out of memory");

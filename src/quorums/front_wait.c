@@ -13,19 +13,28 @@
 /* A member that another thread drives keeps its descriptor ready: how long until the next look. */
 #define BUSY_MS 10
 
-bool rl_front_serve(redlock *member)
+bool rl_front_serve(redlock *member, bool is_read)
 {
     bool is_free;
 
-    if (rl_client_enter(member, false) != REDLOCK_OK)
+    if (rl_client_enter(member) != REDLOCK_OK)
         return false;
     is_free = !member->turning;
     if (is_free) {
+        member->is_read = is_read;
         rl_turn(member, 0);
+        member->is_read = false;
         rl_stop_driving(member);
     }
     rl_client_leave(member);
     return is_free;
+}
+
+void rl_front_catch_up(const struct rl_front *front)
+{
+    for (size_t i = 0; i < front->count; i++)
+        if (!front->member[i]->threaded)
+            rl_front_serve(front->member[i], false);
 }
 
 /* No mutex is held. Fills the events of this member, as rl_reactor_wait() does. */
@@ -46,7 +55,7 @@ int rl_front_wait(redlock *member, struct epoll_event *events, int timeout_ms)
             redlock *other = front->member[ready[i].data.u64];
 
             own = own || other == member;
-            busy = (other != member && !rl_front_serve(other)) || busy;
+            busy = (other != member && !rl_front_serve(other, false)) || busy;
         }
         if (own)
             return rl_reactor_wait(&member->reactor, events, 0);

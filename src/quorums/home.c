@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "client/report.h"
 #include "client/request.h"
 #include "core/rendezvous.h"
 #include "drive/detail.h"
@@ -58,7 +59,7 @@ static int refuse_split(const struct rl_front *front, const struct rl_names *nam
 int rl_front_route(redlock **client, const char *name, const redlock_request *request)
 {
     const struct rl_front *front;
-    redlock_request r = {.size = sizeof r};
+    redlock_request r = REDLOCK_REQUEST();
     struct rl_names names;
     size_t home;
     int error = REDLOCK_OK;
@@ -113,4 +114,19 @@ int rl_front_quorum_of(redlock *client, const char *name)
 redlock *rl_front_member(redlock *client, size_t index)
 {
     return index < client->front->count ? client->front->member[index] : NULL;
+}
+
+int rl_front_node(redlock *client, size_t index, redlock_node_info *out)
+{
+    const struct rl_front *front = client->front;
+    size_t left = index;
+
+    for (size_t i = 0; i < front->count; i++) {
+        size_t count = front->member[i]->engine.policy.node_count;
+
+        if (left < count)
+            return rl_client_node(front->member[i], left, out);
+        left -= count;
+    }
+    return rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
 }

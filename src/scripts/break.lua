@@ -1,11 +1,13 @@
 -- Evict the holder that has the mark and no other, or what has a tag, then wake the waiter that can be
 -- served. By the mark, all holds of the owner of a re-entrant lock go.
 -- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness
--- ARGV[1] mark  ARGV[2] instead of it: tag and colon, with which every value goes that begins so
+-- ARGV[1] mark  ARGV[2] for so many ms no renewal that is under way puts back what had the mark (A8)
+-- ARGV[3] instead of the mark: tag and colon, with which every value goes that begins so
 -- -> {1, ms that it had left, its value, cut}: of several the longest; {0, remaining ms of what is there, ''}
 local call = redis.call
-local key, tag, waiter = KEYS[1], ARGV[2], ''
+local key, tag, waiter = KEYS[1], ARGV[3], ''
 local value, slot = nil, ''
+local marks = {not tag and ARGV[1] or nil}
 -- include clock
 -- include mark
 
@@ -46,15 +48,22 @@ end
 -- include wake
 local function evict()
   local type = call('TYPE', key).ok
-  if type == 'string' or
-    not tag and type == 'hash' and call('HEXISTS', key, 'h:' .. value) == 1 then
+  if type == 'string' then
+    return call('DEL', key)
+  elseif not tag and type == 'hash' and call('HEXISTS', key, 'h:' .. value) == 1 then
+    local fields = call('HGETALL', key)
+    for i = 1, #fields, 2 do
+      if string.sub(fields[i], 1, 2) == 'h:' then
+        marks[#marks + 1] = mark_of(string.sub(fields[i], 3))
+      end
+    end
     return call('DEL', key)
   end
   return give_back(key)
 end
 
 -- Several attempts may have left values of one tag; a second request finds more than these sixteen
--- (REDLOCK_TAGGED_MAX).
+-- (REDLOCK_RELEASED_MAX).
 local evicted, longest = nil, 0
 for _ = 1, 16 do
   local left
@@ -65,6 +74,10 @@ for _ = 1, 16 do
     evicted, longest = value, left
   end
   if not tag then break end
+end
+-- Where there was nothing, too. Without memory, or the right to write it, nothing is healed either.
+for i = 1, #marks do
+  redis.pcall('SET', 'redlock.broken:' .. marks[i], '', 'PX', ARGV[2])
 end
 if not evicted then
   return {0, call('PTTL', key), ''}

@@ -32,3 +32,7 @@ end
 local time = call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now = math.floor(now_us / 1000)
+-- What an operator has evicted is not put back by a renewal that had begun before (break.lua, A8).
+if life == 'heal' and call('EXISTS', 'redlock.broken:' .. redis.sha1hex(value)) == 1 then
+  return {0, -2, id, max_ttl, identity, set, 0, 0, 0, ''}
+end

@@ -48,6 +48,32 @@ const char *redlock_vote_text(int vote)
     }
 }
 
+const char *redlock_event_text(int type)
+{
+    switch (type) {
+#define CASE(name, text)                                                                       \
+    case REDLOCK_EVENT_##name:                                                                 \
+        return text;
+        REDLOCK_EVENTS(CASE)
+#undef CASE
+    default:
+        return "unknown";
+    }
+}
+
+const char *redlock_reason_text(int reason)
+{
+    switch (reason) {
+#define CASE(name, text)                                                                       \
+    case REDLOCK_REASON_##name:                                                                \
+        return text;
+        REDLOCK_REASONS(CASE)
+#undef CASE
+    default:
+        return "unknown";
+    }
+}
+
 const char *redlock_kind_text(int kind)
 {
     switch (kind) {
