@@ -14,6 +14,7 @@
 #define CALM_HOLD_NS (20 * MS_NS)
 
 static void act(struct sim_world *world, struct sim_worker *worker);
+static void finished(struct sim_world *world, struct sim_worker *worker, int error);
 
 static void due(struct sim_world *world, void *subject, uint64_t stamp)
 {
@@ -54,12 +55,12 @@ void sim_app_drop(struct sim_world *world, struct sim_worker *worker, const char
     sim_oracle_ended(world, worker);
     rl_handle_drop(client->engine, &worker->handle, !worker->leaves,
                    sim_client_now_ns(world, client));
-    worker->has_lock = worker->held = false;
+    worker->has_lock = worker->held = worker->is_unread = false;
     worker->operation = SIM_NO_OPERATION;
     worker->believed_ns = 0;
     worker->lease = NULL;
     worker->leaves = false;
-    worker->tag[0] = '\0';
+    worker->tag[0] = worker->ends[0] = '\0';
     think(world, worker);
 }
 
@@ -233,6 +234,63 @@ void sim_app_release(struct sim_world *world, struct sim_worker *worker)
     rl_handle_release(client->engine, &worker->handle, sim_client_now_ns(world, client));
 }
 
+void sim_app_evict(struct sim_world *world, struct sim_worker *worker, bool by_tag)
+{
+    struct sim_client *client = worker->client;
+    struct rl_slice wanted = {worker->wanted, strlen(worker->wanted)};
+    struct rl_slice nothing = {"", 0};
+    struct rl_lock_terms terms = {0};
+
+    sim_app_make_handle(world, worker, &terms);
+    worker->evicted = (redlock_holder){0};
+    worker->survey = (struct rl_survey){.tag = by_tag ? wanted : nothing,
+                                        .fingerprint = by_tag ? nothing : wanted,
+                                        .evicted = &worker->evicted};
+    worker->leaves = true;
+    sim_app_begin_operation(world, worker, SIM_RELEASE);
+    sim_app_say(world, worker, by_tag ? "releases by tag" : "breaks");
+    rl_handle_ask(client->engine, &worker->handle, RL_OP_BREAK, &worker->survey,
+                  sim_client_now_ns(world, client));
+}
+
+/* Some worker that holds a lock of one name; NULL: none was met. */
+static struct sim_worker *find_holder(struct sim_world *world)
+{
+    const struct sim_options *o = &world->options;
+    uint64_t from = sim_below(&world->rng, o->client_count * o->worker_count);
+
+    for (uint64_t i = from; i < from + o->client_count * o->worker_count; i++) {
+        struct sim_client *client = &world->client[i / o->worker_count % o->client_count];
+        struct sim_worker *worker = &client->worker[i % o->worker_count];
+
+        if (client->alive && worker->held && !(worker->names & (worker->names - 1)))
+            return worker;
+    }
+    return NULL;
+}
+
+/* An operator evicts a holder, if there are operators and there is one. */
+static bool break_one(struct sim_world *world, struct sim_worker *worker)
+{
+    uint32_t permille = world->options.break_permille;
+    struct sim_worker *holder =
+        permille && sim_chance(&world->rng, permille) ? find_holder(world) : NULL;
+    char text[SIM_HOLD_SIZE];
+    struct rl_slice value;
+
+    if (!holder)
+        return false;
+    value = rl_claim_value(holder->handle.claim);
+    sim_copy_text(text, sizeof text, value);
+    sim_ended_begin(world, worker, text);
+    sim_digest(value.data, value.size, worker->wanted);
+    worker->names = holder->names;
+    worker->kind = REDLOCK_MUTEX;
+    worker->owner[0] = '\0';
+    sim_app_evict(world, worker, false);
+    return true;
+}
+
 /* Holding, or done with it: what next, and when? */
 static void plan_hold(struct sim_world *world, struct sim_worker *worker)
 {
@@ -255,6 +313,22 @@ static void end_hold(struct sim_world *world, struct sim_worker *worker)
         sim_app_release(world, worker);
 }
 
+/* As redlock_next() hands an event out, or redlock_cancel() takes it back unread. */
+static void read_grant(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_client *client = worker->client;
+    int64_t now_ns = sim_client_now_ns(world, client);
+    int error = REDLOCK_CANCELED;
+
+    worker->is_unread = false;
+    if (worker->will_cancel)
+        rl_handle_take_back(client->engine, &worker->handle, now_ns);
+    else
+        error = rl_handle_hand_out(client->engine, &worker->handle, worker->wait_deadline_ns,
+                                   now_ns);
+    finished(world, worker, error);
+}
+
 static void act(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_client *client = worker->client;
@@ -264,10 +338,12 @@ static void act(struct sim_world *world, struct sim_worker *worker)
     if (!worker->has_lock) {
         if (!world->calm && world->options.lease_count) {
             sim_lease_serve(world, worker);
-        } else if (!world->calm) {
+        } else if (!world->calm && !break_one(world, worker)) {
             sim_app_draw_wish(world, worker);
             sim_app_acquire(world, worker);
         }
+    } else if (worker->is_unread) {
+        read_grant(world, worker);
     } else if (worker->operation == SIM_ACQUIRE) {
         if (worker->will_cancel && sim_chance(&world->rng, 500)) {
             sim_app_drop(world, worker, "is dropped while waiting");
@@ -303,7 +379,9 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
 {
     enum sim_operation operation = worker->operation;
 
-    sim_oracle_done(world, worker, error);
+    if (worker->ends[0] && operation == SIM_RELEASE &&
+        (error == REDLOCK_OK || error == REDLOCK_EXPIRED || error == REDLOCK_LOST))
+        sim_ended_note(world, worker);
     worker->operation = SIM_NO_OPERATION;
     sim_trace(world, "c%u.%u %s: %s %s", worker->client->index + 1, worker->index + 1,
               worker->label,
@@ -343,6 +421,18 @@ static void told_lost(struct sim_world *world, struct sim_worker *worker)
         sim_app_plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
 }
 
+/* A program that is busy, and reads its events when it has time, even when they are old. */
+static bool reads_late(struct sim_world *world, struct sim_worker *worker)
+{
+    uint32_t permille = world->options.late_permille;
+
+    if (!permille || worker->lease || world->calm || !sim_chance(&world->rng, permille))
+        return false;
+    worker->is_unread = true;
+    sim_app_plan(world, worker, sim_spread(&world->rng, 1000, 2 * worker->ttl_ns));
+    return true;
+}
+
 void sim_app_news(struct sim_world *world, struct sim_worker *worker)
 {
     struct rl_handle *handle = &worker->handle;
@@ -352,10 +442,15 @@ void sim_app_news(struct sim_world *world, struct sim_worker *worker)
     int error = handle->done_error;
 
     handle->done = handle->lost = handle->jeopardy = handle->recovered = false;
+    if (done)
+        sim_oracle_done(world, worker, error);
+    if (acquired && !error && reads_late(world, worker))
+        return;
     /* A lock acquired and lost in one turn is reported in that order. */
     if (acquired)
         finished(world, worker, error);
-    if (lost && worker->has_lock)
+    /* What is lost before its event is read is taken back then. */
+    if (lost && worker->has_lock && !worker->is_unread)
         told_lost(world, worker);
     if (done && !acquired)
         finished(world, worker, error);
@@ -375,7 +470,7 @@ void sim_app_end(struct sim_world *world, struct sim_worker *worker)
     (void)world;
     if (worker->has_lock)
         rl_handle_drop(worker->client->engine, &worker->handle, false, 0);
-    worker->has_lock = worker->held = false;
+    worker->has_lock = worker->held = worker->is_unread = false;
     worker->operation = SIM_NO_OPERATION;
     worker->believed_ns = 0;
     worker->plan_stamp++;
@@ -392,7 +487,7 @@ void sim_app_calm(struct sim_world *world, struct sim_worker *worker)
     worker->extensions_left = 0;
     worker->hold_until_ns = world->now_ns;
     worker->will_cancel = false;
-    if (worker->has_lock && worker->operation == SIM_NO_OPERATION)
+    if (worker->has_lock && (worker->operation == SIM_NO_OPERATION || worker->is_unread))
         sim_app_plan(world, worker, sim_between(&world->rng, 1, CALM_HOLD_NS));
 }
 

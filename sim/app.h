@@ -9,7 +9,9 @@
 
 #include "engine/engine.h"
 #include "engine/survey.h"
+#include "sim/lua.h"
 #include "sim/options.h"
+#include "sim/oracle.h"
 
 #define SIM_KEYS_SIZE 80
 
@@ -21,13 +23,13 @@ enum sim_operation { SIM_NO_OPERATION, SIM_ACQUIRE, SIM_EXTEND, SIM_RELEASE };
 
 /* What a worker's requests did on one node, as the oracles need it. True time. */
 struct sim_footprint {
-    uint64_t waiter;     /* its place in the queue ... */
-    int64_t queued_ns;   /* since then, without a gap */
-    int64_t alive_ms;    /* until then, by the node's clock */
-    bool in_key;         /* a grant of a round that may fail took the place along ... */
-    char value[96];      /* ... with this value; the rollback puts it back */
-    bool beside;         /* granted where its owner had another hold */
-    int64_t executed_ns; /* when its last attempt was granted */
+    uint64_t waiter;           /* its place in the queue ... */
+    int64_t queued_ns;         /* since then, without a gap */
+    int64_t alive_ms;          /* until then, by the node's clock */
+    bool in_key;               /* a grant of a round that may fail took the place along ... */
+    char value[SIM_HOLD_SIZE]; /* ... with this value; the rollback puts it back */
+    bool beside;               /* granted where its owner had another hold */
+    int64_t executed_ns;       /* when its last attempt was granted */
     int64_t renewed_ns;
 };
 
@@ -53,6 +55,7 @@ struct sim_worker {
     bool fenced;
     bool renews;
     bool will_cancel;
+    bool is_unread; /* granted, and the event has not been read */
     uint32_t extensions_left;
     int64_t hold_until_ns; /* true time */
     uint64_t plan_stamp;   /* of the event that makes it act */
@@ -69,12 +72,14 @@ struct sim_worker {
     /* For a holder of a lease. */
     struct sim_lease *lease; /* whose request it carries out; NULL: it wants the lock itself */
     uint32_t lease_number;   /* of the acquisition that it is about; 0: an old one */
-    char tag[REDLOCK_TAG_SIZE + 1];
+    char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
     bool is_copy; /* the holder does not hear the answer */
     bool leaves;  /* granted with KEEP and told, or adopted: only a release deletes the lock */
-    char wanted[REDLOCK_TAG_SIZE + 2]; /* a release by tag: that, and a colon ... */
+    char ends[SIM_HOLD_SIZE];     /* the value that it releases or evicts; empty: unknown */
+    uint16_t ends_on;             /* nodes that had it then, a bit each */
+    char wanted[SIM_DIGEST_SIZE]; /* a tag and a colon, or the mark of a holder ... */
     struct rl_survey survey;
-    redlock_holder evicted; /* ... and whom it met */
+    redlock_holder evicted; /* ... and what had it */
 };
 
 /* It acts again then. */
@@ -88,6 +93,8 @@ void sim_app_begin_operation(struct sim_world *world, struct sim_worker *worker,
 void sim_app_draw_wish(struct sim_world *world, struct sim_worker *worker);
 void sim_app_acquire(struct sim_world *world, struct sim_worker *worker);
 void sim_app_release(struct sim_world *world, struct sim_worker *worker);
+/* Ends what has the tag or the mark in `wanted`, on every node. */
+void sim_app_evict(struct sim_world *world, struct sim_worker *worker, bool by_tag);
 /* A handle for the names, kind and owner that the worker has. */
 void sim_app_make_handle(struct sim_world *world, struct sim_worker *worker,
                          const struct rl_lock_terms *terms);

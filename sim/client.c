@@ -44,7 +44,7 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
               peer->link.is_subscriber ? " (subscriber)" : "", kept);
     sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
-    rl_link_failed(&peer->link, vote, kept, now_ns);
+    rl_link_failed(&peer->link, vote, REDLOCK_REASON_NONE, kept, now_ns);
 }
 
 static void peer_tick(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
@@ -57,7 +57,7 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
         rl_link_connecting(&peer->link, now_ns);
         peer->conn = sim_net_connect(world, client, peer->node);
     } else {
-        peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT,
+        peer_fail(world, client, peer, REDLOCK_VOTE_SILENT,
                   peer->link.state == RL_LINK_UP ? "no answer, given up"
                                                  : "no connection in time");
     }
@@ -284,6 +284,8 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->clock.step_ns = 0;
     client->engine = sim_alloc(sizeof *client->engine);
     set_policy(client->engine, o, client->node_count);
+    /* The owner of every second client wants to know how its nodes are. */
+    client->engine->watches_idle = client->index % 2 != 0;
     client->engine->random = draw_number;
     client->engine->secret = draw_secret;
     client->engine->wall_ms = tell_wall_ms;

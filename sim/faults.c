@@ -212,7 +212,7 @@ void sim_faults_end(struct sim_world *world)
         if (node->server.replica)
             sim_node_promote(world, node, sim_fault_memory(world));
         node->server.loading = false;
-        node->errors_until_ns = 0;
+        node->errors_until_ns = node->hides_until_ns = 0;
         sim_node_resume(world, node);
     }
     for (uint8_t i = 0; i < world->options.client_count; i++) {

@@ -96,6 +96,11 @@ void sim_fault_answer_errors(struct sim_world *world)
 {
     struct sim_node *node = sim_fault_node(world);
 
+    if (world->options.has_sets && sim_chance(&world->rng, 500)) {
+        sim_trace(world, "*** n%u hides its marker", node->index + 1);
+        node->hides_until_ns = world->now_ns + sim_fault_length_ns(world, 10, 5000);
+        return;
+    }
     sim_trace(world, "*** n%u answers errors", node->index + 1);
     node->errors_until_ns = world->now_ns + sim_fault_length_ns(world, 1, 500);
 }

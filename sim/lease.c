@@ -8,7 +8,7 @@
 
 #define MS_NS ((int64_t)1000000)
 
-/* How long the handle of a renewal stays, as in the service: nodes that answer late are healed. */
+/* How long the handle of a renewal stays, at most: that of a stream outlives many of them. */
 #define REST_NS (1000 * MS_NS)
 /* A handle that is kept for this long after its deadline would sweep, if it did. */
 #define BEYOND_NS (200 * MS_NS)
@@ -110,23 +110,12 @@ static void post(struct sim_world *world, struct sim_worker *worker, struct sim_
 static void delete_by_tag(struct sim_world *world, struct sim_worker *worker,
                           struct sim_lease *lease)
 {
-    struct sim_client *client = worker->client;
-    struct rl_lock_terms terms = {0};
-
     lease->ended = true;
     stop_believing(lease, SIM_LEASE_NEW);
     take_up(worker, lease, &lease->grant);
-    sim_app_make_handle(world, worker, &terms);
+    sim_ended_begin(world, worker, lease->grant.value);
     snprintf(worker->wanted, sizeof worker->wanted, "%s:", lease->tag);
-    worker->evicted = (redlock_holder){0};
-    worker->survey = (struct rl_survey){.tag = {worker->wanted, REDLOCK_TAG_SIZE + 1},
-                                        .mark = {"", 0},
-                                        .evicted = &worker->evicted};
-    worker->leaves = true;
-    sim_app_begin_operation(world, worker, SIM_RELEASE);
-    sim_app_say(world, worker, "releases by tag");
-    rl_handle_ask(client->engine, &worker->handle, RL_OP_BREAK, &worker->survey,
-                  sim_client_now_ns(world, client));
+    sim_app_evict(world, worker, true);
 }
 
 static void delete_by_value(struct sim_world *world, struct sim_worker *worker,
@@ -135,6 +124,7 @@ static void delete_by_value(struct sim_world *world, struct sim_worker *worker,
     lease->ended = true;
     stop_believing(lease, SIM_LEASE_NEW);
     adopt(world, worker, lease, &lease->grant);
+    sim_ended_begin(world, worker, lease->grant.value);
     sim_app_release(world, worker);
 }
 

@@ -11,8 +11,6 @@
 #include "sim/app.h"
 #include "sim/oracle.h"
 
-#define SIM_GRANT_SIZE 96
-
 enum sim_lease_phase {
     SIM_LEASE_NEW,   /* wants a lock, with a new tag */
     SIM_LEASE_ASKS,  /* has asked for it */
@@ -23,14 +21,14 @@ enum sim_lease_phase {
 /* What an answer gave, and what renewing it needs. */
 struct sim_grant {
     struct sim_hold hold;
-    char value[SIM_GRANT_SIZE]; /* empty: none */
+    char value[SIM_HOLD_SIZE]; /* empty: none */
     int64_t fence;
 };
 
 struct sim_lease {
     enum sim_lease_phase phase;
     uint32_t number; /* of the acquisition; its tag says it */
-    char tag[REDLOCK_TAG_SIZE + 1];
+    char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
     bool fair;
     struct sim_grant grant; /* its hold is what it wants; the value, once it was told */
     struct sim_grant old;   /* of the acquisition before, for requests that are late */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/lua.h"
 
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -152,6 +153,27 @@ static int acl_check_cmd(lua_State *state)
     return 1;
 }
 
+/* As long as the real one, and as good for telling apart what a world draws. */
+void sim_digest(const char *text, size_t size, char out[SIM_DIGEST_SIZE])
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(1099511628211);
+    snprintf(out, SIM_DIGEST_SIZE, "%040" PRIx64, hash);
+}
+
+static int sha1hex(lua_State *state)
+{
+    size_t size;
+    const char *text = luaL_checklstring(state, 1, &size);
+    char digest[SIM_DIGEST_SIZE];
+
+    sim_digest(text, size, digest);
+    lua_pushstring(state, digest);
+    return 1;
+}
+
 /* ---- the environment ---- */
 
 static int refuse_global(lua_State *state)
@@ -168,6 +190,7 @@ static void set_functions(lua_State *state)
         {"error_reply", error_reply},
         {"status_reply", status_reply},
         {"acl_check_cmd", acl_check_cmd},
+        {"sha1hex", sha1hex},
     };
 
     lua_newtable(state);

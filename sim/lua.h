@@ -23,4 +23,9 @@ struct sim_lua_call {
 void sim_lua_run(struct sim_server *server, const struct sim_lua_call *call,
                  struct sim_bytes *out);
 
+#define SIM_DIGEST_SIZE 41 /* with its end */
+
+/* What redis.sha1hex() of a script is here. */
+void sim_digest(const char *text, size_t size, char out[SIM_DIGEST_SIZE]);
+
 #endif

@@ -88,6 +88,8 @@ void sim_node_vouch(struct sim_world *world, struct sim_node *node)
 static bool is_refused(const struct sim_world *world, const struct sim_node *node,
                        const struct sim_words *words)
 {
+    if (world->now_ns < node->hides_until_ns && rl_slice_equals(words->word[0], "HMGET"))
+        return true;
     return world->now_ns < node->errors_until_ns &&
            (rl_slice_equals(words->word[0], "SET") || rl_slice_starts(words->word[0], "EVAL"));
 }

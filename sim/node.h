@@ -17,6 +17,7 @@ struct sim_node {
     bool up;
     bool paused;
     int64_t errors_until_ns;   /* true time */
+    int64_t hides_until_ns;    /* true time: its marker cannot be read, all else works */
     int64_t forgot_ns;         /* when it last lost keys, true time; 0: never */
     struct sim_store snapshot; /* as it was at some moment */
     uint64_t stamp;            /* of the event that ends its trouble */

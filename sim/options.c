@@ -38,7 +38,7 @@ const char *sim_fault_name(enum sim_fault fault)
 
 bool sim_promises_one_holder(const struct sim_options *options)
 {
-    return options->regime != SIM_REGIME_ANYTHING;
+    return options->regime != SIM_REGIME_ANYTHING && !options->break_permille;
 }
 
 /* Counters that are lost unseen, or clocks that are set, are beyond that promise. */
@@ -54,6 +54,8 @@ bool sim_promises_memory(const struct sim_options *options)
                                             SIM_FAULT_EVICTION,     SIM_FAULT_NODE_STEP,
                                             SIM_FAULT_INIT};
 
+    if (options->break_permille)
+        return false;
     if (options->regime == SIM_REGIME_PLAIN)
         return true;
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
@@ -332,6 +334,39 @@ static void draw_leases(struct sim_options *o, const struct sim_rng *rng)
         o->every_ns[losses[i]] = 0;
 }
 
+/*
+ * Operators that evict holders, which may then be beside the next one: what was evicted must stay so.
+ * Holders renew often, and requests of an eviction reach the nodes one long after the other. Nodes keep
+ * their memory: an evicted value that a snapshot brings back says nothing. Drawn aside as well.
+ */
+static void draw_breaks(struct sim_options *o, const struct sim_rng *rng)
+{
+    struct sim_rng aside = *rng;
+
+    if (o->regime == SIM_REGIME_STEPS || o->regime == SIM_REGIME_ANYTHING || o->has_sets ||
+        o->lease_count || sim_below(&aside, 16) != 7)
+        return;
+    o->break_permille = 300;
+    o->node_count = sim_chance(&aside, 700) ? 3 : 5;
+    o->client_count = 3;
+    o->worker_count = SIM_WORKERS_MAX;
+    o->try_permille = 900;
+    o->renew_permille = 1000;
+    o->young_permille = 0;
+    o->several_permille = 0;
+    o->lock_count = 1;
+    o->max_ttl_ms = 8000;
+    o->ttl_max_ms = sim_between(&aside, 300, 900);
+    o->ttl_min_ms = o->ttl_max_ms / 2;
+    o->hold_max_ns = 3 * SECOND_NS;
+    o->think_max_ns = sim_spread(&aside, 1, 50) * MS_NS;
+    o->node_timeout_ns = sim_between(&aside, 10, 60) * MS_NS;
+    o->spike_permille = (uint32_t)sim_between(&aside, 50, 300);
+    memset(o->every_ns, 0, sizeof o->every_ns);
+    o->every_ns[SIM_FAULT_SLOW] = sim_spread(&aside, 20, 200) * MS_NS;
+    o->every_ns[SIM_FAULT_PARTITION] = sim_spread(&aside, 500, 3000) * MS_NS;
+}
+
 /* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
 static void draw_uses(struct sim_options *o, struct sim_rng *rng)
 {
@@ -368,6 +403,9 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     draw_bad_counters(options, rng);
     draw_sets(options, rng);
     draw_leases(options, rng);
+    draw_breaks(options, rng);
+    /* By what is drawn already, so that the other worlds stay as they are. */
+    options->late_permille = options->hold_max_ns % 5 == 0 ? 300 : 0;
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;

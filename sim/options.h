@@ -58,7 +58,7 @@ enum sim_strangers {
     X(NODE_PAUSE, "PDSA")    /* a node hangs and comes back */                                 \
     X(NODE_RESTART, "PDSA")  /* a node crashes and starts again; connections break */          \
     X(SCRIPT_FLUSH, "PDSTA") /* a node forgets its scripts */                                  \
-    X(NODE_ERRORS, "PDSTA")  /* a node answers errors for a while */                           \
+    X(NODE_ERRORS, "PDSTA")  /* a node answers errors for a while, to some or for its set */   \
     X(CLIENT_PAUSE, "PDSA")  /* a process stops and goes on */                                 \
     X(CLIENT_CRASH, "PDSA")  /* a process dies; another takes its place */                     \
     X(CLIENT_WALL, "PDSTA")  /* a client's wall clock is set */                                \
@@ -103,6 +103,8 @@ struct sim_options {
     uint32_t try_permille; /* acquisitions that do not wait */
     uint32_t fenced_permille;
     uint32_t renew_permille;
+    uint32_t late_permille;  /* of grants whose event is read later than it happened */
+    uint32_t break_permille; /* of what workers do: an operator evicts a holder */
     uint32_t young_permille; /* nodes that start without a past */
     bool has_sets;           /* the nodes know which set they are (G8) */
     enum sim_strangers strangers;

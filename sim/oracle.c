@@ -16,6 +16,7 @@ void sim_oracle_observe(struct sim_world *world, struct sim_client *client)
         if (!worker->has_lock)
             continue;
         sim_mutex_observe(world, worker);
+        sim_proof_lost(world, worker);
         sim_calls_watch(world, worker);
         sim_queue_observe(world, worker);
     }
@@ -71,6 +72,7 @@ void sim_oracle_calm(struct sim_world *world)
 void sim_oracle_store(struct sim_world *world, struct sim_node *node)
 {
     sim_keys_check(world, node);
+    sim_ended_check(world);
 }
 
 void sim_oracle_final(struct sim_world *world)

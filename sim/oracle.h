@@ -9,6 +9,9 @@
 
 #include "sim/options.h"
 #include "sim/reply.h"
+#include "sim/store.h"
+
+#define SIM_HOLD_SIZE 96 /* of a lock, with its tag or label */
 
 struct sim_client;
 struct sim_conn;
@@ -39,7 +42,19 @@ struct sim_acquisition {
     char owner[4];
 };
 
+#define SIM_ENDS_MAX 16
+#define SIM_MS_NS ((int64_t)1000000)
+
+/* A value that was released or evicted, and when that was answered. */
+struct sim_end {
+    int64_t since_ns; /* true time */
+    uint16_t nodes;   /* that had it when its end began, a bit each */
+    char value[SIM_HOLD_SIZE];
+};
+
 struct sim_oracle {
+    struct sim_end end[SIM_ENDS_MAX]; /* the last ones */
+    size_t end_count;                 /* all of them */
     struct sim_ghost *ghost;
     size_t ghost_count;
     size_t ghost_capacity;
@@ -81,6 +96,8 @@ void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
 #define SIM_ORACLE_ERRORS "scripts run to their end"
 void sim_errors_executed(struct sim_world *world, const struct sim_conn *conn,
                          const struct sim_words *words, struct rl_slice reply);
+/* After a renewal that found the key gone from too many nodes, the lock is lost. */
+void sim_proof_lost(struct sim_world *world, const struct sim_worker *worker);
 void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker);
 void sim_queue_observe(struct sim_world *world, const struct sim_worker *worker);
 void sim_queue_granted(struct sim_world *world, const struct sim_worker *worker);
@@ -90,6 +107,14 @@ void sim_mutex_lost(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_death(struct sim_world *world, struct sim_client *client);
 void sim_lease_observe(struct sim_world *world);
 void sim_lease_granted(struct sim_world *world, const struct sim_worker *worker);
+/* Has the node this value, and for longer than until now? type, unless NULL: of its key. */
+bool sim_has_hold(struct sim_world *world, struct sim_node *node, const char *wanted,
+                  enum sim_type *type);
+/* A worker is about to end this value. */
+void sim_ended_begin(struct sim_world *world, struct sim_worker *worker, const char *value);
+/* The end of a value was answered with success. */
+void sim_ended_note(struct sim_world *world, const struct sim_worker *worker);
+void sim_ended_check(struct sim_world *world);
 void sim_fence_granted(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_watch(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_granted(struct sim_world *world, struct sim_worker *worker);

@@ -36,6 +36,8 @@ static int64_t life_max_ms(const struct sim_world *world, const struct sim_key *
         return world->options.max_ttl_ms;
     if (begins(key, RL_FENCE_HEAD ":"))
         return atoll(RL_FENCE_LIFE_MS);
+    if (begins(key, "redlock.broken:"))
+        return world->options.max_ttl_ms;
     if (begins(key, RL_QUEUE_HEAD ":") || begins(key, RL_ALIVE_HEAD ":"))
         return RL_WAITER_TTL_MS;
     return 0;

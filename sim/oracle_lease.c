@@ -23,9 +23,8 @@ static enum sim_type type_of(uint8_t kind)
                                        : SIM_HASH;
 }
 
-/* Has the node this value, and for longer than until now? */
-static bool carries(struct sim_world *world, struct sim_node *node,
-                    const struct sim_lease *lease)
+bool sim_has_hold(struct sim_world *world, struct sim_node *node, const char *wanted,
+                  enum sim_type *type)
 {
     int64_t now_ms = sim_node_now_ms(world, node);
 
@@ -36,15 +35,28 @@ static bool carries(struct sim_world *world, struct sim_node *node,
             int64_t ends_ms = 0;
             const char *value = sim_read_hold(key, &key->item[i], &ends_ms);
 
-            if (!value || ends_ms <= now_ms || strcmp(value, lease->grant.value) != 0)
+            if (!value || ends_ms <= now_ms || strcmp(value, wanted) != 0)
                 continue;
-            if (key->type != type_of(lease->grant.hold.kind))
-                sim_fail(world, "answers are true", "n%u has lease %s as another kind",
-                         node->index + 1, lease->tag);
+            if (type)
+                *type = key->type;
             return true;
         }
     }
     return false;
+}
+
+/* Has the node this value, as the kind that it is? */
+static bool carries(struct sim_world *world, struct sim_node *node,
+                    const struct sim_lease *lease)
+{
+    enum sim_type type;
+
+    if (!sim_has_hold(world, node, lease->grant.value, &type))
+        return false;
+    if (type != type_of(lease->grant.hold.kind))
+        sim_fail(world, "answers are true", "n%u has lease %s as another kind", node->index + 1,
+                 lease->tag);
+    return true;
 }
 
 static void check_kept(struct sim_world *world, const struct sim_lease *lease)

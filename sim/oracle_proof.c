@@ -2,7 +2,8 @@
 /*
  * What a hold rests on. An extension counts only if a majority of the nodes found the key and
  * renewed it (A7): a key that had to be set again is no proof (A8), nor is one that was set
- * while its node could not know what it had forgotten (G3).
+ * while its node could not know what it had forgotten (G3). And one that found the key gone from so
+ * many nodes that no majority can have it is a loss, whichever of the others are down (A7).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -201,5 +202,15 @@ void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker
     }
     if (count < world->options.node_count / 2 + 1)
         sim_fail(world, "proven renewals", "c%u.%u %s: extended by %u nodes that had it",
+                 worker->client->index + 1, worker->index + 1, worker->label, count);
+}
+
+void sim_proof_lost(struct sim_world *world, const struct sim_worker *worker)
+{
+    const struct rl_lock *lock = &worker->handle.lock;
+    uint8_t count = rl_count_votes(lock->policy, lock->node, REDLOCK_VOTE_MISSING);
+
+    if (lock->state == RL_HELD && count > lock->policy->node_count - lock->policy->quorum)
+        sim_fail(world, "a proven loss is told", "c%u.%u %s: held, though %u nodes miss it",
                  worker->client->index + 1, worker->index + 1, worker->label, count);
 }
