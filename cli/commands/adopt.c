@@ -58,10 +58,14 @@ static int take_value(struct adopted_locks *h, const char *word)
         value = line;
         length = read_input(line, sizeof line);
     }
-    if (length == 0)
-        return message_usage("the value is empty");
     if (memchr(value, '\0', length))
         return message_usage("the value contains a NUL byte");
+    /* Behind a space the token that `redlock lock` prints with it. */
+    const char *space = memchr(value, ' ', length);
+    if (space)
+        length = (size_t)(space - value);
+    if (length == 0)
+        return message_usage("the value is empty");
     size_t size = value_word_read(value, length, h->value);
     if (size > REDLOCK_VALUE_MAX)
         return message_usage("the value is too long: a lock value has at most %d bytes",
@@ -71,17 +75,29 @@ static int take_value(struct adopted_locks *h, const char *word)
     return 0;
 }
 
-/* Of several words the last is VALUE; a single one is NAME. */
+#define TOKEN_DIGITS 16 /* below 2^52 */
+
+/*
+ * The token of a line of `redlock lock` that a shell has split; no value is so short a number.
+ */
+static bool is_token(const char *word)
+{
+    size_t digits = strspn(word, "0123456789");
+    return digits > 0 && digits <= TOKEN_DIGITS && word[digits] == '\0';
+}
+
+/* Of several words the last is VALUE, but for its token; a single one is NAME. */
 static int take(void *data, struct args *a, int id, const char *word)
 {
     struct adopted_locks *h = data;
-    (void)a;
     if (id != ARGS_WORD)
         return 0;
     if (h->name_count == 0) {
         h->name[h->name_count++] = word;
         return 0;
     }
+    if (h->last_word && a->at == a->argc && is_token(word))
+        return 0;
     if (h->name_count == REDLOCK_NAMES_MAX && h->last_word)
         return message_usage("too many words: at most %d names and VALUE", REDLOCK_NAMES_MAX);
     if (h->last_word)
@@ -103,7 +119,7 @@ static int check_words(struct adopted_locks *h)
 static int adopt(struct adopted_locks *h)
 {
     for (size_t i = 0; i < h->name_count; i++) {
-        int error = redlock_adopt(h->client, h->name[i], h->value, &h->lock[i]);
+        int error = redlock_adopt(h->client, h->name[i], h->value, NULL, &h->lock[i]);
         if (error != REDLOCK_OK)
             return client_fail(error);
     }
@@ -126,49 +142,36 @@ static int begin(struct adopted_locks *h, const struct command *command, int arg
 
 static void report_success(const struct adopted_locks *h, size_t index, bool renewed)
 {
-    redlock_report report = {.size = sizeof report};
-    bool known = redlock_lock_report(h->lock[index], &report) == REDLOCK_OK;
+    const redlock_report *report = redlock_lock_report(h->lock[index]);
     if (h->settings.json) {
         struct json j = {.out = stdout};
         message_json_success(&j);
         json_string(&j, "name", h->name[index]);
         if (renewed) {
             json_integer(&j, "ttl_ms", h->settings.ttl_ms);
-            json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock[index]));
+            json_integer(&j, "remaining_ms", redlock_remaining_ms(h->lock[index]));
         }
-        if (known)
-            report_json(&report, &j);
+        if (report)
+            report_json(report, &j);
         json_finish(&j);
-    } else if (h->settings.verbose && known) {
-        report_table(&report, errors_stream());
+    } else if (h->settings.verbose && report) {
+        report_table(report, errors_stream());
     }
-}
-
-/*
- * A lock that is not ours: who holds it now? Nodes that compared our value with theirs only said that
- * ours is not there, whatever the outcome was. False: it is free, or cannot be asked for.
- */
-static bool find_holder(const struct adopted_locks *h, size_t index, redlock_report *report,
-                        redlock_info *info, struct lock_brief *lock)
-{
-    if (report_complete(h->client, h->name[index], report, info) != REDLOCK_OK || !info->held)
-        return false;
-    *lock = lock_brief_of(info, report_longest_ms(info, report));
-    return true;
 }
 
 static int report_error(const struct adopted_locks *h, size_t index, int error,
                         const struct adopt_words *words)
 {
-    redlock_report report = {.size = sizeof report};
-    redlock_info info = {.size = sizeof info};
+    const redlock_report *last = redlock_lock_report(h->lock[index]);
+    redlock_report report = {0};
+    redlock_answer *answer = NULL;
     struct lock_brief lock;
     char detail[REDLOCK_TEXT_MAX * 2], holders[HOLDERS_TEXT_MAX], text[REPORT_TEXT_MAX];
     snprintf(detail, sizeof detail, "%s", redlock_detail());
     while (words->error && words->error != error)
         words++;
-    if (redlock_lock_report(h->lock[index], &report) != REDLOCK_OK)
-        report.node_count = 0;
+    if (last)
+        report = *last;
     struct failure f = {
         .name = h->name[index],
         .error = error,
@@ -177,15 +180,24 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
         .advice = words->advice,
         .report = &report,
     };
-    if ((words->held || report_has_vote(&report, REDLOCK_VOTE_MISSING)) &&
-        find_holder(h, index, &report, &info, &lock) && words->held) {
+    /*
+     * Who holds it now? Nodes that compared our value with theirs only said that ours is not
+     * there.
+     */
+    if (words->held || report_has_vote(&report, REDLOCK_VOTE_MISSING))
+        report_complete(h->client, h->name[index], &report, &answer);
+    if (words->held && answer && answer->info->held) {
+        lock = lock_brief_of(h->name[index], answer->info,
+                             report_longest_ms(answer->info, &report));
         holders_text(holders, &lock, (struct holders_style){0});
         snprintf(text, sizeof text, "%s: %s", words->held, holders);
         f.text = text;
         f.lock = &lock;
     }
     f.brief = words->held && report_agrees(&report);
-    return report_failure(&h->settings, &f);
+    report_failure(&h->settings, &f);
+    redlock_answer_free(answer);
+    return f.status;
 }
 
 int adopt_each(const struct command *command, int argc, char **argv, bool renew,
@@ -204,9 +216,9 @@ int adopt_each(const struct command *command, int argc, char **argv, bool renew,
     }
     if (status == 0)
         status = message_flush();
-    settings_free(&h.settings);
     for (size_t i = 0; i < h.name_count; i++)
         redlock_lock_free(h.lock[i]);
-    redlock_close(h.client);
+    client_close(&h.settings, h.client);
+    settings_free(&h.settings);
     return status;
 }

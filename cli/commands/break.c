@@ -13,18 +13,20 @@
 #include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/question.h"
+#include "ui/record.h"
 #include "ui/table.h"
 #include "ui/text.h"
 
 enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL };
 
-#define MARK_SHOWN 8 /* characters of a mark: enough to tell a few holders apart */
+#define SHOWN 8 /* characters of a fingerprint: enough to tell a few holders apart */
 
 struct breaking {
     struct settings settings;
     struct source source;
     const char *name;
-    const char *holder; /* --holder: a label, or the start of a mark; NULL: the only one */
+    const char
+        *holder; /* --holder: a label, or the start of a fingerprint; NULL: the only one */
     bool yes, all;
     redlock_info info;
     const redlock_holder *chosen[REDLOCK_SHOWN_MAX]; /* of info */
@@ -37,7 +39,7 @@ struct breaking {
 static uint32_t count_holders(const redlock_info *info)
 {
     bool several = kind_words(info->kind)->holders;
-    return several || info->shown_holder_count == 0 ? info->shown_holder_count : 1;
+    return several || info->holders_shown == 0 ? info->holders_shown : 1;
 }
 
 static void print_holders(const redlock_info *info)
@@ -46,26 +48,25 @@ static void print_holders(const redlock_info *info)
     struct table t;
     table_begin(&t, heading);
     for (uint32_t i = 0; i < count_holders(info); i++) {
-        const redlock_holder *h = &info->shown_holder[i];
-        char mark[MARK_SHOWN + 1], left[TEXT_TIME_MAX], who[HOLDERS_NAME_MAX];
-        snprintf(mark, sizeof mark, "%.*s", MARK_SHOWN, h->mark);
-        text_time(left, h->ttl_ms);
+        const redlock_holder *h = &info->holders[i];
+        char shown[SHOWN + 1], left[TEXT_TIME_MAX], who[HOLDERS_NAME_MAX];
+        snprintf(shown, sizeof shown, "%.*s", SHOWN, h->fingerprint);
+        text_time(left, h->remaining_ms);
         holders_name(who, h->label, h->value);
         table_row(&t);
-        table_set(&t, 0, TEXT_PLAIN, mark);
+        table_set(&t, 0, TEXT_PLAIN, shown);
         table_set(&t, 1, TEXT_PLAIN, left);
         table_set(&t, 2, TEXT_PLAIN, who);
     }
     table_print(&t, "  ", errors_stream());
-    if (info->holder_count > info->shown_holder_count)
-        fprintf(errors_stream(), "  and %u more\n",
-                info->holder_count - info->shown_holder_count);
+    if (info->holder_count > info->holders_shown)
+        fprintf(errors_stream(), "  and %u more\n", info->holder_count - info->holders_shown);
 }
 
 static bool is_meant(const struct breaking *b, const redlock_holder *h)
 {
     return b->all || !b->holder || strcmp(h->label, b->holder) == 0 ||
-           strncmp(h->mark, b->holder, strlen(b->holder)) == 0;
+           strncmp(h->fingerprint, b->holder, strlen(b->holder)) == 0;
 }
 
 /* Returns 0 or an exit status, after saying why. */
@@ -75,8 +76,8 @@ static int choose(struct breaking *b)
     char shown[TEXT_QUOTE_MAX];
     text_quote(shown, b->name);
     for (uint32_t i = 0; i < count_holders(info); i++) {
-        if (is_meant(b, &info->shown_holder[i]))
-            b->chosen[b->chosen_count++] = &info->shown_holder[i];
+        if (is_meant(b, &info->holders[i]))
+            b->chosen[b->chosen_count++] = &info->holders[i];
     }
     if (b->chosen_count == 1 || (b->chosen_count > 1 && b->all))
         return 0;
@@ -98,12 +99,18 @@ static int choose(struct breaking *b)
 static int confirm(const struct breaking *b)
 {
     char question[64], shown[TEXT_QUOTE_MAX], holders[HOLDERS_TEXT_MAX];
-    struct lock_brief brief = lock_brief_of(&b->info, b->info.ttl_ms);
+    struct lock_brief brief = lock_brief_of(b->name, &b->info, b->info.holder.remaining_ms);
     text_quote(shown, b->name);
     holders_text(holders, &brief, (struct holders_style){0});
     message_line("%s: %s", shown, holders);
     if (count_holders(&b->info) > 1)
         print_holders(&b->info);
+    if (brief.record) {
+        message_line(
+            "it is the record of a run, which nothing holds: once it is gone, the job may "
+            "run again, and one that is running goes on");
+        return question_confirm("Forget the run?");
+    }
     message_line(
         "the holder is not asked: until its next renewal, or until its time is over, it "
         "may go on as if it had the lock, beside the next holder");
@@ -126,8 +133,9 @@ static void print_json(const struct breaking *b, const redlock_holder *h,
     json_string(&j, "name", b->name);
     json_string(&j, "label", h->label[0] ? h->label : NULL);
     json_string(&j, "holder", value);
-    json_string(&j, "mark", h->mark);
-    json_known(&j, "may_act_ms", report->holder.ttl_ms);
+    json_string(&j, "fingerprint", h->fingerprint);
+    json_known(&j, "may_act_ms",
+               record_is(b->name, &b->info) ? 0 : report->holder.remaining_ms);
     report_json(report, &j);
     json_finish(&j);
 }
@@ -138,8 +146,10 @@ static void print_text(const struct breaking *b, const redlock_holder *h,
     char shown[TEXT_QUOTE_MAX], who[HOLDERS_NAME_MAX], left[TEXT_TIME_MAX];
     text_quote(shown, b->name);
     holders_name(who, h->label, h->value);
-    text_time(left, report->holder.ttl_ms);
-    if (report->holder.ttl_ms >= 0)
+    text_time(left, report->holder.remaining_ms);
+    if (record_is(b->name, &b->info))
+        printf("%s: the run by %s is forgotten; --every allows the next one now\n", shown, who);
+    else if (report->holder.remaining_ms >= 0)
         printf("%s: evicted %s; it may still act for up to %s\n", shown, who, left);
     else
         printf("%s: evicted %s; for how long it may still act is not known\n", shown, who);
@@ -149,9 +159,9 @@ static void print_text(const struct breaking *b, const redlock_holder *h,
 
 static int evict(struct breaking *b, const redlock_holder *h)
 {
-    redlock_report report = {.size = sizeof report};
+    redlock_report report;
     char detail[REPORT_TEXT_MAX];
-    int error = source_break(&b->source, b->name, h->mark, &report);
+    int error = source_break(&b->source, b->name, h->fingerprint, &report);
     if (error == REDLOCK_OK) {
         if (b->settings.json)
             print_json(b, h, &report);
@@ -181,9 +191,8 @@ static int evict(struct breaking *b, const redlock_holder *h)
 
 static int break_lock(struct breaking *b)
 {
-    redlock_report report = {.size = sizeof report};
+    redlock_report report;
     char detail[REPORT_TEXT_MAX];
-    b->info.size = sizeof b->info;
     int error = source_query(&b->source, b->name, &b->info, &report);
     if (error != REDLOCK_OK) {
         snprintf(detail, sizeof detail, "%s", b->source.detail);
@@ -254,14 +263,13 @@ static int break_main(const struct command *command, int argc, char **argv)
         status = source_open(&b.source, &b.settings);
     if (status == 0)
         status = break_lock(&b);
-    source_close(&b.source);
+    source_close(&b.source, &b.settings);
     settings_free(&b.settings);
     return status;
 }
 
 static const struct cli_option options[] = {
-    {OPTION_HOLDER, 0, "holder", "WHICH",
-     "of several holders this one: its label, or its mark"},
+    {OPTION_HOLDER, 0, "holder", "WHICH", "of several this one: its label or fingerprint"},
     {OPTION_ALL, 0, "all", NULL, "of several holders all"},
     {OPTION_YES, 'y', "yes", NULL, "do not ask"},
     SERVICE_OPTIONS,

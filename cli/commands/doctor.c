@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "report/advice.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
 #include "ui/exit.h"
@@ -12,25 +12,13 @@
 #include "ui/message.h"
 #include "ui/text.h"
 
-#define WORDS_MAX 320 /* of a finding or a remedy */
-#define NAME_MAX_BYTES 24
+#define WORDS_MAX 320   /* of a finding or a remedy */
 #define WORDS_COLUMN 24 /* where a finding stands in its line */
-
-/* One finding of the audit, kept until all are there. */
-struct finding {
-    char quorum[REDLOCK_QUORUM_MAX + 1];
-    char address[REDLOCK_ADDRESS_MAX];
-    char name[NAME_MAX_BYTES];
-    int32_t verdict;
-    char text[WORDS_MAX];
-    char remedy[WORDS_MAX];
-};
 
 struct doctor {
     struct settings settings;
-    struct finding *findings;
+    const redlock_check *checks;
     size_t count;
-    bool out_of_memory;
     size_t verdicts[REDLOCK_CHECK_UNKNOWN + 1];
     size_t nodes;
     bool unavailable; /* some quorum has no majority */
@@ -43,38 +31,29 @@ static const char *const verdict_words[] = {
     [REDLOCK_CHECK_UNKNOWN] = "unknown",
 };
 
-static void on_check(const redlock_check *check, void *data)
+static int verdict_of(const redlock_check *check)
 {
-    struct doctor *d = data;
-    struct finding *more = reallocarray(d->findings, d->count + 1, sizeof *more);
-    if (!more) {
-        d->out_of_memory = true;
-        return;
-    }
-    d->findings = more;
-    struct finding *f = &d->findings[d->count++];
     bool known = check->verdict >= 0 && check->verdict <= REDLOCK_CHECK_UNKNOWN;
-    f->verdict = known ? check->verdict : REDLOCK_CHECK_UNKNOWN;
-    text_safe(f->quorum, sizeof f->quorum, check->quorum);
-    text_safe(f->address, sizeof f->address, check->address);
-    text_safe(f->name, sizeof f->name, check->name);
-    text_safe(f->text, sizeof f->text, check->text);
-    text_safe(f->remedy, sizeof f->remedy, check->remedy);
-    d->verdicts[f->verdict]++;
-    d->nodes += strcmp(f->name, "reachable") == 0;
-    /* It fails for one reason: too few of a quorum's nodes answer. */
-    if (strcmp(f->name, "number") == 0 && f->verdict == REDLOCK_CHECK_FAIL)
-        d->unavailable = true;
+    return known ? check->verdict : REDLOCK_CHECK_UNKNOWN;
+}
+
+static void count_checks(struct doctor *d, const redlock_answer *answer)
+{
+    d->checks = answer->checks;
+    d->count = answer->check_count;
+    for (size_t i = 0; i < d->count; i++) {
+        const redlock_check *c = &d->checks[i];
+        d->verdicts[verdict_of(c)]++;
+        d->nodes += strcmp(c->name, "reachable") == 0;
+        /* It fails for one reason: too few of a quorum's nodes answer. */
+        if (strcmp(c->name, "number") == 0 && c->verdict == REDLOCK_CHECK_FAIL)
+            d->unavailable = true;
+    }
 }
 
 /* ---- for people ---- */
 
-static bool is_shown(const struct doctor *d, const struct finding *f)
-{
-    return d->settings.verbose || f->verdict != REDLOCK_CHECK_OK;
-}
-
-static void print_finding(const struct finding *f)
+static void print_check(const redlock_check *c)
 {
     static const enum text_colour colours[] = {
         [REDLOCK_CHECK_OK] = TEXT_GOOD,
@@ -84,37 +63,44 @@ static void print_finding(const struct finding *f)
     };
     bool coloured = text_colours(isatty(STDOUT_FILENO));
     size_t columns = text_line_columns(STDOUT_FILENO);
-    printf("  %s%-7s%s  %-11s  ", coloured ? text_colour_code(colours[f->verdict]) : "",
-           verdict_words[f->verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", f->name);
-    text_wrap(stdout, f->text, WORDS_COLUMN, WORDS_COLUMN, columns);
+    const char *remedy = advice_for_check(c);
+    char safe[WORDS_MAX];
+    int verdict = verdict_of(c);
+    printf("  %s%-7s%s  %-11s  ", coloured ? text_colour_code(colours[verdict]) : "",
+           verdict_words[verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", c->name);
+    text_safe(safe, sizeof safe, c->text);
+    text_wrap(stdout, safe, WORDS_COLUMN, WORDS_COLUMN, columns);
     putchar('\n');
-    if (!f->remedy[0])
+    if (!*remedy)
         return;
     printf("  %-7s  %-11s  -> ", "", "");
-    text_wrap(stdout, f->remedy, WORDS_COLUMN + 3, WORDS_COLUMN + 3, columns);
+    text_safe(safe, sizeof safe, remedy);
+    text_wrap(stdout, safe, WORDS_COLUMN + 3, WORDS_COLUMN + 3, columns);
     putchar('\n');
 }
 
 /* "10.0.0.1:6379", "all nodes together", both perhaps with "quorum east: " before. */
-static void print_group(const struct finding *f)
+static void print_group(const redlock_check *c)
 {
-    printf("%s%s%s%s\n", f->quorum[0] ? "quorum " : "", f->quorum, f->quorum[0] ? ": " : "",
-           f->address[0] ? f->address : "all nodes together");
+    char address[REDLOCK_ADDRESS_MAX];
+    text_safe(address, sizeof address, c->address);
+    printf("%s%s%s%s\n", c->quorum[0] ? "quorum " : "", c->quorum, c->quorum[0] ? ": " : "",
+           address[0] ? address : "all nodes together");
 }
 
 static void print_text(const struct doctor *d)
 {
-    const struct finding *group = NULL;
+    const redlock_check *group = NULL;
     char sum[160];
     for (size_t i = 0; i < d->count; i++) {
-        const struct finding *f = &d->findings[i];
-        if (!is_shown(d, f))
+        const redlock_check *c = &d->checks[i];
+        if (c->verdict == REDLOCK_CHECK_OK && !d->settings.verbose)
             continue;
-        if (!group || strcmp(group->address, f->address) != 0 ||
-            strcmp(group->quorum, f->quorum) != 0)
-            print_group(f);
-        group = f;
-        print_finding(f);
+        if (!group || strcmp(group->address, c->address) != 0 ||
+            strcmp(group->quorum, c->quorum) != 0)
+            print_group(c);
+        group = c;
+        print_check(c);
     }
     snprintf(sum, sizeof sum,
              "%zu node%s, %zu checks: %zu ok, %zu warn, %zu fail, %zu unknown%s", d->nodes,
@@ -144,15 +130,16 @@ static void print_json(const struct doctor *d, int status)
     json_end_object(&j);
     json_array(&j, "checks");
     for (size_t i = 0; i < d->count; i++) {
-        const struct finding *f = &d->findings[i];
+        const redlock_check *c = &d->checks[i];
+        const char *remedy = advice_for_check(c);
         json_object(&j, NULL);
-        if (f->quorum[0])
-            json_string(&j, "quorum_name", f->quorum);
-        json_string(&j, "node", f->address[0] ? f->address : NULL);
-        json_string(&j, "check", f->name);
-        json_string(&j, "verdict", verdict_words[f->verdict]);
-        json_string(&j, "text", f->text);
-        json_string(&j, "remedy", f->remedy[0] ? f->remedy : NULL);
+        if (c->quorum[0])
+            json_string(&j, "quorum_name", c->quorum);
+        json_string(&j, "node", c->address[0] ? c->address : NULL);
+        json_string(&j, "check", c->name);
+        json_string(&j, "verdict", verdict_words[verdict_of(c)]);
+        json_string(&j, "text", c->text);
+        json_string(&j, "remedy", *remedy ? remedy : NULL);
         json_end_object(&j);
     }
     json_end_array(&j);
@@ -161,32 +148,28 @@ static void print_json(const struct doctor *d, int status)
 
 /* ---- */
 
-static int verdict_of(const struct doctor *d)
-{
-    if (d->unavailable)
-        return EXIT_UNAVAILABLE;
-    return d->verdicts[REDLOCK_CHECK_FAIL] > 0 ? EXIT_UNHEALTHY : 0;
-}
-
 static int examine(struct doctor *d)
 {
     redlock *client = NULL;
+    redlock_answer *answer = NULL;
     int status = client_open(&d->settings, &client);
     if (status)
         return status;
-    int error = redlock_audit(client, d->settings.ttl_ms, on_check, d);
-    if (d->out_of_memory) {
-        status = message_fail(EXIT_INTERNAL, "out of memory");
-    } else if (error != REDLOCK_OK) {
+    int error = redlock_audit(client, d->settings.ttl_ms, &answer);
+    if (error != REDLOCK_OK) {
         status = client_fail(error);
     } else {
-        status = verdict_of(d);
+        count_checks(d, answer);
+        status = d->unavailable                        ? EXIT_UNAVAILABLE
+                 : d->verdicts[REDLOCK_CHECK_FAIL] > 0 ? EXIT_UNHEALTHY
+                                                       : 0;
         if (d->settings.json)
             print_json(d, status);
         else if (!d->settings.quiet)
             print_text(d);
         int unwritten = message_flush();
         status = status ? status : unwritten;
+        redlock_answer_free(answer);
     }
     redlock_close(client);
     return status;
@@ -212,13 +195,12 @@ static int doctor_main(const struct command *command, int argc, char **argv)
         status = settings_check_ttl(&d.settings);
     if (status == 0)
         status = examine(&d);
-    free(d.findings);
     settings_free(&d.settings);
     return status;
 }
 
 static const struct cli_option options[] = {
-    {SETTING_TTL, 't', "ttl", "TTL", "the TTL that the nodes must be fast enough for (10s)"},
+    {SETTING_TTL, 't', "ttl", "TTL", "the TTL that the nodes must be fast enough for (30s)"},
     {0},
 };
 

@@ -11,7 +11,6 @@
 #include "lock/value_word.h"
 #include "report/report.h"
 #include "settings/command.h"
-#include "settings/open_client.h"
 #include "system/input.h"
 #include "system/signals.h"
 #include "ui/errors.h"
@@ -20,8 +19,6 @@
 #include "ui/message.h"
 #include "ui/outlet.h"
 #include "ui/text.h"
-
-enum { OPTION_NO_FENCE = OPTION_OWN };
 
 /* A reader of the last lines that takes longer than this does not read them. */
 #define LAST_LINES_S 1
@@ -59,25 +56,6 @@ static bool is_untold(const struct hold *h)
     return out.error && out.written < h->first_size;
 }
 
-static void json_lock(struct json *j, const struct hold *h)
-{
-    const struct terms *t = &h->terms;
-    const redlock_lock *lock = h->held.lock;
-    char value[VALUE_WORD_MAX];
-    if (t->name_count > 1) {
-        json_array(j, "names");
-        for (size_t i = 0; i < t->name_count; i++)
-            json_string(j, NULL, t->name[i]);
-        json_end_array(j);
-    }
-    json_string(j, "kind", redlock_kind_text(terms_kind(t)));
-    value_word_write(value, redlock_value(lock));
-    json_string(j, "value", value);
-    json_known(j, "fence", redlock_fence(lock) > 0 ? redlock_fence(lock) : -1);
-    json_known(j, "slot", redlock_slot(lock) > 0 ? redlock_slot(lock) : -1);
-    json_integer(j, "ttl_ms", h->settings.ttl_ms);
-}
-
 /* A line about the lock; `lost` has the reason of a loss, `text` more about the event. */
 static void tell(struct hold *h, const char *event, int lost, const char *text)
 {
@@ -95,14 +73,14 @@ static void tell(struct hold *h, const char *event, int lost, const char *text)
             message_json_success(&j);
         json_string(&j, "event", event);
         json_string(&j, "name", h->terms.name[0]);
-        if (held)
-            json_lock(&j, h);
         if (text && !lost)
             json_string(&j, "message", text);
-        if (!lost && strcmp(event, "released") != 0) {
+        if (held)
+            held_lock_json(&h->held, &h->terms, &j);
+        else if (!lost && strcmp(event, "released") != 0)
+            json_integer(&j, "remaining_ms", redlock_remaining_ms(h->held.lock));
+        if (!lost && strcmp(event, "released") != 0)
             json_integer(&j, "deadline_ns", redlock_deadline_ns(h->held.lock));
-            json_integer(&j, "validity_ms", redlock_remaining_ms(h->held.lock));
-        }
         json_finish(&j);
     } else {
         char value[VALUE_WORD_MAX];
@@ -120,18 +98,19 @@ static void tell(struct hold *h, const char *event, int lost, const char *text)
     put_line(line, &bytes, &size);
 }
 
-static void tell_changes(struct hold *h)
+static void tell_changes(struct hold *h, int before)
 {
     char nodes[512];
+    int state = h->held.state;
     int64_t deadline_ns = redlock_deadline_ns(h->held.lock);
-    if (h->held.jeopardy_changed && !h->held.lost) {
+    if (state == REDLOCK_STATE_JEOPARDY && state != before) {
         report_failed_nodes(&h->held.failed_renewal, nodes, sizeof nodes);
-        tell(h, h->held.jeopardy ? "jeopardy" : "recovered", 0,
-             h->held.jeopardy ? nodes : NULL);
+        tell(h, "jeopardy", 0, nodes);
+    } else if (state == REDLOCK_STATE_HELD && state != before) {
+        tell(h, "recovered", 0, NULL);
     } else if (h->settings.verbose && deadline_ns > h->told_ns) {
         tell(h, "renewed", 0, NULL);
     }
-    h->held.jeopardy_changed = false;
     if (deadline_ns > h->told_ns)
         h->told_ns = deadline_ns;
 }
@@ -152,16 +131,17 @@ static void keep(struct hold *h)
         {.fd = input.over_fd, .events = POLLIN},
         {.fd = out.failed_fd, .events = POLLIN},
     };
-    while (!h->held.lost && !h->signal && !input_is_over(&input) && !is_untold(h)) {
+    while (h->held.state != REDLOCK_STATE_LOST && !h->signal && !input_is_over(&input) &&
+           !is_untold(h)) {
+        int before = h->held.state;
         if (poll(watched, 4, -1) < 0 && errno != EINTR)
             return;
         if (watched[1].revents)
             h->signal = signals_next_fatal();
         if (watched[3].revents)
             watched[3].fd = -1; /* it is told once */
-        if (redlock_process(h->held.client, 0) < 0)
-            h->held.lost = true; /* it cannot be renewed any more */
-        tell_changes(h);
+        held_lock_process(&h->held, 0);
+        tell_changes(h, before);
     }
 }
 
@@ -182,11 +162,9 @@ static int report_lost(struct hold *h, int error, const char *text)
 
 static int give_back(struct hold *h)
 {
-    bool lost = h->held.lost;
-    int lost_error = h->held.lost_error ? h->held.lost_error : REDLOCK_LOST;
     int error = held_lock_release(&h->held);
-    if (lost)
-        return report_lost(h, lost_error, "the lock was lost");
+    if (h->held.state == REDLOCK_STATE_LOST)
+        return report_lost(h, h->held.lost_error, "the lock was lost");
     if (error == REDLOCK_LOST || error == REDLOCK_EXPIRED)
         return report_lost(h, error, "the lock was gone before it was given back");
     if (error != REDLOCK_OK)
@@ -234,11 +212,8 @@ static int take(void *data, struct args *a, int id, const char *value)
 {
     struct hold *h = data;
     (void)a;
-    if (id == ARGS_WORD)
-        return terms_add_name(&h->terms, value);
-    if (id == OPTION_NO_FENCE)
-        h->terms.fenced = false;
-    return terms_option(&h->terms, id, value);
+    return id == ARGS_WORD ? terms_add_name(&h->terms, value)
+                           : terms_option(&h->terms, id, value);
 }
 
 static int begin(struct hold *h)
@@ -253,12 +228,12 @@ static int begin(struct hold *h)
     int error = input_watch(&input);
     if (error)
         return message_fail(EXIT_INTERNAL, "cannot wait for input: %s", strerror(error));
-    return client_open(&h->settings, &h->held.client);
+    return held_lock_open(&h->held, &h->settings);
 }
 
 static int hold_main(const struct command *command, int argc, char **argv)
 {
-    struct hold h = {.signal_fd = -1, .terms = {.fenced = true}};
+    struct hold h = {.signal_fd = -1};
     int status = args_read(command, &h.settings, argc, argv, take, &h);
     if (status == 0)
         status = terms_complete(&h.terms, false);
@@ -278,13 +253,7 @@ static int hold_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    NO_WAIT_OPTION,
-    WAIT_OPTION,
-    TTL_OPTION,
-    TERMS_OPTIONS,
-    {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
-    {0},
-};
+    NO_WAIT_OPTION, WAIT_OPTION, TTL_OPTION, TERMS_OPTIONS, {0}};
 
 const struct command command_hold = {
     .name = "hold",

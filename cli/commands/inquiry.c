@@ -8,10 +8,11 @@
 
 #include "report/report.h"
 #include "service/look.h"
+#include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 
-#define ASKED_AT_ONCE REDLOCK_QUESTIONS_SENT
+#define ASKED_AT_ONCE REDLOCK_JOBS_SENT
 #define DETAIL_MAX 512
 
 /* One listing of one quorum. */
@@ -63,9 +64,10 @@ static int compare_names(const void *a, const void *b)
 
 /* Reports what ended a listing, and returns the exit status; 0: nothing did. */
 static int end_listing(struct listing *l, const struct settings *s, int error,
-                       const char *detail)
+                       const char *detail, const redlock_report *report)
 {
-    struct failure f = {.error = error, .status = exit_status_of(error), .text = detail};
+    struct failure f = {
+        .error = error, .status = exit_status_of(error), .text = detail, .report = report};
     if (l->out_of_memory)
         return message_fail(EXIT_INTERNAL, "out of memory");
     l->names->cut = l->names->cut || l->seen >= REDLOCK_LIST_MAX;
@@ -81,7 +83,7 @@ int names_list(struct names *names, struct source *source, const struct settings
     *names = (struct names){0};
     if (!source->client) {
         int error = service_list(&source->service, on_name, &l, source->detail);
-        return end_listing(&l, s, error, source->detail);
+        return end_listing(&l, s, error, source->detail, NULL);
     }
     for (size_t i = 0; (member = redlock_member(source->client, i)); i++) {
         l = (struct listing){.client = source->client,
@@ -89,8 +91,12 @@ int names_list(struct names *names, struct source *source, const struct settings
                              .names = names,
                              .want = want,
                              .data = data};
-        int error = redlock_list(member, on_name, &l);
-        int failed = end_listing(&l, s, error, redlock_detail());
+        redlock_answer *answer = NULL;
+        int error = redlock_list(member, &answer);
+        for (size_t k = 0; error == REDLOCK_OK && k < answer->name_count; k++)
+            on_name(answer->names[k], &l);
+        redlock_answer_free(answer);
+        int failed = end_listing(&l, s, error, redlock_detail(), redlock_failure_report());
         if (l.out_of_memory)
             return failed;
         status = status ? status : failed;
@@ -122,60 +128,58 @@ void names_free(struct names *names)
 
 /* ---- asking ---- */
 
-/* One question and what came of it. */
+/* One question and what came of it; told when those before it have been. */
 struct question {
-    struct inquiry *inquiry;
+    redlock_job job; /* 0: it has been answered */
     int error;
     char detail[DETAIL_MAX];
     redlock_info info;
     redlock_report report;
 };
 
-struct inquiry {
-    redlock *client;
-    size_t pending;
-    struct question question[ASKED_AT_ONCE];
-};
-
-static void on_answer(int error, const redlock_answer *answer, void *data)
+static void take_answer(struct question *q, int error, const char *detail,
+                        const redlock_answer *answer)
 {
-    struct question *q = data;
-    q->inquiry->pending--;
+    q->job = 0;
     q->error = error;
-    if (error != REDLOCK_OK)
-        snprintf(q->detail, sizeof q->detail, "%s", redlock_detail());
-    if (answer->info)
+    snprintf(q->detail, sizeof q->detail, "%s", detail);
+    if (answer && answer->info)
         q->info = *answer->info;
-    if (answer->report)
+    if (answer && answer->report)
         q->report = *answer->report;
 }
 
 /* All of them at once: the answers take one round trip, not one each. */
-static int ask(struct inquiry *i, char *const *name, size_t count)
+static int ask(const struct settings *s, redlock *client, struct question *question,
+               char *const *name, size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        struct question *q = &i->question[at];
-        *q = (struct question){
-            .inquiry = i, .info.size = sizeof q->info, .report.size = sizeof q->report};
-        q->error = redlock_start_query(i->client, name[at], on_answer, q);
-        if (q->error != REDLOCK_OK)
-            snprintf(q->detail, sizeof q->detail, "%s", redlock_detail());
-        i->pending += q->error == REDLOCK_OK;
+    const redlock_event *event;
+    size_t pending = 0;
+    int got = 0;
+    for (size_t i = 0; i < count; i++) {
+        question[i] = (struct question){0};
+        int error = redlock_start_query(client, name[i], &question[i], &question[i].job);
+        if (error != REDLOCK_OK)
+            take_answer(&question[i], error, redlock_detail(), NULL);
+        pending += error == REDLOCK_OK;
     }
-    int error = 0;
-    while (i->pending > 0 && error >= 0)
-        error = redlock_process(i->client, -1);
-    for (size_t at = 0; at < count && error < 0; at++)
-        redlock_forget(i->client, &i->question[at]);
-    return error < 0 ? error : REDLOCK_OK;
+    while (pending > 0 && (got = client_next(s, client, &event, -1)) >= 0) {
+        if (got > 0 && event->type == REDLOCK_EVENT_ANSWERED) {
+            take_answer(event->data, event->error, event->detail, event->answer);
+            pending--;
+        }
+    }
+    for (size_t i = 0; i < count && pending > 0; i++)
+        redlock_cancel_job(client, question[i].job);
+    return pending > 0 ? got : REDLOCK_OK;
 }
 
-static bool tell(const struct inquiry *i, char *const *name, size_t count, inquiry_fn *each,
-                 void *data)
+static bool tell(const struct question *question, char *const *name, size_t count,
+                 inquiry_fn *each, void *data)
 {
     bool go_on = true;
     for (size_t at = 0; at < count && go_on; at++) {
-        const struct question *q = &i->question[at];
+        const struct question *q = &question[at];
         struct inquiry_answer answer = {.name = name[at],
                                         .error = q->error,
                                         .detail = q->detail,
@@ -192,8 +196,8 @@ static int inquire_service(struct source *source, char *const *name, size_t coun
 {
     bool go_on = true;
     for (size_t at = 0; at < count && go_on; at++) {
-        redlock_info info = {.size = sizeof info};
-        redlock_report report = {.size = sizeof report};
+        redlock_info info;
+        redlock_report report;
         int error = source_query(source, name[at], &info, &report);
         struct inquiry_answer answer = {.name = name[at],
                                         .error = error,
@@ -205,22 +209,21 @@ static int inquire_service(struct source *source, char *const *name, size_t coun
     return 0;
 }
 
-int inquire(struct source *source, char *const *name, size_t count, inquiry_fn *each,
-            void *data)
+int inquire(struct source *source, const struct settings *s, char *const *name, size_t count,
+            inquiry_fn *each, void *data)
 {
     if (!source->client)
         return inquire_service(source, name, count, each, data);
-    struct inquiry *i = calloc(1, sizeof *i);
-    int error = i ? REDLOCK_OK : REDLOCK_NOMEM;
+    struct question *question = calloc(ASKED_AT_ONCE, sizeof *question);
+    if (!question)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    int error = REDLOCK_OK;
     bool go_on = true;
     for (size_t at = 0; at < count && go_on && error == REDLOCK_OK; at += ASKED_AT_ONCE) {
         size_t part = count - at < ASKED_AT_ONCE ? count - at : ASKED_AT_ONCE;
-        i->client = source->client;
-        error = ask(i, name + at, part);
-        go_on = error == REDLOCK_OK && tell(i, name + at, part, each, data);
+        error = ask(s, source->client, question, name + at, part);
+        go_on = error == REDLOCK_OK && tell(question, name + at, part, each, data);
     }
-    free(i);
-    return error == REDLOCK_NOMEM ? message_fail(EXIT_INTERNAL, "out of memory")
-           : error                ? message_fail(exit_status_of(error), "%s", redlock_detail())
-                                  : 0;
+    free(question);
+    return error ? message_fail(exit_status_of(error), "%s", redlock_detail()) : 0;
 }

@@ -50,7 +50,7 @@ typedef bool inquiry_fn(const struct inquiry_answer *answer, void *data);
  * Asks for each name, many at a time, and tells the answers in that order. Returns 0, or an exit
  * status after saying why.
  */
-int inquire(struct source *source, char *const *name, size_t count, inquiry_fn *each,
-            void *data);
+int inquire(struct source *source, const struct settings *s, char *const *name, size_t count,
+            inquiry_fn *each, void *data);
 
 #endif

@@ -49,7 +49,7 @@ static bool keep(struct list *l, const char *name, const redlock_info *info,
     l->found = more;
     more[l->count].name = name;
     l->out_of_memory =
-        !lock_brief_copy(&more[l->count].brief, info, report_longest_ms(info, report));
+        !lock_brief_copy(&more[l->count].brief, name, info, report_longest_ms(info, report));
     l->count += !l->out_of_memory;
     return !l->out_of_memory;
 }
@@ -62,7 +62,7 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
         return false;
     }
     /* What was listed may be gone by now. */
-    if (a->info->votes == 0 && a->info->waiters == 0)
+    if (a->info->holder.votes == 0 && a->info->waiter_count == 0)
         return true;
     if (!l->settings->json && !l->settings->verbose)
         return keep(l, a->name, a->info, a->report);
@@ -127,7 +127,7 @@ int list_locks(const struct settings *s, struct source *source, char *const *pat
         .settings = s, .source = source, .pattern = pattern, .pattern_count = count};
     struct names names;
     int status = names_list(&names, source, s, matches, &l);
-    int failed = inquire(source, names.name, names.count, on_answer, &l);
+    int failed = inquire(source, s, names.name, names.count, on_answer, &l);
     status = status ? status : failed;
     if (l.out_of_memory)
         l.status = message_fail(EXIT_INTERNAL, "out of memory");
@@ -171,7 +171,7 @@ static int list_main(const struct command *command, int argc, char **argv)
         status = source_open(&source, &o.settings);
     if (status == 0)
         status = list_locks(&o.settings, &source, argv, o.pattern_count);
-    source_close(&source);
+    source_close(&source, &o.settings);
     settings_free(&o.settings);
     return status;
 }

@@ -6,7 +6,6 @@
 #include "lock/value_word.h"
 #include "report/report.h"
 #include "settings/command.h"
-#include "settings/open_client.h"
 #include "system/signals.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
@@ -19,28 +18,12 @@ static int take(void *data, struct args *a, int id, const char *value)
     return id == ARGS_WORD ? terms_add_name(data, value) : terms_option(data, id, value);
 }
 
-static void print_json(const struct held_lock *h, const struct settings *s,
-                       const struct terms *t)
+static void print_json(const struct held_lock *h, const struct terms *t)
 {
     struct json j = {.out = stdout};
-    char value[VALUE_WORD_MAX];
     message_json_success(&j);
     json_string(&j, "name", t->name[0]);
-    if (t->name_count > 1) {
-        json_array(&j, "names");
-        for (size_t i = 0; i < t->name_count; i++)
-            json_string(&j, NULL, t->name[i]);
-        json_end_array(&j);
-    }
-    json_string(&j, "kind", redlock_kind_text(terms_kind(t)));
-    value_word_write(value, redlock_value(h->lock));
-    json_string(&j, "value", value);
-    if (t->slots)
-        json_integer(&j, "slot", redlock_slot(h->lock));
-    if (t->fenced)
-        json_integer(&j, "fence", redlock_fence(h->lock));
-    json_integer(&j, "ttl_ms", s->ttl_ms);
-    json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
+    held_lock_json(h, t, &j);
     report_json(&h->report, &j);
     json_finish(&j);
 }
@@ -63,8 +46,8 @@ static int hand_over(struct held_lock *h, const struct settings *s, const struct
     char value[VALUE_WORD_MAX];
     value_word_write(value, redlock_value(h->lock));
     if (s->json)
-        print_json(h, s, t);
-    else if (t->fenced)
+        print_json(h, t);
+    else if (redlock_fence(h->lock) > 0)
         printf("%s %lld\n", value, (long long)redlock_fence(h->lock));
     else
         printf("%s\n", value);
@@ -89,7 +72,7 @@ static int acquire(struct held_lock *h, struct settings *s, const struct terms *
     int signal_fd = signals_take();
     if (signal_fd < 0)
         return EXIT_INTERNAL;
-    int status = client_open(s, &h->client);
+    int status = held_lock_open(h, s);
     if (status)
         return status;
     int error = held_lock_acquire(h, s, t, 0, signal_fd, &signal);
@@ -111,6 +94,9 @@ static int lock_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&s);
     if (status == 0)
         status = settings_check_ttl(&s);
+    /* It gives a handle, and the wait is its caller's to ask for. */
+    if (!(s.config.given & (1u << RL_SETTING_WAIT)))
+        s.wait_ms = 0;
     if (status == 0)
         terms_label_of_parent(&t);
     if (status == 0)
@@ -121,24 +107,29 @@ static int lock_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    NO_WAIT_OPTION, WAIT_OPTION, TTL_OPTION, TERMS_OPTIONS, {0}};
+    {SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once (the default)"},
+    {SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (0)"},
+    TTL_OPTION,
+    TERMS_OPTIONS,
+    {0},
+};
 
 const struct command command_lock = {
     .name = "lock",
     .summary = "take a lock for a script and print its value",
     .usage = "[OPTION...] NAME...",
     .about =
-        "Waits for the lock NAME, for ever unless the wait is limited, and prints its value, "
-        "which `redlock extend` and `redlock unlock` need; with --fence, a space and the token "
-        "follow. It is not renewed: it expires after its TTL. Any process "
-        "that knows the value can unlock, so treat it as a secret.\n\n"
+        "Takes the lock NAME, without waiting unless -w says so, and prints its value, which "
+        "`redlock extend` and `redlock unlock` need, and behind a space its fencing token. It "
+        "is not renewed: it expires after its TTL. Any process that knows the value can unlock, "
+        "so treat it as a secret.\n\n"
         "Several NAMEs are locked together, all or none, and have one value. With --shared, "
         "others may hold NAME with --shared at the same time; with --slots K, K may. With "
         "--owner, or REDLOCK_OWNER, a request with the same owner may take it again.\n\n"
         "Exits with 75 when the lock is held by another, 69 when too few nodes could vote.\n",
     .examples = "value=$(redlock lock -w 10s -t 30s deploy) || exit\n"
                 "./deploy.sh; redlock unlock deploy \"$value\"\n"
-                "read -r value token < <(redlock lock --fence ledger)",
+                "read -r value token < <(redlock lock ledger)",
     .options = options,
     .run = lock_main,
 };

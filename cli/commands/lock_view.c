@@ -12,6 +12,7 @@
 #include "ui/json.h"
 #include "ui/kind.h"
 #include "ui/message.h"
+#include "ui/record.h"
 #include "ui/table.h"
 #include "ui/text.h"
 
@@ -53,11 +54,14 @@ static void add_holders(char line[LINE_MAX_BYTES], const redlock_info *info,
 }
 
 static void add_votes(char line[LINE_MAX_BYTES], const redlock_info *info,
-                      const redlock_report *report)
+                      const redlock_report *report, bool is_record)
 {
-    uint32_t set = info->held ? (uint32_t)info->votes : count_set(report, false);
+    uint32_t set = info->held ? (uint32_t)info->holder.votes : count_set(report, false);
     if (set > 0 && (!info->held || set < report->node_count))
-        text_add(line, LINE_MAX_BYTES, ", %son %u of %u nodes", info->held ? "" : "though set ",
+        text_add(line, LINE_MAX_BYTES, ", %son %u of %u nodes",
+                 !info->held ? "though set "
+                 : is_record ? "recorded "
+                             : "",
                  set, report->node_count);
     if (report->quorum_name[0])
         text_add(line, LINE_MAX_BYTES, ", in quorum %s", report->quorum_name);
@@ -77,15 +81,15 @@ static void print_sentence(const char *name, const redlock_info *info,
                            const redlock_report *report)
 {
     char line[LINE_MAX_BYTES];
-    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
+    struct lock_brief brief = lock_brief_of(name, info, report_longest_ms(info, report));
     text_safe(line, 2 * REDLOCK_NAME_MAX, name);
     add_holders(line, info, report, &brief);
-    add_votes(line, info, report);
+    add_votes(line, info, report, brief.record);
     if (info->fence > 0)
         text_add(line, LINE_MAX_BYTES, ", fence %lld", (long long)info->fence);
     add_waiters(line, &brief);
     bool coloured = text_colours(isatty(STDOUT_FILENO));
-    if (info->disagree)
+    if (brief.disagree)
         text_add(line, LINE_MAX_BYTES, ", %snodes disagree%s",
                  coloured ? text_colour_code(TEXT_BAD) : "",
                  coloured ? text_colour_code(TEXT_PLAIN) : "");
@@ -99,13 +103,13 @@ static void print_holders(const redlock_info *info)
     static const char *const heading[] = {"HOLDER", "HELD FOR", "LEFT", NULL};
     struct table t;
     table_begin(&t, heading);
-    for (uint32_t i = 0; i < info->shown_holder_count; i++) {
-        const redlock_holder *h = &info->shown_holder[i];
+    for (uint32_t i = 0; i < info->holders_shown; i++) {
+        const redlock_holder *h = &info->holders[i];
         char name[HOLDERS_NAME_MAX], held[TEXT_TIME_MAX], left[TEXT_TIME_MAX];
         char shown[TEXT_TIME_MAX + 16];
         holders_name(name, h->label, h->value);
         text_time(held, h->held_ms);
-        text_time(left, h->ttl_ms);
+        text_time(left, h->remaining_ms);
         snprintf(shown, sizeof shown, "%s%s",
                  h->held_ms >= 0 && h->held_at_least ? "at least " : "", held);
         table_row(&t);
@@ -114,8 +118,8 @@ static void print_holders(const redlock_info *info)
         table_set(&t, 2, TEXT_PLAIN, left);
     }
     table_print(&t, "  ", stdout);
-    if (info->holder_count > info->shown_holder_count)
-        printf("  and %u more\n", info->holder_count - info->shown_holder_count);
+    if (info->holder_count > info->holders_shown)
+        printf("  and %u more\n", info->holder_count - info->holders_shown);
 }
 
 /* From the head of the queue on. */
@@ -124,8 +128,8 @@ static void print_waiters(const redlock_info *info)
     static const char *const heading[] = {"WAITER", "WAITS FOR", NULL};
     struct table t;
     table_begin(&t, heading);
-    for (uint32_t i = 0; i < info->shown_waiter_count; i++) {
-        const redlock_waiter *w = &info->shown_waiter[i];
+    for (uint32_t i = 0; i < info->waiters_shown; i++) {
+        const redlock_waiter *w = &info->waiters[i];
         char name[HOLDERS_NAME_MAX], waited[TEXT_TIME_MAX];
         holders_name(name, w->label, w->name);
         text_time(waited, w->waited_ms);
@@ -134,19 +138,20 @@ static void print_waiters(const redlock_info *info)
         table_set(&t, 1, TEXT_PLAIN, waited);
     }
     table_print(&t, "  ", stdout);
-    if (info->waiters > info->shown_waiter_count)
-        printf("  and %u more\n", info->waiters - info->shown_waiter_count);
+    if (info->waiter_count > info->waiters_shown)
+        printf("  and %u more\n", info->waiter_count - info->waiters_shown);
 }
 
 void lock_view_text(const struct settings *s, const char *name, const redlock_info *info,
                     const redlock_report *report)
 {
     print_sentence(name, info, report);
-    if (s->verbose || info->disagree || !all_answered(report))
+    bool differs = info->disagree && !record_is(name, info);
+    if (s->verbose || differs || !all_answered(report))
         report_table(report, stdout);
     if (s->verbose && info->held && kind_words(info->kind)->holders)
         print_holders(info);
-    if (s->verbose && info->shown_waiter_count > 0)
+    if (s->verbose && info->waiters_shown > 0)
         print_waiters(info);
 }
 
@@ -173,7 +178,7 @@ static bool next_quarantined(redlock *client, size_t *at, redlock_node_info *inf
 
 void lock_view_quarantine(redlock *client)
 {
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     char address[REDLOCK_ADDRESS_MAX], line[REDLOCK_ADDRESS_MAX + REDLOCK_TEXT_MAX + 32];
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
         text_safe(address, sizeof address, info.address);
@@ -187,13 +192,13 @@ void lock_view_quarantine(redlock *client)
 
 static void json_quarantine(redlock *client, struct json *j)
 {
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     json_array(j, "quarantine");
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
         json_object(j, NULL);
         json_string(j, "address", info.address);
         json_string(j, "text", info.text);
-        json_known(j, "left_ms", info.quarantine_ms);
+        json_known(j, "quarantine_ms", info.quarantine_ms);
         json_end_object(j);
     }
     json_end_array(j);
@@ -203,7 +208,7 @@ void lock_view_json(redlock *client, const char *name, const redlock_info *info,
                     const redlock_report *report)
 {
     struct json j = {.out = stdout};
-    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
+    struct lock_brief brief = lock_brief_of(name, info, report_longest_ms(info, report));
     message_json_success(&j);
     json_string(&j, "name", name);
     lock_brief_json(&brief, &j);

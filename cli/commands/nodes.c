@@ -140,16 +140,17 @@ static int report_answers(const struct settings *s, const struct answer *answers
     int unwritten = message_flush();
     for (size_t i = 0; i < count && !s->json; i++) {
         const struct answer *a = &answers[i];
-        char late[ADVICE_MAX];
+        char room[ADVICE_MAX];
         struct failure f = {
             .error = a->error,
             .status = exit_status_of(a->error),
             .text = a->detail,
         };
-        if (a->error == REDLOCK_NOQUORUM)
-            f.advice = advice_for_late_nodes(&a->report, late);
-        if (a->error == REDLOCK_NOQUORUM && !f.advice)
+        if (a->error == REDLOCK_NOQUORUM && !advice_for_late_nodes(&a->report, room) &&
+            !advice_by_reason(&a->report, false))
             f.advice = "bring back enough nodes for a majority, or correct --nodes";
+        else
+            f.advice = advice_for(a->error, &a->report, false, room);
         if (a->error != REDLOCK_OK)
             report_failure(s, &f);
     }
@@ -161,7 +162,7 @@ static bool has_silent(const redlock_report *report)
 {
     for (uint32_t i = 0; i < report->node_count; i++) {
         const redlock_node_report *n = &report->node[i];
-        if (n->vote == REDLOCK_VOTE_TIMEDOUT && n->rtt_us < 0 && !n->text[0])
+        if (n->vote == REDLOCK_VOTE_SILENT && n->rtt_us < 0 && !n->text[0])
             return true;
     }
     return false;
@@ -177,10 +178,9 @@ static int show(const struct settings *s, redlock *client)
     while ((member = redlock_member(client, count))) {
         struct answer *a = &answers[count++];
         a->member = member;
-        a->report.size = sizeof a->report;
         int64_t end_ns = timer_now_ns() + LATE_NS;
         do
-            a->error = redlock_ping(member, &a->report);
+            a->error = client_ping(member, &a->report);
         while (has_silent(&a->report) && timer_now_ns() < end_ns);
         snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
     }
@@ -193,7 +193,7 @@ static int show(const struct settings *s, redlock *client)
 
 static void join_addresses(redlock *member, char *out, size_t size)
 {
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     char address[REDLOCK_ADDRESS_MAX];
     out[0] = '\0';
     for (size_t i = 0; redlock_node(member, i, &info) == REDLOCK_OK; i++) {
@@ -204,7 +204,7 @@ static void join_addresses(redlock *member, char *out, size_t size)
 
 static void json_home(redlock *member, const char *name, const char *quorum, struct json *j)
 {
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     json_object(j, NULL);
     json_string(j, "name", name);
     json_string(j, "quorum_name", *quorum ? quorum : NULL);
@@ -226,7 +226,7 @@ static int show_homes(const struct settings *s, redlock *client, const char *con
     }
     for (int i = 0; i < count; i++) {
         char shown[2 * REDLOCK_NAME_MAX], addresses[REDLOCK_NODES_MAX * REDLOCK_ADDRESS_MAX];
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         int home = redlock_quorum_of(client, names[i]);
         if (home < 0)
             return client_fail(home);
@@ -281,7 +281,7 @@ static int nodes_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status =
             names.count ? show_homes(&s, client, names.name, names.count) : show(&s, client);
-    redlock_close(client);
+    client_close(&s, client);
     settings_free(&s);
     return status;
 }

@@ -41,7 +41,7 @@ int observer_open(struct observer *o)
 
 void observer_close(struct observer *o)
 {
-    source_close(&o->source);
+    source_close(&o->source, &o->settings);
     settings_free(&o->settings);
 }
 

@@ -20,6 +20,7 @@
 #include "ui/text.h"
 
 #define URGENT_NICE (-10) /* for this process alone, while the command runs */
+#define START_TRIES 5     /* of --every: each but the last was stopped before it could start */
 
 static int report_not_acquired(struct run *r, int error, int signal)
 {
@@ -101,33 +102,36 @@ static int report_overtime(struct run *r)
 /* The lock was gone. Of an exclusive lock the nodes can tell whether another holder has it now. */
 static bool is_taken(struct run *r)
 {
-    redlock_info info = {.size = sizeof info};
-    redlock_report report = {.size = sizeof report};
+    redlock_answer *answer = NULL;
     if (!r->terms.owner || !r->held.client ||
-        redlock_query(r->held.client, r->terms.name[0], &info, &report) != REDLOCK_OK ||
-        !info.held || strcmp(info.owner, r->terms.owner) == 0)
+        redlock_query(r->held.client, r->terms.name[0], &answer) != REDLOCK_OK)
         return false;
-    r->held.report = report;
-    return true;
+    bool taken = answer->info->held && strcmp(answer->info->owner, r->terms.owner) != 0;
+    if (taken)
+        r->held.report = *answer->report;
+    redlock_answer_free(answer);
+    return taken;
 }
 
 /* The child is gone. Gives the lock back and decides the exit status. */
 static int finish(struct run *r)
 {
     const struct supervision *w = &r->supervision;
-    if (w->overtime && !r->held.lost) {
+    bool was_lost = r->held.state == REDLOCK_STATE_LOST;
+    if (w->overtime && !was_lost) {
         held_lock_release(&r->held);
         return report_overtime(r);
     }
-    bool lost = r->held.lost || w->terminated;
-    int lost_error = r->held.lost ? r->held.lost_error : REDLOCK_NOQUORUM;
+    bool lost = was_lost || w->terminated;
     /* What the failed renewal met says more than the release to come. */
-    redlock_report renewal = {.size = sizeof renewal};
-    if (!lost || !r->held.lock || redlock_lock_report(r->held.lock, &renewal) != REDLOCK_OK)
-        renewal.node_count = 0;
+    redlock_report renewal = {0};
+    const redlock_report *last = r->held.lock ? redlock_lock_report(r->held.lock) : NULL;
+    if (lost && last)
+        renewal = *last;
 
     int error = held_lock_release(&r->held);
     if (lost) {
+        int lost_error = was_lost ? r->held.lost_error : REDLOCK_NOQUORUM;
         fill_gaps(&renewal, &r->held.failed_renewal);
         if (renewal.node_count > 0)
             r->held.report = renewal;
@@ -152,12 +156,20 @@ static int finish(struct run *r)
 /* The lock was granted, and there was no time left to run the command under it. */
 static int report_too_late(struct run *r)
 {
-    int error = r->held.lost ? r->held.lost_error : REDLOCK_LOST;
+    int error = r->held.lost_error ? r->held.lost_error : REDLOCK_LOST;
+    bool record_is_late = period_is_late(&r->period);
     period_undo(&r->period);
     held_lock_release(&r->held);
-    return report_lost(r, error,
-                       "too little was left of the lock when the command could be started; it "
-                       "was not");
+    r->start_again =
+        record_is_late && !r->supervision.asked_to_end && ++r->late_starts < START_TRIES;
+    if (r->start_again)
+        return 0;
+    return report_lost(
+        r, error,
+        record_is_late ? "the command could not be started within a second of the record of "
+                         "--every, which was taken back; it was not"
+                       : "too little was left of the lock when the command could be started; "
+                         "it was not");
 }
 
 /* The child could not execute the command. */
@@ -235,7 +247,7 @@ static int run_held(struct run *r)
     if (error != REDLOCK_OK)
         return report_not_recorded(r, error);
     /* The process may have been stopped since the grant: look before the fork, and the child looks
-     * again before it executes the command. */
+     * again before it executes the command, at the record as well. */
     int64_t margin_ms = supervise_start_margin_ms(w);
     if (!held_lock_freshen(&r->held, margin_ms))
         return report_too_late(r);
@@ -245,8 +257,10 @@ static int run_held(struct run *r)
         return status;
     }
     process_tree_adopt_orphans();
-    error = child_fork(&w->child, r->command,
-                       held_lock_deadline_ns(&r->held) - margin_ms * NS_PER_MS);
+    int64_t start_by_ns = held_lock_deadline_ns(&r->held) - margin_ms * NS_PER_MS;
+    if (r->period.period_ms > 0 && r->period.start_by_ns < start_by_ns)
+        start_by_ns = r->period.start_by_ns;
+    error = child_fork(&w->child, r->command, start_by_ns);
     if (error) {
         period_undo(&r->period);
         held_lock_release(&r->held);
@@ -274,8 +288,11 @@ static void begin_anew(struct run *r)
     struct supervision *w = &r->supervision;
     redlock_lock_free(r->held.lock);
     service_lease_free(r->held.lease);
-    r->held = (struct held_lock){.client = r->held.client, .service = r->held.service};
-    r->ended = false;
+    r->held = (struct held_lock){.client = r->held.client,
+                                 .service = r->held.service,
+                                 .settings = r->held.settings,
+                                 .state = REDLOCK_STATE_HELD};
+    r->ended = r->start_again = false;
     child_close(&w->child);
     *w = (struct supervision){
         .signal_fd = w->signal_fd,
@@ -303,10 +320,13 @@ static int run_rounds(struct run *r)
                           : period_report(&r->period, &r->settings, r->terms.name[0],
                                           REDLOCK_BUSY, (int)r->busy_status);
     status = acquire_and_run(r);
-    while (r->again && r->ended && !r->supervision.asked_to_end) {
-        message_warn("waiting for the lock again (--again)");
+    while (r->start_again || (r->again && r->ended && !r->supervision.asked_to_end)) {
+        if (!r->start_again)
+            message_warn("waiting for the lock again (--again)");
         begin_anew(r);
-        status = acquire_and_run(r);
+        status = period_open(&r->period, &r->settings, r->terms.name[0]);
+        if (status == 0)
+            status = acquire_and_run(r);
     }
     return status;
 }
@@ -370,7 +390,7 @@ const struct command command_run = {
         "credentials, 126 or 127 when COMMAND cannot be run.\n",
     .examples = "redlock run backup -- /usr/local/bin/backup --all\n"
                 "redlock run -n --skip-ok --every 23h nightly -- make report   # from cron\n"
-                "redlock run -t 30s --on-lost INT --grace 8s import -- ./import.sh\n"
+                "redlock run -t 1m --on-lost INT --grace 8s import -- ./import.sh\n"
                 "redlock run --shared index -- ./search        # many readers, or one writer\n"
                 "redlock run --slots 2 gpu -- sh -c './train --gpu $REDLOCK_SLOT'\n"
                 "redlock run from-account to-account -- ./transfer",

@@ -24,6 +24,8 @@ struct run {
     int64_t min_hold_ms;
     int64_t max_hold_ms; /* 0: no limit */
     struct period period;
+    int late_starts;         /* --every: so often the time to start under the record was over */
+    bool start_again;        /* and the record was taken back, for another try */
     const char *held_around; /* REDLOCK_HELD as it was found; NULL: it was not set */
     int reaper_fd;           /* -1: none */
     struct held_lock held;

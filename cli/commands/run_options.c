@@ -19,7 +19,6 @@ enum {
     OPTION_AGAIN,
     OPTION_GRACE,
     OPTION_ON_LOST,
-    OPTION_NO_FENCE,
     OPTION_NO_ENV,
 };
 
@@ -40,7 +39,6 @@ const struct cli_option run_options[] = {
     {OPTION_AGAIN, 0, "again", NULL, "after a loss, wait for the lock and run it anew"},
     {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
     {OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"},
-    {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
     {OPTION_NO_ENV, 0, "no-env", NULL, "hide from it where locks are, and passwords"},
     {0},
 };
@@ -156,9 +154,7 @@ static int take(void *data, struct args *a, int id, const char *value)
                    : message_usage("-E takes an exit status from 0 to 255");
     case OPTION_SKIP_OK:
         r->skip_ok = true;
-        return 0;
-    case OPTION_NO_FENCE:
-        r->terms.fenced = false;
+        r->settings.no_node_warnings = true; /* cron would mail them from every machine */
         return 0;
     case OPTION_NO_ENV:
         r->hide_settings = true;
@@ -186,13 +182,12 @@ static int check_times(const struct run *r)
 {
     const struct terms *t = &r->terms;
     int64_t period_ms = r->period.period_ms;
+    const char *several = terms_several(t);
     if (period_ms && (period_ms < PERIOD_MIN_MS || period_ms > PERIOD_MAX_MS))
         return message_usage("--every takes a time from 1s to 1d");
-    if (period_ms && (t->shared || t->slots || t->name_count > 1))
+    if (period_ms && (several || t->name_count > 1))
         return message_usage("--every goes with one exclusive lock: leave out %s",
-                             t->shared  ? "--shared"
-                             : t->slots ? "--slots"
-                                        : "all names but one");
+                             several ? several : "all names but one");
     if (r->max_hold_ms && r->max_hold_ms < r->min_hold_ms)
         return message_usage("--max-hold is shorter than --min-hold");
     if (r->supervision.on_lost == ON_LOST_IGNORE && (r->max_hold_ms || r->again))
@@ -255,7 +250,6 @@ static int check_options(struct run *r)
 int run_read(struct run *r, const struct command *command, int argc, char **argv)
 {
     r->busy_status = EXIT_BUSY;
-    r->terms.fenced = true;
     r->supervision.signal = SIGTERM;
     r->supervision.grace_ms = GRACE_DEFAULT;
     int status = args_read(command, &r->settings, argc, argv, take, r);

@@ -7,6 +7,7 @@
 
 #include "commands/inquiry.h"
 #include "report/report.h"
+#include "settings/open_client.h"
 #include "system/timer.h"
 
 #define IDLE_MAX 10
@@ -18,9 +19,8 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The first `known_count` locks are in the order of their names while names are listed. */
-static void on_name(const char *name, void *data)
+static void on_name(struct sample *s, const char *name)
 {
-    struct sample *s = data;
     struct sample_lock wanted = {.name = (char *)name};
     if (!names_match(name, s->pattern, s->pattern_count))
         return;
@@ -41,14 +41,15 @@ static void on_name(const char *name, void *data)
 /* Has the holder changed? The token shows it even if the lock is free at the moment of looking. */
 static bool has_changed(const struct lock_brief *before, const redlock_info *now)
 {
-    return now->fence > before->fence || (now->held && strcmp(before->value, now->holder) != 0);
+    return now->fence > before->fence ||
+           (now->held && strcmp(before->value, now->holder.value) != 0);
 }
 
 static void take_answer(struct sample *s, struct sample_lock *lock, const redlock_info *info,
                         const redlock_report *report)
 {
     struct lock_brief brief;
-    if (!lock_brief_copy(&brief, info, report_longest_ms(info, report))) {
+    if (!lock_brief_copy(&brief, lock->name, info, report_longest_ms(info, report))) {
         s->out_of_memory = true;
         return;
     }
@@ -58,7 +59,8 @@ static void take_answer(struct sample *s, struct sample_lock *lock, const redloc
     lock->changes = lock->asked_ns ? has_changed(&lock->brief, info) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
     lock->asked_ns = now_ns;
-    lock->idle = info->votes > 0 || info->waiters > 0 || lock->changes > 0 ? 0 : lock->idle + 1;
+    bool busy = info->holder.votes > 0 || info->waiter_count > 0 || lock->changes > 0;
+    lock->idle = busy ? 0 : lock->idle + 1;
     lock_brief_free(&lock->brief);
     lock->brief = brief;
 }
@@ -90,7 +92,8 @@ static int compare_age(const void *a, const void *b)
     return x == y ? compare_names(a, b) : x < y ? 1 : -1;
 }
 
-/* The order of the service's page: trouble, then what most wait for, then what is held for longest. */
+/* The order of the service's page: trouble, then what most wait for, then what is held for longest,
+ * and records last, which nothing holds. */
 static int compare_busy(const void *a, const void *b)
 {
     const struct lock_brief *x = &((const struct sample_lock *)a)->brief;
@@ -99,6 +102,8 @@ static int compare_busy(const void *a, const void *b)
         return x->disagree ? -1 : 1;
     if (x->waiter_count != y->waiter_count)
         return x->waiter_count < y->waiter_count ? 1 : -1;
+    if (x->record != y->record)
+        return x->record ? 1 : -1;
     return compare_age(a, b);
 }
 
@@ -144,12 +149,16 @@ static void list(struct sample *s)
     if (s->count > 0)
         qsort(s->locks, s->count, sizeof *s->locks, compare_names);
     for (size_t i = 0; i < s->quorum_count; i++) {
-        int error = s->available[i] ? redlock_list(redlock_member(s->client, i), on_name, s)
-                                    : REDLOCK_OK;
-        if (error == REDLOCK_OK)
+        redlock_answer *answer = NULL;
+        if (!s->available[i])
             continue;
-        s->available[i] = false;
-        fail(s, error);
+        int error = redlock_list(redlock_member(s->client, i), &answer);
+        for (size_t k = 0; error == REDLOCK_OK && k < answer->name_count; k++)
+            on_name(s, answer->names[k]);
+        redlock_answer_free(answer);
+        s->available[i] = error == REDLOCK_OK;
+        if (error != REDLOCK_OK)
+            fail(s, error);
     }
     if (s->count > 0)
         qsort(s->locks, s->count, sizeof *s->locks, compare_busy);
@@ -172,7 +181,7 @@ static bool ping(struct sample *s)
 {
     redlock *member;
     bool any = false;
-    redlock_node_info node = {.size = sizeof node};
+    redlock_node_info node = REDLOCK_NODE_INFO();
     if (!s->pings)
         s->pings = calloc(REDLOCK_QUORUMS_MAX, sizeof *s->pings);
     if (!s->pings) {
@@ -182,9 +191,7 @@ static bool ping(struct sample *s)
     }
     for (s->quorum_count = 0; (member = redlock_member(s->client, s->quorum_count));
          s->quorum_count++) {
-        redlock_report *report = &s->pings[s->quorum_count];
-        *report = (redlock_report){.size = sizeof *report};
-        int error = redlock_ping(member, report);
+        int error = client_ping(member, &s->pings[s->quorum_count]);
         s->available[s->quorum_count] = error == REDLOCK_OK;
         any = any || error == REDLOCK_OK;
         if (error != REDLOCK_OK)
@@ -227,7 +234,7 @@ static void ask_all(struct round *r)
     }
     for (size_t i = 0; i < s->count; i++)
         names[i] = s->locks[i].name;
-    inquire(&(struct source){.client = s->client}, names, s->count, on_answer, r);
+    inquire(&(struct source){.client = s->client}, s->settings, names, s->count, on_answer, r);
     s->unasked = s->count - r->next;
     free(names);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "report/lock_brief.h"
+#include "settings/settings.h"
 
 struct sample_lock {
     char *name;              /* owned */
@@ -34,6 +35,7 @@ enum sample_order {
 
 struct sample {
     redlock *client;
+    const struct settings *settings;
     char *const *pattern; /* only names that match one of these; none: all */
     size_t pattern_count;
     enum sample_order order;

@@ -12,9 +12,9 @@ int source_open(struct source *s, struct settings *settings)
                              : client_open(settings, &s->client);
 }
 
-void source_close(struct source *s)
+void source_close(struct source *s, const struct settings *settings)
 {
-    redlock_close(s->client);
+    client_close(settings, s->client);
     service_close(&s->service);
     s->client = NULL;
 }
@@ -28,14 +28,21 @@ static int keep_detail(struct source *s, int error)
 
 int source_query(struct source *s, const char *name, redlock_info *info, redlock_report *report)
 {
+    redlock_answer *answer = NULL;
     if (!s->client)
         return service_look(&s->service, name, info, report, s->detail);
-    return keep_detail(s, redlock_query(s->client, name, info, report));
+    int error = keep_detail(s, redlock_query(s->client, name, &answer));
+    if (error == REDLOCK_OK)
+        *info = *answer->info;
+    return client_report(report, error, answer);
 }
 
-int source_break(struct source *s, const char *name, const char *mark, redlock_report *report)
+int source_break(struct source *s, const char *name, const char *fingerprint,
+                 redlock_report *report)
 {
+    redlock_answer *answer = NULL;
     if (!s->client)
-        return service_break(&s->service, name, mark, report, s->detail);
-    return keep_detail(s, redlock_break(s->client, name, mark, report));
+        return service_break(&s->service, name, fingerprint, report, s->detail);
+    int error = keep_detail(s, redlock_break(s->client, name, fingerprint, &answer));
+    return client_report(report, error, answer);
 }

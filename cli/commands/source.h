@@ -17,11 +17,12 @@ struct source {
 
 /* After settings_complete(). 0, or an exit status after saying why. */
 int source_open(struct source *s, struct settings *settings);
-void source_close(struct source *s);
+void source_close(struct source *s, const struct settings *settings);
 
 /* As redlock_query() and redlock_break(), with the words for an error in `detail`. */
 int source_query(struct source *s, const char *name, redlock_info *info,
                  redlock_report *report);
-int source_break(struct source *s, const char *name, const char *mark, redlock_report *report);
+int source_break(struct source *s, const char *name, const char *fingerprint,
+                 redlock_report *report);
 
 #endif

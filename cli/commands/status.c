@@ -64,7 +64,7 @@ static int show(struct status *c, char **names)
 {
     if (c->name_count == 0)
         return list_locks(&c->settings, &c->source, NULL, 0);
-    int failed = inquire(&c->source, names, (size_t)c->name_count, on_answer, c);
+    int failed = inquire(&c->source, &c->settings, names, (size_t)c->name_count, on_answer, c);
     c->status = c->status ? c->status : failed;
     if (!c->settings.json && !c->settings.quiet)
         lock_view_quarantine(c->source.client);
@@ -84,7 +84,7 @@ static int status_main(const struct command *command, int argc, char **argv)
         status = source_open(&c.source, &c.settings);
     if (status == 0)
         status = show(&c, argv);
-    source_close(&c.source);
+    source_close(&c.source, &c.settings);
     settings_free(&c.settings);
     return status;
 }

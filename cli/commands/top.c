@@ -180,6 +180,7 @@ static int show(struct top *t)
 static int top_main(const struct command *command, int argc, char **argv)
 {
     struct top t = {.delay_ms = DELAY_MS, .signal_fd = -1};
+    t.sample.settings = &t.settings;
     int status = args_read(command, &t.settings, argc, argv, take, &t);
     t.settings.no_node_warnings = true; /* the nodes are on the screen */
     if (status == 0)
@@ -196,7 +197,7 @@ static int top_main(const struct command *command, int argc, char **argv)
 
 static const struct cli_option options[] = {
     {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
-    {OPTION_FRAMES, 'n', "count", "N", "stop after N frames"},
+    {OPTION_FRAMES, 'c', "count", "N", "stop after N frames"},
     {OPTION_SORT, 0, "sort", "ORDER", "by name, age, left, or busy first (the default)"},
     {0},
 };
@@ -216,7 +217,7 @@ const struct command command_top = {
         "the last one.\n",
     .examples = "redlock top\n"
                 "redlock top --sort age 'deploy-*'\n"
-                "redlock top -n 1 --json | jq '.locks[] | select(.waiters > 0)'",
+                "redlock top -c 1 --json | jq '.locks[] | select(.waiters > 0)'",
     .options = options,
     .run = top_main,
 };

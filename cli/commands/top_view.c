@@ -58,7 +58,7 @@ static void print_title(struct view *w)
     time_t now = time(NULL);
     struct tm local;
     for (size_t i = 0; i < s->count; i++) {
-        held += s->locks[i].brief.held;
+        held += s->locks[i].brief.held && !s->locks[i].brief.record;
         waiters += s->locks[i].brief.waiter_count;
     }
     if (localtime_r(&now, &local))

@@ -13,6 +13,7 @@
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/text.h"
 
 /* The longer the wait so far, the rarer the looks: a tenth of it lies between them. */
 #define DELAY_PART 10
@@ -43,7 +44,8 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
         return true;
     observer_note(l->observer, a->info, a->report);
     if (a->info->held && !l->held) {
-        struct lock_brief brief = lock_brief_of(a->info, report_longest_ms(a->info, a->report));
+        struct lock_brief brief =
+            lock_brief_of(a->name, a->info, report_longest_ms(a->info, a->report));
         l->held = a->name;
         holders_text(l->holders, &brief, (struct holders_style){0});
     }
@@ -106,9 +108,14 @@ static bool is_final(int error)
 
 static void warn_of_silence(const struct look *l)
 {
-    char late[ADVICE_MAX];
+    char advice[ADVICE_MAX], safe[sizeof l->detail];
+    if (!l->observer->source.client) {
+        text_safe(safe, sizeof safe, l->detail);
+        message_warn("%s; asking until it can (-w TIME would limit that)", safe);
+        return;
+    }
     message_warn("too few nodes answer; asking until they do (-w TIME would limit that)");
-    message_warn("next: %s", advice_without_quorum(&l->report, late));
+    message_warn("next: %s", advice_for(REDLOCK_NOQUORUM, &l->report, false, advice));
 }
 
 static int wait_until_free(struct observer *o)
@@ -119,7 +126,7 @@ static int wait_until_free(struct observer *o)
     bool warned = o->settings.quiet || wait_ms != REDLOCK_WAIT_FOREVER;
     for (;;) {
         struct look l = {.observer = o};
-        int status = inquire(&o->source, o->names, o->count, on_answer, &l);
+        int status = inquire(&o->source, &o->settings, o->names, o->count, on_answer, &l);
         if (status)
             return status;
         int64_t now_ns = timer_now_ns();

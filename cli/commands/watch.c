@@ -55,13 +55,15 @@ static struct seen seen_of(int error, const redlock_info *info)
     if (error != REDLOCK_OK)
         return s;
     s.held = info->held;
-    s.waiter_count = info->waiters;
+    s.waiter_count = info->waiter_count;
     if (!s.held)
         return s;
     s.kind = info->kind;
     s.holder_count = info->holder_count;
     /* Of the holds of an owner, and of several readers, the one that is named first changes. */
-    const char *who = info->owner[0] ? info->owner : info->holder_count > 1 ? "" : info->holder;
+    const char *who = info->owner[0]           ? info->owner
+                      : info->holder_count > 1 ? ""
+                                               : info->holder.value;
     snprintf(s.who, sizeof s.who, "%s", who);
     return s;
 }
@@ -89,15 +91,17 @@ static void print_json(const struct inquiry_answer *a)
     json_integer(&j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
     json_string(&j, "state", error ? "unknown" : info->held ? "held" : "free");
     if (!error) {
-        struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, a->report));
+        struct lock_brief brief =
+            lock_brief_of(a->name, info, report_longest_ms(info, a->report));
         lock_brief_json(&brief, &j);
     }
     json_finish(&j);
 }
 
-static void print_text(const struct inquiry_answer *a)
+static void print_text(const struct inquiry_answer *a, bool from_service)
 {
-    char shown[2 * REDLOCK_NAME_MAX], text[HOLDERS_TEXT_MAX], clock[32] = "";
+    char why[HOLDERS_TEXT_MAX], shown[2 * REDLOCK_NAME_MAX], text[HOLDERS_TEXT_MAX],
+        clock[32] = "";
     char late[ADVICE_MAX];
     time_t now = time(NULL);
     struct tm local;
@@ -106,15 +110,15 @@ static void print_text(const struct inquiry_answer *a)
     text_safe(shown, sizeof shown, a->name);
     if (a->error) {
         const char *advice = advice_for_late_nodes(a->report, late);
-        printf("%s %s: unknown: %s\n", clock, shown,
-               advice ? advice : redlock_strerror(a->error));
+        text_safe(why, sizeof why, from_service ? a->detail : redlock_strerror(a->error));
+        printf("%s %s: unknown: %s\n", clock, shown, advice ? advice : why);
         return;
     }
-    struct lock_brief brief = lock_brief_of(a->info, -1);
+    struct lock_brief brief = lock_brief_of(a->name, a->info, -1);
     holders_text(text, &brief, (struct holders_style){.brief = true});
     printf("%s %s: %s", clock, shown, text);
-    if (a->info->waiters > 0)
-        printf(", %u waiting", a->info->waiters);
+    if (a->info->waiter_count > 0)
+        printf(", %u waiting", a->info->waiter_count);
     putchar('\n');
 }
 
@@ -136,7 +140,7 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
     if (w->observer.settings.json)
         print_json(a);
     else
-        print_text(a);
+        print_text(a, !w->observer.source.client);
     w->line_count++;
     w->unwritten = message_flush();
     return w->unwritten == 0 && w->line_count != w->line_limit;
@@ -152,7 +156,7 @@ static int watch_names(struct watch *w)
     do {
         w->at = 0;
         w->hurry = false;
-        int status = inquire(&o->source, o->names, o->count, on_answer, w);
+        int status = inquire(&o->source, &o->settings, o->names, o->count, on_answer, w);
         if (status)
             return status;
         if (w->unwritten || (w->line_limit > 0 && w->line_count >= w->line_limit))
@@ -197,7 +201,7 @@ static int watch_main(const struct command *command, int argc, char **argv)
 static const struct cli_option options[] = {
     {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
     SERVICE_OPTIONS,
-    {OPTION_LINES, 'n', "count", "N", "stop after N lines"},
+    {OPTION_LINES, 'c', "count", "N", "stop after N lines"},
     {0},
 };
 
@@ -213,7 +217,7 @@ const struct command command_watch = {
         "Exits with 0 when a signal or --count ended it.\n",
     .examples = "redlock watch leader\n"
                 "redlock watch --json leader | jq -r 'select(.ok) | .label // \"none\"'\n"
-                "redlock watch -d 200ms -n 1 deploy backup",
+                "redlock watch -d 200ms -c 1 deploy backup",
     .options = options,
     .run = watch_main,
 };

@@ -11,8 +11,11 @@
 static const char *find_held(struct held_lock *h, const struct terms *terms)
 {
     for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {
-        redlock_info info = {.size = sizeof info};
-        if (redlock_query(h->client, terms->name[i], &info, NULL) == REDLOCK_OK && info.held)
+        redlock_answer *answer = NULL;
+        bool held = redlock_query(h->client, terms->name[i], &answer) == REDLOCK_OK &&
+                    answer->info->held;
+        redlock_answer_free(answer);
+        if (held)
             return terms->name[i];
     }
     return terms->name[0];
@@ -42,7 +45,7 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
                 int error, int status)
 {
     char text[REPORT_TEXT_MAX];
-    redlock_info info = {.size = sizeof info};
+    redlock_answer *answer = NULL;
     struct lock_brief lock;
     struct failure f = {
         .name = terms->name[0],
@@ -56,10 +59,10 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
     if (!h->client) {
         /* What the service told of the holder with its refusal. */
         const redlock_holder *holder = &h->report.holder;
-        lock = (struct lock_brief){.held = holder->label[0] || holder->ttl_ms >= 0,
+        lock = (struct lock_brief){.held = holder->label[0] || holder->remaining_ms >= 0,
                                    .kind = -1,
-                                   .left_ms = holder->ttl_ms,
-                                   .waiter_count = h->report.waiters,
+                                   .left_ms = holder->remaining_ms,
+                                   .waiter_count = h->report.waiter_count,
                                    .holder = holder,
                                    .shown_holders = 1};
         describe_busy(&lock, s, terms, error, text);
@@ -69,12 +72,15 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
         return report_failure(s, &f);
     }
     f.name = find_held(h, terms);
-    if (report_complete(h->client, f.name, &h->report, &info) == REDLOCK_OK) {
-        lock = lock_brief_of(&info, report_longest_ms(&info, &h->report));
+    if (report_complete(h->client, f.name, &h->report, &answer) == REDLOCK_OK) {
+        const redlock_info *info = answer->info;
+        lock = lock_brief_of(f.name, info, report_longest_ms(info, &h->report));
         describe_busy(&lock, s, terms, error, text);
         f.text = text;
         f.lock = &lock;
-        f.brief = !info.held || report_agrees(&h->report);
+        f.brief = !info->held || report_agrees(&h->report);
     }
-    return report_failure(s, &f);
+    report_failure(s, &f);
+    redlock_answer_free(answer);
+    return status;
 }

@@ -10,6 +10,7 @@
 #include "lock/busy.h"
 #include "lock/live.h"
 #include "lock/served_lock.h"
+#include "lock/value_word.h"
 #include "report/quarantine.h"
 #include "report/report.h"
 #include "settings/open_client.h"
@@ -17,6 +18,7 @@
 #include "system/timer.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -37,72 +39,31 @@ struct waiting {
     struct live live;
 };
 
-static void remember(struct held_lock *h, redlock_lock *lock, int error)
+static void take_report(redlock_report *out, const redlock_lock *lock)
 {
-    h->detail[0] = '\0';
-    if (error != REDLOCK_OK)
-        snprintf(h->detail, sizeof h->detail, "%s", redlock_detail());
-    h->report.size = sizeof h->report;
-    if (redlock_lock_report(lock, &h->report) != REDLOCK_OK)
-        h->report.node_count = 0;
+    const redlock_report *report = redlock_lock_report(lock);
+    if (report)
+        *out = *report;
+    else
+        out->node_count = 0;
 }
 
-static void on_done(redlock_lock *lock, int error, void *data)
+/* The outcome of an operation, with the words of a failure. */
+static int conclude(struct held_lock *h, int error, const char *detail)
 {
-    struct held_lock *h = data;
-    h->pending = false;
-    h->error = error;
-    remember(h, lock, error);
-}
-
-static void on_lost(redlock_lock *lock, int error, void *data)
-{
-    struct held_lock *h = data;
-    h->lost = true;
-    h->lost_error = error;
-    remember(h, lock, error);
-}
-
-static void on_jeopardy(redlock_lock *lock, int error, void *data)
-{
-    struct held_lock *h = data;
-    h->jeopardy = error != REDLOCK_OK;
-    h->jeopardy_changed = true;
-    if (!h->jeopardy)
-        return;
-    h->failed_renewal.size = sizeof h->failed_renewal;
-    if (redlock_lock_report(lock, &h->failed_renewal) != REDLOCK_OK)
-        h->failed_renewal.node_count = 0;
-}
-
-/* An operation that could not even be started. */
-static int not_started(struct held_lock *h, int error)
-{
-    h->error = error;
-    h->report.node_count = 0;
-    snprintf(h->detail, sizeof h->detail, "%s", redlock_detail());
+    snprintf(h->detail, sizeof h->detail, "%s", error == REDLOCK_OK ? "" : detail);
+    take_report(&h->report, h->lock);
     return error;
-}
-
-/* Handles the signals that came while waiting. */
-static void on_signals(struct held_lock *h, struct waiting *w)
-{
-    int signal = signals_next_fatal();
-    if (!signal || w->signal)
-        return;
-    w->signal = signal;
-    redlock_cancel(h->lock);
 }
 
 /* A wait without a limit would hide that too few nodes can vote. Returns true once enough nodes have
  * answered to know whether they can. */
 static bool warn_without_quorum(struct held_lock *h)
 {
-    redlock_report report = {.size = sizeof report};
+    redlock_report report;
     char advice[ADVICE_MAX];
     int64_t wait_ms;
-    if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
-        return true;
+    take_report(&report, h->lock);
     bool guarded = quarantine_blocks(h->client, &report, &wait_ms);
     uint32_t usable = 0, silent = 0;
     for (uint32_t i = 0; i < report.node_count; i++) {
@@ -114,20 +75,19 @@ static bool warn_without_quorum(struct held_lock *h)
         return usable - silent >= report.quorum;
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
     report_table(&report, errors_stream());
-    if (guarded) {
+    if (guarded)
         quarantine_advice(&report, wait_ms, advice);
-        message_warn("next: %s", advice);
-    }
+    message_warn("next: %s",
+                 guarded ? advice : advice_for(REDLOCK_NOQUORUM, &report, false, advice));
     return true;
 }
 
 /* Where nothing is drawn, a line says now and then what is waited for. */
-static void announce_waiting(struct held_lock *h, struct waiting *w)
+static void announce_waiting(struct waiting *w)
 {
     char line[LIVE_LINE_MAX];
     live_describe(&w->live, line, SIZE_MAX);
-    if (h->pending)
-        message_line("%s", line);
+    message_line("%s", line);
     w->announce_ns = timer_now_ns() + ANNOUNCE_EVERY_NS;
 }
 
@@ -135,6 +95,26 @@ static int64_t next_due_ns(const struct waiting *w)
 {
     int64_t due_ns = w->draw_ns < w->warn_ns ? w->draw_ns : w->warn_ns;
     return due_ns < w->announce_ns ? due_ns : w->announce_ns;
+}
+
+/* Takes the events that wait; true: *error is the outcome of the wait. */
+static bool is_decided(struct held_lock *h, struct waiting *w, int *error)
+{
+    const redlock_event *event;
+    int got;
+    while ((got = client_next(h->settings, h->client, &event, 0)) > 0) {
+        if (event->type == REDLOCK_EVENT_ACQUIRED) {
+            *error = conclude(h, event->error, event->detail);
+            return true;
+        }
+        if (event->type == REDLOCK_EVENT_QUEUED && w->announce_at_once) {
+            w->announce_at_once = false;
+            announce_waiting(w);
+        }
+    }
+    if (got < 0)
+        *error = conclude(h, got, redlock_detail());
+    return got < 0;
 }
 
 static int wait_for_lock(struct held_lock *h, struct waiting *w)
@@ -145,25 +125,17 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
         {.fd = w->timer_fd, .events = POLLIN},
         {.fd = h->watch ? h->watch->fd : -1, .events = POLLIN},
     };
-    while (h->pending) {
-        int error = redlock_process(h->client, 0);
-        if (error < 0)
-            return not_started(h, error);
-        if (w->announce_at_once && redlock_position(h->lock) > 0) {
-            w->announce_at_once = false;
-            announce_waiting(h, w);
-        }
-        if (!h->pending)
-            break;
+    int error;
+    while (!is_decided(h, w, &error)) {
         timer_set(w->timer_fd, next_due_ns(w));
         if (poll(watched, 4, -1) < 0 && errno != EINTR)
-            return not_started(h, REDLOCK_SYSTEM);
-        if (h->watch && h->watch->is_over(h->watch->data)) {
-            watched[3].fd = -1;
-            redlock_cancel(h->lock);
-        }
+            return conclude(h, REDLOCK_SYSTEM, strerror(errno));
         if (watched[1].revents)
-            on_signals(h, w);
+            w->signal = signals_next_fatal();
+        if (w->signal || (h->watch && h->watch->is_over(h->watch->data))) {
+            redlock_cancel(h->lock); /* what was granted meanwhile goes back */
+            return REDLOCK_CANCELED;
+        }
         if (watched[2].revents)
             timer_drain(w->timer_fd);
         if (timer_now_ns() >= w->warn_ns) {
@@ -171,13 +143,13 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
             w->warn_ns = warn_without_quorum(h) ? TIMER_NEVER : timer_now_ns() + LOOK_AGAIN_NS;
         }
         if (timer_now_ns() >= w->announce_ns)
-            announce_waiting(h, w);
+            announce_waiting(w);
         if (timer_now_ns() >= w->draw_ns) {
             live_draw(&w->live);
             w->draw_ns = timer_now_ns() + LIVE_TICK_NS;
         }
     }
-    return h->error;
+    return error;
 }
 
 static int64_t wait_deadline_ns(const struct settings *s)
@@ -191,9 +163,8 @@ static bool silence_decided(const redlock_report *report)
 {
     uint32_t answered = 0, silent = 0;
     for (uint32_t i = 0; i < report->node_count; i++) {
-        silent += report->node[i].vote == REDLOCK_VOTE_TIMEDOUT;
-        answered += report->node[i].vote != REDLOCK_VOTE_TIMEDOUT &&
-                    report_may_vote(report->node[i].vote);
+        silent += report->node[i].vote == REDLOCK_VOTE_SILENT;
+        answered += report_may_vote(report->node[i].vote);
     }
     return answered < report->quorum && answered + silent >= report->quorum;
 }
@@ -207,30 +178,21 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
                         .draw_ns = TIMER_NEVER,
                         .warn_ns = TIMER_NEVER,
                         .announce_ns = TIMER_NEVER};
-    redlock_request request = {
-        .size = sizeof request,
-        .flags = flags,
-        .wait_ms = s->wait_ms,
-        .done = on_done,
-        .lost = on_lost,
-        .jeopardy = on_jeopardy,
-        .data = h,
-    };
+    redlock_request request = REDLOCK_REQUEST(.flags = flags, .wait_ms = s->wait_ms);
     *signal_out = 0;
     if (w.timer_fd < 0)
-        return not_started(h, REDLOCK_SYSTEM);
-    if (errors_detach() != 0) {
+        return conclude(h, REDLOCK_SYSTEM, strerror(errno));
+    int error = errors_detach();
+    if (error) {
         close(w.timer_fd);
-        return not_started(h, REDLOCK_SYSTEM);
+        return conclude(h, REDLOCK_SYSTEM, strerror(error));
     }
     terms_request(terms, &request);
     int64_t deadline_ns = wait_deadline_ns(s);
-    h->pending = true;
-    int error = redlock_start(h->client, terms->name[0], s->ttl_ms, &request, &h->lock);
+    error = redlock_start_acquire(h->client, terms->name[0], s->ttl_ms, &request, &h->lock);
     if (error != REDLOCK_OK) {
-        h->pending = false;
         close(w.timer_fd);
-        return not_started(h, error);
+        return conclude(h, error, redlock_detail());
     }
     live_begin(&w.live, terms, h->client, h->lock, s, deadline_ns);
     if (w.live.on)
@@ -244,10 +206,6 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
     errors_erase();
     close(w.timer_fd);
     *signal_out = w.signal;
-    if (w.signal && error == REDLOCK_OK) {
-        held_lock_release(h); /* it was won in the same moment */
-        error = REDLOCK_CANCELED;
-    }
     return error;
 }
 
@@ -273,6 +231,8 @@ int held_lock_acquire(struct held_lock *h, const struct settings *s, const struc
 
 int held_lock_open(struct held_lock *h, struct settings *s)
 {
+    h->settings = s;
+    h->state = REDLOCK_STATE_HELD;
     return s->service ? service_open(&h->service, s) : client_open(s, &h->client);
 }
 
@@ -296,32 +256,37 @@ int held_lock_fd(const struct held_lock *h)
     return h->lease ? service_lease_fd(h->lease) : redlock_fd(h->client);
 }
 
-bool held_lock_process(struct held_lock *h)
+int held_lock_process(struct held_lock *h, int timeout_ms)
 {
-    if (!h->lease)
-        return redlock_process(h->client, 0) >= 0;
-    served_lock_process(h);
-    return true;
+    const redlock_event *event;
+    int got;
+    if (h->lease)
+        return served_lock_process(h, timeout_ms);
+    while ((got = client_next(h->settings, h->client, &event, timeout_ms)) > 0)
+        timeout_ms = 0;
+    int state = got < 0 ? REDLOCK_STATE_LOST : redlock_state(h->lock);
+    if (state == REDLOCK_STATE_JEOPARDY && state != h->state)
+        take_report(&h->failed_renewal, h->lock);
+    if (state == REDLOCK_STATE_LOST && state != h->state)
+        h->lost_error = conclude(h, REDLOCK_LOST, redlock_strerror(REDLOCK_LOST));
+    return h->state = state;
 }
 
 bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
 {
-    if (h->lease)
-        return served_lock_freshen(h, least_ms);
-    while (!h->lost) {
-        int64_t left_ms = redlock_remaining_ms(h->lock);
-        if (left_ms > least_ms)
-            return true;
-        if (left_ms <= 0 || redlock_process(h->client, (int)left_ms) < 0)
+    int64_t left_ns;
+    while ((left_ns = held_lock_deadline_ns(h) - timer_now_ns()) <= least_ms * NS_PER_MS) {
+        if (left_ns <= 0 ||
+            held_lock_process(h, (int)(left_ns / NS_PER_MS) + 1) == REDLOCK_STATE_LOST)
             return false;
     }
-    return false;
+    return h->state != REDLOCK_STATE_LOST;
 }
 
 int held_lock_report_failure(struct held_lock *h, const struct settings *s,
                              const struct terms *terms, int error, int busy_status)
 {
-    char advice[ADVICE_MAX];
+    char advice[ADVICE_MAX], refused[REPORT_TEXT_MAX];
     int64_t wait_ms;
     struct failure f = {
         .name = terms->name[0],
@@ -330,9 +295,19 @@ int held_lock_report_failure(struct held_lock *h, const struct settings *s,
         .text = h->detail,
         .report = &h->report,
     };
-    if (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT)
+    bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
+    bool may_be_refused = error == REDLOCK_GUARDED || error == REDLOCK_NOQUORUM ||
+                          (busy && (report_has_vote(&h->report, REDLOCK_VOTE_AUTH) ||
+                                    report_has_vote(&h->report, REDLOCK_VOTE_NOPERM)));
+    if (h->client && may_be_refused && report_is_refused(h->client, &h->report)) {
+        /* Neither waiting nor `redlock init` mends that. */
+        report_failed_nodes(&h->report, refused, sizeof refused);
+        f.error = REDLOCK_AUTH;
+        f.status = exit_status_of(f.error);
+        f.text = refused;
+    } else if (busy) {
         return busy_report(h, s, terms, error, busy_status);
-    if (h->client && quarantine_blocks(h->client, &h->report, &wait_ms)) {
+    } else if (h->client && quarantine_blocks(h->client, &h->report, &wait_ms)) {
         quarantine_advice(&h->report, wait_ms, advice);
         f.advice = advice;
     }
@@ -342,30 +317,39 @@ int held_lock_report_failure(struct held_lock *h, const struct settings *s,
 void held_lock_find_successor(struct held_lock *h, const struct terms *terms)
 {
     redlock_report report = h->report;
-    redlock_info info = {.size = sizeof info};
-    if (terms->shared || terms->slots || terms->name_count > 1 || !h->client)
+    redlock_answer *found = NULL;
+    if (terms_several(terms) || terms->name_count > 1 || !h->client)
         return;
-    if (report_complete(h->client, terms->name[0], &report, &info) == REDLOCK_OK && info.held &&
-        (!terms->owner || strcmp(info.owner, terms->owner) != 0))
+    if (report_complete(h->client, terms->name[0], &report, &found) == REDLOCK_OK &&
+        found->info->held && (!terms->owner || strcmp(found->info->owner, terms->owner) != 0))
         h->report = report;
+    redlock_answer_free(found);
 }
 
 int held_lock_release(struct held_lock *h)
 {
     if (h->lease)
         return served_lock_release(h);
-    h->pending = true;
-    int error = redlock_start_release(h->lock, on_done, h);
-    if (error != REDLOCK_OK) {
-        h->pending = false;
-        return not_started(h, error);
+    int error = redlock_release(h->lock);
+    return conclude(h, error, redlock_detail());
+}
+
+void held_lock_json(const struct held_lock *h, const struct terms *terms, struct json *j)
+{
+    char value[VALUE_WORD_MAX];
+    if (terms->name_count > 1) {
+        json_array(j, "names");
+        for (size_t i = 0; i < terms->name_count; i++)
+            json_string(j, NULL, terms->name[i]);
+        json_end_array(j);
     }
-    while (h->pending) {
-        error = redlock_process(h->client, -1);
-        if (error < 0)
-            return not_started(h, error);
-    }
-    return h->error;
+    json_string(j, "kind", redlock_kind_text(terms_kind(terms)));
+    value_word_write(value, redlock_value(h->lock));
+    json_string(j, "value", value);
+    json_known(j, "fence", redlock_fence(h->lock) > 0 ? redlock_fence(h->lock) : -1);
+    json_known(j, "slot", redlock_slot(h->lock) > 0 ? redlock_slot(h->lock) : -1);
+    json_integer(j, "ttl_ms", h->settings->ttl_ms);
+    json_integer(j, "remaining_ms", redlock_remaining_ms(h->lock));
 }
 
 void held_lock_leave(struct held_lock *h)
@@ -379,6 +363,6 @@ void held_lock_close(struct held_lock *h)
     served_lock_close(h);
     service_close(&h->service);
     redlock_lock_free(h->lock);
-    redlock_close(h->client);
+    client_close(h->settings, h->client);
     *h = (struct held_lock){0};
 }

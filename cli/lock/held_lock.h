@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A lock of this process and its life: waiting for it, keeping it, giving it back. All of it
- * happens in the caller's thread, driven by redlock_process().
+ * happens in the caller's thread, which drives the client.
  */
 #ifndef CLI_HELD_LOCK_H
 #define CLI_HELD_LOCK_H
@@ -23,7 +23,8 @@ struct held_lock_watch {
     void *data;
 };
 
-/* Of the nodes (client and lock), or of a service (lease): the other is NULL. */
+/* Of the nodes (client and lock), or of a service (lease): the other is NULL. held_lock_open() begins
+ * it, and the settings must outlive it. */
 struct held_lock {
     redlock *client;
     redlock_lock *lock;
@@ -31,12 +32,9 @@ struct held_lock {
     struct service_terms served; /* what the lease is for */
     struct service_lease *lease;
     int64_t fence; /* of the lease */
-    bool pending;  /* an operation is under way */
-    int error;     /* enum redlock_error of the last operation that ended */
-    bool lost;     /* the lock ended before it was released */
-    int lost_error;
-    bool jeopardy;                       /* the last renewal failed */
-    bool jeopardy_changed;               /* since the user was last warned */
+    const struct settings *settings;
+    int state;                           /* enum redlock_state, as held_lock_process() saw it */
+    int lost_error;                      /* LOST: why, enum redlock_error */
     char detail[HELD_LOCK_DETAIL_MAX];   /* the library's sentence about the last failure */
     redlock_report report;               /* of the last operation that ended */
     redlock_report failed_renewal;       /* of the first renewal of a row that failed */
@@ -44,10 +42,10 @@ struct held_lock {
 };
 
 /*
- * Acquires what the terms say as the settings say (ttl, wait), with a live line on a terminal. A
- * signal that would end the process ends the wait instead and is stored in *signal_out (0: none);
- * the lock is then not held. From here on standard error never blocks. `flags` as in redlock_request, besides those of the terms. Returns
- * REDLOCK_OK or an error.
+ * Acquires what the terms say as the settings say (ttl, wait), with a live line on a terminal.
+ * A signal that would end the process ends the wait instead and is stored in *signal_out (0:
+ * none); the lock is then not held. From here on standard error never blocks. `flags` as in
+ * redlock_request, besides those of the terms. Returns REDLOCK_OK or an error.
  */
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
                       uint32_t flags, int signal_fd, int *signal_out);
@@ -56,24 +54,32 @@ int held_lock_acquire(struct held_lock *h, const struct settings *s, const struc
  * saying why. */
 int held_lock_open(struct held_lock *h, struct settings *s);
 
-/* Until when it is held, as timer_now_ns(); 0: it is not. Also: its token, its slot, 0 if it has none. */
+/*
+ * Until when it is held, as timer_now_ns(); 0: it is not. Also: its token, its slot, 0 if it
+ * has none.
+ */
 int64_t held_lock_deadline_ns(const struct held_lock *h);
 int64_t held_lock_fence(const struct held_lock *h);
 int64_t held_lock_slot(const struct held_lock *h);
 
-/* Readable when held_lock_process() has something to do. False: it cannot be kept any more. */
+/* Readable when held_lock_process() has something to do. */
 int held_lock_fd(const struct held_lock *h);
-bool held_lock_process(struct held_lock *h);
 
 /*
- * Drives the client until more than `least_ms` are left of the validity: a process that was stopped
- * since the grant renews first (REDLOCK_RENEW). False: the lock ended.
+ * Does what is due, after waiting for at most `timeout_ms`, and returns the state: HELD,
+ * JEOPARDY or LOST, also when it cannot be kept any more.
+ */
+int held_lock_process(struct held_lock *h, int timeout_ms);
+
+/*
+ * Drives the client until more than `least_ms` are left of the validity: a process that was
+ * stopped since the grant renews first (REDLOCK_RENEW). False: the lock ended.
  */
 bool held_lock_freshen(struct held_lock *h, int64_t least_ms);
 
 /*
- * Reports that it was not acquired and returns the exit status, `busy_status` when another holds
- * it.
+ * Reports that it was not acquired and returns the exit status, `busy_status` when another
+ * holds it.
  */
 int held_lock_report_failure(struct held_lock *h, const struct settings *s,
                              const struct terms *terms, int error, int busy_status);
@@ -84,6 +90,10 @@ void held_lock_find_successor(struct held_lock *h, const struct terms *terms);
 
 /* Releases it and waits for the outcome, which it returns. */
 int held_lock_release(struct held_lock *h);
+
+/* Its members of an object: names, kind, value, token, slot, TTL and what is left of it. */
+struct json;
+void held_lock_json(const struct held_lock *h, const struct terms *terms, struct json *j);
 
 /* Frees the handle of a held lock and leaves the lock on the nodes. */
 void held_lock_leave(struct held_lock *h);

@@ -40,10 +40,12 @@ static void ask(struct live *l, int64_t now_ns)
         return;
     l->known = false;
     for (size_t i = 0; i < l->terms->name_count && !l->known; i++) {
-        redlock_info info = {.size = sizeof info};
-        l->error = redlock_query(l->client, l->terms->name[i], &info, NULL);
-        l->known = l->error == REDLOCK_OK && info.held;
-        l->info = info;
+        redlock_answer *answer = NULL;
+        l->error = redlock_query(l->client, l->terms->name[i], &answer);
+        l->known = l->error == REDLOCK_OK && answer->info->held;
+        if (l->known)
+            l->info = *answer->info;
+        redlock_answer_free(answer);
     }
     l->asked = true;
     l->asked_ns = timer_now_ns();
@@ -58,11 +60,10 @@ static const char *ordinal(int number)
 /* The nodes that answer are too young to vote: what is waited for is the end of that. */
 static bool add_quarantine(const struct live *l, char line[LIVE_LINE_MAX])
 {
-    redlock_report report = {.size = sizeof report};
+    redlock_report report = *redlock_lock_report(l->lock);
     char left[TEXT_TIME_MAX];
     int64_t wait_ms;
-    if (redlock_lock_report(l->lock, &report) != REDLOCK_OK ||
-        !quarantine_blocks(l->client, &report, &wait_ms))
+    if (!quarantine_blocks(l->client, &report, &wait_ms))
         return false;
     text_add(line, LIVE_LINE_MAX, ": the nodes are in quarantine");
     text_time(left, (wait_ms + 999) / 1000 * 1000);
@@ -77,8 +78,10 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
     char text[HOLDERS_TEXT_MAX];
     const redlock_info *info = &l->info;
     int64_t since_ms = (now_ns - l->asked_ns) / NS_PER_MS;
-    int64_t left_ms = info->ttl_ms > since_ms ? info->ttl_ms - since_ms : 0;
-    struct lock_brief brief = lock_brief_of(info, info->ttl_ms < 0 ? -1 : left_ms);
+    int64_t remaining_ms = info->holder.remaining_ms;
+    int64_t left_ms = remaining_ms > since_ms ? remaining_ms - since_ms : 0;
+    struct lock_brief brief =
+        lock_brief_of(l->terms->name[0], info, remaining_ms < 0 ? -1 : left_ms);
     holders_text(text, &brief, style);
     text_add(line, LIVE_LINE_MAX, "%s", text);
 }
@@ -87,14 +90,14 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
 static void add_blocker(const struct live *l, char line[LIVE_LINE_MAX], const char *before,
                         struct holders_style style)
 {
-    redlock_report report = {.size = sizeof report};
+    const redlock_holder *holder = &redlock_lock_report(l->lock)->holder;
     char text[HOLDERS_TEXT_MAX];
-    if (redlock_lock_report(l->lock, &report) != REDLOCK_OK || !report.holder.value[0])
+    if (!holder->value[0])
         return;
     struct lock_brief brief = {.held = true,
                                .kind = -1,
-                               .left_ms = report.holder.ttl_ms,
-                               .holder = &report.holder,
+                               .left_ms = holder->remaining_ms,
+                               .holder = holder,
                                .shown_holders = 1};
     style.brief = true;
     holders_text(text, &brief, style);

@@ -8,109 +8,136 @@
 
 #include "report/report.h"
 #include "settings/open_client.h"
+#include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/message.h"
+#include "ui/record.h"
 #include "ui/text.h"
 
 int period_open(struct period *p, const struct settings *s, const char *name)
 {
     if (p->period_ms == 0)
         return 0;
-    if (strlen(name) + strlen(PERIOD_SUFFIX) > REDLOCK_NAME_MAX)
+    if (strlen(name) + strlen(RECORD_SUFFIX) > REDLOCK_NAME_MAX)
         return message_usage("with --every the lock name has at most %zu bytes: '%s' is added",
-                             REDLOCK_NAME_MAX - strlen(PERIOD_SUFFIX), PERIOD_SUFFIX);
-    snprintf(p->name, sizeof p->name, "%s" PERIOD_SUFFIX, name);
-    p->first_ms = s->ttl_ms < p->period_ms ? s->ttl_ms : p->period_ms;
+                             REDLOCK_NAME_MAX - strlen(RECORD_SUFFIX), RECORD_SUFFIX);
+    snprintf(p->name, sizeof p->name, "%s" RECORD_SUFFIX, name);
+    p->record_ms = p->period_ms + PERIOD_START_MS < REDLOCK_TTL_LIMIT_MS
+                       ? p->period_ms + PERIOD_START_MS
+                       : REDLOCK_TTL_LIMIT_MS;
+    p->first_ms = s->ttl_ms < p->record_ms ? s->ttl_ms : p->record_ms;
     struct settings own = *s;
     own.config.guard = REDLOCK_NO_GUARD;
     own.no_node_warnings = true; /* the client of the lock tells them */
-    if (own.config.max_ttl_ms < p->period_ms)
-        own.config.max_ttl_ms = p->period_ms;
+    if (own.config.max_ttl_ms < p->record_ms)
+        own.config.max_ttl_ms = p->record_ms;
     return client_open(&own, &p->client);
 }
 
-static void note_detail(struct period *p, int error)
+/* The outcome of an operation of the record, with the words of a failure. */
+static int conclude(struct period *p, int error, const char *detail)
 {
-    p->error = error;
-    p->detail[0] = '\0';
-    if (error != REDLOCK_OK)
-        snprintf(p->detail, sizeof p->detail, "%s", redlock_detail());
+    const redlock_report *report = redlock_lock_report(p->lock);
+    snprintf(p->detail, sizeof p->detail, "%s", error == REDLOCK_OK ? "" : detail);
+    p->report.node_count = 0;
+    if (report)
+        p->report = *report;
+    return error;
 }
 
-static void on_done(redlock_lock *lock, int error, void *data)
+/* Asks for the record. OK: a majority has one. */
+static int find_record(struct period *p)
 {
-    struct period *p = data;
-    p->pending = false;
-    note_detail(p, error);
-    p->report.size = sizeof p->report;
-    if (redlock_lock_report(lock, &p->report) != REDLOCK_OK)
-        p->report.node_count = 0;
+    redlock_answer *answer = NULL;
+    int error = redlock_query(p->client, p->name, &answer);
+    if (error != REDLOCK_OK)
+        return error;
+    const redlock_holder *holder = &answer->info->holder;
+    bool held = answer->info->held;
+    p->left_ms = holder->remaining_ms;
+    snprintf(p->by, sizeof p->by, "%s", holder->label);
+    redlock_answer_free(answer);
+    return held ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
 int period_look(struct period *p)
 {
-    redlock_info info = {.size = sizeof info};
-    if (p->period_ms == 0)
-        return REDLOCK_OK;
     /* Nodes that cannot be asked are told of by the lock, which is tried next. */
-    return redlock_query(p->client, p->name, &info, NULL) == REDLOCK_OK && info.held
-               ? REDLOCK_BUSY
-               : REDLOCK_OK;
+    return p->period_ms > 0 && find_record(p) == REDLOCK_OK ? REDLOCK_BUSY : REDLOCK_OK;
 }
 
 /* Until the operation of the record has ended; the lock is renewed meanwhile. */
 static int wait_for_record(struct period *p, struct held_lock *held, int error)
 {
     struct pollfd watched[] = {{.fd = redlock_fd(p->client), .events = POLLIN},
-                               {.fd = redlock_fd(held->client), .events = POLLIN}};
-    p->pending = error == REDLOCK_OK;
-    if (error != REDLOCK_OK)
-        note_detail(p, error);
-    while (p->pending) {
-        error = redlock_process(p->client, 0);
-        if (error >= 0)
-            error = redlock_process(held->client, 0);
-        if (error < 0 || held->lost)
-            return held->lost ? REDLOCK_LOST : error;
-        if (p->pending && poll(watched, 2, -1) < 0 && errno != EINTR)
-            return REDLOCK_SYSTEM;
+                               {.fd = held_lock_fd(held), .events = POLLIN}};
+    const redlock_event *event;
+    while (error == REDLOCK_OK) {
+        int got = redlock_next(p->client, &event, 0);
+        if (got < 0)
+            error = got;
+        else if (got > 0 && event->lock)
+            return conclude(p, event->error, event->detail);
+        else if (held_lock_process(held, 0) == REDLOCK_STATE_LOST)
+            return REDLOCK_LOST;
+        else if (got == 0 && poll(watched, 2, -1) < 0 && errno != EINTR)
+            return conclude(p, REDLOCK_SYSTEM, strerror(errno));
     }
-    return p->error;
+    return conclude(p, error, redlock_detail());
+}
+
+/* One operation of the record; its time counts from before it was sent. */
+static int begin_record(struct period *p, struct held_lock *held,
+                        const redlock_request *request)
+{
+    p->start_by_ns = timer_now_ns() + PERIOD_START_MS * NS_PER_MS;
+    int error = redlock_start_acquire(p->client, p->name, p->first_ms, request, &p->lock);
+    error = wait_for_record(p, held, error);
+    if (error != REDLOCK_OK || p->record_ms == p->first_ms)
+        return error;
+    p->start_by_ns = timer_now_ns() + PERIOD_START_MS * NS_PER_MS;
+    return wait_for_record(p, held, redlock_start_extend(p->lock, p->record_ms));
 }
 
 int period_begin(struct period *p, struct held_lock *held, const char *label)
 {
-    redlock_request request = {
-        .size = sizeof request, .done = on_done, .data = p, .label = label};
+    redlock_request request = REDLOCK_REQUEST(.label = label);
     if (p->period_ms == 0)
         return REDLOCK_OK;
-    int error = redlock_start(p->client, p->name, p->first_ms, &request, &p->lock);
-    error = wait_for_record(p, held, error);
-    if (error == REDLOCK_OK && p->period_ms > p->first_ms) {
-        error = redlock_start_extend(p->lock, p->period_ms, on_done, p);
-        error = wait_for_record(p, held, error);
+    int error = begin_record(p, held, &request);
+    /* What a start that failed left on too few nodes is in the way, but says of no run. */
+    if (error == REDLOCK_BUSY && find_record(p) != REDLOCK_OK) {
+        error = REDLOCK_NOQUORUM;
+        snprintf(
+            p->detail, sizeof p->detail,
+            "what is left of an earlier record is on some of the nodes, and on no majority");
     }
     if (error != REDLOCK_OK)
         period_undo(p);
     return error;
 }
 
+bool period_is_late(const struct period *p)
+{
+    return p->period_ms > 0 && timer_now_ns() >= p->start_by_ns;
+}
+
 void period_undo(struct period *p)
 {
     redlock_lock_free(p->lock);
+    redlock_close(p->client);
     p->lock = NULL;
+    p->client = NULL;
 }
 
-int period_report(struct period *p, const struct settings *s, const char *name, int error,
+int period_report(const struct period *p, const struct settings *s, const char *name, int error,
                   int busy_status)
 {
     char text[HELD_LOCK_DETAIL_MAX + 64], left[TEXT_TIME_MAX], by[REDLOCK_LABEL_MAX + 1];
-    redlock_info info = {.size = sizeof info, .ttl_ms = -1};
     struct failure f = {.name = name, .error = error, .status = exit_status_of(error)};
     if (error == REDLOCK_BUSY) {
-        redlock_query(p->client, p->name, &info, NULL);
-        text_time(left, info.ttl_ms);
-        text_safe(by, sizeof by, info.label);
+        text_time(left, p->left_ms);
+        text_safe(by, sizeof by, p->by);
         snprintf(text, sizeof text, "it has run already%s%s; --every allows it again in %s",
                  *by ? ", by " : "", by, left);
         f.status = busy_status;

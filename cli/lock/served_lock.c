@@ -19,59 +19,75 @@
 
 /* ---- what the thread says ---- */
 
-static void take_failure(struct held_lock *h, const struct service_state *state)
+static int take_failure(struct held_lock *h, const struct service_state *state)
 {
     snprintf(h->detail, sizeof h->detail, "%s", state->detail);
     h->report = state->report;
-    h->report.size = sizeof h->report;
-    h->error = state->error;
+    return state->error;
 }
 
-void served_lock_process(struct held_lock *h)
+/* For poll(): as long as until then, rounded up. */
+static int timeout_ms(int64_t until_ns)
 {
-    struct service_state state;
-    service_lease_look(h->lease, &state);
-    if (state.phase == SERVICE_LOST && !h->lost) {
-        h->lost = true;
-        h->lost_error = state.error;
-        take_failure(h, &state);
-    }
-    if (state.phase == SERVICE_HELD && state.jeopardy != h->jeopardy) {
-        h->jeopardy = state.jeopardy;
-        h->jeopardy_changed = true;
-        h->failed_renewal.node_count = 0;
-        snprintf(h->detail, sizeof h->detail, "%s", state.detail);
-    }
-    h->fence = state.fence;
+    int64_t left_ns = until_ns - timer_now_ns();
+    return until_ns == TIMER_NEVER ? -1 : left_ns > 0 ? (int)(left_ns / NS_PER_MS) + 1 : 0;
 }
 
-static void await_change(struct held_lock *h, int64_t until_ns)
+int served_lock_process(struct held_lock *h, int timeout_ms)
 {
     struct pollfd watched = {.fd = service_lease_fd(h->lease), .events = POLLIN};
-    int64_t left_ns = until_ns == TIMER_NEVER ? 0 : until_ns - timer_now_ns();
-    int wait_ms = until_ns == TIMER_NEVER ? -1
-                  : left_ns > 0           ? (int)(left_ns / NS_PER_MS) + 1
-                                          : 0;
-    poll(&watched, 1, wait_ms);
-    served_lock_process(h);
+    struct service_state state;
+    if (timeout_ms != 0)
+        poll(&watched, 1, timeout_ms);
+    service_lease_look(h->lease, &state);
+    h->fence = state.fence;
+    if (h->state == REDLOCK_STATE_LOST)
+        return h->state;
+    if (state.phase == SERVICE_LOST) {
+        h->lost_error = take_failure(h, &state);
+        h->state = REDLOCK_STATE_LOST;
+    } else if (state.phase == SERVICE_HELD) {
+        if (state.jeopardy && h->state == REDLOCK_STATE_HELD) {
+            h->failed_renewal.node_count = 0;
+            snprintf(h->detail, sizeof h->detail, "%s", state.detail);
+        }
+        h->state = state.jeopardy ? REDLOCK_STATE_JEOPARDY : REDLOCK_STATE_HELD;
+    }
+    return h->state;
 }
 
 /* ---- acquiring ---- */
 
 static int fail_to_start(struct held_lock *h)
 {
-    h->error = REDLOCK_SYSTEM;
     h->report.node_count = 0;
     snprintf(h->detail, sizeof h->detail, "%s", strerror(errno));
     return REDLOCK_SYSTEM;
 }
 
+/* Is it the service that keeps us waiting, not the holder of the lock? */
+static bool is_failing(const struct service_state *state)
+{
+    return state->error != REDLOCK_OK && state->error != REDLOCK_BUSY;
+}
+
+/* What the service said when it was last asked may be history: a failure is told when it happens. */
 static void announce(const struct terms *terms, const struct service_state *state)
 {
-    char name[TERMS_TEXT_MAX], safe[SERVICE_DETAIL_MAX];
+    char name[TERMS_TEXT_MAX], safe[SERVICE_DETAIL_MAX] = "";
     terms_text(terms, name);
-    text_safe(safe, sizeof safe, state->detail);
+    if (!is_failing(state))
+        text_safe(safe, sizeof safe, state->detail);
     message_line("waiting for %s%s%s", name, safe[0] ? ": " : "", safe);
+}
+
+/* A wait without a limit would hide it. */
+static void warn_of_failure(const struct settings *s, const struct service_state *state)
+{
+    char safe[SERVICE_DETAIL_MAX];
+    text_safe(safe, sizeof safe, state->detail);
+    message_warn("%s; trying until it can%s", safe,
+                 s->wait_ms == REDLOCK_WAIT_FOREVER ? " (-w TIME would limit that)" : "");
 }
 
 /* Until it is granted or refused, or a signal ends the wait. */
@@ -82,17 +98,19 @@ static int wait_for_lease(struct held_lock *h, const struct settings *s,
                                {.fd = signal_fd, .events = POLLIN}};
     bool silent = s->quiet || s->json || s->wait_ms == 0;
     int64_t announce_ns = silent ? TIMER_NEVER : timer_now_ns() + ANNOUNCE_AFTER_NS;
+    int64_t warn_ns = silent ? TIMER_NEVER : 0;
     int signal = 0;
     service_lease_look(h->lease, state);
     while (state->phase == SERVICE_WAITING && signal == 0) {
-        int64_t left_ns = announce_ns - timer_now_ns();
-        poll(watched, 2,
-             announce_ns == TIMER_NEVER ? -1
-             : left_ns > 0              ? (int)(left_ns / NS_PER_MS) + 1
-                                        : 0);
+        poll(watched, 2, timeout_ms(announce_ns));
         if (watched[1].revents)
             signal = signals_next_fatal();
         service_lease_look(h->lease, state);
+        if (watched[0].revents && state->phase == SERVICE_WAITING && is_failing(state) &&
+            timer_now_ns() >= warn_ns) {
+            warn_of_failure(s, state);
+            warn_ns = timer_now_ns() + ANNOUNCE_EVERY_NS;
+        }
         if (timer_now_ns() >= announce_ns && state->phase == SERVICE_WAITING) {
             announce(terms, state);
             announce_ns = timer_now_ns() + ANNOUNCE_EVERY_NS;
@@ -113,7 +131,7 @@ int served_lock_acquire(struct held_lock *h, const struct settings *s,
         .ttl_ms = s->ttl_ms,
         .wait_ms = s->wait_ms,
         .kind = redlock_kind_text(terms_kind(terms)),
-        .fenced = terms->fenced,
+        .fenced = terms_fenced(terms),
         .fair = terms->fair,
         .slots = terms->slots,
         .owner = terms->owner,
@@ -128,30 +146,15 @@ int served_lock_acquire(struct held_lock *h, const struct settings *s,
         return REDLOCK_CANCELED;
     }
     if (state.phase == SERVICE_HELD) {
-        served_lock_process(h);
-        h->error = REDLOCK_OK;
+        served_lock_process(h, 0);
         return REDLOCK_OK;
     }
-    take_failure(h, &state);
+    int error = take_failure(h, &state);
     served_lock_close(h);
-    return h->error;
+    return error;
 }
 
 /* ---- held ---- */
-
-bool served_lock_freshen(struct held_lock *h, int64_t least_ms)
-{
-    while (!h->lost) {
-        int64_t deadline_ns = service_lease_deadline_ns(h->lease);
-        int64_t now_ns = timer_now_ns();
-        if ((deadline_ns - now_ns) / NS_PER_MS > least_ms)
-            return true;
-        if (now_ns >= deadline_ns)
-            return false;
-        await_change(h, deadline_ns);
-    }
-    return false;
-}
 
 int served_lock_release(struct held_lock *h)
 {
@@ -163,8 +166,7 @@ int served_lock_release(struct held_lock *h)
         poll(&watched, 1, -1);
         service_lease_look(h->lease, &state);
     }
-    h->error = state.error;
-    return h->error;
+    return state.error;
 }
 
 void served_lock_close(struct held_lock *h)

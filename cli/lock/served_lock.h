@@ -9,11 +9,10 @@
 int served_lock_acquire(struct held_lock *h, const struct settings *s,
                         const struct terms *terms, int signal_fd, int *signal_out);
 
-/* Takes over what its thread has found out: lost, in jeopardy, renewed. */
-void served_lock_process(struct held_lock *h);
+/* As held_lock_process(): takes over what its thread has found out. */
+int served_lock_process(struct held_lock *h, int timeout_ms);
 
-/* As held_lock_freshen() and held_lock_release(). */
-bool served_lock_freshen(struct held_lock *h, int64_t least_ms);
+/* As held_lock_release(). */
 int served_lock_release(struct held_lock *h);
 
 /* Ends the lease, and with it its thread. */

@@ -49,7 +49,9 @@ int terms_option(struct terms *t, int id, const char *value)
         t->shared = true;
         return 0;
     case OPTION_FENCE:
-        t->fence = t->fenced = true;
+    case OPTION_NO_FENCE:
+        t->fence = id == OPTION_FENCE;
+        t->no_fence = !t->fence;
         return 0;
     case OPTION_SLOTS:
         status = args_count("--slots", value, REDLOCK_SLOTS_MAX, &slots);
@@ -70,9 +72,9 @@ int terms_option(struct terms *t, int id, const char *value)
 
 /* ---- what goes together ---- */
 
-static int check_combination(struct terms *t)
+static int check_combination(const struct terms *t)
 {
-    const char *several = t->shared ? "--shared" : t->slots ? "--slots" : NULL;
+    const char *several = terms_several(t);
     if (t->shared && t->slots)
         return message_usage("--shared and --slots exclude each other: --slots limits how many "
                              "hold it at once, --shared does not; leave one of them out");
@@ -92,8 +94,6 @@ static int check_combination(struct terms *t)
     if (t->owner && t->name_count > 1)
         return message_usage("--owner goes with one name only; leave it out, or nest one "
                              "`redlock run` in another, always in one order");
-    if (several)
-        t->fenced = false;
     return 0;
 }
 
@@ -117,7 +117,7 @@ static int make_owner(struct terms *t)
 static int take_owner(struct terms *t, bool make)
 {
     const char *inherited = getenv("REDLOCK_OWNER");
-    if (t->owner || t->shared || t->slots || t->name_count > 1)
+    if (t->owner || terms_several(t) || t->name_count > 1)
         return 0;
     if (kind_words(nest_held(t->name[0], t->owner_made))->same_owner_may && t->owner_made[0]) {
         t->owner = t->owner_made;
@@ -160,10 +160,20 @@ int32_t terms_kind(const struct terms *t)
                       : REDLOCK_MUTEX;
 }
 
+const char *terms_several(const struct terms *t)
+{
+    return t->shared ? "--shared" : t->slots ? "--slots" : NULL;
+}
+
+bool terms_fenced(const struct terms *t)
+{
+    return !t->no_fence && !terms_several(t);
+}
+
 void terms_request(const struct terms *t, redlock_request *request)
 {
     request->kind = terms_kind(t);
-    request->flags |= (t->fenced ? REDLOCK_FENCED : 0) | (t->fair ? REDLOCK_FAIR : 0);
+    request->flags |= (terms_fenced(t) ? REDLOCK_FENCED : 0) | (t->fair ? REDLOCK_FAIR : 0);
     request->slots = t->slots;
     request->owner = t->owner;
     request->label = t->label;

@@ -20,6 +20,7 @@ enum {
     OPTION_SLOTS,
     OPTION_OWNER,
     OPTION_FENCE,
+    OPTION_NO_FENCE,
     OPTION_LABEL,
 };
 
@@ -30,18 +31,18 @@ enum {
         {OPTION_LABEL, 0, "label", "TEXT", "who has it, for others (user@host:pid, command)"}, \
         {OPTION_OWNER, 0, "owner", "ID",                                                       \
          "owner of the lock: the same owner may take it again"},                               \
+        {OPTION_FENCE, 0, "fence", NULL, "with a fencing token, or fail (if exclusive: yes)"}, \
     {                                                                                          \
-        OPTION_FENCE, 0, "fence", NULL, "with a fencing token"                                 \
+        OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"      \
     }
 
 struct terms {
     const char *name[REDLOCK_NAMES_MAX];
     size_t name_count;
     bool shared, fair;
-    bool fence;        /* --fence: asked for in so many words */
-    bool fenced;       /* with a fencing token */
-    uint32_t slots;    /* 0: not a semaphore */
-    const char *owner; /* NULL: none; points to the command line, the environment or: */
+    bool fence, no_fence; /* --fence, --no-fence: asked for in so many words */
+    uint32_t slots;       /* 0: not a semaphore */
+    const char *owner;    /* NULL: none; points to the command line, the environment or: */
     char owner_made[REDLOCK_OWNER_MAX + 1];
     bool labelled;                     /* --label: as it was given */
     char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
@@ -67,6 +68,12 @@ void terms_label(struct terms *t, pid_t pid, const char *command);
 void terms_label_of_parent(struct terms *t);
 
 int32_t terms_kind(const struct terms *t);
+
+/* Has it a fencing token? An exclusive lock has one unless --no-fence. */
+bool terms_fenced(const struct terms *t);
+
+/* The option by which several may hold it at once, as in "--shared"; NULL: it is exclusive. */
+const char *terms_several(const struct terms *t);
 
 /* Fills kind, flags, owner, slots, label and further names of a request for t->name[0]. */
 void terms_request(const struct terms *t, redlock_request *request);

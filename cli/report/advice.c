@@ -5,6 +5,108 @@
 
 #include "report/report.h"
 
+#define RIGHTS                                                                                 \
+    "give this user the missing right on the servers (ACL SETUSER); redlock(1) lists all "     \
+    "rights, and `redlock doctor` names what is missing"
+#define ADDRESSES                                                                              \
+    "write the addresses as the table says: rediss:// is with TLS, redis:// without"
+#define OTHER_NODES                                                                            \
+    "give this client the nodes that the others have; `redlock doctor` shows which node "      \
+    "belongs where"
+#define PROTECTED                                                                              \
+    "set requirepass or an ACL user on the servers, then give the password here: "             \
+    "--password-file FILE"
+#define PASSWORD                                                                               \
+    "check the user (--user or URL) and the password (--password-file, REDLOCK_PASSWORD or "   \
+    "URL)"
+#define AUTHORITY                                                                              \
+    "check the certificates of the nodes, and which authority is trusted (--tls-ca)"
+#define NAME                                                                                   \
+    "check the certificates of the nodes, and the name to verify (--tls-name, or the URL's)"
+#define CERTIFICATE "check the certificates of the nodes: they are expired, or of no use here"
+#define OWN_CERTIFICATE                                                                        \
+    "check the certificate of this client and its key (--tls-cert, --tls-key)"
+
+/*
+ * What to do about a node, by the library's reason for which it does not vote: when an
+ * operation failed for it, NULL if time alone removes it, or the node is away; and when an
+ * audit found it, NULL where the library's remedy says it all. Of several nodes the first of
+ * these rows that one has counts.
+ */
+static const struct {
+    int reason;
+    const char *advice, *remedy;
+} rows[] = {
+    {REDLOCK_REASON_CLUSTER,
+     "these are nodes of a Redis Cluster, which cannot be used: run three or five independent "
+     "servers (cluster-enabled no) and name those",
+     NULL},
+    {REDLOCK_REASON_SET_UNREADABLE, RIGHTS, NULL},
+    {REDLOCK_REASON_SAME_SERVER,
+     "give every node a server of its own: one server counts once, however often it is named",
+     NULL},
+    {REDLOCK_REASON_INFO,
+     "allow +info for this user on the nodes, which `redlock init` needs as well; without it "
+     "every process has to watch them for so long before its first lock (-w TIME)",
+     NULL},
+    {REDLOCK_REASON_PROTECTED_MODE, PROTECTED, PROTECTED},
+    {REDLOCK_REASON_RIGHTS, RIGHTS, NULL},
+    /* On nodes of another set, init would take them from the clients that are right. */
+    {REDLOCK_REASON_OTHER_SET, OTHER_NODES, NULL},
+    {REDLOCK_REASON_OTHER_NUMBER, OTHER_NODES, NULL},
+    {REDLOCK_REASON_OTHER_QUORUM, OTHER_NODES, NULL},
+    {REDLOCK_REASON_NO_SET, "after a change of the nodes, `redlock init`; else " OTHER_NODES,
+     NULL},
+    {REDLOCK_REASON_SET_PENDING, "do the `redlock init` again that has not finished on them",
+     NULL},
+    {REDLOCK_REASON_MAX_TTL,
+     "ask for a shorter TTL (-t), or, when nothing is held, let the nodes allow a longer one: "
+     "`redlock init --max-ttl TTL`",
+     "give all clients the same --max-ttl, or after a change, when nothing is held: redlock "
+     "init"},
+    {REDLOCK_REASON_COUNTER, "`redlock doctor` says more of it, under fencing", NULL},
+    {REDLOCK_REASON_TLS_PORT, ADDRESSES, NULL},
+    {REDLOCK_REASON_PLAIN_PORT, ADDRESSES, NULL},
+    {REDLOCK_REASON_AUTHORITY, AUTHORITY, AUTHORITY},
+    {REDLOCK_REASON_SERVER_NAME, NAME, NAME},
+    {REDLOCK_REASON_CERTIFICATE, CERTIFICATE, CERTIFICATE},
+    {REDLOCK_REASON_CLIENT_CERTIFICATE, OWN_CERTIFICATE, OWN_CERTIFICATE},
+    {REDLOCK_REASON_REPLICA,
+     "a replica grants nothing: name its master, or make it one (REPLICAOF NO ONE)", NULL},
+    {REDLOCK_REASON_UNRESOLVED,
+     "check the names of the nodes, and how this machine looks them up", NULL},
+    {REDLOCK_REASON_PASSWORD_NEEDED, NULL, PASSWORD},
+    {REDLOCK_REASON_WRONG_PASSWORD, NULL, PASSWORD},
+    {REDLOCK_REASON_LATE, NULL,
+     "raise --node-timeout, and the TTL (-t) to four times that or more, or use a server that is "
+     "nearer"},
+    {REDLOCK_REASON_SILENT, NULL,
+     "start the server, check its address and the network, or if it is only slow raise "
+     "--node-timeout"},
+};
+#define ROWS (sizeof rows / sizeof rows[0])
+
+const char *advice_by_reason(const redlock_report *report, bool answered)
+{
+    for (size_t k = 0; k < ROWS; k++) {
+        for (uint32_t i = 0; i < report->node_count && rows[k].advice; i++) {
+            const redlock_node_report *n = &report->node[i];
+            if (n->reason == rows[k].reason && (!answered || report_is_answer(n->vote)))
+                return rows[k].advice;
+        }
+    }
+    return NULL;
+}
+
+const char *advice_for_check(const redlock_check *check)
+{
+    for (size_t k = 0; k < ROWS; k++) {
+        if (rows[k].reason == check->reason && rows[k].remedy)
+            return rows[k].remedy;
+    }
+    return check->remedy;
+}
+
 static const char *of_nodes(int error)
 {
     switch (error) {
@@ -18,8 +120,7 @@ static const char *of_nodes(int error)
         return "wait as long as the table says, or, if nothing can be held on these nodes, let "
                "them vote now: `redlock init`";
     case REDLOCK_AUTH:
-        return "check the user (--user or URL), the password (--password-file, REDLOCK_PASSWORD "
-               "or URL) and the user's rights on the servers";
+        return PASSWORD;
     case REDLOCK_PROTO:
         return "check that these addresses are Redis or Valkey servers, and use rediss:// where "
                "they speak TLS";
@@ -50,18 +151,12 @@ static const char *of_service(int error)
     }
 }
 
-const char *advice_usual(int error, bool service)
-{
-    const char *advice = service ? of_service(error) : NULL;
-    return advice ? advice : of_nodes(error);
-}
-
 const char *advice_for_late_nodes(const redlock_report *report, char out[ADVICE_MAX])
 {
     int32_t latest_us = -1;
     for (uint32_t i = 0; i < report->node_count; i++) {
         const redlock_node_report *n = &report->node[i];
-        if (n->vote == REDLOCK_VOTE_TIMEDOUT && n->rtt_us > latest_us)
+        if (n->vote == REDLOCK_VOTE_SILENT && n->rtt_us > latest_us)
             latest_us = n->rtt_us;
     }
     if (latest_us < 0)
@@ -73,18 +168,45 @@ const char *advice_for_late_nodes(const redlock_report *report, char out[ADVICE_
     return out;
 }
 
-const char *advice_without_quorum(const redlock_report *report, char late[ADVICE_MAX])
+/*
+ * A node that was sent no password, beside one that did not refuse: it is in the other's URL.
+ */
+static const char *for_refusal(const redlock_report *report)
 {
-    if (advice_for_late_nodes(report, late))
-        return late;
-    if (report_has_word(report, "rediss://") || report_has_word(report, "redis://"))
-        return "write the addresses as the table says: rediss:// is with TLS, redis:// without";
-    if (report_has_word(report, "certificate"))
-        return "check the certificates of the nodes, and which authority is trusted (--tls-ca)";
-    if (report_has_vote(report, REDLOCK_VOTE_READONLY))
-        return "a replica grants nothing: name its master, or make it one (REPLICAOF NO ONE)";
-    if (report_has_vote(report, REDLOCK_VOTE_TIMEDOUT))
-        return "bring back enough nodes for a majority, or, if they are only slow, which `redlock "
-               "nodes` shows, give them longer with --node-timeout";
-    return of_nodes(REDLOCK_NOQUORUM);
+    bool on_some = false, lacking = false;
+    for (uint32_t i = 0; report && i < report->node_count; i++) {
+        on_some = on_some || report->node[i].vote != REDLOCK_VOTE_AUTH;
+        lacking = lacking || report->node[i].reason == REDLOCK_REASON_PASSWORD_NEEDED;
+    }
+    return on_some && lacking
+               ? "give the password for every node: a password in one URL is for that node "
+                 "alone, --password-file FILE is for all"
+               : of_nodes(REDLOCK_AUTH);
+}
+
+/* Bringing them back helps only if they are away. */
+static const char *for_silence(const redlock_report *report)
+{
+    return report_has_vote(report, REDLOCK_VOTE_SILENT)
+               ? "bring back enough nodes for a majority, or, if they are only slow, which "
+                 "`redlock nodes` shows, give them longer with --node-timeout"
+               : of_nodes(REDLOCK_NOQUORUM);
+}
+
+const char *advice_for(int error, const redlock_report *report, bool service,
+                       char out[ADVICE_MAX])
+{
+    const char *advice = service ? of_service(error) : NULL;
+    bool of_a_node = report && !service &&
+                     (error == REDLOCK_NOQUORUM || error == REDLOCK_AUTH ||
+                      error == REDLOCK_PROTO || error == REDLOCK_INVAL);
+    if (of_a_node && error == REDLOCK_NOQUORUM)
+        advice = advice_for_late_nodes(report, out);
+    if (of_a_node && !advice)
+        advice = advice_by_reason(report, false);
+    if (advice)
+        return advice;
+    if (error == REDLOCK_AUTH && !service)
+        return for_refusal(report);
+    return of_a_node && error == REDLOCK_NOQUORUM ? for_silence(report) : of_nodes(error);
 }

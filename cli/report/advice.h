@@ -8,14 +8,21 @@
 
 #define ADVICE_MAX 256
 
-/* The usual for this enum redlock_error, of the nodes or of a redlockd that was asked; NULL: none. */
-const char *advice_usual(int error, bool service);
+/*
+ * After an enum redlock_error: by what the nodes did, if there is a report (else NULL), of the
+ * nodes or of a redlockd that was asked. May use `out`. NULL: there is none.
+ */
+const char *advice_for(int error, const redlock_report *report, bool service,
+                       char out[ADVICE_MAX]);
+
+/* Only by the reasons that the nodes have, all of them or those that answered; NULL: none. */
+const char *advice_by_reason(const redlock_report *report, bool answered);
+
+/* For a finding of an audit; empty: nothing has to be done. */
+const char *advice_for_check(const redlock_check *check);
 
 /* Nodes that answer, but too late for their votes: which --node-timeout would do; NULL: none is
  * known to. */
 const char *advice_for_late_nodes(const redlock_report *report, char out[ADVICE_MAX]);
-
-/* What to do about too few nodes: bringing them back helps only if they are away. */
-const char *advice_without_quorum(const redlock_report *report, char late[ADVICE_MAX]);
 
 #endif

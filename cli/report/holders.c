@@ -86,6 +86,25 @@ static void add_who(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b, size
         text_add(out, HOLDERS_TEXT_MAX, ", %u times", b->holder_count);
 }
 
+/* "ran 20 min ago, by a; may run again in 22 h 40 min" */
+static void add_run(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b,
+                    struct holders_style style)
+{
+    char time[TEXT_TIME_MAX];
+    text_add(out, HOLDERS_TEXT_MAX, "ran");
+    if (b->shown_holders > 0 && b->holder[0].held_ms >= 0 && !style.brief) {
+        text_time(time, b->holder[0].held_ms);
+        text_add(out, HOLDERS_TEXT_MAX, " %s%s ago",
+                 b->holder[0].held_at_least ? "at least " : "", time);
+    }
+    text_add(out, HOLDERS_TEXT_MAX, ", by ");
+    add_one(out, b, style.name_columns);
+    if (b->left_ms >= 0) {
+        text_time(time, b->left_ms);
+        text_add(out, HOLDERS_TEXT_MAX, "; may run again in %s", time);
+    }
+}
+
 void holders_text(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b,
                   struct holders_style style)
 {
@@ -97,6 +116,10 @@ void holders_text(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b,
     out[0] = '\0';
     if (!b->held) {
         text_add(out, HOLDERS_TEXT_MAX, "free");
+        return;
+    }
+    if (b->record) {
+        add_run(out, b, style);
         return;
     }
     add_who(out, b, style.name_columns);

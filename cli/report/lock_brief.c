@@ -6,33 +6,37 @@
 
 #include "ui/json.h"
 #include "ui/kind.h"
+#include "ui/record.h"
 #include "ui/text.h"
 
-struct lock_brief lock_brief_of(const redlock_info *info, int64_t left_ms)
+struct lock_brief lock_brief_of(const char *name, const redlock_info *info, int64_t left_ms)
 {
+    bool record = record_is(name, info);
     struct lock_brief b = {
         .held = info->held,
-        .disagree = info->disagree,
+        .disagree = info->disagree && !record,
+        .record = record,
         .kind = info->kind,
-        .votes = info->votes,
+        .votes = info->holder.votes,
         .holder_count = info->holder_count,
         .slots = info->slots,
-        .waiter_count = info->waiters,
+        .waiter_count = info->waiter_count,
         .left_ms = left_ms,
         .fence = info->fence,
-        .holder = info->shown_holder,
-        .waiter = info->shown_waiter,
-        .shown_holders = info->shown_holder_count,
-        .shown_waiters = info->shown_waiter_count,
+        .holder = info->holders,
+        .waiter = info->waiters,
+        .shown_holders = info->holders_shown,
+        .shown_waiters = info->waiters_shown,
     };
-    memcpy(b.value, info->holder, sizeof b.value);
+    memcpy(b.value, info->holder.value, sizeof b.value);
     memcpy(b.owner, info->owner, sizeof b.owner);
     return b;
 }
 
-bool lock_brief_copy(struct lock_brief *out, const redlock_info *info, int64_t left_ms)
+bool lock_brief_copy(struct lock_brief *out, const char *name, const redlock_info *info,
+                     int64_t left_ms)
 {
-    struct lock_brief b = lock_brief_of(info, left_ms);
+    struct lock_brief b = lock_brief_of(name, info, left_ms);
     size_t holders = b.shown_holders * sizeof *b.holder;
     size_t waiters = b.shown_waiters * sizeof *b.waiter;
     char *memory = malloc(holders + waiters + 1);
@@ -73,10 +77,10 @@ static void json_holders(const struct lock_brief *b, struct json *j)
         json_object(j, NULL);
         json_string(j, "label", h->label[0] ? h->label : NULL);
         json_string(j, "value", value);
-        json_string(j, "mark", h->mark);
+        json_string(j, "fingerprint", h->fingerprint);
         json_known(j, "held_ms", h->held_ms);
         json_bool(j, "held_at_least", h->held_at_least);
-        json_known(j, "ttl_ms", h->ttl_ms);
+        json_known(j, "remaining_ms", h->remaining_ms);
         json_integer(j, "votes", h->votes);
         json_end_object(j);
     }
@@ -115,10 +119,11 @@ void lock_brief_json(const struct lock_brief *b, struct json *j)
     json_known(j, "slots", kind_words(b->kind)->has_slots ? (int64_t)b->slots : -1);
     json_known(j, "held_ms", first ? first->held_ms : -1);
     json_bool(j, "held_at_least", first && first->held_at_least);
-    json_known(j, "ttl_ms", b->held ? b->left_ms : -1);
+    json_known(j, "remaining_ms", b->held ? b->left_ms : -1);
     json_known(j, "fence", b->fence > 0 ? b->fence : -1);
     json_integer(j, "waiters", b->waiter_count);
     json_bool(j, "disagree", b->disagree);
+    json_bool(j, "record", b->record);
     json_holders(b, j);
     json_waiters(b, j);
 }

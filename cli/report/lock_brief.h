@@ -14,6 +14,7 @@ struct json;
 
 struct lock_brief {
     bool held, disagree;
+    bool record; /* of a run: it has no holder, and nodes may have forgotten it (ui/record.h) */
     int32_t kind;  /* -1: nothing is held, or it is unknown */
     int32_t votes; /* on how many nodes */
     uint32_t holder_count, slots;
@@ -29,10 +30,11 @@ struct lock_brief {
 };
 
 /* A view of *info, which must outlive it. `left_ms` as above. */
-struct lock_brief lock_brief_of(const redlock_info *info, int64_t left_ms);
+struct lock_brief lock_brief_of(const char *name, const redlock_info *info, int64_t left_ms);
 
 /* A copy that owns what it points to, to be freed. False: out of memory, and *out is as it was. */
-bool lock_brief_copy(struct lock_brief *out, const redlock_info *info, int64_t left_ms);
+bool lock_brief_copy(struct lock_brief *out, const char *name, const redlock_info *info,
+                     int64_t left_ms);
 void lock_brief_free(struct lock_brief *b);
 
 /* The one that has held it for longest, of those that are shown; NULL: none. */

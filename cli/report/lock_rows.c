@@ -122,7 +122,9 @@ void lock_rows_line(const struct lock_rows *rows, const struct lock_row *row,
     add_cells(rows, row->name, holder, out);
     if (rows->kind)
         text_add(out, LOCK_ROWS_LINE_MAX, "  %-9s",
-                 b->held ? kind_words(b->kind)->shown : "free");
+                 !b->held    ? "free"
+                 : b->record ? "ran"
+                             : kind_words(b->kind)->shown);
     if (rows->age)
         text_add(out, LOCK_ROWS_LINE_MAX, "%*s", AGE_COLUMNS, age);
     text_add(out, LOCK_ROWS_LINE_MAX, "%*s", LEFT_COLUMNS, left);

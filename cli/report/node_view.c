@@ -20,7 +20,7 @@ const char *node_state_text(int32_t state)
 
 const char *node_view_state(const struct node_view *v)
 {
-    if (v->ping->vote == REDLOCK_VOTE_TIMEDOUT && v->ping->rtt_us >= 0)
+    if (v->ping->vote == REDLOCK_VOTE_SILENT && v->ping->rtt_us >= 0)
         return "late";
     if (v->info.state == REDLOCK_NODE_UP && !v->answered)
         return redlock_vote_text(v->ping->vote);
@@ -58,7 +58,7 @@ const char *node_view_clock(const struct node_view *v, char out[NODE_VIEW_TEXT_M
 void node_view_look(struct node_view *v, redlock *client, const redlock_report *report,
                     uint32_t index)
 {
-    *v = (struct node_view){.info.size = sizeof v->info, .ping = &report->node[index]};
+    *v = (struct node_view){.info = REDLOCK_NODE_INFO(), .ping = &report->node[index]};
     if (redlock_node(client, index, &v->info) != REDLOCK_OK)
         v->info.rtt_us = v->info.clock_error_us = -1;
     v->answered = v->ping->vote == REDLOCK_VOTE_GRANTED;

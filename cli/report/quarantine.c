@@ -22,47 +22,10 @@ static int64_t quorum_wait_ms(int64_t *waits_ms, size_t count, size_t quorum)
     return waits_ms[quorum - 1];
 }
 
-#define LIST_OF_RIGHTS                                                                         \
-    "give this user the rights that libredlock(3) lists, +info among them; `redlock doctor` "  \
-    "names what is missing"
-
-/*
- * Reasons that neither time nor `redlock init` removes: on nodes of another set, init would take them
- * from the clients that are right. The library tells reasons in words, and tests/cli/doctor.sh and
- * tests/cli/quorums.sh look for what follows from each of these.
- */
-static const struct {
-    const char *words;
-    const char *advice;
-} remedies[] = {
-    {"the same server as another node", "name every server once: one server counts once"},
-    {"INFO is forbidden",
-     "allow +info for this user on the nodes, which `redlock init` needs as well; without it every "
-     "process has to watch them for so long before its first lock (-w TIME)"},
-    {"executing the script can't run", LIST_OF_RIGHTS},
-    {"ACL failure in script", LIST_OF_RIGHTS}, /* the same since Redis 8 */
-    {"belongs to another",
-     "give this client the nodes that the others have; `redlock doctor` shows which node belongs "
-     "where"},
-    {"belongs to a set of another",
-     "give this client the nodes that the others have; `redlock doctor` shows which node belongs "
-     "where"},
-};
-
-/* NULL: the nodes are in quarantine for other reasons. */
-static const char *find_remedy(const redlock_report *report)
-{
-    for (size_t k = 0; k < sizeof remedies / sizeof remedies[0]; k++) {
-        if (report_has_word(report, remedies[k].words))
-            return remedies[k].advice;
-    }
-    return NULL;
-}
-
 void quarantine_advice(const redlock_report *report, int64_t wait_ms, char advice[ADVICE_MAX])
 {
     char left[TEXT_TIME_MAX];
-    const char *remedy = find_remedy(report);
+    const char *remedy = advice_by_reason(report, true);
     if (remedy) {
         snprintf(advice, ADVICE_MAX, "%s", remedy);
         return;
@@ -88,12 +51,13 @@ bool quarantine_blocks(redlock *client, redlock_report *report, int64_t *wait_ms
     redlock *member = redlock_member(client, report->quorum_index);
     for (uint32_t i = 0; i < report->node_count; i++) {
         redlock_node_report *n = &report->node[i];
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         waits_ms[i] = report_may_vote(n->vote) ? 0 : INT64_MAX;
         if (redlock_node(member, i, &info) == REDLOCK_OK && info.quarantined &&
             (n->vote == REDLOCK_VOTE_GUARDED || n->vote == REDLOCK_VOTE_PENDING ||
              n->vote == REDLOCK_VOTE_NONE)) {
             n->vote = REDLOCK_VOTE_GUARDED;
+            n->reason = info.reason;
             memcpy(n->text, info.text, sizeof n->text);
             waits_ms[i] = info.quarantine_ms >= 0 ? info.quarantine_ms : INT64_MAX;
         }

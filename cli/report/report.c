@@ -6,6 +6,7 @@
 
 #include "report/advice.h"
 #include "report/lock_brief.h"
+#include "settings/open_client.h"
 #include "ui/errors.h"
 #include "ui/json.h"
 #include "ui/kind.h"
@@ -22,6 +23,18 @@ static const char *vote_name(int vote)
 #undef VOTE_NAME
     };
     return vote >= 0 && (size_t)vote < sizeof names / sizeof names[0] ? names[vote] : "UNKNOWN";
+}
+
+/* The same of a reason. */
+static const char *reason_name(int reason)
+{
+    static const char *const names[] = {
+#define REASON_NAME(name, text) #name,
+        REDLOCK_REASONS(REASON_NAME)
+#undef REASON_NAME
+    };
+    return reason >= 0 && (size_t)reason < sizeof names / sizeof names[0] ? names[reason]
+                                                                          : "UNKNOWN";
 }
 
 static enum text_colour vote_colour(int vote)
@@ -46,7 +59,7 @@ bool report_is_answer(int vote)
     switch (vote) {
     case REDLOCK_VOTE_NONE:
     case REDLOCK_VOTE_PENDING:
-    case REDLOCK_VOTE_TIMEDOUT:
+    case REDLOCK_VOTE_SILENT:
     case REDLOCK_VOTE_REFUSED:
     case REDLOCK_VOTE_UNREACHABLE:
         return false;
@@ -57,7 +70,7 @@ bool report_is_answer(int vote)
 
 int32_t report_rtt_us(const redlock_node_report *n)
 {
-    return report_is_answer(n->vote) || n->vote == REDLOCK_VOTE_TIMEDOUT ? n->rtt_us : -1;
+    return report_is_answer(n->vote) || n->vote == REDLOCK_VOTE_SILENT ? n->rtt_us : -1;
 }
 
 bool report_may_vote(int vote)
@@ -74,15 +87,6 @@ bool report_may_vote(int vote)
     }
 }
 
-bool report_has_word(const redlock_report *report, const char *word)
-{
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        if (strstr(report->node[i].text, word))
-            return true;
-    }
-    return false;
-}
-
 bool report_has_vote(const redlock_report *report, int32_t vote)
 {
     for (uint32_t i = 0; i < report->node_count; i++) {
@@ -90,6 +94,33 @@ bool report_has_vote(const redlock_report *report, int32_t vote)
             return true;
     }
     return false;
+}
+
+static bool was_not_waited_for(const redlock_node_report *n)
+{
+    return n->vote == REDLOCK_VOTE_NONE || n->vote == REDLOCK_VOTE_PENDING;
+}
+
+static bool is_refusal(const redlock_node_report *n)
+{
+    return n->vote == REDLOCK_VOTE_AUTH || n->vote == REDLOCK_VOTE_NOPERM;
+}
+
+bool report_is_refused(redlock *client, redlock_report *report)
+{
+    redlock *member = redlock_member(client, report->quorum_index);
+    redlock_report now = {0};
+    uint32_t refusals = 0;
+    if (report_has_vote(report, REDLOCK_VOTE_NONE) ||
+        report_has_vote(report, REDLOCK_VOTE_PENDING))
+        client_ping(member, &now);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (i < now.node_count && was_not_waited_for(&report->node[i]) &&
+            !report_may_vote(now.node[i].vote))
+            report->node[i] = now.node[i];
+        refusals += is_refusal(&report->node[i]);
+    }
+    return refusals > report->node_count - report->quorum;
 }
 
 void report_failed_nodes(const redlock_report *report, char *out, size_t size)
@@ -108,7 +139,7 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size)
 /* A node that was asked what is there says that it is held, by whichever holder. */
 static const char *answer_text(const redlock_node_report *n)
 {
-    return n->vote == REDLOCK_VOTE_TAKEN && n->holder[0] ? "held" : redlock_vote_text(n->vote);
+    return n->vote == REDLOCK_VOTE_TAKEN && n->value[0] ? "held" : redlock_vote_text(n->vote);
 }
 
 /* The words of the server or the system, where they say more than the answer does. */
@@ -125,7 +156,7 @@ static bool has_looked(const redlock_node_report *n)
 static bool found_same(const redlock_node_report *a, const redlock_node_report *b)
 {
     return has_looked(a) && has_looked(b) && a->vote == b->vote && a->kind == b->kind &&
-           a->holder_count == b->holder_count && strcmp(a->holder, b->holder) == 0;
+           a->holder_count == b->holder_count && strcmp(a->value, b->value) == 0;
 }
 
 /* The node that found what most others found; NULL: no node looked. */
@@ -174,8 +205,8 @@ static void set_found(struct table *t, const redlock_node_report *n, bool differ
         snprintf(count, sizeof count, "%u", n->holder_count);
         table_set(t, 4, colour, count);
     }
-    if (n->waiters > 0) {
-        snprintf(count, sizeof count, "%u", n->waiters);
+    if (n->waiter_count > 0) {
+        snprintf(count, sizeof count, "%u", n->waiter_count);
         table_set(t, 5, TEXT_PLAIN, count);
     }
 }
@@ -194,10 +225,10 @@ void report_table(const redlock_report *report, FILE *out)
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
         const redlock_node_report *n = &report->node[i];
         char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
-        if (n->holder[0])
-            text_holder(holder, n->holder);
-        if (n->key_ttl_ms >= 0)
-            text_time(left, n->key_ttl_ms);
+        if (n->value[0])
+            text_holder(holder, n->value);
+        if (n->key_remaining_ms >= 0)
+            text_time(left, n->key_remaining_ms);
         if (report_rtt_us(n) >= 0)
             text_rtt(rtt, n->rtt_us);
         bool different = differs(report, n);
@@ -218,10 +249,11 @@ int64_t report_longest_ms(const redlock_info *info, const redlock_report *report
 {
     int64_t longest = -1;
     if (!kind_words(info->kind)->holders)
-        return info->ttl_ms;
+        return info->holder.remaining_ms;
     for (uint32_t i = 0; i < report->node_count; i++) {
-        if (report->node[i].vote == REDLOCK_VOTE_TAKEN && report->node[i].key_ttl_ms > longest)
-            longest = report->node[i].key_ttl_ms;
+        const redlock_node_report *n = &report->node[i];
+        if (n->vote == REDLOCK_VOTE_TAKEN && n->key_remaining_ms > longest)
+            longest = n->key_remaining_ms;
     }
     return longest;
 }
@@ -231,7 +263,7 @@ static void json_found(const redlock_report *report, const redlock_node_report *
 {
     json_string(j, "kind", n->kind < 0 ? NULL : redlock_kind_text(n->kind));
     json_integer(j, "holders", n->holder_count);
-    json_integer(j, "waiters", n->waiters);
+    json_integer(j, "waiters", n->waiter_count);
     json_bool(j, "differs", differs(report, n));
 }
 
@@ -248,14 +280,15 @@ static void write_json(const redlock_report *report, struct json *j, bool found)
         json_string(j, "address", n->address);
         json_string(j, "vote", vote_name(n->vote));
         json_string(j, "answer", answer_text(n));
-        if (n->holder[0]) {
-            text_holder(holder, n->holder);
+        if (n->value[0]) {
+            text_holder(holder, n->value);
             json_string(j, "holder", holder);
         }
-        json_known(j, "key_ttl_ms", n->key_ttl_ms);
+        json_known(j, "key_remaining_ms", n->key_remaining_ms);
         json_known(j, "rtt_us", report_rtt_us(n));
         if (found)
             json_found(report, n, j);
+        json_string(j, "reason", n->reason ? reason_name(n->reason) : NULL);
         json_string(j, "text", n->text);
         json_end_object(j);
     }
@@ -274,13 +307,10 @@ void report_json_found(const redlock_report *report, struct json *j)
 
 int report_failure(const struct settings *s, const struct failure *f)
 {
-    char late[ADVICE_MAX];
+    char room[ADVICE_MAX];
     const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
-    const char *advice = f->advice;
-    if (!advice && f->report && f->error == REDLOCK_NOQUORUM && !s->service)
-        advice = advice_without_quorum(f->report, late);
-    if (!advice)
-        advice = advice_usual(f->error, s->service);
+    const char *advice =
+        f->advice ? f->advice : advice_for(f->error, f->report, s->service, room);
     if (s->json) {
         struct json j = {.out = stdout};
         message_json_failure(&j, redlock_error_name(f->error), text, f->status);
@@ -316,27 +346,26 @@ int report_failure(const struct settings *s, const struct failure *f)
 
 static bool is_incomplete(const redlock_node_report *n)
 {
-    return n->vote == REDLOCK_VOTE_NONE || n->vote == REDLOCK_VOTE_PENDING ||
-           (n->vote == REDLOCK_VOTE_TAKEN && n->key_ttl_ms < 0);
+    return was_not_waited_for(n) || (n->vote == REDLOCK_VOTE_TAKEN && n->key_remaining_ms < 0);
 }
 
 int report_complete(redlock *client, const char *name, redlock_report *report,
-                    redlock_info *info)
+                    redlock_answer **out)
 {
-    redlock_report now = {.size = sizeof now};
-    int error = redlock_query(client, name, info, &now);
-    for (uint32_t i = 0; i < report->node_count && i < now.node_count; i++) {
+    int error = redlock_query(client, name, out);
+    const redlock_report *now = error == REDLOCK_OK ? (*out)->report : redlock_failure_report();
+    for (uint32_t i = 0; now && i < report->node_count && i < now->node_count; i++) {
         redlock_node_report *then = &report->node[i];
-        const redlock_node_report *found = &now.node[i];
+        const redlock_node_report *found = &now->node[i];
         bool held = found->vote == REDLOCK_VOTE_TAKEN;
         if ((is_incomplete(then) && found->vote != REDLOCK_VOTE_MISSING) ||
             (then->vote == REDLOCK_VOTE_MISSING && held))
             *then = *found;
         else if (then->vote == REDLOCK_VOTE_TAKEN && held)
-            memcpy(then->holder, found->holder, sizeof then->holder);
+            memcpy(then->value, found->value, sizeof then->value);
         then->kind = found->kind;
         then->holder_count = found->holder_count;
-        then->waiters = found->waiters;
+        then->waiter_count = found->waiter_count;
     }
     return error;
 }

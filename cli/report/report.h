@@ -37,12 +37,17 @@ bool report_is_answer(int vote);
 /* The time to its answer, or that of its late answers; -1: unknown. */
 int32_t report_rtt_us(const redlock_node_report *n);
 
-/* Has any node this in its words? Has any answered like this? */
-bool report_has_word(const redlock_report *report, const char *word);
+/* Has any node answered like this? */
 bool report_has_vote(const redlock_report *report, int32_t vote);
 
 /* Could it still vote for a lock, as far as this answer tells? */
 bool report_may_vote(int vote);
+
+/*
+ * Asks the nodes that an attempt did not wait for whether they are there: what they say may be what
+ * decides. True: so many refuse the login, or lack a right, that no majority is left.
+ */
+bool report_is_refused(redlock *client, redlock_report *report);
 
 /* "127.0.0.1:1 timed out, 127.0.0.1:2 in quarantine": the nodes that did not do their part. */
 void report_failed_nodes(const redlock_report *report, char *out, size_t size);
@@ -50,10 +55,10 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size);
 /*
  * Asks the nodes anew about `name` and completes a report on a lock that is held by another:
  * the holder, what is left of its time, and the answers that came too late to matter. A node that
- * only said that our key is not there may have the key of another. Returns as redlock_query().
+ * only said that our key is not there may have the key of another. As redlock_query().
  */
 int report_complete(redlock *client, const char *name, redlock_report *report,
-                    redlock_info *info);
+                    redlock_answer **out);
 
 /* Have all nodes found the same? Then one line says it for all of them. */
 bool report_agrees(const redlock_report *report);

@@ -48,6 +48,11 @@ int64_t supervise_start_margin_ms(const struct supervision *w)
     return stops ? w->grace_ms : w->kill_margin_ms;
 }
 
+static bool is_lost(const struct supervision *w)
+{
+    return w->held->state == REDLOCK_STATE_LOST;
+}
+
 /* ---- messages ---- */
 
 static void announce_jeopardy(const struct supervision *w)
@@ -67,25 +72,22 @@ static void announce_jeopardy(const struct supervision *w)
                  w->on_lost == ON_LOST_IGNORE ? "it is lost" : "the command is stopped");
 }
 
-/* The lock may be in failed_renewal, or out of it again. */
 static void announce_changes(struct supervision *w)
 {
+    int state = w->held->state;
     char name[TEXT_QUOTE_MAX];
+    if (state == w->told_state)
+        return;
     text_quote(name, w->name);
-    if (w->held->jeopardy_changed && !w->held->lost && !w->terminated) {
-        if (w->held->jeopardy)
-            announce_jeopardy(w);
-        else
-            message_warn("%s was renewed again", name);
-    }
-    w->held->jeopardy_changed = false;
-    if (w->held->lost && !w->loss_announced && w->on_lost == ON_LOST_IGNORE &&
-        !w->child.ended) {
-        w->loss_announced = true;
+    if (state == REDLOCK_STATE_JEOPARDY && !w->terminated)
+        announce_jeopardy(w);
+    else if (state == REDLOCK_STATE_HELD && !w->terminated)
+        message_warn("%s was renewed again", name);
+    else if (state == REDLOCK_STATE_LOST && w->on_lost == ON_LOST_IGNORE && !w->child.ended)
         message_warn("warning: %s was lost, and the command runs on: another may be at "
                      "work now",
                      name);
-    }
+    w->told_state = state;
 }
 
 /* ---- the end of the child ---- */
@@ -95,7 +97,7 @@ static void kill_process_tree(struct supervision *w)
     int64_t now_ns = timer_now_ns();
     if (!w->killed) {
         w->give_up_ns = now_ns + KILL_LIMIT_NS;
-        w->late = w->held->lost;
+        w->late = is_lost(w);
         w->obeyed = w->child.ended;
     }
     w->terminated = w->killed = true;
@@ -123,7 +125,7 @@ static int64_t enforce_deadline(struct supervision *w)
     int64_t now_ns = timer_now_ns();
     if (w->on_lost == ON_LOST_IGNORE || (w->child.ended && !w->terminated))
         return TIMER_NEVER;
-    if (w->end_ns && !w->held->lost) {
+    if (w->end_ns && !is_lost(w)) {
         int64_t end_kill_ns = w->end_ns + w->grace_ms * NS_PER_MS;
         w->overtime =
             w->overtime || (!w->terminated && now_ns >= w->end_ns && now_ns < terminate_ns);
@@ -133,7 +135,7 @@ static int64_t enforce_deadline(struct supervision *w)
     if (w->on_lost == ON_LOST_KILL && terminate_ns < kill_ns)
         kill_ns = terminate_ns;
     /* Once the child itself has obeyed, what it left has had its time as well. */
-    if (w->held->lost || w->killed || w->child.ended || now_ns >= kill_ns) {
+    if (is_lost(w) || w->killed || w->child.ended || now_ns >= kill_ns) {
         kill_process_tree(w);
         return now_ns + KILL_AGAIN_NS;
     }
@@ -184,7 +186,7 @@ static bool is_over(struct supervision *w, int64_t *wake_ns)
     }
     if (w->terminated || !w->child.ended)
         return false;
-    if (w->cut_short || w->held->lost || w->child.start_error ||
+    if (w->cut_short || is_lost(w) || w->child.start_error ||
         timer_now_ns() >= w->hold_until_ns)
         return true;
     *wake_ns = w->hold_until_ns;
@@ -199,6 +201,7 @@ int supervise_child(struct supervision *w)
         {.fd = w->timer_fd, .events = POLLIN},
         {.fd = w->child.outcome_fd, .events = POLLIN},
     };
+    w->told_state = REDLOCK_STATE_HELD;
     for (;;) {
         int64_t wake_ns = enforce_deadline(w);
         if (is_over(w, &wake_ns))
@@ -217,7 +220,6 @@ int supervise_child(struct supervision *w)
             timer_drain(w->timer_fd);
         if (watched[1].revents)
             on_signals(w);
-        if (!held_lock_process(w->held))
-            w->held->lost = true; /* it cannot be renewed any more */
+        held_lock_process(w->held, 0);
     }
 }

@@ -44,7 +44,8 @@ int service_open(struct service *s, const struct settings *settings)
     *s = (struct service){.tls = {.ca = text[RL_SETTING_TLS_CA],
                                   .cert = text[RL_SETTING_TLS_CERT],
                                   .key = text[RL_SETTING_TLS_KEY],
-                                  .name = text[RL_SETTING_TLS_NAME]}};
+                                  .name = text[RL_SETTING_TLS_NAME]},
+                          .insecure = settings->config.insecure};
     const char *problem = service_url_read(&s->url, settings->service);
     if (problem) {
         text_quote(shown, settings->service);
@@ -209,9 +210,14 @@ static void give_up(struct service_answer *a, struct channel *c, int error, bool
     a->outcome = error == ECANCELED ? SERVICE_CANCELED
                  : sent             ? SERVICE_UNKNOWN
                                     : SERVICE_UNREACHABLE;
-    a->error = error == ENOMEM ? REDLOCK_NOMEM : REDLOCK_NOQUORUM;
+    a->error = error == ENOMEM            ? REDLOCK_NOMEM
+               : error == CHANNEL_EXPOSED ? REDLOCK_INVAL
+               : c->is_hopeless           ? REDLOCK_PROTO
+                                          : REDLOCK_NOQUORUM;
     snprintf(a->detail, sizeof a->detail, "the service %s: %s",
-             sent ? "does not answer" : "cannot be reached",
+             sent                       ? "does not answer"
+             : error == CHANNEL_EXPOSED ? "is not asked"
+                                        : "cannot be reached",
              c->problem[0] ? c->problem : strerror(error));
 }
 
@@ -223,7 +229,8 @@ void service_ask(const struct service *s, const struct service_question *q,
     size_t size = write_request(s, q, request);
     *a = (struct service_answer){.began_ns = timer_now_ns()};
     struct channel c = {.limit_ns = a->began_ns + q->limit_ms * NS_PER_MS,
-                        .cancel_fd = q->cancel_fd};
+                        .cancel_fd = q->cancel_fd,
+                        .is_secret = !s->insecure && (s->token[0] || q->lease)};
     int error = size ? channel_open(&c, &s->url, &s->tls) : E2BIG;
     if (error) {
         give_up(a, &c, error, false);

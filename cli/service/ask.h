@@ -22,6 +22,7 @@ struct service {
     struct service_url url;
     struct channel_tls tls;        /* points into the settings */
     char token[SERVICE_TOKEN_MAX]; /* of the token file; empty: none */
+    bool insecure; /* it, and lease ids, go to other machines without TLS, too */
 };
 
 struct service_question {
@@ -43,7 +44,8 @@ enum service_outcome {
 struct service_answer {
     enum service_outcome outcome;
     int status;                      /* of HTTP */
-    int error;                       /* enum redlock_error that says the same; OK for 2xx */
+    int error;                       /* enum redlock_error that says the same; OK for 2xx. Not
+                                        ANSWERED: NOQUORUM if trying again may help */
     int64_t began_ns;                /* before the first byte was sent */
     int64_t retry_ms;                /* Retry-After; 0: none */
     char code[32];                   /* for programs; empty: none */

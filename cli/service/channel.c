@@ -75,6 +75,35 @@ static int connect_unix(struct channel *c, const char *path)
     return error ? fail(c, path, error) : 0;
 }
 
+/* As redlockd has it for its own plain listeners. */
+static bool is_loopback(const struct sockaddr *address)
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    if (address->sa_family == AF_INET)
+        return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+/* A resolver that does not answer may do so later; a name that it does not know stays unknown. */
+static int fail_to_resolve(struct channel *c, const char *host, int failed)
+{
+    c->is_hopeless = failed != EAI_AGAIN && failed != EAI_SYSTEM && failed != EAI_MEMORY;
+    snprintf(c->problem, sizeof c->problem, "%.180s: %.60s", host, gai_strerror(failed));
+    return EHOSTUNREACH;
+}
+
+static int refuse_to_expose(struct channel *c, const char *host)
+{
+    c->is_hopeless = true;
+    snprintf(
+        c->problem, sizeof c->problem,
+        "http://%.80s is another machine, and the network could read the token or the lease: "
+        "use https://, or --insecure",
+        host);
+    return CHANNEL_EXPOSED;
+}
+
 static int connect_tcp(struct channel *c, const struct service_url *url)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -83,15 +112,16 @@ static int connect_tcp(struct channel *c, const struct service_url *url)
     int error = EHOSTUNREACH;
     snprintf(where, sizeof where, "%s:%s", url->host, url->port);
     int failed = getaddrinfo(url->host, url->port, &hints, &found);
-    if (failed) {
-        snprintf(c->problem, sizeof c->problem, "%.180s: %.60s", url->host,
-                 gai_strerror(failed));
-        return EHOSTUNREACH;
-    }
+    if (failed)
+        return fail_to_resolve(c, url->host, failed);
     for (struct addrinfo *at = found; at && error && error != ECANCELED; at = at->ai_next)
-        error = connect_to(c, at->ai_addr, at->ai_addrlen);
+        error = c->is_secret && !url->tls && !is_loopback(at->ai_addr)
+                    ? CHANNEL_EXPOSED
+                    : connect_to(c, at->ai_addr, at->ai_addrlen);
     freeaddrinfo(found);
-    return error ? fail(c, where, error) : 0;
+    return error == CHANNEL_EXPOSED ? refuse_to_expose(c, url->host)
+           : error                  ? fail(c, where, error)
+                                    : 0;
 }
 
 /* ---- TLS ---- */
@@ -103,7 +133,11 @@ static int fail_tls(struct channel *c, const char *what)
     long verified = c->ssl ? SSL_get_verify_result(c->ssl) : X509_V_OK;
     if (verified != X509_V_OK)
         reason = X509_verify_cert_error_string(verified);
-    snprintf(c->problem, sizeof c->problem, "%s: %s", what, reason ? reason : "failed");
+    bool no_tls = ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER;
+    /* A connection that was cut may belong to a service that is just being started. */
+    c->is_hopeless = ERR_GET_REASON(code) != SSL_R_UNEXPECTED_EOF_WHILE_READING;
+    snprintf(c->problem, sizeof c->problem, "%s: %s%s", what, reason ? reason : "failed",
+             no_tls ? " (is it a port without TLS?)" : "");
     ERR_clear_error();
     return EPROTO;
 }
@@ -123,17 +157,33 @@ static int await_tls(struct channel *c, int result)
     }
 }
 
-static bool use_files(struct channel *c, const struct channel_tls *tls)
+/* OpenSSL would ask on the terminal, and a process that holds a lock waits for no terminal. */
+static int give_no_passphrase(char *out, int size, int is_encrypting, void *is_asked)
+{
+    (void)out;
+    (void)size;
+    (void)is_encrypting;
+    *(bool *)is_asked = true;
+    return -1;
+}
+
+/* NULL, or which of the files cannot be used. */
+static const char *use_files(struct channel *c, const struct channel_tls *tls)
 {
     SSL_CTX *context = c->ssl_context;
+    const char *key = tls->key ? tls->key : tls->cert;
+    bool is_protected = false;
     if (tls->ca ? SSL_CTX_load_verify_locations(context, tls->ca, NULL) != 1
                 : SSL_CTX_set_default_verify_paths(context) != 1)
-        return false;
+        return "TLS files";
     if (!tls->cert)
-        return true;
-    return SSL_CTX_use_certificate_chain_file(context, tls->cert) == 1 &&
-           SSL_CTX_use_PrivateKey_file(context, tls->key ? tls->key : tls->cert,
-                                       SSL_FILETYPE_PEM) == 1;
+        return NULL;
+    SSL_CTX_set_default_passwd_cb(context, give_no_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(context, &is_protected);
+    if (SSL_CTX_use_certificate_chain_file(context, tls->cert) == 1 &&
+        SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1)
+        return NULL;
+    return is_protected ? "TLS key: give one without a passphrase" : "TLS files";
 }
 
 /* The certificate must be for the host, a name or an address. */
@@ -148,11 +198,14 @@ static bool expect_host(struct channel *c, const char *host)
 static int begin_tls(struct channel *c, const struct service_url *url,
                      const struct channel_tls *tls)
 {
+    const char *unusable;
     int error = 0, result;
     c->ssl_context = SSL_CTX_new(TLS_client_method());
-    if (!c->ssl_context || !SSL_CTX_set_min_proto_version(c->ssl_context, TLS1_2_VERSION) ||
-        !use_files(c, tls))
-        return fail_tls(c, "TLS files");
+    if (!c->ssl_context || !SSL_CTX_set_min_proto_version(c->ssl_context, TLS1_2_VERSION))
+        return fail_tls(c, "TLS");
+    unusable = use_files(c, tls);
+    if (unusable)
+        return fail_tls(c, unusable);
     SSL_CTX_set_verify(c->ssl_context, SSL_VERIFY_PEER, NULL);
     c->ssl = SSL_new(c->ssl_context);
     if (!c->ssl || !expect_host(c, tls->name ? tls->name : url->host) ||
@@ -171,6 +224,7 @@ int channel_open(struct channel *c, const struct service_url *url,
     c->fd = -1;
     c->ssl = NULL;
     c->ssl_context = NULL;
+    c->is_hopeless = false;
     c->problem[0] = '\0';
     int error = url->path[0] ? connect_unix(c, url->path) : connect_tcp(c, url);
     if (error == 0 && url->tls)

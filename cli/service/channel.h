@@ -7,6 +7,7 @@
 #ifndef CLI_SERVICE_CHANNEL_H
 #define CLI_SERVICE_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,12 +28,17 @@ struct channel {
     int fd; /* -1: closed */
     struct ssl_st *ssl;
     struct ssl_ctx_st *ssl_context;
-    int64_t limit_ns;                  /* as timer_now_ns() */
-    int cancel_fd;                     /* readable: give up (ECANCELED); -1: never */
-    char problem[CHANNEL_PROBLEM_MAX]; /* of a call that failed */
+    int64_t limit_ns; /* as timer_now_ns() */
+    int cancel_fd;    /* readable: give up (ECANCELED); -1: never */
+    bool is_secret;   /* without TLS, only this machine is connected to (CHANNEL_EXPOSED) */
+    bool is_hopeless; /* of a call that failed: it fails however often it is tried */
+    char problem[CHANNEL_PROBLEM_MAX]; /* of the same */
 };
 
-/* The limit and cancel_fd are set by the caller. 0, or errno with the problem. */
+/* Instead of errno: others on the way could read what is sent. */
+#define CHANNEL_EXPOSED (-1)
+
+/* Limit, cancel_fd and is_secret are set by the caller. 0, or errno with the problem. */
 int channel_open(struct channel *c, const struct service_url *url,
                  const struct channel_tls *tls);
 

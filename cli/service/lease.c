@@ -180,8 +180,9 @@ static void put(struct service_lease *l, int64_t wait_ms, struct service_answer 
 /* May another try help? */
 static bool may_pass(const struct service_answer *a)
 {
-    return a->outcome != SERVICE_ANSWERED || a->status == 409 || a->status == 423 ||
-           a->status == 429 || a->status == 503;
+    if (a->outcome != SERVICE_ANSWERED)
+        return a->error == REDLOCK_NOQUORUM;
+    return a->status == 409 || a->status == 423 || a->status == 429 || a->status == 503;
 }
 
 static void note_refusal(struct service_state *state, const struct service_answer *a)
@@ -189,12 +190,12 @@ static void note_refusal(struct service_state *state, const struct service_answe
     struct json_value holder = json_member(a->body, "holder");
     redlock_report *report = &state->report;
     set_failure(state, a);
-    *report = (redlock_report){.size = sizeof *report};
+    *report = (redlock_report){0};
     service_read_nodes(a->body, report);
     json_text(json_member(holder, "label"), report->holder.label, sizeof report->holder.label);
     report->holder.held_ms = json_number(json_member(holder, "held_ms"), -1);
-    report->holder.ttl_ms = json_number(json_member(holder, "remaining_ms"), -1);
-    report->waiters = (uint32_t)json_number(json_member(a->body, "waiters"), 0);
+    report->holder.remaining_ms = json_number(json_member(holder, "remaining_ms"), -1);
+    report->waiter_count = (uint32_t)json_number(json_member(a->body, "waiters"), 0);
 }
 
 /* When to try again, after what went wrong. */
@@ -243,7 +244,10 @@ static bool acquire(struct service_lease *l, struct service_state *state)
         bool over = is_late && (known || unknown >= UNKNOWN_TRIES);
         if (over && state->error == REDLOCK_BUSY && limit_ms != 0)
             state->error = REDLOCK_TIMEOUT;
-        if (!again || over || a.outcome == SERVICE_CANCELED || rest(l, again_ns))
+        if (!again || over || a.outcome == SERVICE_CANCELED)
+            return false;
+        publish(l, state); /* why it still waits */
+        if (rest(l, again_ns))
             return false;
     }
 }

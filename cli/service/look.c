@@ -55,9 +55,9 @@ void service_read_nodes(struct json_value body, redlock_report *report)
         json_text(json_member(node, "address"), n->address, sizeof n->address);
         n->vote = read_vote(json_member(node, "vote"));
         n->rtt_us = (int32_t)json_number(json_member(node, "rtt_us"), -1);
-        n->key_ttl_ms = json_number(json_member(node, "remaining_ms"), -1);
+        n->key_remaining_ms = json_number(json_member(node, "remaining_ms"), -1);
         n->holder_count = (uint32_t)json_number(json_member(node, "holder_count"), 0);
-        n->waiters = (uint32_t)json_number(json_member(node, "waiters"), 0);
+        n->waiter_count = (uint32_t)json_number(json_member(node, "waiters"), 0);
         json_text(json_member(node, "text"), n->text, sizeof n->text);
     }
     report->quorum = report->node_count / 2 + 1;
@@ -66,28 +66,25 @@ void service_read_nodes(struct json_value body, redlock_report *report)
 static void read_holders(struct json_value body, redlock_info *info)
 {
     struct json_value holders = json_member(body, "holders"), holder;
-    while (info->shown_holder_count < REDLOCK_SHOWN_MAX && json_next(&holders, &holder)) {
-        redlock_holder *h = &info->shown_holder[info->shown_holder_count++];
+    while (info->holders_shown < REDLOCK_SHOWN_MAX && json_next(&holders, &holder)) {
+        redlock_holder *h = &info->holders[info->holders_shown++];
         *h = (redlock_holder){0};
         json_text(json_member(holder, "label"), h->label, sizeof h->label);
-        json_text(json_member(holder, "mark"), h->mark, sizeof h->mark);
-        strcpy(h->value, h->mark);
+        json_text(json_member(holder, "mark"), h->fingerprint, sizeof h->fingerprint);
+        strcpy(h->value, h->fingerprint);
         h->held_ms = json_number(json_member(holder, "held_ms"), -1);
-        h->ttl_ms = json_number(json_member(holder, "remaining_ms"), -1);
+        h->remaining_ms = json_number(json_member(holder, "remaining_ms"), -1);
         h->votes = (int32_t)json_number(json_member(holder, "votes"), 0);
     }
-    if (info->shown_holder_count == 0)
-        return;
-    info->ttl_ms = info->shown_holder[0].ttl_ms;
-    info->votes = info->shown_holder[0].votes;
-    strcpy(info->holder, info->shown_holder[0].mark);
+    if (info->holders_shown > 0)
+        info->holder = info->holders[0];
 }
 
 static void read_queue(struct json_value body, redlock_info *info)
 {
     struct json_value queue = json_member(body, "queue"), waiter;
-    while (info->shown_waiter_count < REDLOCK_SHOWN_MAX && json_next(&queue, &waiter)) {
-        redlock_waiter *w = &info->shown_waiter[info->shown_waiter_count++];
+    while (info->waiters_shown < REDLOCK_SHOWN_MAX && json_next(&queue, &waiter)) {
+        redlock_waiter *w = &info->waiters[info->waiters_shown++];
         *w = (redlock_waiter){0};
         json_text(json_member(waiter, "label"), w->label, sizeof w->label);
         w->waited_ms = json_number(json_member(waiter, "waited_ms"), -1);
@@ -96,13 +93,13 @@ static void read_queue(struct json_value body, redlock_info *info)
 
 static void read_lock(struct json_value body, redlock_info *info)
 {
-    *info = (redlock_info){.size = sizeof *info, .ttl_ms = -1, .held_ms = -1};
+    *info = (redlock_info){.holder = {.remaining_ms = -1, .held_ms = -1}};
     info->held = json_true(json_member(body, "held"));
     info->kind = read_kind(json_member(body, "kind"));
     info->fence = json_number(json_member(body, "fence"), 0);
     info->holder_count = (uint32_t)json_number(json_member(body, "holder_count"), 0);
     info->slots = (uint32_t)json_number(json_member(body, "slots"), 0);
-    info->waiters = (uint32_t)json_number(json_member(body, "waiters"), 0);
+    info->waiter_count = (uint32_t)json_number(json_member(body, "waiters"), 0);
     info->disagree = json_true(json_member(body, "disagree"));
     read_holders(body, info);
     read_queue(body, info);
@@ -115,7 +112,7 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
     struct service_answer a;
     service_path(path, name);
     int error = get(s, "GET", path, "held", &a, detail);
-    *report = (redlock_report){.size = sizeof *report};
+    *report = (redlock_report){0};
     service_read_nodes(a.body, report);
     if (error == REDLOCK_OK)
         read_lock(a.body, info);
@@ -126,7 +123,7 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
         if (n->vote != REDLOCK_VOTE_TAKEN)
             continue;
         n->kind = info->kind;
-        strcpy(n->holder, info->holder);
+        strcpy(n->value, info->holder.value);
     }
     service_answer_free(&a);
     return error;
@@ -163,17 +160,17 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
 
 /* ---- break ---- */
 
-int service_break(const struct service *s, const char *name, const char *mark,
+int service_break(const struct service *s, const char *name, const char *fingerprint,
                   redlock_report *report, char detail[SERVICE_DETAIL_MAX])
 {
-    char path[SERVICE_PATH_MAX + REDLOCK_MARK_SIZE + 16];
+    char path[SERVICE_PATH_MAX + REDLOCK_FINGERPRINT_SIZE + 16];
     struct service_answer a;
     service_path(path, name);
-    snprintf(path + strlen(path), sizeof path - strlen(path), "?break=%s", mark);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "?break=%s", fingerprint);
     int error = get(s, "DELETE", path, "may_act_ms", &a, detail);
-    *report = (redlock_report){.size = sizeof *report};
+    *report = (redlock_report){0};
     json_text(json_member(a.body, "label"), report->holder.label, sizeof report->holder.label);
-    report->holder.ttl_ms = json_number(json_member(a.body, "may_act_ms"), -1);
+    report->holder.remaining_ms = json_number(json_member(a.body, "may_act_ms"), -1);
     service_answer_free(&a);
     return error;
 }

@@ -7,8 +7,8 @@
 
 #include "service/ask.h"
 
-/* As redlock_query(); in `detail` the words for an error. The value of a holder is not told: its mark
- * stands in its place. */
+/* As redlock_query(); in `detail` the words for an error. The value of a holder is not told: its
+ * fingerprint stands in its place. */
 int service_look(const struct service *s, const char *name, redlock_info *info,
                  redlock_report *report, char detail[SERVICE_DETAIL_MAX]);
 
@@ -17,8 +17,8 @@ typedef void service_name_fn(const char *name, void *data);
 int service_list(const struct service *s, service_name_fn *each, void *data,
                  char detail[SERVICE_DETAIL_MAX]);
 
-/* As redlock_break(); only the holder's label and ttl_ms are in the report. */
-int service_break(const struct service *s, const char *name, const char *mark,
+/* As redlock_break(); only the holder's label and remaining_ms are in the report. */
+int service_break(const struct service *s, const char *name, const char *fingerprint,
                   redlock_report *report, char detail[SERVICE_DETAIL_MAX]);
 
 /* The nodes of an answer that has them. */

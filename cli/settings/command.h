@@ -37,7 +37,7 @@ extern const struct command command_run, command_hold, command_lock, command_ext
 /* Options that several subcommands have. */
 #define TTL_OPTION                                                                             \
     {                                                                                          \
-        SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (10s)"          \
+        SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (30s)"          \
     }
 #define WAIT_OPTION                                                                            \
     {                                                                                          \
@@ -45,8 +45,11 @@ extern const struct command command_run, command_hold, command_lock, command_ext
     }
 #define SERVICE_OPTIONS                                                                        \
     {SETTING_SERVICE, 0, "service", "URL", "ask this redlockd instead of the nodes"},          \
+        {SETTING_TOKEN_FILE, 0, "token-file", "FILE",                                          \
+         "its first line is the service's token"},                                             \
     {                                                                                          \
-        SETTING_TOKEN_FILE, 0, "token-file", "FILE", "its first line is the service's token"   \
+        SETTING_INSECURE, 0, "insecure", NULL,                                                 \
+            "send token and leases to another machine without TLS"                             \
     }
 #define NO_WAIT_OPTION                                                                         \
     {                                                                                          \

@@ -33,15 +33,57 @@ static bool is_news(const char *text)
  * The library tells every doubt once for each node. What is wrong with one is mostly wrong with all:
  * one line says it, with the first of them, and `redlock doctor` names the rest.
  */
-static void on_warning(const char *address, const char *text, void *data)
+static void tell_warning(const redlock_event *event)
 {
-    if (!is_news(text))
-        return;
     char safe[2 * REDLOCK_TEXT_MAX], node[REDLOCK_ADDRESS_MAX];
-    (void)data;
-    text_safe(safe, sizeof safe, text);
-    text_safe(node, sizeof node, address);
-    message_node_warning(node, safe);
+    text_safe(safe, sizeof safe, event->detail);
+    text_safe(node, sizeof node, event->address);
+    if (is_news(event->detail))
+        message_node_warning(node, safe);
+    if (event->dropped)
+        message_warn("%u warnings before this were lost; `redlock doctor` tells all",
+                     event->dropped);
+}
+
+int client_next(const struct settings *s, redlock *client, const redlock_event **event,
+                int timeout_ms)
+{
+    int got;
+    while ((got = redlock_next(client, event, timeout_ms)) > 0 &&
+           (*event)->type == REDLOCK_EVENT_WARNING) {
+        if (!s->quiet && !s->json && !s->no_node_warnings)
+            tell_warning(*event);
+        timeout_ms = 0; /* the turn is over with its events */
+    }
+    return got;
+}
+
+void client_close(const struct settings *s, redlock *client)
+{
+    const redlock_event *event;
+    while (client && client_next(s, client, &event, 0) > 0)
+        ;
+    redlock_close(client);
+}
+
+int client_report(redlock_report *out, int error, redlock_answer *answer)
+{
+    const redlock_report *report =
+        error == REDLOCK_OK ? answer->report : redlock_failure_report();
+    if (report)
+        *out = *report;
+    else
+        *out = (redlock_report){0};
+    if (error == REDLOCK_OK)
+        redlock_answer_free(answer);
+    return error;
+}
+
+int client_ping(redlock *client, redlock_report *out)
+{
+    redlock_answer *answer = NULL;
+    int error = redlock_ping(client, &answer);
+    return client_report(out, error, answer);
 }
 
 /* The library repeats names and prefixes byte for byte. */
@@ -53,19 +95,31 @@ static int fail(int status, int error)
     return message_fail(status, "%s", safe);
 }
 
-int client_open(struct settings *s, redlock **out)
+static int open_with(const redlock_options *o, redlock **out)
 {
-    redlock_options o = {
-        .size = sizeof o,
-        .client_name = CLIENT_NAME,
-        .warn = s->quiet || s->json || s->no_node_warnings ? NULL : on_warning,
-    };
-    rl_config_apply(&s->config, &o);
-    int error = redlock_open(&o, out);
+    int error = redlock_open(o, out);
     if (error == REDLOCK_OK)
         return 0;
     /* What a client refuses here came from the settings. */
     return fail(error == REDLOCK_INVAL ? EXIT_CONFIG : exit_status_of(error), error);
+}
+
+int client_open(struct settings *s, redlock **out)
+{
+    redlock_options o = REDLOCK_OPTIONS(.client_name = CLIENT_NAME);
+    rl_config_apply(&s->config, &o);
+    return open_with(&o, out);
+}
+
+int client_open_node(struct settings *s, const char *node, redlock **out)
+{
+    redlock_options o = REDLOCK_OPTIONS(.client_name = CLIENT_NAME);
+    rl_config_apply(&s->config, &o);
+    o.quorums = NULL;
+    o.quorum_count = 0;
+    o.nodes = &node;
+    o.node_count = 1;
+    return open_with(&o, out);
 }
 
 int client_fail(int error)

@@ -14,7 +14,8 @@ void settings_init(struct settings *s)
 {
     *s = (struct settings){0};
     rl_config_init(&s->config);
-    s->config.has_options = true;
+    s->config.nodes_option = "--nodes";
+    s->config.without_nodes = "; to try things: redlock dev";
 }
 
 void settings_free(struct settings *s)
@@ -180,7 +181,7 @@ int settings_check_ttl(const struct settings *s)
         return message_fail(
             status,
             "a TTL of %s is beyond the maximum of %s. The TTL is not how long the work may "
-            "take: `redlock run` renews the lock by itself while COMMAND runs, and 10 s is "
+            "take: `redlock run` renews the lock by itself while COMMAND runs, and 30 s is "
             "enough. In the rare case that it is not: `redlock init --max-ttl %s` while nothing "
             "is held, then --max-ttl %s (or max-ttl in redlock.conf) for every client",
             ttl, limit, wanted, wanted);

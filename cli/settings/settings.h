@@ -34,6 +34,7 @@ enum setting {
     SETTING_WAIT = RL_SETTING_WAIT,
     SETTING_SERVICE = RL_SETTING_SERVICE,
     SETTING_TOKEN_FILE = RL_SETTING_TOKEN_FILE,
+    SETTING_INSECURE = RL_SETTING_INSECURE,
     SETTING_NO_WAIT = RL_SETTING_END,
     SETTING_STRICT,
     SETTING_NO_GUARD,
@@ -49,8 +50,9 @@ struct settings {
     const char
         *service; /* URL of a redlockd that is asked instead of the nodes; NULL: they are */
     bool json, verbose, quiet;
-    bool no_node_warnings; /* the subcommand itself tells what is doubtful about the nodes */
-    uint32_t given;        /* bit per setting that the command line has */
+    bool
+        no_node_warnings; /* what is doubtful about the nodes is told otherwise, or by doctor */
+    uint32_t given;       /* bit per setting that the command line has */
 };
 
 /* Defaults. Everything it comes to own is given back by settings_free(). */

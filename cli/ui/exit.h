@@ -10,6 +10,7 @@ enum exit_status {
     EXIT_USAGE = 64,       /* the command line is wrong */
     EXIT_UNAVAILABLE = 69, /* too few nodes could vote */
     EXIT_INTERNAL = 70,    /* memory, a system call, an output that cannot be written */
+    EXIT_IN_USE = 73,      /* init: locks are held on the nodes */
     EXIT_BUSY = 75,        /* held by another; -E changes it */
     EXIT_LOST = 76,        /* the lock was not ours, or no longer ours */
     EXIT_AUTH = 77,        /* the nodes refused the credentials */

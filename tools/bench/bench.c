@@ -113,7 +113,7 @@ static int complete(struct bench *b)
         return message_usage(
             "-w goes with --one-name only: callers with names of their own never wait");
     if (p->clients > p->callers)
-        return message_usage("--clients %ld are more than the %ld callers; raise -c",
+        return message_usage("--clients %ld are more than the %ld callers; raise --callers",
                              p->clients, p->callers);
     int status = set_own_defaults(s);
     if (status == 0)
@@ -146,19 +146,18 @@ static int complete(struct bench *b)
 /* Are the nodes willing? One lock tells, with the reason if they are not. */
 static int try_name(struct bench *b, redlock *client, const char *name)
 {
-    redlock_report report = {.size = sizeof report};
-    redlock_request request = {.size = sizeof request, .report = &report};
     redlock_lock *lock = NULL;
     char detail[512] = "", advice[ADVICE_MAX];
-    int error = redlock_acquire(client, name, b->plan.ttl_ms, &request, &lock);
+    int error = redlock_acquire(client, name, b->plan.ttl_ms, NULL, &lock);
     if (error == REDLOCK_OK)
         error = redlock_release(lock);
-    if (error != REDLOCK_OK)
-        snprintf(detail, sizeof detail, "%s", redlock_detail());
+    snprintf(detail, sizeof detail, "%s", redlock_detail());
     redlock_lock_free(lock);
     if (error == REDLOCK_OK)
         return 0;
+    redlock_report report;
     int64_t wait_ms;
+    client_report(&report, error, NULL);
     bool guarded = quarantine_blocks(client, &report, &wait_ms);
     if (guarded)
         quarantine_advice(&report, wait_ms, advice);
@@ -192,7 +191,7 @@ static int try_all(struct bench *b, redlock *client)
 /* Which nodes are there, of which quorums? */
 static int count_nodes(struct bench_result *r, redlock *client)
 {
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     while (redlock_node(client, r->node_count, &info) == REDLOCK_OK)
         r->node_count++;
     r->node = calloc(r->node_count, sizeof *r->node);
@@ -211,7 +210,7 @@ static int count_nodes(struct bench_result *r, redlock *client)
 static bool is_connecting(redlock *client, uint32_t node_count)
 {
     for (uint32_t i = 0; i < node_count; i++) {
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         if (redlock_node(client, i, &info) == REDLOCK_OK &&
             info.state == REDLOCK_NODE_CONNECTING)
             return true;
@@ -222,7 +221,7 @@ static bool is_connecting(redlock *client, uint32_t node_count)
 /* What is measured are locks, not the setting up of connections. */
 static int connect_all(struct bench *b)
 {
-    redlock_report report = {.size = sizeof report};
+    redlock_report report = {0};
     for (uint32_t i = 0; i < b->plan.clients; i++) {
         int status = client_open(&b->settings, &b->client[i]);
         if (status == 0 && i == 0)
@@ -231,12 +230,11 @@ static int connect_all(struct bench *b)
             status = try_all(b, b->client[i]);
         if (status)
             return status;
-        b->settings.no_node_warnings = true; /* said once is enough */
     }
     int64_t until_ns = timer_now_ns() + CONNECT_NS;
     for (uint32_t i = 0; i < b->plan.clients; i++) {
         do
-            redlock_ping(b->client[i], &report);
+            client_ping(b->client[i], &report);
         while (is_connecting(b->client[i], b->result->node_count) && timer_now_ns() < until_ns);
     }
     b->result->quorum = report.quorum;
@@ -308,7 +306,7 @@ static int bench_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = measure(&b);
     for (uint32_t i = 0; i < BENCH_CLIENTS_MAX; i++)
-        redlock_close(b.client[i]);
+        client_close(&b.settings, b.client[i]);
     if (b.result)
         free(b.result->node);
     free(b.result);
@@ -317,9 +315,9 @@ static int bench_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {OPTION_CALLERS, 'c', "callers", "N", "so many want a lock at the same time (64)"},
-    {OPTION_DURATION, 'd', "duration", "TIME", "measure for this long (10s)"},
-    {OPTION_LOCKS, 'n', "count", "N", "stop when so many locks have been asked for"},
+    {OPTION_CALLERS, 0, "callers", "N", "so many want a lock at the same time (64)"},
+    {OPTION_DURATION, 0, "duration", "TIME", "measure for this long (10s)"},
+    {OPTION_LOCKS, 'c', "count", "N", "stop when so many locks have been asked for"},
     {OPTION_RATE, 'r', "rate", "N", "ask for N locks a second (as many as possible)"},
     {OPTION_ONE_NAME, 0, "one-name", NULL, "all callers want the same lock"},
     {SETTING_WAIT, 'w', "wait", "TIME", "with --one-name: wait this long at most (10s)"},
@@ -348,9 +346,9 @@ const struct command command_bench = {
         "Exits with 0 when at least one lock was acquired and released, with 69 when too few "
         "nodes could vote.\n",
     .examples = "redlock bench\n"
-                "redlock bench --rate 1000 -d 1m\n"
-                "redlock bench --one-name -c 16 --clients 16\n"
-                "redlock bench --json -d 5 | jq .acquire.p99_ns",
+                "redlock bench --rate 1000 --duration 1m\n"
+                "redlock bench --one-name --callers 16 --clients 16\n"
+                "redlock bench --json --duration 5 | jq .acquire.p99_ns",
     .options = options,
     .run = bench_main,
 };

@@ -43,11 +43,12 @@ static void be_free(struct caller *c, bool failed)
     }
 }
 
-static void count_failure(struct load_run *run, uint64_t counts[BENCH_ERRORS], int error)
+static void count_failure(struct load_run *run, uint64_t counts[BENCH_ERRORS], int error,
+                          const char *detail)
 {
     counts[-error >= 0 && -error < BENCH_ERRORS ? -error : BENCH_ERRORS - 1]++;
     run->result->last_error = error;
-    snprintf(run->result->last_detail, sizeof run->result->last_detail, "%s", redlock_detail());
+    snprintf(run->result->last_detail, sizeof run->result->last_detail, "%s", detail);
 }
 
 static void finish(struct caller *c, bool failed)
@@ -59,17 +60,15 @@ static void finish(struct caller *c, bool failed)
     be_free(c, failed);
 }
 
-static void on_released(redlock_lock *lock, int error, void *data)
+static void on_released(struct caller *c, int error, const char *detail)
 {
-    struct caller *c = data;
     struct bench_result *r = c->run->result;
-    (void)lock;
     if (error == REDLOCK_OK) {
         bench_timing_add(&r->release, timer_now_ns() - c->since_ns);
         r->locks++;
         c->locks++;
     } else {
-        count_failure(c->run, r->release_failed, error);
+        count_failure(c->run, r->release_failed, error, detail);
     }
     finish(c, error != REDLOCK_OK);
 }
@@ -77,22 +76,25 @@ static void on_released(redlock_lock *lock, int error, void *data)
 void caller_release(struct caller *c)
 {
     c->since_ns = timer_now_ns();
-    int error = redlock_start_release(c->lock, on_released, c);
-    if (error == REDLOCK_OK)
-        return;
-    count_failure(c->run, c->run->result->release_failed, error);
+    int error = redlock_start_release(c->lock);
+    if (error != REDLOCK_OK)
+        on_released(c, error, redlock_detail());
+}
+
+void caller_cancel(struct caller *c)
+{
+    c->acquiring = false;
+    c->run->result->unfinished++;
     finish(c, true);
 }
 
 static void look_at_nodes(struct load_run *run, const redlock_lock *lock)
 {
-    redlock_report report = {.size = sizeof report};
-    if (redlock_lock_report(lock, &report) != REDLOCK_OK)
-        return;
-    for (uint32_t i = 0; i < report.node_count; i++) {
-        const redlock_node_report *from = &report.node[i];
+    const redlock_report *report = redlock_lock_report(lock);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        const redlock_node_report *from = &report->node[i];
         struct bench_node *node =
-            &run->result->node[run->result->first[report.quorum_index] + i];
+            &run->result->node[run->result->first[report->quorum_index] + i];
         switch (from->vote) {
         case REDLOCK_VOTE_NONE:
             break;
@@ -112,43 +114,43 @@ static void look_at_nodes(struct load_run *run, const redlock_lock *lock)
     }
 }
 
-static void on_acquired(redlock_lock *lock, int error, void *data)
+static void on_acquired(struct caller *c, int error, const char *detail)
 {
-    struct caller *c = data;
     struct load_run *run = c->run;
     int64_t now_ns = timer_now_ns();
     c->acquiring = false;
     run->answers++;
-    if (run->answers <= SAMPLE_ALL || run->answers % SAMPLE_EVERY == 0)
-        look_at_nodes(run, lock);
-    if (error == REDLOCK_CANCELED && run->ending) {
-        run->result->unfinished++;
+    if (c->lock && (run->answers <= SAMPLE_ALL || run->answers % SAMPLE_EVERY == 0))
+        look_at_nodes(run, c->lock);
+    if (error != REDLOCK_OK) {
+        count_failure(run, run->result->acquire_failed, error, detail);
         finish(c, true);
-    } else if (error != REDLOCK_OK) {
-        count_failure(run, run->result->acquire_failed, error);
-        finish(c, true);
-    } else {
-        bench_timing_add(&run->result->acquire, now_ns - c->since_ns);
-        if (run->plan->hold_ms > 0 && !run->ending) {
-            c->until_ns = now_ns + run->plan->hold_ms * NS_PER_MS;
-            caller_list_add(&run->holding, c);
-        } else {
-            caller_release(c);
-        }
+        return;
     }
+    bench_timing_add(&run->result->acquire, now_ns - c->since_ns);
+    if (run->plan->hold_ms > 0 && !run->ending) {
+        c->until_ns = now_ns + run->plan->hold_ms * NS_PER_MS;
+        caller_list_add(&run->holding, c);
+    } else {
+        caller_release(c);
+    }
+}
+
+void caller_take(const redlock_event *event)
+{
+    if (event->type == REDLOCK_EVENT_ACQUIRED)
+        on_acquired(event->data, event->error, event->detail);
+    else if (event->type == REDLOCK_EVENT_RELEASED)
+        on_released(event->data, event->error, event->detail);
 }
 
 void caller_begin(struct caller *c, int64_t since_ns)
 {
     struct load_run *run = c->run;
     const struct bench_plan *p = run->plan;
-    redlock_request request = {
-        .size = sizeof request,
-        .flags = (p->fence ? REDLOCK_FENCED : 0) | (p->fair ? REDLOCK_FAIR : 0),
-        .wait_ms = p->one_name ? p->wait_ms : 0,
-        .done = on_acquired,
-        .data = c,
-    };
+    redlock_request request =
+        REDLOCK_REQUEST(.flags = (p->fence ? REDLOCK_FENCED : 0) | (p->fair ? REDLOCK_FAIR : 0),
+                        .wait_ms = p->one_name ? p->wait_ms : 0, .data = c);
     if (run->over) {
         caller_list_add(&run->free, c);
         return;
@@ -159,10 +161,7 @@ void caller_begin(struct caller *c, int64_t since_ns)
     c->since_ns = since_ns;
     c->acquiring = true;
     run->busy++;
-    int error = redlock_start(c->client, c->name, p->ttl_ms, &request, &c->lock);
-    if (error == REDLOCK_OK)
-        return;
-    c->acquiring = false;
-    count_failure(run, run->result->acquire_failed, error);
-    finish(c, true);
+    int error = redlock_start_acquire(c->client, c->name, p->ttl_ms, &request, &c->lock);
+    if (error != REDLOCK_OK)
+        on_acquired(c, error, redlock_detail());
 }

@@ -58,7 +58,13 @@ struct caller *caller_list_take(struct caller_list *list);
 /* Asks for a lock, if there is still one to be asked for; its time counts from `since_ns`. */
 void caller_begin(struct caller *c, int64_t since_ns);
 
+/* Takes what became of the request of a caller, which then goes on. */
+void caller_take(const redlock_event *event);
+
 /* Gives back what it holds. */
 void caller_release(struct caller *c);
+
+/* Gives up what it waits for. */
+void caller_cancel(struct caller *c);
 
 #endif

@@ -76,7 +76,7 @@ static void write_nodes(const struct bench_result *r, redlock *client, struct js
     json_array(j, "nodes");
     for (uint32_t i = 0; i < r->node_count; i++) {
         const struct bench_node *n = &r->node[i];
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         bool known = redlock_node(client, i, &info) == REDLOCK_OK;
         json_object(j, NULL);
         json_string(j, "address", n->address);

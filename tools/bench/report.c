@@ -40,7 +40,7 @@ static bool has_timed_out(const struct bench_result *r)
 {
     bool timed_out = false;
     for (uint32_t i = 0; i < r->node_count; i++)
-        timed_out = timed_out || r->node[i].vote == REDLOCK_VOTE_TIMEDOUT;
+        timed_out = timed_out || r->node[i].vote == REDLOCK_VOTE_SILENT;
     return timed_out;
 }
 
@@ -124,7 +124,7 @@ static void print_nodes(const struct bench_result *r, redlock *client)
     table_begin(&t, heading);
     for (uint32_t i = 0; i < r->node_count; i++) {
         const struct bench_node *n = &r->node[i];
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         if (t.rows == TABLE_ROWS_MAX) {
             putchar('\n');
             table_print(&t, "", stdout);
@@ -167,10 +167,11 @@ static void print_limit(const struct bench_plan *p, const struct bench_result *r
                "Several of them at once would show what the nodes can do.\n");
     else if (r->never_asked > 0)
         printf(
-            ".\nThe nodes did not keep up with %ld callers; more (-c) may help, or a lower --rate.\n",
+            ".\nThe nodes did not keep up with %ld callers; more (--callers) may help, or a lower --rate.\n",
             p->callers);
     else if (p->rate <= 0 && !p->one_name && r->locks > 0)
-        printf(": it waited for the nodes.\nMore callers (-c) may get more out of them.\n");
+        printf(
+            ": it waited for the nodes.\nMore callers (--callers) may get more out of them.\n");
     else
         printf(".\n");
 }

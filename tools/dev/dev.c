@@ -67,7 +67,7 @@ static int take(void *data, struct args *a, int id, const char *value)
         a->at = a->argc;
         return 0;
     case OPTION_SERVERS:
-        return args_count("-n", value, REDLOCK_NODES_MAX, &d->count);
+        return args_count("--count", value, REDLOCK_NODES_MAX, &d->count);
     case OPTION_QUORUMS:
         return args_count("--quorums", value, DEV_SERVERS_MAX, &d->quorums);
     case OPTION_SERVER:
@@ -245,7 +245,7 @@ static int dev_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {OPTION_SERVERS, 'n', "count", "N", "how many servers, 1 to 15 (5)"},
+    {OPTION_SERVERS, 'c', "count", "N", "how many servers, 1 to 15 (5)"},
     {OPTION_QUORUMS, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ..."},
     {OPTION_SERVER, 0, "server", "PROGRAM",
      "run this instead of redis-server or valkey-server"},
@@ -273,8 +273,8 @@ const struct command command_dev = {
              "it would be anywhere, until the longest TTL has passed or `redlock init` "
              "lets it vote.\n",
     .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
-                "redlock dev -n 3 --quorums 2 -- redlock nodes\n"
-                "redlock dev -n 3 -- bash\n"
+                "redlock dev -c 3 --quorums 2 -- redlock nodes\n"
+                "redlock dev -c 3 -- bash\n"
                 "redlock dev hang 2; redlock nodes; redlock dev resume 2",
     .options = options,
     .local = true,
