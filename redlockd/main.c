@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "life/dev.h"
 #include "life/life.h"
+#include "life/token.h"
 #include "settings/settings.h"
+#include "system/cores.h"
 #include "system/log.h"
+#include "system/signals.h"
 
 /* As sysexits.h and the command have them. */
 #define EXIT_USAGE 64
 #define EXIT_UNAVAILABLE 69
+#define EXIT_CONFIG 78 /* no restart helps: RestartPreventExitStatus= of the unit */
+
+/* Of settings_read(), life_check() and life_open(). */
+static int fail(int result, const char *why)
+{
+    log_line("%s", why);
+    return result == SETTINGS_USAGE   ? EXIT_USAGE
+           : result == SETTINGS_WRONG ? EXIT_CONFIG
+                                      : EXIT_UNAVAILABLE;
+}
 
 /* A line of the log must never end up in a connection that got the number of a closed standard file. */
 static void open_standard_files(void)
@@ -28,15 +43,31 @@ static void open_standard_files(void)
 static int serve(const struct settings *settings, struct dev *dev, char *why, size_t why_size)
 {
     static struct life life; /* rules and tokens make it too large for a stack */
+    int result;
 
-    if (life_open(&life, settings, why, why_size) < 0) {
-        log_line("%s", why);
-        return EXIT_UNAVAILABLE;
-    }
+    cores_forbid();
+    result = life_open(&life, settings, why, why_size);
+    if (result < 0)
+        return fail(result, why);
     if (settings->dev)
         dev_announce(dev, life.listeners[life.listener_count - 1].name);
     life_run(&life);
     life_close(&life);
+    return 0;
+}
+
+/* Without serving. The status. */
+static int check(const struct settings *settings, char *why, size_t why_size)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    unsigned warnings;
+    int result = life_check(settings, &warnings, why, why_size);
+
+    if (result < 0)
+        return fail(result, why);
+    printf("the settings can be used%s, as %s (uid %lu) sees them\n",
+           warnings ? " in spite of the warnings" : "", user ? user->pw_name : "this user",
+           (unsigned long)geteuid());
     return 0;
 }
 
@@ -47,24 +78,20 @@ int main(int argc, char **argv)
     char why[SETTINGS_WHY_MAX];
     int result;
 
+    signals_hold();
     open_standard_files();
+    if (argc == 3 && strcmp(argv[1], "token") == 0)
+        return token_print(argv[2], why, sizeof why) < 0 ? fail(SETTINGS_USAGE, why) : 0;
     result = settings_read(&settings, argc, argv, why, sizeof why);
     if (result > 0)
         return 0;
-    if (result < 0 || (settings.check && life_check(&settings, why, sizeof why) < 0)) {
-        log_line("%s", why);
-        return EXIT_USAGE;
-    }
-    if (settings.check) {
-        puts("the settings can be used");
-        return 0;
-    }
-    if (settings.dev && dev_begin(&dev, &settings, argv, why, sizeof why) < 0) {
-        log_line("%s", why);
-        result = EXIT_UNAVAILABLE;
-    } else {
-        result = serve(&settings, &dev, why, sizeof why);
-    }
+    if (result < 0)
+        return fail(result, why);
+    if (settings.check)
+        return check(&settings, why, sizeof why);
+    if (settings.dev)
+        result = dev_begin(&dev, &settings, argv, why, sizeof why);
+    result = result < 0 ? fail(result, why) : serve(&settings, &dev, why, sizeof why);
     dev_end(&dev);
     return result;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "access/certificate.h"
+#include "access/groups.h"
 #include "protocol/resp.h"
 
 #define BEARER "Bearer "
@@ -35,33 +36,33 @@ static bool identify_peer(const struct access *access, const struct http_peer *p
         return false;
     strcpy(who->principal, UID);
     *rl_resp_decimal(peer->uid, who->principal + strlen(UID)) = '\0';
-    who->gid = peer->gid;
+    access_groups_of(peer, &access->rules.groups, &who->groups);
     return true;
 }
 
-bool access_identify(const struct access *access, const struct http_request *request,
-                     struct access_who *who)
+enum access_proof access_identify(const struct access *access,
+                                  const struct http_request *request, struct access_who *who)
 {
     const struct access_token *token;
     struct rl_span field;
     int count = http_request_field(request, "authorization", &field);
 
     who->principal[0] = '\0';
-    who->gid = -1;
+    who->groups.count = 0;
     who->proof = 0;
     if (count == 0)
-        return identify_peer(access, request->peer, who);
+        return identify_peer(access, request->peer, who) ? ACCESS_PROVEN : ACCESS_UNPROVEN;
     /* A token that is wrong is not made up for by a uid: the client meant to be another. */
     if (count != 1 || field.length <= strlen(BEARER) ||
         strncasecmp(field.at, BEARER, strlen(BEARER)) != 0)
-        return false;
+        return ACCESS_UNPROVEN;
     rl_span_skip(&field, strlen(BEARER));
     token = access_tokens_find(&access->tokens, field);
     if (!token)
-        return false;
+        return ACCESS_WRONG_TOKEN;
     snprintf(who->principal, sizeof who->principal, TOKEN "%s", token->name);
     who->proof = access_token_proof(token);
-    return true;
+    return ACCESS_PROVEN;
 }
 
 /* ---- what -------------------------------------------------------------------------------- */
@@ -69,7 +70,7 @@ bool access_identify(const struct access *access, const struct http_request *req
 struct access_rule *access_rule_of(struct access *access, const struct access_who *who,
                                    const char *name)
 {
-    return access_rules_find(&access->rules, who->principal, who->gid, name);
+    return access_rules_find(&access->rules, who->principal, &who->groups, name);
 }
 
 /* Of the daemon's own user, which stays the same. */
@@ -91,6 +92,20 @@ bool access_may(const struct access *access, const struct access_who *who,
     if (rule)
         return rule->rights & right;
     return access->rules.count == 0 && strcmp(own_principal(), who->principal) == 0;
+}
+
+bool access_is_stranger(const struct access *access, const struct access_who *who)
+{
+    return access->rules.count > 0 ? !access_rules_any((struct access_rules *)&access->rules,
+                                                       who->principal, &who->groups)
+                                   : strcmp(own_principal(), who->principal) != 0;
+}
+
+bool access_sees_nodes(const struct access *access, const struct access_who *who,
+                       const char *name)
+{
+    return access_may(access, who, ACCESS_READ, name) ||
+           access_may(access, who, ACCESS_ADMIN, NULL);
 }
 
 static bool is_still_proven(const struct access *access, const struct access_who *who,
@@ -122,7 +137,7 @@ bool access_still_reads(const struct access *access, const struct access_who *wh
 {
     return is_still_proven(access, who, exchange) &&
            (access->rules.count > 0
-                ? access_rules_give(&access->rules, who->principal, who->gid, ACCESS_READ)
+                ? access_rules_give(&access->rules, who->principal, &who->groups, ACCESS_READ)
                 : access_may(access, who, ACCESS_READ, NULL));
 }
 

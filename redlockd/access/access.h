@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Rights. A *principal* is the sender of a request, as far as it is proven: "uid:1000" by the kernel, on a
- * unix socket, which proves the group "gid:100" as well; "cert:NAME" by a certificate of the authority
+ * unix socket, which proves the groups "gid:100" as well, those of the process when it connected, the
+ * supplementary ones included; "cert:NAME" by a certificate of the authority
  * that tls-client-ca names; "token:NAME" by a bearer token, on any listener. Another request has none,
  * and no right. Where what connects is a proxy (peer=proxy), the kernel proves nothing about clients.
  *
@@ -24,18 +25,21 @@
 #include "http/server.h"
 
 #define ACCESS_HOSTS_MAX 16
+#define ACCESS_STRANGERS_RATE 20 /* requests a second of all principals without any rule */
 #define ACCESS_HOST_MAX 255
 
 /* The sender of a request, and what proves it. */
 struct access_who {
     char principal[ACCESS_PRINCIPAL_MAX + 1];
-    int64_t gid;    /* -1: none */
-    uint64_t proof; /* of a token: the beginning of its digest */
+    struct access_groups groups; /* of a uid, as rules named them when the request came */
+    uint64_t proof;              /* of a token: the beginning of its digest */
 };
 
 struct access {
     struct access_rules rules;
     struct access_tokens tokens;
+    struct access_rule
+        strangers; /* what principals without any rule have together: a cap on requests */
     /* Fixed at start: bits by the number of the listener, and names of the Host field. */
     uint32_t proxies;
     uint32_t checks_host;
@@ -43,9 +47,17 @@ struct access {
     unsigned host_count;
 };
 
-/* False: it proves nothing, or its token or certificate is wrong or too old (401). */
-bool access_identify(const struct access *access, const struct http_request *request,
-                     struct access_who *who);
+/* What a request proves. All but the first get 401. */
+enum access_proof {
+    ACCESS_PROVEN,
+    ACCESS_UNPROVEN,    /* nothing, or its certificate is none that names a principal now */
+    ACCESS_WRONG_TOKEN, /* its token is not known, or too old */
+};
+enum access_proof access_identify(const struct access *access,
+                                  const struct http_request *request, struct access_who *who);
+
+/* No rule is for it or its groups, whatever the name: it may do nothing. */
+bool access_is_stranger(const struct access *access, const struct access_who *who);
 
 /* The rule that decides about `name` (NULL: what is about all of them); NULL: there is none. */
 struct access_rule *access_rule_of(struct access *access, const struct access_who *who,
@@ -66,6 +78,11 @@ bool access_still_may(const struct access *access, const struct access_who *who,
 /* The same of what shows all names that may be read: some name, at least. */
 bool access_still_reads(const struct access *access, const struct access_who *who,
                         const struct http_exchange *exchange);
+
+/* May it know what each node said about this lock: addresses, times, errors? By a right to read it, or as
+ * admin. */
+bool access_sees_nodes(const struct access *access, const struct access_who *who,
+                       const char *name);
 
 /* What connects to the listener of this request is a proxy: its end is not the client's. */
 bool access_is_proxied(const struct access *access, const struct http_request *request);

@@ -10,14 +10,24 @@
 #include "core/time.h"
 #include "redlock.h"
 
+#define GID "gid:"
 #define COUNT_MAX 1000000u
 #define WORDS_MAX 8
+#define MISSES_OWED_S 10
 #define TEXT_MAX 1024
 
 static int complain(char *why, size_t why_size, const char *what)
 {
     snprintf(why, why_size, "allow: %s", what);
     return -1;
+}
+
+bool access_groups_have(const struct access_groups *groups, gid_t gid)
+{
+    for (unsigned i = 0; i < groups->count; i++)
+        if (groups->list[i] == gid)
+            return true;
+    return false;
 }
 
 /* ---- words ------------------------------------------------------------------------------- */
@@ -129,10 +139,24 @@ static const char *read_rule(struct access_rule *rule, char *text)
     if (strcmp(words[1], "*") != 0 && strchr(words[1], '*'))
         return "a name is one name, a prefix that ends in a slash, or * by itself";
     strcpy(rule->principal, words[0]);
+    rule->gid = strncmp(words[0], GID, strlen(GID)) == 0
+                    ? strtoll(words[0] + strlen(GID), NULL, 10)
+                    : -1;
     strcpy(rule->name, words[1]);
     for (unsigned i = 3; i < count && !wrong; i++)
         wrong = read_cap(rule, words[i]);
     return wrong;
+}
+
+/* False: there is no room. */
+static bool add_group(struct access_groups *groups, gid_t gid)
+{
+    if (access_groups_have(groups, gid))
+        return true;
+    if (groups->count == ACCESS_GROUPS_MAX)
+        return false;
+    groups->list[groups->count++] = gid;
+    return true;
 }
 
 int access_rules_add(struct access_rules *rules, const char *text, char *why, size_t why_size)
@@ -147,6 +171,8 @@ int access_rules_add(struct access_rules *rules, const char *text, char *why, si
         return complain(why, why_size, "too long");
     strcpy(copy, text);
     wrong = read_rule(&rule, copy);
+    if (!wrong && rule.gid >= 0 && !add_group(&rules->groups, (gid_t)rule.gid))
+        wrong = "at most 16 groups";
     if (wrong)
         return complain(why, why_size, wrong);
     rules->rule[rules->count++] = rule;
@@ -155,11 +181,11 @@ int access_rules_add(struct access_rules *rules, const char *text, char *why, si
 
 /* ---- which one --------------------------------------------------------------------------- */
 
-static bool is_of(const struct access_rule *rule, const char *principal, int64_t gid)
+static bool is_of(const struct access_rule *rule, const char *principal,
+                  const struct access_groups *groups)
 {
-    if (strncmp(rule->principal, "gid:", 4) == 0)
-        return gid >= 0 && strtoll(rule->principal + 4, NULL, 10) == gid;
-    return strcmp(rule->principal, principal) == 0;
+    return rule->gid < 0 ? strcmp(rule->principal, principal) == 0
+                         : access_groups_have(groups, (gid_t)rule->gid);
 }
 
 static bool covers(const struct access_rule *rule, const char *name)
@@ -174,54 +200,84 @@ static bool covers(const struct access_rule *rule, const char *name)
                                        : strcmp(rule->name, name) == 0;
 }
 
+bool access_rule_hides(const struct access_rule *earlier, const struct access_rule *later)
+{
+    return strcmp(earlier->principal, later->principal) == 0 &&
+           covers(earlier, strcmp(later->name, "*") == 0 ? NULL : later->name);
+}
+
 struct access_rule *access_rules_find(struct access_rules *rules, const char *principal,
-                                      int64_t gid, const char *name)
+                                      const struct access_groups *groups, const char *name)
 {
     for (unsigned i = 0; i < rules->count; i++)
-        if (is_of(&rules->rule[i], principal, gid) && covers(&rules->rule[i], name))
+        if (is_of(&rules->rule[i], principal, groups) && covers(&rules->rule[i], name))
             return &rules->rule[i];
     return NULL;
 }
 
-bool access_rules_give(const struct access_rules *rules, const char *principal, int64_t gid,
-                       enum access_right right)
+bool access_rules_give(const struct access_rules *rules, const char *principal,
+                       const struct access_groups *groups, enum access_right right)
 {
     for (unsigned i = 0; i < rules->count; i++)
-        if (is_of(&rules->rule[i], principal, gid) && rules->rule[i].rights & right)
+        if (is_of(&rules->rule[i], principal, groups) && rules->rule[i].rights & right)
             return true;
     return false;
 }
 
 struct access_rule *access_rules_any(struct access_rules *rules, const char *principal,
-                                     int64_t gid)
+                                     const struct access_groups *groups)
 {
     for (unsigned i = 0; i < rules->count; i++)
-        if (is_of(&rules->rule[i], principal, gid))
+        if (is_of(&rules->rule[i], principal, groups))
             return &rules->rule[i];
     return NULL;
 }
 
 /* ---- caps -------------------------------------------------------------------------------- */
 
+static void fill(struct access_bucket *bucket, double most, int64_t now_ns)
+{
+    if (bucket->filled_ns == 0)
+        bucket->tokens = most;
+    else if (now_ns > bucket->filled_ns)
+        bucket->tokens += (double)(now_ns - bucket->filled_ns) / (double)RL_NS_PER_S * most;
+    if (bucket->tokens > most)
+        bucket->tokens = most;
+    bucket->filled_ns = now_ns;
+}
+
 bool access_rule_take(struct access_rule *rule, int64_t now_ns)
+{
+    if (rule->requests_max == 0)
+        return true;
+    fill(&rule->requests, rule->requests_max, now_ns);
+    if (rule->requests.tokens < 1) {
+        rule->rejected++;
+        return false;
+    }
+    rule->requests.tokens--;
+    return true;
+}
+
+bool access_rule_may_miss(struct access_rule *rule, int64_t now_ns)
+{
+    if (rule->requests_max == 0)
+        return true;
+    fill(&rule->misses, rule->requests_max, now_ns);
+    rule->rejected += rule->misses.tokens < 1;
+    return rule->misses.tokens >= 1;
+}
+
+void access_rule_missed(struct access_rule *rule, int64_t now_ns)
 {
     double most = rule->requests_max;
 
     if (rule->requests_max == 0)
-        return true;
-    if (rule->filled_ns == 0)
-        rule->tokens = most;
-    else if (now_ns > rule->filled_ns)
-        rule->tokens += (double)(now_ns - rule->filled_ns) / (double)RL_NS_PER_S * most;
-    if (rule->tokens > most)
-        rule->tokens = most;
-    rule->filled_ns = now_ns;
-    if (rule->tokens < 1) {
-        rule->rejected++;
-        return false;
-    }
-    rule->tokens--;
-    return true;
+        return;
+    fill(&rule->misses, most, now_ns);
+    /* Many may have been under way at once: they are owed, but not for ever. */
+    if (rule->misses.tokens > -MISSES_OWED_S * most)
+        rule->misses.tokens--;
 }
 
 bool access_rule_has_room(struct access_rule *rule, bool is_waiter)
@@ -244,8 +300,8 @@ void access_rules_inherit(struct access_rules *fresh, const struct access_rules 
         for (unsigned k = 0; k < old->count; k++) {
             if (!is_same(&fresh->rule[i], &old->rule[k]))
                 continue;
-            fresh->rule[i].tokens = old->rule[k].tokens;
-            fresh->rule[i].filled_ns = old->rule[k].filled_ns;
+            fresh->rule[i].requests = old->rule[k].requests;
+            fresh->rule[i].misses = old->rule[k].misses;
             fresh->rule[i].rejected = old->rule[k].rejected;
             break;
         }

@@ -6,6 +6,7 @@
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -105,6 +106,31 @@ int access_tokens_read(struct access_tokens *tokens, const char *path, char *why
     if (wrong)
         snprintf(why, why_size, "%.200s:%u: %s", path, number ? number : 1, wrong);
     return wrong ? -1 : 0;
+}
+
+/* ---- a new one --------------------------------------------------------------------------- */
+
+static void to_hex(const uint8_t *bytes, size_t size, char *out)
+{
+    for (size_t i = 0; i < size; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int access_token_make(const char *name, char secret[ACCESS_SECRET_SIZE + 1],
+                      char line[ACCESS_TOKEN_LINE_MAX + 1])
+{
+    uint8_t bytes[ACCESS_SECRET_SIZE / 2], digest[SHA256_DIGEST_LENGTH];
+    size_t size = strlen(name);
+
+    if (size == 0 || size > ACCESS_TOKEN_NAME_MAX || name[0] == '#' || !is_printable(name) ||
+        getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return -1;
+    to_hex(bytes, sizeof bytes, secret);
+    SHA256((const uint8_t *)secret, ACCESS_SECRET_SIZE, digest);
+    memcpy(line, name, size);
+    line[size] = ' ';
+    to_hex(digest, sizeof digest, line + size + 1);
+    return 0;
 }
 
 /* ---- a request's ------------------------------------------------------------------------- */

@@ -16,6 +16,8 @@
 #define ACCESS_TOKENS_MAX 256
 #define ACCESS_TOKEN_NAME_MAX 122 /* with "token:" in front, a principal */
 #define ACCESS_DIGEST_SIZE 32
+#define ACCESS_SECRET_SIZE 64 /* characters of a token that is made here */
+#define ACCESS_TOKEN_LINE_MAX (ACCESS_TOKEN_NAME_MAX + 1 + 2 * ACCESS_DIGEST_SIZE)
 
 struct access_token {
     char name[ACCESS_TOKEN_NAME_MAX + 1];
@@ -31,6 +33,11 @@ struct access_tokens {
 /* Adds those of a file. 0, or -1 with `file:line: sentence` in why, which repeats nothing of the line. */
 int access_tokens_read(struct access_tokens *tokens, const char *path, char *why,
                        size_t why_size);
+
+/* A new token of 256 random bits, and its line of the file. 0, or -1: such a name is none, or there is
+ * no randomness. */
+int access_token_make(const char *name, char secret[ACCESS_SECRET_SIZE + 1],
+                      char line[ACCESS_TOKEN_LINE_MAX + 1]);
 
 /* NULL: none of them, or too old. All are compared, so that the time tells nothing. */
 const struct access_token *access_tokens_find(const struct access_tokens *tokens,

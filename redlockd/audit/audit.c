@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include "system/log.h"
 
 #define FILE_MODE 0640
+#define PATH_SHOWN 256 /* bytes of a path, without its query */
 
 static const char *const words[AUDIT_EVENT_COUNT] = {
 #define X(name, word) word,
@@ -108,6 +111,49 @@ static void write_time(struct json *json)
     json_string(json, "time", text);
 }
 
+/* The address of the other end, or its user and process. */
+static void write_peer(struct json *json, const struct http_peer *peer)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    struct ucred process;
+    char host[64], port[8], text[80];
+
+    if (peer->is_unix) {
+        size = sizeof process;
+        if (getsockopt(peer->fd, SOL_SOCKET, SO_PEERCRED, &process, &size) != 0)
+            process.pid = 0;
+        snprintf(text, sizeof text, "uid:%lu pid:%ld", (unsigned long)peer->uid,
+                 (long)process.pid);
+    } else if (getpeername(peer->fd, (struct sockaddr *)&address, &size) != 0 ||
+               getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port,
+                           sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+        json_string(json, "peer", NULL);
+        return;
+    } else {
+        snprintf(text, sizeof text, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+    }
+    json_string(json, "peer", text);
+}
+
+static void write_source(struct audit *audit, const struct audit_line *line)
+{
+    char path[PATH_SHOWN + 1];
+
+    if (line->peer)
+        write_peer(&audit->json, line->peer);
+    else
+        json_string(&audit->json, "peer", NULL);
+    json_string(&audit->json, "listener",
+                line->peer && audit->listeners ? audit->listeners[line->peer->listener] : NULL);
+    if (line->event != AUDIT_DENIED)
+        return;
+    snprintf(path, sizeof path, "%.*s",
+             line->path.length < PATH_SHOWN ? (int)line->path.length : PATH_SHOWN,
+             line->path.length > 0 ? line->path.at : "");
+    json_string(&audit->json, "path", path[0] ? path : NULL);
+}
+
 /* With its newline; false: out of memory. */
 static bool write_line(struct audit *audit, const struct audit_line *line, uint64_t left_out)
 {
@@ -122,6 +168,7 @@ static bool write_line(struct audit *audit, const struct audit_line *line, uint6
     json_string(json, "label", line->label && line->label[0] ? line->label : NULL);
     json_known(json, "fence", line->fence ? line->fence : -1);
     json_string(json, "reason", line->reason);
+    write_source(audit, line);
     if (left_out > 0)
         json_integer(json, "left_out", (int64_t)left_out);
     json_finish(json);

@@ -5,15 +5,24 @@
  * id, a grant, a value or a token.
  *
  *     {"time":"2026-11-16T06:00:00.123Z","event":"granted","principal":"token:ci","name":"ci/build",
- *      "label":"robot 7","fence":1790000000123456,"reason":null}
+ *      "label":"robot 7","fence":1790000000123456,"reason":null,"peer":"192.0.2.9:41312",
+ *      "listener":"tls:0.0.0.0:9443"}
  *
  *     granted   the grant was written to its client
  *     released  by a DELETE; by the close of a stream ("CLOSED"); or because the grant could not be
  *               delivered ("UNDELIVERED")
+ *     ended     it was gone before its time was over when the nodes were looked at: released through another
+ *               replica, which has a line of that, as a rule ("ELSEWHERE")
  *     expired   its time was over without a release; the nodes were looked at, and do not have it
- *     lost      a renewal or a release found that it was gone before its time, or a stream lost it
+ *     lost      a renewal or a release found that it was gone before its time, or a stream lost it; only
+ *               of leases that this replica knows
  *     broken    by an operator; the principal is the operator
- *     denied    401, 403 or 429, with the code of the answer as the reason
+ *     denied    401, 403 or 429, or 400 for a host that is not ours, with the code of the answer as the
+ *               reason; also the path of the request
+ *
+ * The peer is the address of the client, or "uid:1000 pid:77" on a unix socket; null where no request is
+ * under way, as of what expired. Label and fence are null where this replica does not know them by itself: what a
+ * client says in a Grant is not written.
  *
  * Names and labels are other people's text: the JSON writer escapes what could end a line or steer a
  * terminal. The loop waits for no disk and no reader (system/sink.h): a line that finds no room is dropped and
@@ -30,6 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "http/server.h"
 #include "http/writer.h"
 #include "system/sink.h"
 
@@ -42,6 +52,7 @@
 #define AUDIT_EVENTS(X)                                                                        \
     X(GRANTED, "granted")                                                                      \
     X(RELEASED, "released")                                                                    \
+    X(ENDED, "ended")                                                                          \
     X(EXPIRED, "expired")                                                                      \
     X(LOST, "lost")                                                                            \
     X(BROKEN, "broken")                                                                        \
@@ -58,12 +69,14 @@ enum audit_event {
 
 struct audit_line {
     enum audit_event event;
-    const char *principal; /* NULL: none is proven */
-    const char *name;      /* NULL: it is not about a lock */
-    const char *label;     /* NULL or empty: none, or unknown */
-    int64_t fence;         /* 0: none, or unknown */
-    const char *reason;    /* a word for programs; NULL: none */
-    int64_t held_ns;       /* of an end: for how long it was held; 0: unknown */
+    const char *principal;        /* NULL: none is proven */
+    const char *name;             /* NULL: it is not about a lock */
+    const char *label;            /* NULL or empty: none, or unknown */
+    int64_t fence;                /* 0: none, or unknown */
+    const char *reason;           /* a word for programs; NULL: none */
+    int64_t held_ns;              /* of an end: for how long it was held; 0: unknown */
+    const struct http_peer *peer; /* of the request; NULL: there is none */
+    struct rl_span path;          /* of one that is denied; empty: unknown */
 };
 
 /* Hears of every line, also without a target. */
@@ -82,6 +95,7 @@ struct audit {
     struct audit_denials denials[AUDIT_DENIAL_PLACES];
     uint64_t count[AUDIT_EVENT_COUNT]; /* also without a target */
     uint64_t dropped;                  /* without those that `sink` counts */
+    const char *const *listeners;      /* their names, by number; NULL: unknown */
     audit_observer_fn *observer;       /* NULL: none */
     void *observer_context;
 };

@@ -10,9 +10,7 @@
 #include "io/clock.h"
 
 #define COMMENT_EVERY_NS (10 * RL_NS_PER_S)
-#define LOOK_EVERY_NS RL_NS_PER_S
-
-enum node_state { NODE_DOWN, NODE_QUARANTINED, NODE_UP };
+#define WRITE_EVERY_NS (20 * RL_NS_PER_MS) /* what happens meanwhile is told together */
 
 /* One client that reads. */
 struct feed {
@@ -62,29 +60,10 @@ static void end_feed(struct feed *feed)
     forget(feed);
 }
 
-static enum node_state state_of(const redlock_node_info *node)
-{
-    return node->state != REDLOCK_NODE_UP ? NODE_DOWN
-           : node->quarantined            ? NODE_QUARANTINED
-                                          : NODE_UP;
-}
-
-/* What the nodes are when the first feed begins: it is told that, and from there on changes. */
-static void look_first(struct events *events)
-{
-    redlock_node_info node = {.size = sizeof node};
-
-    for (size_t i = 0; i < EVENTS_NODES_MAX; i++)
-        if (redlock_node(events->client, i, &node) == REDLOCK_OK)
-            events->node_state[i] = (unsigned char)state_of(&node);
-    events->look_ns = rl_now_ns() + LOOK_EVERY_NS;
-    events->comment_ns = rl_now_ns() + COMMENT_EVERY_NS;
-}
-
 static void add(struct events *events, struct feed *feed)
 {
     if (events->count++ == 0)
-        look_first(events);
+        events->comment_ns = rl_now_ns() + COMMENT_EVERY_NS;
     feed->events = events;
     feed->next = events->feeds;
     if (feed->next)
@@ -94,33 +73,80 @@ static void add(struct events *events, struct feed *feed)
 
 /* ---- what is told ------------------------------------------------------------------------ */
 
-static bool may_see(const struct feed *feed, const char *name)
+/* of batch_choose() */
+static bool may_see(const void *context, const char *name)
 {
+    const struct feed *feed = context;
+
     return strncmp(name, feed->prefix, feed->prefix_size) == 0 &&
            access_still_may(feed->events->access, &feed->who, feed->exchange, ACCESS_READ,
                             name);
+}
+
+/* Do both see the same? Certificates are asked by their connections. */
+static bool is_like(const struct feed *feed, const struct feed *other)
+{
+    const struct access_groups *groups = &feed->who.groups;
+
+    return strcmp(feed->prefix, other->prefix) == 0 &&
+           strcmp(feed->who.principal, other->who.principal) == 0 &&
+           feed->who.proof == other->who.proof && groups->count == other->who.groups.count &&
+           memcmp(groups->list, other->who.groups.list, groups->count * sizeof *groups->list) ==
+               0 &&
+           !http_exchange_peer(feed->exchange)->ssl &&
+           !http_exchange_peer(other->exchange)->ssl;
+}
+
+static void write_batch(struct events *events)
+{
+    char chosen[BATCH_BYTES];
+    size_t size = 0;
+
+    if (events->batch.count == 0)
+        return;
+    /* A feed that does not read is given up, and leaves the list in a later turn. */
+    for (const struct feed *feed = events->feeds; feed; feed = feed->next) {
+        if (!feed->previous || !is_like(feed, feed->previous))
+            size = batch_choose(&events->batch, may_see, feed, chosen);
+        if (size > 0)
+            http_stream_send(feed->exchange, chosen, size);
+    }
+    batch_clear(&events->batch);
 }
 
 void events_tell(struct events *events, const struct event *event)
 {
     struct json *json = &events->body.json;
 
-    /* A feed that does not read is given up, and leaves the list in a later turn. */
-    for (struct feed *feed = events->feeds; feed; feed = feed->next) {
-        if (!may_see(feed, event->name))
-            continue;
-        http_body_begin_event(&events->body, event->word);
-        json_string(json, "name", event->name);
-        json_string(json, "label", event->label && event->label[0] ? event->label : NULL);
-        json_known(json, "fence", event->fence ? event->fence : -1);
-        json_string(json, "reason", event->reason);
-        http_body_send(&events->body, feed->exchange);
+    if (!events->feeds)
+        return;
+    http_body_begin_event(&events->body, event->word);
+    json_string(json, "name", event->name);
+    json_string(json, "label", event->label && event->label[0] ? event->label : NULL);
+    json_known(json, "fence", event->fence ? event->fence : -1);
+    json_string(json, "reason", event->reason);
+    http_body_end_event(&events->body);
+    /* Without memory for an event a feed could miss it and not know. */
+    if (json->failed) {
+        for (const struct feed *feed = events->feeds; feed; feed = feed->next)
+            http_stream_cut(feed->exchange);
+        return;
+    }
+    if (!batch_add(&events->batch, event->name, json->text, json->size)) {
+        write_batch(events);
+        batch_add(&events->batch, event->name, json->text, json->size);
     }
 }
 
-static void tell_node(struct feed *feed, const redlock_node_info *node, unsigned char state)
+static void tell_node(struct feed *feed, const redlock_node_info *node,
+                      enum changes_state state)
 {
-    static const char *const words[] = {"down", "quarantined", "up"};
+    static const char *const words[] = {
+        [CHANGES_UNKNOWN] = "down",
+        [CHANGES_DOWN] = "down",
+        [CHANGES_QUARANTINED] = "quarantined",
+        [CHANGES_UP] = "up",
+    };
     struct events *events = feed->events;
     struct json *json = &events->body.json;
 
@@ -136,32 +162,31 @@ static void tell_node(struct feed *feed, const redlock_node_info *node, unsigned
 /* As the other feeds were told last, so that what is told next is a change for this one, too. */
 static void tell_all_nodes(struct feed *feed)
 {
-    redlock_node_info node = {.size = sizeof node};
+    const struct changes *changes = feed->events->changes;
+    redlock_node_info node = REDLOCK_NODE_INFO();
 
-    for (size_t i = 0; i < EVENTS_NODES_MAX; i++)
-        if (redlock_node(feed->events->client, i, &node) == REDLOCK_OK)
-            tell_node(feed, &node, feed->events->node_state[i]);
+    for (size_t i = 0; redlock_node(changes->client, i, &node) == REDLOCK_OK; i++)
+        tell_node(feed, &node, changes->node[i].state);
 }
 
-static void look_at_nodes(struct events *events)
+void events_tell_node(struct events *events, const redlock_node_info *node,
+                      enum changes_state state)
 {
-    redlock_node_info node = {.size = sizeof node};
-
-    for (size_t i = 0; i < EVENTS_NODES_MAX; i++) {
-        enum node_state state;
-
-        if (redlock_node(events->client, i, &node) != REDLOCK_OK)
-            return;
-        state = state_of(&node);
-        if (state == events->node_state[i])
-            continue;
-        events->node_state[i] = (unsigned char)state;
-        for (struct feed *feed = events->feeds; feed; feed = feed->next)
-            tell_node(feed, &node, events->node_state[i]);
-    }
+    write_batch(events); /* in the order in which it happened */
+    for (struct feed *feed = events->feeds; feed; feed = feed->next)
+        tell_node(feed, node, state);
 }
 
 /* ---- begun ------------------------------------------------------------------------------- */
+
+static unsigned feeds_of(const struct events *events, const struct access_who *who)
+{
+    unsigned count = 0;
+
+    for (const struct feed *feed = events->feeds; feed; feed = feed->next)
+        count += strcmp(feed->who.principal, who->principal) == 0;
+    return count;
+}
 
 void events_begin(struct events *events, struct http_exchange *exchange,
                   const struct http_request *request, const struct access_who *who)
@@ -173,6 +198,12 @@ void events_begin(struct events *events, struct http_exchange *exchange,
     if (request->method != HTTP_GET) {
         http_answer_problem(exchange, 405, "METHOD_NOT_ALLOWED", "a feed is read by GET",
                             "Allow: GET\r\n");
+        return;
+    }
+    if (feeds_of(events, who) >= EVENTS_FEEDS_OF_ONE_MAX) {
+        http_answer_problem(exchange, 429, "FEEDS",
+                            "too many feeds of this principal are read already",
+                            "Retry-After: 1\r\n");
         return;
     }
     if (events->count < EVENTS_FEEDS_MAX && !events->is_draining)
@@ -195,6 +226,8 @@ void events_begin(struct events *events, struct http_exchange *exchange,
     feed->user.ended = on_ended;
     feed->exchange = exchange;
     feed->who = *who;
+    changes_look(events->changes, rl_now_ns());
+    write_batch(events); /* which happened before it */
     add(events, feed);
     http_set_user(exchange, &feed->user);
     http_stream_begin(exchange);
@@ -207,6 +240,7 @@ void events_reload(struct events *events)
 {
     struct feed *next;
 
+    write_batch(events);
     for (struct feed *feed = events->feeds; feed; feed = next) {
         next = feed->next;
         if (!access_still_reads(events->access, &feed->who, feed->exchange))
@@ -217,6 +251,7 @@ void events_reload(struct events *events)
 void events_drain(struct events *events)
 {
     events->is_draining = true;
+    write_batch(events);
     while (events->feeds)
         end_feed(events->feeds);
 }
@@ -228,14 +263,16 @@ int64_t events_turn(void *context, int64_t now_ns)
 
     if (events->count == 0)
         return RL_NEVER_NS;
-    if (now_ns >= events->look_ns) {
-        events->look_ns = now_ns + LOOK_EVERY_NS;
-        look_at_nodes(events);
-    }
     if (now_ns >= events->comment_ns) {
         events->comment_ns = now_ns + COMMENT_EVERY_NS;
         for (struct feed *feed = events->feeds; feed; feed = feed->next)
             http_stream_send(feed->exchange, comment, sizeof comment - 1);
     }
-    return events->look_ns;
+    if (events->batch.count == 0)
+        return events->comment_ns;
+    if (now_ns < events->write_ns)
+        return events->write_ns;
+    events->write_ns = now_ns + WRITE_EVERY_NS;
+    write_batch(events);
+    return events->comment_ns;
 }

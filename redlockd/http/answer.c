@@ -79,7 +79,7 @@ size_t http_head_write(char *out, const struct http_head *head)
     if (head->type) {
         at = PUT(at, "Content-Type: ");
         at = put(at, head->type, strlen(head->type));
-        at = PUT(at, "\r\n");
+        at = PUT(at, "\r\nX-Content-Type-Options: nosniff\r\n");
     }
     if (head->has_length) {
         at = PUT(at, "Content-Length: ");

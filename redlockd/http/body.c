@@ -48,10 +48,15 @@ void http_body_begin_event(struct http_body *body, const char *event)
     json_object(&body->json, NULL);
 }
 
-bool http_body_send(struct http_body *body, struct http_exchange *exchange)
+void http_body_end_event(struct http_body *body)
 {
     json_end_object(&body->json);
     json_raw(&body->json, "\n\n", 2); /* an empty line ends an event */
+}
+
+bool http_body_send(struct http_body *body, struct http_exchange *exchange)
+{
+    http_body_end_event(body);
     if (body->json.failed)
         http_stream_cut(exchange);
     return !body->json.failed && http_stream_send(exchange, body->json.text, body->json.size);

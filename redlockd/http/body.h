@@ -30,6 +30,8 @@ void http_body_answer(struct http_body *body, struct http_exchange *exchange, in
 /* The same for an event of a stream: begins its object, which is sent as one line of data. As
  * http_stream_send(). */
 void http_body_begin_event(struct http_body *body, const char *event);
+/* Without sending it: its text is body->json.text, unless body->json.failed. */
+void http_body_end_event(struct http_body *body);
 bool http_body_send(struct http_body *body, struct http_exchange *exchange);
 
 #endif

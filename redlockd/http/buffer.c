@@ -56,8 +56,10 @@ static int move(struct http_pool *pool, struct http_buffer *buffer, uint32_t cap
 
     if (!bytes)
         return -1;
-    if (size > 0)
+    if (size > 0) {
         memcpy(bytes, buffer->bytes + buffer->start, size);
+        explicit_bzero(buffer->bytes + buffer->start, size);
+    }
     give_block(pool, buffer->bytes, buffer->capacity);
     *buffer = (struct http_buffer){bytes, capacity, 0, (uint32_t)size};
     return 0;
@@ -84,6 +86,7 @@ char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_
     } else if (buffer->end + size > buffer->capacity) {
         memmove(buffer->bytes, buffer->bytes + buffer->start, http_buffer_size(buffer));
         buffer->end -= buffer->start;
+        explicit_bzero(buffer->bytes + buffer->end, buffer->start);
         buffer->start = 0;
     }
     *room = buffer->capacity - buffer->end;
@@ -109,6 +112,8 @@ void http_buffer_park(struct http_pool *pool, struct http_buffer *buffer)
 
 void http_buffer_clear(struct http_pool *pool, struct http_buffer *buffer)
 {
+    if (http_buffer_size(buffer) > 0)
+        explicit_bzero(buffer->bytes + buffer->start, http_buffer_size(buffer));
     give_block(pool, buffer->bytes, buffer->capacity);
     *buffer = (struct http_buffer){NULL, 0, 0, 0};
 }

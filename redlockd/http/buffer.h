@@ -8,12 +8,16 @@
  * block if it fits: those of one turn of the loop wait for each other. What has to stay (half a request,
  * what a slow client does not take) moves to a small block as well. Only an answer that is larger than a
  * large block is allocated by itself.
+ *
+ * Bytes that were used are overwritten at once, since requests carry tokens and lease ids, and answers
+ * grants: outside of `start` to `end` no block has any, and no core has those of requests that are over.
  */
 #ifndef REDLOCKD_HTTP_BUFFER_H
 #define REDLOCKD_HTTP_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HTTP_BLOCK_SMALL 1024u
 #define HTTP_BLOCK_LARGE 16384u
@@ -58,6 +62,7 @@ static inline void http_buffer_commit(struct http_buffer *buffer, size_t size)
 
 static inline void http_buffer_take(struct http_buffer *buffer, size_t size)
 {
+    explicit_bzero(buffer->bytes + buffer->start, size);
     buffer->start += (uint32_t)size;
     if (buffer->start == buffer->end)
         buffer->start = buffer->end = 0;

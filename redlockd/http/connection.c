@@ -39,6 +39,7 @@ int http_connection_open(struct http_connection *connection, struct http_server 
     http_deadline_set(peer->ssl ? &server->head : &server->idle, &connection->deadline, now_ns);
     server->counts.connections++;
     server->counts.by_listener[peer->listener]++;
+    server->sources[peer->source]++;
     return 0;
 }
 
@@ -69,14 +70,17 @@ void http_connection_close(struct http_connection *connection)
         return;
     http_connection_set_state(connection, HTTP_CLOSED);
     http_deadline_remove(&connection->deadline);
+    http_deadline_remove(&connection->handshake);
     loop_remove(server->loop, &connection->source);
     if (connection->peer.ssl)
         http_tls_free(connection->peer.ssl);
     close(connection->source.fd);
     http_buffer_clear(&server->pool, &connection->in);
     http_buffer_clear(&server->pool, &connection->out);
+    server->unsent -= connection->unsent;
     server->counts.connections--;
     server->counts.by_listener[connection->peer.listener]--;
+    server->sources[connection->peer.source]--;
     if (was_open)
         end_exchange(connection, was_seen          ? HTTP_ENDED_SENT
                                  : connection->eof ? HTTP_ENDED_GONE
@@ -143,12 +147,41 @@ void http_connection_commit(struct http_connection *connection, size_t size)
     connection->written += size;
 }
 
+/* What the kernel takes, the client may never read: the time of a stalled client begins with the first
+ * bytes that find nothing before them. */
+static enum http_io send_events(struct http_connection *connection)
+{
+    struct http_server *server = connection->server;
+    long before = http_io_untaken(connection);
+    enum http_io result;
+
+    if (before <= 0) {
+        before = connection->untaken = 0;
+        http_deadline_set(&server->unread, &connection->deadline, server->now_ns);
+    }
+    result = http_io_write(connection);
+    connection->untaken += http_io_untaken(connection) - before;
+    return result;
+}
+
+bool http_connection_is_stalled(struct http_connection *connection)
+{
+    long untaken = http_io_untaken(connection);
+
+    if (untaken > 0 && untaken >= connection->untaken)
+        return true;
+    connection->untaken = untaken;
+    return false;
+}
+
 /* Sends what is queued, and does what waits for that. */
 static void flush(struct http_connection *connection)
 {
     if (connection->wants_write)
         return;
-    if (http_buffer_size(&connection->out) > 0 && http_io_write(connection) == HTTP_IO_BROKEN) {
+    if (http_buffer_size(&connection->out) > 0 &&
+        (connection->state == HTTP_STREAMING ? send_events(connection)
+                                             : http_io_write(connection)) == HTTP_IO_BROKEN) {
         http_connection_close(connection);
         return;
     }
@@ -312,7 +345,10 @@ static void set_deadline(struct http_connection *connection)
 
     if (connection->state == HTTP_LINGERING)
         return;
-    if (http_buffer_size(&connection->out) > 0) {
+    if (connection->state == HTTP_STREAMING) {
+        if (deadline->list != &server->unread)
+            http_deadline_remove(deadline);
+    } else if (http_buffer_size(&connection->out) > 0) {
         /* Any progress counts: a slow reader is not a stalled one. */
         if (deadline->list != &server->stall || connection->stall_sent != connection->sent)
             http_deadline_set(&server->stall, deadline, server->now_ns);
@@ -325,7 +361,8 @@ static void set_deadline(struct http_connection *connection)
         if (deadline->list != &server->head)
             http_deadline_set(&server->head, deadline, server->now_ns);
     } else {
-        http_deadline_set(&server->idle, deadline, server->now_ns);
+        http_deadline_set(connection->is_known ? &server->known : &server->idle, deadline,
+                          server->now_ns);
     }
 }
 
@@ -338,6 +375,10 @@ void http_connection_advance(struct http_connection *connection)
     do
         flush(connection);
     while (consume(connection, &reads));
+    /* The end of a TLS client may be a record, and nothing is read while a request is open. */
+    if (connection->peer.ssl && connection->readable &&
+        (connection->state == HTTP_SUSPENDED || connection->state == HTTP_STREAMING))
+        http_io_look_for_end(connection);
     if (connection->eof)
         meet_end(connection);
     flush(connection);
@@ -350,6 +391,20 @@ void http_connection_advance(struct http_connection *connection)
     http_buffer_park(pool, &connection->in);
     http_buffer_park(pool, &connection->out);
     set_deadline(connection);
+    if (connection->unsent != connection->out.capacity)
+        http_room_count_unsent(connection);
+}
+
+/* Each handshake waits for its turn, so that a flood of them leaves others theirs. */
+static void queue_handshake(struct http_connection *connection)
+{
+    struct http_server *server = connection->server;
+
+    if (connection->eof)
+        http_connection_close(connection); /* no use in going on */
+    else if (!connection->handshake.list)
+        http_deadline_set(&server->handshakes, &connection->handshake, server->now_ns);
+    loop_again(server->loop);
 }
 
 static void ready(struct loop_source *source, uint32_t events)
@@ -362,5 +417,8 @@ static void ready(struct loop_source *source, uint32_t events)
         connection->eof = true;
     if (events & EPOLLOUT)
         http_io_writable(connection);
-    http_connection_advance(connection);
+    if (connection->peer.ssl && http_tls_is_new(connection->peer.ssl))
+        queue_handshake(connection);
+    else
+        http_connection_advance(connection);
 }

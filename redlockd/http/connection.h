@@ -47,6 +47,7 @@ struct http_connection {
     struct http_exchange exchange;
     struct http_server *server;
     struct http_deadline deadline;
+    struct http_deadline handshake;     /* in server->handshakes: there is more of one */
     struct http_connection *next_dirty; /* in server->dirty while is_dirty */
     struct http_connection *next_free;  /* in server->closed or server->free once CLOSED */
     struct http_peer peer;
@@ -56,9 +57,12 @@ struct http_connection {
     uint64_t sent;        /* of them taken by the kernel */
     uint64_t answer_mark; /* `written` before the answer whose first byte ANSWERED waits for */
     uint64_t stall_sent;  /* `sent` when the deadline for a stalled client was set */
+    long untaken;         /* STREAMING: what http_untaken() would say if nothing had been taken
+                             since its deadline was set */
     int64_t began_ns;     /* when the last bytes of the request were read */
     int64_t read_ns;      /* when bytes were read last; 0: never */
     uint32_t lingered;    /* bytes thrown away */
+    uint32_t unsent; /* bytes of memory for what was not sent, as server->unsent has them */
     enum http_state state;
     uint8_t op;        /* what the request is counted as */
     bool readable;     /* an edge of epoll that was not used up */
@@ -69,6 +73,7 @@ struct http_connection {
     bool is_advancing; /* http_connection_advance() is on the stack: it will see what changed */
     bool is_last;      /* the answer of this exchange ends the connection */
     bool is_head;      /* the request was HEAD */
+    bool is_known;     /* a request of it was allowed by a rule */
     bool said_continue; /* 100 Continue was sent for this request */
     struct http_parser parser;
 };
@@ -83,6 +88,9 @@ void http_connection_advance(struct http_connection *connection);
 /* CLOSED: nothing of it is left but its memory, which goes back to the server. An exchange that is
  * open ends as gone. */
 void http_connection_close(struct http_connection *connection);
+
+/* STREAMING: the client has taken nothing of what waits for it since its deadline was set. */
+bool http_connection_is_stalled(struct http_connection *connection);
 
 /* Answers a request that no handler has seen, and closes. */
 void http_connection_refuse(struct http_connection *connection, int status, const char *code,
@@ -99,6 +107,13 @@ char *http_connection_room(struct http_connection *connection, size_t size);
 void http_connection_commit(struct http_connection *connection, size_t size);
 
 void http_connection_set_state(struct http_connection *connection, enum http_state state);
+
+/* Whose deadline this is. */
+static inline struct http_connection *http_connection_of(struct http_deadline *deadline)
+{
+    return (struct http_connection *)(void *)((char *)deadline -
+                                              offsetof(struct http_connection, deadline));
+}
 
 static inline bool http_is_open(const struct http_connection *connection)
 {

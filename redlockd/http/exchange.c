@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The calls of http/server.h that are about one exchange: its twin is that header. */
 #include <assert.h>
-#include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
+#include "http/io.h"
 #include "http/server_internal.h"
 #include "io/clock.h"
+
+#define HTTP_PROBLEM_MAX 512 /* bytes of the body of http_answer_problem() */
 
 static struct http_connection *of(const struct http_exchange *exchange)
 {
@@ -49,19 +50,24 @@ void http_set_user(struct http_exchange *exchange, void *user)
     exchange->user = user;
 }
 
+void http_set_known(struct http_exchange *exchange)
+{
+    of(exchange)->is_known = true;
+}
+
 const struct http_peer *http_exchange_peer(const struct http_exchange *exchange)
 {
     return &of(exchange)->peer;
 }
 
-/* The answer cannot be written: the client gets none, and the handler hears that. */
+/* Nothing can be written: the client gets no answer, and the handler hears that. */
 static void give_up(struct http_connection *connection)
 {
     connection->is_broken = true;
     http_connection_mark(connection);
 }
 
-/* The head, and room for the body behind it; NULL: given up. */
+/* The head, and room for the body behind it; NULL: out of memory. */
 static char *write_head(struct http_connection *connection, const struct http_head *head)
 {
     size_t extra_size = head->extra ? strlen(head->extra) : 0;
@@ -71,10 +77,8 @@ static char *write_head(struct http_connection *connection, const struct http_he
     assert(extra_size <= HTTP_EXTRA_MAX);
     assert(!head->type || strlen(head->type) <= HTTP_TYPE_MAX);
     room = http_connection_room(connection, HTTP_HEAD_ROOM + extra_size + head->body_size);
-    if (!room) {
-        give_up(connection);
+    if (!room)
         return NULL;
-    }
     size = http_head_write(room, head);
     http_connection_commit(connection, size);
     return room + size;
@@ -111,13 +115,20 @@ void http_answer(struct http_exchange *exchange, const struct http_answer *answe
         http_answer_problem(exchange, 500, "ANSWER_TOO_LARGE", "ask for less at a time", NULL);
         return;
     }
-    count(connection, answer->status);
     connection->is_last = connection->is_last || server->is_draining;
     connection->answer_mark = connection->written;
     head.is_last = connection->is_last;
     body = write_head(connection, &head);
-    if (!body)
+    if (!body && answer->body_size > HTTP_PROBLEM_MAX) {
+        http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "there is no memory for the answer",
+                            NULL);
         return;
+    }
+    count(connection, answer->status);
+    if (!body) {
+        give_up(connection);
+        return;
+    }
     if (answer->body_size > 0 && !connection->is_head) {
         memcpy(body, answer->body, answer->body_size);
         http_connection_commit(connection, answer->body_size);
@@ -128,7 +139,7 @@ void http_answer(struct http_exchange *exchange, const struct http_answer *answe
 void http_answer_problem(struct http_exchange *exchange, int status, const char *code,
                          const char *detail, const char *extra)
 {
-    char body[512];
+    char body[HTTP_PROBLEM_MAX];
     int size =
         snprintf(body, sizeof body, "{\"code\":\"%s\",\"detail\":\"%s\"}\n", code, detail);
 
@@ -160,14 +171,16 @@ void http_stream_begin(struct http_exchange *exchange)
         .date = connection->server->date,
         .type = "text/event-stream",
         /* nginx would keep the events until it has a page of them. */
-        .extra = "Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n",
+        .extra = "X-Accel-Buffering: no\r\n",
         .is_last = true,
     };
 
     count(connection, head.status);
     assert(connection->state == HTTP_SUSPENDED);
-    if (!write_head(connection, &head))
+    if (!write_head(connection, &head)) {
+        give_up(connection);
         return;
+    }
     connection->is_last = true;
     http_connection_set_state(connection, HTTP_STREAMING);
     wake(connection);
@@ -227,12 +240,7 @@ uint64_t http_sent(const struct http_exchange *exchange)
     return of(exchange)->sent;
 }
 
-long http_unacknowledged(const struct http_exchange *exchange)
+long http_untaken(const struct http_exchange *exchange)
 {
-    struct http_connection *connection = of(exchange);
-    int bytes = 0;
-
-    if (connection->peer.is_unix)
-        return 0;
-    return ioctl(connection->source.fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+    return http_io_untaken(of(exchange));
 }

@@ -2,6 +2,8 @@
 #include "http/io.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "http/server_internal.h"
@@ -131,6 +133,25 @@ enum http_io http_io_write(struct http_connection *connection)
         http_buffer_take(out, (size_t)sent);
     }
     return HTTP_IO_SOME;
+}
+
+void http_io_look_for_end(struct http_connection *connection)
+{
+    ssize_t got = http_tls_peek(connection->peer.ssl);
+
+    if (got == HTTP_TLS_ENDED)
+        connection->eof = true;
+    if (got == HTTP_TLS_WANTS_WRITE)
+        want_write(connection, true);
+    if (got <= 0)
+        connection->readable = false;
+}
+
+long http_io_untaken(const struct http_connection *connection)
+{
+    int bytes = 0;
+
+    return ioctl(connection->source.fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 
 void http_io_writable(struct http_connection *connection)

@@ -17,6 +17,12 @@ enum http_io http_io_discard(struct http_connection *connection);
 /* Sends what connection->out has. SOME: all of it. NOTHING: the socket is full; it is watched. */
 enum http_io http_io_write(struct http_connection *connection);
 
+/* TLS: looks whether the client has said goodbye, unless other bytes are unread before that; `eof` says so. */
+void http_io_look_for_end(struct http_connection *connection);
+
+/* As http_untaken(). */
+long http_io_untaken(const struct http_connection *connection);
+
 /* The socket has room again. */
 void http_io_writable(struct http_connection *connection);
 

@@ -40,12 +40,14 @@ static void prepare_tcp(int fd)
 }
 
 /* 0, or -1: it cannot be served. */
-static int identify(struct http_listener *listener, int fd, struct http_peer *peer)
+static int identify(struct http_listener *listener, int fd,
+                    const struct sockaddr_storage *address, struct http_peer *peer)
 {
     struct ucred credentials;
     socklen_t size = sizeof credentials;
 
-    *peer = (struct http_peer){.listener = listener->number, .is_unix = listener->is_unix};
+    *peer = (struct http_peer){
+        .listener = listener->number, .fd = fd, .is_unix = listener->is_unix};
     if (listener->is_unix) {
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
             return -1;
@@ -54,6 +56,7 @@ static int identify(struct http_listener *listener, int fd, struct http_peer *pe
     } else {
         prepare_tcp(fd);
     }
+    peer->source = http_room_source(peer, address);
     if (listener->tls) {
         peer->ssl = http_tls_new(listener->tls, fd, listener->cert_optional);
         if (!peer->ssl)
@@ -62,7 +65,8 @@ static int identify(struct http_listener *listener, int fd, struct http_peer *pe
     return 0;
 }
 
-static void serve(struct http_listener *listener, int fd)
+static void serve(struct http_listener *listener, int fd,
+                  const struct sockaddr_storage *address)
 {
     struct http_server *server = listener->server;
     struct http_connection *connection = http_server_take(server);
@@ -72,7 +76,7 @@ static void serve(struct http_listener *listener, int fd)
         close(fd);
         return;
     }
-    if (identify(listener, fd, &peer) < 0) {
+    if (identify(listener, fd, address, &peer) < 0) {
         close(fd);
         http_server_give(server, connection);
         return;
@@ -96,31 +100,38 @@ static void pause_listener(struct http_listener *listener)
     }
 }
 
-static bool is_full(const struct http_server *server)
-{
-    return server->counts.connections >= server->connections_max;
-}
-
 static void ready(struct loop_source *source, uint32_t events)
 {
     struct http_listener *listener = (struct http_listener *)(void *)source;
     struct http_server *server = listener->server;
 
     (void)events;
-    /* The event says that a client waits: only for one that does an idle connection is closed. */
-    if (is_full(server) && !http_server_evict(server)) {
-        pause_listener(listener);
-        return;
-    }
-    for (int i = 0; i < ACCEPTS_PER_TURN && !is_full(server); i++) {
-        int fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        bool is_free = http_room_is_free(server, listener->number);
+        /* Found before a client is let in, and closed only for one that is there. */
+        struct http_connection *loser =
+            is_free ? NULL : http_room_loser(server, listener->number);
+        struct sockaddr_storage address = {0};
+        socklen_t size = sizeof address;
+        int fd;
 
+        if (!is_free && !loser) {
+            pause_listener(listener);
+            return;
+        }
+        fd = accept4(source->fd, (struct sockaddr *)&address, &size,
+                     SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            serve(listener, fd);
+            if (loser)
+                http_room_evict(loser);
+            serve(listener, fd, &address);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            if (!http_server_evict(server))
+            loser = http_room_loser(server, listener->number);
+            if (loser)
+                http_room_evict(loser);
+            else
                 pause_listener(listener);
             return;
         }

@@ -81,28 +81,14 @@ static void reclaim(struct http_server *server)
 
 /* ---- deadlines ------------------------------------------------------------------------- */
 
-static struct http_connection *owner(struct http_deadline *deadline)
-{
-    return (struct http_connection *)(void *)((char *)deadline -
-                                              offsetof(struct http_connection, deadline));
-}
-
-bool http_server_evict(struct http_server *server)
-{
-    if (!server->idle.first)
-        return false;
-    server->counts.evicted++;
-    http_connection_close(owner(server->idle.first));
-    return true;
-}
-
 static void expire(struct http_server *server, int64_t now_ns)
 {
-    struct http_deadlines *closing[] = {&server->idle, &server->stall, &server->linger};
+    struct http_deadlines *closing[] = {&server->idle, &server->known, &server->stall,
+                                        &server->linger};
     struct http_deadline *due;
 
     while ((due = http_deadlines_due(&server->head, now_ns)) != NULL) {
-        struct http_connection *connection = owner(due);
+        struct http_connection *connection = http_connection_of(due);
 
         server->counts.timed_out++;
         http_deadline_remove(due);
@@ -116,15 +102,34 @@ static void expire(struct http_server *server, int64_t now_ns)
     for (size_t i = 0; i < sizeof closing / sizeof *closing; i++) {
         while ((due = http_deadlines_due(closing[i], now_ns)) != NULL) {
             server->counts.timed_out++;
-            http_connection_close(owner(due));
+            http_connection_close(http_connection_of(due));
+        }
+    }
+}
+
+/* A stream whose client has taken something has as much time again; without anything to take it needs none. */
+static void expire_streams(struct http_server *server, int64_t now_ns)
+{
+    struct http_deadline *due;
+
+    while ((due = http_deadlines_due(&server->unread, now_ns)) != NULL) {
+        struct http_connection *connection = http_connection_of(due);
+
+        if (http_connection_is_stalled(connection)) {
+            server->counts.timed_out++;
+            http_connection_close(connection);
+        } else if (connection->untaken > 0) {
+            http_deadline_set(&server->unread, due, now_ns);
+        } else {
+            http_deadline_remove(due);
         }
     }
 }
 
 static int64_t next_deadline(struct http_server *server, int64_t now_ns)
 {
-    const struct http_deadlines *lists[] = {&server->head, &server->idle, &server->stall,
-                                            &server->linger};
+    const struct http_deadlines *lists[] = {&server->head,  &server->idle,   &server->known,
+                                            &server->stall, &server->linger, &server->unread};
     int64_t next_ns = RL_NEVER_NS;
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -182,6 +187,21 @@ static void serve_dirty(struct http_server *server)
     }
 }
 
+static void continue_handshake(struct http_server *server)
+{
+    struct http_deadline *first = server->handshakes.first;
+    struct http_connection *connection;
+
+    if (!first || server->handshake_turn == server->loop->turns)
+        return;
+    server->handshake_turn = server->loop->turns;
+    connection =
+        (struct http_connection *)(void *)((char *)first -
+                                           offsetof(struct http_connection, handshake));
+    http_deadline_remove(first);
+    http_connection_advance(connection);
+}
+
 static int64_t turn(void *context, int64_t now_ns)
 {
     struct http_server *server = context;
@@ -189,9 +209,11 @@ static int64_t turn(void *context, int64_t now_ns)
     server->now_ns = now_ns;
     tell_date(server, now_ns);
     serve_dirty(server);
+    continue_handshake(server);
     expire(server, now_ns);
+    expire_streams(server, now_ns);
     reclaim(server);
-    return server->dirty ? 0 : next_deadline(server, now_ns);
+    return server->dirty || server->handshakes.first ? 0 : next_deadline(server, now_ns);
 }
 
 /* ---- the public part -------------------------------------------------------------------- */
@@ -215,6 +237,8 @@ struct http_server *http_server_new(struct loop *loop, const struct http_handler
     server->head.span_ns = or_default(options->head_timeout_ns, HEAD_TIMEOUT_NS);
     server->idle.span_ns = or_default(options->idle_timeout_ns, IDLE_TIMEOUT_NS);
     server->stall.span_ns = or_default(options->stall_timeout_ns, STALL_TIMEOUT_NS);
+    server->known.span_ns = server->idle.span_ns;
+    server->unread.span_ns = server->stall.span_ns;
     server->linger.span_ns = LINGER_NS;
     server->now_ns = rl_now_ns();
     tell_date(server, server->now_ns);
@@ -249,17 +273,19 @@ void http_server_stop(struct http_server *server)
     for (unsigned i = 0; i < server->listener_count; i++)
         http_listener_close(&server->listeners[i]);
     server->listener_count = 0;
+    while (server->known.first)
+        http_connection_close(http_connection_of(server->known.first));
     for (struct http_deadline *at = server->idle.first, *next; at; at = next) {
         next = at->next;
         /* One that was accepted a moment ago may have sent its first request. */
-        if (owner(at)->read_ns != 0)
-            http_connection_close(owner(at));
+        if (http_connection_of(at)->read_ns != 0)
+            http_connection_close(http_connection_of(at));
     }
 }
 
 bool http_server_is_idle(const struct http_server *server)
 {
-    return server->counts.connections == server->idle.count;
+    return server->counts.connections == server->idle.count + server->known.count;
 }
 
 bool http_server_is_done(const struct http_server *server)

@@ -23,8 +23,12 @@
  *                        The exchange must not be used afterwards.
  * An exchange without a user is forgotten once it is answered.
  *
- * Gone means: the connection broke, or the client closed its sending side (EPOLLRDHUP), which is how a
- * client that was killed looks. That is noticed while the exchange is suspended, whatever is unread on
+ * A client that takes nothing for stall_timeout_ns of what waits for it is cut off. Of a stream that is also
+ * what the kernel has for it, since the events of an hour may fit in there: a local client that is
+ * stopped is noticed. On TCP its machine takes them for it until its buffer is full.
+ *
+ * Gone means: the connection broke, or the client closed its sending side (EPOLLRDHUP, or the close_notify
+ * of TLS), which is how a client that was killed looks. That is noticed while the exchange is suspended, whatever is unread on
  * the connection. So a client that half-closes after its request gets an answer only if the handler
  * gives it inside begin(); request->eof says that such an end is known already, so that what must not
  * be begun for a client that may be gone is not begun.
@@ -60,8 +64,10 @@ struct ssl_st;
 
 /* Where a request came from. */
 struct http_peer {
-    int listener; /* the number that http_server_listen() was given */
-    bool is_unix; /* then uid and gid are those of the process that connected */
+    int listener;    /* the number that http_server_listen() was given */
+    uint16_t source; /* http_room_source() */
+    int fd;          /* its socket, for what else the kernel knows of the other end */
+    bool is_unix;    /* then uid and gid are those of the process that connected */
     uid_t uid;
     gid_t gid;
     struct ssl_st *ssl; /* NULL: plain. The client's certificate, if any, is verified */
@@ -102,6 +108,9 @@ void http_set_op(struct http_exchange *exchange, unsigned op);
 
 /* What the handler keeps of this exchange; NULL (at first): ended() is not called. */
 void http_set_user(struct http_exchange *exchange, void *user);
+
+/* A rule allows it: where room is needed, its connection is kept before those of strangers (http/room.h). */
+void http_set_known(struct http_exchange *exchange);
 
 /* Where its request came from; as long as the exchange. */
 const struct http_peer *http_exchange_peer(const struct http_exchange *exchange);
@@ -147,9 +156,12 @@ void http_stream_end(struct http_exchange *exchange);
 uint64_t http_written(const struct http_exchange *exchange);
 uint64_t http_sent(const struct http_exchange *exchange);
 
-/* Bytes that the client's machine has not acknowledged: 0 all has arrived; -1 unknown. A unix
- * socket has no such thing and answers 0. */
-long http_unacknowledged(const struct http_exchange *exchange);
+/*
+ * What the kernel still has of the bytes that were sent: 0 nothing; -1 unknown. On TCP these are bytes that
+ * the client's machine has not acknowledged, whether or not the client has read them. On a unix socket
+ * the client has not read them, and the memory that they take is counted instead.
+ */
+long http_untaken(const struct http_exchange *exchange);
 
 /* ---- the server ------------------------------------------------------------------------ */
 
@@ -174,7 +186,7 @@ struct http_counts {
 struct http_server *http_server_new(struct loop *loop, const struct http_handler *handler,
                                     const struct http_options *options);
 
-/* NULL is fine. After the last turn of the loop. Closes everything; suspended exchanges end as gone. */
+/* NULL is fine. After the last turn of the loop. Closes everything; suspended exchanges end as cut. */
 void http_server_free(struct http_server *server);
 
 /*

@@ -6,6 +6,7 @@
 #include "http/answer.h"
 #include "http/connection.h"
 #include "http/listener.h"
+#include "http/room.h"
 #include "http/server.h"
 
 /*
@@ -25,7 +26,14 @@ struct http_server {
     struct http_connection *closed;
     struct http_connection *dirty; /* connections with something to do in the next turn */
     struct http_deadlines head, idle, stall, linger;
+    struct http_deadlines known;  /* idle as well, and known */
+    struct http_deadlines unread; /* of streams: what the kernel has is looked at */
+    struct http_deadlines
+        handshakes;          /* no deadlines, but in order: one in each turn of the loop */
+    uint64_t handshake_turn; /* of the loop, in which the last was continued */
     struct http_counts counts;
+    size_t unsent;                       /* of all connections: http_room_count_unsent() */
+    uint32_t sources[HTTP_ROOM_SOURCES]; /* connections by http_peer.source */
     struct http_tally tally;
     int64_t now_ns;  /* the last reading of the clock: for deadlines */
     int64_t date_ns; /* when `date` was written */
@@ -38,8 +46,5 @@ struct http_server {
 struct http_connection *http_server_take(struct http_server *server);
 /* It was not opened, or is CLOSED. */
 void http_server_give(struct http_server *server, struct http_connection *connection);
-
-/* Closes the connection that has been idle for longest; false if none is idle. */
-bool http_server_evict(struct http_server *server);
 
 #endif

@@ -89,9 +89,27 @@ static int load_client_ca(SSL_CTX *ctx, const char *file, char *why, size_t why_
     return 0;
 }
 
+/* From here on a certificate counts only if there is a list of its authority, and it is not on it. */
+static int load_client_crl(SSL_CTX *ctx, const char *file, char *why, size_t why_size)
+{
+    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
+    X509_LOOKUP *lookup;
+
+    if (!file)
+        return 0;
+    if (check_file("client CRL", file, why, why_size) < 0)
+        return -1;
+    lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+    if (!lookup || X509_load_crl_file(lookup, file, X509_FILETYPE_PEM) < 1) {
+        snprintf(why, why_size, "there is no usable PEM in the TLS client CRL file %s", file);
+        return -1;
+    }
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+    return 0;
+}
+
 /* NULL with a sentence. */
-static SSL_CTX *load(const char *cert_file, const char *key_file, const char *client_ca_file,
-                     char *why, size_t why_size)
+static SSL_CTX *load(const struct http_tls_files *files, char *why, size_t why_size)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
 
@@ -101,7 +119,8 @@ static SSL_CTX *load(const char *cert_file, const char *key_file, const char *cl
     }
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                 SSL_OP_CIPHER_SERVER_PREFERENCE);
+                                 SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                 SSL_OP_CLEANSE_PLAINTEXT); /* as http/buffer.h */
     /* A ticket would carry a client's certificate past a reload that took its right away. */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
@@ -110,8 +129,9 @@ static SSL_CTX *load(const char *cert_file, const char *key_file, const char *cl
     SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_default_passwd_cb(ctx, no_passphrase);
-    if (load_key(ctx, cert_file, key_file ? key_file : cert_file, why, why_size) < 0 ||
-        load_client_ca(ctx, client_ca_file, why, why_size) < 0) {
+    if (load_key(ctx, files->cert, files->key ? files->key : files->cert, why, why_size) < 0 ||
+        load_client_ca(ctx, files->client_ca, why, why_size) < 0 ||
+        load_client_crl(ctx, files->client_crl, why, why_size) < 0) {
         SSL_CTX_free(ctx);
         ctx = NULL;
     }
@@ -119,8 +139,7 @@ static SSL_CTX *load(const char *cert_file, const char *key_file, const char *cl
     return ctx;
 }
 
-int http_tls_context_new(const char *cert_file, const char *key_file,
-                         const char *client_ca_file, char *why, size_t why_size,
+int http_tls_context_new(const struct http_tls_files *files, char *why, size_t why_size,
                          struct http_tls_context **out)
 {
     struct http_tls_context *context = malloc(sizeof *context);
@@ -129,7 +148,7 @@ int http_tls_context_new(const char *cert_file, const char *key_file,
         snprintf(why, why_size, "out of memory");
         return -1;
     }
-    context->ctx = load(cert_file, key_file, client_ca_file, why, why_size);
+    context->ctx = load(files, why, why_size);
     if (!context->ctx) {
         free(context);
         return -1;
@@ -147,18 +166,6 @@ void http_tls_context_replace(struct http_tls_context *context, struct http_tls_
     context->generation++;
     SSL_CTX_set_app_data(context->ctx, context);
     free(fresh);
-}
-
-int http_tls_context_reload(struct http_tls_context *context, const char *cert_file,
-                            const char *key_file, const char *client_ca_file, char *why,
-                            size_t why_size)
-{
-    struct http_tls_context *fresh;
-
-    if (http_tls_context_new(cert_file, key_file, client_ca_file, why, why_size, &fresh) < 0)
-        return -1;
-    http_tls_context_replace(context, fresh);
-    return 0;
 }
 
 void http_tls_context_free(struct http_tls_context *context)
@@ -222,6 +229,11 @@ bool http_tls_peer_counts(struct ssl_st *ssl)
     return true;
 }
 
+bool http_tls_is_new(struct ssl_st *ssl)
+{
+    return !SSL_is_init_finished(ssl);
+}
+
 /* Leaves the thread's error queue empty, for its next user. */
 static ssize_t judge(SSL *ssl, int result)
 {
@@ -248,6 +260,16 @@ ssize_t http_tls_write(struct ssl_st *ssl, const void *bytes, size_t size)
 
     ERR_clear_error();
     result = SSL_write(ssl, bytes, size > INT_MAX ? INT_MAX : (int)size);
+    return result > 0 ? result : judge(ssl, result);
+}
+
+ssize_t http_tls_peek(struct ssl_st *ssl)
+{
+    char byte;
+    int result;
+
+    ERR_clear_error();
+    result = SSL_peek(ssl, &byte, 1);
     return result > 0 ? result : judge(ssl, result);
 }
 

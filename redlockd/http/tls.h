@@ -17,15 +17,18 @@
 struct http_tls_context;
 struct ssl_st;
 
-/* key_file: NULL for a key inside cert_file. client_ca_file: NULL for clients without a certificate.
- * 0 and *out, the caller's; or -1, a sentence in why, and *out untouched. */
-int http_tls_context_new(const char *cert_file, const char *key_file,
-                         const char *client_ca_file, char *why, size_t why_size,
+/* PEM files. */
+struct http_tls_files {
+    const char *cert;
+    const char *key;       /* NULL: in the file of the certificate */
+    const char *client_ca; /* NULL: for clients without a certificate */
+    const char
+        *client_crl; /* which of client_ca are revoked: a list of each authority; NULL: none */
+};
+
+/* 0 and *out, the caller's; or -1, a sentence in why, and *out untouched. */
+int http_tls_context_new(const struct http_tls_files *files, char *why, size_t why_size,
                          struct http_tls_context **out);
-/* Reads files again; connections from now on use them. -1 and a sentence: all is as it was. */
-int http_tls_context_reload(struct http_tls_context *context, const char *cert_file,
-                            const char *key_file, const char *client_ca_file, char *why,
-                            size_t why_size);
 /* Connections of `context` from now on use what `fresh` has read; `fresh` is freed. */
 void http_tls_context_replace(struct http_tls_context *context, struct http_tls_context *fresh);
 /* NULL is fine. Connections stay usable. */
@@ -42,6 +45,9 @@ void http_tls_free(struct ssl_st *ssl);
  */
 bool http_tls_peer_counts(struct ssl_st *ssl);
 
+/* Its handshake is not over: the next bytes may cost the time of a hundred requests. */
+bool http_tls_is_new(struct ssl_st *ssl);
+
 /* Results besides a number of bytes. */
 #define HTTP_TLS_WANTS_READ 0
 #define HTTP_TLS_ENDED (-1) /* close_notify, or the connection broke, or it is no TLS */
@@ -50,6 +56,9 @@ bool http_tls_peer_counts(struct ssl_st *ssl);
 /* Both make the handshake first, as far as they come. */
 ssize_t http_tls_read(struct ssl_st *ssl, void *bytes, size_t size);
 ssize_t http_tls_write(struct ssl_st *ssl, const void *bytes, size_t size);
+
+/* As http_tls_read() of one byte, which stays unread. */
+ssize_t http_tls_peek(struct ssl_st *ssl);
 
 /* Says goodbye if that takes no waiting. */
 void http_tls_close(struct ssl_st *ssl);

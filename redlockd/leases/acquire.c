@@ -10,9 +10,9 @@
 #include "leases/stream.h"
 
 static const struct lease_refusal yours = {
-    409, "yours", "this lease id was granted already: DELETE it and acquire with a new one"};
+    409, "YOURS", "this lease id was granted already: DELETE it and acquire with a new one"};
 static const struct lease_refusal superseded = {
-    409, "superseded", "the same request came again: DELETE the lease, acquire with a new id"};
+    409, "SUPERSEDED", "the same request came again: DELETE the lease, acquire with a new id"};
 static const struct lease_refusal ended = {410, "ENDED",
                                            "this lease has ended: acquire with a new lease id"};
 const struct lease_refusal lease_draining = {503, "DRAINING",
@@ -27,13 +27,6 @@ static const struct lease_refusal no_memory = {503, "NOMEM", "out of memory"};
 
 /* ---- granted ----------------------------------------------------------------------------- */
 
-/* Released by its value. What becomes of it is told to no client: the TTL ends what is left. */
-static void on_undone(redlock_lock *lock, int error, void *data)
-{
-    (void)lock, (void)error;
-    lease_free(data);
-}
-
 void lease_undo(struct lease *lease)
 {
     bool must_wait = lease_stream_stop(lease);
@@ -41,7 +34,7 @@ void lease_undo(struct lease *lease)
     lease->state = LEASE_UNDONE;
     if (must_wait)
         return;
-    if (redlock_start_release(lease->lock, on_undone, lease) != REDLOCK_OK)
+    if (redlock_start_release(lease->lock) != REDLOCK_OK)
         lease_free(lease);
     else
         leases_wake(lease->leases);
@@ -70,34 +63,28 @@ static void tell_grant(struct lease *lease, int64_t now_ns)
     holdings_begin(lease, true);
 }
 
-static void refuse(struct lease *lease, int error)
+static void refuse(struct lease *lease, const redlock_event *event)
 {
     struct leases *leases = lease->leases;
-    redlock_report *report = &leases->report;
-    struct http_exchange *exchange = lease_take_exchange(lease);
+    const char *name = redlock_name(lease->lock);
 
-    report->size = sizeof *report;
-    report->node_count = 0;
-    if (error == REDLOCK_CANCELED) {
-        lease_reply_refusal(exchange, &lease_draining);
-    } else if (error == REDLOCK_YOURS) {
+    if (event->error == REDLOCK_YOURS) {
         /* A majority has it under this tag: another replica granted it, or this one, long ago. */
         leases->counts.yours++;
-        lease_reply_refusal(exchange, &yours);
-    } else if ((error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) &&
-               !access_may(leases->access, &lease->who, ACCESS_READ,
-                           redlock_name(lease->lock))) {
-        lease_reply_refusal(exchange, &busy);
+        lease_reply_refusal(lease_take_exchange(lease), &yours);
+    } else if ((event->error == REDLOCK_BUSY || event->error == REDLOCK_TIMEOUT) &&
+               !access_may(leases->access, &lease->who, ACCESS_READ, name)) {
+        lease_reply_refusal(lease_take_exchange(lease), &busy);
     } else {
-        redlock_lock_report(lease->lock, report);
-        lease_reply_error(&leases->body, exchange, error, report);
+        lease_reply_error(lease, name, event->error, event->detail);
     }
 }
 
 void lease_refuse_quota(struct leases *leases, struct http_exchange *exchange,
-                        const struct access_who *who, const char *name)
+                        const struct rl_span *path, const struct access_who *who,
+                        const char *name)
 {
-    holdings_denied(leases, who, name, quota.code);
+    holdings_denied(leases, exchange, path, who, name, quota.code);
     lease_reply_refusal(exchange, &quota);
 }
 
@@ -105,18 +92,37 @@ void lease_refuse_quota(struct leases *leases, struct http_exchange *exchange,
 static void count_wait_out(struct lease *lease)
 {
     lease->leases->counts.waiting--;
+    lease->leases->counts.waiting_streams -= lease->stream != NULL;
     if (lease->rule)
         lease->rule->waiters--;
     lease->rule = NULL;
 }
 
-/* Others of its rule were granted while it waited. */
-static bool has_room_now(struct lease *lease)
+/*
+ * It waited, and meanwhile others of its rule may have been granted, its certificate or the day of its token
+ * may be over. True: it is answered, and given back.
+ */
+static bool is_taken_back(struct lease *lease, int64_t now_ns)
 {
-    struct access_rule *rule =
-        access_rule_of(lease->leases->access, &lease->who, redlock_name(lease->lock));
+    struct leases *leases = lease->leases;
+    const char *name = redlock_name(lease->lock);
+    struct access_rule *rule = access_rule_of(leases->access, &lease->who, name);
+    bool may =
+        access_still_may(leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE, name);
+    struct http_exchange *exchange;
 
-    return !rule || access_rule_has_room(rule, false);
+    if (may && (!rule || access_rule_has_room(rule, false)))
+        return false;
+    ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, now_ns);
+    exchange = lease_take_exchange(lease);
+    if (may) {
+        lease_refuse_quota(leases, exchange, NULL, &lease->who, name);
+    } else {
+        holdings_denied(leases, exchange, NULL, &lease->who, name, lease_forbidden.code);
+        lease_reply_refusal(exchange, &lease_forbidden);
+    }
+    lease_undo(lease);
+    return true;
 }
 
 /* Granted once, never again: from here on the table refuses this id. */
@@ -128,34 +134,27 @@ static int set_granted(struct lease *lease, int64_t now_ns)
                          : ids_set_spent(ids, &lease->tag, IDS_GRANTED, now_ns);
 }
 
-/* redlock_start() is done: a majority was asked after the request came, and has said this. */
-static void on_acquired(redlock_lock *lock, int error, void *data)
+void lease_acquired(struct lease *lease, const redlock_event *event)
 {
-    struct lease *lease = data;
     struct leases *leases = lease->leases;
     int64_t now_ns = rl_now_ns();
 
     count_wait_out(lease);
-    if (error) {
+    if (event->error) {
         ids_forget(&leases->ids, &lease->tag);
-        refuse(lease, error);
+        refuse(lease, event);
         lease_free(lease);
         return;
     }
-    if (!has_room_now(lease)) {
-        ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, now_ns);
-        lease_refuse_quota(leases, lease_take_exchange(lease), &lease->who,
-                           redlock_name(lease->lock));
-        lease_undo(lease);
+    if (is_taken_back(lease, now_ns))
         return;
-    }
     if (set_granted(lease, now_ns) < 0) {
         ids_forget(&leases->ids, &lease->tag);
         lease_reply_refusal(lease_take_exchange(lease), &no_memory);
         lease_undo(lease);
         return;
     }
-    lease->fence = redlock_fence(lock);
+    lease->fence = redlock_fence(lease->lock);
     if (lease->stream)
         lease_stream_granted(lease);
     else
@@ -215,27 +214,18 @@ static bool is_known(struct leases *leases, struct http_exchange *exchange,
     return true;
 }
 
+/* REDLOCK_KEEP: no handle of the daemon sweeps at its deadline, or when it is freed. Another replica may have
+ * renewed the lock by then: only an explicit release deletes what was granted. */
 static int start(struct lease *lease, const struct lease_terms *terms)
 {
-    redlock_request request = {
-        .size = sizeof request,
-        .kind = terms->kind,
-        /* No handle of the daemon sweeps at its deadline, or when it is freed: another replica may
-         * have renewed the lock by then. Only an explicit release deletes what was granted. */
-        .flags = terms->flags | REDLOCK_KEEP,
-        .wait_ms = terms->wait_ms,
-        .done = on_acquired,
-        .queued = terms->is_stream ? lease_stream_queued : NULL,
-        .lost = terms->is_stream ? lease_stream_lost : NULL,
-        .data = lease,
-        .slots = terms->slots,
-        .owner = terms->owner[0] ? terms->owner : NULL,
-        .label = terms->label,
-        .tag = terms->tag.text,
-    };
+    redlock_request request =
+        REDLOCK_REQUEST(.kind = terms->kind, .flags = terms->flags | REDLOCK_KEEP,
+                        .wait_ms = terms->wait_ms, .data = lease, .slots = terms->slots,
+                        .owner = terms->owner[0] ? terms->owner : NULL, .label = terms->label,
+                        .idempotency_key = terms->tag.text);
 
-    return redlock_start(lease->leases->client, terms->name, terms->ttl_ms, &request,
-                         &lease->lock);
+    return redlock_start_acquire(lease->leases->client, terms->name, terms->ttl_ms, &request,
+                                 &lease->lock);
 }
 
 void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
@@ -259,21 +249,23 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
     }
     rule = access_rule_of(leases->access, who, terms->name);
     if (rule && !access_rule_has_room(rule, terms->wait_ms > 0)) {
-        lease_refuse_quota(leases, exchange, who, terms->name);
+        lease_refuse_quota(leases, exchange, &request->path, who, terms->name);
         return;
     }
     lease = lease_new(leases, exchange, request, terms, who, LEASE_WAITING);
     if (!lease)
         return;
     error = start(lease, terms);
-    if (!error && ids_set_waiting(&leases->ids, &terms->tag, lease) < 0)
-        error = REDLOCK_NOMEM;
-    if (error) {
-        lease_reply_error(&leases->body, lease_take_exchange(lease), error, NULL);
+    if (error || ids_set_waiting(&leases->ids, &terms->tag, lease) < 0) {
+        if (error)
+            lease_reply_error(lease, terms->name, error, redlock_detail());
+        else
+            lease_reply_refusal(lease_take_exchange(lease), &no_memory);
         lease_free(lease);
         return;
     }
     leases->counts.waiting++;
+    leases->counts.waiting_streams += lease->stream != NULL;
     if (rule && terms->wait_ms > 0) {
         lease->rule = rule;
         rule->waiters++;

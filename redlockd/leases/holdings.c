@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "leases/holdings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/time.h"
@@ -9,14 +8,20 @@
 
 #define LOOKS_AT_ONCE 32 /* questions to the nodes under way */
 #define LOOKS_MAX 3      /* after so many that could not tell, it is forgotten */
+#define LAST_LOOK 16 /* the last look before its time is over: at 1 / 16 of the TTL before */
 #define LOOK_AGAIN_NS (2 * RL_NS_PER_S)
 #define SLACK_MS 200  /* beyond a TTL: scheduling here, rounding there */
 #define CLOCK_RATE 50 /* clocks of nodes may be slower than ours by 1 / 50 */
 
+static int64_t slack_ms(int64_t ttl_ms)
+{
+    return ttl_ms / CLOCK_RATE + SLACK_MS;
+}
+
 /* What the nodes keep of it at most, counted from an answer that came from them. */
 static int64_t forgotten_ns(int64_t now_ns, int64_t ttl_ms)
 {
-    return now_ns + (ttl_ms + ttl_ms / CLOCK_RATE + SLACK_MS) * RL_NS_PER_MS;
+    return now_ns + (ttl_ms + slack_ms(ttl_ms)) * RL_NS_PER_MS;
 }
 
 struct holding holding_of(const struct lease *lease, const char *name, const char *value,
@@ -29,7 +34,18 @@ struct holding holding_of(const struct lease *lease, const char *name, const cha
                             .label = label,
                             .fence = lease->fence,
                             .ttl_ms = lease->ttl_ms,
+                            .valid_ns = lease->lock ? redlock_deadline_ns(lease->lock) : 0,
+                            .peer =
+                                lease->exchange ? http_exchange_peer(lease->exchange) : NULL,
                             .is_stream = lease->stream != NULL};
+}
+
+struct ledger_entry *holdings_find(const struct leases *leases, const struct lease_tag *tag,
+                                   const char *name)
+{
+    struct ledger_entry *entry = ledger_find(&leases->ledger, tag);
+
+    return entry && strcmp(entry->name, name) == 0 ? entry : NULL;
 }
 
 /* ---- entries ----------------------------------------------------------------------------- */
@@ -48,35 +64,70 @@ static void count_no_more(struct ledger_entry *entry)
     entry->rule = NULL;
 }
 
+/* What the nodes are about to say is old. */
+static void stop_asking(struct leases *leases, struct ledger_entry *entry)
+{
+    if (!entry->job)
+        return;
+    redlock_cancel_job(leases->client, entry->job);
+    leases->looks--;
+    entry->job = 0;
+}
+
 static void forget(struct leases *leases, struct ledger_entry *entry)
 {
+    stop_asking(leases, entry);
     count_no_more(entry);
     ledger_remove(&leases->ledger, entry);
 }
 
-static void keep(struct leases *leases, const struct holding *holding)
+/*
+ * The nodes are looked at before the time of a lease is over as well: gone by then, it was ended through
+ * another replica; gone afterwards, it was never released. A lease that is renewed in time meets no look.
+ */
+static void plan_look(struct leases *leases, struct ledger_entry *entry, int64_t now_ns)
+{
+    int64_t left_ns = entry->valid_ns - now_ns;
+    int64_t last_ns = entry->ttl_ms * RL_NS_PER_MS / LAST_LOOK;
+    int64_t due_ns = entry->expires_ns;
+
+    if (left_ns > last_ns)
+        due_ns = entry->valid_ns - (left_ns / 4 > last_ns ? left_ns / 4 : last_ns);
+    ledger_set_due(&leases->ledger, entry, due_ns);
+}
+
+static void keep(struct leases *leases, const struct holding *holding, bool is_granted)
 {
     struct ledger_entry *entry = ledger_find(&leases->ledger, holding->tag);
     int64_t now_ns = rl_now_ns();
-    int64_t due_ns = holding->is_stream ? RL_NEVER_NS : forgotten_ns(now_ns, holding->ttl_ms);
 
+    /* The same id under another name: one id, one acquisition. */
+    if (entry && strcmp(entry->name, holding->name) != 0)
+        return;
     if (entry) {
+        stop_asking(leases, entry);
         count_no_more(entry);
-        ledger_set_due(&leases->ledger, entry, due_ns);
     } else {
-        entry =
-            ledger_add(&leases->ledger, holding->tag, holding->name, holding->label, due_ns);
+        entry = ledger_add(&leases->ledger, holding->tag, holding->name, holding->label,
+                           RL_NEVER_NS);
         if (!entry)
             return;
         entry->granted_ns = now_ns;
-        entry->fence = holding->fence;
+        /* The fence of a renewal is what its client says. */
+        entry->fence = is_granted ? holding->fence : 0;
     }
     entry->who = *holding->who;
     entry->ttl_ms = holding->ttl_ms;
-    entry->expires_ns = due_ns;
+    entry->valid_ns = holding->valid_ns;
+    entry->expires_ns =
+        holding->is_stream ? RL_NEVER_NS : forgotten_ns(now_ns, holding->ttl_ms);
     entry->looks = 0;
-    entry->is_asked = entry->is_left = false;
+    entry->is_left = entry->is_broken = false;
     count_for(leases, entry);
+    if (holding->is_stream)
+        ledger_set_due(&leases->ledger, entry, RL_NEVER_NS);
+    else
+        plan_look(leases, entry, now_ns);
 }
 
 void holdings_reload(struct leases *leases)
@@ -85,19 +136,22 @@ void holdings_reload(struct leases *leases)
         struct ledger_entry *entry = ledger_at(&leases->ledger, i);
 
         /* The counters of the new rules begin at 0. */
-        count_for(leases, entry);
+        if (!entry->is_broken)
+            count_for(leases, entry);
     }
 }
 
-void holdings_left(struct leases *leases, const struct lease_tag *tag)
+void holdings_left(struct leases *leases, const struct lease *lease)
 {
-    struct ledger_entry *entry = ledger_find(&leases->ledger, tag);
+    struct ledger_entry *entry = ledger_find(&leases->ledger, &lease->tag);
+    int64_t now_ns = rl_now_ns();
 
     if (!entry)
         return;
     entry->is_left = true;
-    entry->expires_ns = forgotten_ns(rl_now_ns(), entry->ttl_ms);
-    ledger_set_due(&leases->ledger, entry, entry->expires_ns);
+    entry->valid_ns = redlock_deadline_ns(lease->lock);
+    entry->expires_ns = forgotten_ns(now_ns, entry->ttl_ms);
+    plan_look(leases, entry, now_ns);
 }
 
 bool holdings_are_over(const struct leases *leases, int64_t now_ns)
@@ -115,13 +169,14 @@ bool holdings_are_over(const struct leases *leases, int64_t now_ns)
 
 void holdings_held(struct leases *leases, const struct holding *holding, bool is_granted)
 {
-    keep(leases, holding);
+    keep(leases, holding, is_granted);
     if (is_granted)
         audit_write(leases->audit, &(struct audit_line){.event = AUDIT_GRANTED,
                                                         .principal = holding->who->principal,
                                                         .name = holding->name,
                                                         .label = holding->label,
-                                                        .fence = holding->fence});
+                                                        .fence = holding->fence,
+                                                        .peer = holding->peer});
 }
 
 void holdings_begin(struct lease *lease, bool is_granted)
@@ -145,21 +200,29 @@ void holdings_end(struct lease *lease, enum audit_event event, const char *reaso
 void holdings_ended(struct leases *leases, const struct holding *holding,
                     enum audit_event event, const char *reason)
 {
-    struct ledger_entry *entry = ledger_find(&leases->ledger, holding->tag);
+    struct ledger_entry *entry = holdings_find(leases, holding->tag, holding->name);
     struct audit_line line = {.event = event,
                               .principal = holding->who->principal,
                               .name = holding->name,
                               .label = entry ? entry->label : holding->label,
-                              .fence = entry ? entry->fence : holding->fence,
-                              .reason = reason};
+                              .fence = entry ? entry->fence : 0,
+                              .reason = reason,
+                              .peer = holding->peer};
 
     if (entry)
         line.held_ns = rl_now_ns() - entry->granted_ns;
     if (event == AUDIT_LOST && entry && entry->expires_ns <= rl_now_ns())
         line.event = AUDIT_EXPIRED;
     audit_write(leases->audit, &line);
-    if (entry)
+    if (!entry)
+        return;
+    if (event == AUDIT_BROKEN) {
+        /* Its holder does not know yet: the renewal that finds it gone is a loss. */
+        count_no_more(entry);
+        entry->is_left = entry->is_broken = true;
+    } else {
         forget(leases, entry);
+    }
 }
 
 void holdings_endangered(struct lease *lease, int error)
@@ -177,76 +240,69 @@ void holdings_endangered(struct lease *lease, int error)
                                      .reason = error ? redlock_error_name(error) : NULL});
 }
 
-void holdings_denied(struct leases *leases, const struct access_who *who, const char *name,
+void holdings_denied(struct leases *leases, const struct http_exchange *exchange,
+                     const struct rl_span *path, const struct access_who *who, const char *name,
                      const char *reason)
 {
-    audit_write(leases->audit, &(struct audit_line){.event = AUDIT_DENIED,
-                                                    .principal = who ? who->principal : NULL,
-                                                    .name = name,
-                                                    .reason = reason});
+    audit_write(leases->audit,
+                &(struct audit_line){.event = AUDIT_DENIED,
+                                     .principal = who ? who->principal : NULL,
+                                     .name = name,
+                                     .reason = reason,
+                                     .peer = http_exchange_peer(exchange),
+                                     .path = path ? *path : (struct rl_span){NULL, 0}});
 }
 
 /* ---- looking ----------------------------------------------------------------------------- */
 
-struct look {
-    struct leases *leases;
-    struct lease_tag tag;
-};
-
 /* How long the nodes keep a value of this tag; 0: they do not have it; -1: they could not tell. */
-static int64_t kept_ms(int error, const redlock_answer *answer, const struct lease_tag *tag)
+static int64_t kept_ms(const redlock_event *event, const struct lease_tag *tag)
 {
-    const redlock_info *info = answer->info;
+    const redlock_info *info = event->error ? NULL : event->answer->info;
 
-    if (error || !info)
+    if (!info)
         return -1;
-    for (uint32_t i = 0; i < info->shown_holder_count; i++)
-        if (lease_has_tag(info->shown_holder[i].value, tag))
-            return info->shown_holder[i].ttl_ms > 0 ? info->shown_holder[i].ttl_ms : 1;
-    return info->holder_count > info->shown_holder_count ? -1 : 0;
+    for (uint32_t i = 0; i < info->holders_shown; i++)
+        if (lease_has_tag(info->holders[i].value, tag))
+            return info->holders[i].remaining_ms > 0 ? info->holders[i].remaining_ms : 1;
+    return info->holder_count > info->holders_shown ? -1 : 0;
 }
 
-static void on_looked(int error, const redlock_answer *answer, void *data)
+/* The nodes do not have it. */
+static void tell_gone(struct leases *leases, struct ledger_entry *entry)
 {
-    struct look *look = data;
-    struct leases *leases = look->leases;
-    struct ledger_entry *entry = ledger_find(&leases->ledger, &look->tag);
-    int64_t left_ms = kept_ms(error, answer, &look->tag);
+    struct holding holding = {.tag = &entry->tag, .who = &entry->who, .name = entry->name};
+    bool is_early = rl_now_ns() < entry->valid_ns;
 
-    free(look);
+    if (entry->is_broken)
+        forget(leases, entry);
+    else
+        holdings_ended(leases, &holding, is_early ? AUDIT_ENDED : AUDIT_EXPIRED,
+                       is_early ? "ELSEWHERE" : NULL);
+}
+
+void holdings_looked(struct leases *leases, struct ledger_entry *entry,
+                     const redlock_event *event)
+{
+    int64_t left_ms = kept_ms(event, &entry->tag);
+    int64_t now_ns = rl_now_ns();
+
     leases->looks--;
-    /* Renewed or released meanwhile. */
-    if (!entry || !entry->is_asked)
-        return;
-    entry->is_asked = false;
+    entry->job = 0;
     if (left_ms == 0) {
-        struct holding holding = {.tag = &entry->tag, .who = &entry->who, .name = entry->name};
-
-        holdings_ended(leases, &holding, AUDIT_EXPIRED, NULL);
-    } else if (left_ms > entry->ttl_ms / CLOCK_RATE + SLACK_MS) {
+        tell_gone(leases, entry);
+    } else if (now_ns + (left_ms - slack_ms(entry->ttl_ms)) * RL_NS_PER_MS >
+               entry->expires_ns) {
         /* Renewed by another replica, which tells its end. */
         forget(leases, entry);
-    } else if (left_ms < 0 && ++entry->looks >= LOOKS_MAX && !error) {
+    } else if (now_ns < entry->valid_ns) {
+        plan_look(leases, entry, now_ns);
+    } else if (left_ms < 0 && ++entry->looks >= LOOKS_MAX && !event->error) {
         forget(leases, entry);
     } else {
-        ledger_set_due(&leases->ledger, entry, rl_now_ns() + LOOK_AGAIN_NS);
+        ledger_set_due(&leases->ledger, entry,
+                       now_ns < entry->expires_ns ? entry->expires_ns : now_ns + LOOK_AGAIN_NS);
     }
-}
-
-static bool ask(struct leases *leases, struct ledger_entry *entry)
-{
-    struct look *look = malloc(sizeof *look);
-
-    if (!look)
-        return false;
-    *look = (struct look){leases, entry->tag};
-    if (redlock_start_query(leases->client, entry->name, on_looked, look) != REDLOCK_OK) {
-        free(look);
-        return false;
-    }
-    leases->looks++;
-    leases_wake(leases);
-    return true;
 }
 
 int64_t holdings_turn(struct leases *leases, int64_t now_ns)
@@ -254,10 +310,15 @@ int64_t holdings_turn(struct leases *leases, int64_t now_ns)
     struct ledger_entry *entry = ledger_first(&leases->ledger);
 
     while (entry && entry->due_ns <= now_ns && leases->looks < LOOKS_AT_ONCE) {
-        entry->is_asked = ask(leases, entry);
-        /* Asked: the answer says what follows; the time is for an answer that never comes. */
-        ledger_set_due(&leases->ledger, entry,
-                       now_ns + LOOK_AGAIN_NS * (entry->is_asked ? 30 : 1));
+        bool is_asked;
+
+        stop_asking(leases, entry);
+        is_asked =
+            redlock_start_query(leases->client, entry->name, entry, &entry->job) == REDLOCK_OK;
+        leases->looks += is_asked;
+        /* The answer says what follows. */
+        ledger_set_due(&leases->ledger, entry, is_asked ? RL_NEVER_NS : now_ns + LOOK_AGAIN_NS);
+        leases_wake(leases);
         entry = ledger_first(&leases->ledger);
     }
     if (!entry)

@@ -3,9 +3,11 @@
  * What becomes of leases, for the audit log, the caps of rules and the counters: called where a lease is
  * granted, renewed, released or found to be gone.
  *
- * A lease that is neither renewed nor released here until its time is over may have been renewed by
- * another replica, so the nodes are asked before it is told as expired. If they have it, the other replica
- * tells its end; if they cannot be asked, they are asked again.
+ * A lease that is neither renewed nor released here may have been by another replica, so the nodes are
+ * asked: twice before its time is over, and then. If they keep it for longer than this replica knows, the
+ * other one tells its end. If it is gone before its time was over, it was ended there: told as AUDIT_ENDED. Only
+ * what is gone afterwards is told as expired; a release through another replica in the last sixteenth of
+ * a TTL looks like that. If the nodes cannot be asked, they are asked again.
  */
 #ifndef REDLOCKD_LEASES_HOLDINGS_H
 #define REDLOCKD_LEASES_HOLDINGS_H
@@ -19,8 +21,10 @@ struct holding {
     const struct access_who *who;
     const char *name;
     const char *label; /* empty: none, or unknown */
-    int64_t fence;     /* 0: none */
+    int64_t fence;     /* 0: none; of a renewal: as its client says */
     int64_t ttl_ms;
+    int64_t valid_ns;             /* until when the library vouches for it */
+    const struct http_peer *peer; /* of the request; NULL: there is none any more */
     /* A stream: the daemon renews, and hears of its end by itself; the nodes are not asked. */
     bool is_stream;
 };
@@ -28,6 +32,10 @@ struct holding {
 /* Of a lease under way; `value` tells the label, and may be NULL. Valid as long as these are. */
 struct holding holding_of(const struct lease *lease, const char *name, const char *value,
                           char label[REDLOCK_LABEL_MAX + 1]);
+
+/* What this replica knows of a lease, under this name; NULL: nothing. */
+struct ledger_entry *holdings_find(const struct leases *leases, const struct lease_tag *tag,
+                                   const char *name);
 
 /* It is held: granted now, or renewed, also by this replica after another. */
 void holdings_held(struct leases *leases, const struct holding *holding, bool is_granted);
@@ -37,11 +45,11 @@ void holdings_begin(struct lease *lease, bool is_granted);
 void holdings_end(struct lease *lease, enum audit_event event, const char *reason);
 
 /* A stream that the daemon renews no more and has not released: its time runs out, or it comes back. */
-void holdings_left(struct leases *leases, const struct lease_tag *tag);
+void holdings_left(struct leases *leases, const struct lease *lease);
 
 /*
  * The end of one: AUDIT_RELEASED or AUDIT_LOST (told as AUDIT_EXPIRED if its time is over here), or
- * AUDIT_BROKEN. Label and fence of `holding` count where this replica does not know the lease.
+ * AUDIT_BROKEN. The label of `holding` counts where this replica does not know the lease: the nodes had it.
  */
 void holdings_ended(struct leases *leases, const struct holding *holding,
                     enum audit_event event, const char *reason);
@@ -49,8 +57,10 @@ void holdings_ended(struct leases *leases, const struct holding *holding,
 /* The renewal of a stream has failed; 0: it has succeeded after that. */
 void holdings_endangered(struct lease *lease, int error);
 
-/* A request that was refused by rights or quotas; name: NULL if it is not about one. */
-void holdings_denied(struct leases *leases, const struct access_who *who, const char *name,
+/* A request that was refused by rights or quotas. path: NULL if it is gone; who: NULL if that is not
+ * proven; name: NULL if it is not about one. */
+void holdings_denied(struct leases *leases, const struct http_exchange *exchange,
+                     const struct rl_span *path, const struct access_who *who, const char *name,
                      const char *reason);
 
 /* Rules are new: whose cap each lease counts for. */
@@ -61,5 +71,8 @@ bool holdings_are_over(const struct leases *leases, int64_t now_ns);
 
 /* A part of the turn: asks about leases whose time is over. When to be called next. */
 int64_t holdings_turn(struct leases *leases, int64_t now_ns);
+/* What the nodes say of one. */
+void holdings_looked(struct leases *leases, struct ledger_entry *entry,
+                     const redlock_event *event);
 
 #endif

@@ -9,11 +9,11 @@
 
 #include "protocol/value.h"
 
-#define SKIPPED (REDLOCK_TAG_SIZE + 1) /* the tag and its colon */
+#define SKIPPED (LEASE_TAG_SIZE + 1) /* the tag and its colon */
 /* Kind, slots and fence, big-endian; the size of the owner, the owner; the value to the end. */
 #define FIXED_SIZE (1 + 2 + 8 + 1)
 #define STREAM_BIT 0x80 /* in the byte of the kind */
-#define BYTES_MAX (FIXED_SIZE + REDLOCK_TAG_SIZE + REDLOCK_VALUE_MAX - SKIPPED)
+#define BYTES_MAX (FIXED_SIZE + LEASE_TAG_SIZE + REDLOCK_VALUE_MAX - SKIPPED)
 
 _Static_assert((BYTES_MAX + 2) / 3 * 4 <= LEASE_GRANT_MAX, "a grant has room for every value");
 
@@ -99,10 +99,11 @@ static int decode(struct rl_span text, uint8_t *out, size_t size)
 
 /* ---- tags -------------------------------------------------------------------------------- */
 
-#define TAG_BYTES ((REDLOCK_TAG_SIZE * 6 + 7) / 8) /* of the digest: those that a tag shows */
+#define TAG_BYTES ((LEASE_TAG_SIZE * 6 + 7) / 8) /* of the digest: those that a tag shows */
 
-/* SHA256() and the calls of EVP allocate for every digest, which takes longer than the digest of an id. */
-static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE + 1])
+/* SHA256() and the calls of EVP allocate for every digest, which takes longer than the digest of an id; with a
+ * context of EVP that is used again, that of an id takes twice as long as so. */
+static void digest_text(const char *text, size_t size, char out[LEASE_TAG_SIZE + 1])
 {
     SHA256_CTX state;
     uint8_t bytes[SHA256_DIGEST_LENGTH];
@@ -112,8 +113,8 @@ static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE
     SHA256_Update(&state, text, size);
     SHA256_Final(bytes, &state);
     encode(bytes, TAG_BYTES, encoded);
-    memcpy(out, encoded, REDLOCK_TAG_SIZE);
-    out[REDLOCK_TAG_SIZE] = '\0';
+    memcpy(out, encoded, LEASE_TAG_SIZE);
+    out[LEASE_TAG_SIZE] = '\0';
 }
 
 bool lease_tag_of(struct rl_span id, struct lease_tag *tag)
@@ -130,7 +131,7 @@ bool lease_tag_of(struct rl_span id, struct lease_tag *tag)
     return true;
 }
 
-void lease_owner_of(const char *principal, const char *owner, char out[REDLOCK_TAG_SIZE + 1])
+void lease_owner_of(const char *principal, const char *owner, char out[LEASE_TAG_SIZE + 1])
 {
     char text[LEASE_PRINCIPAL_MAX + 1 + REDLOCK_OWNER_MAX + 1];
     size_t first = strlen(principal), second = strlen(owner);
@@ -143,7 +144,7 @@ void lease_owner_of(const char *principal, const char *owner, char out[REDLOCK_T
 
 bool lease_has_tag(const char *value, const struct lease_tag *tag)
 {
-    return strncmp(value, tag->text, REDLOCK_TAG_SIZE) == 0 && value[REDLOCK_TAG_SIZE] == ':';
+    return strncmp(value, tag->text, LEASE_TAG_SIZE) == 0 && value[LEASE_TAG_SIZE] == ':';
 }
 
 void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1])
@@ -178,7 +179,7 @@ bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MA
     size_t owner_size = strlen(grant->owner);
     size_t size = strlen(grant->value);
 
-    if (size <= SKIPPED || grant->value[REDLOCK_TAG_SIZE] != ':')
+    if (size <= SKIPPED || grant->value[LEASE_TAG_SIZE] != ':')
         return false;
     bytes[0] = (uint8_t)(grant->kind | (grant->is_stream ? STREAM_BIT : 0));
     put_number(bytes + 1, grant->slots, 2);
@@ -209,7 +210,7 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
     if (decoded < FIXED_SIZE || !redlock_kind_traits(bytes[0] & ~STREAM_BIT))
         return false;
     owner_size = bytes[11];
-    if ((owner_size != 0 && owner_size != REDLOCK_TAG_SIZE) ||
+    if ((owner_size != 0 && owner_size != LEASE_TAG_SIZE) ||
         FIXED_SIZE + owner_size > (size_t)decoded)
         return false;
     value_size = (size_t)decoded - FIXED_SIZE - owner_size;
@@ -222,8 +223,8 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
     grant->fence = (int64_t)get_number(bytes + 3, 8);
     memcpy(grant->owner, bytes + FIXED_SIZE, owner_size);
     grant->owner[owner_size] = '\0';
-    memcpy(grant->value, tag->text, REDLOCK_TAG_SIZE);
-    grant->value[REDLOCK_TAG_SIZE] = ':';
+    memcpy(grant->value, tag->text, LEASE_TAG_SIZE);
+    grant->value[LEASE_TAG_SIZE] = ':';
     memcpy(grant->value + SKIPPED, bytes + FIXED_SIZE + owner_size, value_size);
     grant->value[SKIPPED + value_size] = '\0';
     return grant->fence >= 0;

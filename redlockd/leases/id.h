@@ -29,11 +29,12 @@
 
 #define LEASE_ID_MIN 22
 #define LEASE_ID_MAX 128
+#define LEASE_TAG_SIZE REDLOCK_IDEMPOTENCY_KEY_SIZE
 #define LEASE_PRINCIPAL_MAX 128
 #define LEASE_GRANT_MAX 240 /* characters of a grant */
 
 struct lease_tag {
-    char text[REDLOCK_TAG_SIZE + 1]; /* terminated */
+    char text[LEASE_TAG_SIZE + 1]; /* terminated */
 };
 
 /* False: not what a lease id looks like. */
@@ -45,7 +46,7 @@ struct lease_grant {
     bool is_stream; /* of a stream, else of a lease */
     unsigned slots;
     int64_t fence;                     /* 0: none */
-    char owner[REDLOCK_TAG_SIZE + 1];  /* as the nodes have it; empty: none */
+    char owner[LEASE_TAG_SIZE + 1];    /* as the nodes have it; empty: none */
     char value[REDLOCK_VALUE_MAX + 1]; /* with its tag */
 };
 
@@ -63,6 +64,6 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
                       struct lease_grant *grant);
 
 /* An owner as the nodes have it: two principals with the same word are two owners. */
-void lease_owner_of(const char *principal, const char *owner, char out[REDLOCK_TAG_SIZE + 1]);
+void lease_owner_of(const char *principal, const char *owner, char out[LEASE_TAG_SIZE + 1]);
 
 #endif

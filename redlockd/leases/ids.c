@@ -18,7 +18,8 @@ struct ids_entry {
         int64_t until_ns; /* spent ones: forgotten then */
     };
     struct lease_tag tag;
-    uint8_t state; /* enum ids_state */
+    uint8_t state;   /* enum ids_state */
+    bool is_strange; /* of a spent one: it was not known before */
 };
 
 int ids_init(struct ids *ids)
@@ -61,7 +62,7 @@ static struct ids_entry **place_of(const struct ids *ids, const struct lease_tag
 {
     struct ids_entry **place = &ids->buckets[bucket_of(ids, tag)];
 
-    while (*place && memcmp((*place)->tag.text, tag->text, REDLOCK_TAG_SIZE) != 0)
+    while (*place && memcmp((*place)->tag.text, tag->text, LEASE_TAG_SIZE) != 0)
         place = &(*place)->next;
     return place;
 }
@@ -97,8 +98,15 @@ static bool is_spent(const struct ids_entry *entry)
     return entry->state == IDS_GRANTED || entry->state == IDS_ENDED;
 }
 
+static struct ids_spent *list_of(struct ids *ids, const struct ids_entry *entry)
+{
+    return entry->is_strange ? &ids->strange : &ids->known;
+}
+
 static void unlink_entry(struct ids *ids, struct ids_entry *entry)
 {
+    struct ids_spent *list = list_of(ids, entry);
+
     if (entry->state == IDS_WAITING) {
         *(entry->older ? &entry->older->newer : &ids->waiting) = entry->newer;
         if (entry->newer)
@@ -106,18 +114,20 @@ static void unlink_entry(struct ids *ids, struct ids_entry *entry)
     }
     if (!is_spent(entry))
         return;
-    *(entry->older ? &entry->older->newer : &ids->oldest) = entry->newer;
-    *(entry->newer ? &entry->newer->older : &ids->newest) = entry->older;
-    ids->spent_count--;
+    *(entry->older ? &entry->older->newer : &list->oldest) = entry->newer;
+    *(entry->newer ? &entry->newer->older : &list->newest) = entry->older;
+    list->count--;
 }
 
 static void link_spent(struct ids *ids, struct ids_entry *entry)
 {
+    struct ids_spent *list = list_of(ids, entry);
+
     entry->newer = NULL;
-    entry->older = ids->newest;
-    *(ids->newest ? &ids->newest->newer : &ids->oldest) = entry;
-    ids->newest = entry;
-    ids->spent_count++;
+    entry->older = list->newest;
+    *(list->newest ? &list->newest->newer : &list->oldest) = entry;
+    list->newest = entry;
+    list->count++;
 }
 
 static void link_waiting(struct ids *ids, struct ids_entry *entry)
@@ -139,10 +149,16 @@ static void drop(struct ids *ids, struct ids_entry **place)
     free(entry);
 }
 
+static void expire_list(struct ids *ids, struct ids_spent *list, size_t most, int64_t now_ns)
+{
+    while (list->oldest && (list->oldest->until_ns <= now_ns || list->count > most))
+        drop(ids, place_of(ids, &list->oldest->tag));
+}
+
 static void expire(struct ids *ids, int64_t now_ns)
 {
-    while (ids->oldest && (ids->oldest->until_ns <= now_ns || ids->spent_count > IDS_SPENT_MAX))
-        drop(ids, place_of(ids, &ids->oldest->tag));
+    expire_list(ids, &ids->known, IDS_SPENT_MAX, now_ns);
+    expire_list(ids, &ids->strange, IDS_STRANGE_MAX, now_ns);
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -215,6 +231,8 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
     assert(state == IDS_GRANTED || state == IDS_ENDED);
     if (!entry)
         return -1;
+    /* A new entry has no state yet. */
+    entry->is_strange = entry->state == IDS_UNKNOWN || (entry->is_strange && is_spent(entry));
     entry->state = (uint8_t)state;
     entry->until_ns = now_ns + IDS_REMEMBERED_NS;
     link_spent(ids, entry);

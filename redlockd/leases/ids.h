@@ -7,13 +7,14 @@
  *     GRANTED    it was granted here in the last two minutes, or its stream was left.
  *     ENDED      it was released or lost, or its grant could not be delivered, in the last two minutes.
  *
- * Memory only ever refuses: a spent id gets 409 or 410 without a question to the nodes, never 200 or 201
- * (SERVICE.md: "never from memory"). An id that was granted once must not be granted again: a late copy
+ * Memory only ever refuses: a spent id gets 409 or 410 without a question to the nodes, never 200 or 201,
+ * which need a majority that was asked after the request came. An id that was granted once must not be granted again: a late copy
  * of its DELETE, or of a release that is under way, would take the second grant away. Two minutes are
  * longer than any proxy keeps a copy of a request; beyond that the nodes tell while it is held.
  *
- * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. Waits and
- * streams are bounded by the connections.
+ * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. An id that was not known
+ * here when it ended, as a DELETE can make any number of, has a bound of its own: it takes no place of one
+ * that was granted here. Waits and streams are bounded by the connections.
  */
 #ifndef REDLOCKD_LEASES_IDS_H
 #define REDLOCKD_LEASES_IDS_H
@@ -24,20 +25,26 @@
 #include "leases/id.h"
 
 #define IDS_REMEMBERED_NS (120 * INT64_C(1000000000))
-#define IDS_SPENT_MAX (1u << 20)
+#define IDS_SPENT_MAX (1u << 20)   /* of those that waited or were granted here */
+#define IDS_STRANGE_MAX (1u << 18) /* of the others */
 
 enum ids_state { IDS_UNKNOWN, IDS_WAITING, IDS_STREAMING, IDS_GRANTED, IDS_ENDED };
 
 struct ids_entry;
 
+/* Spent ones, in the order of their time. */
+struct ids_spent {
+    struct ids_entry *oldest, *newest;
+    size_t count;
+};
+
 struct ids {
     struct ids_entry **buckets;
-    size_t bucket_count; /* a power of two */
-    size_t count;        /* all entries */
-    size_t spent_count;
-    uint64_t key;             /* random and odd: clients choose tags, not buckets */
-    struct ids_entry *oldest; /* of the spent ones, in the order of their time */
-    struct ids_entry *newest;
+    size_t bucket_count;       /* a power of two */
+    size_t count;              /* all entries */
+    uint64_t key;              /* random and odd: clients choose tags, not buckets */
+    struct ids_spent known;    /* bounded by IDS_SPENT_MAX */
+    struct ids_spent strange;  /* ended, and not known before: by IDS_STRANGE_MAX */
     struct ids_entry *waiting; /* in no order */
 };
 

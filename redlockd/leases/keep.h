@@ -15,8 +15,6 @@
 struct lease *lease_adopt(struct leases *leases, struct http_exchange *exchange,
                           const struct http_request *request, const struct lease_terms *terms,
                           const struct access_who *who, enum lease_state state);
-/* Answers with what the library said, and frees nothing. */
-void lease_reply_outcome(struct lease *lease, int error);
 
 void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
                        const struct http_request *request, const struct lease_terms *terms,
@@ -24,5 +22,9 @@ void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
 void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
                          const struct access_who *who);
+
+/* What became of them. */
+void lease_renewed(struct lease *lease, const redlock_event *event);
+void lease_released(struct lease *lease, const redlock_event *event);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "leases/leases.h"
 
-#include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 
-#include "core/time.h"
 #include "io/clock.h"
 #include "leases/acquire.h"
 #include "leases/holdings.h"
@@ -21,7 +19,7 @@
 
 static void on_ended(struct http_user *user, enum http_ended how)
 {
-    struct lease *lease = (struct lease *)(void *)user;
+    struct lease *lease = (struct lease *)(void *)((char *)user - offsetof(struct lease, user));
 
     if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
         lease_acquire_ended(lease, how);
@@ -50,10 +48,15 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
     lease->is_local = request->peer->is_unix;
     lease->kind = (int8_t)terms->kind;
     lease->slots = (uint16_t)terms->slots;
+    lease->is_known = terms->is_known;
     lease->is_fenced = (terms->flags & REDLOCK_FENCED) != 0;
     lease->tag = terms->tag;
     lease->who = *who;
     strcpy(lease->owner, terms->owner);
+    lease->next = leases->all;
+    if (lease->next)
+        lease->next->previous = lease;
+    leases->all = lease;
     lease->user.ended = on_ended;
     http_set_user(exchange, &lease->user);
     return lease;
@@ -74,28 +77,11 @@ bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1]
 void lease_free(struct lease *lease)
 {
     lease_stream_detach(lease);
+    *(lease->previous ? &lease->previous->next : &lease->leases->all) = lease->next;
+    if (lease->next)
+        lease->next->previous = lease->previous;
     redlock_lock_free(lease->lock);
     free(lease);
-}
-
-void lease_rest(struct lease *lease)
-{
-    struct leases *leases = lease->leases;
-
-    lease->next = NULL;
-    lease->rested_ns = rl_now_ns() + LEASE_REST_NS;
-    *(leases->resting ? &leases->last_resting->next : &leases->resting) = lease;
-    leases->last_resting = lease;
-}
-
-static void free_rested(struct leases *leases, int64_t now_ns)
-{
-    while (leases->resting && leases->resting->rested_ns <= now_ns) {
-        struct lease *lease = leases->resting;
-
-        leases->resting = lease->next;
-        lease_free(lease);
-    }
 }
 
 struct http_exchange *lease_take_exchange(struct lease *lease)
@@ -128,19 +114,47 @@ static bool fit_ttl(struct lease_terms *terms, const struct access_rule *rule,
     return false;
 }
 
-/* Quotas are never for DELETE, and for renewals only where they come much too often. */
+/* Does this replica know the lease, under this name: held, streamed or waited for here? */
+static bool is_known(struct leases *leases, const struct lease_terms *terms, int64_t now_ns)
+{
+    void *user = NULL;
+    enum ids_state state = ids_find(&leases->ids, &terms->tag, now_ns, &user);
+
+    if (state == IDS_WAITING || state == IDS_STREAMING)
+        return strcmp(redlock_name(((struct lease *)user)->lock), terms->name) == 0;
+    return holdings_find(leases, &terms->tag, terms->name) != NULL;
+}
+
+/*
+ * Every PUT counts. A release of a known lease never does, and a renewal only where such come much too
+ * often. What is not known here another replica may have granted: that is charged when it turns out that there
+ * is no such lease, and refused only after many that were not.
+ */
 static bool is_within_quota(struct leases *leases, const struct http_request *request,
-                            const struct lease_terms *terms, struct access_rule *rule)
+                            struct lease_terms *terms, struct access_rule *rule)
 {
     int64_t now_ns = request->received_ns;
+    struct ledger_entry *entry;
 
-    if (!rule || request->method == HTTP_DELETE)
-        return true;
     /* A stream that comes back is a renewal. */
-    if ((request->method == HTTP_POST || terms->has_grant) &&
-        pace_is_free(&leases->pace, terms->tag.text, terms->ttl_ms, now_ns))
+    if (request->method == HTTP_PUT && !terms->has_grant)
+        return !rule || access_rule_take(rule, now_ns);
+    terms->is_known = is_known(leases, terms, now_ns);
+    if (!rule)
         return true;
-    return access_rule_take(rule, now_ns);
+    if (!terms->is_known)
+        return access_rule_may_miss(rule, now_ns);
+    entry = holdings_find(leases, &terms->tag, terms->name);
+    return request->method == HTTP_DELETE || !entry || ledger_renewal_is_free(entry, now_ns) ||
+           access_rule_take(rule, now_ns);
+}
+
+void lease_missed(const struct lease *lease, const char *name)
+{
+    struct access_rule *rule = access_rule_of(lease->leases->access, &lease->who, name);
+
+    if (rule && !lease->is_known)
+        access_rule_missed(rule, rl_now_ns());
 }
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
@@ -161,7 +175,7 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         lease_reply_refusal(exchange, &proxied);
     else if (!is_within_quota(leases, request, &terms,
                               rule = access_rule_of(leases->access, who, terms.name)))
-        lease_refuse_quota(leases, exchange, who, terms.name);
+        lease_refuse_quota(leases, exchange, &request->path, who, terms.name);
     else if (!fit_ttl(&terms, rule, &refusal))
         lease_reply_refusal(exchange, &refusal);
     else if (terms.is_stream && terms.has_grant)
@@ -174,49 +188,18 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         lease_begin_release(leases, exchange, request, &terms, who);
 }
 
-/* ---- the library in the loop ------------------------------------------------------------- */
-
-/* Answers that callbacks queue leave with the parts of the loop, which run after every event. */
-static void process(struct leases *leases)
-{
-    leases->is_due = false;
-    if (redlock_process(leases->client, 0) > 0)
-        loop_again(leases->loop);
-}
-
-static void on_ready(struct loop_source *source, uint32_t events)
-{
-    (void)events;
-    process((struct leases *)(void *)((char *)source - offsetof(struct leases, source)));
-}
-
 void leases_wake(struct leases *leases)
 {
     leases->is_due = true;
     loop_again(leases->loop);
 }
 
-/* A part of the loop: what requests of this turn have started is sent with it. */
-static int64_t turn(void *context, int64_t now_ns)
+int64_t leases_turn(struct leases *leases, int64_t now_ns)
 {
-    struct leases *leases = context;
-    int64_t next_ns, looks_ns;
+    int64_t next_ns = leases_turn_streams(leases, now_ns);
+    int64_t looks_ns = holdings_turn(leases, now_ns);
 
-    if (leases->is_due)
-        process(leases);
-    free_rested(leases, now_ns);
-    next_ns = leases_turn_streams(leases, now_ns);
-    looks_ns = holdings_turn(leases, now_ns);
-    if (looks_ns < next_ns)
-        next_ns = looks_ns;
-    return leases->resting && leases->resting->rested_ns < next_ns ? leases->resting->rested_ns
-                                                                   : next_ns;
-}
-
-static void on_warn(const char *address, const char *text, void *data)
-{
-    (void)data;
-    log_line("%s: %s", address, text);
+    return looks_ns < next_ns ? looks_ns : next_ns;
 }
 
 /* ---- the process ------------------------------------------------------------------------- */
@@ -224,10 +207,7 @@ static void on_warn(const char *address, const char *text, void *data)
 /* The library's client for the nodes of this file; NULL with a sentence. */
 static redlock *open_client(const char *config, char *why, size_t why_size)
 {
-    redlock_options options = {.size = sizeof options,
-                               .config_file = config,
-                               .client_name = "redlockd",
-                               .warn = on_warn};
+    redlock_options options = REDLOCK_OPTIONS(.config_file = config, .client_name = "redlockd");
     redlock *client = NULL;
 
     if (redlock_open(&options, &client) != REDLOCK_OK)
@@ -238,7 +218,10 @@ static redlock *open_client(const char *config, char *why, size_t why_size)
 int leases_check(const char *config, char *why, size_t why_size)
 {
     redlock *client = open_client(config, why, why_size);
+    const redlock_event *event;
 
+    while (client && redlock_next(client, &event, 0) > 0)
+        log_line("%s: %s", event->address, event->detail);
     redlock_close(client);
     return client ? 0 : -1;
 }
@@ -252,35 +235,25 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
                               .audit = audit,
                               .drift_ppm = drift_ppm,
                               .comment_ns = STREAM_COMMENT_NS};
-    leases->source.ready = on_ready;
     lease_terms_init();
     if (ids_init(&leases->ids) < 0 || ledger_init(&leases->ledger) < 0 ||
         http_body_init(&leases->body) < 0) {
         snprintf(why, why_size, "out of memory");
-        goto cleanup;
+    } else {
+        leases->client = open_client(config, why, why_size);
+        if (leases->client)
+            return 0;
     }
-    leases->client = open_client(config, why, why_size);
-    if (!leases->client)
-        goto cleanup;
-    if (loop_add(loop, &leases->source, redlock_fd(leases->client), EPOLLIN) < 0) {
-        snprintf(why, why_size, "cannot start: %s", strerror(errno));
-        goto cleanup;
-    }
-    leases->is_watched = true;
-    loop_add_part(loop, leases, turn);
-    return 0;
-cleanup:
     leases_close(leases);
     return -1;
 }
 
 void leases_close(struct leases *leases)
 {
-    if (leases->is_watched)
-        loop_remove(leases->loop, &leases->source);
-    free_rested(leases, RL_NEVER_NS);
+    /* Sends what is under way; no event tells of it any more. */
     redlock_close(leases->client);
-    free_rested(leases, RL_NEVER_NS);
+    while (leases->all)
+        lease_free(leases->all);
     rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
     ledger_free(&leases->ledger);
@@ -295,13 +268,12 @@ struct leases_view leases_look(const struct leases *leases)
     struct leases_view view = {
         .lease_held =
             (unsigned)(held > leases->counts.streaming ? held - leases->counts.streaming : 0),
+        .lease_waiting = leases->counts.waiting - leases->counts.waiting_streams,
+        .stream_waiting = leases->counts.waiting_streams,
         .stream_held = leases->counts.streaming - leases->counts.jeopardy,
         .stream_jeopardy = leases->counts.jeopardy,
     };
 
-    for (struct lease_stream *stream = leases->streams; stream; stream = stream->next)
-        view.stream_waiting += stream->lease->state == LEASE_WAITING;
-    view.lease_waiting = leases->counts.waiting - view.stream_waiting;
     return view;
 }
 
@@ -328,7 +300,8 @@ static void look_at_right(void *wait, void *context)
     if (access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
                          name))
         return;
-    holdings_denied(lease->leases, &lease->who, name, lease_forbidden.code);
+    holdings_denied(lease->leases, lease->exchange, NULL, &lease->who, name,
+                    lease_forbidden.code);
     lease_end_wait(lease, &lease_forbidden);
 }
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "core/time.h"
+
 #define FIRST_SIZE 64
 
 int ledger_init(struct ledger *ledger)
@@ -45,7 +47,7 @@ static struct ledger_entry **place_of(const struct ledger *ledger, const struct 
 {
     struct ledger_entry **place = &ledger->buckets[bucket_of(ledger, tag)];
 
-    while (*place && memcmp((*place)->tag.text, tag->text, REDLOCK_TAG_SIZE) != 0)
+    while (*place && memcmp((*place)->tag.text, tag->text, LEASE_TAG_SIZE) != 0)
         place = &(*place)->next;
     return place;
 }
@@ -101,6 +103,20 @@ void ledger_set_due(struct ledger *ledger, struct ledger_entry *entry, int64_t d
 {
     entry->due_ns = due_ns;
     settle(ledger, entry->place, entry);
+}
+
+bool ledger_renewal_is_free(struct ledger_entry *entry, int64_t now_ns)
+{
+    int64_t pace_ms = entry->ttl_ms > LEDGER_PACE_MIN_MS ? entry->ttl_ms : LEDGER_PACE_MIN_MS;
+
+    if (now_ns - entry->paced_ns >= pace_ms * RL_NS_PER_MS) {
+        entry->paced_ns = now_ns;
+        entry->renewals = 0;
+    }
+    if (entry->renewals == LEDGER_RENEWALS_FREE)
+        return false;
+    entry->renewals++;
+    return true;
 }
 
 struct ledger_entry *ledger_first(const struct ledger *ledger)
@@ -163,7 +179,7 @@ struct ledger_entry *ledger_add(struct ledger *ledger, const struct lease_tag *t
     entry = malloc(sizeof *entry + name_size + label_size);
     if (!entry)
         return NULL;
-    *entry = (struct ledger_entry){.tag = *tag, .due_ns = due_ns};
+    *entry = (struct ledger_entry){.asked_for = ASKED_LOOK, .tag = *tag, .due_ns = due_ns};
     memcpy(entry->name, name, name_size);
     memcpy(entry->name + name_size, label, label_size);
     entry->label = entry->name + name_size;

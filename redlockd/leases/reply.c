@@ -49,13 +49,13 @@ void lease_reply_held(struct http_body *body, struct http_exchange *exchange, in
 }
 
 void lease_tell_held(struct http_body *body, struct http_exchange *exchange, const char *event,
-                     const struct lease_told *told, int error)
+                     const struct lease_told *told, int error, const char *detail)
 {
     http_body_begin_event(body, event);
     write_held(&body->json, told);
     if (error) {
         json_string(&body->json, "code", redlock_error_name(error));
-        json_string(&body->json, "detail", redlock_detail());
+        json_string(&body->json, "detail", detail);
     }
     http_body_send(body, exchange);
 }
@@ -105,8 +105,11 @@ static int status_of(int error)
     }
 }
 
-/* As the nodes make it of the value (src/scripts/pieces/mark.lua); NULL: the value was not told whole. */
-static const char *mark_of(const char *value, char mark[REDLOCK_MARK_SIZE + 1])
+/*
+ * The fingerprint of the value, as the nodes make it (src/scripts/pieces/mark.lua); NULL: the
+ * value was not told whole.
+ */
+static const char *mark_of(const char *value, char mark[REDLOCK_FINGERPRINT_SIZE + 1])
 {
     uint8_t digest[SHA_DIGEST_LENGTH];
 
@@ -118,16 +121,16 @@ static const char *mark_of(const char *value, char mark[REDLOCK_MARK_SIZE + 1])
     return mark;
 }
 
-_Static_assert(REDLOCK_MARK_SIZE == 2 * SHA_DIGEST_LENGTH, "a mark is a SHA-1 in hex");
+_Static_assert(REDLOCK_FINGERPRINT_SIZE == 2 * SHA_DIGEST_LENGTH, "it is a SHA-1 in hex");
 
 static void write_holder(struct json *json, const redlock_holder *holder)
 {
-    char mark[REDLOCK_MARK_SIZE + 1];
+    char mark[REDLOCK_FINGERPRINT_SIZE + 1];
 
     json_object(json, "holder");
     json_string(json, "label", holder->label[0] ? holder->label : NULL);
     json_string(json, "mark", mark_of(holder->value, mark));
-    json_known(json, "remaining_ms", holder->ttl_ms);
+    json_known(json, "remaining_ms", holder->remaining_ms);
     json_known(json, "held_ms", holder->held_ms);
     json_end_object(json);
 }
@@ -146,12 +149,22 @@ static void write_nodes(struct json *json, const redlock_report *report)
     json_end_array(json);
 }
 
-void lease_reply_error(struct http_body *body, struct http_exchange *exchange, int error,
-                       const redlock_report *report)
+const char *lease_detail(int error, const char *detail, bool sees_nodes)
 {
-    int status = status_of(error);
-    bool is_stream = http_is_stream(exchange);
+    return sees_nodes || error == REDLOCK_INVAL ? detail : redlock_strerror(error);
+}
 
+void lease_reply_error(struct lease *lease, const char *name, int error, const char *detail)
+{
+    struct http_body *body = &lease->leases->body;
+    struct http_exchange *exchange = lease_take_exchange(lease);
+    const redlock_report *report;
+    bool sees_nodes = access_sees_nodes(lease->leases->access, &lease->who, name);
+    int status = status_of(error);
+    bool is_stream = exchange && http_is_stream(exchange);
+
+    if (!exchange)
+        return;
     if (is_stream) {
         http_body_begin_event(body, "lost");
         json_integer(&body->json, "status", status);
@@ -159,12 +172,13 @@ void lease_reply_error(struct http_body *body, struct http_exchange *exchange, i
         http_body_begin(body);
     }
     json_string(&body->json, "code", redlock_error_name(error));
-    json_string(&body->json, "detail", redlock_detail());
+    json_string(&body->json, "detail", lease_detail(error, detail, sees_nodes));
+    report = redlock_lock_report(lease->lock);
     if (status == 423 && report) {
         write_holder(&body->json, &report->holder);
-        json_integer(&body->json, "waiters", report->waiters);
+        json_integer(&body->json, "waiters", report->waiter_count);
     }
-    if (report && report->node_count > 0)
+    if (sees_nodes && report && report->node_count > 0)
         write_nodes(&body->json, report);
     if (!is_stream) {
         http_body_answer(body, exchange, status, PROBLEM,

@@ -2,16 +2,17 @@
 /*
  * The answers about leases. Each status means one thing:
  *     200, 201, 204  renewed, granted, released: a majority of the nodes said so for this request
- *     409            superseded, yours
+ *     409            SUPERSEDED, YOURS
  *     410            not there any more
  *     423            busy, or still busy when the wait ended
  *     502, 503       the nodes refuse us; too few nodes, and the deadline that the client knows stands
  *
- * *The deadline* is told as two spans: after_ms, from the receipt of the request that is answered to the
- * answer, and valid_ms, what is left then. The client adds both to the moment at which it began to send.
- * It sent before we received, so its deadline is never later than ours, however long the answer travels.
- * Both spans are counted by the client's clock, which may be slower than ours: valid_ms is less by
- * drift_ppm of their sum and by 1 ms for what was cut off.
+ * *The deadline* is told as two spans: after_ms, from the receipt of the request that is
+ * answered to the answer, and valid_ms, what is left then. The client adds both to the moment
+ * at which it began to send. It sent before we received, so its deadline is never later than
+ * ours, however long the answer travels. Both spans are counted by the client's clock, which
+ * may be slower than ours: valid_ms is less by drift_ppm of their sum and by 1 ms for what was
+ * cut off.
  */
 #ifndef REDLOCKD_LEASES_REPLY_H
 #define REDLOCKD_LEASES_REPLY_H
@@ -19,8 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "http/body.h"
-#include "leases/terms.h"
+#include "leases/leases.h"
 
 struct lease_deadline {
     int64_t after_ms;
@@ -44,18 +44,24 @@ struct lease_told {
 void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
                       const struct lease_told *told);
 
-/* The same as an event of a stream; error: what endangers it, with redlock_detail(); 0: nothing does. */
+/*
+ * The same as an event of a stream; error: what endangers it, with its detail; 0: nothing does.
+ */
 void lease_tell_held(struct http_body *body, struct http_exchange *exchange, const char *event,
-                     const struct lease_told *told, int error);
+                     const struct lease_told *told, int error, const char *detail);
 
 /* Here and below: a stream that has begun gets the event `lost` with the status, and ends. */
 void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal);
 
 /*
- * An error of the library about an acquisition, a renewal or a release, with redlock_detail() and what
- * each node said; report may be NULL. Inside the callback that delivers it, or right after the call.
+ * An error of the library about the acquisition, renewal or release of this name, unless the
+ * client is gone; what each node said is for clients that have a right to it
+ * (access_sees_nodes()). Frees nothing.
  */
-void lease_reply_error(struct http_body *body, struct http_exchange *exchange, int error,
-                       const redlock_report *report);
+void lease_reply_error(struct lease *lease, const char *name, int error, const char *detail);
+
+/* What is told of an error: the library's detail, or words that name no node. Of a request that makes no
+ * sense the former says why, without nodes. */
+const char *lease_detail(int error, const char *detail, bool sees_nodes);
 
 #endif

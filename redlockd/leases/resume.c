@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "leases/resume.h"
 
+#include <string.h>
+
 #include "io/clock.h"
 #include "leases/acquire.h"
 #include "leases/keep.h"
@@ -10,25 +12,25 @@
 static const struct lease_refusal ended = {410, "ENDED",
                                            "this lease has ended: stop what it protected"};
 static const struct lease_refusal yours = {
-    409, "yours", "this lease id waits or is held here: DELETE it, acquire with a new one"};
+    409, "YOURS", "this lease id waits or is held here: DELETE it, acquire with a new one"};
 static const struct lease_refusal superseded = {
-    409, "superseded", "the stream came back elsewhere: that request has it now"};
+    409, "SUPERSEDED", "the stream came back elsewhere: that request has it now"};
 static const struct lease_refusal no_memory = {503, "NOMEM", "out of memory"};
 
 /* An extension is never rolled back: to one that failed, the deadline that the client knows stands. */
-static void on_resumed(redlock_lock *lock, int error, void *data)
+void lease_resumed(struct lease *lease, const redlock_event *event)
 {
-    struct lease *lease = data;
     struct leases *leases = lease->leases;
-    bool is_over = error == REDLOCK_LOST || error == REDLOCK_EXPIRED;
+    bool is_over = event->error == REDLOCK_LOST || event->error == REDLOCK_EXPIRED;
 
-    (void)lock;
-    if (!error && !leases->is_draining) {
+    if (!event->error && !leases->is_draining) {
         lease_stream_granted(lease);
         return;
     }
-    if (error)
-        lease_reply_outcome(lease, error);
+    if (is_over)
+        lease_missed(lease, redlock_name(lease->lock));
+    if (event->error)
+        lease_reply_error(lease, redlock_name(lease->lock), event->error, event->detail);
     else
         lease_reply_refusal(lease_take_exchange(lease), &lease_draining);
     ids_set_spent(&leases->ids, &lease->tag, is_over ? IDS_ENDED : IDS_GRANTED, rl_now_ns());
@@ -48,6 +50,8 @@ static bool is_refused(struct leases *leases, struct http_exchange *exchange,
     } else if (state == IDS_ENDED) {
         lease_reply_refusal(exchange, &ended);
     } else if (state == IDS_WAITING ||
+               (state == IDS_STREAMING &&
+                strcmp(redlock_name(lease->lock), terms->name) != 0) ||
                (state == IDS_STREAMING && !lease->stream->closing_leaves &&
                 lease->state == LEASE_STREAMING)) {
         lease_reply_refusal(exchange, &yours);
@@ -82,9 +86,9 @@ void lease_begin_resume(struct leases *leases, struct http_exchange *exchange,
         lease_free(lease);
         return;
     }
-    error = redlock_start_extend(lease->lock, terms->ttl_ms, on_resumed, lease);
+    error = redlock_start_extend(lease->lock, terms->ttl_ms);
     if (error) {
-        lease_reply_outcome(lease, error);
+        lease_reply_error(lease, terms->name, error, redlock_detail());
         ids_set_spent(&leases->ids, &terms->tag, IDS_GRANTED, rl_now_ns());
         lease_free(lease);
         return;

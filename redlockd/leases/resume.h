@@ -15,5 +15,6 @@
 void lease_begin_resume(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
                         const struct access_who *who);
+void lease_resumed(struct lease *lease, const redlock_event *event);
 
 #endif

@@ -12,8 +12,8 @@
 
 #define PPM 1000000
 
-static const struct lease_refusal late = {503, "LATE",
-                                          "the nodes answered too late for this to be of use"};
+const struct lease_refusal lease_late = {503, "LATE",
+                                         "the nodes answered too late for this to be of use"};
 
 /* ---- memory and timers ------------------------------------------------------------------- */
 
@@ -29,10 +29,6 @@ int lease_stream_attach(struct lease *lease)
         return -1;
     stream->lease = lease;
     stream->renew_ns = RL_NEVER_NS;
-    stream->next = leases->streams;
-    if (leases->streams)
-        leases->streams->previous = stream;
-    leases->streams = stream;
     leases->stream_count++;
     lease->stream = stream;
     return 0;
@@ -53,18 +49,12 @@ bool lease_stream_stop(struct lease *lease)
 
 void lease_stream_detach(struct lease *lease)
 {
-    struct leases *leases = lease->leases;
-    struct lease_stream *stream = lease->stream;
-
-    if (!stream)
+    if (!lease->stream)
         return;
     lease_stream_stop(lease);
-    *(stream->previous ? &stream->previous->next : &leases->streams) = stream->next;
-    if (stream->next)
-        stream->next->previous = stream->previous;
-    leases->stream_count--;
+    lease->leases->stream_count--;
+    free(lease->stream);
     lease->stream = NULL;
-    free(stream);
 }
 
 static void set_timer(struct lease_stream *stream)
@@ -102,9 +92,14 @@ static struct lease_deadline deadline_of(const struct lease *lease)
                              lease->is_local ? 0 : lease->leases->drift_ppm);
 }
 
-/* An event about a lock that is held; error: why it is in jeopardy. */
+static bool sees_nodes(const struct lease *lease)
+{
+    return access_sees_nodes(lease->leases->access, &lease->who, redlock_name(lease->lock));
+}
+
+/* An event about a lock that is held; error: why it is in jeopardy, with its detail. */
 static void tell(struct lease *lease, const char *event, const char *grant, int error,
-                 struct lease_deadline deadline)
+                 const char *detail, struct lease_deadline deadline)
 {
     struct lease_told told = {.name = redlock_name(lease->lock),
                               .grant = grant,
@@ -113,7 +108,8 @@ static void tell(struct lease *lease, const char *event, const char *grant, int 
                               .deadline = deadline,
                               .is_local = lease->is_local};
 
-    lease_tell_held(&lease->leases->body, lease->exchange, event, &told, error);
+    lease_tell_held(&lease->leases->body, lease->exchange, event, &told, error,
+                    lease_detail(error, detail, sees_nodes(lease)));
 }
 
 static void comment(struct lease_stream *stream, int64_t now_ns)
@@ -123,7 +119,6 @@ static void comment(struct lease_stream *stream, int64_t now_ns)
 
     begin_events(lease);
     http_stream_send(lease->exchange, text, sizeof text - 1);
-    stream->comment_end = http_written(lease->exchange);
     stream->comment_ns = now_ns + lease->leases->comment_ns;
 }
 
@@ -144,11 +139,8 @@ void lease_stream_wait(struct lease *lease)
         tell_place(lease);
 }
 
-void lease_stream_queued(redlock_lock *lock, int place, void *data)
+void lease_stream_queued(struct lease *lease, int place)
 {
-    struct lease *lease = data;
-
-    (void)lock;
     if (!lease->stream || lease->state != LEASE_WAITING)
         return;
     lease->stream->place = place;
@@ -169,28 +161,20 @@ void lease_stream_end(struct lease *lease, const struct lease_refusal *refusal,
     struct http_exchange *exchange = lease_take_exchange(lease);
 
     spend(lease, state);
-    holdings_left(lease->leases, &lease->tag);
+    holdings_left(lease->leases, lease);
     if (exchange)
         lease_reply_refusal(exchange, refusal);
     lease_free(lease); /* left: the handle keeps what it holds (REDLOCK_KEEP) */
 }
 
 /* No sweep, no release: its client believes until the last deadline that it was told. */
-void lease_stream_lost(redlock_lock *lock, int error, void *data)
+void lease_stream_lost(struct lease *lease, const redlock_event *event)
 {
-    struct lease *lease = data;
-    struct leases *leases = lease->leases;
-    redlock_report *report = &leases->report;
-
     if (lease->state != LEASE_STREAMING)
         return; /* released, or coming back: then the outcome of that is told */
-    leases->counts.lost++;
-    holdings_end(lease, AUDIT_LOST, redlock_error_name(error));
+    holdings_end(lease, AUDIT_LOST, redlock_error_name(event->error));
     spend(lease, IDS_ENDED);
-    report->size = sizeof *report;
-    report->node_count = 0;
-    redlock_lock_report(lock, report);
-    lease_reply_error(&leases->body, lease_take_exchange(lease), error, report);
+    lease_reply_error(lease, redlock_name(lease->lock), event->error, event->detail);
     lease_free(lease);
 }
 
@@ -208,7 +192,7 @@ void lease_stream_ended(struct lease *lease, enum http_ended how)
         lease_undo(lease);
         return;
     }
-    holdings_left(lease->leases, &lease->tag);
+    holdings_left(lease->leases, lease);
     spend(lease, IDS_GRANTED);
     lease_free(lease);
 }
@@ -230,10 +214,10 @@ static void tell_reconnect(struct lease *lease)
     snprintf(name, sizeof name, "%s", redlock_name(lease->lock));
     told.name = name;
     told.grant = has_grant ? grant : NULL;
-    holdings_left(leases, &lease->tag);
+    holdings_left(leases, lease);
     spend(lease, IDS_GRANTED);
     lease_free(lease);
-    lease_tell_held(&leases->body, exchange, "reconnect", &told, 0);
+    lease_tell_held(&leases->body, exchange, "reconnect", &told, 0, NULL);
     http_stream_end(exchange);
 }
 
@@ -254,18 +238,14 @@ static bool is_allowed(const struct lease *lease)
                             redlock_name(lease->lock));
 }
 
-/* A local client that is gone ends its stream. Others have acknowledged the last comment. */
-static bool is_seen(const struct lease_stream *stream)
+/* A local client that is gone ends its stream. The machines of others have acknowledged all that was
+ * sent: the last event is a third of the TTL old, and one that is on its way is waited for. */
+static bool is_seen(const struct lease *lease)
 {
-    const struct lease *lease = stream->lease;
-    long unacknowledged = http_unacknowledged(lease->exchange);
-
-    return lease->is_local ||
-           (unacknowledged >= 0 &&
-            http_sent(lease->exchange) >= stream->comment_end + (uint64_t)unacknowledged);
+    return lease->is_local || http_untaken(lease->exchange) == 0;
 }
 
-static void endanger(struct lease *lease, int error)
+static void endanger(struct lease *lease, int error, const char *detail)
 {
     struct lease_stream *stream = lease->stream;
 
@@ -275,7 +255,7 @@ static void endanger(struct lease *lease, int error)
     stream->in_jeopardy = true;
     lease->leases->counts.jeopardy++;
     holdings_endangered(lease, error);
-    tell(lease, "jeopardy", NULL, error, deadline_of(lease));
+    tell(lease, "jeopardy", NULL, error, detail, deadline_of(lease));
 }
 
 static void tell_renewed(struct lease *lease)
@@ -285,7 +265,7 @@ static void tell_renewed(struct lease *lease)
     bool was_in_jeopardy = stream->in_jeopardy;
 
     if (deadline.valid_ms == 0) {
-        endanger(lease, REDLOCK_NOQUORUM);
+        endanger(lease, REDLOCK_NOQUORUM, lease_late.detail);
         return;
     }
     stream->renew_ns = next_renewal_ns(lease);
@@ -293,26 +273,24 @@ static void tell_renewed(struct lease *lease)
     stream->in_jeopardy = false;
     if (was_in_jeopardy)
         holdings_endangered(lease, REDLOCK_OK);
-    tell(lease, was_in_jeopardy ? "recovered" : "renewed", NULL, 0, deadline);
+    tell(lease, was_in_jeopardy ? "recovered" : "renewed", NULL, 0, NULL, deadline);
 }
 
-static void on_extended(redlock_lock *lock, int error, void *data)
+void lease_stream_extended(struct lease *lease, const redlock_event *event)
 {
-    struct lease *lease = data;
     struct lease_stream *stream = lease->stream;
 
-    (void)lock;
     stream->is_extending = false;
     if (lease->state == LEASE_UNDONE) { /* the client closed meanwhile */
         lease_undo(lease);
         return;
     }
-    if (error == REDLOCK_LOST) {
-        lease_stream_lost(lock, error, lease);
+    if (event->error == REDLOCK_LOST) {
+        lease_stream_lost(lease, event);
         return;
     }
-    if (error)
-        endanger(lease, error);
+    if (event->error)
+        endanger(lease, event->error, event->detail);
     else
         tell_renewed(lease);
     if (stream->is_going || is_old(lease))
@@ -326,13 +304,13 @@ static void renew(struct lease_stream *stream)
     struct lease *lease = stream->lease;
     int error;
 
-    if (!is_seen(stream) || !is_allowed(lease)) {
+    if (!is_seen(lease) || !is_allowed(lease)) {
         stream->renew_ns = retry_ns(lease);
         return;
     }
-    error = redlock_start_extend(lease->lock, lease->ttl_ms, on_extended, lease);
+    error = redlock_start_extend(lease->lock, lease->ttl_ms);
     if (error) {
-        endanger(lease, error);
+        endanger(lease, error, redlock_detail());
         return;
     }
     stream->is_extending = true;
@@ -343,7 +321,7 @@ static void renew(struct lease_stream *stream)
 /* Not worth telling. What came back is left, as always: another request may have it. */
 static void refuse_late(struct lease *lease)
 {
-    lease_reply_refusal(lease_take_exchange(lease), &late);
+    lease_reply_refusal(lease_take_exchange(lease), &lease_late);
     spend(lease, lease->stream->has_returned ? IDS_GRANTED : IDS_ENDED);
     if (lease->stream->has_returned)
         lease_free(lease);
@@ -366,9 +344,8 @@ void lease_stream_granted(struct lease *lease)
     stream->closing_leaves = stream->has_returned || !lease->is_local;
     begin_events(lease);
     stream->granted_mark = http_written(lease->exchange);
-    tell(lease, "granted", stream->closing_leaves ? grant : NULL, 0, deadline);
+    tell(lease, "granted", stream->closing_leaves ? grant : NULL, 0, NULL, deadline);
     holdings_begin(lease, !stream->has_returned);
-    stream->comment_end = http_written(lease->exchange);
     stream->comment_ns = rl_now_ns() + lease->leases->comment_ns;
     stream->renew_ns = next_renewal_ns(lease);
     set_timer(stream);
@@ -378,17 +355,17 @@ void lease_stream_granted(struct lease *lease)
 
 void leases_send_streams_away(struct leases *leases)
 {
-    struct lease_stream *next;
+    struct lease *next;
 
-    for (struct lease_stream *stream = leases->streams; stream; stream = next) {
-        next = stream->next;
-        if (stream->lease->state != LEASE_STREAMING)
+    for (struct lease *lease = leases->all; lease; lease = next) {
+        next = lease->next;
+        if (lease->state != LEASE_STREAMING)
             continue;
-        stream->is_going = true;
-        if (!stream->is_extending)
-            renew(stream);
-        if (!stream->is_extending)
-            tell_reconnect(stream->lease);
+        lease->stream->is_going = true;
+        if (!lease->stream->is_extending)
+            renew(lease->stream);
+        if (!lease->stream->is_extending)
+            tell_reconnect(lease);
     }
 }
 

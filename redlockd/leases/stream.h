@@ -19,9 +19,11 @@
  * **Only a client's close releases.** A stream that this side cut (its client does not read; the process
  * ends) is left: the client may be alive, and believes until the last deadline that it was told.
  *
- * **Silence is no proof of holding.** On a local socket a client that is gone ends its stream. On TCP it is
- * seen to live while its machine has acknowledged the last comment; until then nothing is renewed. Nor is
- * a stream whose client has lost its right to the name: it is told `lost` when its time is over.
+ * **Silence is no proof of holding.** On a local socket a client that is gone ends its stream, and one that
+ * reads nothing is cut off (http/server.h). On TCP it is seen to live while its machine has acknowledged all
+ * that was sent; until then nothing is renewed. So the lock of a machine that vanished is renewed once more
+ * at most. Nor is a stream renewed whose client has lost its right to the name: it is told `lost` when its
+ * time is over.
  *
  * `after_ms` counts from the receipt of the PUT, and the clock of a TCP client may drift from ours all that
  * time. When that allowance has eaten a third of the TTL, the stream is told `reconnect`, as by a drain:
@@ -33,6 +35,9 @@
 #include "engine/timers.h"
 #include "leases/leases.h"
 
+/* 503: the nodes confirmed it, and no time is left. */
+extern const struct lease_refusal lease_late;
+
 #define STREAM_RETRIES_PER_TTL                                                                 \
     20 /* a renewal that failed, or was not allowed, is tried again */
 
@@ -40,10 +45,8 @@
 struct lease_stream {
     struct rl_timer timer; /* first: comments and renewals, whichever is due earlier */
     struct lease *lease;
-    struct lease_stream *previous, *next; /* in leases->streams */
-    int64_t comment_ns;                   /* the next one */
+    int64_t comment_ns;    /* the next one */
     int64_t renew_ns;      /* STREAMING: the next renewal; RL_NEVER_NS: one is under way */
-    uint64_t comment_end;  /* http_written() behind the last comment, or behind `granted` */
     uint64_t granted_mark; /* http_written() before `granted` */
     int place;             /* in the queue, as told last; 0: not told yet */
     bool has_returned;     /* it came back with its grant: its value is not of this request */
@@ -60,12 +63,14 @@ void lease_stream_detach(struct lease *lease);
 
 /* The lease waits, with an exchange that has not begun its stream. */
 void lease_stream_wait(struct lease *lease);
-/* redlock_queued_fn: the place of a waiter. */
-void lease_stream_queued(redlock_lock *lock, int place, void *data);
+/* Its place, if it is a stream that waits. */
+void lease_stream_queued(struct lease *lease, int place);
 /* The lock was acquired, or extended by the grant with which its client came back. */
 void lease_stream_granted(struct lease *lease);
-/* redlock_lost_fn */
-void lease_stream_lost(redlock_lock *lock, int error, void *data);
+/* A renewal has this outcome. */
+void lease_stream_extended(struct lease *lease, const redlock_event *event);
+/* Told to a stream that holds. Of other leases: what follows says so. */
+void lease_stream_lost(struct lease *lease, const redlock_event *event);
 
 /* The lease is to be released: no more events and renewals. True: a renewal is under way, and lease_undo()
  * is called again behind it. Also of a lease that is no stream. */

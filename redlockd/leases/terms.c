@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "leases/terms.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "http/accept.h"
@@ -198,7 +199,7 @@ static bool read_kind_fields(const struct fields *fields, const char *principal,
 static bool read_acquire(const struct fields *fields, const char *principal,
                          struct lease_terms *terms, struct lease_refusal *refusal)
 {
-    const char *label = "";
+    const char *label = principal;
 
     if (!read_number(fields->of[FIELD_WAIT],
                      terms->is_stream ? REDLOCK_WAIT_MAX_MS : LEASE_WAIT_MAX_MS,
@@ -208,7 +209,8 @@ static bool read_acquire(const struct fields *fields, const char *principal,
                                     : "wait_ms is a number from 0 to 50000, or use a stream");
     if (!read_text(fields->of[FIELD_LABEL], REDLOCK_LABEL_MAX, &label))
         return invalid(refusal, "label is a text of at most 64 bytes");
-    strcpy(terms->label, label);
+    /* A principal is ASCII, and may be longer than a label. */
+    snprintf(terms->label, sizeof terms->label, "%s", label);
     return read_kind_fields(fields, principal, terms, refusal);
 }
 

@@ -28,6 +28,7 @@ struct lease_terms {
     struct lease_tag tag;
     bool is_stream; /* PUT: it asks for events */
     bool has_grant; /* then `grant` is what it says */
+    bool is_known; /* not an acquisition: this replica knows the lease; set by leases_begin() */
     struct lease_grant grant;
     int64_t ttl_ms;
     bool has_ttl; /* the request says it */
@@ -35,7 +36,7 @@ struct lease_terms {
     int kind;       /* enum redlock_kind */
     uint32_t flags; /* REDLOCK_FENCED, REDLOCK_FAIR */
     uint32_t slots;
-    char owner[REDLOCK_TAG_SIZE + 1];  /* as the nodes have it; empty: none */
+    char owner[LEASE_TAG_SIZE + 1];    /* as the nodes have it; empty: none */
     char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
 };
 

@@ -4,25 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/rand.h>
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/tokens.h"
 #include "settings/file.h"
+#include "system/signals.h"
 
 #define SECRET_BYTES 16
 #define HEX_SIZE(bytes) (2 * (bytes) + 1)
 #define SOCKET_NAME "redlockd-dev.sock"
 #define ALL_RIGHTS "* acquire,read,break,admin"
-
-static void to_hex(const unsigned char *bytes, size_t size, char *out)
-{
-    for (size_t i = 0; i < size; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
 
 /* 0, or -1: there is no randomness. */
 static int make_secret(char out[HEX_SIZE(SECRET_BYTES)])
@@ -31,7 +26,8 @@ static int make_secret(char out[HEX_SIZE(SECRET_BYTES)])
 
     if (RAND_bytes(bytes, sizeof bytes) != 1)
         return -1;
-    to_hex(bytes, sizeof bytes, out);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
     return 0;
 }
 
@@ -74,6 +70,7 @@ static int become_dev(char **argv, char *why, size_t why_size)
     words[2] = (char *)"--";
     words[3] = self;
     memcpy(words + 4, argv + 1, (count - 1) * sizeof *words);
+    signals_let_go();
     execvp(command, words);
     snprintf(why, why_size, "--dev needs the command redlock, which starts the servers: %s",
              strerror(errno));
@@ -106,12 +103,14 @@ static const char *runtime_directory(const char *fallback, char *room, size_t si
     return fallback;
 }
 
-static int write_file(const char *path, const char *text)
+/* Makes a file that is not there; *is_made: it is ours to remove, written or not. */
+static int write_file(const char *path, const char *text, bool *is_made)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     ssize_t size = (ssize_t)strlen(text);
     bool is_written = fd >= 0 && write(fd, text, (size_t)size) == size;
 
+    *is_made = fd >= 0;
     if (fd >= 0 && close(fd) != 0)
         is_written = false;
     return is_written ? 0 : -1;
@@ -119,21 +118,18 @@ static int write_file(const char *path, const char *text)
 
 static int make_token(struct dev *dev)
 {
-    char token[HEX_SIZE(SECRET_BYTES)], hex[HEX_SIZE(SHA256_DIGEST_LENGTH)], text[256];
-    unsigned char digest[SHA256_DIGEST_LENGTH];
+    char token[ACCESS_SECRET_SIZE + 1], line[ACCESS_TOKEN_LINE_MAX + 1], text[256];
 
-    if (make_secret(token) < 0)
+    if (access_token_make("dev", token, line) < 0)
         return -1;
-    SHA256((const unsigned char *)token, strlen(token), digest);
-    to_hex(digest, sizeof digest, hex);
     snprintf(text, sizeof text, "%s\n", token);
-    if (write_file(dev->token, text) < 0)
+    if (write_file(dev->token, text, &dev->has_token) < 0)
         return -1;
     snprintf(text, sizeof text, "Authorization: Bearer %s\n", token);
-    if (write_file(dev->header, text) < 0)
+    if (write_file(dev->header, text, &dev->has_header) < 0)
         return -1;
-    snprintf(text, sizeof text, "dev %s\n", hex);
-    return write_file(dev->digests, text);
+    snprintf(text, sizeof text, "%s\n", line);
+    return write_file(dev->digests, text, &dev->has_digests);
 }
 
 /* ---- settings ---------------------------------------------------------------------------- */
@@ -173,8 +169,14 @@ int dev_begin(struct dev *dev, struct settings *settings, char **argv, char *why
     if (!directory || !directory[0])
         return become_dev(argv, why, why_size);
     if (choose_paths(dev, directory) < 0 || make_token(dev) < 0) {
-        snprintf(why, why_size, "--dev: cannot write to %.200s: %s", directory,
-                 strerror(errno));
+        if (errno == EEXIST)
+            snprintf(why, why_size,
+                     "--dev: there are token files in %.200s already: another redlockd --dev "
+                     "uses these servers; end it first, or remove redlockd.* there",
+                     directory);
+        else
+            snprintf(why, why_size, "--dev: cannot write to %.200s: %s", directory,
+                     strerror(errno));
         return -1;
     }
     snprintf(lines[0], sizeof lines[0], "listen = unix:%s", dev->socket);
@@ -193,11 +195,12 @@ int dev_begin(struct dev *dev, struct settings *settings, char **argv, char *why
 
 void dev_end(const struct dev *dev)
 {
-    const char *const files[] = {dev->token, dev->header, dev->digests};
-
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i][0])
-            unlink(files[i]);
+    if (dev->has_token)
+        unlink(dev->token);
+    if (dev->has_header)
+        unlink(dev->header);
+    if (dev->has_digests)
+        unlink(dev->digests);
     if (dev->is_listening)
         unlink(dev->socket);
 }
@@ -239,7 +242,8 @@ void dev_announce(struct dev *dev, const char *address)
     print_word("export REDLOCK_SERVICE=unix:", dev->socket);
     putchar('\n');
     print_try(dev, "take a lock for 30 seconds; a new Lease-Id each time you do", lease,
-              " -X PUT --json '{\"ttl_ms\":30000,\"label\":\"trying it\"}'");
+              " -X PUT -H 'Content-Type: application/json'"
+              " -d '{\"ttl_ms\":30000,\"label\":\"trying it\"}'");
     print_try(dev, "who holds it?", NULL, "");
     print_try(dev, "give it back", lease, " -X DELETE");
     printf("\n# the same by TCP, with the token of this run\n");

@@ -22,7 +22,8 @@ struct dev {
     char token[DEV_PATH_MAX]; /* files: the token; as a header line for curl; its digest */
     char header[DEV_PATH_MAX];
     char digests[SETTINGS_TEXT_MAX];
-    bool is_listening; /* the socket is ours to remove */
+    bool is_listening;                       /* the socket is ours to remove */
+    bool has_token, has_header, has_digests; /* the same of these files */
 };
 
 /*
@@ -35,7 +36,7 @@ int dev_begin(struct dev *dev, struct settings *settings, char **argv, char *why
 /* Once it listens: prints where it listens, and lines to try; `address` is that of the loopback port. */
 void dev_announce(struct dev *dev, const char *address);
 
-/* Removes its files. */
+/* Removes the files that it has made. */
 void dev_end(const struct dev *dev);
 
 #endif

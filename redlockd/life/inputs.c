@@ -4,7 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "system/log.h"
 #include "system/sockets.h"
+
+/* What systemd provides for the unit when that starts: LoadCredential=, LogsDirectory=. */
+#define CREDENTIALS "/run/credentials/"
+#define LOGS "/var/log/redlock/"
 
 static const char *or_null(const char *text)
 {
@@ -55,6 +60,7 @@ static int read_access(struct access *access, const struct settings *settings, c
             return -1;
         }
     }
+    access->strangers.requests_max = ACCESS_STRANGERS_RATE;
     for (unsigned i = 0; i < settings->host_count; i++)
         strcpy(access->hosts[i], settings->hosts[i]);
     access->host_count = settings->host_count;
@@ -69,9 +75,11 @@ _Static_assert(SETTINGS_TEXT_MAX <= ACCESS_HOST_MAX + 1 &&
                    SETTINGS_HOSTS_MAX <= ACCESS_HOSTS_MAX,
                "every host of the settings has room");
 
-/* Which of the three files the sentence is about. */
+/* Which of the four files the sentence is about. */
 static enum settings_key tls_key_of(const struct settings *settings, const char *why)
 {
+    if (settings->tls_client_crl[0] && strstr(why, settings->tls_client_crl))
+        return SETTING_TLS_CLIENT_CRL;
     if (settings->tls_client_ca[0] && strstr(why, settings->tls_client_ca))
         return SETTING_TLS_CLIENT_CA;
     return settings->tls_key[0] && strstr(why, settings->tls_key) ? SETTING_TLS_KEY
@@ -81,18 +89,36 @@ static enum settings_key tls_key_of(const struct settings *settings, const char 
 static int read_tls(struct inputs *inputs, const struct settings *settings, char *why,
                     size_t why_size)
 {
-    if (!settings->tls_cert[0]) {
-        if (!settings->tls_key[0] && !settings->tls_client_ca[0])
+    const struct http_tls_files files = {.cert = settings->tls_cert,
+                                         .key = or_null(settings->tls_key),
+                                         .client_ca = or_null(settings->tls_client_ca),
+                                         .client_crl = or_null(settings->tls_client_crl)};
+
+    if (!files.cert[0]) {
+        if (!files.key && !files.client_ca && !files.client_crl)
             return 0;
-        snprintf(why, why_size, "tls-key and tls-client-ca need tls-cert");
+        snprintf(why, why_size, "tls-key, tls-client-ca and tls-client-crl need tls-cert");
         return -1;
     }
-    if (http_tls_context_new(settings->tls_cert, or_null(settings->tls_key),
-                             or_null(settings->tls_client_ca), why, why_size,
-                             &inputs->tls) == 0)
+    if (files.client_crl && !files.client_ca) {
+        snprintf(why, why_size, "tls-client-crl needs tls-client-ca");
+        settings_locate(settings, settings->line[SETTING_TLS_CLIENT_CRL], why, why_size);
+        return -1;
+    }
+    if (http_tls_context_new(&files, why, why_size, &inputs->tls) == 0)
         return 0;
     settings_locate(settings, settings->line[tls_key_of(settings, why)], why, why_size);
     return -1;
+}
+
+int inputs_excuse(struct inputs *inputs, const struct settings *settings, int result,
+                  const char *why)
+{
+    if (result == 0 || !settings->check || (!strstr(why, CREDENTIALS) && !strstr(why, LOGS)))
+        return result;
+    log_line("warning: %s (systemd provides it when the unit starts)", why);
+    inputs->warnings++;
+    return 0;
 }
 
 static int read_quorum(struct inputs *inputs, const struct settings *settings, char *why,
@@ -123,9 +149,10 @@ int inputs_read(struct inputs *inputs, const struct settings *settings, char *wh
     *inputs = (struct inputs){.tls = NULL};
     if (check_listeners(settings, why, why_size) == 0 &&
         read_access(&inputs->access, settings, why, why_size) == 0 &&
-        read_quorum(inputs, settings, why, why_size) == 0 &&
-        read_tls(inputs, settings, why, why_size) == 0 &&
-        read_audit(inputs, settings, why, why_size) == 0)
+        inputs_excuse(inputs, settings, read_quorum(inputs, settings, why, why_size), why) ==
+            0 &&
+        inputs_excuse(inputs, settings, read_tls(inputs, settings, why, why_size), why) == 0 &&
+        inputs_excuse(inputs, settings, read_audit(inputs, settings, why, why_size), why) == 0)
         return 0;
     inputs_free(inputs);
     return -1;

@@ -18,12 +18,19 @@ struct inputs {
     struct http_tls_context *tls; /* NULL: no certificate is set */
     struct quorum_print quorum;
     struct audit audit; /* opened again, so that the file can be moved away */
+    unsigned warnings;  /* of inputs_excuse() */
 };
 
 /* Addresses are allowed, rules, tokens, TLS files and redlock.conf can be used. 0, or -1 with a sentence,
  * behind the line of the settings that it is about; then nothing is left open. */
 int inputs_read(struct inputs *inputs, const struct settings *settings, char *why,
                 size_t why_size);
+/*
+ * `result` of reading something, or 0 in its place: --check runs outside of the unit, where its credentials and its
+ * directory for logs may not be. It warns, and looks at the rest.
+ */
+int inputs_excuse(struct inputs *inputs, const struct settings *settings, int result,
+                  const char *why);
 /* Also of one that was not read, if it is zero. */
 void inputs_free(struct inputs *inputs);
 

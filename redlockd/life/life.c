@@ -9,6 +9,7 @@
 
 #include "core/time.h"
 #include "io/clock.h"
+#include "life/warnings.h"
 #include "system/descriptors.h"
 #include "system/log.h"
 #include "system/sockets.h"
@@ -20,18 +21,22 @@ static const char *or_null(const char *text)
     return text[0] ? text : NULL;
 }
 
-int life_check(const struct settings *settings, char *why, size_t why_size)
+int life_check(const struct settings *settings, unsigned *warnings, char *why, size_t why_size)
 {
     struct inputs *inputs = malloc(sizeof *inputs);
-    int result = -1;
+    int result = SETTINGS_WRONG;
 
     if (!inputs)
         snprintf(why, why_size, "out of memory");
     else if (inputs_read(inputs, settings, why, why_size) == 0 &&
-             leases_check(or_null(settings->quorum_config), why, why_size) == 0)
+             inputs_excuse(inputs, settings,
+                           leases_check(or_null(settings->quorum_config), why, why_size),
+                           why) == 0)
         result = 0;
-    if (result == 0)
+    if (result == 0) {
+        *warnings = inputs->warnings + warnings_tell(settings, &inputs->access);
         inputs_free(inputs);
+    }
     free(inputs);
     return result;
 }
@@ -90,7 +95,7 @@ static int listen_inherited(struct life *life, int fd, int number, bool *is_name
     return listen_on(life, fd, listener, number, why, why_size);
 }
 
-/* The manager's first, then ours; numbered in this order. */
+/* The manager's first, then ours; numbered in this order. As life_open(). */
 static int open_listeners(struct life *life, char *why, size_t why_size)
 {
     const struct settings *settings = &life->settings;
@@ -109,7 +114,7 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
     }
     if (count == 0 && settings->listener_count == 0) {
         snprintf(why, why_size, "nothing to listen on: give --listen, or see --help");
-        return -1;
+        return SETTINGS_WRONG;
     }
     for (int i = 0; i < count; i++)
         if (listen_inherited(life, fds[i], i, is_named, why, why_size) < 0)
@@ -120,7 +125,8 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
 
         if (is_named[i])
             continue;
-        fd = sockets_open(listener->address, listener->mode, why, why_size);
+        fd = sockets_open(listener->address, listener->mode, or_null(listener->group), why,
+                          why_size);
         if (fd < 0 || listen_on(life, fd, listener, number++, why, why_size) < 0)
             return -1;
     }
@@ -152,6 +158,21 @@ static void tell_fixed(const char *key)
         key);
 }
 
+/* A file that is being written anew is empty for a moment. All tokens at once are taken away by leaving
+ * `tokens` out. */
+static bool loses_tokens(const struct life *life, const struct settings *settings,
+                         const struct inputs *inputs, char *why, size_t why_size)
+{
+    if (!settings->tokens[0] || inputs->access.tokens.count > 0 ||
+        life->inputs.access.tokens.count == 0)
+        return false;
+    snprintf(why, why_size,
+             "tokens: %s: there is no token in it: to have none, leave `tokens` out",
+             settings->tokens);
+    settings_locate(settings, settings->line[SETTING_TOKENS], why, why_size);
+    return true;
+}
+
 /* 0, or -1 with a sentence and nothing changed. */
 static int reload(struct life *life, struct settings *settings, struct inputs *inputs,
                   char *why, size_t why_size)
@@ -164,6 +185,10 @@ static int reload(struct life *life, struct settings *settings, struct inputs *i
     settings_keep_fixed(&life->settings, settings, tell_fixed);
     if (inputs_read(inputs, settings, why, why_size) < 0)
         return -1;
+    if (loses_tokens(life, settings, inputs, why, why_size)) {
+        inputs_free(inputs);
+        return -1;
+    }
     quorum_print_compare(&life->inputs.quorum, &inputs->quorum, tell_fixed);
     inputs_replace(&life->inputs, inputs);
     life->settings = *settings;
@@ -185,6 +210,7 @@ static void on_reload(void *context)
         log_line("reloaded: %u rules, %u tokens%s", life->inputs.access.rules.count,
                  life->inputs.access.tokens.count,
                  life->inputs.tls ? ", and the TLS files" : "");
+        warnings_tell(settings, &life->inputs.access);
     } else {
         log_line("not reloaded, nothing has changed: %s", why);
     }
@@ -213,12 +239,13 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
 {
     struct http_options options = {.connections_max = 0};
     struct http_handler handler;
+    int result;
 
     memset(life, 0, sizeof *life);
     life->settings = *settings;
     life->notify.fd = -1;
     if (inputs_read(&life->inputs, settings, why, why_size) < 0)
-        return -1;
+        return SETTINGS_WRONG;
     life->signals.context = life;
     life->signals.on_end = on_end;
     life->signals.on_reload = on_reload;
@@ -238,12 +265,20 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
-    if (leases_open(&life->leases, &life->loop, &life->inputs.access, &life->inputs.audit,
-                    or_null(settings->quorum_config), settings->drift_ppm, why, why_size) < 0 ||
-        open_listeners(life, why, why_size) < 0) {
-        life_close(life);
-        return -1;
+    result = leases_open(&life->leases, &life->loop, &life->inputs.access, &life->inputs.audit,
+                         or_null(settings->quorum_config), settings->drift_ppm, why, why_size)
+                 ? SETTINGS_WRONG
+                 : open_listeners(life, why, why_size);
+    if (result == 0 && library_open(&life->library, &life->leases, &life->routes.view) < 0) {
+        snprintf(why, why_size, "cannot start: %s", strerror(errno));
+        result = -1;
     }
+    if (result < 0) {
+        life_close(life);
+        return result;
+    }
+    if (!settings->dev)
+        warnings_tell(settings, &life->inputs.access);
     routes_open(&life->routes, life->server);
     notify_init(&life->notify);
     loop_add_part(&life->loop, &life->notify, notify_turn);
@@ -251,6 +286,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     loop_add_part(&life->loop, &life->status, status_turn);
     drain_init(&life->drain, &life->loop, life->server, &life->leases);
     loop_add_part(&life->loop, &life->drain, drain_turn);
+    loop_add_part(&life->loop, &life->routes.changes, changes_turn);
     loop_add_part(&life->loop, &life->routes.events, events_turn);
     loop_add_part(&life->loop, &life->routes.view.survey, survey_turn);
     return 0;
@@ -266,6 +302,7 @@ void life_close(struct life *life)
 {
     /* The server first: what its clients left under way is taken back while the library still works. */
     http_server_free(life->server);
+    library_close(&life->library);
     leases_close(&life->leases);
     inputs_free(&life->inputs);
     routes_free(&life->routes);

@@ -11,6 +11,7 @@
 #include "http/server.h"
 #include "life/drain.h"
 #include "life/inputs.h"
+#include "life/library.h"
 #include "life/routes.h"
 #include "life/status.h"
 #include "settings/settings.h"
@@ -32,6 +33,7 @@ struct life {
     struct notify notify;
     struct leases leases;
     struct routes routes;
+    struct library library;
     struct inputs inputs;
     struct http_server *server;
     struct life_listener listeners[SETTINGS_LISTENERS_MAX];
@@ -40,10 +42,11 @@ struct life {
     struct drain drain;
 };
 
-/* What --check looks at: what inputs_read() reads, and the nodes are named. 0, or -1 with a sentence. */
-int life_check(const struct settings *settings, char *why, size_t why_size);
+/* What --check looks at: what inputs_read() reads, the nodes are named, and warnings, which are told and
+ * counted. 0, or SETTINGS_WRONG with a sentence. */
+int life_check(const struct settings *settings, unsigned *warnings, char *why, size_t why_size);
 
-/* 0, or -1 with a sentence in why and nothing left open. */
+/* 0, or with a sentence in why and nothing left open: SETTINGS_WRONG, or -1: it cannot be done now. */
 int life_open(struct life *life, const struct settings *settings, char *why, size_t why_size);
 void life_run(struct life *life);
 void life_close(struct life *life);

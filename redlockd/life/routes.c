@@ -52,26 +52,43 @@ _Static_assert(ACCESS_PRINCIPAL_MAX <= LEASE_PRINCIPAL_MAX,
 
 /* 403 unless the principal has the right. */
 static bool may(struct routes *routes, struct http_exchange *exchange,
-                const struct access_who *who, enum access_right right, const char *name)
+                const struct http_request *request, const struct access_who *who,
+                enum access_right right, const char *name)
 {
-    if (access_may(routes->access, who, right, name))
+    if (access_may(routes->access, who, right, name)) {
+        http_set_known(exchange);
         return true;
-    holdings_denied(routes->leases, who, name, "FORBIDDEN");
+    }
+    holdings_denied(routes->leases, exchange, &request->path, who, name, "FORBIDDEN");
     http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
     return false;
 }
 
+/* What shows names shows those that may be read: some, at least, or the nodes. Else 403. */
+static bool may_look(struct routes *routes, struct http_exchange *exchange,
+                     const struct http_request *request, const struct access_who *who)
+{
+    if (!access_still_reads(routes->access, who, exchange))
+        return may(routes, exchange, request, who, ACCESS_ADMIN, NULL);
+    http_set_known(exchange);
+    return true;
+}
+
 /* 429 if its rule has had as many requests as it may; name: NULL for what is about no lock. */
 static bool is_within_quota(struct routes *routes, struct http_exchange *exchange,
-                            const struct access_who *who, const char *name)
+                            const struct http_request *request, const struct access_who *who,
+                            const char *name)
 {
+    struct access *access = routes->access;
     struct access_rule *rule =
-        name ? access_rule_of(routes->access, who, name)
-             : access_rules_any(&routes->access->rules, who->principal, who->gid);
+        name ? access_rule_of(access, who, name)
+             : access_rules_any(&access->rules, who->principal, &who->groups);
 
+    if (!rule && access_is_stranger(access, who))
+        rule = &access->strangers;
     if (!rule || access_rule_take(rule, rl_now_ns()))
         return true;
-    lease_refuse_quota(routes->leases, exchange, who, name);
+    lease_refuse_quota(routes->leases, exchange, &request->path, who, name);
     return false;
 }
 
@@ -86,70 +103,45 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
 
     if (why)
         http_answer_problem(exchange, 400, "NAME", why, NULL);
-    else if (is_look && may(routes, exchange, who, ACCESS_READ, name) &&
-             is_within_quota(routes, exchange, who, name))
-        view_begin_lock(&routes->view, exchange, encoded);
-    else if (is_break && may(routes, exchange, who, ACCESS_BREAK, name))
-        view_begin_break(&routes->view, exchange, request, encoded, who);
-    else if (!is_look && !is_break && may(routes, exchange, who, ACCESS_ACQUIRE, name))
+    else if (is_look && may(routes, exchange, request, who, ACCESS_READ, name) &&
+             is_within_quota(routes, exchange, request, who, name))
+        view_begin_lock(&routes->view, exchange, name, who);
+    else if (is_break && may(routes, exchange, request, who, ACCESS_BREAK, name))
+        view_begin_break(&routes->view, exchange, request, name, who);
+    else if (!is_look && !is_break && may(routes, exchange, request, who, ACCESS_ACQUIRE, name))
         leases_begin(routes->leases, exchange, request, name, who);
-}
-
-static void count_leases(struct leases *leases, struct metrics_counts *counts)
-{
-    struct leases_view view = leases_look(leases);
-
-    counts->lease_waiting = view.lease_waiting;
-    counts->lease_held = view.lease_held;
-    counts->stream_waiting = view.stream_waiting;
-    counts->stream_held = view.stream_held;
-    counts->stream_jeopardy = view.stream_jeopardy;
-}
-
-static void answer_metrics(struct routes *routes, struct http_exchange *exchange)
-{
-    struct metrics_counts counts = {
-        .yours = routes->leases->counts.yours,
-        .disconnected_waiters = routes->leases->counts.disconnected_waiters,
-        .waiting = routes->leases->counts.waiting,
-        .audit = routes->leases->audit,
-        .rules = &routes->access->rules,
-    };
-
-    http_server_counts(routes->server, &counts.http);
-    counts.tally = http_server_tally(routes->server);
-    memcpy(counts.listeners, routes->listeners, sizeof counts.listeners);
-    count_leases(routes->leases, &counts);
-    metrics_answer(&routes->metrics, exchange, routes->leases->client, &counts);
 }
 
 /* What needs a right, and exists. */
 static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
                           const struct http_request *request, const struct access_who *who)
 {
+    bool is_for_admins = is_path(request, "/v1/nodes") || is_path(request, "/metrics");
     struct rl_span name;
+    bool is_lock = http_path_below(request->path, "/v1/locks/", &name);
 
-    if (http_path_below(request->path, "/v1/locks/", &name))
+    /* What is about one lock has caps of its own, if there is a rule. */
+    if ((!is_lock || access_is_stranger(routes->access, who)) &&
+        !is_within_quota(routes, exchange, request, who, NULL))
+        return;
+    if (is_lock)
         begin_lock(routes, exchange, request, name, who);
     else if (!is_read(exchange, request))
         return;
-    else if (!is_within_quota(routes, exchange, who, NULL))
+    else if (is_for_admins ? !may(routes, exchange, request, who, ACCESS_ADMIN, NULL)
+                           : !may_look(routes, exchange, request, who))
         return;
     else if (is_path(request, "/v1/locks"))
         view_begin_list(&routes->view, exchange, request, who);
     else if (is_path(request, "/v1/events"))
         events_begin(&routes->events, exchange, request, who);
-    else if (is_path(request, "/v1/status") &&
-             access_still_reads(routes->access, who, exchange))
-        view_begin_status(&routes->view, exchange, request, who);
-    else if (!may(routes, exchange, who, ACCESS_ADMIN, NULL))
-        return;
     else if (is_path(request, "/v1/status"))
         view_begin_status(&routes->view, exchange, request, who);
     else if (is_path(request, "/v1/nodes"))
         view_begin_nodes(&routes->view, exchange);
     else
-        answer_metrics(routes, exchange);
+        metrics_answer(&routes->metrics, exchange, routes->leases, routes->server,
+                       routes->listeners);
 }
 
 static bool needs_right(const struct http_request *request)
@@ -189,32 +181,50 @@ static enum op op_of(const struct http_request *request)
     return page_is_at(request->path) ? OP_FILE : OP_NONE;
 }
 
-static void refuse_unknown(struct routes *routes, struct http_exchange *exchange)
+static void refuse_unproven(struct routes *routes, struct http_exchange *exchange,
+                            const struct http_request *request, enum access_proof proof)
 {
-    holdings_denied(routes->leases, NULL, NULL, "UNAUTHORIZED");
+    holdings_denied(routes->leases, exchange, &request->path, NULL, NULL, "UNAUTHORIZED");
     http_answer_problem(exchange, 401, "UNAUTHORIZED",
-                        "send a bearer token, or use the unix socket",
+                        proof == ACCESS_WRONG_TOKEN
+                            ? "this token is not known here, or its day is over"
+                            : "send a bearer token, or use the unix socket",
                         "WWW-Authenticate: Bearer\r\n");
+}
+
+/* How many nodes vote in which quorum is for those that may look; others are told yes or no. */
+static void begin_ready(struct routes *routes, struct http_exchange *exchange,
+                        const struct http_request *request)
+{
+    struct access_who who;
+    bool is_proven = access_identify(routes->access, request, &who) == ACCESS_PROVEN;
+
+    view_begin_ready(&routes->view, exchange, request,
+                     is_proven && (access_still_reads(routes->access, &who, exchange) ||
+                                   access_may(routes->access, &who, ACCESS_ADMIN, NULL)));
 }
 
 static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
+    enum access_proof proof;
     struct access_who who;
 
     http_set_op(exchange, op_of(request));
     if (!access_host_is_ours(routes->access, request)) {
+        holdings_denied(routes->leases, exchange, &request->path, NULL, NULL, "HOST");
         http_answer_problem(exchange, 400, "HOST",
                             "this port serves localhost, and names that host = NAME allows",
                             NULL);
         return;
     }
     if (needs_right(request)) {
-        if (access_identify(routes->access, request, &who))
+        proof = access_identify(routes->access, request, &who);
+        if (proof == ACCESS_PROVEN)
             begin_allowed(routes, exchange, request, &who);
         else
-            refuse_unknown(routes, exchange);
+            refuse_unproven(routes, exchange, request, proof);
         return;
     }
     if (is_path(request, "/livez")) {
@@ -222,7 +232,7 @@ static void begin(void *context, struct http_exchange *exchange,
             answer_livez(exchange);
     } else if (is_path(request, "/readyz")) {
         if (is_read(exchange, request))
-            view_begin_ready(&routes->view, exchange, request);
+            begin_ready(routes, exchange, request);
     } else if (is_path(request, "/version")) {
         if (is_read(exchange, request))
             answer_version(routes, exchange);
@@ -243,19 +253,6 @@ static void ended(void *context, struct http_exchange *exchange, void *user,
     kept->ended(kept, how);
 }
 
-/* Its value begins with the tag, by which this replica may know the lease. */
-static void on_broken(void *context, const struct access_who *who, const char *name,
-                      const redlock_holder *holder)
-{
-    struct lease_tag tag = {{0}};
-
-    memcpy(tag.text, holder->value, REDLOCK_TAG_SIZE);
-    holdings_ended(
-        context,
-        &(struct holding){.tag = &tag, .who = who, .name = name, .label = holder->label},
-        AUDIT_BROKEN, NULL);
-}
-
 /* audit_observer_fn: what happens to locks, for the counters and the feeds. */
 static void observe(void *context, const struct audit_line *line)
 {
@@ -271,62 +268,30 @@ static void observe(void *context, const struct audit_line *line)
                                                      .fence = line->fence});
 }
 
-static void count_for_view(void *context, struct view_counts *counts)
+static void on_node(void *events, const redlock_node_info *node, enum changes_state state)
 {
-    struct routes *routes = context;
-    struct leases_view leases = leases_look(routes->leases);
-
-    *counts = (struct view_counts){
-        .leases = leases.lease_held + leases.stream_held + leases.stream_jeopardy,
-        .streams = leases.stream_held + leases.stream_jeopardy,
-        .jeopardy = leases.stream_jeopardy,
-        .lost = routes->leases->audit->count[AUDIT_LOST],
-    };
-}
-
-static void count_wait(void *wait, void *survey)
-{
-    survey_count_wait(survey, redlock_name(((struct lease *)wait)->lock));
-}
-
-static void count_waits(void *context, struct survey *survey)
-{
-    ids_each_wait(&((struct leases *)context)->ids, count_wait, survey);
-}
-
-static void wake(void *context)
-{
-    leases_wake(context);
+    events_tell_node(events, node, state);
 }
 
 int routes_init(struct routes *routes, struct leases *leases, struct access *access,
                 bool utf8_names)
 {
     *routes = (struct routes){.leases = leases, .access = access, .utf8_names = utf8_names};
-    if (http_body_init(&routes->body) < 0 || view_init(&routes->view) < 0 ||
+    if (http_body_init(&routes->body) < 0 || view_init(&routes->view, leases) < 0 ||
         metrics_init(&routes->metrics) < 0 || events_init(&routes->events, access) < 0) {
         routes_free(routes);
         return -1;
     }
-    routes->view.wake = wake;
-    routes->view.wake_context = leases;
-    routes->view.survey.wake = wake;
-    routes->view.survey.count_waits = count_waits;
-    routes->view.survey.owner_context = leases;
-    routes->view.count = count_for_view;
-    routes->view.count_context = routes;
-    routes->view.access = access;
-    routes->view.on_broken = on_broken;
-    routes->view.broken_context = leases;
-    routes->view.utf8_names = utf8_names;
     return 0;
 }
 
 void routes_open(struct routes *routes, struct http_server *server)
 {
     routes->server = server;
-    routes->view.client = routes->view.survey.client = routes->leases->client;
-    routes->events.client = routes->leases->client;
+    routes->changes = (struct changes){
+        .client = routes->leases->client, .context = &routes->events, .on_node = on_node};
+    routes->events.changes = &routes->changes;
+    routes->leases->audit->listeners = routes->listeners;
     routes->leases->audit->observer = observe;
     routes->leases->audit->observer_context = routes;
 }

@@ -13,6 +13,7 @@
 #include "http/server.h"
 #include "leases/leases.h"
 #include "metrics/metrics.h"
+#include "view/changes.h"
 #include "view/view.h"
 
 struct routes {
@@ -23,6 +24,7 @@ struct routes {
     bool utf8_names;                           /* names beyond ASCII are served */
     struct view view;
     struct metrics metrics;
+    struct changes changes;
     struct events events;
     struct http_body body;
 };
@@ -32,6 +34,7 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
                 bool utf8_names);
 /* Once the library and the server are there, before the first turn of the loop. */
 void routes_open(struct routes *routes, struct http_server *server);
+/* After the leases are closed. */
 void routes_free(struct routes *routes);
 
 /* The server's handler; routes must outlive the server. */

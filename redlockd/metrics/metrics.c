@@ -112,6 +112,11 @@ static double clock_offset(const redlock_node_info *node)
                                      : strtod("nan", NULL);
 }
 
+static double last_answer(const redlock_node_info *node)
+{
+    return node->answered_ms >= 0 ? (double)node->answered_ms / MS_PER_S : strtod("nan", NULL);
+}
+
 static const struct {
     const char *name, *help;
     double (*value)(const redlock_node_info *node);
@@ -122,11 +127,13 @@ static const struct {
      quarantine},
     {"node_rtt_seconds", "smoothed round trip", rtt},
     {"node_clock_offset_seconds", "its clock minus ours", clock_offset},
+    {"node_last_answer_seconds", "since its last answer; an idle node is asked every 4 s",
+     last_answer},
 };
 
 static void write_nodes(FILE *out, redlock *client)
 {
-    redlock_node_info node = {.size = sizeof node};
+    redlock_node_info node = REDLOCK_NODE_INFO();
 
     for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
         head(out, gauges[i].name, "gauge", gauges[i].help);
@@ -181,27 +188,34 @@ static void write_requests(FILE *out, const struct http_tally *tally)
     }
 }
 
-static void write_connections(FILE *out, const struct metrics_counts *counts)
+static void write_connections(FILE *out, const struct http_server *server,
+                              const char *const *listeners)
 {
+    struct http_counts counts;
+
+    http_server_counts(server, &counts);
     head(out, "connections", "gauge", "open connections");
     for (unsigned i = 0; i < HTTP_LISTENERS_MAX; i++) {
-        if (!counts->listeners[i])
+        if (!listeners[i])
             continue;
-        label(out, "connections", "listener", counts->listeners[i]);
-        fprintf(out, "%u\n", counts->http.by_listener[i]);
+        label(out, "connections", "listener", listeners[i]);
+        fprintf(out, "%u\n", counts.by_listener[i]);
     }
+    number(out, "connections_evicted_total", "counter",
+           "connections that were closed to make room for others", counts.evicted);
 }
 
-static void write_leases(FILE *out, const struct metrics_counts *counts)
+static void write_leases(FILE *out, const struct leases *leases)
 {
+    struct leases_view view = leases_look(leases);
     const struct {
         const char *way, *state;
         unsigned count;
-    } rows[] = {{"lease", "waiting", counts->lease_waiting},
-                {"lease", "held", counts->lease_held},
-                {"stream", "waiting", counts->stream_waiting},
-                {"stream", "held", counts->stream_held},
-                {"stream", "jeopardy", counts->stream_jeopardy}};
+    } rows[] = {{"lease", "waiting", view.lease_waiting},
+                {"lease", "held", view.lease_held},
+                {"stream", "waiting", view.stream_waiting},
+                {"stream", "held", view.stream_held},
+                {"stream", "jeopardy", view.stream_jeopardy}};
 
     head(out, "leases", "gauge",
          "locks as this replica knows them; jeopardy: held, and the last renewal failed");
@@ -242,18 +256,24 @@ static void write_lost(FILE *out, const struct metrics *metrics)
 /* ---- the answer -------------------------------------------------------------------------- */
 
 /* By the number of the rule, from 1: principals and names are not for everyone who sees metrics. */
-static void write_quotas(FILE *out, const struct access_rules *rules)
+static void write_quotas(FILE *out, const struct access *access)
 {
+    const struct access_rules *rules = &access->rules;
+
     head(out, "quota_rejected_total", "counter",
-         "requests beyond a cap of a rule, by its number");
+         "requests beyond a cap of a rule, by its number; none: of principals without any");
     for (unsigned i = 0; i < rules->count; i++)
         fprintf(out, "redlockd_quota_rejected_total{rule=\"%u\"} %" PRIu64 "\n", i + 1,
                 rules->rule[i].rejected);
+    fprintf(out, "redlockd_quota_rejected_total{rule=\"none\"} %" PRIu64 "\n",
+            access->strangers.rejected);
 }
 
-static void write_counts(FILE *out, const struct metrics_counts *counts)
+static void write_counts(FILE *out, const struct leases *leases)
 {
-    struct sink_counts lines = audit_counts(counts->audit);
+    const struct leases_counts *counts = &leases->counts;
+    const uint64_t *told = leases->audit->count;
+    struct sink_counts lines = audit_counts(leases->audit);
 
     number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
     number(out, "yours_total", "counter", "requests with an id that was granted already",
@@ -263,34 +283,41 @@ static void write_counts(FILE *out, const struct metrics_counts *counts)
     number(
         out, "expired_unreleased_total", "counter",
         "leases that ran out without a release, as the nodes were seen to have forgotten them",
-        counts->audit->count[AUDIT_EXPIRED]);
+        told[AUDIT_EXPIRED]);
+    number(out, "ended_elsewhere_total", "counter",
+           "leases that were gone before their time was over: released through another replica",
+           told[AUDIT_ENDED]);
+    number(out, "unknown_renewals_total", "counter",
+           "renewals that found nothing, of leases that this replica did not know",
+           counts->unknown);
     number(out, "broken_total", "counter", "holders that an operator evicted",
-           counts->audit->count[AUDIT_BROKEN]);
+           told[AUDIT_BROKEN]);
     number(out, "denied_total", "counter", "requests that got 401, 403 or 429",
-           counts->audit->count[AUDIT_DENIED]);
+           told[AUDIT_DENIED]);
     number(out, "audit_dropped_total", "counter",
            "lines of the audit log that its target did not take", lines.dropped);
     number(out, "audit_queued", "gauge", "lines of the audit log that are not written yet",
            lines.queued);
-    write_quotas(out, counts->rules);
-    write_leases(out, counts);
-    write_requests(out, counts->tally);
-    write_connections(out, counts);
+    write_quotas(out, leases->access);
+    write_leases(out, leases);
 }
 
-void metrics_answer(struct metrics *metrics, struct http_exchange *exchange, redlock *client,
-                    const struct metrics_counts *counts)
+void metrics_answer(struct metrics *metrics, struct http_exchange *exchange,
+                    const struct leases *leases, const struct http_server *server,
+                    const char *const listeners[HTTP_LISTENERS_MAX])
 {
-    redlock_stats stats = {.size = sizeof stats};
+    redlock_counters stats = REDLOCK_COUNTERS();
     FILE *out = metrics->out;
     long size;
 
-    redlock_stats_get(client, &stats);
+    redlock_stats(leases->client, &stats);
     rewind(out);
     head(out, "build_info", "gauge", "the version of the daemon");
     label(out, "build_info", "version", redlock_version());
     fputs("1\n", out);
-    write_counts(out, counts);
+    write_counts(out, leases);
+    write_requests(out, http_server_tally(server));
+    write_connections(out, server, listeners);
     number(out, "granted_total", "counter", "locks that were granted", stats.acquired);
     number(out, "renewed_total", "counter", "renewals that a majority confirmed",
            stats.renewed);
@@ -298,8 +325,8 @@ void metrics_answer(struct metrics *metrics, struct http_exchange *exchange, red
     histogram(out, "hold_seconds", "from the grant to the end, of locks granted here",
               &metrics->hold);
     histogram(out, "acquire_wait_seconds", "from the request to the grant", &stats.wait);
-    write_nodes(out, client);
-    write_quorums(out, client);
+    write_nodes(out, leases->client);
+    write_quorums(out, leases->client);
     size = ftell(out);
     if (size < 0 || fflush(out) != 0) {
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", NULL);

@@ -9,10 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "access/rules.h"
-#include "audit/audit.h"
 #include "http/server.h"
-#include "redlock.h"
+#include "leases/leases.h"
 
 #define METRICS_REASONS_MAX 16
 
@@ -27,20 +25,6 @@ struct metrics {
     size_t size;
 };
 
-/* What is counted outside of the library. */
-struct metrics_counts {
-    struct http_counts http;
-    const struct http_tally *tally;
-    const char *listeners[HTTP_LISTENERS_MAX]; /* their names, by number; NULL: none is open */
-    uint64_t yours;
-    uint64_t disconnected_waiters;
-    const struct audit *audit;
-    const struct access_rules *rules;
-    unsigned waiting;
-    unsigned lease_waiting, lease_held;
-    unsigned stream_waiting, stream_held, stream_jeopardy;
-};
-
 /* 0, or -1: out of memory. */
 int metrics_init(struct metrics *metrics);
 void metrics_free(struct metrics *metrics);
@@ -48,7 +32,9 @@ void metrics_free(struct metrics *metrics);
 /* For audit_observer_fn: what ended, and how. */
 void metrics_note(struct metrics *metrics, const struct audit_line *line);
 
-void metrics_answer(struct metrics *metrics, struct http_exchange *exchange, redlock *client,
-                    const struct metrics_counts *counts);
+/* listeners: their names, by number; NULL: none is open. */
+void metrics_answer(struct metrics *metrics, struct http_exchange *exchange,
+                    const struct leases *leases, const struct http_server *server,
+                    const char *const listeners[HTTP_LISTENERS_MAX]);
 
 #endif

@@ -72,7 +72,7 @@ static const char *page_headers(void)
         "Content-Security-Policy: default-src 'self'; script-src 'sha256-%s'; style-src "
         "'sha256-%s'; img-src data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'\r\n"
-        "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n",
+        "Referrer-Policy: no-referrer\r\n",
         script, style);
     return headers;
 }

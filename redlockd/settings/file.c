@@ -48,8 +48,13 @@ static int read_line(struct settings *settings, char *line, char *why, size_t wh
     *equals = '\0';
     name = trim(line);
     key = settings_key_of(name);
-    if (key < 0)
-        return value_complain(why, why_size, name, "there is no such key");
+    if (key < 0) {
+        const char *nearest = settings_nearest_key(name);
+
+        snprintf(why, why_size, "%.100s: there is no such key%s%s%s", name,
+                 nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+        return -1;
+    }
     if (settings->given & 1u << key)
         return 0;
     if (settings->line[key] && key != SETTING_LISTEN && key != SETTING_HOST &&

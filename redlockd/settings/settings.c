@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/time.h"
+#include "protocol/nearest.h"
 #include "redlock.h"
 #include "settings/file.h"
 #include "settings/values.h"
@@ -19,18 +20,20 @@ static const char usage[] =
     "usage: redlockd --listen ADDRESS... [--option VALUE...]\n"
     "       redlockd --config FILE [--check]\n"
     "       redlockd --dev\n"
+    "       redlockd token NAME\n"
     "\n"
     "Gives the locks of the nodes that redlock.conf names to programs in any\n"
     "language, over HTTP.\n"
     "\n"
-    "  --listen ADDRESS       unix:/path [mode=0660] [peer=proxy], ADDRESS:PORT on\n"
-    "                         loopback, or tls:ADDRESS:PORT [cert=optional]; once\n"
-    "                         for each\n"
+    "  --listen ADDRESS       unix:/path [mode=0660] [group=NAME] [peer=proxy],\n"
+    "                         ADDRESS:PORT on loopback, or\n"
+    "                         tls:ADDRESS:PORT [cert=optional]; once for each\n"
     "  --host NAME            a name besides localhost that loopback ports answer to\n"
     "  --tls-cert FILE        certificate and its chain, PEM\n"
     "  --tls-key FILE         its key, PEM; left out: in the file of the certificate\n"
     "  --tls-client-ca FILE   clients must show a certificate of this authority,\n"
     "                         except where it is optional\n"
+    "  --tls-client-crl FILE  which of these certificates are revoked\n"
     "  --insecure yes         plain TCP on other addresses than loopback, too\n"
     "  --quorum-config FILE   the nodes; left out: as the redlock command finds them\n"
     "  --allow RULE           PRINCIPAL NAME RIGHTS [CAP...]. The first that fits\n"
@@ -38,7 +41,7 @@ static const char usage[] =
     "                         do everything.\n"
     "                         PRINCIPAL: uid:N, gid:N, cert:NAME or token:NAME\n"
     "                         NAME: a name, a prefix that ends in a slash, or *\n"
-    "                         RIGHTS: of acquire,read,break,admin\n"
+    "                         RIGHTS: one or more of acquire,read,break,admin\n"
     "                         CAP: leases=N, waiters=N, ttl=TIME, requests=N\n"
     "  --tokens FILE          lines of NAME and the SHA-256 of its token in hex\n"
     "  --audit FILE           a line of JSON per grant, release, loss, denial, ...\n"
@@ -50,13 +53,14 @@ static const char usage[] =
     "  --check                look at the settings, say what is wrong, and end\n"
     "  --dev                  start servers of its own, and print what to try\n"
     "  --version, --help\n"
+    "  token NAME             print a new token, and its line for the file of tokens\n"
     "\n"
     "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads\n"
     "rules, tokens and TLS files again. redlockd.conf(5) explains all of it.\n";
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-static const char *const keys[SETTING_COUNT] = {
+static const char *const keys[SETTING_COUNT + 1] = {
 #define X(name, key) key,
     SETTINGS_KEYS(X)
 #undef X
@@ -68,6 +72,11 @@ int settings_key_of(const char *name)
         if (strcmp(name, keys[i]) == 0)
             return i;
     return -1;
+}
+
+const char *settings_nearest_key(const char *name)
+{
+    return rl_nearest((struct rl_span){name, strlen(name)}, keys);
 }
 
 const char *settings_key_name(enum settings_key key)
@@ -135,6 +144,7 @@ int settings_apply(struct settings *settings, enum settings_key key, const char 
         [SETTING_TLS_CERT] = settings->tls_cert,
         [SETTING_TLS_KEY] = settings->tls_key,
         [SETTING_TLS_CLIENT_CA] = settings->tls_client_ca,
+        [SETTING_TLS_CLIENT_CRL] = settings->tls_client_crl,
         [SETTING_TOKENS] = settings->tokens,
         [SETTING_AUDIT] = settings->audit,
     };
@@ -185,7 +195,7 @@ static bool has_same_listeners(const struct settings *a, const struct settings *
 
         same = strcmp(one->address, other->address) == 0 && one->tls == other->tls &&
                one->cert_optional == other->cert_optional && one->is_proxy == other->is_proxy &&
-               one->mode == other->mode;
+               one->mode == other->mode && strcmp(one->group, other->group) == 0;
     }
     return same;
 }
@@ -247,6 +257,18 @@ static int read_word(struct settings *settings, const char *word, int *key)
     return 1;
 }
 
+static int refuse_option(const char *word, char *why, size_t why_size)
+{
+    const char *nearest = strncmp(word, "--", 2) == 0 ? settings_nearest_key(word + 2) : NULL;
+
+    if (nearest)
+        snprintf(why, why_size, "%.100s: there is no such option; did you mean --%s?", word,
+                 nearest);
+    else
+        snprintf(why, why_size, "%.100s: there is no such option; try --help", word);
+    return SETTINGS_USAGE;
+}
+
 static bool is_for_people(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -276,10 +298,11 @@ int settings_read(struct settings *settings, int argc, char **argv, char *why, s
 
         if (result == 1)
             continue;
-        if (result < 0 || i + 1 == argc) {
-            snprintf(why, why_size, "%.100s: %s; try --help", argv[i],
-                     result < 0 ? "there is no such option" : "a value is missing");
-            return -1;
+        if (result < 0)
+            return refuse_option(argv[i], why, why_size);
+        if (i + 1 == argc) {
+            snprintf(why, why_size, "%.100s: a value is missing; try --help", argv[i]);
+            return SETTINGS_USAGE;
         }
         i++;
         if (key == SETTING_COUNT)
@@ -287,9 +310,11 @@ int settings_read(struct settings *settings, int argc, char **argv, char *why, s
         else
             result = settings_apply(settings, (enum settings_key)key, argv[i], why, why_size);
         if (result < 0)
-            return -1;
+            return SETTINGS_WRONG;
         if (key < SETTING_COUNT)
             settings->given |= 1u << key;
     }
-    return settings->config[0] ? settings_file_read(settings, why, why_size) : 0;
+    if (settings->config[0] && settings_file_read(settings, why, why_size) < 0)
+        return SETTINGS_WRONG;
+    return 0;
 }

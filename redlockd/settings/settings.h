@@ -17,6 +17,7 @@
 #define SETTINGS_RULES_MAX 64
 #define SETTINGS_HOSTS_MAX 16
 #define SETTINGS_TEXT_MAX 256
+#define SETTINGS_GROUP_MAX 64
 #define SETTINGS_WHY_MAX 512
 
 /* NAME, key. Those that are read again by HUP come last, from TLS_CERT on. */
@@ -31,6 +32,7 @@
     X(TLS_CERT, "tls-cert")                                                                    \
     X(TLS_KEY, "tls-key")                                                                      \
     X(TLS_CLIENT_CA, "tls-client-ca")                                                          \
+    X(TLS_CLIENT_CRL, "tls-client-crl")                                                        \
     X(TOKENS, "tokens")                                                                        \
     X(ALLOW, "allow")                                                                          \
     X(AUDIT, "audit")                                                                          \
@@ -43,14 +45,17 @@ enum settings_key {
         SETTING_COUNT
 };
 
-/* One address: unix:/path [mode=0660] [peer=proxy], ADDRESS:PORT, or tls:ADDRESS:PORT [cert=optional]. */
+/* One address: unix:/path [mode=0660] [group=NAME] [peer=proxy], ADDRESS:PORT, or
+ * tls:ADDRESS:PORT [cert=optional]. */
 struct settings_listener {
     char address[SETTINGS_TEXT_MAX]; /* without tls: */
     bool tls;
     bool cert_optional; /* tls: a client may show no certificate, also with tls-client-ca */
     bool is_proxy;      /* unix: what connects is a proxy, not the client */
     unsigned mode;      /* unix: of the socket's file */
-    unsigned line;      /* 0: of the command line; also below */
+    char group
+        [SETTINGS_GROUP_MAX]; /* unix: of the socket's file; empty: as the process has it */
+    unsigned line;            /* 0: of the command line; also below */
 };
 
 struct settings_rule {
@@ -66,6 +71,7 @@ struct settings {
     char tls_cert[SETTINGS_TEXT_MAX]; /* empty: none; also below */
     char tls_key[SETTINGS_TEXT_MAX];
     char tls_client_ca[SETTINGS_TEXT_MAX];
+    char tls_client_crl[SETTINGS_TEXT_MAX];
     char config[SETTINGS_TEXT_MAX];
     char quorum_config
         [SETTINGS_TEXT_MAX];        /* the library's file; empty: as the command finds it */
@@ -87,9 +93,12 @@ struct settings {
     unsigned reading;             /* the line that is being read */
 };
 
+#define SETTINGS_WRONG (-2) /* a value is wrong, or the file: no restart helps */
+#define SETTINGS_USAGE (-3) /* there is no such option, or its value is missing */
+
 /*
  * Reads the command line and then, if --config names one, the file. 0; 1 if the process should end with
- * status 0 now (--help and --version have been printed); -1 with a sentence in why.
+ * status 0 now (--help and --version have been printed); SETTINGS_USAGE or SETTINGS_WRONG with a sentence.
  */
 int settings_read(struct settings *settings, int argc, char **argv, char *why, size_t why_size);
 
@@ -99,6 +108,8 @@ int settings_apply(struct settings *settings, enum settings_key key, const char 
 
 /* The key of this name; -1: there is none. */
 int settings_key_of(const char *name);
+/* What a name that is no key was probably meant to be; NULL: nothing is near. */
+const char *settings_nearest_key(const char *name);
 const char *settings_key_name(enum settings_key key);
 
 /* Puts `file:line: ` in front of a sentence about a value of that line, unless it is of the command line. */

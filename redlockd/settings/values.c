@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOCKET_MODE 0600 /* this user and root */
+#define SOCKET_MODE 0600       /* this user and root */
+#define SOCKET_GROUP_MODE 0660 /* with group=: its members as well */
+#define MODE_UNSET (~0u)
 #define MODE_MOST 0777
 
 int value_complain(char *why, size_t why_size, const char *key, const char *what)
@@ -65,6 +67,10 @@ static int listener_word(struct settings_listener *out, const char *word)
         out->is_proxy = true;
         return 0;
     }
+    if (strncmp(word, "group=", 6) == 0 && word[6] && strlen(word + 6) < sizeof out->group) {
+        strcpy(out->group, word + 6);
+        return 0;
+    }
     if (strncmp(word, "mode=", 5) != 0 || word[5] < '0' || word[5] > '7')
         return -1;
     mode = strtoul(word + 5, &end, 8);
@@ -76,7 +82,7 @@ static int listener_word(struct settings_listener *out, const char *word)
 
 int value_listener(struct settings_listener *out, const char *value, char *why, size_t why_size)
 {
-    struct settings_listener listener = {.mode = SOCKET_MODE};
+    struct settings_listener listener = {.mode = MODE_UNSET};
     char text[SETTINGS_TEXT_MAX], *word, *rest = text;
 
     if (value_text(text, "listen", value, why, why_size) < 0)
@@ -92,10 +98,12 @@ int value_listener(struct settings_listener *out, const char *value, char *why, 
         if (listener_word(&listener, word) < 0)
             return value_complain(
                 why, why_size, "listen",
-                "behind unix:/path may stand mode=0660 and peer=proxy, behind "
+                "behind unix:/path may stand mode=0660, group=NAME and peer=proxy, behind "
                 "tls:ADDRESS:PORT cert=optional, and behind other addresses "
                 "nothing");
     }
+    if (listener.mode == MODE_UNSET)
+        listener.mode = listener.group[0] ? SOCKET_GROUP_MODE : SOCKET_MODE;
     *out = listener;
     return 0;
 }

@@ -11,7 +11,7 @@ int value_yes(bool *out, const char *key, const char *value, char *why, size_t w
 /* From least to most. */
 int value_number(unsigned *out, const char *key, const char *value, unsigned least,
                  unsigned most, char *why, size_t why_size);
-/* ADDRESS [mode=OCTAL] [peer=proxy] [cert=optional] */
+/* ADDRESS [mode=OCTAL] [group=NAME] [peer=proxy] [cert=optional] */
 int value_listener(struct settings_listener *out, const char *value, char *why,
                    size_t why_size);
 

@@ -10,8 +10,8 @@
 
 #define NO_SLOT UINT32_MAX
 #define SLOTS_FIRST 64
-/* Above every tag that the reactor uses itself. */
 #define UNARMED_WAIT_MS 10
+/* Above every tag that the reactor uses itself. */
 #define TAG_FIRST 0x1000u
 #define PASSES_MAX 4
 
@@ -152,10 +152,12 @@ static int64_t run_parts(struct loop *loop)
 void loop_turn(struct loop *loop, int timeout_ms)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
-    /* Parts first: what they were given since the last turn may be due. */
-    int64_t next_ns = run_parts(loop);
+    int64_t next_ns;
     int count;
 
+    loop->turns++;
+    /* Parts first: what they were given since the last turn may be due. */
+    next_ns = run_parts(loop);
     if (loop->stopped)
         return;
     if (next_ns <= 0) {

@@ -47,7 +47,8 @@ struct loop {
     uint32_t freed_slot; /* freed in this turn, free after it */
     struct loop_part parts[LOOP_PARTS_MAX];
     unsigned part_count;
-    bool again; /* loop_again() was called */
+    uint64_t turns; /* so far */
+    bool again;     /* loop_again() was called */
     bool stopped;
 };
 

@@ -20,17 +20,37 @@ static void ready(struct loop_source *source, uint32_t events)
     }
 }
 
-int signals_open(struct signals *signals, struct loop *loop)
+static sigset_t handled(void)
 {
     sigset_t set;
-    int fd;
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return -1;
+    return set;
+}
+
+void signals_hold(void)
+{
+    sigset_t set = handled();
+
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void signals_let_go(void)
+{
+    sigset_t set = handled();
+
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int signals_open(struct signals *signals, struct loop *loop)
+{
+    sigset_t set = handled();
+    int fd;
+
+    signals_hold();
     signal(SIGPIPE, SIG_IGN);
     signal(
         SIGXFSZ,

@@ -13,6 +13,11 @@ struct signals {
     void (*on_reload)(void *context);
 };
 
+/* From now on TERM, INT and HUP wait for signals_open(): none ends a process that has just begun. */
+void signals_hold(void);
+/* They do again what they do by default; for a process that becomes another program. */
+void signals_let_go(void);
+
 /* The fields below `loop` are set by the caller. Also ignores PIPE and XFSZ. 0, or -1 with errno. */
 int signals_open(struct signals *signals, struct loop *loop);
 /* Also of one that is not open. */

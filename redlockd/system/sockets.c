@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -95,13 +96,45 @@ static int check_path(const char *path, char *why, size_t why_size)
     return -1;
 }
 
-static int open_unix(const char *path, unsigned mode, char *why, size_t why_size)
+int64_t sockets_group(const char *group, char *why, size_t why_size)
+{
+    const struct group *found = getgrnam(group);
+    unsigned long number;
+    char *end;
+
+    if (found)
+        return found->gr_gid;
+    number = strtoul(group, &end, 10);
+    if (group[0] >= '0' && group[0] <= '9' && !*end && number < UINT32_MAX)
+        return (int64_t)number;
+    snprintf(why, why_size, "listen: group=%s: there is no such group", group);
+    return -1;
+}
+
+/* For a socket that does not listen yet: until then a connection is refused. */
+static int give_away(int fd, const char *path, unsigned mode, int64_t gid, const char *group,
+                     char *why, size_t why_size)
+{
+    if (gid >= 0 && chown(path, (uid_t)-1, (gid_t)gid) != 0) {
+        snprintf(why, why_size,
+                 "cannot give %s to group %s: %s: the daemon's user must be a member of it",
+                 path, group, strerror(errno));
+        close(fd);
+        return -1;
+    }
+    return chmod(path, mode) == 0 ? fd : fail(fd, "listen on", path, why, why_size);
+}
+
+static int open_unix(const char *path, unsigned mode, const char *group, char *why,
+                     size_t why_size)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int64_t gid = -1;
     struct stat info;
     int fd;
 
-    if (check_path(path, why, why_size) < 0)
+    if (check_path(path, why, why_size) < 0 ||
+        (group && (gid = sockets_group(group, why, why_size)) < 0))
         return -1;
     strcpy(address.sun_path, path);
     /* Only what is surely a leftover: a socket that refuses connections. */
@@ -115,8 +148,8 @@ static int open_unix(const char *path, unsigned mode, char *why, size_t why_size
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0)
         return fail(fd, "listen on", path, why, why_size);
-    /* Before it listens: until then a connection is refused. */
-    if (chmod(path, mode) != 0 || listen(fd, BACKLOG) != 0)
+    fd = give_away(fd, path, mode, gid, group, why, why_size);
+    if (fd >= 0 && listen(fd, BACKLOG) != 0)
         return fail(fd, "listen on", path, why, why_size);
     return fd;
 }
@@ -178,10 +211,11 @@ static int open_tcp(const char *address, char *why, size_t why_size)
     return fail(fd, "listen on", address, why, why_size);
 }
 
-int sockets_open(const char *address, unsigned mode, char *why, size_t why_size)
+int sockets_open(const char *address, unsigned mode, const char *group, char *why,
+                 size_t why_size)
 {
     if (strncmp(address, "unix:", 5) == 0)
-        return open_unix(address + 5, mode, why, why_size);
+        return open_unix(address + 5, mode, group, why, why_size);
     return open_tcp(address, why, why_size);
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* How many listening sockets the manager has passed, *fds first; more than `most`, or something that does
  * not listen, is -1 with a sentence in why. Takes the variables out of the environment. */
@@ -18,9 +19,14 @@ int sockets_inherited(int *fds, int most, char *why, size_t why_size);
 /*
  * Opens what `address` names: unix:/path, or HOST:PORT with a literal address ([::1]:9402), port 0 for any.
  * A socket file that no process listens on is replaced; a unix socket gets this mode (0600:
- * only this user and root can connect). The descriptor, or -1 with a sentence in why.
+ * only this user and root can connect) and this group, a name or a number (NULL: the one of the process).
+ * The descriptor, or -1 with a sentence in why.
  */
-int sockets_open(const char *address, unsigned mode, char *why, size_t why_size);
+int sockets_open(const char *address, unsigned mode, const char *group, char *why,
+                 size_t why_size);
+
+/* The number of a group given by its name or number; -1 with a sentence in why: there is none. */
+int64_t sockets_group(const char *group, char *why, size_t why_size);
 
 /* Only processes of this machine can reach it: a unix socket, or loopback. */
 bool sockets_is_local(int fd);

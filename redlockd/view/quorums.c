@@ -10,7 +10,7 @@ bool quorums_node_votes(const redlock_node_info *node)
 
 unsigned quorums_look(redlock *client, struct quorum_view out[REDLOCK_QUORUMS_MAX])
 {
-    redlock_node_info node = {.size = sizeof node};
+    redlock_node_info node = REDLOCK_NODE_INFO();
     unsigned count = 0;
 
     for (size_t i = 0; redlock_node(client, i, &node) == REDLOCK_OK; i++) {
@@ -42,7 +42,7 @@ bool quorums_are_ready(redlock *client)
 
 bool quorums_are_of_another_set(redlock *client)
 {
-    redlock_node_info node = {.size = sizeof node};
+    redlock_node_info node = REDLOCK_NODE_INFO();
 
     for (size_t i = 0; redlock_node(client, i, &node) == REDLOCK_OK; i++)
         if (node.misplaced)

@@ -14,7 +14,6 @@
 
 #define JSON "application/json"
 #define PROBLEM "application/problem+json"
-#define NO_STORE "Cache-Control: no-store\r\n"
 #define AGAIN "Retry-After: 1\r\n"
 
 /* ---- nodes ------------------------------------------------------------------------------- */
@@ -30,10 +29,10 @@ static const char *state_word(const redlock_node_info *node)
 static void write_nodes(struct view *view)
 {
     struct json *json = &view->body.json;
-    redlock_node_info node = {.size = sizeof node};
+    redlock_node_info node = REDLOCK_NODE_INFO();
 
     json_array(json, "nodes");
-    for (size_t i = 0; redlock_node(view->client, i, &node) == REDLOCK_OK; i++) {
+    for (size_t i = 0; redlock_node(view->leases->client, i, &node) == REDLOCK_OK; i++) {
         bool has_clock = node.clock_error_us >= 0;
 
         json_object(json, NULL);
@@ -59,7 +58,7 @@ static void write_nodes(struct view *view)
 static void write_quorums(struct view *view)
 {
     struct quorum_view quorums[REDLOCK_QUORUMS_MAX];
-    unsigned count = quorums_look(view->client, quorums);
+    unsigned count = quorums_look(view->leases->client, quorums);
     struct json *json = &view->body.json;
 
     json_array(json, "quorums");
@@ -78,7 +77,7 @@ void view_begin_nodes(struct view *view, struct http_exchange *exchange)
 {
     http_body_begin(&view->body);
     write_nodes(view);
-    http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
+    http_body_answer(&view->body, exchange, 200, JSON, NULL);
 }
 
 /* ---- status ------------------------------------------------------------------------------ */
@@ -95,28 +94,28 @@ struct status_question {
 
 static void write_replica(struct view *view, const struct access_who *who, bool is_admin)
 {
-    redlock_stats stats = {.size = sizeof stats};
+    redlock_counters stats = REDLOCK_COUNTERS();
     struct json *json = &view->body.json;
-    struct view_counts counts = {0};
+    struct leases_view counts = leases_look(view->leases);
+    unsigned streams = counts.stream_held + counts.stream_jeopardy;
     char host[256] = "";
 
-    redlock_stats_get(view->client, &stats);
-    view->count(view->count_context, &counts);
+    redlock_stats(view->leases->client, &stats);
     gethostname(host, sizeof host - 1);
     json_string(json, "version", redlock_version());
     json_string(json, "host", host);
     json_string(json, "principal", who->principal);
     json_bool(json, "admin", is_admin);
     json_integer(json, "uptime_ms", (rl_now_ns() - view->began_ns) / RL_NS_PER_MS);
-    json_bool(json, "ready", !view->is_draining && quorums_are_ready(view->client));
+    json_bool(json, "ready", !view->is_draining && quorums_are_ready(view->leases->client));
     json_bool(json, "draining", view->is_draining);
     json_integer(json, "waiting", (int64_t)stats.waiting);
-    json_integer(json, "leases", counts.leases);
-    json_integer(json, "streams", counts.streams);
-    json_integer(json, "jeopardy", counts.jeopardy);
+    json_integer(json, "leases", counts.lease_held + streams);
+    json_integer(json, "streams", streams);
+    json_integer(json, "jeopardy", counts.stream_jeopardy);
     json_integer(json, "granted", (int64_t)stats.acquired);
     json_integer(json, "renewed", (int64_t)stats.renewed);
-    json_integer(json, "lost", (int64_t)counts.lost);
+    json_integer(json, "lost", (int64_t)view->leases->audit->count[AUDIT_LOST]);
 }
 
 static void write_trouble(struct view *view, const struct access_who *who)
@@ -129,7 +128,7 @@ static void write_trouble(struct view *view, const struct access_who *who)
     for (unsigned i = 0; i < view->trouble.count; i++) {
         const struct trouble_entry *entry = &view->trouble.entries[i];
 
-        if (!access_may(view->access, who, ACCESS_READ, entry->name))
+        if (!access_may(view->leases->access, who, ACCESS_READ, entry->name))
             continue;
         json_object(json, NULL);
         json_string(json, "name", entry->name);
@@ -154,7 +153,7 @@ static void write_lock(struct json *json, const struct survey_lock *lock)
     for (uint32_t i = 0; i < lock->shown; i++) {
         json_object(json, NULL);
         json_string(json, "label", lock->label[i][0] ? lock->label[i] : NULL);
-        json_string(json, "mark", lock->mark[i]);
+        json_string(json, "mark", lock->fingerprint[i]);
         json_end_object(json);
     }
     json_end_array(json);
@@ -163,6 +162,7 @@ static void write_lock(struct json *json, const struct survey_lock *lock)
     json_known(json, "remaining_ms", lock->remaining_ms);
     json_integer(json, "waiters", survey_waiters(lock));
     json_bool(json, "disagree", lock->disagree);
+    json_bool(json, "record", lock->is_record);
     json_end_object(json);
 }
 
@@ -176,7 +176,7 @@ static void write_locks(struct view *view, const struct access_who *who, bool is
 
     json_array(json, "locks");
     for (size_t i = 0; i < survey->count; i++) {
-        if (!access_may(view->access, who, ACCESS_READ, survey->locks[i].name))
+        if (!access_may(view->leases->access, who, ACCESS_READ, survey->locks[i].name))
             continue;
         if (count == limit) {
             more++;
@@ -200,7 +200,7 @@ static void write_locks(struct view *view, const struct access_who *who, bool is
 static void answer_status(struct view *view, struct http_exchange *exchange,
                           const struct access_who *who, unsigned limit)
 {
-    bool is_admin = access_may(view->access, who, ACCESS_ADMIN, NULL);
+    bool is_admin = access_may(view->leases->access, who, ACCESS_ADMIN, NULL);
 
     http_body_begin(&view->body);
     write_replica(view, who, is_admin);
@@ -212,7 +212,7 @@ static void answer_status(struct view *view, struct http_exchange *exchange,
     write_trouble(view, who);
     if (limit > 0)
         write_locks(view, who, is_admin, limit);
-    http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
+    http_body_answer(&view->body, exchange, 200, JSON, NULL);
 }
 
 static void on_surveyed(struct survey_wait *wait)
@@ -276,10 +276,10 @@ void view_begin_status(struct view *view, struct http_exchange *exchange,
 /* ---- ready ------------------------------------------------------------------------------- */
 
 void view_begin_ready(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request)
+                      const struct http_request *request, bool may_look)
 {
     static const char *const names[] = {"verbose", NULL};
-    bool is_ready = !view->is_draining && quorums_are_ready(view->client);
+    bool is_ready = !view->is_draining && quorums_are_ready(view->leases->client);
     struct json *json = &view->body.json;
     bool is_guarded;
     char verbose[8];
@@ -289,7 +289,8 @@ void view_begin_ready(struct view *view, struct http_exchange *exchange,
         return;
     }
     http_body_begin(&view->body);
-    is_guarded = !is_ready && !view->is_draining && quorums_are_of_another_set(view->client);
+    is_guarded =
+        !is_ready && !view->is_draining && quorums_are_of_another_set(view->leases->client);
     if (!is_ready)
         json_string(json, "code",
                     view->is_draining ? "DRAINING"
@@ -301,8 +302,8 @@ void view_begin_ready(struct view *view, struct http_exchange *exchange,
                 : is_guarded
                     ? "nodes belong to another set than this replica is configured with"
                     : "too few nodes vote");
-    if (http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
+    if (may_look && http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
         write_quorums(view);
     http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,
-                     is_ready ? NO_STORE : AGAIN NO_STORE);
+                     is_ready ? NULL : AGAIN);
 }

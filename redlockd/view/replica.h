@@ -6,7 +6,7 @@
  *     GET /v1/status[?locks=N]    view_begin_status(): names as the client may read them, nodes for those
  *                                 that may read /v1/nodes; with locks=N a survey of all locks
  *     GET /readyz[?verbose]       view_begin_ready(): a majority of each quorum votes, and the daemon does
- *                                 not drain
+ *                                 not drain; verbose: the quorums, if the client may look
  */
 #ifndef REDLOCKD_VIEW_REPLICA_H
 #define REDLOCKD_VIEW_REPLICA_H
@@ -17,6 +17,6 @@ void view_begin_nodes(struct view *view, struct http_exchange *exchange);
 void view_begin_status(struct view *view, struct http_exchange *exchange,
                        const struct http_request *request, const struct access_who *who);
 void view_begin_ready(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request);
+                      const struct http_request *request, bool may_look);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "core/time.h"
 #include "io/clock.h"
+#include "ui/record.h"
 
 static void free_locks(struct survey_lock *locks, size_t count)
 {
@@ -24,9 +25,9 @@ static void free_names(struct survey *survey)
     survey->name_count = survey->name_room = 0;
 }
 
-void survey_init(struct survey *survey)
+void survey_init(struct survey *survey, struct leases *leases)
 {
-    *survey = (struct survey){0};
+    *survey = (struct survey){.asked_for = ASKED_SURVEY_NAMES, .leases = leases};
 }
 
 void survey_free(struct survey *survey)
@@ -34,7 +35,7 @@ void survey_free(struct survey *survey)
     free_locks(survey->locks, survey->count);
     free_locks(survey->asked, survey->asked_count);
     free_names(survey);
-    survey_init(survey);
+    survey_init(survey, survey->leases);
 }
 
 /* ---- waits ------------------------------------------------------------------------------- */
@@ -83,8 +84,11 @@ static int compare_lock_names(const void *a, const void *b)
     return strcmp(((const struct survey_lock *)a)->name, ((const struct survey_lock *)b)->name);
 }
 
-void survey_count_wait(struct survey *survey, const char *name)
+/* A request waits here for this lock. */
+static void count_wait(void *wait, void *context)
 {
+    struct survey *survey = context;
+    const char *name = redlock_name(((struct lease *)wait)->lock);
     struct survey_lock wanted = {.name = (char *)name};
     struct survey_lock *lock =
         survey->count > 0
@@ -95,7 +99,8 @@ void survey_count_wait(struct survey *survey, const char *name)
         lock->waiters_here++;
 }
 
-/* The order of `redlock top`: trouble, then what most wait for, then what is held for longest. */
+/* The order of `redlock top`: trouble, then what most wait for, then what is held for longest, then
+ * records. */
 static int compare(const void *a, const void *b)
 {
     const struct survey_lock *x = a, *y = b;
@@ -105,6 +110,8 @@ static int compare(const void *a, const void *b)
         return x->disagree ? -1 : 1;
     if (x_waiters != y_waiters)
         return x_waiters > y_waiters ? -1 : 1;
+    if (x->is_record != y->is_record)
+        return x->is_record ? 1 : -1;
     if (x->held_ms != y->held_ms)
         return x->held_ms > y->held_ms ? -1 : 1;
     return strcmp(x->name, y->name);
@@ -121,9 +128,9 @@ static const struct survey_lock *find_last(const struct survey *survey, const ch
 /* A node in quarantine has forgotten what the others know: that is told of the node. */
 static bool has_quarantine(const struct survey *survey)
 {
-    redlock_node_info node = {.size = sizeof node};
+    redlock_node_info node = REDLOCK_NODE_INFO();
 
-    for (size_t i = 0; redlock_node(survey->client, i, &node) == REDLOCK_OK; i++)
+    for (size_t i = 0; redlock_node(survey->leases->client, i, &node) == REDLOCK_OK; i++)
         if (node.quarantined)
             return true;
     return false;
@@ -156,7 +163,7 @@ static void arrange(struct survey *survey)
     if (survey->count == 0)
         return;
     qsort(survey->locks, survey->count, sizeof *survey->locks, compare_lock_names);
-    survey->count_waits(survey->owner_context, survey);
+    ids_each_wait(&survey->leases->ids, count_wait, survey);
     qsort(survey->locks, survey->count, sizeof *survey->locks, compare);
 }
 
@@ -191,43 +198,37 @@ static void take(struct survey_lock *lock, const redlock_info *info)
 
     lock->answered = true;
     lock->held = info->held;
-    lock->differed = info->disagree;
+    lock->is_record = record_is(lock->name, info);
+    lock->differed = info->disagree && !lock->is_record;
     lock->kind = info->kind;
     lock->holder_count = info->holder_count;
     lock->slots = info->slots;
-    lock->waiters = info->waiters;
+    lock->waiters = info->waiter_count;
     lock->held_ms = -1;
-    lock->remaining_ms = info->held ? info->ttl_ms : -1;
-    for (uint32_t i = 0; i < info->shown_holder_count && info->held; i++) {
-        const redlock_holder *holder = &info->shown_holder[i];
+    lock->remaining_ms = info->held ? info->holder.remaining_ms : -1;
+    for (uint32_t i = 0; i < info->holders_shown && info->held; i++) {
+        const redlock_holder *holder = &info->holders[i];
 
         if (holder->held_ms > lock->held_ms) {
             lock->held_ms = holder->held_ms;
             lock->held_at_least = holder->held_at_least;
         }
-        if (has_several && holder->ttl_ms > lock->remaining_ms)
-            lock->remaining_ms = holder->ttl_ms;
+        if (has_several && holder->remaining_ms > lock->remaining_ms)
+            lock->remaining_ms = holder->remaining_ms;
         if (i < SURVEY_SHOWN) {
             strcpy(lock->label[i], holder->label);
-            strcpy(lock->mark[i], holder->mark);
+            strcpy(lock->fingerprint[i], holder->fingerprint);
             lock->shown = i + 1;
         }
     }
 }
 
-static void answered(struct survey *survey)
+void survey_answered(struct survey *survey, const redlock_event *event)
 {
+    if (!event->error)
+        take(event->data, event->answer->info);
     if (--survey->pending == 0)
         end_look(survey);
-}
-
-static void on_lock(int error, const redlock_answer *answer, void *data)
-{
-    struct survey_lock *lock = data;
-
-    if (!error)
-        take(lock, answer->info);
-    answered(lock->survey);
 }
 
 /* The name becomes the lock's. */
@@ -236,7 +237,7 @@ static void choose(struct survey *survey, size_t index)
     if (!survey->names[index])
         return;
     survey->asked[survey->asked_count++] =
-        (struct survey_lock){.survey = survey, .name = survey->names[index]};
+        (struct survey_lock){.asked_for = ASKED_SURVEY_LOCK, .name = survey->names[index]};
     survey->names[index] = NULL;
 }
 
@@ -274,6 +275,7 @@ static void choose_some(struct survey *survey)
 static void ask_for_locks(struct survey *survey)
 {
     size_t count = survey->name_count;
+    redlock_job job;
 
     free_locks(survey->asked, survey->asked_count); /* of a look that found no quorum */
     survey->asked_count = 0;
@@ -284,14 +286,13 @@ static void ask_for_locks(struct survey *survey)
     else if (survey->asked)
         choose_some(survey);
     survey->unasked = survey->unlisted + count - survey->asked_count;
-    /* One more, so that an answer that comes at once does not end the look. */
-    survey->pending = survey->asked_count + 1;
+    survey->pending = 0;
     for (size_t i = 0; i < survey->asked_count; i++)
-        if (redlock_start_query(survey->client, survey->asked[i].name, on_lock,
-                                &survey->asked[i]) != REDLOCK_OK)
-            survey->pending--;
-    survey->wake(survey->owner_context);
-    answered(survey);
+        survey->pending += redlock_start_query(survey->leases->client, survey->asked[i].name,
+                                               &survey->asked[i], &job) == REDLOCK_OK;
+    leases_wake(survey->leases);
+    if (survey->pending == 0)
+        end_look(survey);
 }
 
 /* ---- names ------------------------------------------------------------------------------- */
@@ -317,29 +318,27 @@ static void add_name(struct survey *survey, const char *name)
         survey->unlisted++;
 }
 
-static void listed(struct survey *survey, int error)
+static void fail(struct survey *survey, int error, const char *detail)
 {
-    if (error) {
-        survey->failed++;
-        survey->error = error;
-        snprintf(survey->detail, sizeof survey->detail, "%s", redlock_detail());
-    }
-    if (--survey->lists == 0)
-        ask_for_locks(survey);
+    survey->failed++;
+    survey->error = error;
+    snprintf(survey->detail, sizeof survey->detail, "%s", detail);
 }
 
-static void on_list(int error, const redlock_answer *answer, void *data)
+void survey_listed(struct survey *survey, const redlock_event *event)
 {
-    struct survey *survey = data;
-
-    for (size_t i = 0; !error && i < answer->name_count; i++)
-        add_name(survey, answer->names[i]);
-    listed(survey, error);
+    if (event->error)
+        fail(survey, event->error, event->detail);
+    for (size_t i = 0; !event->error && i < event->answer->name_count; i++)
+        add_name(survey, event->answer->names[i]);
+    if (--survey->lists == 0)
+        ask_for_locks(survey);
 }
 
 static void begin_look(struct survey *survey)
 {
     redlock *member;
+    redlock_job job;
 
     survey->is_under_way = true;
     survey->began_ns = rl_now_ns();
@@ -347,18 +346,19 @@ static void begin_look(struct survey *survey)
     survey->failed = survey->quorums = 0;
     survey->error = REDLOCK_OK;
     survey->detail[0] = '\0';
-    survey->lists = 1; /* so that an answer that comes at once does not end the look */
-    for (size_t i = 0; (member = redlock_member(survey->client, i)); i++) {
-        int error;
+    survey->lists = 0;
+    for (; (member = redlock_member(survey->leases->client, survey->quorums));
+         survey->quorums++) {
+        int error = redlock_start_list(member, survey, &job);
 
-        survey->quorums++;
-        survey->lists++;
-        error = redlock_start_list(member, on_list, survey);
         if (error)
-            listed(survey, error);
+            fail(survey, error, redlock_detail());
+        else
+            survey->lists++;
     }
-    survey->wake(survey->owner_context);
-    listed(survey, REDLOCK_OK);
+    leases_wake(survey->leases);
+    if (survey->lists == 0)
+        ask_for_locks(survey);
 }
 
 /* ---- turns ------------------------------------------------------------------------------- */

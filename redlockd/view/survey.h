@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "redlock.h"
+#include "leases/leases.h"
 
 #define SURVEY_LOCKS_MAX 1000
 #define SURVEY_NAMES_MAX 65536 /* remembered during a look: 64 doubled some times */
@@ -27,28 +27,27 @@
 #define SURVEY_PATIENCE_NS (400 * INT64_C(1000000))
 #define SURVEY_PAUSE 9
 
-struct survey;
-
 struct survey_lock {
-    struct survey *survey;
-    char *name; /* owned */
+    enum asked asked_for; /* first: the data of a job */
+    char *name;           /* owned */
     bool answered;
     bool held;
     bool
         disagree; /* the nodes did not all say the same, in this look and in the one before, and
                       no quarantine explains it */
-    bool differed; /* in this look */
+    bool differed;  /* in this look */
+    bool is_record; /* of a run: it has no holder, and nodes may have forgotten it */
     bool held_at_least;
     int32_t kind; /* -1: unknown */
     uint32_t holder_count, slots;
     uint32_t waiters; /* at the nodes: of one client, however many of it wait, one */
     uint32_t waiters_here;
-    uint32_t shown;  /* holders in label and mark */
+    uint32_t shown;  /* holders in label and fingerprint */
     int64_t held_ms; /* of the one that has held for longest; -1: unknown */
     int64_t
         remaining_ms; /* until the last holder's time is over; -1: unknown, or without end */
     char label[SURVEY_SHOWN][REDLOCK_LABEL_MAX + 1]; /* empty: none */
-    char mark[SURVEY_SHOWN][REDLOCK_MARK_SIZE + 1];
+    char fingerprint[SURVEY_SHOWN][REDLOCK_FINGERPRINT_SIZE + 1];
 };
 
 /* Part of what waits. `done` may free it. */
@@ -59,11 +58,8 @@ struct survey_wait {
 };
 
 struct survey {
-    redlock *client;
-    void *owner_context;         /* of the next two */
-    void (*wake)(void *context); /* the library was given something to do */
-    /* survey_count_wait() of every request that waits for a lock here */
-    void (*count_waits)(void *context, struct survey *survey);
+    enum asked asked_for; /* first: the data of its jobs for names */
+    struct leases *leases;
     struct survey_wait *waits;
     /* The last look. */
     struct survey_lock *locks; /* owned; in the order of importance */
@@ -86,8 +82,7 @@ struct survey {
     size_t asked_count, pending;
 };
 
-/* Fields of the caller: client, owner_context, wake, count_waits. */
-void survey_init(struct survey *survey);
+void survey_init(struct survey *survey, struct leases *leases);
 /* After the client is closed. */
 void survey_free(struct survey *survey);
 
@@ -96,8 +91,10 @@ void survey_await(struct survey *survey, struct survey_wait *wait, int64_t now_n
 /* It is gone: done() is not called. */
 void survey_forget(struct survey *survey, struct survey_wait *wait);
 
-/* From count_waits(): a request waits here for this lock. */
-void survey_count_wait(struct survey *survey, const char *name);
+/* What the nodes say: the names of a quorum; a lock, which is the data of the job. */
+void survey_listed(struct survey *survey, const redlock_event *event);
+void survey_answered(struct survey *survey, const redlock_event *event);
+
 /* All that wait for it, as far as this replica and the nodes know. */
 uint32_t survey_waiters(const struct survey_lock *lock);
 

@@ -1,33 +1,80 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "view/view.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "http/target.h"
 #include "http/user.h"
 #include "io/clock.h"
+#include "leases/holdings.h"
+#include "ui/record.h"
 
 #define JSON "application/json"
 #define PROBLEM "application/problem+json"
-#define NO_STORE "Cache-Control: no-store\r\n"
 #define AGAIN "Retry-After: 1\r\n"
 
 /* A question that the nodes have not answered yet. */
 struct question {
+    enum asked asked_for; /* first: the data of its job */
     struct http_user user;
-    struct view *view;
-    struct http_exchange *exchange; /* NULL: the client is gone, and the answer is dropped */
-    unsigned limit;                 /* list, as what follows */
-    struct access_who who;
+    struct http_exchange *exchange;   /* NULL: the client is gone, and the answer is dropped */
+    struct question *previous, *next; /* in view->questions */
+    struct access_who who;            /* of a list or break */
+    unsigned limit;                   /* list, as what follows */
     char prefix[REDLOCK_NAME_MAX + 1];
     char after[REDLOCK_NAME_MAX + 1];
 };
 
-int view_init(struct view *view)
+/* ---- questions --------------------------------------------------------------------------- */
+
+static void on_gone(struct http_user *user, enum http_ended how)
 {
-    *view = (struct view){.began_ns = rl_now_ns()};
-    survey_init(&view->survey);
+    (void)how;
+    ((struct question *)(void *)((char *)user - offsetof(struct question, user)))->exchange =
+        NULL;
+}
+
+static struct question *question_new(struct view *view, struct http_exchange *exchange,
+                                     enum asked asked_for, const struct access_who *who)
+{
+    struct question *question = calloc(1, sizeof *question);
+
+    if (!question) {
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
+        return NULL;
+    }
+    question->asked_for = asked_for;
+    question->who = *who;
+    question->next = view->questions;
+    if (question->next)
+        question->next->previous = question;
+    view->questions = question;
+    question->user.ended = on_gone;
+    question->exchange = exchange;
+    http_set_user(exchange, &question->user);
+    return question;
+}
+
+/* The exchange to answer; NULL: gone. The question is freed. */
+static struct http_exchange *question_end(struct view *view, struct question *question)
+{
+    struct http_exchange *exchange = question->exchange;
+
+    if (exchange)
+        http_set_user(exchange, NULL);
+    *(question->previous ? &question->previous->next : &view->questions) = question->next;
+    if (question->next)
+        question->next->previous = question->previous;
+    free(question);
+    return exchange;
+}
+
+int view_init(struct view *view, struct leases *leases)
+{
+    *view = (struct view){.leases = leases, .began_ns = rl_now_ns()};
+    survey_init(&view->survey, leases);
     if (trouble_init(&view->trouble) < 0 || http_body_init(&view->body) < 0) {
         view_free(view);
         return -1;
@@ -37,76 +84,32 @@ int view_init(struct view *view)
 
 void view_free(struct view *view)
 {
+    while (view->questions)
+        question_end(view, view->questions);
     survey_free(&view->survey);
     trouble_free(&view->trouble);
     http_body_free(&view->body);
 }
 
-/* ---- questions --------------------------------------------------------------------------- */
-
-static void on_gone(struct http_user *user, enum http_ended how)
-{
-    (void)how;
-    ((struct question *)(void *)user)->exchange = NULL;
-}
-
-static struct question *question_new(struct view *view, struct http_exchange *exchange)
-{
-    struct question *question = calloc(1, sizeof *question);
-
-    if (!question) {
-        http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
-        return NULL;
-    }
-    question->user.ended = on_gone;
-    question->view = view;
-    question->exchange = exchange;
-    http_set_user(exchange, &question->user);
-    return question;
-}
-
-/* The exchange to answer; NULL: gone. The question is freed. */
-static struct http_exchange *question_end(struct question *question)
-{
-    struct http_exchange *exchange = question->exchange;
-
-    if (exchange)
-        http_set_user(exchange, NULL);
-    free(question);
-    return exchange;
-}
-
-static void answer_error(struct view *view, struct http_exchange *exchange, int error)
+static void answer_error(struct view *view, struct http_exchange *exchange, int error,
+                         const char *detail)
 {
     bool is_refused = error == REDLOCK_AUTH || error == REDLOCK_PROTO;
     int status = error == REDLOCK_INVAL ? 422 : is_refused ? 502 : 503;
 
     http_body_begin(&view->body);
     json_string(&view->body.json, "code", redlock_error_name(error));
-    json_string(&view->body.json, "detail", redlock_detail());
+    json_string(&view->body.json, "detail", detail);
     http_body_answer(&view->body, exchange, status, PROBLEM, status == 503 ? AGAIN : NULL);
 }
 
 /* What redlock_start_...() has answered. */
-static void asked(struct question *question, int error)
+static void asked(struct view *view, struct question *question, int error)
 {
-    struct view *view = question->view;
-
     if (error)
-        answer_error(view, question_end(question), error);
+        answer_error(view, question_end(view, question), error, redlock_detail());
     else
-        view->wake(view->wake_context);
-}
-
-/* False: answered. */
-static bool read_name(const struct view *view, struct http_exchange *exchange,
-                      struct rl_span encoded, char *name)
-{
-    const char *why = http_name_decode(encoded, view->utf8_names, name, REDLOCK_NAME_MAX + 1);
-
-    if (why)
-        http_answer_problem(exchange, 400, "NAME", why, NULL);
-    return !why;
+        leases_wake(view->leases);
 }
 
 /* ---- one lock ---------------------------------------------------------------------------- */
@@ -114,21 +117,21 @@ static bool read_name(const struct view *view, struct http_exchange *exchange,
 static void write_holders(struct json *json, const redlock_info *info)
 {
     json_array(json, "holders");
-    for (uint32_t i = 0; i < info->shown_holder_count; i++) {
-        const redlock_holder *holder = &info->shown_holder[i];
+    for (uint32_t i = 0; i < info->holders_shown; i++) {
+        const redlock_holder *holder = &info->holders[i];
 
         json_object(json, NULL);
         json_string(json, "label", holder->label[0] ? holder->label : NULL);
-        json_string(json, "mark", holder->mark);
+        json_string(json, "mark", holder->fingerprint);
         json_known(json, "held_ms", holder->held_ms);
-        json_known(json, "remaining_ms", holder->ttl_ms);
+        json_known(json, "remaining_ms", holder->remaining_ms);
         json_integer(json, "votes", holder->votes);
         json_end_object(json);
     }
     json_end_array(json);
     json_array(json, "queue");
-    for (uint32_t i = 0; i < info->shown_waiter_count; i++) {
-        const redlock_waiter *waiter = &info->shown_waiter[i];
+    for (uint32_t i = 0; i < info->waiters_shown; i++) {
+        const redlock_waiter *waiter = &info->waiters[i];
 
         json_object(json, NULL);
         json_string(json, "label", waiter->label[0] ? waiter->label : NULL);
@@ -148,28 +151,30 @@ static void write_report(struct json *json, const redlock_report *report)
         json_string(json, "address", node->address);
         json_string(json, "vote", redlock_vote_text(node->vote));
         json_known(json, "rtt_us", node->rtt_us);
-        json_known(json, "remaining_ms", node->key_ttl_ms);
+        json_known(json, "remaining_ms", node->key_remaining_ms);
         json_integer(json, "holder_count", node->holder_count);
-        json_integer(json, "waiters", node->waiters);
+        json_integer(json, "waiters", node->waiter_count);
         json_string(json, "text", node->text);
         json_end_object(json);
     }
     json_end_array(json);
 }
 
-static void on_lock(int error, const redlock_answer *answer, void *data)
+void view_answer_lock(struct view *view, const redlock_event *event)
 {
-    struct view *view = ((struct question *)data)->view;
-    struct http_exchange *exchange = question_end(data);
+    struct http_exchange *exchange = question_end(view, event->data);
+    const redlock_answer *answer = event->answer;
     const redlock_info *info = answer->info;
     struct json *json = &view->body.json;
+    bool is_record;
 
     if (!exchange)
         return;
-    if (error) {
-        answer_error(view, exchange, error);
+    if (event->error) {
+        answer_error(view, exchange, event->error, event->detail);
         return;
     }
+    is_record = record_is(answer->name, info);
     http_body_begin(&view->body);
     json_string(json, "name", answer->name);
     json_bool(json, "held", info->held);
@@ -177,96 +182,117 @@ static void on_lock(int error, const redlock_answer *answer, void *data)
     json_known(json, "fence", info->fence ? info->fence : -1);
     json_integer(json, "holder_count", info->holder_count);
     json_integer(json, "slots", info->slots);
-    json_integer(json, "waiters", info->waiters);
-    json_bool(json, "disagree", info->disagree);
+    json_integer(json, "waiters", info->waiter_count);
+    json_bool(json, "disagree", info->disagree && !is_record);
+    json_bool(json, "record", is_record);
     write_holders(json, info);
     write_report(json, answer->report);
-    http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
+    http_body_answer(&view->body, exchange, 200, JSON, NULL);
 }
 
-void view_begin_lock(struct view *view, struct http_exchange *exchange, struct rl_span name)
+void view_begin_lock(struct view *view, struct http_exchange *exchange, const char *name,
+                     const struct access_who *who)
 {
-    char decoded[REDLOCK_NAME_MAX + 1];
-    struct question *question;
+    struct question *question = question_new(view, exchange, ASKED_LOCK, who);
+    redlock_job job;
 
-    if (!read_name(view, exchange, name, decoded))
-        return;
-    question = question_new(view, exchange);
     if (question)
-        asked(question, redlock_start_query(view->client, decoded, on_lock, question));
+        asked(view, question, redlock_start_query(view->leases->client, name, question, &job));
 }
 
 /* ---- break ------------------------------------------------------------------------------- */
 
-static void on_broken(int error, const redlock_answer *answer, void *data)
+/* The value of a holder begins with the tag, by which this replica may know the lease. */
+static void note_broken(struct view *view, const struct question *question, const char *name,
+                        const redlock_holder *holder)
 {
-    struct question *question = data;
-    struct view *view = question->view;
+    struct lease_tag tag = {{0}};
+    struct holding holding = {
+        .tag = &tag,
+        .who = &question->who,
+        .name = name,
+        .label = holder->label,
+        .peer = question->exchange ? http_exchange_peer(question->exchange) : NULL};
+
+    memcpy(tag.text, holder->value, LEASE_TAG_SIZE);
+    holdings_ended(view->leases, &holding, AUDIT_BROKEN, NULL);
+}
+
+void view_answer_break(struct view *view, const redlock_event *event)
+{
+    const redlock_answer *answer = event->answer;
     struct http_exchange *exchange;
 
     /* Also if the operator is gone: the holder is. */
-    if (!error)
-        view->on_broken(view->broken_context, &question->who, answer->name,
-                        &answer->report->holder);
-    exchange = question_end(question);
+    if (!event->error)
+        note_broken(view, event->data, answer->name, &answer->report->holder);
+    exchange = question_end(view, event->data);
     if (!exchange)
         return;
-    if (error == REDLOCK_EXPIRED) {
+    if (event->error == REDLOCK_EXPIRED) {
         http_answer_problem(exchange, 412, "EXPIRED", "the holder of that mark is gone already",
                             NULL);
-    } else if (error) {
-        answer_error(view, exchange, error);
+    } else if (event->error) {
+        answer_error(view, exchange, event->error, event->detail);
     } else {
         http_body_begin(&view->body);
         json_string(&view->body.json, "name", answer->name);
         json_string(&view->body.json, "label",
                     answer->report->holder.label[0] ? answer->report->holder.label : NULL);
         /* It is not asked: how long it may still believe in the lock. */
-        json_known(&view->body.json, "may_act_ms", answer->report->holder.ttl_ms);
-        http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
+        json_known(&view->body.json, "may_act_ms", answer->report->holder.remaining_ms);
+        http_body_answer(&view->body, exchange, 200, JSON, NULL);
     }
 }
 
 void view_begin_break(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, struct rl_span name,
+                      const struct http_request *request, const char *name,
                       const struct access_who *who)
 {
     static const char *const names[] = {"break", NULL};
-    char decoded[REDLOCK_NAME_MAX + 1], mark[REDLOCK_MARK_SIZE + 1];
+    char mark[REDLOCK_FINGERPRINT_SIZE + 1];
     struct question *question;
+    redlock_job job;
 
-    if (!read_name(view, exchange, name, decoded))
-        return;
     if (!http_query_only(request->query, names) ||
         http_query_get(request->query, "break", mark, sizeof mark) < 0) {
         http_answer_problem(exchange, 400, "QUERY",
                             "break needs a mark of GET, and nothing else", NULL);
         return;
     }
-    question = question_new(view, exchange);
-    if (!question)
-        return;
-    question->who = *who;
-    asked(question, redlock_start_break(view->client, decoded, mark, on_broken, question));
+    question = question_new(view, exchange, ASKED_BREAK, who);
+    if (question)
+        asked(view, question,
+              redlock_start_break(view->leases->client, name, mark, question, &job));
 }
 
 /* ---- which locks there are --------------------------------------------------------------- */
 
-static void on_list(int error, const redlock_answer *answer, void *data)
+/* Lists under way of this principal; NULL: of all. */
+static unsigned lists_of(const struct view *view, const char *principal)
 {
-    struct question *question = data;
-    struct view *view = question->view;
+    unsigned count = 0;
+
+    for (const struct question *question = view->questions; question; question = question->next)
+        count += question->asked_for == ASKED_LIST &&
+                 (!principal || strcmp(question->who.principal, principal) == 0);
+    return count;
+}
+
+void view_answer_list(struct view *view, const redlock_event *event)
+{
+    struct question *question = event->data;
+    const redlock_answer *answer = event->answer;
     struct json *json = &view->body.json;
     size_t prefix_size = strlen(question->prefix);
     unsigned count = 0;
     bool more = false;
 
-    view->lists--;
-    if (!question->exchange || error) {
-        struct http_exchange *exchange = question_end(question);
+    if (!question->exchange || event->error) {
+        struct http_exchange *exchange = question_end(view, question);
 
         if (exchange)
-            answer_error(view, exchange, error);
+            answer_error(view, exchange, event->error, event->detail);
         return;
     }
     http_body_begin(&view->body);
@@ -276,7 +302,7 @@ static void on_list(int error, const redlock_answer *answer, void *data)
 
         if (strncmp(name, question->prefix, prefix_size) != 0 ||
             (question->after[0] && strcmp(name, question->after) <= 0) ||
-            !access_may(view->access, &question->who, ACCESS_READ, name))
+            !access_may(view->leases->access, &question->who, ACCESS_READ, name))
             continue;
         more = count == question->limit;
         if (!more)
@@ -285,7 +311,7 @@ static void on_list(int error, const redlock_answer *answer, void *data)
     }
     json_end_array(json);
     json_bool(json, "more", more);
-    http_body_answer(&view->body, question_end(question), 200, JSON, NO_STORE);
+    http_body_answer(&view->body, question_end(view, question), 200, JSON, NULL);
 }
 
 void view_begin_list(struct view *view, struct http_exchange *exchange,
@@ -294,18 +320,22 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
     static const char *const names[] = {"prefix", "limit", "after", NULL};
     struct rl_span query = request->query;
     struct question *question;
-    int error;
+    redlock_job job;
 
+    if (lists_of(view, who->principal) >= VIEW_LISTS_OF_ONE_MAX) {
+        http_answer_problem(exchange, 429, "LISTS",
+                            "too many lists of this principal are under way already", AGAIN);
+        return;
+    }
     /* A client that asks and goes costs itself nothing, and the nodes a walk that holders wait behind. */
-    if (view->lists >= VIEW_LISTS_MAX) {
+    if (lists_of(view, NULL) >= VIEW_LISTS_MAX) {
         http_answer_problem(exchange, 503, "LISTS", "too many lists are under way already",
                             AGAIN);
         return;
     }
-    question = question_new(view, exchange);
+    question = question_new(view, exchange, ASKED_LIST, who);
     if (!question)
         return;
-    question->who = *who;
     question->limit = VIEW_LIST_DEFAULT;
     if (!http_query_only(query, names) ||
         http_query_number(query, "limit", 1, VIEW_LIST_MAX, &question->limit) ==
@@ -314,12 +344,10 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
             HTTP_QUERY_BAD ||
         http_query_get(query, "after", question->after, sizeof question->after) ==
             HTTP_QUERY_BAD) {
-        http_answer_problem(question_end(question), 400, "QUERY",
+        http_answer_problem(question_end(view, question), 400, "QUERY",
                             "prefix and after are names, limit is 1 to 1000, and that is all",
                             NULL);
         return;
     }
-    error = redlock_start_list(view->client, on_list, question);
-    view->lists += !error;
-    asked(question, error);
+    asked(view, question, redlock_start_list(view->leases->client, question, &job));
 }

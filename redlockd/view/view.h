@@ -15,51 +15,44 @@
 
 #include <stdbool.h>
 
-#include "access/access.h"
 #include "http/body.h"
 #include "http/server.h"
-#include "redlock.h"
+#include "leases/leases.h"
 #include "view/survey.h"
 #include "view/trouble.h"
 
 #define VIEW_LIST_DEFAULT 100
 #define VIEW_LIST_MAX 1000
 #define VIEW_LISTS_MAX 8 /* under way at a time: each walks through all keys of every node */
-
-/* What this replica has, for its status. */
-struct view_counts {
-    unsigned leases, streams, jeopardy; /* held; of them streams; of these in jeopardy */
-    uint64_t lost;                      /* since the start */
-};
+#define VIEW_LISTS_OF_ONE_MAX 4 /* of one principal */
 
 struct view {
-    redlock *client;
+    struct leases *leases;
     struct http_body body;
-    void *wake_context; /* the library was given something to do */
-    void (*wake)(void *context);
-    const struct access *access; /* lists are filtered name by name */
-    void *broken_context;        /* a holder was evicted: who did it, which lock, whose */
-    void (*on_broken)(void *context, const struct access_who *who, const char *name,
-                      const redlock_holder *holder);
-    void *count_context;
-    void (*count)(void *context, struct view_counts *counts);
     struct survey survey; /* with the waits of this replica */
     struct trouble trouble;
-    int64_t began_ns; /* of the process */
-    unsigned lists;   /* under way, also those whose clients are gone */
+    int64_t began_ns;           /* of the process */
+    struct question *questions; /* under way, also those whose clients are gone */
     bool is_draining;
-    bool utf8_names; /* names beyond ASCII are served */
 };
 
-/* 0, or -1: out of memory. The rest of the fields is set by the caller. */
-int view_init(struct view *view);
+/* 0, or -1: out of memory. */
+int view_init(struct view *view, struct leases *leases);
+/* After the leases are closed. */
 void view_free(struct view *view);
 
-void view_begin_lock(struct view *view, struct http_exchange *exchange, struct rl_span name);
+/* Names are decoded. */
+void view_begin_lock(struct view *view, struct http_exchange *exchange, const char *name,
+                     const struct access_who *who);
 void view_begin_list(struct view *view, struct http_exchange *exchange,
                      const struct http_request *request, const struct access_who *who);
 void view_begin_break(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, struct rl_span name,
+                      const struct http_request *request, const char *name,
                       const struct access_who *who);
+
+/* What the nodes answered; the question is the data of the job. */
+void view_answer_lock(struct view *view, const redlock_event *event);
+void view_answer_list(struct view *view, const redlock_event *event);
+void view_answer_break(struct view *view, const redlock_event *event);
 
 #endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the data of every job of the library begins with: what was asked, and so for whom its
+ * answer is.
+ */
+#ifndef REDLOCKD_SYSTEM_ASKED_H
+#define REDLOCKD_SYSTEM_ASKED_H
+
+enum asked {
+    ASKED_RELEASE,      /* struct lease: a release by its tag */
+    ASKED_LOOK,         /* struct ledger_entry: is it still there? */
+    ASKED_LOCK,         /* struct question: of a client about a lock */
+    ASKED_BREAK,        /* struct question */
+    ASKED_LIST,         /* struct question */
+    ASKED_SURVEY_NAMES, /* struct survey */
+    ASKED_SURVEY_LOCK,  /* struct survey_lock */
+};
+
+#endif
