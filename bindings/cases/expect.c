@@ -123,9 +123,9 @@ bool info_matches(const json_t *step, const redlock_info *info)
 {
     return field_flag(step, "held", info->held) == (info->held != 0) &&
            text_matches(step, "kind", redlock_kind_text(info->kind)) &&
-           text_matches(step, "label", info->label) &&
+           text_matches(step, "label", info->holder.label) &&
            text_matches(step, "owner", info->owner) &&
            number_matches(step, "holders", info->holder_count) &&
-           number_matches(step, "waiters", info->waiters) &&
+           number_matches(step, "waiters", info->waiter_count) &&
            number_matches(step, "slots", info->slots);
 }

@@ -5,8 +5,6 @@
 
 #include "expect.h"
 
-enum { AGAIN_MS = 20 };
-
 redlock *step_client_of(struct world *w, const json_t *step)
 {
     return world_actor(w, field_text(step, "client", "a"))->client;
@@ -15,18 +13,16 @@ redlock *step_client_of(struct world *w, const json_t *step)
 bool step_ping(struct world *w, const json_t *step)
 {
     int64_t end_ms = world_now_ms() + GIVE_UP_MS;
-    struct outcome out = {0};
+    struct outcome out;
 
     do {
-        out.pending = true;
-        int error = redlock_start_ping(step_client_of(w, step), outcome_answered, &out);
-        if (error)
-            outcome_take(&out, error, NULL);
-        if (!world_await(w, &out))
-            return false;
+        redlock_answer *answer = NULL;
+        int error = redlock_ping(step_client_of(w, step), &answer);
+        outcome_take(&out, error, answer ? answer->report : NULL);
+        redlock_answer_free(answer);
         if (outcome_matches(step, &out))
             return true;
-        world_turn(w, AGAIN_MS);
+        world_sleep(AGAIN_MS);
     } while (world_now_ms() < end_ms);
     return expect_outcome(w, step, &out);
 }
@@ -38,26 +34,6 @@ bool step_quorum_of(struct world *w, const json_t *step)
     return is == field_int(step, "is", 0) || world_fail(w, "it is in quorum %d", is);
 }
 
-/* The answer to a query or list, and whether it is what the step wants. */
-struct sight {
-    const json_t *step;
-    struct outcome outcome;
-    bool matches;
-    char mark[REDLOCK_MARK_SIZE + 1];
-};
-
-static void on_query(int error, const redlock_answer *answer, void *data)
-{
-    struct sight *sight = data;
-
-    outcome_answered(error, answer, &sight->outcome);
-    if (error || !answer->info)
-        return;
-    sight->matches = info_matches(sight->step, answer->info);
-    if (answer->info->shown_holder_count)
-        memcpy(sight->mark, answer->info->shown_holder[0].mark, sizeof sight->mark);
-}
-
 static bool has_name(const redlock_answer *answer, const char *name)
 {
     for (size_t i = 0; i < answer->name_count; i++)
@@ -66,47 +42,51 @@ static bool has_name(const redlock_answer *answer, const char *name)
     return false;
 }
 
-static void on_list(int error, const redlock_answer *answer, void *data)
+static bool list_matches(const json_t *step, const redlock_answer *answer)
 {
-    struct sight *sight = data;
     const char *names[LOCKS_MAX];
+    bool matches = true;
 
-    outcome_answered(error, answer, &sight->outcome);
-    if (error)
-        return;
-    sight->matches = true;
-    size_t count = field_texts(sight->step, "has", names, LOCKS_MAX);
+    size_t count = field_texts(step, "has", names, LOCKS_MAX);
     for (size_t i = 0; i < count; i++)
-        sight->matches &= has_name(answer, names[i]);
-    count = field_texts(sight->step, "lacks", names, LOCKS_MAX);
+        matches &= has_name(answer, names[i]);
+    count = field_texts(step, "lacks", names, LOCKS_MAX);
     for (size_t i = 0; i < count; i++)
-        sight->matches &= !has_name(answer, names[i]);
+        matches &= !has_name(answer, names[i]);
+    return matches;
+}
+
+static void keep_mark(struct world *w, const json_t *step, const redlock_info *info)
+{
+    const char *name = field_text(step, "keep_mark", NULL);
+    struct mark *mark = name ? world_mark(w, name) : NULL;
+
+    if (mark && info->holders_shown)
+        memcpy(mark->mark, info->holders[0].fingerprint, sizeof mark->mark);
 }
 
 static bool look(struct world *w, const json_t *step, bool lists)
 {
     int64_t end_ms = world_now_ms() + GIVE_UP_MS;
     redlock *client = step_client_of(w, step);
-    struct sight sight = {.step = step};
 
     do {
-        sight.outcome.pending = true;
-        int error =
-            lists ? redlock_start_list(client, on_list, &sight)
-                  : redlock_start_query(client, field_text(step, "name", ""), on_query, &sight);
-        if (error)
-            outcome_take(&sight.outcome, error, NULL);
-        if (!world_await(w, &sight.outcome))
-            return false;
-        if (sight.outcome.error)
-            return expect_outcome(w, step, &sight.outcome);
-        if (sight.matches) {
-            const char *mark = field_text(step, "keep_mark", NULL);
-            if (mark)
-                memcpy(world_mark(w, mark)->mark, sight.mark, sizeof sight.mark);
-            return true;
+        redlock_answer *answer = NULL;
+        int error = lists ? redlock_list(client, &answer)
+                          : redlock_query(client, field_text(step, "name", ""), &answer);
+        if (error) {
+            struct outcome out;
+
+            outcome_take(&out, error, NULL);
+            return expect_outcome(w, step, &out);
         }
-        world_turn(w, AGAIN_MS);
+        bool matches = lists ? list_matches(step, answer) : info_matches(step, answer->info);
+        if (matches && !lists)
+            keep_mark(w, step, answer->info);
+        redlock_answer_free(answer);
+        if (matches)
+            return true;
+        world_sleep(AGAIN_MS);
     } while (world_now_ms() < end_ms);
     return world_fail(w, "it did not come to be so");
 }
@@ -123,16 +103,17 @@ bool step_list(struct world *w, const json_t *step)
 
 bool step_break(struct world *w, const json_t *step)
 {
-    struct outcome out = {.pending = true};
+    struct outcome out;
+    redlock_answer *answer = NULL;
     const char *mark = field_text(step, "literal_mark", NULL);
 
     if (!mark)
         mark = world_mark(w, field_text(step, "mark", "m"))->mark;
-    int error = redlock_start_break(step_client_of(w, step), field_text(step, "name", ""), mark,
-                                    outcome_answered, &out);
-    if (error)
-        outcome_take(&out, error, NULL);
-    if (!world_await(w, &out) || !expect_outcome(w, step, &out))
+    int error =
+        redlock_break(step_client_of(w, step), field_text(step, "name", ""), mark, &answer);
+    outcome_take(&out, error, answer ? answer->report : NULL);
+    redlock_answer_free(answer);
+    if (!expect_outcome(w, step, &out))
         return false;
     const char *label = field_text(step, "label", out.report.holder.label);
     return strcmp(label, out.report.holder.label) == 0 ||

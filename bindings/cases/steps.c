@@ -10,7 +10,7 @@
 #include "expect.h"
 #include "look.h"
 
-enum { TTL_MS = 20000, NODE_TIMEOUT_MS = 2000, AGAIN_MS = 20 };
+enum { TTL_MS = 20000, NODE_TIMEOUT_MS = 2000 };
 
 extern char **environ;
 
@@ -22,13 +22,13 @@ static bool step_client(struct world *w, const json_t *step)
 {
     struct actor *actor = world_actor(w, field_text(step, "client", "a"));
     const char *nodes[REDLOCK_NODES_MAX];
-    struct outcome out = {0};
-    redlock_options options = {
-        .size = sizeof options,
-        .node_timeout_ms = (uint32_t)field_int(step, "node_timeout_ms", NODE_TIMEOUT_MS),
-        .prefix = field_text(step, "prefix", NULL),
-        .node_count = field_texts(step, "nodes", nodes, REDLOCK_NODES_MAX),
-    };
+    struct outcome out;
+    redlock_options options =
+        REDLOCK_OPTIONS(.flags = REDLOCK_THREAD,
+                        .node_timeout_ms =
+                            (uint32_t)field_int(step, "node_timeout_ms", NODE_TIMEOUT_MS),
+                        .prefix = field_text(step, "prefix", NULL),
+                        .node_count = field_texts(step, "nodes", nodes, REDLOCK_NODES_MAX));
 
     if (options.node_count)
         options.nodes = nodes;
@@ -36,38 +36,27 @@ static bool step_client(struct world *w, const json_t *step)
     return expect_outcome(w, step, &out);
 }
 
+/* The acquisition is canceled, and no event will say so. */
+static void end_wait(struct held *held)
+{
+    if (held->is_pending)
+        held->outcome = (struct outcome){.error = REDLOCK_CANCELED};
+    held->is_pending = false;
+}
+
 static bool step_close(struct world *w, const json_t *step)
 {
     struct actor *actor = world_actor(w, field_text(step, "client", "a"));
 
+    for (size_t i = 0; i < LOCKS_MAX; i++)
+        if (w->held[i].client == actor->client)
+            end_wait(&w->held[i]);
     redlock_close(actor->client);
     actor->client = NULL;
     return true;
 }
 
 /* ---- locks -------------------------------------------------------------------------------- */
-
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    struct held *held = data;
-    redlock_report report = {.size = sizeof report};
-    char said[SAID_MAX];
-
-    snprintf(said, sizeof said, "%s", error ? redlock_detail() : "");
-    redlock_lock_report(lock, &report);
-    outcome_take(&held->outcome, error, &report);
-    snprintf(held->outcome.said, sizeof held->outcome.said, "%s", said);
-}
-
-static void on_lost(redlock_lock *lock, int error, void *data)
-{
-    struct held *held = data;
-
-    (void)lock;
-    held->lost_calls++;
-    snprintf(held->lost_said, sizeof held->lost_said, "%s: %s", redlock_error_name(error),
-             redlock_detail());
-}
 
 static int kind_of(const json_t *step)
 {
@@ -84,31 +73,28 @@ static bool step_start(struct world *w, const json_t *step)
 {
     struct held *held = world_held(w, field_text(step, "lock", "one"));
     const char *more[REDLOCK_NAMES_MAX];
-    redlock_request request = {
-        .size = sizeof request,
-        .kind = kind_of(step),
-        .flags = (field_flag(step, "renew", false) ? REDLOCK_RENEW : 0u) |
-                 (field_flag(step, "fenced", false) ? REDLOCK_FENCED : 0u) |
-                 (field_flag(step, "fair", false) ? REDLOCK_FAIR : 0u),
-        .wait_ms = field_int(step, "wait_ms", 0),
-        .max_extensions = (uint32_t)field_int(step, "max_extensions", 0),
-        .max_hold_ms = field_int(step, "max_hold_ms", 0),
-        .slots = (uint32_t)field_int(step, "slots", 0),
-        .owner = field_text(step, "owner", NULL),
-        .label = field_text(step, "label", NULL),
-        .more_name_count = field_texts(step, "more_names", more, REDLOCK_NAMES_MAX),
-        .more_names = more,
-        .done = on_done,
-        .lost = on_lost,
-        .data = held,
-    };
+    redlock_request request =
+        REDLOCK_REQUEST(.kind = kind_of(step),
+                        .flags = (field_flag(step, "renew", false) ? REDLOCK_RENEW : 0u) |
+                                 (field_flag(step, "fenced", false) ? REDLOCK_FENCED : 0u) |
+                                 (field_flag(step, "fair", false) ? REDLOCK_FAIR : 0u),
+                        .wait_ms = field_int(step, "wait_ms", 0),
+                        .max_extensions = (uint32_t)field_int(step, "max_extensions", 0),
+                        .max_hold_ms = field_int(step, "max_hold_ms", 0),
+                        .slots = (uint32_t)field_int(step, "slots", 0),
+                        .owner = field_text(step, "owner", NULL),
+                        .label = field_text(step, "label", NULL),
+                        .more_name_count =
+                            field_texts(step, "more_names", more, REDLOCK_NAMES_MAX),
+                        .more_names = more, .data = held);
 
     redlock_lock_free(held->lock);
     held->lock = NULL;
-    held->lost_calls = 0;
-    held->outcome.pending = true;
-    int error = redlock_start(step_client_of(w, step), field_text(step, "name", ""),
-                              field_int(step, "ttl_ms", TTL_MS), &request, &held->lock);
+    held->losses = 0;
+    held->client = step_client_of(w, step);
+    int error = redlock_start_acquire(held->client, field_text(step, "name", ""),
+                                      field_int(step, "ttl_ms", TTL_MS), &request, &held->lock);
+    held->is_pending = error == REDLOCK_OK;
     if (error)
         outcome_take(&held->outcome, error, NULL);
     return true;
@@ -117,13 +103,16 @@ static bool step_start(struct world *w, const json_t *step)
 static bool step_outcome(struct world *w, const json_t *step)
 {
     struct held *held = world_held(w, field_text(step, "lock", "one"));
+    int64_t end_ms = world_now_ms() + GIVE_UP_MS;
 
-    if (!world_await(w, &held->outcome) || !expect_outcome(w, step, &held->outcome))
-        return false;
-    if (held->outcome.error)
-        return true;
-    held->fence = redlock_fence(held->lock);
-    return true;
+    while (held->is_pending) {
+        if (world_now_ms() > end_ms)
+            return world_fail(w, "no outcome after %d ms", GIVE_UP_MS);
+        world_turn(w, held, AGAIN_MS);
+    }
+    if (held->outcome.error == REDLOCK_OK)
+        held->fence = redlock_fence(held->lock);
+    return expect_outcome(w, step, &held->outcome);
 }
 
 static bool step_acquire(struct world *w, const json_t *step)
@@ -133,7 +122,10 @@ static bool step_acquire(struct world *w, const json_t *step)
 
 static bool step_cancel(struct world *w, const json_t *step)
 {
-    redlock_cancel(world_held(w, field_text(step, "lock", "one"))->lock);
+    struct held *held = world_held(w, field_text(step, "lock", "one"));
+
+    redlock_cancel(held->lock);
+    end_wait(held);
     return true;
 }
 
@@ -141,35 +133,31 @@ static bool step_extend(struct world *w, const json_t *step)
 {
     struct held *held = world_held(w, field_text(step, "lock", "one"));
 
-    held->outcome.pending = true;
-    int error =
-        redlock_start_extend(held->lock, field_int(step, "ttl_ms", TTL_MS), on_done, held);
-    if (error)
-        outcome_take(&held->outcome, error, NULL);
-    return world_await(w, &held->outcome) && expect_outcome(w, step, &held->outcome);
+    int error = redlock_extend(held->lock, field_int(step, "ttl_ms", TTL_MS));
+    outcome_take(&held->outcome, error, error ? NULL : redlock_lock_report(held->lock));
+    return expect_outcome(w, step, &held->outcome);
 }
 
 static bool step_release(struct world *w, const json_t *step)
 {
     struct held *held = world_held(w, field_text(step, "lock", "one"));
 
-    held->outcome.pending = true;
-    int error = redlock_start_release(held->lock, on_done, held);
-    if (error)
-        outcome_take(&held->outcome, error, NULL);
-    return world_await(w, &held->outcome) && expect_outcome(w, step, &held->outcome);
+    int error = redlock_release(held->lock);
+    outcome_take(&held->outcome, error, error ? NULL : redlock_lock_report(held->lock));
+    return expect_outcome(w, step, &held->outcome);
 }
 
 static bool step_state(struct world *w, const json_t *step)
 {
-    static const char *const names[] = {"idle", "held", "jeopardy", "lost", "released"};
+    static const char *const names[] = {"waiting",  "failed", "adopted", "held",
+                                        "jeopardy", "lost",   "released"};
     redlock_lock *lock = world_held(w, field_text(step, "lock", "one"))->lock;
     int64_t end_ms = world_now_ms() + GIVE_UP_MS;
 
     while (strcmp(field_text(step, "is", ""), names[redlock_state(lock)]) != 0) {
         if (world_now_ms() > end_ms)
             return world_fail(w, "it is %s", names[redlock_state(lock)]);
-        world_turn(w, AGAIN_MS);
+        world_sleep(AGAIN_MS);
     }
     return true;
 }
@@ -179,10 +167,10 @@ static bool step_lost(struct world *w, const json_t *step)
     struct held *held = world_held(w, field_text(step, "lock", "one"));
     int64_t end_ms = world_now_ms() + GIVE_UP_MS;
 
-    while (held->lost_calls == 0 && world_now_ms() < end_ms)
-        world_turn(w, AGAIN_MS);
-    if (held->lost_calls != 1 || !strstr(held->lost_said, field_text(step, "says", "")))
-        return world_fail(w, "lost was told %d times: %s", held->lost_calls, held->lost_said);
+    while (held->losses == 0 && world_now_ms() < end_ms)
+        world_turn(w, held, AGAIN_MS);
+    if (held->losses != 1 || !strstr(held->lost_said, field_text(step, "says", "")))
+        return world_fail(w, "lost was told %d times: %s", held->losses, held->lost_said);
     return true;
 }
 
@@ -244,8 +232,7 @@ static bool run_command(struct world *w, const char *const *argv)
 
     if (posix_spawn(&pid, w->command, NULL, NULL, (char *const *)argv, environ) != 0)
         return world_fail(w, "%s cannot be started", w->command);
-    while (waitpid(pid, &status, WNOHANG) == 0)
-        world_turn(w, 1);
+    waitpid(pid, &status, 0);
     return status == 0 || world_fail(w, "redlock %s %s: status %d", argv[1], argv[2], status);
 }
 
@@ -280,7 +267,7 @@ static bool step_resume(struct world *w, const json_t *step)
 
 static bool step_admit(struct world *w, const json_t *step)
 {
-    const char *argv[] = {"redlock", "init", "--yes", "--node-timeout", "5s", NULL};
+    const char *argv[] = {"redlock", "init", "--yes", "--force", "--node-timeout", "5s", NULL};
 
     (void)step;
     return run_command(w, argv);
@@ -288,10 +275,8 @@ static bool step_admit(struct world *w, const json_t *step)
 
 static bool step_pass(struct world *w, const json_t *step)
 {
-    int64_t end_ms = world_now_ms() + field_int(step, "ms", 0);
-
-    for (int64_t left_ms = 1; left_ms > 0; left_ms = end_ms - world_now_ms())
-        world_turn(w, (int)left_ms);
+    (void)w;
+    world_sleep(field_int(step, "ms", 0));
     return true;
 }
 

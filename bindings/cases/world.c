@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world.h"
 
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,19 +49,21 @@ bool world_fail(struct world *w, const char *format, ...)
     return false;
 }
 
-void outcome_take(struct outcome *out, int error, const redlock_report *report)
+static void note(struct outcome *out, int error, const char *said, const redlock_report *report)
 {
-    out->pending = false;
+    memset(out, 0, sizeof *out);
     out->error = error;
-    snprintf(out->said, sizeof out->said, "%s", error ? redlock_detail() : "");
-    memset(&out->report, 0, sizeof out->report);
+    snprintf(out->said, sizeof out->said, "%s", said);
     if (report)
         out->report = *report;
 }
 
-void outcome_answered(int error, const redlock_answer *answer, void *data)
+void outcome_take(struct outcome *out, int error, const redlock_report *report)
 {
-    outcome_take(data, error, answer ? answer->report : NULL);
+    char said[SAID_MAX];
+
+    snprintf(said, sizeof said, "%s", error ? redlock_detail() : "");
+    note(out, error, said, error ? redlock_failure_report() : report);
 }
 
 int64_t world_now_ms(void)
@@ -73,36 +74,33 @@ int64_t world_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void world_turn(struct world *w, int timeout_ms)
+void world_turn(struct world *w, struct held *held, int timeout_ms)
 {
-    struct pollfd watched[CLIENTS_MAX];
-    redlock *client[CLIENTS_MAX];
-    nfds_t count = 0;
+    const redlock_event *event;
+    int got = redlock_next(held->client, &event, timeout_ms);
 
-    for (size_t i = 0; i < CLIENTS_MAX; i++) {
-        if (!w->actor[i].client)
-            continue;
-        client[count] = w->actor[i].client;
-        watched[count].events = POLLIN;
-        watched[count++].fd = redlock_fd(w->actor[i].client);
-    }
-    if (poll(watched, count, timeout_ms) <= 0)
+    if (got < 0)
+        world_fail(w, "redlock_next: %s", redlock_detail());
+    if (got != 1 || !event->lock)
         return;
-    for (nfds_t i = 0; i < count; i++)
-        if (watched[i].revents && redlock_process(client[i], 0) < 0)
-            world_fail(w, "redlock_process: %s", redlock_detail());
+    held = event->data;
+    if (event->type == REDLOCK_EVENT_LOST) {
+        held->losses++;
+        snprintf(held->lost_said, sizeof held->lost_said, "%s: %s",
+                 redlock_error_name(event->error), event->detail);
+    } else if (event->type == REDLOCK_EVENT_ACQUIRED) {
+        if (!held->is_pending)
+            world_fail(w, "an outcome of '%s', which has one", held->name);
+        held->is_pending = false;
+        note(&held->outcome, event->error, event->detail, redlock_lock_report(event->lock));
+    }
 }
 
-bool world_await(struct world *w, struct outcome *out)
+void world_sleep(int64_t ms)
 {
-    int64_t end_ms = world_now_ms() + GIVE_UP_MS;
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
-    while (out->pending) {
-        if (world_now_ms() > end_ms)
-            return world_fail(w, "no outcome after %d ms", GIVE_UP_MS);
-        world_turn(w, 100);
-    }
-    return true;
+    nanosleep(&time, NULL);
 }
 
 void world_end(struct world *w)

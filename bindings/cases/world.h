@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The clients, locks and marks of one case by their names, and the loop that drives all of them: the
- * runner has no thread, so every wait of a step lets every client go on.
+ * The clients, locks and marks of one case by their names. The library's own thread drives each
+ * client.
  */
 #ifndef REDLOCK_CASES_WORLD_H
 #define REDLOCK_CASES_WORLD_H
@@ -9,6 +9,7 @@
 #include <redlock.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum {
     CLIENTS_MAX = 8,
@@ -17,11 +18,11 @@ enum {
     NAME_MAX_BYTES = 32,
     SAID_MAX = 1024,
     GIVE_UP_MS = 30000, /* no step waits for longer */
+    AGAIN_MS = 20,      /* between two looks at what is awaited */
 };
 
 /* What became of one call: its error, the sentence about it and what the nodes said. */
 struct outcome {
-    bool pending;
     int error;
     char said[SAID_MAX];
     redlock_report report;
@@ -34,16 +35,18 @@ struct actor {
 
 struct held {
     char name[NAME_MAX_BYTES];
+    redlock *client;    /* of the lock; NULL: never started */
     redlock_lock *lock; /* NULL: never started */
+    bool is_pending;    /* the acquisition has no outcome yet */
     struct outcome outcome;
-    int lost_calls;
+    int losses; /* events LOST */
     char lost_said[SAID_MAX];
     int64_t fence; /* as it was when granted */
 };
 
 struct mark {
     char name[NAME_MAX_BYTES];
-    char mark[REDLOCK_MARK_SIZE + 1];
+    char mark[REDLOCK_FINGERPRINT_SIZE + 1];
 };
 
 struct world {
@@ -62,17 +65,13 @@ struct mark *world_mark(struct world *w, const char *name);
 /* Notes why the case has failed, unless it has already; returns false. */
 __attribute__((format(printf, 2, 3))) bool world_fail(struct world *w, const char *format, ...);
 
-/* Notes error, sentence and report; for use where redlock_detail() speaks of this error. */
+/* Notes what a blocking call returned; `report` is that of a success, and may be NULL. */
 void outcome_take(struct outcome *out, int error, const redlock_report *report);
 
-/* The done callback of everything that ends with an answer; `data` is a struct outcome. */
-void outcome_answered(int error, const redlock_answer *answer, void *data);
+/* Takes the events of the lock's client for at most so long; returns after the first. */
+void world_turn(struct world *w, struct held *held, int timeout_ms);
 
-/* Lets all clients go on for at most so long; returns early when something was done. */
-void world_turn(struct world *w, int timeout_ms);
-
-/* Drives until the outcome is there; false, with a reason, if it does not come. */
-bool world_await(struct world *w, struct outcome *out);
+void world_sleep(int64_t ms);
 
 /* CLOCK_MONOTONIC */
 int64_t world_now_ms(void);

@@ -57,8 +57,7 @@ static int write_next(const char *path, redlock_lock *lock)
 int main(int argc, char **argv)
 {
     redlock *client;
-    redlock_request request = {
-        .size = sizeof request, .wait_ms = WAIT_MS, .flags = REDLOCK_FENCED};
+    redlock_request request = REDLOCK_REQUEST(.wait_ms = WAIT_MS, .flags = REDLOCK_FENCED);
     redlock_lock *lock;
 
     if (argc != 3 || redlock_open(NULL, &client) != REDLOCK_OK) {

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-import redlock
+import redlock_native as redlock
 
 SURE_S = 2.5  # with less than this left a worker writes nothing
 log, left = sys.argv[1], int(sys.argv[2])
@@ -23,5 +23,5 @@ def write_next(lock):
 
 with redlock.Client() as client:
     while left > 0:
-        with client.lock("mixed", ttl=5, wait=60, fence=True) as lock:
+        with client.lock("mixed", ttl=5, wait=60, fenced=True) as lock:
             left -= write_next(lock)

@@ -13,9 +13,11 @@ const FLAGS = [
   '-std=c11', '-O2', '-g', '-fPIC', '-fvisibility=hidden', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2',
   '-D_GNU_SOURCE', '-Wall',
 ];
-// What came with the package, or the tree that this folder is part of.
+// What came with the package, or the tree that this folder is part of. In a program's node_modules, ../../src is
+// the source of that program.
 const bundled = path.join(__dirname, 'libredlock');
-const library = fs.existsSync(bundled) ? bundled : path.join(__dirname, '..', '..');
+const tree = path.join(__dirname, '..', '..');
+const library = fs.existsSync(bundled) ? bundled : tree;
 const output = path.join(__dirname, 'build');
 
 function fail(...lines) {
@@ -94,6 +96,11 @@ function compile(source, object, includes) {
 
 async function main() {
   if (process.platform !== 'linux') fail('libredlock needs Linux: epoll, timerfd, eventfd and CLOCK_BOOTTIME');
+  if (library === tree && path.join(tree, 'bindings', 'node') !== __dirname)
+    fail(
+      'the source of the C library is missing: this is neither the package that `make node-package` makes nor',
+      'bindings/node of a clone of redlock. Install the package: npm install ./redlock-native-VERSION.tgz',
+    );
   const headers = findNodeHeaders();
   check('the headers of C', '#include <stdio.h>\n', [], 'Debian and Ubuntu: apt-get install libc6-dev');
   check('the headers of OpenSSL 3', '#include <openssl/ssl.h>\n#if OPENSSL_VERSION_MAJOR < 3\n#error too old\n#endif\n',

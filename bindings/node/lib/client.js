@@ -20,12 +20,6 @@ const forgotten = new FinalizationRegistry((core) => {
   if (!core.isClosing) core.close();
 });
 
-// An error is made where the loop delivers it: the stack that helps is that of the awaiting caller.
-function rethrow(error) {
-  Error.captureStackTrace(error, rethrow);
-  throw error;
-}
-
 // Runs `body` with a signal that is aborted when one of both is.
 async function withEither(first, second, body) {
   if (!second) return body(first);
@@ -53,15 +47,14 @@ class Client {
     forgotten.register(this, this.#core, this.#core);
   }
 
-  async acquire(name, options) {
-    const hold = await this.#core.acquire(readRequest(name, options)).catch(rethrow);
-    return new Lock(this, hold);
+  acquire(name, options) {
+    return this.#acquire(name, options, false);
   }
 
   async using(name, options, body) {
     if (typeof options === 'function' && body === undefined) [options, body] = [{}, options];
     if (typeof body !== 'function') throw invalid('the last argument of using() must be a function');
-    const lock = await this.acquire(name, { renew: true, ...options });
+    const lock = await this.#acquire(name, options, true);
     const { signal } = options ?? {};
     let value;
     try {
@@ -84,8 +77,9 @@ class Client {
     return (await this.#core.ask(LIST)).names;
   }
 
-  async break(name, mark) {
-    const { nodes, holder, quorum } = await this.#core.ask(BREAK, checkText(name, 'name'), checkText(mark, 'mark'));
+  async break(name, fingerprint) {
+    checkText(fingerprint, 'fingerprint');
+    const { nodes, holder, quorum } = await this.#core.ask(BREAK, checkText(name, 'name'), fingerprint);
     return { nodes, holder, quorum };
   }
 
@@ -122,6 +116,15 @@ class Client {
 
   async [asyncDispose]() {
     await this.close();
+  }
+
+  async #acquire(name, options, hasBody) {
+    try {
+      return new Lock(this, await this.#core.acquire(readRequest(name, options, hasBody)));
+    } catch (error) {
+      Error.captureStackTrace(error); // it was made where the event came in; the caller's stack helps more
+      throw error;
+    }
   }
 
   #check() {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 'use strict';
-// One client of the library as JavaScript sees it: operations under way, and the delivery of what became
+// One client of the library as JavaScript sees it: operations under way, and the events that say what became
 // of them. Nothing here refers to the objects that users have (Client, Lock): so those can be collected,
 // and what they stood for is ended then.
 
 const native = require('./native.js');
-const { canceled, closed, invalid, lastError, toldError } = require('./errors.js');
+const { canceled, closed, eventError, expired, invalid, lastError, lostByClose } = require('./errors.js');
 
-// enum event_type of src/client.h
+// enum redlock_event_type
 const ACQUIRED = 0;
 const EXTENDED = 1;
 const RELEASED = 2;
 const LOST = 3;
 const JEOPARDY = 4;
-const QUEUED = 5;
-const ANSWER = 6;
-const WARNING = 7;
-const EVENT_FIELDS = 4;
+const RECOVERED = 5;
+const QUEUED = 6;
+const ANSWERED = 7;
+const WARNING = 8;
 
-const INDEX_SIZE = 2 ** 20; // native.start()
-const REMAINING = 0; // native.number()
+// native.number()
+const REMAINING = 0;
 const STATE = 1;
 const FENCE = 2;
 const SLOT = 3;
-const STATES = ['idle', 'held', 'jeopardy', 'lost', 'released'];
-const FENCED = 2; // of the flags
-const CANCELED = -7; // enum redlock_error
+const MARGIN = 4;
+const FENCED = 2; // of the flags of a request
+const STATES = ['waiting', 'failed', 'adopted', 'held', 'jeopardy', 'lost', 'released'];
 
 // Clients that are open, to be closed when the program ends: their locks are given up then.
 const open = new Set();
@@ -47,70 +47,93 @@ function call(callback, ...args) {
 
 // An acquisition, and the lock that it became.
 class Hold {
-  constructor(core, request, id) {
+  constructor(core, request, index) {
     this.core = core;
     this.name = request.name;
-    this.index = id % INDEX_SIZE;
-    this.generation = Math.floor(id / INDEX_SIZE);
+    this.index = index;
     this.request = request;
-    this.resolve = null; // of the acquisition, while it is under way
-    this.reject = null;
+    this.operation = null; // {resolve, reject} of the one that is under way
     this.onAbort = null;
-    this.isHeld = false;
+    this.isAcquired = false;
     this.fence = null;
-    this.lost = null; // the error
+    this.loss = null; // the error
     this.controller = null; // aborted at the loss; made when it is asked for
-    this.extension = null;
     this.releasing = null; // the promise of the release
-    this.settleRelease = null;
     this.isOver = false; // the handle is gone
   }
 
+  number(which) {
+    return this.isOver ? 0 : native.number(this.core.external, this.index, which);
+  }
+
   get state() {
-    if (this.isOver) return this.lost ? 'lost' : 'released';
-    return STATES[native.number(this.core.external, this.index, STATE)];
+    if (this.isOver) return this.loss ? 'lost' : 'released';
+    return STATES[this.number(STATE)];
   }
 
   get remaining() {
-    return this.isOver ? 0 : native.number(this.core.external, this.index, REMAINING);
+    return this.number(REMAINING);
   }
 
   get slot() {
-    return (this.isOver ? 0 : native.number(this.core.external, this.index, SLOT)) || null;
+    return this.number(SLOT) || null;
+  }
+
+  get margin() {
+    return this.number(MARGIN);
+  }
+
+  // Asks the library: the event still waits while the owner's code keeps the loop from running. Without an
+  // event it is the clock that says so.
+  get lost() {
+    if (!this.loss && this.state === 'lost') {
+      this.core.drain();
+      this.beLost(expired(this.name, this.report()));
+    }
+    return this.loss;
   }
 
   get signal() {
-    if (!this.controller) {
-      this.controller = new AbortController();
-      if (this.lost) this.controller.abort(this.lost);
-    }
+    this.controller ??= new AbortController();
+    if (this.lost) this.controller.abort(this.loss);
     return this.controller.signal;
   }
 
-  failure(number, ofLoss = 0) {
-    return toldError(number, native.told(this.core.external, this.index, ofLoss), this.name);
+  report() {
+    if (this.isOver) return { nodes: [], holder: null, waiterCount: 0, quorum: null };
+    return native.report(this.core.external, this.index);
+  }
+
+  // -> a promise of the operation whose start returned `number`
+  begin(number) {
+    if (number < 0) return Promise.reject(lastError(number, this.name));
+    this.core.begin();
+    return new Promise((resolve, reject) => {
+      this.operation = { resolve, reject };
+    });
+  }
+
+  end() {
+    const { operation } = this;
+    this.operation = null;
+    this.core.end();
+    if (this.onAbort) this.request.signal.removeEventListener('abort', this.onAbort);
+    this.onAbort = null;
+    return operation;
   }
 
   extend(ttl) {
     if (this.isOver || this.releasing) return Promise.reject(invalid(`'${this.name}' has been released`, this.name));
-    const number = native.extend(this.core.external, this.index, ttl);
-    if (number < 0) return Promise.reject(lastError(number, this.name));
-    this.core.pending++;
-    return new Promise((resolve, reject) => {
-      this.extension = { resolve, reject };
-    });
+    return this.begin(native.extend(this.core.external, this.index, ttl));
   }
 
   release() {
     if (this.releasing) return this.releasing;
     if (this.isOver) return Promise.resolve();
     const number = native.release(this.core.external, this.index);
-    if (number < 0) return Promise.reject(lastError(number, this.name));
-    this.core.pending++;
-    this.releasing = new Promise((resolve, reject) => {
-      this.settleRelease = { resolve, reject };
-    });
-    return this.releasing;
+    const released = this.begin(number);
+    if (number === 0) this.releasing = released;
+    return released;
   }
 
   // For those who do not want to know what became of the release.
@@ -118,58 +141,47 @@ class Hold {
     this.release().catch(() => {});
   }
 
-  onAcquired(number) {
-    const { resolve, reject, onAbort } = this;
-    const { signal } = this.request;
-    this.resolve = this.reject = this.onAbort = null;
-    if (onAbort) signal.removeEventListener('abort', onAbort);
-    if (number < 0) {
-      const error =
-        number === CANCELED && signal?.aborted
-          ? canceled(this.name, signal)
-          : this.failure(number);
-      this.drop();
-      reject(error);
-      return;
+  // Ends an acquisition: the library takes back what was granted, and no event comes of it.
+  cancel(error) {
+    const { reject } = this.end();
+    this.drop();
+    reject(error);
+  }
+
+  // The client is closed under the lock: a loss for its owner, whose release() tells it.
+  takeAway() {
+    if (this.releasing) return;
+    this.giveUp();
+    this.beLost(lostByClose(this.name));
+    this.releasing = Promise.reject(this.loss);
+    this.releasing.catch(() => {});
+  }
+
+  beLost(error) {
+    this.loss ??= error;
+    this.controller?.abort(this.loss);
+  }
+
+  onEvent(type, number, place, rest) {
+    const { onQueued, onJeopardy } = this.request;
+    const error = number < 0 ? eventError(number, rest, this.name) : null;
+    switch (type) {
+      case LOST:
+        return this.beLost(error);
+      case JEOPARDY:
+      case RECOVERED:
+        return onJeopardy && call(onJeopardy, error);
+      case QUEUED:
+        return onQueued && call(onQueued, place);
     }
-    this.isHeld = true;
-    if (this.request.flags & FENCED) this.fence = native.number(this.core.external, this.index, FENCE);
-    // The grant and the abort crossed: the caller no longer wants the lock.
-    if (signal?.aborted || this.core.isClosing) {
-      this.giveUp();
-      reject(canceled(this.name, signal?.aborted ? signal : undefined));
-      return;
+    const { resolve, reject } = this.end();
+    if (type === RELEASED || (type === ACQUIRED && error)) this.drop();
+    if (error) return reject(error);
+    if (type === ACQUIRED) {
+      this.isAcquired = true;
+      if (this.request.flags & FENCED) this.fence = this.number(FENCE);
     }
-    resolve(this);
-  }
-
-  onExtended(number) {
-    const { resolve, reject } = this.extension;
-    this.extension = null;
-    if (number < 0) reject(this.failure(number));
-    else resolve(this.remaining);
-  }
-
-  onReleased(number) {
-    const { resolve, reject } = this.settleRelease;
-    if (number < 0) {
-      const error = this.failure(number);
-      this.drop();
-      reject(error);
-      return;
-    }
-    this.forget();
-    resolve();
-  }
-
-  onLost(number) {
-    this.lost = this.failure(number, 1);
-    this.controller?.abort(this.lost);
-  }
-
-  onJeopardy(number) {
-    const { onJeopardy } = this.request;
-    if (onJeopardy) call(onJeopardy, number < 0 ? this.failure(number) : null);
+    resolve(type === ACQUIRED ? this : this.remaining);
   }
 
   drop() {
@@ -180,23 +192,35 @@ class Hold {
   forget() {
     this.isOver = true;
     this.core.holds[this.index] = undefined;
+    this.core.idle.push(this.index);
   }
 }
 
 class Core {
   constructor(options, onWarning) {
     this.holds = []; // by index
-    this.questions = new Map(); // by the key of the answer
-    this.answers = [];
-    this.mailbox = new Int32Array(native.mailboxEvents * EVENT_FIELDS);
-    this.pending = 0; // operations on locks
+    this.idle = []; // indexes without a hold
+    this.questions = new Map(); // by key
+    this.lastKey = 0;
+    this.event = new Int32Array(new ArrayBuffer(16)); // type, error, index or key, place
+    this.pending = 0; // operations and questions: as long as there are any, the loop is kept alive
     this.isClosing = false;
     this.onIdle = null; // while closing
     this.onWarning = onWarning;
-    const opened = native.open(options, this.mailbox, this.answers, (count) => this.deliver(count));
+    const opened = native.open(options, this.event, () => this.drain());
     if (typeof opened === 'number') throw lastError(opened);
     this.external = opened;
     open.add(this);
+  }
+
+  begin() {
+    if (this.pending++ === 0) native.keepAlive(this.external, true);
+  }
+
+  end() {
+    if (--this.pending > 0) return;
+    native.keepAlive(this.external, false);
+    this.onIdle?.();
   }
 
   // -> a promise of the Hold
@@ -204,94 +228,69 @@ class Core {
     const { name, signal } = request;
     if (this.isClosing) return Promise.reject(closed(name));
     if (signal?.aborted) return Promise.reject(canceled(name, signal));
-    const id = native.start(
-      this.external, name, request.moreNames, request.ttl, request.wait, request.kind, request.flags,
-      request.slots, request.owner, request.label, request.maxExtensions, request.maxHold,
-      request.onQueued ? 1 : 0,
-    );
-    if (id < 0) return Promise.reject(lastError(id, name));
-    const hold = new Hold(this, request, id);
+    const hold = new Hold(this, request, this.idle.pop() ?? this.holds.length);
     this.holds[hold.index] = hold;
-    this.pending++;
-    return new Promise((resolve, reject) => {
-      hold.resolve = resolve;
-      hold.reject = reject;
-      if (!signal) return;
-      hold.onAbort = () => native.cancel(this.external, hold.index);
+    const acquired = hold.begin(
+      native.start(
+        this.external, hold.index, name, request.moreNames, request.ttl, request.wait, request.kind, request.flags,
+        request.slots, request.owner, request.label, request.maxExtensions, request.maxHold,
+      ),
+    );
+    if (!hold.operation) {
+      hold.forget();
+    } else if (signal) {
+      hold.onAbort = () => hold.cancel(canceled(name, signal));
       signal.addEventListener('abort', hold.onAbort, { once: true });
-    });
+    }
+    return acquired;
   }
 
   // -> a promise of the answer: a report, with `info` or `names`
-  ask(what, name, mark) {
+  ask(what, name, fingerprint) {
     if (this.isClosing) return Promise.reject(closed(name));
-    const key = native.ask(this.external, what, name, mark);
-    if (key < 0) return Promise.reject(lastError(key, name));
+    const key = (this.lastKey = (this.lastKey + 1) & 0x7fffffff);
+    const number = native.ask(this.external, key, what, name, fingerprint);
+    if (number < 0) return Promise.reject(lastError(number, name));
+    this.begin();
     return new Promise((resolve, reject) => {
       this.questions.set(key, { resolve, reject, name });
     });
   }
 
-  deliver(count) {
-    const { mailbox } = this;
-    for (let i = 0; i < count * EVENT_FIELDS; i += EVENT_FIELDS) {
-      const type = mailbox[i];
-      const index = mailbox[i + 1];
-      const code = mailbox[i + 2];
-      if (type === ANSWER) {
-        this.onAnswer(index, code);
-      } else if (type === WARNING) {
-        const { address, text } = this.takeAnswer(index);
-        call(this.onWarning, address, text);
-      } else {
-        const hold = this.holds[index];
-        if (hold && hold.generation === mailbox[i + 3]) this.tell(hold, type, code);
+  takeQuestion(key) {
+    const question = this.questions.get(key);
+    this.questions.delete(key);
+    this.end();
+    return question;
+  }
+
+  drain() {
+    const { event } = this;
+    for (let rest; (rest = native.next(this.external)) !== undefined; ) {
+      const number = event[1];
+      const key = event[2];
+      if (event[0] === WARNING) {
+        call(this.onWarning, rest.address, rest.detail);
+      } else if (event[0] !== ANSWERED) {
+        this.holds[key].onEvent(event[0], number, event[3], rest);
+      } else if (this.questions.has(key)) {
+        const { resolve, reject, name } = this.takeQuestion(key);
+        if (number < 0) reject(eventError(number, rest, name));
+        else resolve(rest);
       }
     }
-    if (this.onIdle && this.pending === 0) this.onIdle();
-  }
-
-  tell(hold, type, code) {
-    switch (type) {
-      case ACQUIRED:
-        this.pending--;
-        return hold.onAcquired(code);
-      case EXTENDED:
-        this.pending--;
-        return hold.onExtended(code);
-      case RELEASED:
-        this.pending--;
-        return hold.onReleased(code);
-      case LOST:
-        return hold.onLost(code);
-      case JEOPARDY:
-        return hold.onJeopardy(code);
-      case QUEUED:
-        return call(hold.request.onQueued, code);
-    }
-  }
-
-  takeAnswer(key) {
-    const answer = this.answers[key];
-    delete this.answers[key];
-    return answer;
-  }
-
-  onAnswer(key, code) {
-    const answer = this.takeAnswer(key);
-    const { resolve, reject, name } = this.questions.get(key);
-    this.questions.delete(key);
-    if (code < 0) reject(toldError(code, answer, name));
-    else resolve(answer);
   }
 
   // Waits end with CANCELED and locks are released; the loop does not stand still for that.
   async close() {
     this.isClosing = true;
     for (const hold of this.holds) {
-      if (!hold || hold.isOver) continue;
-      if (hold.reject) native.cancel(this.external, hold.index);
-      else hold.giveUp();
+      if (hold?.isAcquired) hold.takeAway();
+      else hold?.cancel(canceled(hold.name));
+    }
+    for (const key of this.questions.keys()) {
+      const { reject, name } = this.takeQuestion(key);
+      reject(canceled(name));
     }
     if (this.pending > 0)
       await new Promise((resolve) => {
@@ -299,8 +298,6 @@ class Core {
       });
     open.delete(this);
     native.close(this.external);
-    for (const { reject, name } of this.questions.values()) reject(canceled(name));
-    this.questions.clear();
     for (const hold of this.holds) if (hold) hold.isOver = true;
   }
 }

@@ -5,14 +5,14 @@ const native = require('./native.js');
 
 // What a call failed with: `code` is the library's name for it, the rest is what the nodes said.
 class RedlockError extends Error {
-  constructor(code, message, told = {}) {
+  constructor(code, message, report = {}) {
     super(message);
     this.code = code;
-    this.lock = told.lock ?? null;
-    this.nodes = told.nodes ?? [];
-    this.holder = told.holder ?? null;
-    this.waiters = told.waiters ?? 0;
-    this.quorum = told.quorum ?? null;
+    this.lock = report.lock ?? null;
+    this.nodes = report.nodes ?? [];
+    this.holder = report.holder ?? null;
+    this.waiterCount = report.waiterCount ?? 0;
+    this.quorum = report.quorum ?? null;
   }
 }
 Object.defineProperty(RedlockError.prototype, 'name', {
@@ -26,9 +26,9 @@ function lastError(number, lock) {
   return new RedlockError(native.errorName(number), native.detail(), { lock });
 }
 
-function toldError(number, told, lock) {
-  const code = native.errorName(number);
-  return new RedlockError(code, told?.said ?? code, { ...told, lock });
+// Of an event, whose rest is an object of native.next().
+function eventError(number, rest, lock) {
+  return new RedlockError(native.errorName(number), rest.detail, { ...rest, lock });
 }
 
 function invalid(message, lock) {
@@ -49,4 +49,12 @@ function closed(lock) {
   return new RedlockError('CLOSED', 'the client has been closed; open another', { lock });
 }
 
-module.exports = { RedlockError, lastError, toldError, invalid, canceled, closed };
+function expired(lock, report) {
+  return new RedlockError('LOST', `the validity of '${lock}' had ended`, { ...report, lock });
+}
+
+function lostByClose(lock) {
+  return new RedlockError('LOST', 'the client was closed while the lock was held, and has released it', { lock });
+}
+
+module.exports = { RedlockError, lastError, eventError, invalid, canceled, closed, expired, lostByClose };

@@ -41,7 +41,7 @@ export type Vote =
   | 'GRANTED'
   | 'TAKEN'
   | 'MISSING'
-  | 'TIMEDOUT'
+  | 'SILENT'
   | 'REFUSED'
   | 'UNREACHABLE'
   | 'AUTH'
@@ -49,19 +49,25 @@ export type Vote =
   | 'LOADING'
   | 'READONLY'
   | 'ERROR'
-  | 'GUARDED';
+  | 'GUARDED'
+  | 'NOPERM';
+
+/** Why a node does not vote, or did not answer: a name of `enum redlock_reason` of redlock.h. */
+export type Reason = 'REFUSED' | 'SILENT' | 'WRONG_PASSWORD' | 'YOUNG' | 'OTHER_SET' | (string & {});
 
 export interface NodeReport {
   address: string;
   vote: Vote;
   /** The vote in words. */
   meaning: string;
+  /** Null: there is none. */
+  reason: Reason | null;
   /** Time to its answer. */
   rtt: number | null;
   /** Remaining life of the key, where asked. */
-  keyTtl: number | null;
+  keyRemaining: number | null;
   /** The value that is in the way. */
-  holder: string | null;
+  value: string | null;
   /** The words of the server or the system. */
   text: string | null;
 }
@@ -70,13 +76,14 @@ export interface Holder {
   value: string | null;
   label: string | null;
   /** For client.break(); told by client.query() only. */
-  mark: string | null;
+  fingerprint: string | null;
   heldFor: number | null;
   /** `heldFor` is a lower bound. */
   heldAtLeast: boolean;
   /** On how many nodes it was found. */
   votes: number;
-  ttl: number | null;
+  /** How long it stays on a majority of the nodes. */
+  remaining: number | null;
 }
 
 export interface Report {
@@ -88,7 +95,7 @@ export interface Report {
 }
 
 export class RedlockError extends Error {
-  constructor(code: ErrorCode, message: string, told?: object);
+  constructor(code: ErrorCode, message: string, report?: object);
   readonly code: ErrorCode;
   /** The name of the lock. */
   readonly lock: string | null;
@@ -96,7 +103,7 @@ export class RedlockError extends Error {
   readonly nodes: NodeReport[];
   /** BUSY, TIMEOUT: the holder that is in the way, as far as the nodes told. */
   readonly holder: Holder | null;
-  readonly waiters: number;
+  readonly waiterCount: number;
   readonly quorum: string | null;
 }
 
@@ -105,7 +112,7 @@ export type Kind = 'mutex' | 'shared' | 'reentrant' | 'semaphore';
 export interface AcquireOptions {
   /** How long the lock lasts without renewal; 30,000 by default. */
   ttl?: number;
-  /** 0, the default: try once. Infinity: as long as it takes. */
+  /** 0: try once, the default of acquire(). Infinity: as long as it takes, the default of using(). */
   wait?: number;
   /** Ends the wait. In using() it aborts the body's signal, too. */
   signal?: AbortSignal;
@@ -120,7 +127,10 @@ export interface AcquireOptions {
   fenced?: boolean;
   /** First come, first served, from the first attempt on. */
   fair?: boolean;
-  /** For people to read: told to callers that are refused, by query() and by `redlock status`. */
+  /**
+   * For people to read: told to callers that are refused, by query() and by `redlock status`.
+   * user@host:pid (program) by default; '' for none.
+   */
   label?: string;
   /** Renewals and extensions allowed; no limit by default. */
   maxExtensions?: number;
@@ -132,6 +142,11 @@ export interface AcquireOptions {
   onJeopardy?: (error: RedlockError | null) => void;
 }
 
+export interface UsingOptions extends AcquireOptions {
+  /** Try once, as `wait: 0`: rejects with BUSY if another holds the lock. */
+  ifAvailable?: boolean;
+}
+
 export type LockState = 'held' | 'jeopardy' | 'lost' | 'released';
 
 export class Lock {
@@ -140,22 +155,27 @@ export class Lock {
   readonly client: Client;
   /** What became of the lock, by the local clock at this moment. */
   readonly state: LockState;
+  /** It is certainly ours: something remains. */
+  readonly held: boolean;
   /** How long it is still certainly ours; 0 when it is not held. Asked of the local clock. */
   readonly remaining: number;
   /** The fencing token of a lock acquired with `fenced`. */
   readonly fence: number | null;
   /** Which slot of a semaphore is held, from 1 on. */
   readonly slot: number | null;
-  /** Aborted when the lock is lost; its reason is the RedlockError. */
+  /**
+   * Aborted when the lock is lost; its reason is the RedlockError. Code that keeps the loop from running
+   * reads this property again, or `lost`: the library is asked each time.
+   */
   readonly signal: AbortSignal;
-  /** Why it was lost. */
+  /** Why it was lost; null: it is not. */
   readonly lost: RedlockError | null;
   /** The value on the nodes. */
   readonly value: string | null;
   /** On how many nodes it is known to be beyond a bare majority; negative: fewer. */
   readonly margin: number;
   /** Node by node, the last operation. */
-  report(): Report & { waiters: number };
+  report(): Report & { waiterCount: number };
   /** For `ttl` from now on; never shortens. Resolves to what remains. */
   extend(ttl: number): Promise<number>;
   /** Again and again is the same. Rejects with EXPIRED or LOST if it had ended before. */
@@ -170,6 +190,8 @@ export interface ClientOptions {
   quorums?: Record<string, string[]>;
   /** Without nodes and quorums: this configuration file and no other. */
   configFile?: string;
+  /** Every request, reply, vote and decision, a line each, appended to this file. */
+  traceFile?: string;
   /** Before every name; "redlock:" by default. */
   prefix?: string;
   /** How long one node has to answer; 50 by default. */
@@ -198,15 +220,12 @@ export interface ClientOptions {
 export interface Query {
   held: boolean;
   kind: Kind | null;
-  votes: number;
-  ttl: number | null;
+  /** The one that most nodes have. */
+  holder: Holder | null;
   /** The nodes that answered do not all say the same. */
   disagree: boolean;
   /** The fence counter that a majority has reached. */
   fence: number;
-  label: string | null;
-  heldFor: number | null;
-  heldAtLeast: boolean;
   slots: number;
   owner: string | null;
   holderCount: number;
@@ -220,6 +239,9 @@ export interface Query {
 export interface NodeInfo {
   address: string;
   state: 'down' | 'connecting' | 'up';
+  /** Why it is down, late or in quarantine, and in words. */
+  reason: Reason | null;
+  text: string | null;
   quorum: string | null;
   tls: boolean;
   native: boolean;
@@ -227,9 +249,11 @@ export interface NodeInfo {
   connects: number;
   pending: number;
   version: string | null;
+  /** Its grants are not counted. */
   quarantined: boolean;
+  /** In quarantine because it belongs to another set of nodes, or to none while others do. */
+  misplaced: boolean;
   quarantineFor: number | null;
-  text: string | null;
 }
 
 export interface Stats {
@@ -258,12 +282,12 @@ export class Client {
   /** Several names are acquired together, all or none. */
   acquire(name: string | string[], options?: AcquireOptions): Promise<Lock>;
   /**
-   * Runs `body` while the lock is held, and renews it. The signal is aborted when the lock is lost, and
+   * Waits for the lock, runs `body` while it is held, and renews it. The signal is aborted when the lock is lost, and
    * with options.signal. Rejects with what the body throws; with the loss, if the body did not notice it.
    */
   using<T>(
     name: string | string[],
-    options: AcquireOptions,
+    options: UsingOptions,
     body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
   ): Promise<T>;
   using<T>(
@@ -274,15 +298,15 @@ export class Client {
   query(name: string): Promise<Query>;
   /** Which locks are there? */
   list(): Promise<string[]>;
-  /** Evicts the holder with this mark, and never one that came after it. */
-  break(name: string, mark: string): Promise<Report>;
+  /** Evicts the holder with this fingerprint (query()), and never one that came after it. */
+  break(name: string, fingerprint: string): Promise<Report>;
   ping(): Promise<{ nodes: NodeReport[]; quorum: string | null }>;
   nodes(): NodeInfo[];
   stats(): Stats;
   /** The index of the quorum in which the name lives. */
   quorumOf(name: string): number;
   readonly closed: boolean;
-  /** Waits end with CANCELED, locks are released, connections closed. */
+  /** Waits end with CANCELED, locks are released (a loss for a body that still runs), connections closed. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -5,7 +5,6 @@ const native = require('./native.js');
 const { invalid } = require('./errors.js');
 
 const asyncDispose = Symbol.asyncDispose ?? Symbol('Symbol.asyncDispose');
-const MARGIN = 4; // native.number()
 
 // A lock that its owner has forgotten is released, and the program is told of its mistake.
 const forgotten = new FinalizationRegistry((hold) => {
@@ -42,6 +41,10 @@ class Lock {
     return this.#hold.state;
   }
 
+  get held() {
+    return this.#hold.remaining > 0;
+  }
+
   get remaining() {
     return this.#hold.remaining;
   }
@@ -68,15 +71,11 @@ class Lock {
   }
 
   get margin() {
-    const hold = this.#hold;
-    return hold.isOver ? 0 : native.number(hold.core.external, hold.index, MARGIN);
+    return this.#hold.margin;
   }
 
   report() {
-    const hold = this.#hold;
-    if (hold.isOver) return { nodes: [], holder: null, waiters: 0, quorum: null };
-    const { nodes, holder, waiters, quorum } = native.told(hold.core.external, hold.index, 0);
-    return { nodes, holder, waiters, quorum };
+    return this.#hold.report();
   }
 
   async extend(ttl) {

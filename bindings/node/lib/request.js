@@ -3,11 +3,13 @@
 // Checking what callers pass, before the library sees it: types and names of options.
 
 const { invalid } = require('./errors.js');
+const { defaultLabel } = require('./label.js');
 const native = require('./native.js');
 
 const KINDS = native.kinds();
 const WAIT_FOREVER = -1;
 const UINT32_MAX = 0xffffffff;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 // redlock_request.flags and redlock_options.flags
 const FLAGS = { renew: 1, fenced: 2, fair: 8 };
@@ -21,14 +23,17 @@ function option(options, name, type, otherwise) {
   return value;
 }
 
+// Only its type: a value may be, or have in it, a password.
 function show(value) {
-  return typeof value === 'string' ? `'${value}'` : typeof value === 'object' ? 'an object' : String(value);
+  const type = Array.isArray(value) ? 'array' : typeof value;
+  if (value === undefined || value === null) return String(value);
+  return `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
 function number(options, name, otherwise, most = Number.MAX_SAFE_INTEGER) {
   const value = option(options, name, 'number', otherwise);
   if (!Number.isFinite(value) || value > most)
-    throw invalid(`${name} must be a number up to ${most}, not ${show(value)}`);
+    throw invalid(`${name} must be a number up to ${most}, not ${value}`);
   return Math.round(value);
 }
 
@@ -45,10 +50,12 @@ function checkNames(options, known, what) {
     if (!known.has(name)) throw invalid(`${what} has no option '${name}'; it knows ${[...known].join(', ')}`);
 }
 
-// Every text ends at its first NUL in C.
+// Every text ends at its first NUL in C, and half of a surrogate pair has no UTF-8: names that differ would become
+// one.
 function checkText(text, what) {
   if (typeof text !== 'string') throw invalid(`${what} must be a string, not ${show(text)}`);
   if (text.includes('\0')) throw invalid(`${what} must not contain a NUL character`);
+  if (LONE_SURROGATE.test(text)) throw invalid(`${what} must be well-formed: it has half of a surrogate pair`);
   return text;
 }
 
@@ -61,11 +68,17 @@ const REQUEST_OPTIONS = new Set([
   'ttl', 'wait', 'kind', 'slots', 'owner', 'renew', 'fenced', 'fair', 'label', 'maxExtensions',
   'maxHold', 'signal', 'onQueued', 'onJeopardy',
 ]);
+const BODY_OPTIONS = new Set([...REQUEST_OPTIONS, 'ifAvailable']);
 const DEFAULT_TTL = 30_000;
 const NO_OPTIONS = Object.freeze({});
 
-function readWait(options) {
-  if (options.wait === Infinity) return WAIT_FOREVER;
+// What has a body waits, as the Web Locks API does; what gives a handle tries once.
+function readWait(options, hasBody) {
+  if (option(options, 'ifAvailable', 'boolean', false)) {
+    if (options.wait) throw invalid('ifAvailable does not wait: leave out wait');
+    return 0;
+  }
+  if ((options.wait ?? (hasBody ? Infinity : 0)) === Infinity) return WAIT_FOREVER;
   const wait = number(options, 'wait', 0);
   if (wait < 0) throw invalid(`wait must be milliseconds from 0 on, or Infinity, not ${wait}`);
   return wait;
@@ -80,25 +93,26 @@ function readSignal(options) {
 }
 
 // What client.acquire() and client.using() were given, as native.start() wants it.
-function readRequest(name, options = NO_OPTIONS) {
-  checkNames(options, REQUEST_OPTIONS, 'acquire');
+function readRequest(name, options = NO_OPTIONS, hasBody = false) {
+  checkNames(options, hasBody ? BODY_OPTIONS : REQUEST_OPTIONS, hasBody ? 'using' : 'acquire');
   const names = Array.isArray(name) ? name : [name];
   if (names.length === 0) throw invalid('name must be a string, or an array of at least one');
   for (const one of names) checkText(one, 'name');
   const kind = KINDS.indexOf(option(options, 'kind', 'string', 'mutex'));
-  if (kind < 0) throw invalid(`kind must be one of ${KINDS.join(', ')}, not ${show(options.kind)}`);
+  if (kind < 0) throw invalid(`kind must be one of ${KINDS.join(', ')}, not '${options.kind}'`);
   let flags = 0;
-  for (const flag in FLAGS) if (option(options, flag, 'boolean', false)) flags |= FLAGS[flag];
+  for (const flag in FLAGS)
+    if (option(options, flag, 'boolean', hasBody && flag === 'renew')) flags |= FLAGS[flag];
   return {
     name: names[0],
     moreNames: names.length > 1 ? names.slice(1) : undefined,
     ttl: number(options, 'ttl', DEFAULT_TTL),
-    wait: readWait(options),
+    wait: readWait(options, hasBody),
     kind,
     flags,
     slots: count(options, 'slots'),
     owner: text(options, 'owner'),
-    label: text(options, 'label'),
+    label: text(options, 'label') ?? defaultLabel(),
     maxExtensions: count(options, 'maxExtensions'),
     maxHold: number(options, 'maxHold', 0),
     signal: readSignal(options),
@@ -110,7 +124,7 @@ function readRequest(name, options = NO_OPTIONS) {
 const CLIENT_NUMBERS = ['nodeTimeout', 'connectTimeout', 'maxTtl', 'driftPpm', 'retryMin', 'retryMax'];
 const CLIENT_TEXTS = [
   'prefix', 'username', 'password', 'passwordFile', 'clientName', 'tlsCaFile', 'tlsCertFile',
-  'tlsKeyFile', 'tlsServerName', 'configFile',
+  'tlsKeyFile', 'tlsServerName', 'configFile', 'traceFile',
 ];
 const CLIENT_OPTIONS = new Set([
   'nodes', 'quorums', 'onWarning', ...Object.keys(CLIENT_FLAGS), ...CLIENT_NUMBERS, ...CLIENT_TEXTS,

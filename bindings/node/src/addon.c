@@ -2,7 +2,7 @@
 /* The functions that lib/ calls. It alone knows how: nothing of this is for users of the package. */
 #include "ask.h"
 #include "client.h"
-#include "hold.h"
+#include "lock.h"
 
 /* detail() -> the sentence about the last call that failed */
 static napi_value detail(napi_env env, napi_callback_info info)
@@ -44,23 +44,12 @@ NAPI_MODULE_INIT()
         const char *name;
         napi_callback call;
     } functions[] = {
-        {"open", client_open},
-        {"close", client_close},
-        {"start", hold_start},
-        {"extend", hold_extend},
-        {"release", hold_release},
-        {"cancel", hold_cancel},
-        {"drop", hold_drop},
-        {"number", hold_number},
-        {"told", hold_told},
-        {"value", hold_value},
-        {"ask", ask},
-        {"nodes", ask_nodes},
-        {"stats", ask_stats},
-        {"quorumOf", ask_quorum},
-        {"detail", detail},
-        {"errorName", error_name},
-        {"kinds", kinds},
+        {"open", client_open},     {"close", client_close},   {"keepAlive", client_keep_alive},
+        {"next", client_next},     {"start", lock_start},     {"extend", lock_extend},
+        {"release", lock_release}, {"drop", lock_drop},       {"number", lock_number},
+        {"report", lock_report},   {"value", lock_value},     {"ask", ask},
+        {"nodes", ask_nodes},      {"stats", ask_stats},      {"quorumOf", ask_quorum},
+        {"detail", detail},        {"errorName", error_name}, {"kinds", kinds},
         {"version", version},
     };
 
@@ -71,6 +60,5 @@ NAPI_MODULE_INIT()
                              &function);
         put(env, exports, functions[i].name, function);
     }
-    put_number(env, exports, "mailboxEvents", MAILBOX_EVENTS);
     return exports;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions to the nodes, and what the client knows without asking them. */
+/* Requests to the nodes, and what the client knows without asking them. */
 #ifndef REDLOCK_NODE_ASK_H
 #define REDLOCK_NODE_ASK_H
 
 #include "client.h"
 
 /*
- * ask(external, what, name, mark) -> the key of the answer, which an event brings, or a negative error.
- * What: 0 query, 1 break, 2 list, 3 ping.
+ * ask(external, key, what, name, fingerprint) -> 0, or a negative error. An event with this key
+ * brings the answer. What: 0 query, 1 break, 2 list, 3 ping.
  */
 napi_value ask(napi_env env, napi_callback_info info);
 

@@ -2,129 +2,84 @@
 #include "client.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "hold.h"
+#include "objects.h"
 #include "options.h"
-
-/*
- * What callers do when they are told is sent in the same turn of the loop; what comes of that so
- * quickly is for the next one, so that other handles of the loop get theirs.
- */
-enum { ROUNDS_PER_TURN = 2 };
 
 struct client *client_of(napi_env env, napi_value external)
 {
     void *c = NULL;
 
-    if (napi_get_value_external(env, external, &c) != napi_ok || ((struct client *)c)->is_shut)
+    if (napi_get_value_external(env, external, &c) != napi_ok || !((struct client *)c)->redlock)
         return NULL;
     return c;
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-void client_note(struct client *c, enum event_type type, uint32_t index, int code,
-                 uint32_t generation)
+napi_value client_next(napi_env env, napi_callback_info info)
 {
-    if (c->is_shut)
-        return;
-    if (c->event_count == c->event_capacity) {
-        c->event_capacity = c->event_capacity ? 2 * c->event_capacity : 64;
-        c->events = must_have(realloc(c->events, c->event_capacity * sizeof *c->events));
-    }
-    c->events[c->event_count++] =
-        (struct event){(int32_t)type, (int32_t)index, code, (int32_t)generation};
-}
-
-void client_note_answer(struct client *c, enum event_type type, uint32_t key, int code,
-                        napi_value answer)
-{
-    napi_value answers = NULL;
-
-    if (c->is_shut)
-        return;
-    if (!key)
-        key = ++c->next_answer;
-    napi_get_reference_value(c->env, c->answers, &answers);
-    if (answers && answer)
-        napi_set_element(c->env, answers, key, answer);
-    client_note(c, type, key, code, 0);
-}
-
-/* An exception that reaches this point is treated as every uncaught one. */
-static void report_exception(napi_env env)
-{
-    napi_value error = NULL;
-
-    if (napi_get_and_clear_last_exception(env, &error) == napi_ok && error)
-        napi_fatal_exception(env, error);
-}
-
-static void deliver(struct client *c)
-{
-    napi_value function = NULL;
-    napi_value receiver = NULL;
     napi_value argument;
+    const redlock_event *event;
 
-    napi_get_reference_value(c->env, c->deliver, &function);
-    napi_get_reference_value(c->env, c->answers, &receiver);
-    while (c->event_count && !c->is_shut) {
-        size_t count = c->event_count < MAILBOX_EVENTS ? c->event_count : MAILBOX_EVENTS;
-
-        memcpy(c->mailbox, c->events, count * sizeof *c->events);
-        c->event_count -= count;
-        memmove(c->events, c->events + count, c->event_count * sizeof *c->events);
-        argument = new_number(c->env, (double)count);
-        napi_status status =
-            napi_make_callback(c->env, c->context, receiver, function, 1, &argument, NULL);
-        if (status == napi_pending_exception) {
-            report_exception(c->env);
-        } else if (status != napi_ok) {
-            c->event_count = 0; /* the environment is ending: no caller is left to be told */
-        }
-    }
-    holds_recycle(c);
+    values_arguments(env, info, 1, &argument);
+    struct client *c = client_of(env, argument);
+    if (!c || redlock_next(c->redlock, &event, 0) != 1)
+        return NULL;
+    c->event[0] = event->type;
+    c->event[1] = event->error;
+    c->event[2] = (int32_t)(intptr_t)event->data;
+    c->event[3] = event->place;
+    return new_event(env, event);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct client *c = poll->data;
+    napi_env env = c->env;
     napi_handle_scope scope;
+    napi_value global = NULL;
+    napi_value drain = NULL;
+    napi_value error = NULL;
 
     (void)status;
     (void)events;
-    if (c->is_shut || napi_open_handle_scope(c->env, &scope) != napi_ok)
+    if (!c->redlock || napi_open_handle_scope(env, &scope) != napi_ok)
         return;
-    for (int round = 0; round < ROUNDS_PER_TURN && !c->is_shut; round++) {
-        redlock_process(c->redlock, 0);
-        if (!c->event_count)
-            break;
-        deliver(c);
-    }
-    napi_close_handle_scope(c->env, scope);
+    napi_get_global(env, &global);
+    napi_get_reference_value(env, c->drain, &drain);
+    /* An exception that reaches this point is treated as every uncaught one. */
+    if (napi_make_callback(env, c->context, global, drain, 0, NULL, NULL) ==
+            napi_pending_exception &&
+        napi_get_and_clear_last_exception(env, &error) == napi_ok)
+        napi_fatal_exception(env, error);
+    napi_close_handle_scope(env, scope);
 }
 
-void client_begin(struct client *c)
+napi_value client_keep_alive(napi_env env, napi_callback_info info)
 {
-    if (c->pending++ == 0)
+    napi_value argument[2];
+    bool yes = false;
+
+    values_arguments(env, info, 2, argument);
+    struct client *c = client_of(env, argument[0]);
+    napi_get_value_bool(env, argument[1], &yes);
+    if (c && yes)
         uv_ref((uv_handle_t *)&c->poll);
-}
-
-void client_end(struct client *c)
-{
-    if (--c->pending == 0 && !c->is_shut)
+    else if (c)
         uv_unref((uv_handle_t *)&c->poll);
+    return NULL;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
 static void drop_reference(struct client *c)
 {
-    if (--c->references)
+    if (--c->references > 0)
         return;
-    holds_free(c);
-    free(c->events);
+    for (size_t i = 0; i < c->lock_capacity; i++)
+        redlock_lock_free(c->locks[i]);
+    free(c->locks);
     free(c);
 }
 
@@ -139,15 +94,12 @@ static void on_poll_closed(uv_handle_t *handle)
 /* Once; runs no JavaScript, so it is right while the environment ends, too. */
 static void shut(struct client *c)
 {
-    if (c->is_shut)
+    if (!c->redlock)
         return;
-    c->is_shut = true;
     uv_poll_stop(&c->poll);
     redlock_close(c->redlock);
     c->redlock = NULL;
-    napi_delete_reference(c->env, c->deliver);
-    napi_delete_reference(c->env, c->answers);
-    napi_delete_reference(c->env, c->mailbox_buffer);
+    napi_delete_reference(c->env, c->drain);
     napi_async_destroy(c->env, c->context);
     uv_close((uv_handle_t *)&c->poll, on_poll_closed);
 }
@@ -180,16 +132,14 @@ napi_value client_close(napi_env env, napi_callback_info info)
 
 /* ---- the beginning ------------------------------------------------------------------------ */
 
-static void on_warning(const char *address, const char *text, void *data)
+static int open_redlock(napi_env env, napi_value object, redlock **out)
 {
-    struct client *c = data;
+    struct options options;
 
-    if (c->is_shut)
-        return;
-    napi_value warning = new_object(c->env);
-    put_text(c->env, warning, "address", address);
-    put_text(c->env, warning, "text", text);
-    client_note_answer(c, EVENT_WARNING, 0, 0, warning);
+    options_read(env, object, &options);
+    int error = redlock_open(&options.options, out);
+    options_free(&options);
+    return error;
 }
 
 static bool watch(struct client *c)
@@ -205,47 +155,30 @@ static bool watch(struct client *c)
     return true;
 }
 
-static void refer(struct client *c, const napi_value *argument)
-{
-    napi_value resource;
-    napi_value name;
-    void *mailbox;
-
-    napi_get_typedarray_info(c->env, argument[1], NULL, NULL, &mailbox, NULL, NULL);
-    c->mailbox = mailbox;
-    napi_create_reference(c->env, argument[1], 1, &c->mailbox_buffer);
-    napi_create_reference(c->env, argument[2], 1, &c->answers);
-    napi_create_reference(c->env, argument[3], 1, &c->deliver);
-    resource = new_object(c->env);
-    name = new_text(c->env, "redlock");
-    napi_async_init(c->env, resource, name, &c->context);
-}
-
 napi_value client_open(napi_env env, napi_callback_info info)
 {
-    napi_value argument[4];
+    napi_value argument[3];
     napi_value external = NULL;
-    struct options options;
+    void *event = NULL;
+    redlock *opened;
 
-    values_arguments(env, info, 4, argument);
+    values_arguments(env, info, 3, argument);
+    int error = open_redlock(env, argument[0], &opened);
+    if (error)
+        return new_number(env, error);
     struct client *c = must_have(calloc(1, sizeof *c));
     c->env = env;
-    options_read(env, argument[0], &options);
-    options.options.warn = on_warning;
-    options.options.warn_data = c;
-    int error = redlock_open(&options.options, &c->redlock);
-    options_free(&options);
-    if (error) {
-        free(c);
-        return new_number(env, error);
-    }
+    c->redlock = opened;
     if (!watch(c)) {
-        redlock_close(c->redlock);
+        redlock_close(opened);
         free(c);
         return new_number(env, REDLOCK_SYSTEM);
     }
+    napi_get_typedarray_info(env, argument[1], NULL, NULL, &event, NULL, NULL);
+    c->event = event;
+    napi_create_reference(env, argument[2], 1, &c->drain);
+    napi_async_init(env, new_object(env), new_text(env, "redlock"), &c->context);
     c->references = 2;
-    refer(c, argument);
     napi_add_async_cleanup_hook(env, on_environment_end, c, &c->hook);
     napi_create_external(env, c, on_external_gone, NULL, &external);
     return external;

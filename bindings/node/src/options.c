@@ -18,6 +18,7 @@ static const struct {
     {"tlsKeyFile", offsetof(redlock_options, tls_key_file)},
     {"tlsServerName", offsetof(redlock_options, tls_server_name)},
     {"configFile", offsetof(redlock_options, config_file)},
+    {"traceFile", offsetof(redlock_options, trace_file)},
 };
 
 static const struct {
@@ -45,7 +46,7 @@ static void read_quorums(napi_env env, napi_value list, struct options *out)
         redlock_quorum *quorum = &out->quorums[i];
 
         napi_get_element(env, list, i, &one);
-        quorum->name = value_text(env, value_property(env, one, "name"), NULL);
+        quorum->name = value_text(env, value_property(env, one, "name"));
         quorum->nodes = (const char *const *)value_texts(env, value_property(env, one, "nodes"),
                                                          &quorum->node_count);
     }
@@ -57,14 +58,12 @@ void options_read(napi_env env, napi_value object, struct options *out)
 {
     char *base = (char *)&out->options;
 
-    memset(out, 0, sizeof *out);
-    out->options.size = sizeof out->options;
+    *out = (struct options){.options = REDLOCK_OPTIONS()};
     out->nodes =
         value_texts(env, value_property(env, object, "nodes"), &out->options.node_count);
     out->options.nodes = (const char *const *)out->nodes;
     for (size_t i = 0; i < OPTION_TEXTS; i++) {
-        out->texts[i] =
-            value_text(env, value_property(env, object, text_options[i].name), NULL);
+        out->texts[i] = value_text(env, value_property(env, object, text_options[i].name));
         memcpy(base + text_options[i].offset, &out->texts[i], sizeof out->texts[i]);
     }
     for (size_t i = 0; i < sizeof number_options / sizeof number_options[0]; i++) {
@@ -73,6 +72,7 @@ void options_read(napi_env env, napi_value object, struct options *out)
 
         memcpy(base + number_options[i].offset, &number, sizeof number);
     }
+    out->options.flags |= REDLOCK_THREAD;
     read_quorums(env, value_property(env, object, "quorums"), out);
 }
 

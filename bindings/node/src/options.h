@@ -7,7 +7,7 @@
 
 #include <redlock.h>
 
-enum { OPTION_TEXTS = 10 };
+enum { OPTION_TEXTS = 11 };
 
 /* Owns everything that `options` points to. */
 struct options {

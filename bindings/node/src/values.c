@@ -31,7 +31,7 @@ bool value_is_absent(napi_env env, napi_value value)
            type == napi_null;
 }
 
-char *value_text(napi_env env, napi_value value, size_t *length)
+char *value_text(napi_env env, napi_value value)
 {
     size_t size = 0;
 
@@ -41,8 +41,6 @@ char *value_text(napi_env env, napi_value value, size_t *length)
     char *text = must_have(malloc(size + 1));
     text[0] = '\0';
     napi_get_value_string_utf8(env, value, text, size + 1, &size);
-    if (length)
-        *length = size;
     return text;
 }
 
@@ -58,7 +56,7 @@ char **value_texts(napi_env env, napi_value value, size_t *count)
         napi_value element = NULL;
 
         napi_get_element(env, value, i, &element);
-        char *text = value_text(env, element, NULL);
+        char *text = value_text(env, element);
         if (text)
             texts[(*count)++] = text;
     }
@@ -97,6 +95,20 @@ napi_value new_text(napi_env env, const char *text)
     else
         napi_get_null(env, &value);
     return value;
+}
+
+napi_value new_texts(napi_env env, const char *const *texts, size_t count)
+{
+    napi_value array = NULL;
+
+    napi_create_array_with_length(env, count, &array);
+    for (size_t i = 0; i < count; i++) {
+        napi_value text = NULL;
+
+        napi_create_string_utf8(env, texts[i], NAPI_AUTO_LENGTH, &text);
+        napi_set_element(env, array, (uint32_t)i, text);
+    }
+    return array;
 }
 
 napi_value new_object(napi_env env)

@@ -18,8 +18,8 @@ void values_arguments(napi_env env, napi_callback_info info, size_t count, napi_
 double value_number(napi_env env, napi_value value);
 bool value_is_absent(napi_env env, napi_value value); /* undefined or null */
 
-/* A copy, the caller's to free(); NULL if absent. `length` may be NULL. */
-char *value_text(napi_env env, napi_value value, size_t *length);
+/* A copy, the caller's to free(); NULL if absent. */
+char *value_text(napi_env env, napi_value value);
 
 /* The texts of an array, NULL if it is absent; values_free_texts() ends them. */
 char **value_texts(napi_env env, napi_value value, size_t *count);
@@ -29,6 +29,7 @@ napi_value value_property(napi_env env, napi_value object, const char *name);
 
 napi_value new_number(napi_env env, double number);
 napi_value new_text(napi_env env, const char *text); /* NULL and "": null */
+napi_value new_texts(napi_env env, const char *const *texts, size_t count);
 
 /* Properties of an object that is being built. */
 napi_value new_object(napi_env env);

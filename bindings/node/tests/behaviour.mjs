@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What users of JavaScript rely on beyond the shared table: aborts at every moment, losses,
-// exceptions, input. redlock dev -n 3 -- node behaviour.mjs REDLOCK
+// exceptions, input. redlock dev -c 3 -- node behaviour.mjs REDLOCK
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { getEventListeners } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, RedlockError } from 'redlock-native';
-import { codeOf, run, test, until } from './check.mjs';
+import { GIVE_UP_MS, codeOf, run, test, until } from './check.mjs';
 
 const TTL = 20_000;
 const command = (...args) => promisify(execFile)(process.argv[2], args);
@@ -17,9 +20,21 @@ const other = new Client({ nodeTimeout: 2000 });
 const isFree = (name) => until(`${name} is free`, async () => !(await other.query(name)).held);
 const asyncDispose = Symbol.asyncDispose ?? Object.getOwnPropertySymbols(Client.prototype)[0];
 
+// Keeps the loop from running until the probe says true.
+function block(probe) {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  const end = performance.now() + GIVE_UP_MS;
+  while (!probe() && performance.now() < end) Atomics.wait(cell, 0, 0, 5);
+}
+
+function blockFor(ms) {
+  const end = performance.now() + ms;
+  block(() => performance.now() > end);
+}
+
 async function evict(name) {
   const { holders } = await other.query(name);
-  await other.break(name, holders[0].mark);
+  await other.break(name, holders[0].fingerprint);
 }
 
 // ---- using -------------------------------------------------------------------------------------
@@ -48,7 +63,7 @@ test('using() throws what the body throws, and the lock is released.', async () 
 });
 
 test('A loss aborts the signal of the body with the reason.', async () => {
-  const waits = c.using('lose', { ttl: 1500, wait: TTL }, async (signal) => {
+  const waits = c.using('lose', { ttl: 3000, wait: TTL }, async (signal) => {
     await evict('lose');
     await until('the loss', () => signal.aborted);
     signal.throwIfAborted();
@@ -57,7 +72,7 @@ test('A loss aborts the signal of the body with the reason.', async () => {
 });
 
 test('using() tells of a loss that its body did not notice.', async () => {
-  const waits = c.using('lose', { ttl: 1500, wait: TTL }, async (signal, lock) => {
+  const waits = c.using('lose', { ttl: 3000, wait: TTL }, async (signal, lock) => {
     await evict('lose');
     await until('the loss', () => lock.lost);
     return 'work that was not protected';
@@ -65,13 +80,51 @@ test('using() tells of a loss that its body did not notice.', async () => {
   assert.equal(await codeOf(waits), 'LOST');
 });
 
-test('A body that blocks the loop past the validity finds the lock lost.', async () => {
-  const waits = c.using('block', { ttl: 800, wait: TTL }, (signal, lock) => {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
-    assert.equal(lock.remaining, 0);
-    assert.equal(lock.state, 'lost');
+test('using() waits for the lock, unless ifAvailable or a wait of 0 says to try once.', async () => {
+  const lock = await other.acquire('available', { ttl: TTL });
+  assert.equal(await codeOf(c.using('available', { ifAvailable: true }, () => {})), 'BUSY');
+  assert.equal(await codeOf(c.using('available', { wait: 0 }, () => {})), 'BUSY');
+  let waits;
+  await new Promise((onQueued) => {
+    waits = c.using('available', { onQueued, wait: undefined }, () => 'ran');
   });
-  assert.match(await codeOf(waits), /LOST|EXPIRED/);
+  await lock.release();
+  assert.equal(await waits, 'ran');
+});
+
+// ---- while the loop does not run ---------------------------------------------------------------
+
+test('A body that blocks the loop for longer than the TTL keeps its lock.', async () => {
+  await c.using('block', { ttl: 6000 }, (signal, lock) => {
+    blockFor(6200);
+    assert.equal(lock.held, true);
+    assert.equal(lock.lost, null);
+    assert.equal(signal.aborted, false);
+  });
+});
+
+test('A body that blocks the loop past the validity finds the lock lost.', async () => {
+  const waits = c.using('block', { ttl: 2000, renew: false }, (signal, lock) => {
+    blockFor(2200);
+    assert.equal(lock.remaining, 0);
+    assert.equal(lock.held, false);
+    assert.equal(lock.state, 'lost');
+    assert.equal(lock.signal.aborted, true);
+    assert.equal(signal.reason, lock.lost);
+  });
+  assert.equal(await codeOf(waits), 'LOST');
+});
+
+test('A body that blocks the loop is told of its eviction before the validity ends.', async () => {
+  const waits = c.using('evicted', { ttl: 12_000 }, (signal, lock) => {
+    execFileSync(process.argv[2], ['break', '--yes', 'evicted']);
+    block(() => lock.lost);
+    assert.equal(lock.lost.code, 'LOST');
+    assert.ok(lock.lost.nodes.filter((node) => node.vote === 'MISSING').length >= 2);
+    assert.equal(lock.signal.aborted, true);
+    assert.ok(c.stats().lostMissing > 0);
+  });
+  assert.equal(await codeOf(waits), 'LOST');
 });
 
 test('The signal of the caller reaches the body and leaves no listener behind.', async () => {
@@ -97,6 +150,50 @@ test('Symbol.asyncDispose releases the lock and closes the client.', async () =>
   assert.equal(await codeOf(lost[asyncDispose]()), 'LOST');
   await client[asyncDispose]();
   assert.equal(client.closed, true);
+});
+
+test('close() under a body aborts its signal, and using() rejects with the loss.', async () => {
+  const client = new Client({ nodeTimeout: 2000 });
+  const reasons = [];
+  const waits = client.using('closed', { ttl: TTL }, async (signal, lock) => {
+    signal.addEventListener('abort', () => reasons.push(signal.reason.code));
+    await client.close();
+    assert.equal(lock.state, 'lost');
+    return 'work that was not protected';
+  });
+  await assert.rejects(waits, (error) => error.code === 'LOST' && /closed/.test(error.message));
+  assert.deepEqual(reasons, ['LOST']);
+  await isFree('closed');
+});
+
+test('close() tells of the loss at once, also while nodes that hang keep it from ending.', async () => {
+  const client = new Client({ nodeTimeout: 2000 });
+  const lock = await client.acquire('closing', { ttl: TTL });
+  const { signal } = lock;
+  await Promise.all(['1', '2'].map((node) => command('dev', 'hang', node)));
+  let isClosed = false;
+  const closes = client.close().then(() => {
+    isClosed = true;
+  });
+  assert.equal(signal.aborted, true);
+  assert.match(signal.reason.message, /closed/);
+  assert.equal(await codeOf(lock.release()), 'LOST');
+  assert.equal(isClosed, false);
+  await Promise.all(['1', '2'].map((node) => command('dev', 'resume', node)));
+  await closes;
+  await isFree('closing');
+});
+
+test('close() is a loss for the owner of a lock without a body.', async () => {
+  const client = new Client({ nodeTimeout: 2000 });
+  const lock = await client.acquire('closed', { ttl: TTL });
+  const released = await client.acquire('released', { ttl: TTL });
+  const ends = released.release();
+  await client.close();
+  await ends;
+  assert.equal(lock.signal.aborted, true);
+  assert.equal(await codeOf(lock.release()), 'LOST');
+  assert.equal(released.lost, null);
 });
 
 // ---- aborts ------------------------------------------------------------------------------------
@@ -126,17 +223,14 @@ test('An abort at any moment of an acquisition leaves no lock behind.', async ()
 });
 
 test('A grant that crosses with the abort is given back.', async () => {
-  // The cancellation gets lost on its way to the library, as if the grant had come first.
-  const native = createRequire(createRequire(import.meta.url).resolve('redlock-native'))('./native.js');
-  const { cancel } = native;
-  native.cancel = () => {};
+  const before = c.stats();
   const controller = new AbortController();
   const waits = c.acquire('cross', { ttl: TTL, signal: controller.signal });
+  block(() => c.stats().acquired > before.acquired); // the event of the grant waits
   controller.abort();
   assert.equal(await codeOf(waits), 'CANCELED');
-  native.cancel = cancel;
   await until('given back', () => c.stats().held === 0);
-  assert.equal(c.stats().lostExpired, 0);
+  assert.equal(c.stats().lostExpired, before.lostExpired);
   await isFree('cross');
 });
 
@@ -152,6 +246,19 @@ test('A wait that its signal ends is an AbortError with the cause, and leaves th
   await until('the queue is empty', async () => (await other.query('queue')).waiterCount === 0);
   assert.equal(await codeOf(c.acquire('queue', { signal: AbortSignal.abort() })), 'CANCELED');
   await lock.release();
+});
+
+// ---- labels ------------------------------------------------------------------------------------
+
+test('A lock without a label has user@host:pid (program), and one with an empty label none.', async () => {
+  await c.using('label', { ttl: TTL }, async () => {
+    const { label } = (await other.query('label')).holders[0];
+    assert.match(label, new RegExp(`^[^@]+@[^:]+:${process.pid} \\(behaviour.*\\)$`));
+    assert.ok((await command('list')).stdout.includes(label));
+  });
+  await c.using('label', { ttl: TTL, label: '' }, async () => {
+    assert.equal((await other.query('label')).holders[0].label, null);
+  });
 });
 
 // ---- ends --------------------------------------------------------------------------------------
@@ -192,7 +299,7 @@ test('What a callback throws is an uncaught exception, and the others are told a
 test('A renewal that fails is told, and so is the one that succeeds again.', async () => {
   const hasty = new Client({ nodeTimeout: 1000 });
   const told = [];
-  const lock = await hasty.acquire('jeopardy', { ttl: 8000, wait: TTL, renew: true, onJeopardy: (error) => told.push(error?.code ?? 'OK') });
+  const lock = await hasty.acquire('jeopardy', { ttl: 20000, wait: TTL, renew: true, onJeopardy: (error) => told.push(error?.code ?? 'OK') });
   await Promise.all(['1', '2'].map((node) => command('dev', 'hang', node)));
   await until('jeopardy', () => told.length >= 1);
   await Promise.all(['1', '2'].map((node) => command('dev', 'resume', node)));
@@ -221,15 +328,56 @@ test('Options that do not exist and values of another type are refused with a se
     [{ signal: {} }, /AbortSignal/],
     [{ label: 'a\0b' }, /NUL/],
     [7, /must be an object/],
+    [{ ifAvailable: true }, /no option 'ifAvailable'/],
   ])
     await assert.rejects(c.acquire('input', options), (error) => error.code === 'INVAL' && says.test(error.message));
   await assert.rejects(c.acquire(['a', 5]), /name must be a string/);
   await assert.rejects(c.acquire('a\0b'), /NUL/);
   await assert.rejects(c.using('a', {}), /must be a function/);
+  await assert.rejects(c.using('a', { ifAvailable: true, wait: 5 }, () => {}), /leave out wait/);
   assert.throws(() => new Client({ nodes: [] }), /empty array/);
   assert.throws(() => new Client({ nodes: 'localhost' }), /must be an array/);
   assert.throws(() => new Client({ nodes: ['localhost'], timeout: 5 }), /no option 'timeout'/);
   assert.throws(() => new Client({ quorums: [] }), /quorums must be/);
+});
+
+test('No message shows a value that may be a password.', () => {
+  for (const options of [
+    { nodes: 'redis://:s3cret@h' },
+    { nodes: [['redis://:s3cret@h']] },
+    { quorums: { east: 'redis://:s3cret@h' } },
+    { password: 53237 },
+    { password: { s3cret: true } },
+    'redis://:s3cret@h',
+  ])
+    assert.throws(() => new Client(options), (error) => error.code === 'INVAL' && !/s3cret|53237/.test(error.message));
+});
+
+test('A name with half of a surrogate pair is refused, because another one would be the same lock.', async () => {
+  for (const name of ['\ud800', 'a\udc00b', ['well', '\ud801']])
+    await assert.rejects(c.acquire(name), (error) => error.code === 'INVAL' && /surrogate/.test(error.message));
+  await assert.rejects(c.query('\ud800'), /surrogate/);
+  await (await c.acquire('\u{1f512}', { ttl: TTL })).release();
+});
+
+test('A warning while the client is opened reaches onWarning.', async () => {
+  const configFile = join(mkdtempSync(join(tmpdir(), 'redlock-')), 'redlock.conf');
+  writeFileSync(configFile, 'nodes = redis://:s3cret@127.0.0.1:1\n', { mode: 0o644 });
+  const told = [];
+  const client = new Client({ configFile, onWarning: (address, text) => told.push(text) });
+  await codeOf(client.ping());
+  assert.match(told.join(), /others can read/);
+  await client.close();
+  rmSync(dirname(configFile), { recursive: true });
+});
+
+test('Nodes have the reason for which they do not answer.', async () => {
+  const client = new Client({ nodes: ['127.0.0.1:1'] });
+  await assert.rejects(client.ping(), (error) => error.nodes[0].reason === 'REFUSED');
+  const [node] = client.nodes();
+  assert.deepEqual([node.state, node.reason, node.misplaced], ['down', 'REFUSED', false]);
+  await client.close();
+  for (const { reason, misplaced } of c.nodes()) assert.deepEqual([reason, misplaced], [null, false]);
 });
 
 test('require() and import give the same classes.', () => {

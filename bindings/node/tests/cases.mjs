@@ -166,15 +166,16 @@ const steps = {
   }],
   query: ['client name expect says held kind label holders waiters slots owner keep_mark', async (world, step) => {
     const { held, kind, label, slots, owner, holders, waiters } = step;
-    const wanted = { held, kind, label, slots, owner, holderCount: holders, waiterCount: waiters };
+    const wanted = { held, kind, slots, owner, holderCount: holders, waiterCount: waiters };
     let outcome;
     await until(async () => {
       outcome = await outcomeOf(world.clients[step.client].query(step.name));
       if (outcome.code !== 'OK') return true;
+      if (label !== undefined && outcome.value.holder?.label !== label) return false;
       return Object.entries(wanted).every(([key, is]) => is === undefined || outcome.value[key] === is);
     }, () => JSON.stringify(outcome.value));
     expectOutcome(step, outcome);
-    if (step.keep_mark) world.marks[step.keep_mark] = outcome.value.holders[0].mark;
+    if (step.keep_mark) world.marks[step.keep_mark] = outcome.value.holders[0].fingerprint;
   }],
   list: ['client has lacks', async (world, step) => {
     let names;
@@ -193,7 +194,7 @@ const steps = {
   restart: ['node', (world, step) => onNode(world, step, 'start')],
   hang: ['node', (world, step) => onNode(world, step, 'hang')],
   resume: ['node', (world, step) => onNode(world, step, 'resume')],
-  admit: ['', () => run(command, ['init', '--yes', '--node-timeout', '5s'])],
+  admit: ['', () => run(command, ['init', '--yes', '--force', '--node-timeout', '5s'])],
   pass: ['ms', (world, step) => sleep(step.ms)],
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Programs and workers that end in every way, with locks held: redlock dev -n 3 -- node ends.mjs
+// Programs and workers that end in every way, with locks held: redlock dev -c 3 -- node ends.mjs
 import assert from 'node:assert/strict';
 import { Client } from 'redlock-native';
 import { program, run, test, until } from './check.mjs';
@@ -25,6 +25,8 @@ test('A garbage collected lock is released, with a warning.', () => ends('forget
 test('A grant that no caller awaits any more is released.', () => ends('racing', 0, /^held 0\n.*RedlockWarning/, ['--expose-gc']));
 test('A garbage collected client gives its locks up.', () => ends('abandoning', 0, /^held false\n/, ['--expose-gc']));
 test('Workers with locks held end without a crash, and their locks are free.', () => ends('workers', 0, /^all free\n$/));
+
+test('A worker whose loop stands still is told of its eviction.', () => ends('blocking', 0, /^true .*gone from.*\nLOST\n$/));
 
 test('A waiter that exits leaves the queue.', async () => {
   const lock = await c.acquire('program-waiting', { ttl: TTL });

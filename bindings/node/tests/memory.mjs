@@ -2,13 +2,20 @@
 // Cycles without a leak: node --expose-gc memory.mjs CYCLES. Memory, descriptors and handles of the loop
 // after all cycles are what they were after a tenth of them.
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'redlock-native';
 
 const CALLERS = 32;
 const GROWTH_MAX = 24 * 1024 * 1024; // what allocators keep for themselves; of 100,000 cycles, 250 bytes each
+const FAILURES = 40_000; // a kilobyte that each of them left behind would be too much
 const cycles = Number(process.argv[2]);
+const folder = mkdtempSync(join(tmpdir(), 'redlock-'));
+const configFile = join(folder, 'redlock.conf');
+writeFileSync(configFile, 'nodes = redis://:s3cret@127.0.0.1:1\n', { mode: 0o644 });
+process.on('exit', () => rmSync(folder, { recursive: true }));
 
 async function settle() {
   for (let i = 0; i < 5; i++) {
@@ -36,8 +43,15 @@ async function caller(client, number, count) {
   }
 }
 
-async function cycle(count) {
+// Clients that warn while they are opened, and then cannot be.
+function failToOpen(count) {
+  for (let i = 0; i < count; i++)
+    assert.throws(() => new Client({ configFile, driftPpm: 2 ** 31 }), /drift/);
+}
+
+async function cycle(count, failures) {
   const rounds = 10;
+  failToOpen(failures);
   for (let round = 0; round < rounds; round++) {
     const client = new Client({ nodeTimeout: 5000 });
     const each = Math.ceil(count / rounds / CALLERS);
@@ -54,9 +68,9 @@ async function cycle(count) {
   };
 }
 
-await cycle(cycles / 10);
-const before = await cycle(cycles / 10);
-const after = await cycle(cycles);
+await cycle(cycles / 10, FAILURES / 10);
+const before = await cycle(cycles / 10, FAILURES / 10);
+const after = await cycle(cycles, FAILURES);
 console.log(JSON.stringify({ cycles, before, after }));
 assert.ok(after.rss - before.rss < GROWTH_MAX, `${after.rss - before.rss} bytes more`);
 assert.ok(after.heap - before.heap < GROWTH_MAX / 4, `${after.heap - before.heap} bytes more in the heap`);

@@ -85,7 +85,7 @@ const programs = {
   },
   // Until it is killed.
   async hanging() {
-    await client().acquire(name, { ttl: 1000, wait: TTL });
+    await client().acquire(name, { ttl: 2000, wait: TTL });
     console.log('held');
     await sleep(TTL);
   },
@@ -97,6 +97,24 @@ const programs = {
     c.list().catch(() => {});
     parentPort.postMessage('held');
     await sleep(TTL);
+  },
+  // In a worker: its loop stands still while another evicts it.
+  async blocked() {
+    await client().using(name, { ttl: 12_000 }, (signal, lock) => {
+      parentPort.postMessage('held');
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      while (!lock.lost) Atomics.wait(cell, 0, 0, 5);
+      parentPort.postMessage(`${lock.signal.aborted} ${lock.lost.message}`);
+    });
+  },
+  async blocking() {
+    const c = client();
+    const worker = new Worker(new URL(import.meta.url), { workerData: { which: 'blocked', name } });
+    worker.on('error', (error) => console.log(error.code));
+    worker.on('message', async (said) => {
+      if (said !== 'held') return console.log(said);
+      await c.break(name, (await c.query(name)).holders[0].fingerprint);
+    });
   },
   // Workers come and go, by termination and by their own exit.
   async workers() {

@@ -3,6 +3,7 @@
 // one of `js` is what it prints.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { program, run, test } from './check.mjs';
 
 const here = new URL('.', import.meta.url).pathname;
@@ -24,5 +25,18 @@ blocks.forEach(([, kind, text], index) => {
   });
 });
 assert.ok(count >= 8, `${count} examples`);
+
+test('The table of defaults is that of the main README.md, and true.', () => {
+  const [table, main] = text.map((file) => file.match(/^\| \| ttl \|.*?\n\n/ms)[0]);
+  assert.equal(table, main);
+  const { readRequest } = createRequire(createRequire(import.meta.url).resolve('redlock-native'))('./request.js');
+  const yes = (flag) => (flag ? 'yes' : 'no');
+  for (const [call, hasBody] of [['using', true], ['acquire', false]]) {
+    const { ttl, wait, flags } = readRequest('x', {}, hasBody);
+    const row = [`Node \`${call}()\``, `${ttl / 1000} s`, wait === 0 ? 'no' : 'for ever', yes(flags & 1), yes(flags & 2)];
+    assert.ok(table.includes(`| ${row.join(' | ')} |`), row.join());
+  }
+});
+
 await run();
 rmSync(folder, { recursive: true });

@@ -4,7 +4,7 @@ import redlock, { Client, Lock, RedlockError, type Query } from 'redlock-native'
 
 export async function uses(): Promise<number> {
   const client = new Client({ nodes: ['127.0.0.1'], nodeTimeout: 100, onWarning: (address) => address.length });
-  const text: string = await client.using('a', { ttl: 5, wait: Infinity }, async (signal, lock) => {
+  const text: string = await client.using('a', { ttl: 5, ifAvailable: true }, async (signal, lock) => {
     signal.throwIfAborted();
     return lock.name;
   });
@@ -13,6 +13,8 @@ export async function uses(): Promise<number> {
   const query: Query = await client.query(text);
   // @ts-expect-error there is no such kind
   await client.acquire('a', { kind: 'rwlock' });
+  // @ts-expect-error only using() waits unless it is told otherwise
+  await client.acquire('a', { ifAvailable: true });
   // @ts-expect-error there is no such option
   await client.acquire('a', { tll: 5 });
   // @ts-expect-error locks are acquired, not made
@@ -23,5 +25,5 @@ export async function uses(): Promise<number> {
     if (error instanceof RedlockError && error.code === 'LOST') return error.nodes.length;
   }
   await redlock.Client.prototype.close.call(client);
-  return (fence ?? 0) + query.holders.length;
+  return (fence ?? 0) + query.holders.length + (query.holder?.remaining ?? 0);
 }

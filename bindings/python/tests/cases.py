@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-import redlock
+import redlock_native as redlock
 
 PATIENCE_S = 30
 AGAIN_S = 0.01
@@ -62,7 +62,7 @@ class World:
             more["on_lost"] = "event"
         return self.clients[step["client"]].lock(
             step["name"], *step.get("more_names", ()), kind=kind, renew=step.get("renew", False),
-            fence=step.get("fenced", False), **seconds, **more)
+            fenced=step.get("fenced", False), **seconds, **more)
 
     async def end(self):
         for client in self.clients.values():
@@ -247,13 +247,13 @@ async def do_query(world, step):
         if "expect" in step:
             return info, False
         seen = {"held": info.held, "kind": info.kind.name.lower() if info.kind is not None else None,
-                "label": info.label, "holders": info.holder_count, "waiters": info.waiter_count,
+                "label": info.holder.label if info.holder else "", "holders": info.holder_count, "waiters": info.waiter_count,
                 "slots": info.slots, "owner": info.owner}
         return info, all(seen[field] == step[field] for field in seen if field in step)
 
     info = await again_until(look, "the answer")
     if "keep_mark" in step:
-        world.marks[step["keep_mark"]] = info.holders[0].mark
+        world.marks[step["keep_mark"]] = info.holders[0].fingerprint
 
 
 async def do_list(world, step):
@@ -297,7 +297,7 @@ def node_step(verb):
 
 
 async def do_admit(world, step):
-    await world.dev("init", "--yes", "--node-timeout", "5s")
+    await world.dev("init", "--yes", "--force", "--node-timeout", "5s")
 
 
 async def do_pass(world, step):

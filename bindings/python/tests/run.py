@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""run.py MODULE [NAME...]: the tests of a module, inside `redlock dev -n 3 --`."""
+"""run.py MODULE [NAME...]: the tests of a module, inside `redlock dev -c 3 --`."""
 import faulthandler
 import os
 import sys

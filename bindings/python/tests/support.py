@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests share. They run inside `redlock dev -n 3 --`, which names its nodes."""
+"""What the tests share. They run inside `redlock dev -c 3 --`, which names its nodes."""
 import asyncio
 import gc
 import os
@@ -11,8 +11,8 @@ import textwrap
 import time
 import unittest
 
-import redlock
-from redlock._native import lib
+import redlock_native as redlock
+from redlock_native._core import ClientBase, LockBase
 
 PATIENCE_S = 60  # for what must happen, on any machine
 REDLOCK = os.environ.get("REDLOCK_COMMAND", "redlock")
@@ -76,9 +76,11 @@ async def async_until(condition, what="it"):
 
 
 def operations():
-    """Handles of the library that Python still has."""
+    """Handles of the library that Python still has, and what its clients wait for."""
     gc.collect()
-    return lib.rlpy_op_count()
+    found = gc.get_objects()
+    return (sum(bool(o._slot[0]) for o in found if isinstance(o, LockBase))
+            + sum(len(o._pending) + len(o._reads) for o in found if isinstance(o, ClientBase)))
 
 
 def start(code, *arguments):

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The asyncio client: one lock through its life, kinds, questions."""
 import asyncio
+import os
+import subprocess
 import time
+from unittest import mock
 
-import redlock
-from redlock import Kind, State, Vote
-from redlock._model import text
-from redlock._native import lib
-from support import PATIENCE_S, AsyncCase, async_until, fresh, nodes_with
+import redlock_native as redlock
+from redlock_native import Kind, State, Vote
+from redlock_native._label import default_label
+from redlock_native._model import text
+from redlock_native._native import lib
+from support import PATIENCE_S, REDLOCK, AsyncCase, async_until, fresh, nodes_with
 
 
 class Life(AsyncCase):
     async def test_held_in_the_body_and_free_after_it(self):
         name = fresh()
-        async with self.client.lock(name, ttl=30, fence=True, label="a test") as lock:
+        async with self.client.lock(name, ttl=30, fenced=True, label="a test") as lock:
             self.assertEqual(lock.name, name)
             self.assertTrue(lock.held)
             self.assertIs(lock.state, State.HELD)
@@ -28,8 +32,15 @@ class Life(AsyncCase):
         self.assertIs(lock.state, State.RELEASED)
         self.assertEqual((lock.remaining, lock.fence, lock.value), (0, token, ""))
         self.assertEqual(nodes_with(name), 0)
-        async with self.client.lock(name, fence=True) as later:
+        async with self.client.lock(name, fenced=True) as later:
             self.assertGreater(later.fence, token)
+
+    async def test_numbers_of_the_library_print_as_words(self):
+        async with self.client.lock(fresh()) as lock:
+            self.assertEqual(f"{lock.state} {lock.state:>5}", "held  held")
+            self.assertEqual(str(lock.state), "held")
+            self.assertEqual(repr(lock.state), "<State.HELD: 3>")
+        self.assertEqual((str(Kind.MUTEX), str(Vote.TAKEN)), ("mutex", "taken"))
 
     async def test_one_object_can_be_used_again(self):
         lock = self.client.lock(fresh(), ttl=10)
@@ -49,11 +60,11 @@ class Life(AsyncCase):
         name = fresh()
         async with self.client.lock(name, label="the first"):
             with self.assertRaises(redlock.LockBusy) as busy:
-                await self.client.lock(name, wait=0).acquire()
+                await self.client.acquire(name)
             began = time.monotonic()
             with self.assertRaises(TimeoutError) as late:
-                await self.client.lock(name, wait=0.2).acquire()
-            self.assertGreaterEqual(time.monotonic() - began, 0.2)
+                await self.client.lock(name, wait=2).acquire()
+            self.assertGreaterEqual(time.monotonic() - began, 2)
         self.assertEqual((busy.exception.code, busy.exception.number), ("BUSY", -1))
         self.assertIn("the first", str(busy.exception))
         self.assertEqual(busy.exception.report.holder.label, "the first")
@@ -130,7 +141,7 @@ class Kinds(AsyncCase):
         name = fresh()
         async with self.client.shared(name), self.client.shared(name):
             with self.assertRaises(redlock.LockBusy):
-                await self.client.lock(name, wait=0).acquire()
+                await self.client.acquire(name)
             self.assertIs((await self.client.query(name)).kind, Kind.SHARED)
 
     async def test_semaphore_has_so_many_slots(self):
@@ -142,8 +153,8 @@ class Kinds(AsyncCase):
 
     async def test_reentrant_lets_its_owner_in(self):
         name = fresh()
-        async with self.client.reentrant(name, "me", fence=True) as outer:
-            async with self.client.reentrant(name, "me", wait=0, fence=True) as inner:
+        async with self.client.reentrant(name, "me", fenced=True) as outer:
+            async with self.client.reentrant(name, "me", wait=0, fenced=True) as inner:
                 self.assertEqual(inner.fence, outer.fence)
             with self.assertRaises(redlock.LockBusy):
                 await self.client.reentrant(name, "you", wait=0).acquire()
@@ -152,12 +163,12 @@ class Kinds(AsyncCase):
         a, b = fresh("a"), fresh("b")
         async with self.client.lock(b):
             with self.assertRaises(redlock.LockBusy):
-                await self.client.lock(a, b, wait=0).acquire()
+                await self.client.acquire(a, b)
             await self.free(a)
         async with self.client.lock(a, b):
             for name in (a, b):
                 with self.assertRaises(redlock.LockBusy):
-                    await self.client.lock(name, wait=0).acquire()
+                    await self.client.acquire(name)
 
 
 class Questions(AsyncCase):
@@ -166,22 +177,41 @@ class Questions(AsyncCase):
         lock = await self.client.lock(name, label="stuck", renew=False).acquire()
         info = await self.client.query(name)
         self.assertTrue(info.held)
-        self.assertEqual((info.label, info.holder_count), ("stuck", 1))
+        self.assertEqual((info.holder.label, info.holder_count), ("stuck", 1))
         self.assertIn(name, await self.client.list())
-        report = await self.client.break_lock(name, info.holders[0].mark)
+        report = await self.client.break_lock(name, info.holders[0].fingerprint)
         self.assertEqual(report.holder.label, "stuck")
         with self.assertRaises(redlock.LockExpired):
-            await self.client.break_lock(name, info.holders[0].mark)
+            await self.client.break_lock(name, info.holders[0].fingerprint)
         self.assertFalse((await self.client.query(name)).held)
         with self.assertRaises(redlock.LockLost):
             await lock.release()
 
-    async def test_tags(self):
-        name, tag = fresh(), "abcdefghijklmnopqrstuv"
-        lock = await self.client.lock(name, tag=tag, keep=True, renew=False).acquire()
+    async def test_a_holder_without_a_label_has_a_name(self):
+        name = fresh()
+        async with self.client.lock(name):
+            label = (await self.client.query(name)).holder.label
+            listed = await asyncio.to_thread(
+                subprocess.run, [REDLOCK, "list"], capture_output=True, text=True, check=True)
+        self.assertRegex(label, rf"^[^@]+@[^:]+:{os.getpid()} \(run\.py\)$")
+        self.assertIn(label, listed.stdout)
+        async with self.client.lock(name, label=""):
+            self.assertEqual((await self.client.query(name)).holder.label, "")
+
+    def test_the_default_label_fits(self):
+        for user, program in (("u" * 99, "p"), ("\u00fc" * 50, "\u5317" * 50), ("a\nb", "\u202e.py")):
+            with mock.patch.dict(os.environ, LOGNAME=user), mock.patch("sys.argv", ["/bin/" + program]):
+                label = default_label()
+            self.assertLessEqual(len(label.encode()), 64)
+            self.assertIn(f":{os.getpid()} (", label)
+            self.assertTrue(label.isprintable())
+
+    async def test_idempotency_keys(self):
+        name, key = fresh(), "abcdefghijklmnopqrstuv"
+        lock = await self.client.acquire(name, idempotency_key=key, keep=True)
         with self.assertRaises(redlock.AlreadyYours):
-            await self.client.lock(name, tag=tag, wait=0).acquire()
-        await self.client.release_tagged(name, tag)
+            await self.client.acquire(name, idempotency_key=key)
+        await self.client.release_by_key(name, key)
         self.assertEqual(nodes_with(name), 0)
         lock.leave()
 
@@ -207,9 +237,10 @@ class Questions(AsyncCase):
             with self.assertRaises(ValueError) as raised:
                 wrong()
             self.assertIsInstance(raised.exception, redlock.InvalidRequest)
-        for wrong in (lock("x", ttl=0.001), lock("x", ttl=1e6), lock("x" * 600),
-                      lock("x", kind=Kind.SEMAPHORE), lock("x", kind=Kind.SHARED, fence=True),
-                      lock("x", label="a\nb"), lock("x", tag="short"), lock("x", kind=99)):
+        for wrong in (lock("x", ttl=0.001), lock("x", ttl=1e6),  # short: refused
+                      lock("x" * 600),
+                      lock("x", kind=Kind.SEMAPHORE), lock("x", kind=Kind.SHARED, fenced=True),
+                      lock("x", label="a\nb"), lock("x", idempotency_key="short"), lock("x", kind=99)):
             with self.assertRaises(redlock.InvalidRequest) as raised:
                 await wrong.acquire()
             self.assertTrue(raised.exception.detail)
@@ -220,7 +251,7 @@ class Questions(AsyncCase):
     async def test_errors_tell_what_each_node_said(self):
         async with redlock.AsyncClient(["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"]) as nowhere:
             with self.assertRaises(redlock.NoQuorum) as raised:
-                await nowhere.lock("x", wait=0).acquire()
+                await nowhere.acquire("x")
             votes = [n.vote for n in raised.exception.report.nodes]
             self.assertGreaterEqual(votes.count(Vote.REFUSED), 2)
             with self.assertRaises(redlock.NoQuorum):

@@ -4,11 +4,12 @@ import asyncio
 import gc
 import logging
 import os
+import queue
 import time
 import warnings
 
-import redlock
-from redlock import State
+import redlock_native as redlock
+from redlock_native import State
 from support import (PATIENCE_S, AsyncCase, async_until, delete_everywhere, dev, fresh,
                      nodes_with, until)
 
@@ -18,10 +19,15 @@ STEPS_MAX = 2000  # turns of the loop in which one cycle must have ended
 class Cancellation(AsyncCase):
     async def test_at_every_turn_of_the_loop(self):
         """A cancel in any turn from the first to the last leaves nothing held."""
+        for keep in (False, True):
+            with self.subTest(keep=keep):
+                await self.cancel_in_every_turn(keep)
+
+    async def cancel_in_every_turn(self, keep):
         name, held, finished = fresh(), [], False
 
         async def cycle():
-            async with self.client.lock(name, ttl=20):
+            async with self.client.lock(name, ttl=20, keep=keep):
                 held.append(1)
                 await asyncio.sleep(0)
 
@@ -36,6 +42,7 @@ class Cancellation(AsyncCase):
             await asyncio.wait([task])
             self.assertTrue(finished or task.cancelled())
             self.assertEqual(self.client.stats()["held"], 0)
+            self.assertEqual(self.client.stats()["left"], 0)
             turns += 1 + turns // 16
         self.assertTrue(finished)
         self.assertTrue(held)
@@ -44,14 +51,15 @@ class Cancellation(AsyncCase):
     async def test_in_the_moment_of_the_grant(self):
         """The library has told of the grant, and the task has not run since."""
         name = fresh()
-        for kind in ("acquire", "enter"):
-            lock = self.client.lock(name, ttl=20)
+        for kind, keep in (("acquire", False), ("enter", False), ("acquire", True)):
+            lock = self.client.lock(name, ttl=20, keep=keep)
             task = asyncio.create_task(lock.acquire() if kind == "acquire" else lock.__aenter__())
             await self.granted_but_not_resumed(lock)
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task
             self.assertEqual(self.client.stats()["held"], 0)
+            self.assertEqual(self.client.stats()["left"], 0)
             await self.free(name)
 
     async def granted_but_not_resumed(self, lock):
@@ -118,7 +126,7 @@ class Loss(AsyncCase):
 
     async def test_cancels_the_body_and_raises_the_reason(self):
         name, seen = fresh(), []
-        with self.assertLogs("redlock", "WARNING"), self.assertRaises(redlock.LockLost) as raised:
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(redlock.LockLost) as raised:
             async with self.losing(name) as lock:
                 delete_everywhere(name)
                 try:
@@ -140,7 +148,7 @@ class Loss(AsyncCase):
 
     async def test_a_body_that_swallows_the_cancellation_is_told_at_its_end(self):
         name = fresh()
-        with self.assertLogs("redlock", "WARNING"), self.assertRaises(redlock.LockLost):
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(redlock.LockLost):
             async with self.losing(name):
                 delete_everywhere(name)
                 try:
@@ -152,7 +160,7 @@ class Loss(AsyncCase):
 
     async def test_only_sets_the_event_if_that_was_chosen(self):
         name = fresh()
-        with self.assertLogs("redlock", "WARNING"), self.assertRaises(redlock.LockLost):
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(redlock.LockLost):
             async with self.losing(name, on_lost="event") as lock:
                 self.assertFalse(lock.lost.is_set())
                 delete_everywhere(name)
@@ -169,7 +177,7 @@ class Loss(AsyncCase):
             told.set()
             raise ZeroDivisionError("in a callback")
 
-        with self.assertLogs("redlock", "WARNING"), self.assertRaises(redlock.LockLost):
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(redlock.LockLost):
             async with self.losing(name, on_lost=on_lost):
                 delete_everywhere(name)
                 await asyncio.wait_for(told.wait(), PATIENCE_S)
@@ -182,7 +190,7 @@ class Loss(AsyncCase):
             async with self.client.lock(name):
                 1 / 0
         self.assertEqual(nodes_with(name), 0)
-        with self.assertLogs("redlock", "WARNING"), self.assertRaises(ZeroDivisionError):
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(ZeroDivisionError):
             async with self.losing(name):
                 delete_everywhere(name)
                 try:
@@ -201,9 +209,9 @@ class Loss(AsyncCase):
                 try:
                     await asyncio.sleep(PATIENCE_S)
                 finally:
-                    lock._note_lost(-4)
+                    lock._note_lost(redlock.LockLost("lost"))
 
-        with self.assertLogs("redlock", "WARNING"):
+        with self.assertLogs("redlock_native", "WARNING"):
             task = asyncio.create_task(body())
             await inside.wait()
             task.cancel()
@@ -221,7 +229,7 @@ class Loss(AsyncCase):
 
     async def test_of_two_locks_at_once(self):
         a, b = fresh("a"), fresh("b")
-        with self.assertLogs("redlock", "WARNING"), self.assertRaises(redlock.LockLost):
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(redlock.LockLost):
             async with self.losing(a), self.losing(b):
                 delete_everywhere(a)
                 delete_everywhere(b)
@@ -234,7 +242,7 @@ class Loss(AsyncCase):
         jeopardy = []
         for node in (1, 2):
             self.addCleanup(dev, "resume", node)
-        with self.assertLogs("redlock", "WARNING"), self.assertRaises(redlock.LockLost):
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(redlock.LockLost):
             async with self.losing(name, on_jeopardy=lambda *news: jeopardy.append(news)) as lock:
                 end = lock.deadline
                 for node in (1, 2):
@@ -245,32 +253,126 @@ class Loss(AsyncCase):
         self.assertGreaterEqual(time.clock_gettime(time.CLOCK_BOOTTIME) + 1, end)
 
 
+class BlockedLoop(AsyncCase):
+    """What is told while a body blocks the loop: nothing is awaited there."""
+
+    async def test_the_clock_tells_the_body(self):
+        """Without a thread a lock is not renewed then, and every look at it says so."""
+        with self.assertLogs("redlock_native", "WARNING"), self.assertRaises(redlock.LockLost):
+            async with self.client.lock(fresh(), ttl=2) as lock:
+                until(lambda: not lock.held, "the end of the lock")
+                self.assertEqual((lock.remaining, lock.state), (0, State.LOST))
+                with self.assertRaises(redlock.LockLost):
+                    lock.check()
+                await asyncio.sleep(PATIENCE_S)  # canceled
+
+    async def test_notify_tells_a_thread(self):
+        name, told = fresh(), queue.SimpleQueue()
+        async with redlock.AsyncClient(notify=told.put) as client:
+            with self.assertLogs("redlock_native", "WARNING"):
+                with self.assertRaises(redlock.LockLost):
+                    async with client.lock(name, ttl=2) as lock:
+                        delete_everywhere(name)
+                        self.assertIs(told.get(timeout=PATIENCE_S), lock)
+                        self.assertIs(lock.state, State.LOST)
+                        self.assertIsNone(lock._loss)  # the loop has not turned since
+                        await asyncio.sleep(PATIENCE_S)  # canceled
+
+    async def test_with_notify_locks_are_renewed(self):
+        async with redlock.AsyncClient(notify=print) as client:
+            async with client.lock(fresh(), ttl=2) as lock:
+                until(lambda: client.stats()["renewed"] >= 2, "two renewals")
+                lock.check()
+
+    async def test_with_notify_everything_else_is_as_without(self):
+        name, places = fresh(), []
+        async with redlock.AsyncClient(notify=print) as client:
+            async with client.lock(name) as lock:
+                self.assertTrue((await client.query(name)).held)
+                with self.assertRaises(redlock.LockBusy) as busy:
+                    await client.acquire(name)
+                self.assertEqual(len(busy.exception.report.nodes), 3)
+                waiter = asyncio.create_task(
+                    client.lock(name, on_queued=lambda _, place: places.append(place)).acquire())
+                await async_until(lambda: places, "the place")
+                await lock.extend()
+            await (await asyncio.wait_for(waiter, PATIENCE_S)).release()
+            with self.assertRaises(asyncio.CancelledError):
+                waiting = asyncio.create_task(client.acquire(name))
+                await asyncio.sleep(0)
+                waiting.cancel()
+                await waiting
+        self.assertEqual(nodes_with(name), 0)
+
+
 class Clients(AsyncCase):
+    async def test_a_body_is_told_while_close_runs(self):
+        """The servers hang, so that close() takes its time with the release."""
+        name, order, inside = fresh(), [], asyncio.Event()
+        other = redlock.AsyncClient(node_timeout=20)
+
+        async def hold():
+            async with other.lock(name, ttl=60):
+                inside.set()
+                try:
+                    await asyncio.sleep(PATIENCE_S)
+                finally:
+                    order.append("told")
+                    for node in (1, 2, 3):
+                        await asyncio.to_thread(dev, "resume", node)
+
+        async def close():
+            await other.close()
+            order.append("closed")
+
+        holder = asyncio.create_task(hold())
+        await inside.wait()
+        for node in (1, 2, 3):
+            self.addCleanup(dev, "resume", node)
+            dev("hang", node)
+        with self.assertLogs("redlock_native", "WARNING"):
+            ends = await asyncio.gather(holder, close(), return_exceptions=True)
+        self.assertIsInstance(ends[0], redlock.LockLost)
+        self.assertEqual(order, ["told", "closed"])
+
     async def test_close_with_locks_held_and_waited_for(self):
         name = fresh()
         other = redlock.AsyncClient()
 
         async def hold():
-            async with other.lock(name):
+            async with lock:
                 inside.set()
                 await asyncio.sleep(PATIENCE_S)
 
-        inside = asyncio.Event()
+        inside, lock = asyncio.Event(), other.lock(name)
         holder = asyncio.create_task(hold())
         await inside.wait()
         waiter = asyncio.create_task(other.lock(name).acquire())
         await asyncio.sleep(0.05)
-        with self.assertLogs("redlock", "WARNING"):
+        with self.assertLogs("redlock_native", "WARNING"):
             await other.close()
         ends = await asyncio.gather(holder, waiter, return_exceptions=True)
         self.assertIsInstance(ends[0], redlock.LockLost)
         self.assertIn("closed", str(ends[0]))
+        self.assertIs(lock.state, State.LOST)
         self.assertIsInstance(ends[1], redlock.Canceled)
         self.assertEqual(nodes_with(name), 0)
         await other.close()
         for call in (other.lock(name).acquire(), other.list(), other.ping()):
             with self.assertRaises(redlock.InvalidRequest):
                 await call
+
+    async def test_close_leaves_a_lock_that_is_kept(self):
+        name, other = fresh(), redlock.AsyncClient()
+        lock = await other.lock(name, ttl=20, keep=True).acquire()
+        value = lock.value
+        await other.close()
+        with self.assertWarns(ResourceWarning):
+            del lock
+            gc.collect()
+        adopted = self.client.adopt(name, value)
+        await adopted.extend()
+        await adopted.release()
 
     async def test_a_dropped_lock_is_released_with_a_warning(self):
         name = fresh()
@@ -299,8 +401,8 @@ class Clients(AsyncCase):
                 raise ZeroDivisionError("in a log handler")
 
         handler, name = Failing(), fresh()
-        logging.getLogger("redlock").addHandler(handler)
-        self.addCleanup(logging.getLogger("redlock").removeHandler, handler)
+        logging.getLogger("redlock_native").addHandler(handler)
+        self.addCleanup(logging.getLogger("redlock_native").removeHandler, handler)
         lock = await self.client.lock(name, ttl=2).acquire()
         event = lock.lost
         delete_everywhere(name)

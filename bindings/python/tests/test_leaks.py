@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 
-import redlock
+import redlock_native as redlock
 from support import Case, fresh, operations
 
 CYCLES = int(os.environ.get("REDLOCK_CYCLES", "2000"))
@@ -59,10 +59,10 @@ async def async_cycle(client, name, number):
         await lock.release()
         return
     try:
-        async with client.lock(name, ttl=20, wait=10, label="leaks", fence=number % 2 == 0):
+        async with client.lock(name, ttl=20, wait=10, label="leaks", fenced=number % 2 == 0):
             if number % 4 == 1:
                 try:
-                    await client.lock(name, wait=0).acquire()
+                    await client.acquire(name)
                 except redlock.LockBusy as busy:
                     str(busy.report)
             elif number % 4 == 2:
@@ -100,7 +100,7 @@ class Leaks(Case):
                 for _ in range(count // 4):
                     with client.lock(name, ttl=20):
                         try:
-                            client.lock(name, wait=0).acquire()
+                            client.acquire(name)
                         except redlock.LockBusy:
                             pass
 
@@ -124,12 +124,12 @@ class Leaks(Case):
 
         def cycles(count):
             for _ in range(count):
-                with self.assertNoLogs("redlock", "ERROR"):
+                with self.assertNoLogs("redlock_native", "ERROR"):
                     asyncio.run(one())
                 with redlock.Client() as client, client.lock(fresh()):
                     pass
 
-        logging.getLogger("redlock").addHandler(logging.NullHandler())
+        logging.getLogger("redlock_native").addHandler(logging.NullHandler())
         cycles(5)
         before = Footprint()
         cycles(max(10, CYCLES // 500))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs whose loop or interpreter ends too early, or that fork."""
-import redlock
+import redlock_native as redlock
 from support import Case, fresh, nodes_with, run
 
 
@@ -16,7 +16,7 @@ class Programs(Case):
     def test_loop_closed_with_locks_held(self):
         name = fresh()
         out, err = self.program(f"""
-            import asyncio, gc, redlock
+            import asyncio, gc, redlock_native as redlock
             loop = asyncio.new_event_loop()
             client = redlock.AsyncClient()
             async def hold(kept):
@@ -46,7 +46,7 @@ class Programs(Case):
     def test_end_of_the_interpreter_with_locks_held(self):
         name = fresh()
         self.program(f"""
-            import asyncio, redlock
+            import asyncio, redlock_native as redlock
             client = redlock.AsyncClient()
             lock = client.lock({name!r})
             asyncio.run(lock.acquire())
@@ -56,7 +56,7 @@ class Programs(Case):
     def test_asyncio_run_ends_with_a_task_inside(self):
         name = fresh()
         self.program(f"""
-            import asyncio, redlock
+            import asyncio, redlock_native as redlock
             async def hold(client):
                 async with client.lock({name!r}):
                     inside.set()
@@ -75,7 +75,7 @@ class Programs(Case):
         name = fresh()
         with redlock.Client() as client, client.lock(name):
             out, _ = self.program(f"""
-                import asyncio, os, redlock, signal
+                import asyncio, os, redlock_native as redlock, signal
                 async def main():
                     async with redlock.AsyncClient() as client:
                         try:
@@ -94,7 +94,7 @@ class Programs(Case):
     def test_fork_inside_a_loop(self):
         name = fresh()
         out, _ = self.program(f"""
-            import asyncio, os, redlock
+            import asyncio, os, redlock_native as redlock
             async def main():
                 async with redlock.AsyncClient() as client:
                     async with client.lock({name!r}) as lock:
@@ -115,7 +115,7 @@ class Programs(Case):
 
     def test_two_loops_in_two_threads_are_told_apart(self):
         out, _ = self.program("""
-            import asyncio, redlock, threading
+            import asyncio, redlock_native as redlock, threading
             async def main():
                 async with redlock.AsyncClient() as client:
                     await client.ping()

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every example of README.md runs as it is written, and says nothing on standard error."""
+import inspect
 import os
 import re
 import subprocess
 import unittest
 
+import redlock_native as redlock
+from redlock_native._errors import CLASSES
 from support import PATIENCE_S, PYTHON
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -12,6 +15,18 @@ README = os.path.join(HERE, "..", "README.md")
 PROJECT = os.path.join(HERE, "..", "..", "..", "README.md")
 BLOCK = re.compile(r"(<!-- not run: (?P<why>[^\n]+) -->\n)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
                    re.MULTILINE | re.DOTALL)
+
+
+def defaults_of(function):
+    return {name: parameter.default
+            for name, parameter in inspect.signature(function).parameters.items()}
+
+
+def row(words, own):
+    """A row of the table of defaults."""
+    waits, renews = "for ever" if own["wait"] is None else "no", "yes" if own["renew"] else "no"
+    return (f"| Python {words} | {own['ttl']:.0f} s | {waits} | {renews} "
+            f"| {'yes' if own['fenced'] else 'no'} |")
 
 
 class Readme(unittest.TestCase):
@@ -31,7 +46,7 @@ class Readme(unittest.TestCase):
     def test_example_of_the_project(self):
         with open(PROJECT, encoding="utf-8") as file:
             blocks = [block["text"] for block in BLOCK.finditer(file.read())
-                      if "import redlock" in block["text"]]
+                      if "import redlock_native" in block["text"]]
         self.assertEqual(len(blocks), 1)
         self.run_block(blocks[0])
 
@@ -43,10 +58,16 @@ class Readme(unittest.TestCase):
         complaints = [line for line in done.stderr.splitlines() if "is lost" not in line]
         self.assertEqual(complaints, [])
 
-    def test_every_error_is_in_the_table(self):
-        import redlock
-        from redlock._errors import CLASSES
+    def test_defaults_are_those_of_the_table(self):
+        for path in (README, PROJECT):
+            with open(path, encoding="utf-8") as file:
+                said = [line.strip() for line in file if line.startswith("| Python ")]
+            for client in (redlock.AsyncClient, redlock.Client):
+                body = defaults_of(client.lock)
+                handle = {**body, **defaults_of(client.acquire)}
+                self.assertEqual(said, [row("`with`, `async with`", body), row("`acquire()`", handle)])
 
+    def test_every_error_is_in_the_table(self):
         with open(README, encoding="utf-8") as file:
             text = file.read()
         for code, error in CLASSES.items():

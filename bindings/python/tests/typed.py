@@ -4,7 +4,7 @@ import asyncio
 import threading
 from typing import List, Optional, Union
 
-import redlock
+import redlock_native as redlock
 
 
 async def with_asyncio() -> None:
@@ -14,9 +14,11 @@ async def with_asyncio() -> None:
             token: int = lock.fence
             event: asyncio.Event = lock.lost
             print(left, token, event, lock.state is redlock.State.HELD)
+        handle: redlock.AsyncLock = await client.acquire("x", fenced=True)
+        await handle.release()
         info: redlock.LockInfo = await client.query("x")
         names: List[str] = await client.list()
-        print(info.holders[0].mark, names)
+        print(info.holders[0].fingerprint, names, [node.misplaced for node in client.nodes()])
 
         @client.once("job", every=60)
         async def job(number: int) -> str:

@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 command -v mypy >/dev/null || { echo "mypy is not installed: types are not checked"; exit 77; }
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
-mypy --cache-dir "$cache" redlock tests/typed.py
+mypy --cache-dir "$cache" redlock_native tests/typed.py

@@ -14,6 +14,7 @@ Nodes = Union[None, str, Sequence[str], Mapping[str, Sequence[str]]]
 Name = Union[str, bytes]
 
 DEFAULT_TTL = 30.0
+REQUEST_SIZE: int = ffi.sizeof("redlock_request")
 
 
 def milliseconds(value: float, what: str) -> int:
@@ -41,10 +42,12 @@ def encoded(name: Name) -> bytes:
     return raw
 
 
-def c_text(value: Union[None, str, bytes, "os.PathLike[str]"], keep: List[Any]) -> Any:
-    """A C string that lives as long as `keep`; NULL for None."""
+def c_text(value: Any, keep: List[Any]) -> Any:
+    """A C string that lives as long as `keep`, of a text or a path; NULL for None."""
     if value is None:
         return ffi.NULL
+    if isinstance(value, ffi.CData):
+        return value  # it is one already
     raw = os.fsencode(value)
     if b"\0" in raw:
         raise InvalidRequest("a text for the library has no zero byte")
@@ -96,49 +99,37 @@ def fill_nodes(options: Any, nodes: Nodes, keep: List[Any]) -> None:
 class Terms:
     """How a lock is asked for: the arguments of client.lock(), as the library wants them."""
 
-    __slots__ = ("flags", "keep", "more", "name", "names", "request", "ttl_ms", "wait_ms")
+    __slots__ = ("keep", "name", "request", "ttl_ms")
 
-    def __init__(self, names: Sequence[Name], ttl: float, wait: Optional[float], flags: int) -> None:
-        self.names = names
+    def __init__(self, names: Sequence[Name], *, ttl: float, wait: Optional[float] = 0,
+                 kind: Kind = Kind.MUTEX, slots: int = 0, owner: Optional[str] = None,
+                 renew: bool = False, fair: bool = False, fenced: bool = False,
+                 keep: bool = False, bound: bool = False, label: Any = None,
+                 idempotency_key: Optional[str] = None, max_extensions: int = 0,
+                 max_hold: Optional[float] = None, fence: int = 0) -> None:
+        if not names:
+            raise InvalidRequest("a lock has a name")
+        self.keep: List[Any] = []  # what the request points to
         self.name = encoded(names[0])
         self.ttl_ms = milliseconds(ttl, "ttl")
-        self.wait_ms = wait_milliseconds(wait)
-        self.flags = flags
-        self.request: Any = ffi.NULL
-        self.keep: List[Any] = []
+        fields = {
+            "size": REQUEST_SIZE, "kind": kind, "wait_ms": wait_milliseconds(wait),
+            "flags": ((lib.REDLOCK_RENEW if renew else 0) | (lib.REDLOCK_FAIR if fair else 0)
+                      | (lib.REDLOCK_FENCED if fenced else 0) | (lib.REDLOCK_KEEP if keep else 0)
+                      | (lib.REDLOCK_BOUND if bound else 0)),
+            "slots": slots, "max_extensions": max_extensions, "fence": fence,
+            "label": c_text(label, self.keep), "owner": c_text(owner, self.keep),
+            "idempotency_key": c_text(idempotency_key, self.keep),
+            "more_name_count": len(names) - 1,
+        }
+        if max_hold is not None:
+            fields["max_hold_ms"] = milliseconds(max_hold, "max_hold")
         if len(names) > 1:
-            more = [encoded(n) for n in names[1:]]
-            self.set(more_names=c_texts(more, self.keep), more_name_count=len(more))
+            fields["more_names"] = c_texts([encoded(n) for n in names[1:]], self.keep)
+        try:
+            self.request = ffi.new("redlock_request *", fields)
+        except (OverflowError, TypeError) as error:
+            raise InvalidRequest(f"a number of this request makes no sense: {error}") from None
 
-    def set(self, **fields: Any) -> None:
-        if not self.request:
-            self.request = ffi.new("redlock_request *")
-        for field, value in fields.items():
-            try:
-                setattr(self.request, field, value)
-            except (OverflowError, TypeError):
-                raise InvalidRequest(f"{field}: {value!r} is out of range") from None
-
-    def set_text(self, field: str, value: Optional[str]) -> None:
-        if value is not None:
-            self.set(**{field: c_text(value, self.keep)})
-
-
-def terms_of(names: Sequence[Name], *, ttl: float, wait: Optional[float], kind: Kind, slots: int,
-             owner: Optional[str], renew: bool, fair: bool, fence: bool, keep: bool, bound: bool,
-             label: Optional[str], tag: Optional[str], max_extensions: int,
-             max_hold: Optional[float]) -> Terms:
-    flags = ((lib.REDLOCK_RENEW if renew else 0) | (lib.REDLOCK_FAIR if fair else 0)
-             | (lib.REDLOCK_FENCED if fence else 0) | (lib.REDLOCK_KEEP if keep else 0)
-             | (lib.REDLOCK_BOUND if bound else 0))
-    terms = Terms(names, ttl, wait, flags)
-    if kind or slots:
-        terms.set(kind=int(kind), slots=slots)
-    if max_extensions:
-        terms.set(max_extensions=max_extensions)
-    if max_hold is not None:
-        terms.set(max_hold_ms=milliseconds(max_hold, "max_hold"))
-    terms.set_text("owner", owner)
-    terms.set_text("label", label)
-    terms.set_text("tag", tag)
-    return terms
+    def has(self, flag: int) -> bool:
+        return bool(self.request.flags & flag)

@@ -7,7 +7,17 @@ from typing import Any, Dict, List, Optional, Tuple
 from ._native import ffi, lib
 
 
-class Kind(enum.IntEnum):
+class _Word(enum.IntEnum):
+    """A number of the library that prints as its word."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+
+class Kind(_Word):
     """What a lock excludes. All kinds of one name exclude each other."""
 
     MUTEX = 0  #: one holder
@@ -16,17 +26,20 @@ class Kind(enum.IntEnum):
     SEMAPHORE = 3  #: at most `slots` holders
 
 
-class State(enum.IntEnum):
+class State(_Word):
     """What became of a lock, by the local clock."""
 
-    IDLE = 0  #: not acquired yet, or adopted and not extended yet
-    HELD = 1  #: certainly ours
-    JEOPARDY = 2  #: still ours, but the last renewal failed
-    LOST = 3  #: was ours and ended before it was released
-    RELEASED = 4
+    UNUSED = -1  #: client.lock() has made it, and nothing was asked of the nodes yet
+    WAITING = 0  #: being acquired
+    FAILED = 1  #: it was not acquired
+    ADOPTED = 2  #: adopted and not extended yet: for how long it is ours is not known
+    HELD = 3  #: certainly ours
+    JEOPARDY = 4  #: still ours, but the last renewal failed
+    LOST = 5  #: was ours and ended before it was released
+    RELEASED = 6
 
 
-class Vote(enum.IntEnum):
+class Vote(_Word):
     """What one node did for one operation; `text` says it in words."""
 
     NONE = 0  #: the operation did not involve this node (yet)
@@ -34,7 +47,7 @@ class Vote(enum.IntEnum):
     GRANTED = 2
     TAKEN = 3  #: by another
     MISSING = 4  #: the key is gone
-    TIMEDOUT = 5
+    SILENT = 5  #: no answer within the deadline
     REFUSED = 6
     UNREACHABLE = 7
     AUTH = 8
@@ -43,13 +56,14 @@ class Vote(enum.IntEnum):
     READONLY = 11
     ERROR = 12
     GUARDED = 13  #: in quarantine
+    NOPERM = 14  #: the user lacks a right
 
     @property
     def text(self) -> str:
         return text(lib.redlock_vote_text(int(self)))
 
 
-class Verdict(enum.IntEnum):
+class Verdict(_Word):
     """What an audit thinks of one thing."""
 
     OK = 0
@@ -60,15 +74,15 @@ class Verdict(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Holder:
-    """One holder of a lock."""
+    """One holder of a lock. `..._for` is since when, `remaining` until when, in seconds."""
 
     value: str
     label: str
-    mark: str  #: for break_lock(); told by query() only
-    held: Optional[float]
-    held_at_least: bool  #: `held` is a lower bound
+    fingerprint: str  #: for break_lock(); told by query() only
+    held_for: Optional[float]
+    held_at_least: bool  #: `held_for` is a lower bound
     votes: int  #: on how many nodes it was found
-    ttl: Optional[float]
+    remaining: Optional[float]  #: how long it stays on a majority of the nodes
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,7 @@ class Waiter:
 
     name: str
     label: str
-    waited: Optional[float]
+    waited_for: Optional[float]
 
 
 @dataclass(frozen=True)
@@ -86,9 +100,10 @@ class NodeReport:
 
     address: str
     vote: Vote
+    reason: str  #: why it did not vote or answer, in a few fixed words; "" if there is none
     rtt: Optional[float]
-    key_ttl: Optional[float]
-    holder: str  #: the value that is in the way; "" if there is none
+    key_remaining: Optional[float]
+    value: str  #: the value that is in the way; "" if there is none
     text: str  #: the server's or the system's words
 
     def __str__(self) -> str:
@@ -104,7 +119,7 @@ class Report:
     quorum_index: int  #: of several quorums: which one
     quorum_name: str
     holder: Optional[Holder]  #: the holder that is, or was, in the way
-    waiters: int
+    waiter_count: int
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.nodes))
@@ -116,20 +131,15 @@ class LockInfo:
 
     name: str
     held: bool
-    votes: int
-    holder: str
-    label: str
-    held_for: Optional[float]
-    held_at_least: bool
-    ttl: Optional[float]
-    fence: int
     kind: Optional[Kind]
+    holder: Optional[Holder]  #: what most nodes have; None when no node has anything
+    fence: int
     disagree: bool  #: the nodes that answered do not all say the same
-    holder_count: int
     slots: int
     owner: str
-    waiter_count: int
+    holder_count: int
     holders: Tuple[Holder, ...]  #: the first of them, one by one
+    waiter_count: int
     waiters: Tuple[Waiter, ...]
     report: Optional[Report] = field(repr=False)
 
@@ -140,16 +150,19 @@ class NodeInfo:
 
     address: str
     state: str  #: "down", "connecting" or "up"
+    reason: str  #: why it is down, late or in quarantine, in a few fixed words; "" if it is not
+    text: str  #: the same with the particulars
     tls: bool
     native: bool
     rtt: Optional[float]
     connects: int
     pending: int
     version: str
-    text: str
     quarantined: bool
+    misplaced: bool  #: quarantined since it belongs to another set of nodes, or to none
     quarantine: Optional[float]
     clock_offset: Optional[float]
+    answered: Optional[float]  #: seconds since its last reply
     quorum_index: int
     quorum_name: str
 
@@ -161,6 +174,7 @@ class Check:
     address: str
     name: str
     verdict: Verdict
+    reason: str
     text: str
     remedy: str
     quorum: str
@@ -194,44 +208,52 @@ def _microseconds(value: int) -> Optional[float]:
     return None if value < 0 else value / 1e6
 
 
-def holder_of(c: Any) -> Holder:
-    return Holder(text(c.value), text(c.label), text(c.mark), seconds(c.held_ms),
-                  bool(c.held_at_least), c.votes, seconds(c.ttl_ms))
+def _reason(number: int) -> str:
+    return text(lib.redlock_reason_text(number)) if number else ""
+
+
+def _holder_of(c: Any) -> Holder:
+    return Holder(text(c.value), text(c.label), text(c.fingerprint), seconds(c.held_ms),
+                  bool(c.held_at_least), c.votes, seconds(c.remaining_ms))
+
+
+def _known_holder_of(c: Any) -> Optional[Holder]:
+    holder = _holder_of(c)
+    return holder if holder.value else None
 
 
 def report_of(c: Any) -> Optional[Report]:
     if c == ffi.NULL:
         return None
     nodes = tuple(
-        NodeReport(text(n.address), Vote(n.vote), _microseconds(n.rtt_us), seconds(n.key_ttl_ms),
-                   text(n.holder), text(n.text))
+        NodeReport(text(n.address), Vote(n.vote), _reason(n.reason), _microseconds(n.rtt_us),
+                   seconds(n.key_remaining_ms), text(n.value), text(n.text))
         for n in (c.node[i] for i in range(c.node_count)))
-    holder = holder_of(c.holder)
     return Report(nodes, c.quorum, c.quorum_index, text(c.quorum_name),
-                  holder if holder.value else None, c.waiters)
+                  _known_holder_of(c.holder), c.waiter_count)
 
 
 def info_of(name: str, c: Any, report: Optional[Report]) -> LockInfo:
-    holders = tuple(holder_of(c.shown_holder[i]) for i in range(c.shown_holder_count))
+    holders = tuple(_holder_of(c.holders[i]) for i in range(c.holders_shown))
     waiters = tuple(Waiter(text(w.name), text(w.label), seconds(w.waited_ms))
-                    for w in (c.shown_waiter[i] for i in range(c.shown_waiter_count)))
-    return LockInfo(name, bool(c.held), c.votes, text(c.holder), text(c.label),
-                    seconds(c.held_ms), bool(c.held_at_least), seconds(c.ttl_ms), c.fence,
-                    None if c.kind < 0 else Kind(c.kind), bool(c.disagree), c.holder_count,
-                    c.slots, text(c.owner), c.waiters, holders, waiters, report)
+                    for w in (c.waiters[i] for i in range(c.waiters_shown)))
+    return LockInfo(name, bool(c.held), None if c.kind < 0 else Kind(c.kind),
+                    _known_holder_of(c.holder), c.fence, bool(c.disagree), c.slots, text(c.owner),
+                    c.holder_count, holders, c.waiter_count, waiters, report)
 
 
 def node_of(c: Any) -> NodeInfo:
     offset = None if c.clock_error_us < 0 else c.clock_offset_us / 1e6
-    return NodeInfo(text(c.address), NODE_STATES[c.state], bool(c.tls), bool(c.native),
-                    _microseconds(c.rtt_us), c.connects, c.pending, text(c.version), text(c.text),
-                    bool(c.quarantined), seconds(c.quarantine_ms), offset, c.quorum_index,
+    return NodeInfo(text(c.address), NODE_STATES[c.state], _reason(c.reason), text(c.text),
+                    bool(c.tls), bool(c.native), _microseconds(c.rtt_us), c.connects, c.pending,
+                    text(c.version), bool(c.quarantined), bool(c.misplaced),
+                    seconds(c.quarantine_ms), offset, seconds(c.answered_ms), c.quorum_index,
                     text(c.quorum_name))
 
 
 def check_of(c: Any) -> Check:
-    return Check(text(c.address), text(c.name), Verdict(c.verdict), text(c.text), text(c.remedy),
-                 text(c.quorum))
+    return Check(text(c.address), text(c.name), Verdict(c.verdict), _reason(c.reason),
+                 text(c.text), text(c.remedy), text(c.quorum))
 
 
 COUNTERS = ("acquired", "refused_busy", "refused_timeout", "refused_noquorum", "refused_guarded",

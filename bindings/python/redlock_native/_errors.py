@@ -104,7 +104,7 @@ class Forked(Error, RuntimeError):
 
 
 class AlreadyYours(Error):
-    """Held already under the tag of this request."""
+    """Held already under the idempotency key of this request."""
 
     code = "YOURS"
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A distributed lock over independent Redis or Valkey servers.
 
-    async with redlock.AsyncClient() as client:
+    async with redlock_native.AsyncClient() as client:
         async with client.lock("report", ttl=30) as lock:
             ...
 
-    with redlock.Client() as client:
+    with redlock_native.Client() as client:
         with client.lock("report"):
             ...
 

@@ -2,22 +2,16 @@
 """A lock of an asyncio program."""
 import asyncio
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Optional, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, Type
 
-from ._core import LockBase, Notice, logger
-from ._errors import Error, InvalidRequest, LockLost, thread_error
+from ._core import LockBase, logger
+from ._errors import Error, InvalidRequest, LockLost
 from ._model import State
 from ._native import lib
 from ._terms import Terms, milliseconds
 
 if TYPE_CHECKING:
     from ._aio import AsyncClient
-
-#: "cancel": a loss cancels the body of `async with`. "event": it only sets `lock.lost`. A
-#: callable is called with the lock, and nothing is canceled.
-OnLost = Union[str, Callable[["AsyncLock"], object]]
-
-_ENDED_MEANWHILE = 1  # for a task that waits for an operation whose lock another task has ended
 
 
 class AsyncLock(LockBase):
@@ -28,17 +22,12 @@ class AsyncLock(LockBase):
 
     _client: "AsyncClient"
 
-    def __init__(self, client: "AsyncClient", terms: Terms, on_lost: OnLost,
-                 on_jeopardy: Optional[Notice], on_queued: Optional[Notice]) -> None:
-        super().__init__(client, terms, on_jeopardy, on_queued)
-        if on_lost not in ("cancel", "event") and not callable(on_lost):
-            raise InvalidRequest('on_lost is "cancel", "event" or a function')
-        self._on_lost = on_lost
+    def __init__(self, client: "AsyncClient", terms: Terms, *told: Any) -> None:
+        super().__init__(client, terms, *told)
         self._lost_event: Optional[asyncio.Event] = None
         self._task: Optional["asyncio.Task[Any]"] = None  # whose body a loss cancels
         self._is_canceled = False  # a loss has canceled the body
         self._cancels_before = 0  # requests to cancel the task when it entered
-        self._is_ending = False  # a release is under way: a loss is its outcome
 
     # ---- the loss ----
 
@@ -51,11 +40,6 @@ class AsyncLock(LockBase):
                 self._lost_event.set()
         return self._lost_event
 
-    def _note_lost(self, number: int) -> None:
-        if self._op is None or self._loss is not None:
-            return
-        self._be_lost(self._lost_error(number))
-
     def _be_lost(self, loss: Error) -> None:
         self._loss = loss
         if self._lost_event is not None:
@@ -65,7 +49,7 @@ class AsyncLock(LockBase):
         logger.warning("lock %r is lost: %s", self.name, loss)
         if callable(self._on_lost):
             self._client._call(self._on_lost, self)
-        elif self._on_lost == "cancel" and self._task is not None and not self._task.done():
+        elif self._on_lost is None and self._task is not None and not self._task.done():
             self._is_canceled = True
             self._task.cancel(f"lock {self.name!r} is lost")
 
@@ -76,26 +60,16 @@ class AsyncLock(LockBase):
 
         If the task is canceled meanwhile, also in the moment of the grant, nothing stays held.
         """
-        client = self._client
-        loop = client._enter()
-        self._new_op()
-        self._loss = None
+        ended = self._client._enter().create_future()
+        self._check_unused()
         self._lost_event = None
-        terms = self._terms
         try:
-            error = lib.rlpy_start(self._op, terms.name, len(terms.name), terms.ttl_ms,
-                                   terms.wait_ms, terms.flags, terms.request,
-                                   self._on_queued is not None)
-            if error:
-                raise thread_error(error)
-            ended = client._pending[self._id] = loop.create_future()
-            error = await ended
-            if error:
-                raise self._failure(error)
+            self._begin(lib.redlock_start_acquire, self._terms.ttl_ms, ended)
+            await self._wait(ended)
             if self._loss is not None:
                 raise self._loss
         except BaseException:
-            self._abandon()
+            self._abandon(lib.rlpy_undo)
             raise
         self._last_state = State.RELEASED
         return self
@@ -106,62 +80,51 @@ class AsyncLock(LockBase):
         LockExpired or LockLost: it had ended before. NoQuorum: too few nodes confirmed; what
         remains expires.
         """
-        if self._op is None:
-            raise self._loss or InvalidRequest("the lock is not held")
+        self._check_taken()
         self._is_ending = True
         try:
-            error = await self._operate(lib.rlpy_start_release)
-            failure = self._failure(error) if error else None
+            await self._operate(lib.redlock_start_release)
+            self._free(state=State.RELEASED)
+        except LockLost:
+            self._free(state=State.LOST)
+            raise
         except BaseException:
-            self._abandon()
+            self._abandon(state=State.RELEASED)
             raise
         finally:
             self._is_ending = False
-        self._free()
-        self._last_state = State.LOST if isinstance(failure, LockLost) else State.RELEASED
-        if failure is not None:
-            raise failure
 
     async def extend(self, ttl: Optional[float] = None) -> None:
         """Renews the lock for `ttl` seconds from now; as long as it was asked for by default."""
-        if self._op is None:
-            raise self._loss or InvalidRequest("the lock is not held")
-        ttl_ms = self._terms.ttl_ms if ttl is None else milliseconds(ttl, "ttl")
-        error = await self._operate(lib.rlpy_start_extend, ttl_ms)
-        if error:
-            raise self._failure(error)
+        self._check_taken()
+        await self._operate(lib.redlock_start_extend,
+                            self._terms.ttl_ms if ttl is None else milliseconds(ttl, "ttl"))
 
-    async def _operate(self, start: Callable[..., int], *arguments: int) -> int:
-        """One operation after the other: how it ended."""
-        client = self._client
-        loop = client._enter()
-        while self._id in client._pending:
-            earlier = client._pending[self._id]
+    async def _operate(self, start: Callable[..., int], *arguments: int) -> None:
+        """One operation after the other."""
+        pending, loop = self._client._pending, self._client._enter()
+        while self._id in pending:
+            earlier = pending[self._id]
             if earlier.cancelled():  # its task is gone, the library is not done with it
-                earlier = client._pending[self._id] = loop.create_future()
+                earlier = pending[self._id] = loop.create_future()
             await asyncio.wait([earlier])
-        if self._op is None:
+        if not self._slot[0]:
             raise InvalidRequest("the lock is not held any more")
-        error = start(self._op, *arguments)
-        if error:
-            raise thread_error(error)
-        ended = client._pending[self._id] = loop.create_future()
+        ended = loop.create_future()
+        self._start(start, arguments, ended)
+        await self._wait(ended)
+
+    async def _wait(self, ended: "asyncio.Future[Optional[Error]]") -> None:
         error = await ended
-        if self._op is None:
-            raise InvalidRequest("the lock was given back meanwhile")
-        return error
+        if error is not None:
+            error.report = self.report()
+            raise error
 
-    def _forget(self) -> Any:
-        if self._op is not None:
-            ended = self._client._pending.pop(self._id, None)
-            if ended is not None and not ended.done():
-                ended.set_result(_ENDED_MEANWHILE)
-        return super()._forget()
-
-    def _abandon(self) -> None:
+    def _abandon(self, end: Callable[[Any], None] = lib.rlpy_free,
+                 state: Optional[State] = None) -> None:
         """Ends it from where nothing can be awaited: what has to be sent is sent at once."""
-        if self._op is not None:
-            self._free()
+        if self._slot[0]:
+            self._free(end, state)
             self._client._flush()
 
     async def __aenter__(self) -> "AsyncLock":
@@ -177,13 +140,10 @@ class AsyncLock(LockBase):
         canceled_by_us, self._is_canceled = self._is_canceled, False
         # Requests to cancel the task that are not ours stay in force.
         others = _uncancel(task) > self._cancels_before if canceled_by_us else True
-        if kind is GeneratorExit or self._client._is_stranded():
-            self._abandon()
-            return
         loss = self._loss
-        if loss is not None:
+        if loss is not None or kind is GeneratorExit or self._client._is_stranded():
             self._abandon()
-        elif self._op is not None:
+        elif self._slot[0]:
             loss = await self._release_quietly()
         if loss is None:
             return
@@ -202,17 +162,16 @@ class AsyncLock(LockBase):
         return None
 
     def __enter__(self) -> None:
-        raise TypeError("this lock is of an AsyncClient: use `async with`, or redlock.Client for "
-                        "threads")
+        raise TypeError("this lock is of an AsyncClient: use `async with`, or "
+                        "redlock_native.Client for threads")
 
     def __exit__(self, *_: object) -> None:
         raise TypeError("use `async with`")
 
     def __del__(self) -> None:
-        if getattr(self, "_op", None):
-            self._warn_unreleased()
-            self._free()
-            self._client._flush_if_stranded()
+        super().__del__()
+        if getattr(self, "_client", None) is not None and self._client._is_stranded():
+            self._client._flush()
 
 
 def _cancelling(task: Optional["asyncio.Task[Any]"]) -> int:
