@@ -9,7 +9,6 @@
  */
 #include <getopt.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,10 +115,10 @@ static struct account settle_account(const struct nodes *n)
 struct load {
     redlock *client;
     uint32_t flags; /* of the requests */
-    atomic_bool stop;
-    atomic_uint idle;
-    atomic_ullong cycles;
-    atomic_ullong failures;
+    bool stop;
+    unsigned idle;
+    uint64_t cycles;
+    uint64_t failures;
 };
 
 struct caller {
@@ -130,32 +129,32 @@ struct caller {
 
 static void begin(struct caller *c);
 
-static void on_released(redlock_lock *lock, int error, void *data)
+static void handle(const redlock_event *event)
 {
-    struct caller *c = data;
-    redlock_lock_free(lock);
-    atomic_fetch_add_explicit(error == REDLOCK_OK ? &c->load->cycles : &c->load->failures, 1,
-                              memory_order_relaxed);
+    struct caller *c = event->data;
+    bool is_acquired = event->type == REDLOCK_EVENT_ACQUIRED && event->error == REDLOCK_OK;
+    if (event->type == REDLOCK_EVENT_WARNING || event->type == REDLOCK_EVENT_QUEUED)
+        return;
+    if (is_acquired && redlock_start_release(event->lock) == REDLOCK_OK)
+        return;
+    if (is_acquired || event->error != REDLOCK_OK)
+        c->load->failures++;
+    else
+        c->load->cycles++;
+    redlock_lock_free(event->lock);
     begin(c);
-}
-
-static void on_acquired(redlock_lock *lock, int error, void *data)
-{
-    if (error != REDLOCK_OK || redlock_start_release(lock, on_released, data) != REDLOCK_OK)
-        on_released(lock, REDLOCK_BUSY, data);
 }
 
 static void begin(struct caller *c)
 {
-    redlock_request request = {
-        .size = sizeof request, .flags = c->load->flags, .done = on_acquired, .data = c};
+    redlock_request request = REDLOCK_REQUEST(.flags = c->load->flags, .data = c);
     redlock_lock *lock;
     char name[40];
     /* As long for every caller as the names of the other benchmarks: 26 bytes. */
     snprintf(name, sizeof name, "capacity-%08x-%08x", c->number, c->serial++);
-    if (atomic_load_explicit(&c->load->stop, memory_order_relaxed) ||
-        redlock_start(c->load->client, name, TTL_MS, &request, &lock) != REDLOCK_OK)
-        atomic_fetch_add(&c->load->idle, 1);
+    if (c->load->stop ||
+        redlock_start_acquire(c->load->client, name, TTL_MS, &request, &lock) != REDLOCK_OK)
+        c->load->idle++;
 }
 
 static double now_s(void)
@@ -174,13 +173,15 @@ static double own_cpu_s(void)
 }
 
 /* Lets the load run for so long, or with a negative time until it has stopped. */
-static void drive(struct load *load, bool threaded, double seconds, unsigned callers)
+static void drive(struct load *load, double seconds, unsigned callers)
 {
     double end_s = now_s() + seconds;
     while (seconds < 0 ? load->idle < callers : now_s() < end_s) {
-        if (threaded)
-            usleep(1000);
-        else if (redlock_process(load->client, 1) < 0)
+        const redlock_event *event;
+        int result = redlock_next(load->client, &event, 1);
+        for (; result == 1; result = redlock_next(load->client, &event, 0))
+            handle(event);
+        if (result < 0)
             return;
     }
 }
@@ -202,18 +203,14 @@ struct cost {
 static redlock *open_client(const struct nodes *n, const struct settings *s, uint32_t flags)
 {
     bool named = n->quorum[0].name;
-    redlock_options o = {
-        .size = sizeof o,
-        .nodes = named ? NULL : n->url,
-        .node_count = named ? 0 : n->count,
-        .quorums = named ? n->quorum : NULL,
-        .quorum_count = named ? n->quorum_count : 0,
-        .flags = flags | (s->threaded ? REDLOCK_THREAD : 0),
-        .node_timeout_ms = 2000,
-    };
+    redlock_options o =
+        REDLOCK_OPTIONS(.nodes = named ? NULL : n->url, .node_count = named ? 0 : n->count,
+                        .quorums = named ? n->quorum : NULL,
+                        .quorum_count = named ? n->quorum_count : 0,
+                        .flags = flags | (s->threaded ? REDLOCK_THREAD : 0),
+                        .node_timeout_ms = 2000);
     redlock *client = NULL;
-    redlock_report report = {.size = sizeof report};
-    if (redlock_open(&o, &client) == REDLOCK_OK && redlock_ping(client, &report) == REDLOCK_OK)
+    if (redlock_open(&o, &client) == REDLOCK_OK && redlock_ping(client, NULL) == REDLOCK_OK)
         return client;
     fprintf(stderr, "redlock-capacity: %s\n", redlock_detail());
     redlock_close(client);
@@ -222,14 +219,14 @@ static redlock *open_client(const struct nodes *n, const struct settings *s, uin
 
 static bool is_native(redlock *client)
 {
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     return redlock_node(client, 0, &info) == REDLOCK_OK && info.native;
 }
 
 /* No node owes an answer. */
 static bool is_quiet(redlock *client)
 {
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++)
         if (info.pending > 0)
             return false;
@@ -253,12 +250,12 @@ static struct cost measure(const struct nodes *n, const struct settings *s, redl
         caller[i] = (struct caller){.load = &load, .number = i};
         begin(&caller[i]);
     }
-    drive(&load, s->threaded, s->seconds, callers);
+    drive(&load, s->seconds, callers);
     load.stop = true;
-    drive(&load, s->threaded, -1, callers);
+    drive(&load, -1, callers);
     double took_s = now_s() - start_s, done = (double)load.cycles;
     while (!is_quiet(client))
-        drive(&load, s->threaded, QUIET_S, callers);
+        drive(&load, QUIET_S, callers);
     cpu_s = own_cpu_s() - cpu_s;
     struct account after = settle_account(n);
     if (done < 1)
@@ -374,7 +371,7 @@ int main(int argc, char **argv)
     }
     if (!find_nodes(&nodes)) {
         fprintf(stderr, "redlock-capacity: REDLOCK_NODES names no nodes that answer; "
-                        "`redlock dev -n 5 -- redlock-capacity` starts some\n");
+                        "`redlock dev -c 5 -- redlock-capacity` starts some\n");
         return 69;
     }
     if (!(s.seconds >= 0.1 && s.seconds <= 600) || s.in_flight == 0 ||

@@ -18,7 +18,7 @@
 
 /* How the callers are arranged, and what they ask for. */
 static const struct side {
-    bool together; /* callbacks of one client in one thread; else a thread and a client each */
+    bool together; /* events of one client in one thread; else a thread and a client each */
     uint32_t flags;
     const char *id, *what, *share_id, *share_what;
 } sides[] = {

@@ -23,14 +23,16 @@ static int recover(redlock *client, const struct servers *servers)
 {
     int64_t give_up_ns = now_ns() + RECOVER_MS * 1000000LL;
     while (now_ns() < give_up_ns) {
-        redlock_report report = {.size = sizeof report};
+        redlock_answer *answer = NULL;
+        const redlock_event *event;
         unsigned up = 0;
-        if (redlock_ping(client, &report) == REDLOCK_OK)
+        if (redlock_ping(client, &answer) == REDLOCK_OK)
             for (size_t i = 0; i < servers->count; i++)
-                up += report.node[i].vote == REDLOCK_VOTE_GRANTED;
+                up += answer->report->node[i].vote == REDLOCK_VOTE_GRANTED;
+        redlock_answer_free(answer);
         if (up == servers->count)
             return 0;
-        redlock_process(client, 10);
+        redlock_next(client, &event, 10);
     }
     fputs("redlock-bench: a node that hung did not come back\n", stderr);
     return -1;

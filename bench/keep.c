@@ -62,55 +62,54 @@ static double resident_bytes(void)
 
 /* ---- acquiring ---- */
 
-static void on_acquired(redlock_lock *lock, int error, void *data)
+/* Keeps the library's words about the first of its kind. */
+static void note(char *out, size_t size, const redlock_event *event)
 {
-    struct keep *keep = data;
-    (void)lock;
-    keep->ended++;
-    if (error != REDLOCK_OK && keep->error == REDLOCK_OK) {
-        ours_complain("acquire", error);
-        keep->error = error;
+    if (!out[0])
+        snprintf(out, size, "%s", event->detail);
+}
+
+static void handle(struct keep *keep, const redlock_event *event)
+{
+    struct keep_result *result = keep->result;
+    switch (event->type) {
+    case REDLOCK_EVENT_ACQUIRED:
+        keep->ended++;
+        if (event->error != REDLOCK_OK && keep->error == REDLOCK_OK) {
+            fprintf(stderr, "redlock-bench: acquire: %s\n", event->detail);
+            keep->error = event->error;
+        }
+        return;
+    case REDLOCK_EVENT_JEOPARDY:
+        result->jeopardies++;
+        note(result->failure, sizeof result->failure, event);
+        return;
+    case REDLOCK_EVENT_LOST:
+        result->lost++;
+        note(result->loss, sizeof result->loss, event);
+        return;
+    default:
+        return;
     }
 }
 
-/* Keeps the library's words about the first of its kind. */
-static void note(char *out, size_t size)
+static int drive(struct keep *keep, int timeout_ms)
 {
-    if (!out[0])
-        snprintf(out, size, "%s", redlock_detail());
-}
-
-static void on_jeopardy(redlock_lock *lock, int error, void *data)
-{
-    struct keep *keep = data;
-    (void)lock;
-    keep->result->jeopardies += error != REDLOCK_OK;
-    if (error != REDLOCK_OK)
-        note(keep->result->failure, sizeof keep->result->failure);
-}
-
-static void on_lost(redlock_lock *lock, int error, void *data)
-{
-    struct keep *keep = data;
-    (void)lock;
-    (void)error;
-    keep->result->lost++;
-    note(keep->result->loss, sizeof keep->result->loss);
+    const redlock_event *event;
+    int result = redlock_next(keep->client, &event, timeout_ms);
+    for (; result == 1; result = redlock_next(keep->client, &event, 0))
+        handle(keep, event);
+    return result < 0 ? ours_complain("redlock_next", result) : 0;
 }
 
 static void start_one(struct keep *keep)
 {
-    redlock_request request = {.size = sizeof request,
-                               .flags = REDLOCK_RENEW,
-                               .wait_ms = ACQUIRE_WAIT_MS,
-                               .done = on_acquired,
-                               .lost = on_lost,
-                               .jeopardy = on_jeopardy,
-                               .data = keep};
+    redlock_request request =
+        REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .wait_ms = ACQUIRE_WAIT_MS);
     char name[40];
     snprintf(name, sizeof name, "bench-%08x-hold-%06u", (unsigned)getpid(), keep->started);
-    int error = redlock_start(keep->client, name, keep->options->ttl_ms, &request,
-                              &keep->lock[keep->started].lock);
+    int error = redlock_start_acquire(keep->client, name, keep->options->ttl_ms, &request,
+                                      &keep->lock[keep->started].lock);
     if (error != REDLOCK_OK)
         keep->error = error;
     else
@@ -134,9 +133,8 @@ static int acquire_all(struct keep *keep)
     while (keep->ended < keep->count && keep->error == REDLOCK_OK) {
         while (may_start(keep))
             start_one(keep);
-        int done = redlock_process(keep->client, 1);
-        if (done < 0)
-            return ours_complain("process", done);
+        if (drive(keep, 1) != 0)
+            return -1;
     }
     return keep->error == REDLOCK_OK ? 0 : -1;
 }
@@ -185,9 +183,8 @@ static int renew_all(struct keep *keep)
         keep->lock[i].deadline_ns = redlock_deadline_ns(keep->lock[i].lock);
     for (int64_t look_ns = now_ns(); window_tick(&keep->window) != WINDOW_OVER;) {
         int64_t left_ns = look_ns - now_ns();
-        int done = left_ns > 0 ? redlock_process(keep->client, (int)(left_ns / MS_NS) + 1) : 0;
-        if (done < 0)
-            return ours_complain("process", done);
+        if (left_ns > 0 && drive(keep, (int)(left_ns / MS_NS) + 1) != 0)
+            return -1;
         if (now_ns() < look_ns)
             continue;
         look_at_slice(keep, slice++ % SLICES);

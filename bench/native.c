@@ -16,7 +16,7 @@ enum { NATIVE, SCRIPT, SIDES };
 static bool is_native(redlock *client, size_t node_count)
 {
     for (size_t i = 0; i < node_count; i++) {
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         if (redlock_node(client, i, &info) != REDLOCK_OK || !info.native)
             return false;
     }

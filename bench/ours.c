@@ -26,7 +26,7 @@ int ours_complain(const char *what, int error)
 static bool is_quiet(redlock *client, size_t node_count, bool up)
 {
     for (size_t i = 0; i < node_count; i++) {
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         if (redlock_node(client, i, &info) != REDLOCK_OK || info.pending > 0 ||
             (up && info.state != REDLOCK_NODE_UP))
             return false;
@@ -51,11 +51,9 @@ static int try_one(redlock *client)
 
 redlock *ours_open(const struct servers *servers, uint32_t flags)
 {
-    redlock_options options = {.size = sizeof options,
-                               .nodes = servers->url,
-                               .node_count = servers->count,
-                               .flags = flags,
-                               .prefix = BENCH_PREFIX};
+    redlock_options options =
+        REDLOCK_OPTIONS(.nodes = servers->url, .node_count = servers->count, .flags = flags,
+                        .prefix = BENCH_PREFIX);
     redlock *client = NULL;
     int error = redlock_open(&options, &client);
     if (error != REDLOCK_OK) {
@@ -64,8 +62,7 @@ redlock *ours_open(const struct servers *servers, uint32_t flags)
     }
     int64_t give_up_ns = now_ns() + CONNECT_WAIT_MS * 1000000LL;
     do {
-        redlock_report report = {.size = sizeof report};
-        error = redlock_ping(client, &report);
+        error = redlock_ping(client, NULL);
     } while (!is_quiet(client, servers->count, true) && now_ns() < give_up_ns);
     if (is_quiet(client, servers->count, true)) {
         error = try_one(client);
@@ -84,9 +81,10 @@ void ours_settle(redlock *client, const struct window *window)
 {
     int64_t give_up_ns = now_ns() + SETTLE_MS * 1000000LL;
     struct timespec tick = {.tv_nsec = 1000000};
+    const redlock_event *event;
     while (!is_quiet(client, window->servers->count, false) && now_ns() < give_up_ns)
-        if (redlock_process(client, 1) < 0)
-            nanosleep(&tick, NULL); /* its own thread does it */
+        if (redlock_next(client, &event, 1) < 0)
+            nanosleep(&tick, NULL);
 }
 
 /* ---- asynchronous ---- */
@@ -122,21 +120,18 @@ static void async_end(struct async_caller *caller, redlock_lock *lock, int error
     async_begin(caller);
 }
 
-static void on_released(redlock_lock *lock, int error, void *data)
+static void async_handle(const redlock_event *event)
 {
-    async_end(data, lock, error);
-}
-
-static void on_acquired(redlock_lock *lock, int error, void *data)
-{
-    struct async_caller *caller = data;
-    if (error != REDLOCK_OK) {
-        async_end(caller, lock, error);
+    struct async_caller *caller = event->data;
+    if (event->type == REDLOCK_EVENT_RELEASED || event->error != REDLOCK_OK) {
+        async_end(caller, event->lock, event->error);
         return;
     }
+    if (event->type != REDLOCK_EVENT_ACQUIRED)
+        return;
     if (window_counts(caller->run->window))
         latency_add(&caller->run->window->sample->acquire, now_ns() - caller->started_ns);
-    error = redlock_start_release(lock, on_released, caller);
+    int error = redlock_start_release(event->lock);
     if (error != REDLOCK_OK)
         caller->run->error = error;
 }
@@ -149,17 +144,14 @@ static void async_begin(struct async_caller *caller)
         return;
     }
     const struct ours_terms *terms = run->terms;
-    redlock_request request = {.size = sizeof request,
-                               .flags = terms->flags,
-                               .wait_ms = terms->wait_ms,
-                               .done = on_acquired,
-                               .data = caller};
+    redlock_request request =
+        REDLOCK_REQUEST(.flags = terms->flags, .wait_ms = terms->wait_ms, .data = caller);
     redlock_lock *lock;
     if (!terms->name)
         name_next(&caller->name);
     const char *name = terms->name ? terms->name : caller->name.text;
     caller->started_ns = now_ns();
-    int error = redlock_start(run->client, name, BENCH_TTL_MS, &request, &lock);
+    int error = redlock_start_acquire(run->client, name, BENCH_TTL_MS, &request, &lock);
     if (error != REDLOCK_OK)
         run->error = error;
 }
@@ -178,9 +170,14 @@ int ours_run_async(redlock *client, unsigned in_flight, const struct ours_terms 
         async_begin(&callers[i]);
     }
     while (run.idle < in_flight && run.error == REDLOCK_OK) {
-        int done = redlock_process(client, -1);
-        if (done < 0)
-            run.error = done;
+        const redlock_event *event;
+        int result = redlock_next(client, &event, -1);
+        while (result == 1) {
+            async_handle(event);
+            result = redlock_next(client, &event, 0);
+        }
+        if (result < 0)
+            run.error = result;
         window_tick(window);
     }
     if (run.error != REDLOCK_OK) {
@@ -206,8 +203,7 @@ struct blocking_tally {
 static void blocking_cycle(redlock *client, struct name *own, const struct ours_terms *terms,
                            const struct window *window, struct blocking_tally *tally)
 {
-    redlock_request request = {
-        .size = sizeof request, .flags = terms->flags, .wait_ms = terms->wait_ms};
+    redlock_request request = REDLOCK_REQUEST(.flags = terms->flags, .wait_ms = terms->wait_ms);
     redlock_lock *lock = NULL;
     if (!terms->name)
         name_next(own);

@@ -27,7 +27,7 @@ struct ours_terms {
     uint64_t *turns; /* cycles of each caller while measuring; NULL: not wanted */
 };
 
-/* One thread, in_flight cycles going at once, driven by redlock_process(). 0 or -1. */
+/* One thread, in_flight cycles going at once, driven by redlock_next(). 0 or -1. */
 int ours_run_async(redlock *client, unsigned in_flight, const struct ours_terms *terms,
                    struct window *window);
 

@@ -35,7 +35,7 @@ static void become_dev(int output_fd, const char *server)
     dup2(output_fd, STDOUT_FILENO);
     dup2(null_fd, STDERR_FILENO);
     unsetenv("REDLOCK_DEV");
-    execlp(quorum_command(), "redlock", "dev", "-n", "5", "--server", server, (char *)NULL);
+    execlp(quorum_command(), "redlock", "dev", "-c", "5", "--server", server, (char *)NULL);
     _exit(127);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What 16 clients with connections of their own cost on one name, before and after a change.
 
-    redlock dev -n 5 -- python3 -B bench/turns.py BEFORE AFTER      (`make bench-turns BEFORE=DIR`)
+    redlock dev -c 5 -- python3 -B bench/turns.py BEFORE AFTER      (`make bench-turns BEFORE=DIR`)
 
 BEFORE and AFTER are build directories with a libredlock.so each. The redlock-bench of AFTER measures
 both, in rounds that take turns, so that what else the machine does hits both alike. On a busy machine

@@ -9,7 +9,7 @@
 
 #include "clock.h"
 
-enum { LOOK_MS = 20 };
+enum { LOOK_MS = 20, TOLD_MAX = 64 };
 
 struct record hold_record(const struct crew *c, const struct hold *h, int what)
 {
@@ -29,18 +29,30 @@ struct record hold_record(const struct crew *c, const struct hold *h, int what)
 }
 
 /*
- * What the callback knows of its hold: its own number, kept in the pointer. The hold itself
- * lives on the worker's stack and may be gone.
+ * Holds of this process of which notify may have to speak: a hold itself lives on the worker's
+ * stack and may be gone. There are never more at a time than names.
  */
+static struct told {
+    uint32_t number;
+    _Atomic(redlock_lock *) lock; /* NULL: not known yet, or freed */
+} told[TOLD_MAX];
 static struct crew *only_crew;
 
-static void on_lost(redlock_lock *lock, int error, void *data)
+void hold_notify(void *data)
 {
-    (void)lock;
-    struct hold h = {.number = (uint32_t)(uintptr_t)data};
+    struct told *t = data;
+    redlock_lock *lock = atomic_load(&t->lock);
+    if (lock == NULL || redlock_state(lock) != REDLOCK_STATE_LOST)
+        return;
+    struct hold h = {.number = t->number};
     struct record r = hold_record(only_crew, &h, RECORD_LOST);
-    r.error = error;
+    r.error = REDLOCK_LOST;
     record_append(only_crew->rig->history, r);
+}
+
+static struct told *told_of(const struct hold *h)
+{
+    return &told[h->number % TOLD_MAX];
 }
 
 int64_t hold_remaining_ms(const struct hold *h)
@@ -67,19 +79,15 @@ bool hold_take(struct crew *c, struct hold *h)
     for (int i = 0; i < NAMES; i++)
         if (h->names >> i & 1)
             name[count++] = name_text[i];
-    redlock_request q = {
-        .size = sizeof q,
-        .kind = h->kind,
-        .flags = (h->renewed ? REDLOCK_RENEW : 0) | (h->fenced ? REDLOCK_FENCED : 0) |
-                 (h->fair ? REDLOCK_FAIR : 0),
-        .wait_ms = h->wait_ms,
-        .lost = on_lost,
-        .data = (void *)(uintptr_t)h->number,
-        .slots = redlock_kind_traits(h->kind) & REDLOCK_KIND_SLOTS ? PRINTERS : 0,
-        .owner = redlock_kind_traits(h->kind) & REDLOCK_KIND_OWNER ? c->owner : NULL,
-        .more_names = count > 1 ? name + 1 : NULL,
-        .more_name_count = count - 1,
-    };
+    redlock_request q = REDLOCK_REQUEST(
+            .kind = h->kind,
+            .flags = (h->renewed ? REDLOCK_RENEW : 0) | (h->fenced ? REDLOCK_FENCED : 0) |
+                     (h->fair ? REDLOCK_FAIR : 0),
+            .wait_ms = h->wait_ms, .data = told_of(h),
+            .slots = redlock_kind_traits(h->kind) & REDLOCK_KIND_SLOTS ? PRINTERS : 0,
+            .owner = redlock_kind_traits(h->kind) & REDLOCK_KIND_OWNER ? c->owner : NULL,
+            .more_names = count > 1 ? name + 1 : NULL, .more_name_count = count - 1);
+    told_of(h)->number = h->number;
     struct record r = hold_record(c, h, RECORD_ASK);
     r.at_ns = now_ns();
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * 1000000 : 0;
@@ -94,7 +102,13 @@ bool hold_take(struct crew *c, struct hold *h)
         r.slot = (uint8_t)redlock_slot(h->lock);
     }
     record_append(c->rig->history, r);
-    return error == REDLOCK_OK;
+    if (error != REDLOCK_OK)
+        return false;
+    atomic_store(&told_of(h)->lock, h->lock);
+    /* Lost before notify knew the handle? Then it is told here. */
+    if (redlock_state(h->lock) == REDLOCK_STATE_LOST)
+        hold_notify(told_of(h));
+    return true;
 }
 
 /* False when it is over. */
@@ -144,6 +158,7 @@ void hold_end(struct crew *c, struct hold *h)
     r = hold_record(c, h, RECORD_RELEASED);
     r.error = redlock_release(h->lock);
     record_append(c->rig->history, r);
+    atomic_store(&told_of(h)->lock, NULL);
     redlock_lock_free(h->lock);
     h->lock = NULL;
 }

@@ -53,6 +53,9 @@ int64_t hold_remaining_ms(const struct hold *h);
 int64_t hold_fence(const struct hold *h);
 
 /* True when it is held; then hold_end() is due. */
+/* redlock_options.notify of a worker: records losses. */
+void hold_notify(void *data);
+
 bool hold_take(struct crew *c, struct hold *h);
 
 /* Stays for stay_ms, looking at the lock all the while, or until it is lost. */

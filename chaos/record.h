@@ -19,7 +19,7 @@
     X(SEEN, "seen")   /* the holder looked: deadline_ns, 0 when it is not held any more */     \
     X(RELEASE, "release")   /* before the call */                                              \
     X(RELEASED, "released") /* it returned `error` */                                          \
-    X(LOST, "lost")         /* the callback came */                                            \
+    X(LOST, "lost")         /* the event came */                                               \
     X(FENCED, "fenced")     /* the register that checks tokens: a write was accepted */        \
     X(REFUSED, "refused")   /* the same: refused for its token */                              \
     X(PLAIN, "plain")       /* the register that does not: a write happened */                 \

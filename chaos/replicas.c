@@ -20,7 +20,7 @@
 #define REDLOCKD "redlockd"
 #endif
 
-enum { NODE_TIMEOUT_MS = 150, READY_MS = 30000, DRAIN_S = 3 };
+enum { NODE_TIMEOUT_MS = 150, DRAIN_S = 3 };
 
 static void write_config(const struct replicas *r, const struct cluster *cluster, bool strict)
 {
@@ -105,7 +105,7 @@ void replicas_start(struct replicas *r, const struct cluster *cluster, bool stri
         replica_launch(r, i);
     }
     for (int i = 0; i < REPLICAS; i++)
-        if (!wait_until(is_ready, r->balancer.replica[i], READY_MS))
+        if (!wait_until(is_ready, r->balancer.replica[i]))
             FAIL("replica %d is not ready", i + 1);
     balancer_start(&r->balancer, check_dir(), seed);
     r->balancer.switches->lossy = 1;

@@ -187,13 +187,10 @@ static void use_everything(struct crew *c)
 static void open_client(struct crew *c)
 {
     const struct rig *r = c->rig;
-    redlock_options o = {.size = sizeof o,
-                         .nodes = r->cluster.urls,
-                         .node_count = NODES,
-                         .flags = REDLOCK_THREAD,
-                         .node_timeout_ms = NODE_TIMEOUT_MS,
-                         .max_ttl_ms = MAX_TTL_MS,
-                         .client_name = "chaos"};
+    redlock_options o =
+        REDLOCK_OPTIONS(.nodes = r->cluster.urls, .node_count = NODES, .flags = REDLOCK_THREAD,
+                        .node_timeout_ms = NODE_TIMEOUT_MS, .max_ttl_ms = MAX_TTL_MS,
+                        .client_name = "chaos", .notify = hold_notify);
     if (r->schedule->regime == REGIME_STRICT)
         o.flags |= REDLOCK_STRICT;
     if (r->schedule->regime == REGIME_BROKEN_GUARD)

@@ -32,13 +32,13 @@ int fleet_find(struct fleet *fleet)
 {
     memset(fleet, 0, sizeof *fleet);
     if (!getenv("REDLOCK_DEV")) {
-        fputs("redlock-demo: run it inside a local quorum: redlock dev -n 5 -- redlock-demo\n",
+        fputs("redlock-demo: run it inside a local quorum: redlock dev -c 5 -- redlock-demo\n",
               stderr);
         return -1;
     }
     if (fleet_watch(fleet) != 0)
         return -1;
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     while (fleet->count < REDLOCK_NODES_MAX &&
            redlock_node(fleet->client, fleet->count, &info) == REDLOCK_OK) {
         const char *colon = strrchr(info.address, ':');
@@ -56,8 +56,8 @@ int fleet_find(struct fleet *fleet)
 
 int fleet_watch(struct fleet *fleet)
 {
-    redlock_options options = {
-        .size = sizeof options, .flags = REDLOCK_THREAD, .client_name = "redlock-demo"};
+    redlock_options options =
+        REDLOCK_OPTIONS(.flags = REDLOCK_THREAD, .client_name = "redlock-demo");
     int error = redlock_open(&options, &fleet->client);
     if (error != REDLOCK_OK)
         fprintf(stderr, "redlock-demo: %s: %s\n", redlock_strerror(error), redlock_detail());
@@ -74,7 +74,7 @@ size_t fleet_look(struct fleet *fleet)
 {
     size_t up = 0;
     for (size_t i = 0; i < fleet->count; i++) {
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         if (fleet->client && redlock_node(fleet->client, i, &info) == REDLOCK_OK) {
             fleet->up[i] = info.state == REDLOCK_NODE_UP;
             fleet->quarantined[i] = fleet->up[i] && info.quarantined;

@@ -300,7 +300,7 @@ static int run(struct demo *demo)
 }
 
 static const char usage[] =
-    "Usage: redlock dev -n 5 -- redlock-demo [--plain]\n"
+    "Usage: redlock dev -c 5 -- redlock-demo [--plain]\n"
     "Eight processes add to a number in a file, first under one lock while a server dies and\n"
     "comes back (without a vote: it may have forgotten locks), then without the lock. Status 0\n"
     "only if the locked count is exact.\n"

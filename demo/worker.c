@@ -85,7 +85,7 @@ static int add_one(struct worker *worker, const redlock_lock *lock)
 
 static int update(struct worker *worker)
 {
-    redlock_request request = {.size = sizeof request, .wait_ms = WAIT_MS};
+    redlock_request request = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
     redlock_lock *lock = NULL;
     if (worker->client) {
         int error = redlock_acquire(worker->client, LOCK_NAME, TTL_MS, &request, &lock);
@@ -105,8 +105,8 @@ static int update(struct worker *worker)
 
 static int open_client(struct worker *worker)
 {
-    redlock_options options = {
-        .size = sizeof options, .retry_max_ms = RETRY_MAX_MS, .client_name = "redlock-demo"};
+    redlock_options options =
+        REDLOCK_OPTIONS(.retry_max_ms = RETRY_MAX_MS, .client_name = "redlock-demo");
     int error = redlock_open(&options, &worker->client);
     return error == REDLOCK_OK ? 0 : fail_lock(worker, "redlock_open", error);
 }

@@ -2,7 +2,7 @@
 /*
  * The shortest whole program: take a lock, work, give it back.
  *
- *     redlock dev -n 3 -- ./blocking
+ *     redlock dev -c 3 -- ./blocking
  *
  * The nodes are those of the environment and the configuration file, as for the command.
  *
@@ -10,7 +10,6 @@
  */
 #include <redlock.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #define TTL_MS 10000
@@ -25,6 +24,9 @@ static void complain(const char *what, int error)
 /* What every node said: the answer to "why did that fail?" */
 static void print_report(const redlock_report *report)
 {
+    if (report == NULL) {
+        return; /* no node was asked */
+    }
     fprintf(stderr, "%u of these %u nodes are needed:\n", (unsigned)report->quorum,
             (unsigned)report->node_count);
     for (uint32_t i = 0; i < report->node_count; i++) {
@@ -43,20 +45,14 @@ static void work(void)
 static int run(redlock *client)
 {
     /* Every field that is not set stays zero, which means its default. */
-    redlock_request request;
-    redlock_report report;
+    redlock_request request = REDLOCK_REQUEST();
     redlock_lock *lock = NULL;
-    memset(&request, 0, sizeof request);
-    memset(&report, 0, sizeof report);
-    request.size = sizeof request;
     request.wait_ms = WAIT_MS;
-    request.report = &report;
-    report.size = sizeof report;
 
     int error = redlock_acquire(client, "example:blocking", TTL_MS, &request, &lock);
     if (error != REDLOCK_OK) {
         complain("acquire", error);
-        print_report(&report);
+        print_report(redlock_failure_report());
         return 1;
     }
     printf("holding %s for %lld ms more; nodes beyond the majority so far: %d\n",

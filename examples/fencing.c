@@ -7,7 +7,7 @@
  *     B  waits, gets the lock when A's has expired, and writes.
  *     A  wakes up in the middle of what it was about to do, and writes too.
  *
- *     redlock dev -n 3 -- ./fencing
+ *     redlock dev -c 3 -- ./fencing
  *
  * No lock service can prevent the last step. But A's token is smaller than B's, and the
  * storage refuses it. Status 0 only if A learnt that the lock was lost, A's late write was
@@ -75,15 +75,9 @@ static int store(const char *holder, int64_t token, const char *text)
 /* Everything up to the lock, the same for both. Ends the process if that fails. */
 static redlock_lock *acquire(const char *holder, redlock **client)
 {
-    redlock_options options = {
-        .size = sizeof options,
-        .flags = REDLOCK_THREAD,
-    };
-    redlock_request request = {
-        .size = sizeof request,
-        .flags = REDLOCK_FENCED | REDLOCK_RENEW,
-        .wait_ms = WAIT_MS,
-    };
+    redlock_options options = REDLOCK_OPTIONS(.flags = REDLOCK_THREAD);
+    redlock_request request =
+        REDLOCK_REQUEST(.flags = REDLOCK_FENCED | REDLOCK_RENEW, .wait_ms = WAIT_MS);
     redlock_lock *lock;
     int error = redlock_open(&options, client);
 

@@ -3,7 +3,7 @@
  * Many threads, one client. REDLOCK_THREAD gives the client a thread of its own for the
  * network; the others just make blocking calls and share one connection per node.
  *
- *     redlock dev -n 3 -- ./threaded
+ *     redlock dev -c 3 -- ./threaded
  *
  * Each thread adds to a counter by reading it, pausing, and writing it back: without the lock
  * most of the additions would be lost. (Threads of one process have cheaper locks, of course.
@@ -43,7 +43,7 @@ static void *worker(void *data)
     struct shared *shared = data;
 
     for (int i = 0; i < ROUNDS; i++) {
-        redlock_request request = {.size = sizeof request, .wait_ms = WAIT_MS};
+        redlock_request request = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
         redlock_lock *lock;
         int error =
             redlock_acquire(shared->client, "example:threaded", TTL_MS, &request, &lock);
@@ -81,11 +81,8 @@ int main(void)
 {
     struct shared shared = {.counter = 0};
     /* No nodes here: they come from the environment and the configuration file. */
-    redlock_options options = {
-        .size = sizeof options,
-        .flags = REDLOCK_THREAD,
-        .retry_max_ms = 50, /* the lock is held for moments: look again soon */
-    };
+    redlock_options options =
+        REDLOCK_OPTIONS(.flags = REDLOCK_THREAD, .retry_max_ms = 50); /* held for moments */
     int error = redlock_open(&options, &shared.client);
     if (error != REDLOCK_OK) {
         complain("open", error);

@@ -70,16 +70,9 @@ static void check_options(const redlock_options *o)
     FUZZ_CHECK(o->client_name && *o->client_name);
 }
 
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    (void)data;
-}
-
 static void ask(struct fuzz_input *input, redlock *client)
 {
-    redlock_request known = {.size = sizeof known, .done = on_done};
+    redlock_request known = REDLOCK_REQUEST();
     redlock_lock *const nothing = (redlock_lock *)&known;
     redlock_lock *lock = nothing;
     redlock_request *given;
@@ -92,11 +85,8 @@ static void ask(struct fuzz_input *input, redlock *client)
     known.wait_ms = wide_number(input);
     known.max_hold_ms = wide_number(input);
     known.max_extensions = fuzz_byte(input);
-    /* A length may say less than the text has, never more. */
-    if (fuzz_byte(input) & 1)
-        known.name_length = fuzz_byte(input) % (strlen(name) + 1);
     given = resize(input, &known, sizeof known);
-    error = redlock_start(client, name, ttl_ms, given, &lock);
+    error = redlock_start_acquire(client, name, ttl_ms, given, &lock);
     if (error) {
         check_refusal(error);
         FUZZ_CHECK(lock == nothing);
@@ -105,7 +95,8 @@ static void ask(struct fuzz_input *input, redlock *client)
         FUZZ_CHECK(strlen(redlock_name(lock)) >= 1 &&
                    strlen(redlock_name(lock)) <= REDLOCK_NAME_MAX);
         FUZZ_CHECK(strncmp(redlock_name(lock), name, strlen(redlock_name(lock))) == 0);
-        FUZZ_CHECK(redlock_remaining_ms(lock) == 0 && redlock_state(lock) == 0);
+        FUZZ_CHECK(redlock_remaining_ms(lock) == 0 &&
+                   redlock_state(lock) == REDLOCK_STATE_WAITING);
         redlock_lock_free(lock);
     }
     free(given);
@@ -115,7 +106,7 @@ static void ask(struct fuzz_input *input, redlock *client)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};
-    redlock_options known = {.size = sizeof known, .nodes = nodes};
+    redlock_options known = REDLOCK_OPTIONS(.nodes = nodes);
     redlock_options read;
     redlock_options *given;
     redlock *client = NULL;

@@ -110,7 +110,7 @@ void world_look(struct world *world)
 static void disconnect(struct world *world, uint8_t node, enum redlock_vote vote,
                        const char *text)
 {
-    rl_link_failed(&world->link[node], vote, text, world->now_ns);
+    rl_link_failed(&world->link[node], vote, REDLOCK_REASON_NONE, text, world->now_ns);
     evil_connect(&world->node[node]);
     world_look(world);
 }
@@ -192,7 +192,7 @@ static void pass_time(struct world *world, int64_t by_ns)
     for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
         if (world->link[i].state == RL_LINK_UP &&
             world->now_ns >= rl_link_due_ns(&world->link[i]))
-            disconnect(world, i, REDLOCK_VOTE_TIMEDOUT, "no answer");
+            disconnect(world, i, REDLOCK_VOTE_SILENT, "no answer");
     rl_engine_tick(&world->engine, world->now_ns);
     world_look(world);
     FUZZ_CHECK(next_ns(world) > world->now_ns);

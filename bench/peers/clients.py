@@ -118,7 +118,7 @@ def python_binding(build):
     """bindings/python as it stands in the build directory; nothing without it."""
     package = Path(build).resolve() / "bindings/python"
     python = next((p for p in ("python3", "/usr/bin/python3") if shutil.which(p) and subprocess.run(
-        [p, "-c", "import redlock"], env={**os.environ, "PYTHONPATH": str(package)},
+        [p, "-c", "import redlock_native"], env={**os.environ, "PYTHONPATH": str(package)},
         capture_output=True, check=False).returncode == 0), None)
     if python is None:
         return [], ["bindings/python: not built"]

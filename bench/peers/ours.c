@@ -24,7 +24,7 @@
 #define TIMES_MAX 65536 /* latencies that one caller keeps in one run */
 
 enum api {
-    API_ASYNC,   /* callbacks, one client */
+    API_ASYNC,   /* events, one client */
     API_DIRECT,  /* blocking calls of threads on one client, which they drive themselves */
     API_THREAD,  /* the same on one client with REDLOCK_THREAD */
     API_CLIENTS, /* the same, a client for every thread */
@@ -129,9 +129,8 @@ static void note_cycle(struct caller *caller, int error)
 
 static redlock_request request_of(const struct run *run)
 {
-    return (redlock_request){.size = sizeof(redlock_request),
-                             .flags = run->settings->flags,
-                             .wait_ms = run->settings->one_name ? WAIT_MS : 0};
+    return (redlock_request)REDLOCK_REQUEST(.flags = run->settings->flags,
+                                            .wait_ms = run->settings->one_name ? WAIT_MS : 0);
 }
 
 static void *blocking_main(void *data)
@@ -155,25 +154,24 @@ static void *blocking_main(void *data)
     return NULL;
 }
 
-/* ---- callbacks ---- */
+/* ---- events ---- */
 
 static void async_begin(struct caller *caller);
 
-static void on_released(redlock_lock *lock, int error, void *data)
+static void async_handle(const redlock_event *event)
 {
-    redlock_lock_free(lock);
-    note_cycle(data, error);
-    async_begin(data);
-}
-
-static void on_acquired(redlock_lock *lock, int error, void *data)
-{
-    if (error == REDLOCK_OK) {
-        note_acquired(data);
-        error = redlock_start_release(lock, on_released, data);
+    int error = event->error;
+    if (event->type != REDLOCK_EVENT_ACQUIRED && event->type != REDLOCK_EVENT_RELEASED)
+        return;
+    if (event->type == REDLOCK_EVENT_ACQUIRED && error == REDLOCK_OK) {
+        note_acquired(event->data);
+        error = redlock_start_release(event->lock);
+        if (error == REDLOCK_OK)
+            return;
     }
-    if (error != REDLOCK_OK)
-        on_released(lock, error, data);
+    redlock_lock_free(event->lock);
+    note_cycle(event->data, error);
+    async_begin(event->data);
 }
 
 static void async_begin(struct caller *caller)
@@ -181,12 +179,11 @@ static void async_begin(struct caller *caller)
     struct run *run = caller->run;
     redlock_request request = request_of(run);
     redlock_lock *lock;
-    request.done = on_acquired;
     request.data = caller;
     next_name(caller);
     caller->started_ns = now_ns();
-    if (is_over(run) ||
-        redlock_start(caller->client, caller->name, TTL_MS, &request, &lock) != REDLOCK_OK)
+    if (is_over(run) || redlock_start_acquire(caller->client, caller->name, TTL_MS, &request,
+                                              &lock) != REDLOCK_OK)
         run->idle++;
 }
 
@@ -198,8 +195,12 @@ static int run_async(struct run *run, struct caller *callers)
     for (unsigned i = 0; i < count; i++)
         async_begin(&callers[i]);
     while (run->idle < count) {
-        if (redlock_process(callers[0].client, 100) < 0)
-            return complain("redlock_process", redlock_detail());
+        const redlock_event *event;
+        int result = redlock_next(callers[0].client, &event, 100);
+        for (; result == 1; result = redlock_next(callers[0].client, &event, 0))
+            async_handle(event);
+        if (result < 0)
+            return complain("redlock_next", redlock_detail());
         end_if_due(run);
     }
     return 0;
@@ -291,10 +292,9 @@ static int print_result(const struct caller *callers, unsigned count, double sec
 
 static redlock *open_client(const struct settings *settings)
 {
-    redlock_options options = {.size = sizeof options,
-                               .nodes = settings->node,
-                               .node_count = settings->node_count,
-                               .flags = settings->api == API_THREAD ? REDLOCK_THREAD : 0};
+    redlock_options options =
+        REDLOCK_OPTIONS(.nodes = settings->node, .node_count = settings->node_count,
+                        .flags = settings->api == API_THREAD ? REDLOCK_THREAD : 0);
     redlock *client = NULL;
     if (redlock_open(&options, &client) != REDLOCK_OK)
         complain("redlock_open", redlock_detail());

@@ -3,7 +3,7 @@
 import asyncio
 
 import aio
-import redlock
+import redlock_native as redlock
 
 TTL_S = 10
 WAIT_S = 5  # for the one name: far more than a turn takes

@@ -27,7 +27,7 @@ To add a peer
        In JavaScript, harness.mjs does all this: a driver gives acquire() and release().
     2. Add it to clients.py, its package to package.json and to scripts/deps.sh (purpose `peers`).
     3. Run it as its documentation says, and as fast as its documentation lets it. `run.py --tune`
-       inside `redlock dev -n 5 --` tries delays between attempts; RETRIES there notes the outcome.
+       inside `redlock dev -c 5 --` tries delays between attempts; RETRIES there notes the outcome.
 """
 import argparse
 import json
@@ -56,7 +56,7 @@ class Servers:
     def __init__(self, redlock):
         words = os.environ.get("REDLOCK_NODES", "").replace(",", " ").split()
         if not words or "REDLOCK_DEV" not in os.environ:
-            sys.exit("run.py: run this inside `redlock dev -n 5 --`, as `make bench-peers` does")
+            sys.exit("run.py: run this inside `redlock dev -c 5 --`, as `make bench-peers` does")
         self.redlock = redlock
         self.nodes = [word.removeprefix("redis://") for word in words]
         info = [self.ask(i, "INFO server") for i in range(len(self.nodes))]

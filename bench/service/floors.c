@@ -24,7 +24,7 @@ static int listen_at(const char *path)
     int fd;
 
     snprintf(address, sizeof address, "unix:%s", path);
-    fd = sockets_open(address, 0600, why, sizeof why);
+    fd = sockets_open(address, 0600, NULL, why, sizeof why);
     if (fd < 0)
         errx(1, "%s", why);
     return fd;

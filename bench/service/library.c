@@ -20,45 +20,38 @@ struct user {
 
 static void begin(struct user *user);
 
-static void on_released(redlock_lock *lock, int error, void *data)
+static void handle(const redlock_event *event)
 {
-    struct user *user = data;
+    struct user *user = event->data;
 
-    if (error)
-        errx(1, "release: %s", redlock_error_name(error));
-    redlock_lock_free(lock);
-    user->result->cycles++;
-    if (rl_now_ns() < user->end_ns)
-        begin(user);
-    else
-        --*user->busy;
-}
-
-static void on_acquired(redlock_lock *lock, int error, void *data)
-{
-    struct user *user = data;
-
-    if (error)
-        errx(1, "acquire: %s: %s", redlock_error_name(error), redlock_detail());
-    samples_add(&user->result->acquire_us, (double)(rl_now_ns() - user->began_ns) / 1e3);
-    if (redlock_start_release(lock, on_released, user) != REDLOCK_OK)
-        errx(1, "release: %s", redlock_detail());
+    if (event->error)
+        errx(1, "%s: %s: %s", redlock_event_text(event->type), redlock_error_name(event->error),
+             event->detail);
+    if (event->type == REDLOCK_EVENT_ACQUIRED) {
+        samples_add(&user->result->acquire_us, (double)(rl_now_ns() - user->began_ns) / 1e3);
+        if (redlock_start_release(event->lock) != REDLOCK_OK)
+            errx(1, "release: %s", redlock_detail());
+    } else if (event->type == REDLOCK_EVENT_RELEASED) {
+        redlock_lock_free(event->lock);
+        user->result->cycles++;
+        if (rl_now_ns() < user->end_ns)
+            begin(user);
+        else
+            --*user->busy;
+    }
 }
 
 static void begin(struct user *user)
 {
-    char name[64], tag[REDLOCK_TAG_SIZE + 1];
-    redlock_request request = {.size = sizeof request,
-                               .flags = REDLOCK_FENCED | REDLOCK_KEEP,
-                               .done = on_acquired,
-                               .data = user,
-                               .label = "bench",
-                               .tag = tag};
+    char name[64], tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
+    redlock_request request =
+        REDLOCK_REQUEST(.flags = REDLOCK_FENCED | REDLOCK_KEEP, .data = user, .label = "bench",
+                        .idempotency_key = tag);
 
     snprintf(name, sizeof name, "bench:library:%u", user->index);
     snprintf(tag, sizeof tag, "%04u%018llu", user->index, (unsigned long long)user->number++);
     user->began_ns = rl_now_ns();
-    if (redlock_start(user->client, name, 30000, &request, &user->lock) != REDLOCK_OK)
+    if (redlock_start_acquire(user->client, name, 30000, &request, &user->lock) != REDLOCK_OK)
         errx(1, "acquire: %s", redlock_detail());
 }
 
@@ -89,8 +82,12 @@ void library_run(redlock *client, unsigned callers, int64_t duration_ns,
                                  .busy = &busy};
         begin(&users[i]);
     }
-    while (busy > 0)
-        redlock_process(client, 1000);
+    while (busy > 0) {
+        const redlock_event *event;
+
+        while (redlock_next(client, &event, busy > 0 ? 1000 : 0) == 1)
+            handle(event);
+    }
     result->cpu_us += cpu_us() - before_us;
     result->seconds += (double)(rl_now_ns() - from_ns) / 1e9;
 }

@@ -53,10 +53,8 @@ static void await_ready(const char *address)
 /* A process that holds the lock for which requests shall wait. */
 static pid_t start_holder(void)
 {
-    redlock_options options = {
-        .size = sizeof options, .client_name = "bench", .flags = REDLOCK_THREAD};
-    redlock_request request = {
-        .size = sizeof request, .flags = REDLOCK_RENEW, .wait_ms = 30000};
+    redlock_options options = REDLOCK_OPTIONS(.client_name = "bench", .flags = REDLOCK_THREAD);
+    redlock_request request = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .wait_ms = 30000);
     redlock_lock *lock = NULL;
     redlock *client = NULL;
     int ready[2];
@@ -84,7 +82,7 @@ static pid_t start_holder(void)
 /* All connections are up when a lock was waited for and released. */
 static void warm_up(redlock *client)
 {
-    redlock_request request = {.size = sizeof request, .wait_ms = 30000};
+    redlock_request request = REDLOCK_REQUEST(.wait_ms = 30000);
     redlock_lock *lock = NULL;
 
     if (redlock_acquire(client, "bench:warm", 1000, &request, &lock) != REDLOCK_OK)
@@ -110,7 +108,7 @@ void bench_open(struct bench *bench)
 {
     char listen[BENCH_PATH_MAX + 8], log[BENCH_PATH_MAX];
     const char *argv[] = {bench->redlockd, "--listen", listen, "--connections", "20000", NULL};
-    redlock_options options = {.size = sizeof options, .client_name = "bench"};
+    redlock_options options = REDLOCK_OPTIONS(.client_name = "bench");
 
     set_patience(bench);
     snprintf(bench->address, sizeof bench->address, "%s/redlockd", bench->directory);

@@ -3,7 +3,17 @@
 // The status is that of COMMAND; 75: not acquired; 76: lost, and COMMAND was killed. TOKEN is the bearer token.
 package main
 
-import ("crypto/rand"; "encoding/json"; "fmt"; "net/http"; "os"; "os/exec"; "strings"; "syscall"; "time")
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
 
 var header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + os.Getenv("TOKEN")}}
 

@@ -8,12 +8,15 @@ shift
 
 now() { read -r up _ </proc/uptime && echo "${up/./}0"; } # ms of a clock that counts suspend
 # ask SECONDS METHOD [CURL-ARGUMENT...]: the answer on standard output; empty: there was none.
-ask() { curl -sS -m "$1" -X "$2" -H "Lease-Id: $lease" -H "Authorization: Bearer ${TOKEN:-}" "${@:3}" "$url"; }
+ask() {
+    curl -sS -m "$1" -X "$2" -H "Lease-Id: $lease" -H "Authorization: Bearer ${TOKEN:-}" \
+        -H 'Content-Type: application/json' "${@:3}" "$url"
+}
 # From the sending, not from the answer; 10 ms: what now() cuts off.
 deadline() { jq "$1 + .after_ms + .valid_ms - 10 | floor" <<<"$2"; }
 
 sent=$(now)
-answer=$(ask 60 PUT --json "{\"ttl_ms\":$ttl,\"wait_ms\":20000,\"fenced\":true,\"label\":\"hold.sh\"}")
+answer=$(ask 60 PUT -d "{\"ttl_ms\":$ttl,\"wait_ms\":20000,\"fenced\":true,\"label\":\"hold.sh\"}")
 if ! grant=$(jq -re .grant <<<"$answer"); then
     echo "hold.sh: ${answer:-no answer}" >&2
     ask 10 DELETE >/dev/null # refused, or granted in an answer that was lost: this id is not used again
@@ -37,7 +40,7 @@ while kill -0 "$work" 2>/dev/null; do
     if [ "$sent" -ge "$renew_at" ]; then
         renew_at=$((sent + ttl / 20)) # 503, a proxy's answer or none: the old deadline stands, ask again
         answer=$(ask "$(printf '%d.%03d' $((left / 1000)) $((left % 1000)))" POST -H "Grant: $grant" \
-            --json "{\"ttl_ms\":$ttl}" 2>/dev/null)
+            -d "{\"ttl_ms\":$ttl}" 2>/dev/null)
         case $(jq -r '.grant // .code' <<<"$answer" 2>/dev/null) in
         "$grant") until=$(deadline "$sent" "$answer") renew_at=$((sent + ttl / 3)) ;;
         LOST | EXPIRED | ENDED) stop "$answer" ;;
