@@ -77,7 +77,7 @@ if grep -q '/redlockd/main\.c' "$plain/compile_commands.json"; then
 fi
 commands=$(cat "$plain/compile_commands.json")
 if [ "$(commands "$plain")" = "$(commands "$build_dir")" ] &&
-    grep -q -- '-Werror .*/src/core/quorum\.c' "$build_dir/compile_commands.json"; then
+    grep -q -- '-Werror .*/src/core/lock\.c' "$build_dir/compile_commands.json"; then
     echo '# the same commands as in the build that is tested: looking at that'
     plain=$build_dir
 else

@@ -46,7 +46,7 @@ CASE(minority_leaves, "A waiter that stays in the queue without a majority block
 
 CASE(rollback, "Without the rollback failed attempts leave their keys on the nodes.")
 {
-    CHECK(left_by_failed_rounds() > 0);
+    CHECK(left_by_failed_rounds(LIMIT_MS) > 0);
 }
 
 CASE(wake, "Without a message from the release a handover takes as long as a timer.")

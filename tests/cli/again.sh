@@ -22,7 +22,7 @@ afresh() {
 }
 
 afresh
-"$redlock" run --again -t 3s a -- "$tmp/command" one 2>"$tmp/errors" &
+"$redlock" run --again -t 6s a -- "$tmp/command" one 2>"$tmp/errors" &
 leader=$!
 that 'it runs' eventually starts 1
 free_all a
@@ -41,10 +41,10 @@ is 'every loss is told, and that it waits' "$(grep -c 'waiting for the lock agai
 
 # A second machine.
 afresh
-"$redlock" run --again -t 4s b -- "$tmp/command" one 2>/dev/null &
+"$redlock" run --again -t 6s b -- "$tmp/command" one 2>/dev/null &
 one=$!
 eventually starts 1
-"$redlock" run --again -t 4s b -- "$tmp/command" two 2>/dev/null &
+"$redlock" run --again -t 6s b -- "$tmp/command" two 2>/dev/null &
 two=$!
 that 'the second one waits' eventually queued b
 kill -KILL $one
@@ -58,7 +58,7 @@ that '   and the lock is free' free b
 
 # TERM in the wait after a loss.
 afresh
-"$redlock" run --again -t 3s c -- "$tmp/command" one 2>"$tmp/errors" &
+"$redlock" run --again -t 6s c -- "$tmp/command" one 2>"$tmp/errors" &
 one=$!
 eventually starts 1
 # With one command on each node: between two of them the lock would be free, and its first holder quicker.

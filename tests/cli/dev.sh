@@ -11,28 +11,28 @@ pids='redlock dev list | awk "NR > 1 && \$4 != \"-\" { print \$4 }"'
 
 try "$redlock" dev -- sh -c 'exit 17'
 expect 'the status of the command' 17
-try "$redlock" dev -n 1 -- sh -c 'kill -HUP $$'
+try "$redlock" dev -c 1 -- sh -c 'kill -HUP $$'
 expect '   128 + N for signals' 129
-try "$redlock" dev -n 1 -- no-such-command-anywhere
+try "$redlock" dev -c 1 -- no-such-command-anywhere
 expect '   127 when there is none' 127
-is 'standard input gets through' "$(echo text | "$redlock" dev -n 1 -- cat)" text
+is 'standard input gets through' "$(echo text | "$redlock" dev -c 1 -- cat)" text
 for n in 1 3 5 15; do
-    try "$redlock" dev -n $n -- sh -c 'redlock nodes --node-timeout 3s && redlock lock -n --node-timeout 3s x'
+    try "$redlock" dev -c $n -- sh -c 'redlock nodes --node-timeout 3s && redlock lock -n --node-timeout 3s x'
     expect "$n servers" 0
     is '   all up' "$(grep -c ' up ' "$tmp/out")" $n
 done
-try "$redlock" dev -n 2 -- sh -c "echo \$REDLOCK_DEV; $pids"
+try "$redlock" dev -c 2 -- sh -c "echo \$REDLOCK_DEV; $pids"
 read -r dir <"$tmp/out"
 for pid in $(tail -n +2 "$tmp/out"); do
     that 'no server is left' gone "$pid"
 done
 that 'no directory is left' [ ! -e "$dir" ]
-try "$redlock" dev -n 1 -- sh -c 'mkdir -p $REDLOCK_DEV/a/b; : >$REDLOCK_DEV/a/b/c; echo $REDLOCK_DEV'
+try "$redlock" dev -c 1 -- sh -c 'mkdir -p $REDLOCK_DEV/a/b; : >$REDLOCK_DEV/a/b/c; echo $REDLOCK_DEV'
 that '   whatever was put into it' [ ! -e "$out" ]
-try "$redlock" dev -n 3 --no-init -- redlock lock -n --node-timeout 3s x
+try "$redlock" dev -c 3 --no-init -- redlock lock -n --node-timeout 3s x
 expect '--no-init: they are as young as any' 69 'in quarantine'
 is 'other settings are kept out' \
-    "$(REDLOCK_PASSWORD=x REDLOCK_CONFIG=/nonexistent "$redlock" dev -n 1 -- redlock lock -n --node-timeout 3s --label "" x | wc -c)" 41
+    "$(REDLOCK_PASSWORD=x REDLOCK_CONFIG=/nonexistent "$redlock" dev -c 1 -- redlock lock -n --node-timeout 3s --no-fence --label "" x | wc -c)" 41
 
 # Verbs. A busy machine may take its time to answer.
 echo 'node-timeout = 500ms' >"$tmp/patient"
@@ -48,7 +48,7 @@ redlock nodes | awk 'NR == 3 { print $2 }'
 redlock dev start 2
 redlock dev start 2
 redlock lock -n -q --nodes "$(redlock dev list | awk 'NR == 3 { print $2 }')" young || echo "young=$?"
-redlock init -q --yes
+redlock init -q --yes --force
 redlock nodes | awk 'NR == 3 { print $2 }'
 redlock status -v marker | awk 'NR == 4 { print $2, $3, $4 }'
 redlock dev hang 3
@@ -65,7 +65,7 @@ redlock nodes | awk 'NR == 4 { print $2 }'
 redlock dev hang 1 || echo "hang=$?"
 redlock dev kill 9 || echo "kill=$?"
 EOF
-try "$redlock" dev -n 3 -- bash "$tmp/verbs"
+try "$redlock" dev -c 3 -- bash "$tmp/verbs"
 expect 'kill, start, hang, resume, list' 0
 is '   each does what it says' "$(sed 's/(127[^)]*)/()/' "$tmp/out")" 'up
 node 2 () is down
@@ -96,7 +96,7 @@ is '   a server started again is said to be in quarantine, once' \
 like '   a number too high says what there is' "$err" 'they are 1 to 3'
 
 # Without a command, from elsewhere.
-"$redlock" dev -n 2 --dir "$tmp/mine" >"$tmp/announced" 2>"$tmp/err" &
+"$redlock" dev -c 2 --dir "$tmp/mine" >"$tmp/announced" 2>"$tmp/err" &
 dev=$!
 eventually grep -qs '^# node 2' "$tmp/announced"
 like 'it prints what to export' "$(cat "$tmp/announced")" '^export REDLOCK_NODES=127.0.0.1:[0-9]+,127.0.0.1:[0-9]+$'
@@ -122,14 +122,14 @@ is 'TERM ends it' $? 0
 that '   with its servers, hung ones too' gone "$server"
 that '   and its directory' [ ! -e "$tmp/mine" ]
 mkdir "$tmp/there"
-try "$redlock" dev -n 1 --dir "$tmp/there" -- true
+try "$redlock" dev -c 1 --dir "$tmp/there" -- true
 is 'a directory that was there stays, empty' "$status:$(ls "$tmp/there")" 0:
 try "$redlock" dev --dir "$tmp/there" list
 expect 'no redlock dev in that directory: 69' 69 'no `redlock dev` answers'
 unset REDLOCK_NODES
 
 # Killed outright.
-"$redlock" dev -n 2 --dir "$tmp/short" -- sh -c "$pids >'$tmp/pids'; echo \$\$ >>'$tmp/pids'; exec sleep 1000" &
+"$redlock" dev -c 2 --dir "$tmp/short" -- sh -c "$pids >'$tmp/pids'; echo \$\$ >>'$tmp/pids'; exec sleep 1000" &
 dev=$!
 three() { [ "$(cat "$tmp/pids" 2>/dev/null | wc -l)" = 3 ]; }
 eventually three
@@ -140,7 +140,7 @@ while read -r pid; do eventually gone "$pid" || left=1; done <"$tmp/pids"
 is 'kill -9 leaves no server and no command' $left 0
 
 # Signals go to the command.
-"$redlock" dev -n 1 -- bash -c "trap 'exit 12' TERM; echo up >'$tmp/up'; while :; do read -r -t 5 _ <><(:); done" &
+"$redlock" dev -c 1 -- bash -c "trap 'exit 12' TERM; echo up >'$tmp/up'; while :; do read -r -t 5 _ <><(:); done" &
 dev=$!
 eventually [ -s "$tmp/up" ]
 kill -TERM $dev
@@ -151,7 +151,7 @@ is 'TERM goes to the command, and its status counts' $? 12
 server=$(command -v redis-server || command -v valkey-server)
 try env PATH=/nonexistent "$redlock" dev -- true
 expect 'no server program: 69, and how to get one' 69 'install one with: .*install'
-try env REDLOCK_SERVER="$server" PATH=/usr/bin:/bin "$redlock" dev -n 1 -- true
+try env REDLOCK_SERVER="$server" PATH=/usr/bin:/bin "$redlock" dev -c 1 -- true
 expect 'REDLOCK_SERVER' 0
 try "$redlock" dev --server /nonexistent -- true
 expect 'a server that is not there: 78' 78 '/nonexistent is not a program'
@@ -163,17 +163,17 @@ try "$redlock" dev --server "$tmp/broken" -- true
 expect '   with what it said' 69 'it said: broken on purpose'
 cat >"$tmp/inner" <<'EOF'
 taken=${REDLOCK_NODES%%,*}
-redlock dev -n 1 --port "${taken##*:}" -- true
+redlock dev -c 1 --port "${taken##*:}" -- true
 echo "taken=$?"
 EOF
-try "$redlock" dev -n 1 -- bash "$tmp/inner"
+try "$redlock" dev -c 1 -- bash "$tmp/inner"
 like 'a port that is taken: 78' "$out$err" 'port [0-9]+: Address already in use.*|taken=78'
 is '   and says so' "$out" taken=78
 try env TMPDIR=/nonexistent "$redlock" dev -- true
 expect 'no place for the directory: 78' 78 'cannot make a directory in /nonexistent'
 deep=$tmp/$(printf '%0100d' 0)/$(printf '%0100d' 0)
 mkdir -p "$deep"
-try env TMPDIR="$deep" "$redlock" dev -n 1 -- redlock dev list
+try env TMPDIR="$deep" "$redlock" dev -c 1 -- redlock dev list
 expect 'a directory with a long path' 0
 is 'nothing is left behind' "$(ls -d "$tmp"/redlock-dev-* 2>/dev/null)" ''
 done_testing

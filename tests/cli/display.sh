@@ -38,7 +38,7 @@ calm 'status' 0 "$redlock" status "$name"
 like '   shows the name' "$out" "^$shown: "
 calm 'status of all' 0 "$redlock" status
 like '   shows the name' "$out" "^$shown  .*exclusive"
-calm 'top' 0 "$redlock" top -n 1
+calm 'top' 0 "$redlock" top -c 1
 like '   shows the name' "$out" '^a\?\[31m\?{10,}…  .*exclusive'
 calm 'lock, busy' 75 "$redlock" lock -n "$name"
 like '   shows the name' "$err" "$shown"
@@ -53,7 +53,7 @@ calm 'nested' 64 "$redlock" run "outer$name" other -- "$redlock" run "outer$name
 
 # In JSON the name stays what it is: escaped, and the same after decoding.
 escaped='"name":"a\\u001b\[31m\\u007f\\u009b\\u0080\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a\\u202e\\u2066\\u2069z"'
-for sub in "status --json" "top --json -n 1" "lock --json -n" "nodes --json --where"; do
+for sub in "status --json" "top --json -c 1" "lock --json -n" "nodes --json --where"; do
     # shellcheck disable=SC2086
     try "$redlock" $sub "$(case $sub in top*) printf %s -q ;; *) printf %s "$name" ;; esac)"
     that "$sub is JSON" json_lines <"$tmp/out"

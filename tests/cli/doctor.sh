@@ -29,6 +29,8 @@ try "$redlock" doctor -v
 for check in reachable role identity membership max_ttl eviction persistence clock latency rights fencing waiting kinds guard; do
     is "-v: $check of every node" "$(grep -c "^  ok  *$check " "$tmp/out")" 3
 done
+is '-v: servers that forget are said to be no place for records of runs' \
+    "$(grep -A1 '^  ok  *persistence .*ok for locks' "$tmp/out" | grep -c 'as records of periodic runs do, needs appendonly yes')" 3
 try "$redlock" doctor -q
 is '-q: the status alone' "$status:$out$err" 0:
 
@@ -38,7 +40,8 @@ finds 'some of the nodes' 1 '^  fail +membership +set [0-9a-f]{16} of 3 nodes: .
 is '   of each' "$(grep -c 'fail *membership' "$tmp/out")" 2
 like '   for which waiting is no remedy' "$out" '-> waiting does not help: see membership'
 try "$redlock" lock -n --nodes "$first,$second" some
-expect '   and they do not count' 69 'too few nodes count\. 127.* set of another number of nodes .*`redlock doctor` shows'
+expect '   and they do not count' 69 'too few nodes count\. 127.* set of another number of nodes .* the same nodes'
+like '   and where to look' "$err" 'next: .*`redlock doctor` shows'
 unlike '   and init is not what to do next' "$(grep next: "$tmp/err")" 'redlock init'
 like '   but the right nodes are' "$err" 'next: give this client the nodes that the others have'
 finds 'an even number' 1 '^  warn +number ' 'odd' --nodes "$first,$second"
@@ -48,6 +51,8 @@ is '   once' "$(grep -c 'warning.*even' "$tmp/err")" 1
 like '   and that only the guard leaves them out' "$err" 'does not count while the guard is on'
 try "$redlock" lock -n -q --no-guard --nodes "$first,$second" even-quiet
 is '   none with -q' "$status:$err" 0:
+try "$redlock" run -n --skip-ok --no-guard --nodes "$first,$second" even-cron -- true
+is '   nor with --skip-ok' "$status:$err" 0:
 try "$redlock" lock -n --json --no-guard --nodes "$first,$second" even-json
 is '   nor with --json' "$status:$err" 0:
 
@@ -68,7 +73,7 @@ is '   both of its names' "$(grep -c 'fail *identity' "$tmp/out")" 2
 try "$redlock" nodes --nodes "$first,$second,localhost:$(port 1)"
 like '   and a warning' "$err" '^redlock: warning: .*same server'
 try "$redlock" run -n --nodes "$first,localhost:$(port 1),127.0.0.2:1" twice -- true
-expect '   and what to do when too few are left' 69 'next: name every server once'
+expect '   and what to do when too few are left' 69 'next: give every node a server of its own: one server counts once'
 
 ask "$(port 2)" CONFIG SET maxmemory 100mb >/dev/null
 ask "$(port 2)" CONFIG SET maxmemory-policy volatile-lru >/dev/null
@@ -88,12 +93,20 @@ ask "$(port 2)" REPLICAOF NO ONE >/dev/null
 for k in 1 2 3; do
     ask "$(port $k)" ACL SETUSER weak on '>pw' '~*' +ping +set +get +pttl +del +eval +evalsha +script '+client|setname' >/dev/null
     ask "$(port $k)" ACL SETUSER poor on '>pw' '~*' +@all -set -eval -evalsha >/dev/null
+    ask "$(port $k)" ACL SETUSER blind on '>pw' '~*' '&*' +@all -scan >/dev/null
 done
 export REDLOCK_PASSWORD=pw
 try "$redlock" doctor --user weak
 like 'no INFO: unknown, neither ok nor a crash' "$out" '^  unknown +role '
 unlike '   and not ok' "$(grep 'role' "$tmp/out")" ' ok '
-finds 'rights are missing' 1 '^  fail +rights ' '' --user poor
+finds 'rights are missing' 1 '^  fail +rights +cannot acquire: not permitted: NOPERM' 'ACL SETUSER poor [+]set' --user poor
+try "$redlock" list --user blind
+expect 'list without the right to SCAN: 77' 77 'not permitted: SCAN'
+like '   what to do' "$err" 'next: give this user the missing right on the servers .ACL SETUSER'
+unlike '   which is no wrong password' "$err" 'authentication failed|check .*password'
+try env REDLOCK_PASSWORD=wrong "$redlock" list --user blind
+expect 'list with a wrong password: 77' 77 'authentication failed'
+like '   what to do' "$err" 'next: check the user .* and the password'
 unset REDLOCK_PASSWORD
 
 finds 'TLS to a port without it' 69 '^  fail +reachable .*use redis://' 'write its address as the text says' \

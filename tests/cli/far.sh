@@ -40,24 +40,24 @@ far() {
     eventually [ -s "$tmp/nodes" ]
     nodes=$(cat "$tmp/nodes")
 }
-far 0.1
+far 1
 
-# took PATTERN: how long the list of these takes, of two tries the better.
+# took PATTERN: in $took, how long the list of these takes.
 took() {
-    best=999999
     local start
-    for _ in 1 2; do
-        start=$(now_ms)
-        try "$redlock" list --nodes "$nodes" "$1"
-        [ $(($(now_ms) - start)) -ge $best ] || best=$(($(now_ms) - start))
-    done
+    start=$(now_ms)
+    try "$redlock" list --nodes "$nodes" "$1"
+    took=$(($(now_ms) - start))
 }
 took many-1
-one=$best
+one=$took
 is 'one of them' "$(grep -c '^many-' <<<"$out")" 1
 took 'many-*'
 is 'all of them' "$(grep -c '^many-' <<<"$out")" 40
-that '   in much less than forty round trips' [ $((best - one)) -lt 2000 ]
+that '   in much less than forty round trips' [ $((took - one)) -lt 20000 ]
+kill $proxy
+wait $proxy
+far 0.1
 
 # A node timeout that is too short for them: every subcommand names the way out.
 export REDLOCK_CONFIG=/dev/null
@@ -65,32 +65,28 @@ try timeout 60 "$redlock" doctor --nodes "$nodes"
 like 'doctor says how late they answer' "$out" 'reachable +answers after [1-9][0-9][0-9]+ ms, 50 ms are allowed'
 unlike '   and no shorter time' "$out" 'answers after [0-9]{2} ms'
 
-# tells PATTERN COMMAND...: what it prints has the pattern, in one of ten tries: how late a node is can
-# only be told by a command that was not kept waiting itself.
+# tells PATTERN COMMAND...: what it prints has the pattern, now or later: how late a node is can only be
+# told by a command that was not kept waiting itself.
 tells() {
     local pattern=$1
     shift
-    for _ in {1..10}; do
-        "$@" >"$tmp/told" 2>&1
-        ! grep -Eq -- "$pattern" "$tmp/told" || return 0
-    done
-    cat "$tmp/told"
-    return 1
+    "$@" >"$tmp/told" 2>&1
+    grep -Eq -- "$pattern" "$tmp/told"
 }
-that 'list names the way out' tells '--node-timeout' timeout 60 "$redlock" list --nodes "$nodes" 'many-*'
-that 'watch names the way out' tells 'a: unknown: .*--node-timeout' timeout 60 "$redlock" watch -n 1 --nodes "$nodes" a
-that 'wait without a limit names the way out' tells '--node-timeout' timeout 3 "$redlock" wait --nodes "$nodes" a
-for sub in nodes 'top -n 2 -d 300ms'; do
+that 'list names the way out' eventually tells '--node-timeout' timeout 60 "$redlock" list --nodes "$nodes" 'many-*'
+that 'watch names the way out' eventually tells 'a: unknown: .*--node-timeout' timeout 60 "$redlock" watch -c 1 --nodes "$nodes" a
+that 'wait without a limit names the way out' eventually tells '--node-timeout' timeout 10 "$redlock" wait --nodes "$nodes" a
+for sub in nodes 'top -c 2 -d 300ms'; do
     # shellcheck disable=SC2086
     that "$sub: a node is late, and by how much" \
-        tells '^ *127[.0-9:]+ +late .*answers after [0-9.]+ ms' timeout 60 "$redlock" $sub --nodes "$nodes"
+        eventually tells '^ *127[.0-9:]+ +late .*answers after [0-9.]+ ms' timeout 60 "$redlock" $sub --nodes "$nodes"
 done
 kill $proxy
 wait $proxy
 
 # Further away than the machine keeps a command waiting: none of the answers is in time.
 far 10
-for sub in 'status a' 'unlock a b' 'extend a b' 'break --yes a' 'init --yes' 'run -n a -- true' 'lock -n a' 'wait -w 200ms a'; do
+for sub in 'status a' 'unlock a b' 'extend a b' 'break --yes a' 'init --yes' 'run -n a -- true' 'lock -n a' 'wait -w 1s a'; do
     # shellcheck disable=SC2086
     try timeout 60 "$redlock" ${sub%% *} --nodes "$nodes" ${sub#* }
     expect "$sub: 69, and what would help" 69 '--node-timeout'

@@ -16,7 +16,7 @@ done
 try "$redlock" dev start 3
 is 'one that was up already is not' "$status:$err" 0:
 
-for sub in 'lock -n x' 'run -n x true' 'run -w 300ms x true'; do
+for sub in 'lock -n x' 'run -n x true' 'run -w 1s x true'; do
     try timeout 60 "$redlock" $sub
     expect "$sub: 69" 69 'of 5 nodes are in quarantine'
     for k in 1 2 3; do
@@ -48,13 +48,13 @@ try "$redlock" lock -n --config "$tmp/conf" --strict strict
 expect '--strict is stronger' 69 'in quarantine'
 
 # The way out: `redlock init`.
-try "$redlock" init </dev/null
+try "$redlock" init --force </dev/null
 expect 'init without a terminal needs --yes' 64 'no terminal'
 try "$redlock" lock -n still
 expect '   and nothing was changed' 69
 if has_terminal; then
     asked() {
-        printf '%s\n' "$1" | script -q -e -c "$redlock init" /dev/null >"$tmp/out" 2>&1
+        printf '%s\n' "$1" | script -q -e -c "$redlock init --force --node-timeout 20s" /dev/null >"$tmp/out" 2>&1
         status=$?
         out=$(tr -d '\r' <"$tmp/out")
     }
@@ -67,7 +67,7 @@ if has_terminal; then
     is '   and y is yes' "$status" 0
 else
     left_out 'init on a terminal'
-    try "$redlock" init --yes
+    try "$redlock" init --yes --force --node-timeout 20s
     expect 'init --yes' 0
 fi
 wait
@@ -77,24 +77,34 @@ expect 'now they vote' 0
 try "$redlock" init --yes
 expect 'init --yes: again is fine' 0
 is '   a row for each node' "$(grep -c 'granted' "$tmp/out")" 5
-like '   and how many' "$out" '^5 of 5 nodes may vote$'
+like '   and how many' "$out" '^5 of 5 nodes may vote already: nothing was to be done$'
 try "$redlock" lock -n --strict strictly
 expect '--strict: with markers they vote' 0
 for k in 1 2 3; do ask "$(port $k)" FLUSHALL >/dev/null; done
 try "$redlock" lock -n --strict flushed
 expect '--strict: FLUSHALL is noticed' 69 'in quarantine'
 "$redlock" dev hang 4 >/dev/null
-try "$redlock" init --yes --node-timeout 1s
+try "$redlock" init --yes --force --node-timeout 1s
 expect 'init with a node that hangs: 69' 69 "127.0.0.1:$(port 4) +timed out"
 "$redlock" dev resume 4 >/dev/null
 "$redlock" dev kill 4 >/dev/null
-try "$redlock" init --yes
+try "$redlock" init --yes --force
 expect 'init with a node down: 69' 69 "127.0.0.1:$(port 4) +connection refused"
 like '   and what to do' "$err" 'next: bring back'
 try "$redlock" lock -n --strict admitted
 expect '   the others took it' 0
 for k in 1 2 3 5; do ask "$(port $k)" DEL redlock.admit >/dev/null; done
-try "$redlock" init --yes
+try "$redlock" init --yes --force
 expect 'a new set with a node down: 69' 69 'Nothing was changed'
 unlike '   none is said to have granted it' "$err" 'granted|may vote'
+
+# The password in the URL of one node only: that node is in quarantine, but what decides are those that refuse.
+for k in 2 3 5; do ask "$(port $k)" CONFIG SET requirepass secret >/dev/null; done
+one_url=redis://:secret@127.0.0.1:$(port 1)
+for k in 2 3 4 5; do one_url=$one_url,127.0.0.1:$(port $k); done
+for try in 1 2 3; do
+    try env REDLOCK_NODES="$one_url" "$redlock" lock -n x
+    expect "a password for one node of five, try $try: 77" 77 'next: give the password for every node'
+    unlike '   and waiting is no advice' "$err" 'next: wait'
+done
 done_testing

@@ -5,19 +5,19 @@
 inside_dev 3 "$@"
 unhurried
 
-try "$redlock" lock -t 5s a
+try "$redlock" lock -t 30s a
 expect 'lock' 0
 is '   and nothing but one line' "$(wc -l <"$tmp/out"):$err" 1:
-value=$out
-like '   which is the value' "$value" '^[0-9a-f]{40}@[0-9a-f]{11}%20[^ ]+$'
+read -r value token <<<"$out"
+like '   which is the value and the token' "$out" '^[0-9a-f]{40}@[0-9a-f]{11}%20[^ ]+ [1-9][0-9]*$'
 is 'the key is there after the process has ended' "$(ask "$(port 1)" EXISTS redlock:a)" :1
 ttl=$(ask "$(port 2)" PTTL redlock:a)
-between '   and expires' "${ttl#:}" 1000 5000
+between '   and expires' "${ttl#:}" 5000 30000
 
 try "$redlock" status a b
 expect 'status' 0
 like 'status of a held lock: holder, time left' "$out" \
-    "^a: held by [^,]+,.* up to [0-9.]+ (s|ms) more$"
+    "^a: held by [^,]+,.* up to [0-9.]+ (s|ms) more, fence $token$"
 like 'free' "$out" '^b: free$'
 unlike 'the value is not given away' "$out$err" "$value"
 try "$redlock" status -v a
@@ -28,15 +28,15 @@ expect 'status --held: held is 0' 0
 try "$redlock" status --held -q a b
 is 'some free is 1, and -q is silent' "$status:$out$err" 1:
 
-try "$redlock" extend -t 30s a "$value"
+try "$redlock" extend -t 55s a "$value"
 expect 'extend' 0
 is '   is silent' "$out$err" ''
 ttl=$(ask "$(port 1)" PTTL redlock:a)
-between '   and renews' "${ttl#:}" 20000 30000
+between '   and renews' "${ttl#:}" 31000 55000
 is 'the lock is still there afterwards' "$(ask "$(port 2)" EXISTS redlock:a)" :1
-try "$redlock" extend -t 1s a "$value"
+try "$redlock" extend -t 2s a "$value"
 ttl=$(ask "$(port 1)" PTTL redlock:a)
-between 'it never shortens' "${ttl#:}" 20000 30000
+between 'it never shortens' "${ttl#:}" 2001 55000
 status=0
 echo "$value" | "$redlock" extend a - || status=$?
 is 'extend: the value from standard input' $status 0
@@ -67,7 +67,7 @@ is '   and the key is gone' "$(ask "$(port 1)" EXISTS redlock:a)" :0
 try "$redlock" unlock a "$value"
 expect 'unlock again: 76' 76 'already expired'
 
-value=$("$redlock" lock -t 100ms a)
+value=$("$redlock" lock -t 2s a)
 expired() { [ "$(ask "$(port 1)" EXISTS redlock:a)$(ask "$(port 2)" EXISTS redlock:a)" = :0:0 ]; }
 eventually expired
 try "$redlock" unlock a "$value"
@@ -75,13 +75,23 @@ expect 'unlock after it expired: 76' 76 'already expired'
 try "$redlock" extend a "$value"
 expect 'extend after it expired: 76' 76
 
-"$redlock" lock a >/dev/null
+line=$("$redlock" lock a)
+try "$redlock" extend a "$line"
+expect 'the line as it is: the token behind the value is ignored' 0
+try "$redlock" extend a $line
+expect '   and in words' 0
+try env REDLOCK_VALUE="$line" "$redlock" extend a
+expect '   and from REDLOCK_VALUE' 0
+try timeout 60 "$redlock" lock a
+expect 'lock tries once: busy is 75' 75 'a: held by [^,]+,.* up to '
 try "$redlock" lock -n a
 expect 'lock -n: busy is 75' 75 'a: held by [^,]+,.* up to '
 is '   and prints no value' "$out" ''
-try "$redlock" lock -w 200ms a
+try "$redlock" lock -w 2s a
 expect 'lock -w: elapsed is 75' 75
-free_all a
+try "$redlock" unlock a $line
+expect 'unlock, in words' 0
+that '   and it is' free a
 
 # The reader of the value is gone.
 status=0

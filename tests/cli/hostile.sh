@@ -39,9 +39,9 @@ calm() {
 # show_all WHAT: every subcommand that shows a holder or a waiter of the lock h.
 show_all() {
     local sub
-    for sub in 'status h' 'status -v h' 'status --json h' list 'list --json' 'list -v' 'top -n 1' \
-        'top -n 1 --json' 'lock -n h' 'lock -v -n h' 'lock --json -n h' 'run -n h -- true' 'hold -n h' \
-        'run -v -w 300ms h -- true' 'run -w 1200ms h -- true' 'extend h 00' 'extend --json h 00' \
+    for sub in 'status h' 'status -v h' 'status --json h' list 'list --json' 'list -v' 'top -c 1' \
+        'top -c 1 --json' 'lock -n h' 'lock -v -n h' 'lock --json -n h' 'run -n h -- true' 'hold -n h' \
+        'run -v -w 1s h -- true' 'run -w 1200ms h -- true' 'extend h 00' 'extend --json h 00' \
         'unlock -v h 00' 'break --yes --holder zz h' 'break --json --yes --holder zz h'; do
         # shellcheck disable=SC2086
         calm "$1" "$redlock" $sub
@@ -86,7 +86,7 @@ for kind in "${!kinds[@]}"; do
     plant DEL redlock:h
     plant ZADD redlock:h 99999999999999 "$bad"
     calm "a set of $kind" "$redlock" status -v h
-    calm "a set of $kind" "$redlock" top -n 1
+    calm "a set of $kind" "$redlock" top -c 1
 done
 
 # What the user says is checked before it reaches a node.

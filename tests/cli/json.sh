@@ -28,19 +28,19 @@ done
 that 'the checker takes what is well-formed' json_lines <<<'{"a":[0,-1.5e-3,10,true,null,"1. +.0\"01"]}'
 ok 'the checker refuses what is broken'
 
-json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}@[0-9a-f]{11}%20[^ "]+","ttl_ms":50000,"validity_ms":[0-9]+,' \
+json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}@[0-9a-f]{11}%20[^ "]+","fence":[0-9]+,"slot":null,"ttl_ms":50000,"remaining_ms":[0-9]+,' \
     "$redlock" lock --json -t 50 a
 value=$(grep -o '"value":"[^"]*"' <<<"$out" | cut -d'"' -f4)
 like '   with its nodes' "$out" "\"nodes\":\[\{\"address\":\"127.0.0.1:$(port 1)\",\"vote\":\".*\"GRANTED\""
-json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status":75,"name":"a",.*"key_ttl_ms":[0-9]+' \
+json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status":75,"name":"a",.*"key_remaining_ms":[0-9]+' \
     "$redlock" lock --json -n a
 json 'run, busy' 75 '"error":"BUSY"' "$redlock" run --json -n a -- echo ran
-json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 200ms a true
-json 'status' 0 '"name":"a","held":true,"kind":"mutex","votes":3,"label":[^,]+,"holder":"[^"]+…","holders":1,"owner":null,"slots":null,"held_ms":[^,]+,"held_at_least":[a-z]+,"ttl_ms":[0-9]+,"fence":null,"waiters":0,"disagree":false,"held_by":.*"quorum":2' \
+json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 900ms a true # short: a longer wait is told
+json 'status' 0 '"name":"a","held":true,"kind":"mutex","votes":3,"label":[^,]+,"holder":"[^"]+…","holders":1,"owner":null,"slots":null,"held_ms":[^,]+,"held_at_least":[a-z]+,"remaining_ms":[0-9]+,"fence":[0-9]+,"waiters":0,"disagree":false,"record":false,"held_by":.*"quorum":2' \
     "$redlock" status --json a b
 like '   of each name' "$out" '"name":"b","held":false,"kind":null,"votes":0,"label":null,"holder":null,'
 unlike '   without the value' "$out" "$value"
-json 'extend' 0 '"ok":true,"command":"extend","name":"a","ttl_ms":60000,"validity_ms":' \
+json 'extend' 0 '"ok":true,"command":"extend","name":"a","ttl_ms":60000,"remaining_ms":' \
     "$redlock" extend --json -t 60 a "$value"
 json 'unlock' 0 '"ok":true,"command":"unlock","name":"a"' "$redlock" unlock --json a "$value"
 json 'unlock again' 76 '"error":"EXPIRED".*"exit_status":76.*"vote":"MISSING"' \
@@ -48,8 +48,8 @@ json 'unlock again' 76 '"error":"EXPIRED".*"exit_status":76.*"vote":"MISSING"' \
 json 'extend what is gone' 76 '"error":"LOST"' "$redlock" extend --json a "$value"
 json 'nodes' 0 '"state":"up","answered":true,"quarantined":false,"quarantine_ms":null,"version":"(redis|valkey) [^"]*","rtt_us":[0-9]+,"clock_error_us":[0-9]+,"clock_offset_us":-?[0-9]+,"tls":false' \
     "$redlock" nodes --json
-json 'init' 0 '"ok":true,"command":"init","quorum":2,"nodes":\[\{"address":"[^"]*","vote":"GRANTED"' "$redlock" init --json --yes
-json 'init, not confirmed' 64 '"error":"USAGE"' "$redlock" init --json
+json 'init' 0 '"ok":true,"command":"init","changed":(true|false),"quorum":2,"nodes":\[\{"address":"[^"]*","vote":"GRANTED"' "$redlock" init --json --yes
+json 'init, not confirmed' 64 '"error":"USAGE"' "$redlock" init --json --max-ttl 59s
 json 'doctor' 0 '"ok":true,"command":"doctor","summary":\{"ok":[0-9]+,"warn":0,"fail":0,"unknown":0\},"checks":\[\{"node":null,"check":"number","verdict":"ok","text":"[^"]+","remedy":null\}' \
     "$redlock" doctor --json
 json 'dev list' 0 '"nodes":\[\{"number":1,"address":"127.0.0.1:[0-9]+","state":"up","pid":[0-9]+\}' \
@@ -60,7 +60,7 @@ is 'run: the output is that of the command' "$out$err" plain
 odd=$(printf 'q"\\/\001\n\t\177 \303\244 \342\202\254 \360\237\224\222 \377\300\200 \355\240\200 end')
 json 'a name of odd bytes' 0 '"name":"q\\"\\\\/\\u0001\\u000a\\u0009\\u007f ä € 🔒 (\\ufffd)+ (\\ufffd)+ end"' \
     "$redlock" status --json "$odd"
-json 'lock with it' 0 '"ok":true' "$redlock" lock --json -t 1 "$odd"
+json 'lock with it' 0 '"ok":true' "$redlock" lock --json -t 9 "$odd"
 
 json 'a mistake' 64 '"error":"USAGE","message":"unknown option --bogus' "$redlock" lock --json --bogus x
 json '   found before --json' 64 '"error":"USAGE"' "$redlock" lock --bogus x --json

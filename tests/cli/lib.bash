@@ -86,25 +86,6 @@ between() {
     fi
 }
 
-# stalled_ms: for how long something on this machine has wanted a processor and waited for one, since
-# it started, and for how long the machine itself had none. within WHAT MS LOWEST HIGHEST: between, of
-# a time that began after the test did; the machine may add to it by as much as it stalled meanwhile.
-# around WHAT MS LOWEST HIGHEST: the same of the distance to a moment, which gets shorter by that or longer.
-stalled_ms() {
-    local line='total=0' cpu
-    { read -r line </proc/pressure/cpu; } 2>/dev/null
-    read -r -a cpu </proc/stat # stolen ticks, of 10 ms
-    printf '%s' $((${line##*total=} / 1000 + ${cpu[8]:-0} * 10))
-}
-stalled_before=$(stalled_ms)
-within() {
-    between "$1" "$2" "$3" $(($4 + $(stalled_ms) - stalled_before))
-}
-around() {
-    local late=$(($(stalled_ms) - stalled_before))
-    between "$1" "$2" $(($3 - late)) $(($4 + late))
-}
-
 # like WHAT TEXT PATTERN, unlike WHAT TEXT PATTERN
 like() {
     if grep -Eq -- "$3" <<<"$2"; then ok "$1"; else not_ok "$1" "no '$3' in: $2"; fi
@@ -175,13 +156,19 @@ inside_dev() {
     shift
     [ -n "${REDLOCK_DEV:-}" ] && return 0
     rm -rf "$tmp"
-    exec "$redlock" dev -n "${options[@]}" -- bash "$0" "$@"
+    exec "$redlock" dev -c "${options[@]}" -- bash "$0" "$@"
 }
 
 # unhurried: a busy machine may take its time to answer; for tests in which no node hangs.
 unhurried() {
     echo 'node-timeout = 3s' >"$tmp/unhurried"
     export REDLOCK_CONFIG=$tmp/unhurried
+}
+
+# can_stall: makes $tmp/stall.so, for LD_PRELOAD into a `redlock run` that is to stop at REDLOCK_STALL.
+can_stall() {
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+    "${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -o "$tmp/stall.so" "$here/stall.c" -ldl || exit 1
 }
 
 # port K: of the K-th server.
@@ -200,7 +187,7 @@ ask() {
     for word in "$@"; do
         printf '$%d\r\n%s\r\n' "${#word}" "$word" >&"$fd"
     done
-    IFS= read -r -t 5 line <&"$fd"
+    IFS= read -r -t 60 line <&"$fd"
     exec {fd}>&-
     printf '%s' "${line%$'\r'}"
 }

@@ -29,8 +29,8 @@ expect '--on-lost kill: at once' 76 'and was killed$'
 try "$redlock" run --max-hold 2s --on-lost USR1 a -- sh -c "trap 'echo >\"$tmp/usr1\"; exit 0' USR1; while :; do sleep 0.05; done"
 expect '--on-lost USR1: 76, whatever the command makes of it' 76 'and was stopped$'
 that '   and it got USR1' [ -e "$tmp/usr1" ]
-try "$redlock" run -t 3s --max-hold 4s a -- sleep 60
-expect 'longer than the TTL: renewed until then' 76 'longer than 4.0 s'
+try "$redlock" run -t 6s --max-hold 8s a -- sleep 60
+expect 'longer than the TTL: renewed until then' 76 'longer than 8.0 s'
 try "$redlock" run --json --max-hold 200ms a -- sleep 60
 is '--json' "$(jq -r '.error, .exit_status, .name' <<<"$out" | paste -sd' ')" 'EXPIRED 76 a'
 try "$redlock" run --max-hold 1m a -- sh -c 'exit 5'

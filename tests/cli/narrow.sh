@@ -26,7 +26,7 @@ eventually queued long
 "$redlock" dev start 2 >/dev/null 2>&1
 "$redlock" dev kill 4 >/dev/null
 for columns in 80 60; do
-    for sub in list 'status' nodes doctor 'lock -v -n long' 'top -n 1' 'extend long 00' 'status -v long' \
+    for sub in list 'status' nodes doctor 'lock -v -n long' 'top -c 1' 'extend long 00' 'status -v long' \
         'run -w 1 long -- true'; do
         terminal "stty rows 40 cols $columns; $redlock $sub"
         finish
@@ -41,10 +41,10 @@ like '   and why a node does not vote goes on between words' "$screen" '^ {50,}v
 terminal "stty rows 40 cols 200; $redlock nodes"
 finish
 like 'all of it in 200' "$screen" 'CONNECTS +WHY'
-terminal "stty rows 40 cols 200; $redlock top -n 1"
+terminal "stty rows 40 cols 200; $redlock top -c 1"
 finish
 like 'wide windows do not tear the columns apart' "$screen" 'NAME {60,64}HOLDER {2,64}KIND {2,20}FOR'
-terminal "stty cols 80; $redlock init"
+terminal "stty cols 80; $redlock init --force --max-ttl 59s"
 shows 'y/N'
 printf 'n\n' >&"$keys"
 finish
@@ -52,7 +52,7 @@ that 'the question of init fits 80 columns' [ "$(widest)" -le 80 ]
 like '   and yes is the answer to do it' "$screen" 'may they vote now\? \[y/N\]'
 
 # Without escape codes.
-terminal "stty cols 80; TERM=dumb $redlock top -n 1"
+terminal "stty cols 80; TERM=dumb $redlock top -c 1"
 finish
 unlike 'a dumb terminal: no codes of top' "$screen" $'\033'
 like '   but a frame' "$screen" ' vote, '

@@ -62,11 +62,9 @@ unlike '   and never met' "$err" 'exists'
 refused() {
     local what=$1 pattern=$2
     shift 2
-    start=$(now_ms)
     try timeout 60 "$@"
     expect "$what" 64 "$pattern"
     is '   and nothing ran' "$out" ''
-    within '   at once' $(($(now_ms) - start)) 0 3000
 }
 refused 'a reader inside its own writer' "'a' is held already .* exclusively" \
     "$redlock" run a -- redlock run --shared a -- echo ran
@@ -91,7 +89,7 @@ is 'another name is fine' "$("$redlock" run 'a b' -- redlock run -s 'a%20b' -- e
 is 'another prefix too, when it is said' \
     "$("$redlock" run a -- env -u REDLOCK_HELD redlock run -s --prefix other: a -- echo ran)" ran
 is '   and other servers' \
-    "$("$redlock" run -s a -- redlock dev -n 1 -- redlock run -n a -- echo ran)" ran
+    "$("$redlock" run -s a -- redlock dev -c 1 -- redlock run -n a -- echo ran)" ran
 is 'different kinds of different names nest' \
     "$("$redlock" run a -- redlock run -s b -- redlock run --slots 2 c -- redlock run d e -- \
         redlock run a -- sh -c 'echo "$REDLOCK_HELD"' | sed 's/:[0-9a-f]\{32\}//g')" \

@@ -48,9 +48,9 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     expect 'the environment complains too' 78 'REDLOCK_NODES .*a-z 0-9'
     try "$redlock" nodes --json --nodes "$set" --where '{two}x' --where '{two}y'
     like 'as JSON' "$out" '"names":\[\{"name":"\{two\}x","quorum_name":"west","nodes":\["127.0.0.1:3"\]\},\{"name":"\{two\}y","quorum_name":"west"'
-    try "$redlock" dev --quorums 13 -n 5
+    try "$redlock" dev --quorums 13 -c 5
     expect 'dev does not start a hundred servers' 64 '65; at most 60'
-    "$redlock" dev -n 1 --quorums 2 >"$tmp/dev" 2>/dev/null &
+    "$redlock" dev -c 1 --quorums 2 >"$tmp/dev" 2>/dev/null &
     dev=$!
     that 'dev says what to export' eventually \
         grep -q "^export REDLOCK_NODES='q1=127.0.0.1:[0-9]*;q2=127.0.0.1:[0-9]*'\$" "$tmp/dev"
@@ -58,7 +58,7 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     wait $dev
 
     rm -rf "$tmp"
-    "$redlock" dev -n 3 --quorums 2 -- bash "$0" "$@"
+    "$redlock" dev -c 3 --quorums 2 -- bash "$0" "$@"
     [ $? = 0 ] || failed=1
     exit "$failed"
 fi
@@ -114,7 +114,7 @@ try "$redlock" unlock "$second" "$value2"
 expect 'unlock' 0
 is '   it is gone' "$(spot "$second")" '0 0'
 "$redlock" unlock "$first" "$value"
-try "$redlock" run -t 4s "$second" -- sh -c 'sleep 5; redlock status --held -q "$1"' sh "$second"
+try "$redlock" run -t 6s "$second" -- sh -c 'sleep 7; redlock status --held -q "$1"' sh "$second"
 expect 'run renews in its quorum' 0
 try "$redlock" lock -n "$first" "$second"
 expect 'names of two quorums are refused' 64 "braces, such as"
@@ -124,9 +124,9 @@ try "$redlock" doctor
 expect 'doctor is content' 0
 try "$redlock" doctor -v
 is '   with each quorum' "$(grep -c 'placement .*lives here' <<<"$out")" 2
-try "$redlock" top -n 1
+try "$redlock" top -c 1
 like 'top counts the quorums' "$out" '6 of 6 vote, 2 of 2 quorums'
-try "$redlock" top -n 1 --json
+try "$redlock" top -c 1 --json
 is '   as JSON too' "$(grep -o '"quorum_name":"q2"' <<<"$out" | wc -l)" 3
 try "$redlock" init --yes
 expect 'init' 0
@@ -161,7 +161,7 @@ is '   of each' "$(grep -c 'fail *membership' <<<"$out")" 3
 
 # One quorum goes.
 "$redlock" lock -n -t 30s "$first" >"$tmp/value"
-try "$redlock" bench -n 400 --json -q
+try "$redlock" bench -c 400 --json -q
 expect 'bench measures all quorums' 0
 like '   each node by itself' "$out" '"quorum_name":"q2","state":"up","in_time":[1-9]'
 "$redlock" dev kill 4 >/dev/null
@@ -182,7 +182,7 @@ expect '   and taken' 0
 try "$redlock" status
 expect 'status shows what it can' 69 "quorum 'q2'"
 like '   namely the rest' "$out" "^$first  .* exclusive"
-try "$redlock" top -n 1
+try "$redlock" top -c 1
 like 'top too' "$out" "^$first .* exclusive"
 try "$redlock" doctor
 expect 'doctor judges each by itself' 69

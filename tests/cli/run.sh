@@ -47,7 +47,7 @@ read -r name value deadline <"$tmp/env"
 is 'REDLOCK_NAME' "$name" a
 like 'REDLOCK_VALUE' "$value" '^[0-9a-f]{40}@[0-9a-f]{11}%20[^ ]+$'
 left=$((deadline / 1000000 - $(now_ms)))
-between 'REDLOCK_DEADLINE is within the TTL' $left 5000 10000
+between 'REDLOCK_DEADLINE is within the TTL' $left 15000 30000
 fence() {
     "$redlock" run "$@" -- sh -c 'echo "${REDLOCK_FENCE-none}"'
 }
@@ -104,10 +104,10 @@ ask "$(port 3)" DEL redlock:busy >/dev/null
 try "$redlock" run -n busy -- echo ran
 like 'nodes that differ are shown without -v' "$err" "127.0.0.1:$(port 2) +held "
 start=$(now_ms)
-try "$redlock" run -w 0.3 busy -- echo ran
-expect '-w: elapsed is 75 as well' 75 'busy: held by .*; gave up after 300 ms$'
+try "$redlock" run -w 2 busy -- echo ran
+expect '-w: elapsed is 75 as well' 75 'busy: held by .*; gave up after 2\.0 s$'
 took=$(($(now_ms) - start))
-within 'after the time given' $took 290 3000
+that 'after the time given' [ $took -ge 1990 ]
 try "$redlock" run -w 0 busy -- true
 expect '-w 0 is -n' 75
 try "$redlock" run -n -E 9 busy -- true
@@ -129,7 +129,7 @@ wait $waiter
 is 'run waits until it is free' "$(cat "$tmp/got")" $'got it\n0'
 
 # Longer than the TTL: renewed.
-try "$redlock" run -t 3s a -- sh -c 'sleep 4; redlock status --held -q a'
+try "$redlock" run -t 6s a -- sh -c 'sleep 7; redlock status --held -q a'
 expect 'the lock outlives its TTL while the command runs' 0
 
 # --min-hold

@@ -59,7 +59,7 @@ unlike 'a script around a wait ends too' "$screen" 'went on'
 terminal "$redlock run -w 1 -q busy -- true"
 finish
 unlike '-q: nothing is shown' "$screen" 'waiting'
-try "$redlock" run -w 300ms busy -- true
+try "$redlock" run -w 900ms busy -- true # short: a longer wait is told
 unlike 'a short wait is no news without a terminal' "$err" 'waiting'
 
 # Colours.

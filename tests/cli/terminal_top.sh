@@ -25,7 +25,7 @@ like 'TERM on a terminal: 143' "$screen" 'left=143'
 like '   the screen is left' "$screen" $'\033\\[\\?1049l'
 is '   and the terminal is as it was' "$(cat "$tmp/after")" "$(cat "$tmp/before")"
 for i in 1 2 3 4 5 6 7 8 9; do "$redlock" lock -t 50s "n$i" >/dev/null; done
-terminal "stty rows 7 cols 50; $redlock top -n 1"
+terminal "stty rows 7 cols 50; $redlock top -c 1"
 finish
 that 'a small window: no more than it has' [ "$(grep -a -v '^Script' "$tmp/screen" | grep -ac .)" -le 8 ]
 done_testing

@@ -17,7 +17,7 @@ with=
 for k in 1 2 3; do with=$with,redis://friend:$secret@127.0.0.1:$(port $k); done
 
 lock() {
-    try "$redlock" lock -n -t 1s "name$RANDOM$RANDOM" "$@"
+    try "$redlock" lock -n -t 9s "name$RANDOM$RANDOM" "$@"
 }
 
 # refused_if_writable WHAT FILE ARGUMENT...

@@ -8,7 +8,7 @@ unset REDLOCK_CONFIG REDLOCK_NODES REDLOCK_DEV XDG_CONFIG_HOME
 server=$(command -v "${REDLOCK_SERVER:-valkey-server}" || command -v redis-server) ||
     skip 'there is no server to start'
 needs ip unshare
-machine=(unshare --user --map-root-user --net --pid --fork --kill-child)
+machine=(unshare --user --map-root-user --net)
 "${machine[@]}" ip link set lo up 2>/dev/null || skip 'network namespaces are not allowed here'
 
 # one_machine K: a server, then the job as cron runs it; its status in $tmp/status.K.
@@ -28,6 +28,8 @@ echo $? >"$1.status"
 env -i HOME="$1.data" PATH=/usr/bin:/bin timeout 60 "$3" run -n --nodes 127.0.0.1:6379 \
     --node-timeout 3s nightly -- true 2>/dev/null
 echo $? >"$1.named"
+kill "$server"
+wait "$server"
 END
 for k in 1 2; do
     timeout 180 "${machine[@]}" bash "$tmp/one_machine" "$tmp/$k" "$server" "$redlock" &

@@ -59,19 +59,18 @@ mistake 64 "'5 s' is not a duration" run -t '5 s' name -- true
 mistake 64 "'0.0001' is shorter than a millisecond" run -t 0.0001 name -- true
 mistake 64 'a TTL of 9 ms is too short: at least 10 ms' run -t 9ms name -- true
 mistake 64 'a TTL of 1 min 1 s is beyond the maximum of 1 min 0 s' run -t 61s name -- true
-mistake 64 'renews the lock by itself while COMMAND runs, and 10 s is enough.* `redlock init --max-ttl 5m` .* then --max-ttl 5m' \
+mistake 64 'renews the lock by itself while COMMAND runs, and 30 s is enough.* `redlock init --max-ttl 5m` .* then --max-ttl 5m' \
     run -t 5m name -- true
 mistake 64 "'25h' is too long: at most 1d" run -t 25h name -- true
 mistake 64 "wait: '366d' is too long: at most 365d" run -w 366d name -- true
 mistake 64 "'99999999999999999999' is too long" run -w 99999999999999999999 name -- true
 mistake 64 "'soon' is not a duration" run -w soon name -- true
 mistake 64 "wait: '' is not a duration" run -w '' name -- true
-mistake 64 'grace may be at most half' run --grace 6s name -- true
+mistake 64 'grace may be at most half' run --grace 16s name -- true
 mistake 64 "min-hold: 'x' is not" run --min-hold x name -- true
 mistake 64 "on-lost: .maybe. is neither term, kill, ignore nor" run --on-lost maybe name -- true
 mistake 64 "on-lost: .SIGSTOP. is neither" run --on-lost SIGSTOP name -- true
 mistake 64 'strict and --no-guard contradict' run --strict --no-guard name -- true
-mistake 64 'no terminal to ask on; --yes' init
 mistake 64 'the nodes are named with --nodes' init 127.0.0.1:1
 mistake 64 'no word is needed' doctor 127.0.0.1:1
 mistake 64 'redlock doctor: a TTL of 1 min 1 s is beyond' doctor -t 61s
@@ -82,7 +81,7 @@ mistake 64 'the value is empty' unlock name ''
 mistake 64 'the value is too long' unlock name "$(printf '%0161d' 0)"
 mistake 64 'NAME is missing: --held is' status --held
 mistake 64 'nodes are named with --nodes' nodes 127.0.0.1:1
-mistake 64 '\-n takes a number from 1 to 15' dev -n 16
+mistake 64 'count takes a number from 1 to 15' dev -c 16
 mistake 64 'port takes a number from 1 to 65535' dev --port 0
 mistake 64 'leaves no room' dev --port 65533
 mistake 64 "unknown action 'kil'; did you mean 'kill'" dev kil 1
@@ -108,12 +107,12 @@ mistake 64 "node-timeout: '2m' is too long" lock --node-timeout 2m name
 mistake 64 "max-ttl: '2d' is too long" lock --max-ttl 2d name
 
 mistake 64 'bench makes up the names' bench name
-mistake 64 'callers takes a number from 1 to 10000' bench -c 0
+mistake 64 'callers takes a number from 1 to 10000' bench --callers 0
 mistake 64 'clients takes a number from 1 to 64' bench --clients 65
-mistake 64 '--clients 9 are more than the 8 callers; raise -c' bench -c 8 --clients 9
-mistake 64 'count takes a number from 1' bench -n -5
+mistake 64 '--clients 9 are more than the 8 callers; raise --callers' bench --callers 8 --clients 9
+mistake 64 'count takes a number from 1' bench -c -5
 mistake 64 'rate takes a number of locks per second' bench -r 1e3
-mistake 64 'duration takes a time of at most 1h' bench -d 2h
+mistake 64 'duration takes a time of at most 1h' bench --duration 2h
 mistake 64 'hold takes a time' bench --hold x
 mistake 64 'hold: 1.5 s is more than half of the TTL of 2.0 s; .* with -t' bench --hold 1.5
 mistake 64 '-w goes with --one-name only' bench -w 5s

@@ -11,10 +11,10 @@ value=$("$redlock" lock -t 60s --label alice a)
 try "$redlock" wait -n a
 expect '-n: 75, with the holder' 75 'a: held by alice, '
 start=$(now_ms)
-try "$redlock" wait -w 300ms a
+try "$redlock" wait -w 2s a
 expect '-w: 75 as well' 75 'held by alice'
-within '   after that time' $(($(now_ms) - start)) 290 5000
-try "$redlock" wait --json -w 100ms a
+that '   after that time' [ $(($(now_ms) - start)) -ge 1990 ]
+try "$redlock" wait --json -w 2s a
 is '--json' "$(jq -r '[.ok, .error, .exit_status, .name] | @tsv' <<<"$out")" $'false\tTIMEOUT\t75\ta'
 "$redlock" wait --json a b >"$tmp/out" 2>"$tmp/err" &
 waiter=$!
@@ -30,12 +30,12 @@ is '   and told' "$(jq -r '[.ok, .name, (.names | join(" ")), .waited_ms >= 0] |
 that '   and nothing was taken' free a
 
 start=$(now_ms)
-"$redlock" lock -t 1500ms a >/dev/null
+"$redlock" lock -t 2s a >/dev/null
 "$redlock" wait a
 took=$(($(now_ms) - start))
-that 'a lock that expires: not before that' [ $took -ge 1400 ]
+that 'a lock that expires: not before that' [ $took -ge 1900 ]
 value=$("$redlock" lock -t 60s a)
-"$redlock" lock -t 1s b >/dev/null
+"$redlock" lock -t 2s b >/dev/null
 "$redlock" wait b a &
 waiter=$!
 eventually free b
@@ -47,9 +47,9 @@ try "$redlock" run -n --shared --skip-ok other -- "$redlock" wait -n other
 expect 'a reader keeps it from being free' 75 'held by 1 reader'
 
 for k in 1 2; do "$redlock" dev hang $k >/dev/null; done
-try "$redlock" wait -w 200ms --node-timeout 50ms c
+try "$redlock" wait -w 2s --node-timeout 200ms c
 expect 'too few nodes answer until the end: 69' 69 'could vote'
-"$redlock" wait --node-timeout 50ms c 2>"$tmp/err" &
+"$redlock" wait --node-timeout 200ms c 2>"$tmp/err" &
 waiter=$!
 that 'without a limit it says so' eventually grep -q 'too few nodes answer' "$tmp/err"
 for k in 1 2; do "$redlock" dev resume $k >/dev/null; done

@@ -18,11 +18,18 @@ mkfifo "$tmp/said"
 exec {said}<>"$tmp/said"
 "$redlock" run long -- true 2>&"$said" &
 waiter=$!
+# At the same time, one that waits for a service that is not there.
+env -u REDLOCK_NODES "$redlock" run --service "unix:$tmp/none" long -- true 2>"$tmp/unserved" &
+unserved=$!
+reasons() { [ "$(grep -c 'cannot be reached: .*/none: No such file.*; trying until it can' "$tmp/unserved")" = "$1" ]; }
+that 'the reason for which a service is waited for: at once' eventually reasons 1
 that 'once after a second' says 30
 start=$SECONDS
 that 'and again' says 120
 that '   not before a minute has passed' [ $((SECONDS - start)) -ge 55 ]
-kill $waiter $holder
+that 'the reason for which a service is waited for: again after a minute' eventually reasons 2
+kill $waiter $holder $unserved
+wait $unserved
 wait $waiter
 wait $holder
 done_testing

@@ -46,9 +46,9 @@ wait $watcher
 is 'a signal ends it: 0' $? 0
 is 'nothing on standard error' "$(cat "$tmp/errors")" ''
 
-watch --json -n 4 b c
+watch --json -c 4 b c
 eventually lines 2
-value=$("$redlock" lock -t 3s --label carol b)
+value=$("$redlock" lock -t 6s --label carol b)
 eventually lines 4
 wait $watcher
 is '--count: it ends by itself' "$?:$(wc -l <"$tmp/lines")" 0:4
@@ -104,7 +104,7 @@ END
 python3 "$tmp/silent.py" "$(port 1)" >"$tmp/silent" 2>/dev/null &
 silent=$!
 eventually [ -s "$tmp/silent" ]
-try timeout 60 "$redlock" watch --nodes "127.0.0.1:$(cat "$tmp/silent")" --node-timeout 5s -d 1h -n 1 silent
+try timeout 60 "$redlock" watch --nodes "127.0.0.1:$(cat "$tmp/silent")" --node-timeout 5s -d 1h -c 1 silent
 is 'one look without an answer is no news, and the next one does not wait' "$status:${out#* * }" '0:silent: free'
 kill $silent
 wait $silent 2>/dev/null
@@ -113,6 +113,6 @@ try "$redlock" watch
 expect 'without a name: 64' 64 'NAME is missing'
 try "$redlock" watch -d 10ms a
 expect 'too fast: 64' 64 '50ms'
-try "$redlock" watch --nodes 127.0.0.1:1 -n 1 a
+try "$redlock" watch --nodes 127.0.0.1:1 -c 1 a
 is 'no nodes: unknown' "$status:${out#* * }" '0:a: unknown: too few nodes could vote'
 done_testing

@@ -12,7 +12,7 @@
 CASE(a_failed_open_closes_nothing, "A failed open does not close descriptor 0 of the program.")
 {
     const char *urls[] = {"redis://127.0.0.1:6379", "rdis://typo"};
-    redlock_options o = {.size = sizeof o, .nodes = urls, .node_count = 2};
+    redlock_options o = REDLOCK_OPTIONS(.nodes = urls, .node_count = 2);
     redlock *r;
     CHECK(fcntl(0, F_GETFD) >= 0);
     CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));

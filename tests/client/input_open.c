@@ -18,7 +18,7 @@ static redlock *const untouched = (redlock *)(uintptr_t)0x5a5a;
 
 static redlock_options one_node(const char *const *nodes)
 {
-    return (redlock_options){.size = sizeof(redlock_options), .nodes = nodes, .node_count = 1};
+    return (redlock_options)REDLOCK_OPTIONS(.nodes = nodes, .node_count = 1);
 }
 
 CASE(bad_options, "Options that make no sense are refused one by one.")

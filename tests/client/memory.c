@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "client.h"
+#include "clock.h"
 #include "drive/client.h"
 
 #define LOCKS 8000
@@ -32,7 +33,7 @@ static void settle(redlock *client)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
         while (client->engine.node[i].session.pending.count > 0)
-            CHECK(redlock_process(client, 100) >= 0);
+            next_event(client, 100);
 }
 
 /* Kept for the next locks: not of those that are held. */
@@ -72,24 +73,23 @@ static size_t memory_in_use(redlock *client)
     return info.uordblks + info.hblkhd - memory_kept(client) - memory_of_connections(client);
 }
 
-static void on_done(redlock_lock *lock, int error, void *data)
+static void count_end(struct many *m)
 {
-    struct many *m = data;
+    const redlock_event *event = next_event(m->client, GIVE_UP_MS);
 
-    (void)lock;
-    CHECK_OK(error);
+    CHECK(event != NULL);
+    CHECK_OK(event->error);
     m->ended++;
 }
 
 static void start_one(struct many *m, uint32_t flags)
 {
-    redlock_request q = {
-        .size = sizeof q, .flags = flags, .wait_ms = WAIT_MS, .done = on_done, .data = m};
+    redlock_request q = REDLOCK_REQUEST(.flags = flags, .wait_ms = WAIT_MS);
     char name[32];
 
     /* 26 bytes, as many names are. */
     snprintf(name, sizeof name, "orders/eu-west/item-%06zu", m->started);
-    CHECK_OK(redlock_start(m->client, name, TTL_MS, &q, &m->lock[m->started]));
+    CHECK_OK(redlock_start_acquire(m->client, name, TTL_MS, &q, &m->lock[m->started]));
     m->started++;
 }
 
@@ -99,7 +99,7 @@ static void acquire(struct many *m, size_t count, uint32_t flags)
     while (m->ended < count) {
         while (m->started < count && m->started - m->ended < IN_FLIGHT)
             start_one(m, flags);
-        CHECK(redlock_process(m->client, 1000) >= 0);
+        count_end(m);
     }
 }
 
@@ -108,8 +108,8 @@ static void release(struct many *m, size_t count)
     m->started = m->ended = 0;
     while (m->ended < count) {
         for (; m->started < count && m->started - m->ended < IN_FLIGHT; m->started++)
-            CHECK_OK(redlock_start_release(m->lock[m->started], on_done, m));
-        CHECK(redlock_process(m->client, 1000) >= 0);
+            CHECK_OK(redlock_start_release(m->lock[m->started]));
+        count_end(m);
     }
     for (size_t i = 0; i < count; i++)
         redlock_lock_free(m->lock[i]);

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_MS = 15000 };
+enum { LONG_MS = GIVE_UP_MS };
 
-static redlock_stats stats_of(redlock *r)
+static redlock_counters stats_of(redlock *r)
 {
-    redlock_stats s = {.size = sizeof s};
+    redlock_counters s = REDLOCK_COUNTERS();
 
-    CHECK_OK(redlock_stats_get(r, &s));
+    CHECK_OK(redlock_stats(r, &s));
     CHECK_INT(sizeof s, s.size);
     return s;
 }
@@ -31,14 +31,14 @@ static uint64_t sum(const redlock_histogram *h)
     return total;
 }
 
-static uint64_t refused(const redlock_stats *s)
+static uint64_t refused(const redlock_counters *s)
 {
     return s->refused_busy + s->refused_timeout + s->refused_noquorum + s->refused_guarded +
            s->refused_canceled + s->refused_other;
 }
 
 /* What the header promises at any moment, of `begun` acquisitions. */
-static void check_books(const redlock_stats *s, uint64_t begun)
+static void check_books(const redlock_counters *s, uint64_t begun)
 {
     CHECK_INT(begun, s->waiting + s->acquired + refused(s));
     CHECK_INT(s->acquired + s->adopted, s->held + s->late + s->released + s->lost_expired +
@@ -53,10 +53,10 @@ static void check_books(const redlock_stats *s, uint64_t begun)
 static void refusals(uint32_t flags)
 {
     struct cluster c;
-    redlock_request wait = {.size = sizeof wait, .wait_ms = 50};
+    redlock_request wait = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
     redlock *r = client_start(&c, 3, flags);
-    redlock_stats s = stats_of(r);
+    redlock_counters s = stats_of(r);
     check_books(&s, 0);
 
     client_unlock(client_lock(r, "x", 10000));
@@ -98,7 +98,7 @@ CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
     redlock *r = client_open(&c, 0);
     client_warm(r);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
-    redlock_stats s = stats_of(r);
+    redlock_counters s = stats_of(r);
     CHECK_INT(1, s.refused_guarded);
     check_books(&s, 1);
     redlock_close(r);
@@ -107,21 +107,16 @@ CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
 static void waiting(uint32_t flags)
 {
     struct cluster c;
-    struct result told[4] = {0};
     redlock_lock *lock[4];
     redlock *r = client_start(&c, 3, flags);
     cluster_set(&c, 0, 3, "redlock:taken", "somebody", 600000);
     for (int i = 0; i < 4; i++) {
-        redlock_request q = {.size = sizeof q,
-                             .wait_ms = REDLOCK_WAIT_FOREVER,
-                             .done = result_note,
-                             .data = &told[i]};
-        CHECK_OK(redlock_start(r, i < 2 ? "taken" : "taken too", 10000, &q, &lock[i]));
+        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+        CHECK_OK(redlock_start_acquire(r, i < 2 ? "taken" : "taken too", 10000, &q, &lock[i]));
         cluster_set(&c, 0, 3, "redlock:taken too", "somebody", 600000);
     }
-    if (!flags)
-        CHECK(redlock_process(r, 10) >= 0);
-    redlock_stats s = stats_of(r);
+    NO_EVENT(r);
+    redlock_counters s = stats_of(r);
     CHECK_INT(4, s.waiting);
     check_books(&s, 4);
     CHECK_OK(redlock_cancel(lock[0]));
@@ -152,13 +147,13 @@ CASE(waiters_io_thread, "Waiters of an I/O thread are counted, canceled and free
 static void extensions(uint32_t flags)
 {
     struct cluster c;
-    redlock_request capped = {.size = sizeof capped, .max_extensions = 1};
+    redlock_request capped = REDLOCK_REQUEST(.max_extensions = 1);
     redlock_lock *lock = NULL;
     redlock *r = client_start(&c, 3, flags);
-    CHECK_OK(client_acquire(r, "x", 20000, &capped, &lock));
+    CHECK_OK(redlock_acquire(r, "x", 20000, &capped, &lock));
     CHECK_OK(redlock_extend(lock, 20000));
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000)); /* by the cap: not tried */
-    redlock_stats s = stats_of(r);
+    redlock_counters s = stats_of(r);
     CHECK_INT(1, s.held);
     CHECK_INT(1, s.renewed);
     CHECK_INT(0, s.renewals_failed);
@@ -199,14 +194,14 @@ static bool has_renewed(void *data)
 CASE(renewed, "Renewals of the watchdog are counted, and a lock that is freed was released.")
 {
     struct cluster c;
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     redlock *r = client_start(&c, 3, REDLOCK_THREAD);
-    CHECK_OK(client_acquire(r, "x", 1500, &q, &lock));
-    CHECK(wait_until(has_renewed, r, LONG_MS));
+    CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    CHECK(wait_until(has_renewed, r));
     redlock_lock_free(lock);
-    CHECK(cluster_await_empty(&c, 5000));
-    redlock_stats s = stats_of(r);
+    CHECK(cluster_await_empty(&c));
+    redlock_counters s = stats_of(r);
     CHECK_INT(1, s.released);
     CHECK_INT(0, s.held);
     check_books(&s, s.acquired + refused(&s));
@@ -223,13 +218,13 @@ CASE(lost,
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, REDLOCK_THREAD);
-    redlock_lock *expired = client_lock(r, "expired", 300);
+    redlock_lock *expired = client_lock(r, "expired", 2000);
     redlock_lock *deleted = client_lock(r, "deleted", 20000);
     cluster_del(&c, 0, 3, "redlock:deleted");
     CHECK_ERR(REDLOCK_LOST, redlock_extend(deleted, 20000));
-    CHECK(wait_until(is_lost, expired, LONG_MS));
+    CHECK(wait_until(is_lost, expired));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(expired));
-    redlock_stats s = stats_of(r);
+    redlock_counters s = stats_of(r);
     CHECK_INT(1, s.lost_expired);
     CHECK_INT(1, s.lost_missing);
     CHECK_INT(0, s.lost_doubt);
@@ -253,8 +248,8 @@ CASE(doubted, "A hold that rests on clocks which stepped is counted as lost in d
     redlock_lock *lock = client_lock(r, "x", 30000);
     for (size_t i = 0; i < 2; i++)
         nodeclock_step(&c.node[i], 3600000);
-    CHECK(wait_until(is_lost, lock, LONG_MS));
-    redlock_stats s = stats_of(r);
+    CHECK(wait_until(is_lost, lock));
+    redlock_counters s = stats_of(r);
     CHECK_INT(1, s.lost_doubt);
     check_books(&s, s.acquired + refused(&s));
     redlock_lock_free(lock);
@@ -269,16 +264,16 @@ CASE(adopted, "A lock that is taken over is held, and left or released as others
     char value[REDLOCK_VALUE_MAX + 1];
     snprintf(value, sizeof value, "%s", redlock_value(lock));
     redlock_lock_leave(lock);
-    redlock_stats s = stats_of(r);
+    redlock_counters s = stats_of(r);
     CHECK_INT(1, s.left);
     CHECK_INT(1, s.hold.count);
-    CHECK_OK(redlock_adopt(r, "x", value, &lock));
+    CHECK_OK(redlock_adopt(r, "x", value, NULL, &lock));
     s = stats_of(r);
     CHECK_INT(1, s.adopted);
     CHECK_INT(1, s.held);
     redlock_lock_free(lock);
     CHECK_INT(2, stats_of(r).left);
-    CHECK_OK(redlock_adopt(r, "x", value, &lock));
+    CHECK_OK(redlock_adopt(r, "x", value, NULL, &lock));
     client_unlock(lock);
     s = stats_of(r);
     CHECK_INT(1, s.released);
@@ -294,12 +289,12 @@ CASE(times, "Waits and holds are in the buckets of their bounds, and add up.")
     static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    redlock_request q = {.size = sizeof q, .wait_ms = LONG_MS};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = LONG_MS);
     redlock_lock *lock = NULL;
     int64_t start_ns = now_ns();
-    cluster_set(&c, 0, 3, "redlock:x", "somebody", 60);
+    cluster_set(&c, 0, 3, "redlock:x", "somebody", 2000);
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
-    redlock_stats s = stats_of(r);
+    redlock_counters s = stats_of(r);
     CHECK_BETWEEN(1, (now_ns() - start_ns) / 1000, s.wait.sum_us);
     sleep_ms(30);
     client_unlock(lock);
@@ -315,36 +310,18 @@ CASE(times, "Waits and holds are in the buckets of their bounds, and add up.")
 
 /* ---- late ---- */
 
-static void stay(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    CHECK_OK(error);
-    sleep_ms(600);
-    ++*(_Atomic int *)data;
-}
-
 CASE(late, "A lock that was granted after its wait is counted as late, not as released.")
 {
     struct cluster c;
-    _Atomic int stayed = 0;
-    struct result told = {0};
     redlock_lock *lock[2] = {0};
-    redlock_request first = {.size = sizeof first, .done = stay, .data = &stayed};
-    redlock_request second = {
-        .size = sizeof second, .wait_ms = 500, .done = result_note, .data = &told};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     redlock *r = client_start(&c, 3, 0);
-    CHECK_OK(redlock_start(r, "first", 20000, &first, &lock[0]));
-    CHECK_OK(redlock_start(r, "second", 20000, &second, &lock[1]));
-    CHECK(redlock_process(r, 0) >= 0);
-    /* Both are granted by what is read next, unless the first call has read some of it already. */
-    if (!stayed)
-        CHECK(cluster_await(&c, "redlock:second", 3, LONG_MS));
-    for (int64_t end_ms = now_ms() + LONG_MS; !told.calls;) {
-        CHECK(now_ms() < end_ms);
-        CHECK(redlock_process(r, 100) >= 0);
-    }
-    redlock_stats s = stats_of(r);
-    CHECK_INT(REDLOCK_TIMEOUT, told.error);
+    CHECK_OK(redlock_start_acquire(r, "first", 20000, NULL, &lock[0]));
+    CHECK_OK(redlock_start_acquire(r, "second", 20000, &q, &lock[1]));
+    EXPECT(r, ACQUIRED, REDLOCK_OK, lock[0]);
+    sleep_ms(2200);
+    EXPECT(r, ACQUIRED, REDLOCK_TIMEOUT, lock[1]);
+    redlock_counters s = stats_of(r);
     CHECK_INT(1, s.late + s.refused_timeout); /* refused: the machine was late before that */
     CHECK_INT(1, s.held);
     CHECK_INT(0, s.released);
@@ -374,7 +351,7 @@ CASE(threads,
     struct cluster c;
     pthread_t thread[THREADS];
     redlock *r = client_start(&c, 3, REDLOCK_THREAD);
-    redlock_stats s = {0};
+    redlock_counters s = {0};
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_create(&thread[i], NULL, cycle, r));
     for (uint64_t last = 0; last < THREADS * CYCLES; last = s.released) {
@@ -393,20 +370,20 @@ CASE(sizes, "A caller of an older header gets what it knows, and a wrong size is
     struct cluster c;
     redlock *r = client_start(&c, 1, 0);
     union {
-        redlock_stats stats;
-        unsigned char bytes[sizeof(redlock_stats)];
+        redlock_counters stats;
+        unsigned char bytes[sizeof(redlock_counters)];
     } s;
     memset(&s, 0xab, sizeof s);
     s.stats.size = sizeof s.stats.size + sizeof s.stats.acquired;
     client_unlock(client_lock(r, "x", 10000));
-    CHECK_OK(redlock_stats_get(r, &s.stats));
+    CHECK_OK(redlock_stats(r, &s.stats));
     CHECK_INT(1, s.stats.acquired);
     for (size_t i = s.stats.size; i < sizeof s; i++)
         CHECK_INT(0xab, s.bytes[i]);
     s.stats.size = 0;
-    CHECK_ERR(REDLOCK_INVAL, redlock_stats_get(r, &s.stats));
-    CHECK_ERR(REDLOCK_INVAL, redlock_stats_get(r, NULL));
+    CHECK_ERR(REDLOCK_INVAL, redlock_stats(r, &s.stats));
+    CHECK_ERR(REDLOCK_INVAL, redlock_stats(r, NULL));
     s.stats.size = sizeof s.stats;
-    CHECK_ERR(REDLOCK_INVAL, redlock_stats_get(NULL, &s.stats));
+    CHECK_ERR(REDLOCK_INVAL, redlock_stats(NULL, &s.stats));
     redlock_close(r);
 }

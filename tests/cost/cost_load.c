@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "client.h"
+#include "clock.h"
 #include "cost_own.h"
 
 #include <malloc.h>
@@ -18,6 +19,7 @@ enum {
     IN_FLIGHT_MAX = 64,
     LOOK_EVERY_US = 500,
     GATE_US = 20 * 1000 * 1000,
+    SETTLED_US = 100 * 1000,
 };
 
 static void begin(const struct load *load)
@@ -58,34 +60,27 @@ struct runner {
     char name[16];
 };
 
-static void begin_cycle(struct runner *runner);
-
-static void when_released(redlock_lock *lock, int error, void *data)
+static void begin_cycle(struct runner *runner)
 {
-    struct runner *runner = data;
-    CHECK_OK(error);
-    redlock_lock_free(lock);
+    redlock_request q = REDLOCK_REQUEST(.flags = runner->ring->flags,
+                                        .wait_ms = runner->ring->wait_ms, .data = runner);
+    redlock_lock *lock;
+    runner->ring->left--;
+    CHECK_OK(redlock_start_acquire(runner->ring->client, runner->name, TTL_MS, &q, &lock));
+}
+
+static void step(const redlock_event *event)
+{
+    struct runner *runner = event->data;
+    CHECK_OK(event->error);
+    if (event->type == REDLOCK_EVENT_ACQUIRED)
+        CHECK_OK(redlock_start_release(event->lock));
+    if (event->type != REDLOCK_EVENT_RELEASED)
+        return;
+    redlock_lock_free(event->lock);
     runner->ring->ended++;
     if (runner->ring->left > 0)
         begin_cycle(runner);
-}
-
-static void when_acquired(redlock_lock *lock, int error, void *data)
-{
-    CHECK_OK(error);
-    CHECK_OK(redlock_start_release(lock, when_released, data));
-}
-
-static void begin_cycle(struct runner *runner)
-{
-    redlock_request q = {.size = sizeof q,
-                         .flags = runner->ring->flags,
-                         .wait_ms = runner->ring->wait_ms,
-                         .done = when_acquired,
-                         .data = runner};
-    redlock_lock *lock;
-    runner->ring->left--;
-    CHECK_OK(redlock_start(runner->ring->client, runner->name, TTL_MS, &q, &lock));
 }
 
 static void go_round(struct ring *ring, struct runner *runners, int in_flight, int cycles)
@@ -94,8 +89,11 @@ static void go_round(struct ring *ring, struct runner *runners, int in_flight, i
     ring->ended = 0;
     for (int i = 0; i < in_flight; i++)
         begin_cycle(&runners[i]);
-    while (ring->ended < cycles)
-        CHECK(redlock_process(ring->client, -1) >= 0);
+    while (ring->ended < cycles) {
+        const redlock_event *event;
+        CHECK_INT(1, redlock_next(ring->client, &event, -1));
+        step(event);
+    }
 }
 
 void load_async(void *data)
@@ -116,6 +114,30 @@ void load_async(void *data)
     redlock_close(ring.client);
 }
 
+void load_drain(void *data)
+{
+    const struct load *load = data;
+    redlock *r = open_client(load);
+    redlock_lock *lock[IN_FLIGHT_MAX];
+    for (int i = 0; i < load->in_flight; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "cost-%03d", i);
+        CHECK_OK(redlock_start_acquire(r, name, TTL_MS, NULL, &lock[i]));
+    }
+    client_unlock(client_lock(r, "later", TTL_MS)); /* the others are granted before it */
+    own_call(OWN_WAIT, NULL, 0, SETTLED_US);        /* an I/O thread sleeps by now */
+    begin(load);
+    for (int i = 0; i < load->in_flight; i++) {
+        const redlock_event *event;
+        CHECK_INT(1, redlock_next(r, &event, 0));
+        CHECK(event->lock == lock[i] && event->error == REDLOCK_OK);
+    }
+    end();
+    for (int i = 0; i < load->in_flight; i++)
+        redlock_lock_free(lock[i]);
+    redlock_close(r);
+}
+
 /* ---- blocking ------------------------------------------------------------------------------ */
 
 static void cycle(redlock *r, const char *name, const redlock_request *q, int count)
@@ -131,7 +153,7 @@ static void cycle(redlock *r, const char *name, const redlock_request *q, int co
 void load_blocking(void *data)
 {
     const struct load *load = data;
-    redlock_request q = {.size = sizeof q, .flags = load->request_flags};
+    redlock_request q = REDLOCK_REQUEST(.flags = load->request_flags);
     redlock *r = open_client(load);
     bool threaded = load->client_flags & REDLOCK_THREAD;
     shim_expect_callers(threaded);
@@ -247,11 +269,13 @@ void load_extend(void *data)
 
 static void await_renewals(redlock *r, redlock_lock *lock, int count)
 {
+    const redlock_event *event;
     while (count > 0) {
         int64_t before_ns = redlock_deadline_ns(lock);
         if (!shim_is_owed())
             shim_pass_time(); /* to the timer; the keys on the nodes are as young as before */
-        CHECK(redlock_process(r, -1) >= 0);
+        shim_await_replies();
+        CHECK_INT(0, redlock_next(r, &event, 0));
         CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
         count -= redlock_deadline_ns(lock) != before_ns;
     }
@@ -261,7 +285,7 @@ void load_renewed(void *data)
 {
     const struct load *load = data;
     redlock *r = open_client(load);
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock;
     CHECK(redlock_fd(r) >= 0); /* driven by the loop below */
     CHECK_OK(redlock_acquire(r, "cost-000", TTL_MS, &q, &lock));
@@ -281,38 +305,49 @@ struct side {
     bool done;
 };
 
-static void when_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    CHECK_OK(error);
-    ((struct side *)data)->done = true;
-}
-
 static void ask(struct side *side)
 {
-    redlock_request q = {
-        .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = when_done, .data = side};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     side->done = false;
-    CHECK_OK(redlock_start(side->client, "cost-000", TTL_MS, &q, &side->lock));
+    CHECK_OK(redlock_start_acquire(side->client, "cost-000", TTL_MS, &q, &side->lock));
 }
 
-static void process_until(struct side *side, bool done)
+static void read_event(struct side *side, int timeout_ms)
 {
-    while (done ? !side->done : redlock_position(side->lock) == 0 || shim_is_owed())
-        CHECK(redlock_process(side->client, -1) >= 0);
+    const redlock_event *event;
+    int found = redlock_next(side->client, &event, timeout_ms);
+    CHECK(found >= 0);
+    if (found == 0 || event->type == REDLOCK_EVENT_QUEUED)
+        return;
+    CHECK_OK(event->error);
+    side->done = true;
+}
+
+static void await_done(struct side *side)
+{
+    while (!side->done)
+        read_event(side, -1);
+}
+
+static void await_place(struct side *side)
+{
+    while (redlock_position(side->lock) == 0 || shim_is_owed()) {
+        shim_await_replies();
+        read_event(side, 0);
+    }
 }
 
 static void hand_over(struct side *from, struct side *to, size_t node_count)
 {
     ask(to);
-    process_until(to, false);
+    await_place(to);
     CHECK(!to->done);
     from->done = false;
-    CHECK_OK(redlock_start_release(from->lock, when_done, from));
-    process_until(from, true);
+    CHECK_OK(redlock_start_release(from->lock));
+    await_done(from);
     redlock_lock_free(from->lock);
     shim_await_readable((int)node_count); /* the nodes' messages to the waiter */
-    process_until(to, true);
+    await_done(to);
 }
 
 static void hand_to_and_fro(struct side *side, size_t node_count, int count)
@@ -326,7 +361,7 @@ void load_handover(void *data)
     const struct load *load = data;
     struct side side[2] = {{.client = open_client(load)}, {.client = open_client(load)}};
     ask(&side[0]);
-    process_until(&side[0], true);
+    await_done(&side[0]);
     hand_to_and_fro(side, load->cluster->count, WARM_UP_CYCLES);
     begin(load);
     hand_to_and_fro(side, load->cluster->count, load->cycles);
@@ -337,34 +372,27 @@ void load_handover(void *data)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static void count_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    CHECK_OK(error);
-    (*(int *)data)++;
-}
-
 double load_memory(const struct load *load)
 {
 #ifdef __GLIBC__
     redlock *r = open_client(load);
-    int total = load->in_flight + load->cycles, ended = 0;
+    int total = load->in_flight + load->cycles;
+    struct tally tally = {0};
     redlock_lock **locks = calloc((size_t)total, sizeof(redlock_lock *));
     size_t before = 0;
     CHECK(locks != NULL);
-    redlock_request q = {
-        .size = sizeof q, .flags = REDLOCK_RENEW, .done = count_done, .data = &ended};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .data = &tally);
     for (int i = 0; i < total; i++) {
         char name[16];
         /* The first ones are for the buffers, which grow with what is in flight. */
         if (i == load->in_flight)
             before = mallinfo2().uordblks;
         snprintf(name, sizeof name, "cost-%05d", i);
-        CHECK_OK(redlock_start(r, name, TTL_MS, &q, &locks[i]));
-        while ((i + 1) % load->in_flight == 0 && ended <= i)
-            CHECK(redlock_process(r, -1) >= 0);
+        CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &locks[i]));
+        while ((i + 1) % load->in_flight == 0 && tally.count[REDLOCK_EVENT_ACQUIRED] <= i)
+            drain_within(r, GIVE_UP_MS);
     }
-    CHECK_INT(total, ended);
+    CHECK_INT(total, tally.count[REDLOCK_EVENT_ACQUIRED]);
     return (double)(mallinfo2().uordblks - before) / load->cycles;
 #else
     (void)load;

@@ -16,8 +16,11 @@ struct load {
     struct shim_counts *counts;
 };
 
-/* Acquire and release, driven by redlock_process(), from one callback to the next. */
+/* Acquire and release, from one event to the next. */
 void load_async(void *load);
+
+/* Reads the events of so many in flight, which all wait. */
+void load_drain(void *load);
 
 /* Cycles with blocking calls of one thread, and of many. */
 void load_blocking(void *load);

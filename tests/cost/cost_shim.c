@@ -226,7 +226,7 @@ WRAP(ssize_t, recv, (int fd, void *bytes, size_t size, int flags))
 }
 
 /* A server reads all that was sent in one piece and answers it in one piece. */
-static void await_replies(void)
+void shim_await_replies(void)
 {
     for (int64_t end_ms = real_ms() + REPLIES_MS; owed_count > 0 && real_ms() < end_ms;) {
         struct pollfd waiting[SOCKETS_MAX];
@@ -371,6 +371,6 @@ WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int time
         awaited = false;
     }
     if (lockstep && timeout_ms != 0)
-        await_replies();
+        shim_await_replies();
     return __real_epoll_wait(epoll, events, most, timeout_ms);
 }

@@ -45,6 +45,9 @@ void shim_expect_callers(int count);
 /* Whether something was sent whose answer was not waited for yet. */
 bool shim_is_owed(void);
 
+/* Waits until every node has answered what was sent to it, as a turn that waits does. */
+void shim_await_replies(void);
+
 /* Waits until so many of the sockets that were ever sent to can be read, or 20 ms. */
 void shim_await_readable(int count);
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TTL_MS = 20000 };
+enum { TTL_MS = LONG_TTL_MS };
 
 static int64_t next_token(redlock *r, const char *name)
 {
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
     int64_t token = redlock_fence(lock);
@@ -58,8 +58,8 @@ CASE(tokens_grow,
         CHECK_NEVER(token <= last);
         last = token;
     }
-    redlock_info info = {.size = sizeof info};
-    CHECK_OK(redlock_query(r[0], "x", &info, NULL));
+    redlock_info info;
+    info = client_query(r[0], "x");
     CHECK_INT(last, info.fence);
     for (int i = 0; i < 3; i++)
         redlock_close(r[i]);
@@ -72,7 +72,7 @@ CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK_INT(0, redlock_fence(lock));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -85,7 +85,7 @@ CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly t
     snprintf(key, sizeof key, "%s", counter_key(&c));
     for (int i = 0; i < 20; i++) {
         char field[64];
-        redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+        redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
         redlock_lock *lock = NULL;
         /* Another node is ahead each time: without alignment it would be alone with that. */
         snprintf(field, sizeof field, "%s", server_cmd(&c.node[i % 5], "HKEYS", key, NULL));
@@ -124,7 +124,7 @@ CASE(counters_expire, "Idle counters expire after a day: they are no leak.")
     char key[128];
     next_token(r, "x");
     snprintf(key, sizeof key, "%s", counter_key(&c));
-    for (int64_t end_ms = now_ms() + 2000; cluster_count(&c, key) < 3;) {
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS; cluster_count(&c, key) < 3;) {
         CHECK(now_ms() < end_ms); /* a node that came too late once grants the next time */
         next_token(r, "x");
     }

@@ -23,7 +23,7 @@ enum {
     NODES = 5,
     WORKERS = 4,
     NAMES = 16,
-    MAX_TTL_MS = 1000,
+    MAX_TTL_MS = 1000,                       /* short: a load, in which attempts may fail */
     QUARANTINE_MS = MAX_TTL_MS + 2000 + 600, /* with the time to reconnect and re-admit */
     DROP_PERCENT = 30,
     RECORDS = 400000,
@@ -65,7 +65,7 @@ static void try_slot(struct stress *s, redlock *r, struct slot *slot, int name,
     char text[16];
     snprintf(text, sizeof text, "n%d", name);
     int64_t asked_ns = now_ns();
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     if (redlock_acquire(r, text, MAX_TTL_MS, &q, &slot->lock) != REDLOCK_OK)
         return;
     int64_t granted_ns = now_ns();
@@ -101,7 +101,7 @@ static void work(void *data)
     redlock_options o = client_options(&s->c);
     o.flags = s->flags;
     o.max_ttl_ms = MAX_TTL_MS;
-    o.node_timeout_ms = 0;
+    o.node_timeout_ms = 0; /* short: as MAX_TTL_MS */
     redlock *r = client_open_with(&o);
     while (!s->holds->stop) {
         int name = rand_r(&random) % NAMES;
@@ -146,7 +146,7 @@ static void inflict(struct stress *s, int node, enum fault fault)
     default:
         snprintf(port, sizeof port, "%d", s->outside.port.number);
         CHECK_STR("OK", server_cmd(n, "REPLICAOF", "127.0.0.1", port, NULL));
-        CHECK(wait_until(is_synchronised, n, 10000));
+        CHECK(wait_until(is_synchronised, n));
         CHECK_STR("OK", server_cmd(n, "REPLICAOF", "NO", "ONE", NULL));
         break;
     }

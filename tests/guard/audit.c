@@ -5,9 +5,11 @@
  */
 #include "check.h"
 #include "client.h"
+#include "clock.h"
 #include "findings.h"
 #include "nodeclock.h"
 #include "proxy.h"
+#include "resp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ CASE(healthy, "The audit of three good nodes finds nothing and leaves nothing on
             expect(&all, &c, node, node_checks[i], REDLOCK_CHECK_OK);
     expect(&all, &c, -1, "number", REDLOCK_CHECK_OK);
     expect(&all, &c, -1, "versions", REDLOCK_CHECK_OK);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
 }
 
 CASE(same_server_twice, "The audit of two addresses of one server fails the identity of both.")
@@ -62,6 +64,39 @@ CASE(replica, "The audit of a replica fails its role and its rights.")
     CHECK_HAS("master", find(&all, &c, 2, "role")->remedy);
     CHECK_LACKS("init", find(&all, &c, 2, "guard")->remedy);
     expect_only(&all, (const char *const[]){"role", "rights", "fencing", "guard", NULL});
+}
+
+static bool has_replica(void *data)
+{
+    return strstr(server_cmd(data, "INFO", "replication", NULL), "connected_slaves:1") != NULL;
+}
+
+CASE(failover, "The audit warns of a master that has a replica, or that a Sentinel watches.")
+{
+    static const char *const hello[] = {"SUBSCRIBE", "__sentinel__:hello", NULL};
+    struct cluster c;
+    struct findings all;
+    struct server outside;
+    char port[16], reply[256];
+    cluster_start(&c, 3);
+    server_start(&outside, NULL);
+    snprintf(port, sizeof port, "%d", c.node[0].port.number);
+    CHECK_STR("OK", server_cmd(&outside, "REPLICAOF", "127.0.0.1", port, NULL));
+    CHECK(wait_until(has_replica, &c.node[0]));
+    struct resp *sentinel = resp_unix(c.node[1].socket_path);
+    CHECK(sentinel != NULL && resp_send(sentinel, hello) == 0 &&
+          resp_read(sentinel, reply, sizeof reply) == 0);
+    audit(&c, &all);
+    expect(&all, &c, 0, "role", REDLOCK_CHECK_WARN);
+    CHECK_HAS("master with 1 replica: a replica that takes over votes at once",
+              find(&all, &c, 0, "role")->text);
+    CHECK_HAS("without replicas", find(&all, &c, 0, "role")->remedy);
+    expect(&all, &c, 1, "role", REDLOCK_CHECK_WARN);
+    CHECK_HAS("watched by a Sentinel", find(&all, &c, 1, "role")->text);
+    expect(&all, &c, 2, "role", REDLOCK_CHECK_OK);
+    /* The first replica of a server gives it another replication id: its marker is of no use now. */
+    expect_only(&all, (const char *const[]){"role", "guard", NULL});
+    resp_free(sentinel);
 }
 
 CASE(evicting, "The audit fails the eviction of a node with volatile-lru and a memory limit.")
@@ -196,7 +231,7 @@ CASE(bad_counters,
     CHECK_HAS("2 counters", find(&all, &c, 2, "fencing")->text);
     /* A fenced lock of the name mends it. */
     redlock *r = client_open_warm(&c, 0);
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "job", TTL_MS, &q, &lock));
     client_unlock(lock);

@@ -79,7 +79,7 @@ static void expect_warnings(const char *const *rights, const char *const *names)
         expect(&all, &c, 0, names[i], REDLOCK_CHECK_OK);
     }
     expect_only(&all, names);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
 }
 
 CASE(no_right_to_tokens,

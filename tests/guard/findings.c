@@ -9,31 +9,20 @@
 
 static const char *const verdicts[] = {"ok", "warn", "fail", "unknown"};
 
-static void note(const redlock_check *check, void *data)
-{
-    struct findings *all = data;
-    CHECK(all->count < CHECKS_MAX);
-    CHECK_INT(sizeof *check, check->size);
-    struct finding *f = &all->each[all->count++];
-    snprintf(f->address, sizeof f->address, "%s", check->address);
-    snprintf(f->name, sizeof f->name, "%s", check->name);
-    snprintf(f->text, sizeof f->text, "%s", check->text);
-    snprintf(f->remedy, sizeof f->remedy, "%s", check->remedy);
-    f->verdict = check->verdict;
-}
-
 void print_findings(const struct findings *all)
 {
-    for (int i = 0; i < all->count; i++)
+    for (size_t i = 0; i < all->count; i++)
         printf("# %s %s %s: %s (%s)\n", all->each[i].address, all->each[i].name,
                verdicts[all->each[i].verdict], all->each[i].text, all->each[i].remedy);
 }
 
 void audit_with(const redlock_options *o, int64_t ttl_ms, struct findings *all)
 {
-    memset(all, 0, sizeof *all);
+    static redlock_answer *answer;
     redlock *r = client_open_with(o);
-    CHECK_OK(redlock_audit(r, ttl_ms, note, all));
+    redlock_answer_free(answer);
+    CHECK_OK(redlock_audit(r, ttl_ms, &answer));
+    *all = (struct findings){answer->checks, answer->check_count};
     redlock_close(r);
 }
 
@@ -43,15 +32,15 @@ void audit(const struct cluster *c, struct findings *all)
     audit_with(&o, TTL_MS, all);
 }
 
-const struct finding *find(const struct findings *all, const struct cluster *c, int node,
-                           const char *name)
+const redlock_check *find(const struct findings *all, const struct cluster *c, int node,
+                          const char *name)
 {
     char address[REDLOCK_ADDRESS_MAX] = "";
     if (node >= 0) {
         const char *host = strstr(c->urls[node], "127.0.0.1");
         snprintf(address, sizeof address, "%s", host);
     }
-    for (int i = 0; i < all->count; i++)
+    for (size_t i = 0; i < all->count; i++)
         if (strcmp(all->each[i].address, address) == 0 && strcmp(all->each[i].name, name) == 0)
             return &all->each[i];
     print_findings(all);
@@ -61,7 +50,7 @@ const struct finding *find(const struct findings *all, const struct cluster *c, 
 void expect(const struct findings *all, const struct cluster *c, int node, const char *name,
             int verdict)
 {
-    const struct finding *f = find(all, c, node, name);
+    const redlock_check *f = find(all, c, node, name);
     if (f->verdict != verdict) {
         print_findings(all);
         FAIL("%s of node %d: expected %s, got %s", name, node, verdicts[verdict],
@@ -74,7 +63,7 @@ void expect(const struct findings *all, const struct cluster *c, int node, const
 
 void expect_only(const struct findings *all, const char *const *suspects)
 {
-    for (int i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++) {
         bool named = false;
         for (size_t n = 0; suspects[n] != NULL; n++)
             named = named || strcmp(all->each[i].name, suspects[n]) == 0;

@@ -5,19 +5,12 @@
 
 #include "servers.h"
 
-enum { CHECKS_MAX = 128, TTL_MS = 10000 };
+enum { TTL_MS = 10000 };
 
-struct finding {
-    char address[REDLOCK_ADDRESS_MAX];
-    char name[32];
-    int verdict;
-    char text[256];
-    char remedy[256];
-};
-
+/* Valid until the next audit. */
 struct findings {
-    int count;
-    struct finding each[CHECKS_MAX];
+    const redlock_check *each;
+    size_t count;
 };
 
 void audit_with(const redlock_options *o, int64_t ttl_ms, struct findings *all);
@@ -26,8 +19,8 @@ void audit(const struct cluster *c, struct findings *all);
 void print_findings(const struct findings *all);
 
 /* The verdict on one check of one node, by its place; node -1: of all together. */
-const struct finding *find(const struct findings *all, const struct cluster *c, int node,
-                           const char *name);
+const redlock_check *find(const struct findings *all, const struct cluster *c, int node,
+                          const char *name);
 void expect(const struct findings *all, const struct cluster *c, int node, const char *name,
             int verdict);
 

@@ -81,6 +81,79 @@ CASE(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on n
     redlock_close(r);
 }
 
+static int init_with_a_stranger(struct cluster *c, char why[512])
+{
+    redlock *r = open_nodes(c, 0, 3, 0);
+    int error = redlock_admit(r, NULL);
+    snprintf(why, 512, "%s", redlock_detail());
+    CHECK_INT(1, report_votes(redlock_failure_report(), REDLOCK_VOTE_ERROR));
+    CHECK_INT(0, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));
+    redlock_close(r);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STR("(nil)", set_of(c, i));
+    return error;
+}
+
+CASE(init_looks_at_all_nodes_first,
+     "init writes on no node while one of them is a replica, or hides its marker.")
+{
+    struct cluster c;
+    char port[16], why[512];
+    cluster_start(&c, 3);
+    snprintf(port, sizeof port, "%d", c.node[0].port.number);
+    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "127.0.0.1", port, NULL));
+    CHECK_ERR(REDLOCK_NOQUORUM, init_with_a_stranger(&c, why));
+    CHECK_HAS("a replica, not a master. Nothing was changed", why);
+    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "NO", "ONE", NULL));
+    CHECK_STR("OK", server_cmd(&c.node[1], "ACL", "SETUSER", "default", "resetkeys",
+                               "~redlock:*", NULL));
+    redlock *r = open_nodes(&c, 0, 3, 0);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
+    CHECK_HAS("NOPERM", redlock_detail());
+    CHECK_HAS("Nothing was changed", redlock_detail());
+    redlock_close(r);
+    CHECK_STR("(nil)", set_of(&c, 0));
+    CHECK_STR("(nil)", set_of(&c, 2));
+}
+
+/* ---- redlock_look_at_admission() ---- */
+
+static redlock_admission look(const struct cluster *c, int64_t max_ttl_ms)
+{
+    redlock_answer *answer = NULL;
+    redlock_options o = options_of(c, 0, 3);
+    o.max_ttl_ms = max_ttl_ms;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    CHECK_OK(redlock_look_at_admission(r, &answer));
+    redlock_admission admission = *answer->admission;
+    redlock_answer_free(answer);
+    redlock_close(r);
+    return admission;
+}
+
+CASE(looking_changes_nothing, "What init would do is told, and nothing is written.")
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    redlock_admission found = look(&c, 60000);
+    CHECK_INT(1, found.writes);
+    CHECK_INT(3, found.newcomers);
+    CHECK_INT(62000, found.guard_ms);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_INT(0, server_int(&c.node[i], "EXISTS", "redlock.admit", NULL));
+    CHECK_OK(init_nodes(&c, 0, 3));
+    found = look(&c, 60000);
+    CHECK_INT(0, found.writes);
+    CHECK_INT(0, found.newcomers);
+    CHECK_INT(1, look(&c, 30000).writes); /* it would write another max_ttl */
+    CHECK_INT(62000, look(&c, 30000).guard_ms);
+    server_restart(&c.node[1]);
+    found = look(&c, 60000);
+    CHECK_INT(1, found.writes);
+    CHECK_INT(1, found.newcomers);
+}
+
 CASE(half_an_init, "What a failed init has left does not count until init is done again.")
 {
     struct cluster c;
@@ -137,12 +210,12 @@ CASE(an_init_in_between,
     slow = c;
     proxy_before(&p, &slow, 2);
     CHECK_INT(0, pthread_create(&thread, NULL, run_init, &late));
-    CHECK(wait_until(has_mark, &c, 10000)); /* on n4; what n3 is to write is on its way */
+    CHECK(wait_until(has_mark, &c)); /* on n4; what n3 is to write is on its way */
     CHECK_OK(init_nodes(&c, 0, 3));
     CHECK_INT(0, pthread_join(thread, NULL));
     CHECK_ERR(REDLOCK_BUSY, late.error);
     CHECK_HAS("another init", late.detail);
-    CHECK_HAS("redlock doctor", late.detail);
+    CHECK_HAS("see which set the nodes are in", late.detail);
     for (size_t i = 1; i < 3; i++)
         CHECK_STR(set_of(&c, 0), set_of(&c, i));
     CHECK_HAS("?", set_of(&c, 3)); /* does not count */
@@ -201,9 +274,8 @@ struct findings {
     char text[512];                /* of the last that is not OK, with its remedy */
 };
 
-static void on_check(const redlock_check *check, void *data)
+static void note(const redlock_check *check, struct findings *found)
 {
-    struct findings *found = data;
     bool membership = strcmp(check->name, "membership") == 0;
     if (!membership && strcmp(check->name, "max_ttl") != 0)
         return;
@@ -215,7 +287,11 @@ static void on_check(const redlock_check *check, void *data)
 static struct findings audit(redlock *r)
 {
     struct findings found = {0};
-    CHECK_OK(redlock_audit(r, TTL_MS, on_check, &found));
+    redlock_answer *answer = NULL;
+    CHECK_OK(redlock_audit(r, TTL_MS, &answer));
+    for (size_t i = 0; i < answer->check_count; i++)
+        note(&answer->checks[i], &found);
+    redlock_answer_free(answer);
     printf("# %s\n", found.text);
     return found;
 }
@@ -250,13 +326,6 @@ CASE(the_audit_tells, "The audit fails for nodes of another set, and warns of no
     redlock_close(r);
 }
 
-static void on_warn(const char *address, const char *text, void *data)
-{
-    char *all = data;
-    (void)address;
-    strncat(all, text, 2000 - strlen(all));
-}
-
 CASE(told_by_a_client, "A set that a client has told is doubted until init draws a new one.")
 {
     struct cluster c;
@@ -268,8 +337,6 @@ CASE(told_by_a_client, "A set that a client has told is doubted until init draws
     write_set(&c, 2, told);
     write_set(&c, 3, told); /* what a client elsewhere takes for node 2 */
     redlock_options o = options_of(&c, 0, 3);
-    o.warn = on_warn;
-    o.warn_data = warnings;
     redlock *r = client_open_with(&o);
     client_warm(r);
     CHECK_OK(client_try(r, "x", TTL_MS));
@@ -278,7 +345,7 @@ CASE(told_by_a_client, "A set that a client has told is doubted until init draws
     CHECK_INT(1, found.membership[REDLOCK_CHECK_WARN]);
     CHECK_HAS("a client has told it", found.text);
     CHECK_HAS("redlock init", found.text);
-    redlock_process(r, 0);
+    read_warnings(r, warnings, sizeof warnings);
     CHECK_HAS("by its name alone", warnings);
     CHECK_OK(redlock_admit(r, NULL));
     CHECK_INT(3, audit(r).membership[REDLOCK_CHECK_OK]);
@@ -307,13 +374,10 @@ CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are
     for (int i = 0; i < 10; i++) {
         for (size_t k = 0; k < 3; k++)
             CHECK(server_int(&c.node[k], "DEL", "redlock.admit", NULL) >= 0);
-        redlock_options o = client_options(&c);
-        o.warn = on_warn;
-        o.warn_data = warnings;
-        redlock *r = client_open_with(&o);
+        redlock *r = client_open(&c, 0);
         CHECK_OK(redlock_admit(r, NULL));
         CHECK_OK(redlock_ping(r, NULL));
-        redlock_process(r, 0);
+        read_warnings(r, warnings, sizeof warnings);
         redlock_close(r);
         CHECK_LACKS("set of nodes", warnings);
     }
@@ -326,14 +390,11 @@ CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by
     cluster_start(&c, 3);
     CHECK_OK(init_nodes(&c, 0, 3));
     redlock_options o = client_options(&c);
-    o.warn = on_warn;
-    o.warn_data = warnings;
     redlock *r = client_open_with(&o);
     client_warm(r);
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_INT(3, audit(r).max_ttl[REDLOCK_CHECK_OK]);
-    redlock_process(r, 0);
-    CHECK_STR("", warnings);
+    CHECK_INT(0, read_warnings(r, warnings, sizeof warnings));
     redlock_close(r);
     o.max_ttl_ms = 300000;
     r = client_open_with(&o);
@@ -342,7 +403,7 @@ CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by
     struct findings found = audit(r);
     CHECK_INT(3, found.max_ttl[REDLOCK_CHECK_WARN]);
     CHECK_HAS("60.000 s, this client has 300.000 s", found.text);
-    redlock_process(r, 0);
+    read_warnings(r, warnings, sizeof warnings);
     CHECK_HAS("max_ttl", warnings);
     redlock_close(r);
 }

@@ -43,7 +43,7 @@ void write_set(const struct cluster *c, size_t node, const char *set)
 
 void await_outcome(redlock *r, int64_t ttl_ms, int expected)
 {
-    int64_t end_ms = now_ms() + 10000;
+    int64_t end_ms = now_ms() + GIVE_UP_MS;
     int error;
     while ((error = client_try(r, "x", ttl_ms)) != expected) {
         if (now_ms() >= end_ms)

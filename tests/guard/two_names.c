@@ -9,8 +9,8 @@ enum { TTL_MS = 10000 };
 
 static int try_as(redlock *r, const char *owner, int64_t wait_ms)
 {
-    redlock_request q = {
-        .size = sizeof q, .kind = REDLOCK_REENTRANT, .owner = owner, .wait_ms = wait_ms};
+    redlock_request q =
+        REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT, .owner = owner, .wait_ms = wait_ms);
     redlock_lock *lock = NULL;
     int error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
     redlock_lock_free(lock);
@@ -36,10 +36,10 @@ static void doubled(uint32_t flags)
     CHECK_OK(init_nodes(&c, 0, 3));
     proxy_start(&p, c.node[0].port.number);
     redlock *r = client_open_warm(&c, flags);
-    redlock_request q = {.size = sizeof q, .kind = REDLOCK_REENTRANT, .owner = "right"};
+    redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT, .owner = "right");
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
-    CHECK(cluster_await(&c, "redlock:x", 3, 2000));
+    CHECK(cluster_await(&c, "redlock:x", 3));
     CHECK_INT(1, server_int(&c.node[0], "DEL", "redlock:x", NULL)); /* as if it had been away */
     for (int i = 0; i < 20; i++) {
         redlock *twice = open_doubled(&c, &p, flags);
@@ -54,9 +54,9 @@ static void doubled(uint32_t flags)
     CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
     client_unlock(lock);
     CHECK_OK(try_as(twice, "wrong", 5000)); /* node 0 and node 1 are a majority */
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(twice, 0, &info));
-    redlock_node_info other = {.size = sizeof other};
+    redlock_node_info other = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(twice, 1, &other));
     CHECK_INT(1, info.quarantined + other.quarantined);
     CHECK_INT(0, info.misplaced + other.misplaced); /* one server twice is of its own set */
@@ -87,7 +87,7 @@ CASE(one_server_two_names_of_a_mutex,
     cluster_start(&c, 2);
     proxy_start(&p, c.node[0].port.number);
     redlock *twice = open_doubled(&c, &p, 0);
-    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(twice, "x", TTL_MS, &q, &lock));
     client_unlock(lock);

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-enum { CALLS_MAX = 400, TTL_MS = 1000 };
+enum { CALLS_MAX = 400, TTL_MS = 8000 };
 
 struct walk {
     struct fleet fleet;
@@ -33,38 +33,22 @@ static void check_error(const char *what, int error)
     CHECK(error == REDLOCK_OK || redlock_detail()[0] != '\0');
 }
 
-static void ignore_name(const char *name, void *data)
+/* Started or refused; what was started has one event, made of what all quorums answer. */
+static void ask(redlock *r)
 {
-    (void)name;
-    (void)data;
-}
-
-static void note_answer(int error, const redlock_answer *answer, void *data)
-{
-    (void)answer;
-    check_error("answer", error);
-    ++*(_Atomic int *)data;
-}
-
-static bool is_told(void *data)
-{
-    return *(_Atomic int *)data > 0;
-}
-
-/* Started or refused; what was started is told once, by whichever quorum answers last. */
-static void ask(struct walk *w, redlock *r)
-{
-    _Atomic int told = 0;
-    int error = redlock_start_list(r, note_answer, &told);
-    int64_t end_ms = now_ms() + 10000;
+    const redlock_event *event = NULL;
+    redlock_job job = 0;
+    int error = redlock_start_list(r, NULL, &job);
+    int64_t end_ms = now_ms() + GIVE_UP_MS;
     check_error("start of a list", error);
     if (error)
         return;
-    if (w->flags & REDLOCK_THREAD)
-        wait_until(is_told, &told, 10000);
-    while (!(w->flags & REDLOCK_THREAD) && !told && now_ms() < end_ms)
-        CHECK(redlock_process(r, 50) >= 0);
-    CHECK_INT(1, told);
+    while (redlock_next(r, &event, 50) != 1)
+        CHECK(now_ms() < end_ms);
+    CHECK_INT(REDLOCK_EVENT_ANSWERED, event->type);
+    CHECK(event->job == job && (!event->error || event->detail[0] != '\0'));
+    check_error("answer", event->error);
+    CHECK(next_event(r, 0) == NULL);
 }
 
 static void use(struct walk *w, redlock *r)
@@ -79,11 +63,9 @@ static void use(struct walk *w, redlock *r)
         check_error("release", redlock_release(lock));
         redlock_lock_free(lock);
     }
-    check_error("list", redlock_list(r, ignore_name, NULL));
+    check_error("list", redlock_list(r, NULL));
     check_error("ping", redlock_ping(r, NULL));
-    ask(w, r);
-    if (!(w->flags & REDLOCK_THREAD))
-        CHECK(redlock_process(r, 0) >= 0);
+    ask(r);
 }
 
 /* True: it came to the failing call. */
@@ -102,7 +84,7 @@ static bool walk_with(struct walk *w, enum inject_call call, int nth, int error,
     redlock_close(r);
     bool fired = inject_fired();
     inject_disarm();
-    if (!wait_until(has_closed_all, w, 2000))
+    if (!wait_until(has_closed_all, w))
         FAIL("call %d: %d descriptors are open, %d were before", nth, count_descriptors(),
              w->descriptors);
     return fired;

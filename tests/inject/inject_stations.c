@@ -9,21 +9,22 @@
 
 enum {
     QUORUM = 2,
-    UP_AGAIN_MS = 5000,
+    UP_AGAIN_MS = GIVE_UP_MS,
     IDLE_MS = 5,
     IDLE_TURNS_MAX = 50, /* a client that spins makes thousands */
 };
 
-#define LEASE_TAG "AZaz09_-AZaz09_-AZaz09"
+#define LEASE_KEY "AZaz09_-AZaz09_-AZaz09"
 
 /* ---- what may and may not come of a failure ---- */
 
-/* Too little memory, a failed call, nodes that could not be asked: nothing else has happened. */
+/*
+ * Too little memory, a failed call, nodes that could not be asked: nothing else has happened.
+ */
 static void check_outcome(const struct walk *w, const char *what, int error)
 {
     /* A wait this short ends before it has begun when the I/O thread gets no CPU. */
-    if (error == REDLOCK_TIMEOUT && w->wait_ms == WAIT_IN_VAIN_MS &&
-        pulse_late_ms() >= WAIT_IN_VAIN_MS / 2)
+    if (error == REDLOCK_TIMEOUT && w->wait_ms == WAIT_IN_VAIN_MS)
         return;
     switch (error) {
     case REDLOCK_OK:
@@ -44,7 +45,7 @@ static void check_outcome(const struct walk *w, const char *what, int error)
     }
 }
 
-/* The same for a call of this thread. Outcomes are explained to the callback, in its thread. */
+/* The same for a call of this thread. Outcomes are explained in their events. */
 void station_check_error(const struct walk *w, const char *what, int error)
 {
     check_outcome(w, what, error);
@@ -77,7 +78,7 @@ void station_name_of(const struct walk *w, const char *what, char out[REDLOCK_NA
 
 void lock_blocking(struct walk *w, redlock *r, const char *what, uint32_t flags)
 {
-    redlock_request q = {.size = sizeof q, .flags = flags, .wait_ms = w->wait_ms};
+    redlock_request q = REDLOCK_REQUEST(.flags = flags, .wait_ms = w->wait_ms);
     redlock_lock *lock = NULL;
     char name[REDLOCK_NAME_MAX + 1];
     int error;
@@ -99,184 +100,137 @@ void lock_blocking(struct walk *w, redlock *r, const char *what, uint32_t flags)
     redlock_lock_free(lock);
 }
 
-static void on_done(redlock_lock *lock, int error, void *data)
+/*
+ * The event of this type, which comes once. The calls that fail may be those of redlock_next().
+ * A loss is told only after the grant was told.
+ */
+static const redlock_event *drive(struct walk *w, redlock *r, int type)
 {
-    struct outcome *outcome = data;
-
-    (void)lock;
-    if (error)
-        CHECK(redlock_detail()[0] != '\0');
-    outcome->error = error;
-    outcome->count++;
-}
-
-/* A loss is told only after the grant was told. */
-void station_on_lost(redlock_lock *lock, int error, void *data)
-{
-    struct outcome *outcome = data;
-
-    (void)lock;
-    CHECK_INT(REDLOCK_LOST, error);
-    CHECK_INT(1, outcome->count);
-    CHECK_INT(REDLOCK_OK, outcome->error);
-    outcome->lost_count++;
-}
-
-static bool is_over(void *data)
-{
-    return ((struct outcome *)data)->count > 0;
-}
-
-/* Until `done` was called, by whichever thread drives the client; it is called once. */
-static int drive(struct walk *w, redlock *r, struct outcome *outcome)
-{
+    const redlock_event *event;
     int64_t end_ms = now_ms() + DONE_WITHIN_MS;
 
-    if (w->flags & REDLOCK_THREAD)
-        wait_until(is_over, outcome, DONE_WITHIN_MS);
-    while (!(w->flags & REDLOCK_THREAD) && !is_over(outcome) && now_ms() < end_ms)
-        redlock_process(r, 50);
-    if (outcome->count != 1)
-        FAIL("walk %d: done was called %d times", w->number, outcome->count);
-    return outcome->error;
+    while (now_ms() < end_ms) {
+        if (redlock_next(r, &event, 50) != 1)
+            continue;
+        if (event->error)
+            CHECK(event->detail[0] != '\0');
+        if (event->type == type)
+            return event;
+        CHECK(event->type >= REDLOCK_EVENT_LOST && event->type != REDLOCK_EVENT_ANSWERED);
+        if (event->type == REDLOCK_EVENT_LOST)
+            CHECK_INT(REDLOCK_EVENT_RELEASED, type);
+    }
+    FAIL("walk %d: the event '%s' did not come", w->number, redlock_event_text(type));
 }
 
 void lock_asynchronously(struct walk *w, redlock *r)
 {
-    struct outcome acquired = {0};
-    struct outcome released = {0};
-    redlock_request q = {.size = sizeof q,
-                         .done = on_done,
-                         .lost = station_on_lost,
-                         .data = &acquired,
-                         .wait_ms = w->wait_ms};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = w->wait_ms);
     redlock_lock *lock = NULL;
     char name[REDLOCK_NAME_MAX + 1];
     int error;
 
     station_name_of(w, "asynchronous", name);
-    error = redlock_start(r, name, w->ttl_ms, &q, &lock);
+    error = redlock_start_acquire(r, name, w->ttl_ms, &q, &lock);
     station_check_error(w, "start", error);
     if (error)
         return;
-    error = drive(w, r, &acquired);
+    error = drive(w, r, REDLOCK_EVENT_ACQUIRED)->error;
     if (error == REDLOCK_OK) {
         station_check_grant(w, lock);
-        station_check_error(w, "start release",
-                            redlock_start_release(lock, on_done, &released));
-        error = drive(w, r, &released);
+        station_check_error(w, "start release", redlock_start_release(lock));
+        error = drive(w, r, REDLOCK_EVENT_RELEASED)->error;
     }
     CHECK(error != REDLOCK_SYSTEM);
     if (error)
         check_outcome(w, "asynchronously", error);
-    CHECK(acquired.lost_count <= 1);
     redlock_lock_free(lock);
-}
-
-/* A place that is told is one; the wait goes on. */
-static void on_queued(redlock_lock *lock, int place, void *data)
-{
-    (void)lock;
-    CHECK(place >= 1);
-    CHECK_INT(0, ((struct outcome *)data)->count);
 }
 
 /* Waits for what a test's own key keeps from it, until it is told to stop. */
 void wait_and_cancel(struct walk *w, redlock *r)
 {
-    struct outcome outcome = {0};
-    redlock_request q = {.size = sizeof q,
-                         .done = on_done,
-                         .queued = on_queued,
-                         .data = &outcome,
-                         .wait_ms = REDLOCK_WAIT_FOREVER};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+    const redlock_event *event;
     redlock_lock *lock = NULL;
-    int error = redlock_start(r, "occupied", w->ttl_ms, &q, &lock);
+    int error = redlock_start_acquire(r, "occupied", w->ttl_ms, &q, &lock);
 
     station_check_error(w, "start", error);
     if (error)
         return;
-    if (!(w->flags & REDLOCK_THREAD))
-        redlock_process(r, 20);
+    if (redlock_next(r, &event, 20) == 1 && event->type == REDLOCK_EVENT_ACQUIRED)
+        check_outcome(w, "wait", event->error ? event->error : REDLOCK_BUSY);
     CHECK_OK(redlock_cancel(lock));
-    error = drive(w, r, &outcome);
-    if (error != REDLOCK_CANCELED)
-        check_outcome(w, "wait", error);
+    while (redlock_next(r, &event, 0) == 1)
+        CHECK_INT(REDLOCK_EVENT_WARNING, event->type);
     redlock_lock_free(lock);
-}
-
-static void note_answer(int error, const redlock_answer *answer, void *data)
-{
-    struct outcome *outcome = data;
-
-    if (error)
-        CHECK(redlock_detail()[0] != '\0');
-    for (size_t i = 0; !error && i < answer->name_count; i++)
-        CHECK(answer->names[i][0] != '\0');
-    outcome->error = error;
-    outcome->count++;
-}
-
-static void ignore_check(const redlock_check *check, void *data)
-{
-    (void)data;
-    CHECK(check->text[0] != '\0');
 }
 
 /* Each is started or refused, and what was started is told once. */
 void ask_asynchronously(struct walk *w, redlock *r)
 {
     for (int i = 0; i < 4; i++) {
-        struct outcome outcome = {0};
+        const redlock_answer *answer;
+        const redlock_event *event;
+        redlock_job job = 0;
         int error;
 
         switch (i) {
         case 0:
-            error = redlock_start_query(r, "occupied", note_answer, &outcome);
+            error = redlock_start_query(r, "occupied", NULL, &job);
             break;
         case 1:
-            error = redlock_start_list(r, note_answer, &outcome);
+            error = redlock_start_list(r, NULL, &job);
             break;
         case 2:
-            error = redlock_start_ping(r, note_answer, &outcome);
+            error = redlock_start_ping(r, NULL, &job);
             break;
         default:
-            error = redlock_start_audit(r, w->ttl_ms, ignore_check, note_answer, &outcome);
+            error = redlock_start_audit(r, w->ttl_ms, NULL, &job);
         }
-        station_check_error(w, "start of a question", error);
-        if (error == REDLOCK_OK)
-            check_outcome(w, "a question", drive(w, r, &outcome));
+        station_check_error(w, "start of a job", error);
+        if (error)
+            continue;
+        event = drive(w, r, REDLOCK_EVENT_ANSWERED);
+        answer = event->answer;
+        CHECK(event->job == job);
+        check_outcome(w, "a job", event->error);
+        for (size_t k = 0; !event->error && k < answer->name_count; k++)
+            CHECK(answer->names[k][0] != '\0');
+        for (size_t k = 0; !event->error && k < answer->check_count; k++)
+            CHECK(answer->checks[k].text[0] != '\0');
     }
 }
 
-/* Released by its tag: OK says that no majority has it. EXPIRED: an earlier call had done it. */
-static void release_by_tag(struct walk *w, redlock *r, const char *name, const char *value)
+/*
+ * Released by its key: OK says that no majority has it. EXPIRED: an earlier call had done it.
+ */
+static void release_by_key_twice(struct walk *w, redlock *r, const char *name,
+                                 const char *value)
 {
-    struct outcome outcome = {0};
-    redlock_report report = {.size = sizeof report};
+    redlock_job job = 0;
     char key[REDLOCK_NAME_MAX + 16];
-    int error = redlock_release_tagged(r, name, LEASE_TAG, &report);
+    int error = redlock_release_by_key(r, name, LEASE_KEY, NULL);
 
-    station_check_error(w, "release by tag", error);
+    station_check_error(w, "release by key", error);
     snprintf(key, sizeof key, "redlock:%s", name);
     inject_suspend();
     if (error == REDLOCK_OK)
         CHECK(cluster_count_value(&w->cluster, key, value) < QUORUM);
     inject_resume();
-    error = redlock_start_release_tagged(r, name, LEASE_TAG, note_answer, &outcome);
-    station_check_error(w, "start of a release by tag", error);
+    error = redlock_start_release_by_key(r, name, LEASE_KEY, NULL, &job);
+    station_check_error(w, "start of a release by key", error);
     if (error)
         return;
-    error = drive(w, r, &outcome);
-    check_outcome(w, "the release by tag", error == REDLOCK_EXPIRED ? REDLOCK_OK : error);
+    error = drive(w, r, REDLOCK_EVENT_ANSWERED)->error;
+    check_outcome(w, "the release by key", error == REDLOCK_EXPIRED ? REDLOCK_OK : error);
 }
 
-/* Acquired by one handle, renewed by another, ended by its tag: as replicas of a service do. */
+/* Acquired by one handle, renewed by another, ended by its key: as replicas of a service do. */
 void hold_lease(struct walk *w, redlock *r)
 {
-    redlock_request q = {
-        .size = sizeof q, .flags = REDLOCK_KEEP, .tag = LEASE_TAG, .wait_ms = w->wait_ms};
-    redlock_request known = {.size = sizeof known};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .idempotency_key = LEASE_KEY,
+                                        .wait_ms = w->wait_ms);
     redlock_lock *lock = NULL, *adopted = NULL;
     char name[REDLOCK_NAME_MAX + 1];
     char value[REDLOCK_VALUE_MAX + 1];
@@ -289,7 +243,7 @@ void hold_lease(struct walk *w, redlock *r)
         return;
     station_check_grant(w, lock);
     snprintf(value, sizeof value, "%s", redlock_value(lock));
-    error = redlock_adopt_as(r, name, value, &known, &adopted);
+    error = redlock_adopt(r, name, value, NULL, &adopted);
     station_check_error(w, "adopt", error);
     CHECK((error == REDLOCK_OK) == (adopted != NULL));
     redlock_lock_free(lock);
@@ -298,44 +252,42 @@ void hold_lease(struct walk *w, redlock *r)
         station_check_grant(w, adopted);
     }
     redlock_lock_free(adopted);
-    release_by_tag(w, r, name, value);
+    release_by_key_twice(w, r, name, value);
 }
 
 void look_around(struct walk *w, redlock *r)
 {
-    redlock_info info = {.size = sizeof info};
-    redlock_report report = {.size = sizeof report};
+    redlock_answer *answer = NULL;
     redlock_lock *lock = NULL;
     char name[REDLOCK_NAME_MAX + 1];
-    int error = redlock_query(r, "occupied", &info, &report);
+    int error = redlock_query(r, "occupied", &answer);
 
     station_check_error(w, "query", error);
     if (error == REDLOCK_OK)
-        CHECK_STR("somebody", info.holder);
+        CHECK_STR("somebody", answer->info->holder.value);
+    redlock_answer_free(answer);
     station_check_error(w, "ping", redlock_ping(r, NULL));
-    error = redlock_break(r, "occupied", "0123456789012345678901234567890123456789", &report);
+    error = redlock_break(r, "occupied", "0123456789012345678901234567890123456789", NULL);
     station_check_error(w, "break", error == REDLOCK_EXPIRED ? REDLOCK_OK : error);
     station_name_of(w, "adopted", name);
-    error = redlock_adopt(r, name, "a value from elsewhere", &lock);
+    error = redlock_adopt(r, name, "a value from elsewhere", NULL, &lock);
     station_check_error(w, "adopt", error);
     if (error)
         return;
-    error = redlock_event_fd(lock);
-    station_check_error(w, "event descriptor", error < 0 ? error : REDLOCK_OK);
+    error = redlock_fd(r);
+    station_check_error(w, "descriptor", error < 0 ? error : REDLOCK_OK);
     redlock_lock_free(lock);
 }
 
 /* With nothing to do a client sleeps. */
 static void check_idle(struct walk *w, redlock *r)
 {
+    const redlock_event *event;
     int before = inject_waits();
     int64_t end_ms = now_ms() + IDLE_MS;
 
     while (now_ms() < end_ms)
-        if (w->flags & REDLOCK_THREAD)
-            sleep_ms(IDLE_MS);
-        else
-            redlock_process(r, IDLE_MS);
+        redlock_next(r, &event, IDLE_MS);
     if (inject_waits() - before > IDLE_TURNS_MAX)
         FAIL("walk %d: %d turns in %d ms of nothing to do", w->number, inject_waits() - before,
              IDLE_MS);
@@ -343,11 +295,12 @@ static void check_idle(struct walk *w, redlock *r)
 
 void await_all_up(struct walk *w, redlock *r)
 {
+    const redlock_event *event;
     int64_t end_ms = now_ms() + UP_AGAIN_MS;
 
     inject_suspend();
     for (size_t i = 0; i < NODES;) {
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
 
         CHECK_OK(redlock_node(r, i, &info));
         if (info.state == REDLOCK_NODE_UP) {
@@ -357,10 +310,7 @@ void await_all_up(struct walk *w, redlock *r)
         if (now_ms() >= end_ms)
             FAIL("walk %d: node %zu is not up again: state %d, %s", w->number, i, info.state,
                  info.text);
-        if (w->flags & REDLOCK_THREAD)
-            sleep_ms(1);
-        else
-            redlock_process(r, 1);
+        redlock_next(r, &event, 1);
     }
     check_idle(w, r);
     inject_resume();

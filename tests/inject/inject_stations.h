@@ -3,8 +3,6 @@
 #ifndef REDLOCK_TESTS_INJECT_STATIONS_H
 #define REDLOCK_TESTS_INJECT_STATIONS_H
 
-#include <stdatomic.h>
-
 #include "inject_walk.h"
 
 enum {
@@ -12,14 +10,6 @@ enum {
     WAIT_IN_VAIN_MS = 60,
     DONE_WITHIN_MS = 60000, /* for what hangs */
 };
-
-/* What callbacks were told. */
-struct outcome {
-    _Atomic int count;
-    _Atomic int error;
-    _Atomic int lost_count;
-};
-void station_on_lost(redlock_lock *lock, int error, void *data);
 
 /* A name of this walk's own. */
 void station_name_of(const struct walk *w, const char *what, char out[REDLOCK_NAME_MAX + 1]);

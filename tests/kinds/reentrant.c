@@ -11,27 +11,27 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { TTL_MS = 20000, BRIEF_MS = 3000 };
+enum { TTL_MS = LONG_TTL_MS, BRIEF_MS = 3000 };
 
 CASE(nested,
      "The owner may hold the lock again; others are refused until its last hold is gone.")
 {
     struct cluster c;
     redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
-    redlock_request q = {.size = sizeof q, .kind = REDLOCK_REENTRANT}; /* the client owns it */
+    redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT); /* the client owns it */
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, q);
-    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3));
     redlock_lock *inner = kind_lock(a, "x", TTL_MS, q);
     CHECK(strcmp(redlock_value(outer), redlock_value(inner)) != 0);
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, q)); /* another client, another owner */
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, owner_request("somebody")));
     CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* a mutex is no nested hold */
     client_unlock(inner);
-    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3));
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, q));
     client_unlock(outer);
     CHECK_OK(kind_try(b, "x", TTL_MS, q));
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
     redlock_close(b);
 }
@@ -49,7 +49,7 @@ CASE(any_order,
     CHECK_OK(redlock_extend(inner, TTL_MS));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(inner));
     client_unlock(inner);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
     redlock_close(b);
 }
@@ -72,12 +72,12 @@ CASE(across_processes,
     redlock *r = client_start(&c, 3, 0);
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("job"));
     while (kind_count_holds(&c, "x", redlock_value(outer)) < 3)
-        CHECK(redlock_process(r, 10) >= 0);
+        CHECK(next_event(r, 10) == NULL);
     CHECK(waitpid(helper_start(hold_nested, &c), &status, 0) > 0);
     CHECK_INT(0, status);
-    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3));
     client_unlock(outer);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -90,7 +90,7 @@ CASE(own_expiry,
     redlock_lock_leave(kind_lock(a, "x", BRIEF_MS, owner_request("o")));
     sleep_ms(BRIEF_MS + 10);
     client_unlock(outer); /* the other one's time is over: nothing keeps the key */
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_lock_leave(kind_lock(a, "x", TTL_MS / 2, owner_request("o")));
     outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
     client_unlock(outer);
@@ -203,7 +203,7 @@ static void own_or_mutex(int worker, unsigned *seed, struct load_wish *out)
     static const char *const owners[] = {"o0", "o1", "o2", "o3", "o4", "o5"};
     out->owner = worker;
     out->request = seed_draw(seed, 0, 3) ? owner_request(owners[worker])
-                                         : (redlock_request){.size = sizeof(redlock_request)};
+                                         : (redlock_request)REDLOCK_REQUEST();
     out->request.flags = REDLOCK_FENCED;
     out->request.wait_ms = seed_draw(seed, 0, 2) ? 300 : 0;
     out->ttl_ms = seed_draw(seed, 300, LOAD_MAX_TTL_MS);
@@ -236,19 +236,17 @@ CASE(no_deadlock_with_oneself,
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
     struct kind_waiter w;
     kind_start(r, "x", TTL_MS, owner_request("you"), 20000, &w);
-    CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+    CHECK(cluster_await(&c, "redlock.queue:x", 3));
     redlock_request nested = owner_request("me");
     nested.wait_ms = 5000;
     nested.flags = REDLOCK_FAIR;
-    int64_t start_ms = now_ms();
     redlock_lock *inner = kind_lock(r, "x", TTL_MS, nested);
-    CHECK_BETWEEN(0, 100 + SLACK_MS, now_ms() - start_ms);
     client_unlock(inner);
-    CHECK_INT(1, w.outcome);
+    NO_EVENT(w.client);
     client_unlock(outer);
-    CHECK_ERR(REDLOCK_OK, kind_await(&w)); /* woken by the last hold */
+    KIND_EXPECT(REDLOCK_OK, w); /* woken by the last hold */
     client_unlock(w.lock);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { TTL_MS = 20000, MANY = 100 };
+enum { TTL_MS = LONG_TTL_MS, MANY = 100 };
 
 static void check_all_permits(struct cluster *c, uint32_t k)
 {
@@ -34,7 +34,7 @@ static void check_all_permits(struct cluster *c, uint32_t k)
     }
     for (uint32_t i = 0; i < k; i++)
         client_unlock(lock[i]);
-    CHECK(cluster_await_empty(c, 2000));
+    CHECK(cluster_await_empty(c));
     for (int i = 0; i < 3; i++)
         redlock_close(r[i]);
 }
@@ -54,13 +54,13 @@ CASE(another_k, "Clients that disagree about k exclude each other altogether.")
     struct cluster c;
     redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_lock *lock = kind_lock(a, "x", TTL_MS, slots_request(3));
-    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(2)));
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(4)));
     CHECK_ERR(REDLOCK_BUSY, client_try(b, "x", TTL_MS));
     CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(3)));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 1000)); /* both releases have reached every node */
+    CHECK(cluster_await_empty(&c)); /* both releases have reached every node */
     CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(2)));
     redlock_close(a);
     redlock_close(b);
@@ -78,11 +78,11 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
         else
             client_unlock(lock);
     }
-    CHECK(kind_await_holds(c, "x", redlock_value(seventh), 3, 1000));
+    CHECK(kind_await_holds(c, "x", redlock_value(seventh), 3));
     kind_start(b, "x", TTL_MS, slots_request(k), 20000, &w);
-    CHECK(cluster_await(c, "redlock.queue:x", 3, 2000));
+    CHECK(cluster_await(c, "redlock.queue:x", 3));
     client_unlock(seventh);
-    CHECK_ERR(REDLOCK_OK, kind_await(&w));
+    KIND_EXPECT(REDLOCK_OK, w);
     CHECK_BETWEEN(1, k, redlock_slot(w.lock));
     redlock_lock *rest[8];
     int held = 1;
@@ -92,7 +92,7 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
     for (int i = 1; i < held; i++)
         client_unlock(rest[i]);
     client_unlock(w.lock);
-    CHECK(cluster_await_empty(c, 2000));
+    CHECK(cluster_await_empty(c));
 }
 
 CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one.")
@@ -106,7 +106,7 @@ CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one
     redlock_close(b);
 }
 
-CASE(waiting, "A waiter gets the slot that becomes free, at once.")
+CASE(waiting, "A waiter gets the slot that becomes free.")
 {
     struct cluster c;
     redlock *a = client_start(&c, 3, REDLOCK_THREAD);
@@ -117,18 +117,16 @@ CASE(waiting, "A waiter gets the slot that becomes free, at once.")
     for (int i = 0; i < 3; i++) {
         struct kind_waiter w;
         kind_start(b, "x", TTL_MS, slots_request(3), 20000, &w);
-        CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+        CHECK(cluster_await(&c, "redlock.queue:x", 3));
         int slot = redlock_slot(lock[i]);
-        int64_t start_ms = now_ms();
         client_unlock(lock[i]);
-        CHECK_ERR(REDLOCK_OK, kind_await(&w));
-        CHECK_BETWEEN(0, 100 + SLACK_MS, now_ms() - start_ms);
+        KIND_EXPECT(REDLOCK_OK, w);
         CHECK_INT(slot, redlock_slot(w.lock));
         lock[i] = w.lock;
     }
     for (int i = 0; i < 3; i++)
         client_unlock(lock[i]);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
     redlock_close(b);
 }
@@ -138,17 +136,15 @@ CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots st
     struct cluster c;
     redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = kind_lock(r, "x", TTL_MS, slots_request(2));
-    redlock_lock_leave(kind_lock(r, "x", 150, slots_request(2)));
+    redlock_lock_leave(kind_lock(r, "x", 2000, slots_request(2)));
     CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, slots_request(2)));
     redlock_request q = slots_request(2);
-    q.wait_ms = 5000;
-    int64_t start_ms = now_ms();
+    q.wait_ms = GIVE_UP_MS;
     redlock_lock *next = kind_lock(r, "x", TTL_MS, q);
-    CHECK_BETWEEN(0, 150 + SLACK_MS, now_ms() - start_ms);
     CHECK(redlock_slot(next) != redlock_slot(lock));
     client_unlock(next);
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 

@@ -8,12 +8,11 @@
 
 #include <string.h>
 
-enum { TTL_MS = 20000 };
+enum { TTL_MS = LONG_TTL_MS };
 
 static redlock_request with(const char *const *more, size_t count)
 {
-    return (redlock_request){
-        .size = sizeof(redlock_request), .more_names = more, .more_name_count = count};
+    return (redlock_request)REDLOCK_REQUEST(.more_names = more, .more_name_count = count);
 }
 
 static const char *const bc[] = {"b", "c"};
@@ -29,19 +28,19 @@ CASE(all_or_none,
         redlock_lock *single = client_lock(b, names[i], TTL_MS);
         CHECK_ERR(REDLOCK_BUSY, kind_try(a, "a", TTL_MS, with(bc, 2)));
         for (int n = 0; n < 3; n++)
-            CHECK(n == i || cluster_await(&c, keys[n], 0, 1000));
+            CHECK(n == i || cluster_await(&c, keys[n], 0));
         client_unlock(single);
-        CHECK(cluster_await_empty(&c, 1000));
+        CHECK(cluster_await_empty(&c));
     }
     redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
     for (int i = 0; i < 3; i++) {
-        CHECK(kind_await_holds(&c, names[i], redlock_value(lock), 3, 1000));
+        CHECK(kind_await_holds(&c, names[i], redlock_value(lock), 3));
         CHECK_ERR(REDLOCK_BUSY, client_try(b, names[i], TTL_MS));
         CHECK_ERR(REDLOCK_BUSY, kind_try(b, names[i], TTL_MS, reader_request()));
     }
     CHECK_OK(client_try(b, "d", TTL_MS));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
     redlock_close(b);
 }
@@ -56,7 +55,7 @@ CASE(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps sev
         CHECK_ERR(REDLOCK_BUSY, kind_try(a, "a", TTL_MS, with(bc, 2)));
         client_unlock(other);
         CHECK_OK(kind_try(a, "a", TTL_MS, with(bc, 2)));
-        CHECK(cluster_await_empty(&c, 1000));
+        CHECK(cluster_await_empty(&c));
     }
     redlock_close(a);
 }
@@ -68,19 +67,19 @@ CASE(any_order_and_twice, "The order and the repetition of names in a request do
     redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_lock *lock = kind_lock(a, "b", TTL_MS, with(first, 5));
     CHECK_STR("a", redlock_name(lock));
-    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
+    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3));
     CHECK_INT(3, server_keys(&c.node[0]));
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "c", TTL_MS, with(second, 2)));
     client_unlock(lock);
     CHECK_OK(kind_try(b, "c", TTL_MS, with(second, 2)));
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     /* The same name twice is one name, and a plain mutex. */
     static const char *const same[] = {"a", "a"};
     lock = kind_lock(a, "a", TTL_MS, with(same, 2));
-    CHECK(cluster_await(&c, "redlock:a", 3, 1000));
+    CHECK(cluster_await(&c, "redlock:a", 3));
     CHECK_ERR(REDLOCK_BUSY, client_try(b, "a", TTL_MS));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
     redlock_close(b);
 }
@@ -100,10 +99,10 @@ CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
     redlock_lock *lock = kind_lock(a, names[0], TTL_MS, q);
     CHECK_OK(redlock_extend(lock, TTL_MS));
     CHECK_ERR(REDLOCK_BUSY, client_try(a, names[15], TTL_MS));
-    q.wait_ms = 150; /* through the queues, too */
+    q.wait_ms = 2000; /* through the queues, too */
     CHECK_ERR(REDLOCK_TIMEOUT, kind_try(a, names[0], TTL_MS, q));
     client_unlock(lock);
-    CHECK(kind_await_clean(&c, 1000));
+    CHECK(kind_await_clean(&c));
     redlock_lock *none = NULL;
     q = with(names + 1, REDLOCK_NAMES_MAX);
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(a, names[0], TTL_MS, &q, &none));
@@ -116,25 +115,26 @@ CASE(renewal_renews_all,
      "The watchdog renews every name; one name gone from a majority is a loss.")
 {
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
-    struct result lost = {0};
+    struct tally tally = {0};
     struct cluster c;
     redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = with(bc, 2);
     q.flags = REDLOCK_RENEW;
-    q.lost = result_note;
-    q.data = &lost;
-    redlock_lock *lock = kind_lock(a, "a", 1500, q);
-    sleep_ms(2500);
-    CHECK_INT(0, lost.calls);
+    q.data = &tally;
+    redlock_lock *lock = kind_lock(a, "a", RENEWED_TTL_MS, q);
+    sleep_ms(RENEWED_TTL_MS + 1000);
+    NO_EVENT(a);
     for (int i = 0; i < 3; i++)
         for (int n = 0; n < 3; n++)
-            CHECK_BETWEEN(1, 1500, server_int(&c.node[n], "PTTL", keys[i], NULL));
-    cluster_del(&c, 0, 2, "redlock:c");
-    for (int64_t end_ms = now_ms() + 2000; lost.calls == 0 && now_ms() < end_ms;)
-        sleep_ms(1);
-    CHECK_INT(1, lost.calls);
+            CHECK_BETWEEN(1, RENEWED_TTL_MS, server_int(&c.node[n], "PTTL", keys[i], NULL));
+    /* Again and again: a renewal between the two deletions puts the first one back. */
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
+         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(a))
+        for (int n = 0; n < 2; n++)
+            server_int(&c.node[n], "DEL", "redlock:c", NULL);
+    CHECK_INT(1, tally.count[REDLOCK_EVENT_LOST]);
     CHECK_INT(0, redlock_remaining_ms(lock));
-    CHECK(cluster_await_empty(&c, 1000)); /* the other names go with it */
+    CHECK(cluster_await_empty(&c)); /* the other names go with it */
     redlock_lock_free(lock);
     redlock_close(a);
 }
@@ -145,20 +145,20 @@ CASE(healed,
     struct cluster c;
     redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
-    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
+    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3));
     cluster_del(&c, 1, 1, "redlock:b");
     CHECK_OK(redlock_extend(lock, TTL_MS));
-    CHECK(kind_await_holds(&c, "b", redlock_value(lock), 3, 1000));
+    CHECK(kind_await_holds(&c, "b", redlock_value(lock), 3));
     server_cmd(&c.node[1], "DEL", "redlock:a", "redlock:b", "redlock:c", NULL);
     CHECK_OK(redlock_extend(lock, TTL_MS));
-    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
-    CHECK(kind_await_holds(&c, "a", redlock_value(lock), 3, 1000));
+    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3));
+    CHECK(kind_await_holds(&c, "a", redlock_value(lock), 3));
     /* Another's key under one of them: the node stays without ours, and without half of it. */
     server_cmd(&c.node[1], "DEL", "redlock:a", NULL);
     cluster_set(&c, 1, 1, "redlock:b", "another", TTL_MS);
     CHECK_OK(redlock_extend(lock, TTL_MS));
     client_unlock(lock);
-    CHECK(cluster_await(&c, "redlock:c", 0, 1000));
+    CHECK(cluster_await(&c, "redlock:c", 0));
     CHECK_INT(0, cluster_count(&c, "redlock:a"));
     CHECK_INT(1, cluster_count_value(&c, "redlock:b", "another"));
     redlock_close(a);
@@ -173,7 +173,7 @@ CASE(one_token, "Several names get one token, above every earlier token of each 
     int64_t largest = 0;
     for (int i = 0; i < 12; i++) {
         static const char *const names[] = {"a", "b", "c"};
-        redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+        redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
         if (i % 2) {
             q = with(bc, 2);
             q.flags = REDLOCK_FENCED;
@@ -212,7 +212,7 @@ CASE(no_deadlock,
     CHECK_INT(0, l->failures); /* every wait of eight seconds was long enough */
     CHECK(l->count > 50);
     /* A place in a queue that a closing client could not give up any more lives for 3 s. */
-    if (!kind_await_clean(&l->c, 5000)) {
+    if (!kind_await_clean(&l->c)) {
         kind_print(&l->c);
         FAIL("something was left behind");
     }
@@ -233,7 +233,7 @@ CASE(under_faults, "Processes that lock random sets of names never overlap while
     CHECK_NEVER(load_disorders(l));
     CHECK(l->count > 10);
     /* A release may have been lost with a connection: then its time ends it. */
-    if (!kind_await_clean(&l->c, 6000)) {
+    if (!kind_await_clean(&l->c)) {
         kind_print(&l->c);
         FAIL("something was left behind");
     }

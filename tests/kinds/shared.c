@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { TTL_MS = 20000, READERS = 8 };
+enum { TTL_MS = LONG_TTL_MS, READERS = 8 };
 
 CASE(many_readers,
      "Readers hold the lock together; a writer of any kind waits for the last of them.")
@@ -24,16 +24,16 @@ CASE(many_readers,
         lock[i] = kind_lock(i % 2 ? a : b, "x", TTL_MS, reader_request());
         CHECK_INT(0, redlock_fence(lock[i]));
     }
-    CHECK(kind_await_holds(&c, "x", redlock_value(lock[READERS - 1]), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock[READERS - 1]), 3));
     for (int i = 0; i < READERS; i++) {
         CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS));
         CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, owner_request("o")));
         CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(100)));
         client_unlock(lock[i]);
     }
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     CHECK_OK(client_try(a, "x", TTL_MS));
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
     redlock_close(b);
 }
@@ -59,20 +59,18 @@ CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's 
     struct cluster c;
     redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *alive = kind_lock(a, "x", TTL_MS, reader_request());
-    redlock_lock_leave(kind_lock(a, "x", 200, reader_request()));
-    sleep_ms(210);
+    redlock_lock_leave(kind_lock(a, "x", 2000, reader_request()));
+    sleep_ms(2010);
     CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(alive));
     client_unlock(alive); /* the last reader that has not expired */
     CHECK_OK(client_try(a, "x", TTL_MS));
-    redlock_lock_leave(kind_lock(a, "x", 2000, reader_request()));
+    redlock_lock_leave(kind_lock(a, "x", RENEWED_TTL_MS, reader_request()));
     alive = kind_lock(a, "x", TTL_MS, reader_request());
     client_unlock(alive);
     CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still counts */
-    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
-    int64_t start_ms = now_ms();
-    client_unlock(kind_lock(a, "x", TTL_MS, q));
-    CHECK_BETWEEN(0, 2000 + SLACK_MS, now_ms() - start_ms); /* its end needs no message */
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
+    client_unlock(kind_lock(a, "x", TTL_MS, q)); /* its end needs no message */
     redlock_close(a);
 }
 
@@ -80,29 +78,29 @@ CASE(renewed_and_lost,
      "A reader is renewed beside others, and is told when a majority forgot it.")
 {
     struct cluster c;
-    struct result lost = {0};
+    struct tally tally = {0};
     redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_request q = reader_request();
     q.flags = REDLOCK_RENEW;
-    q.lost = result_note;
-    q.data = &lost;
-    redlock_lock *reader = kind_lock(a, "x", 1500, q);
+    q.data = &tally;
+    redlock_lock *reader = kind_lock(a, "x", RENEWED_TTL_MS, q);
     redlock_lock *other = kind_lock(b, "x", TTL_MS, reader_request());
-    sleep_ms(2000);
-    CHECK_INT(0, lost.calls);
+    sleep_ms(RENEWED_TTL_MS + 1000);
+    NO_EVENT(a);
     CHECK(redlock_remaining_ms(reader) > 0);
-    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(1, server_int(&c.node[i], "ZREM", "redlock:x", redlock_value(reader), NULL));
-    for (int64_t end_ms = now_ms() + 2000; lost.calls == 0 && now_ms() < end_ms;)
-        sleep_ms(1);
-    CHECK_INT(1, lost.calls);
+    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3));
+    /* Again and again: a renewal between the two removals puts the first one back. */
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
+         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(a))
+        for (int i = 0; i < 2; i++)
+            server_int(&c.node[i], "ZREM", "redlock:x", redlock_value(reader), NULL);
+    CHECK_INT(1, tally.count[REDLOCK_EVENT_LOST]);
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(reader));
     redlock_lock_free(reader);
     CHECK(kind_count_holds(&c, "x", redlock_value(other)) >=
           2); /* its neighbour is untouched */
     client_unlock(other);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
     redlock_close(b);
 }
@@ -113,15 +111,15 @@ CASE(healed, "A node that lost one reader gets it back beside the readers it has
     redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *reader = kind_lock(a, "x", TTL_MS, reader_request());
     redlock_lock *other = kind_lock(a, "x", TTL_MS, reader_request());
-    CHECK(kind_await_holds(&c, "x", redlock_value(other), 3, 1000));
-    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(other), 3));
+    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3));
     CHECK_INT(1, server_int(&c.node[1], "ZREM", "redlock:x", redlock_value(reader), NULL));
     CHECK_OK(redlock_extend(reader, TTL_MS));
-    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3));
     CHECK_INT(2, server_int(&c.node[1], "ZCARD", "redlock:x", NULL));
     client_unlock(reader);
     client_unlock(other);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
 }
 
@@ -130,7 +128,6 @@ CASE(healed, "A node that lost one reader gets it back beside the readers it has
 struct waiting_reader {
     pthread_t thread;
     redlock *client;
-    int64_t granted_ms;
     redlock_lock *lock;
 };
 
@@ -138,9 +135,8 @@ static void *wait_to_read(void *data)
 {
     struct waiting_reader *w = data;
     redlock_request q = reader_request();
-    q.wait_ms = 10000;
+    q.wait_ms = GIVE_UP_MS;
     w->lock = kind_lock(w->client, "x", TTL_MS, q);
-    w->granted_ms = now_ms();
     return NULL;
 }
 
@@ -163,47 +159,43 @@ static void woken_together(redlock_request writer)
         w[i].client = client_open_warm(&c, 0);
         CHECK(pthread_create(&w[i].thread, NULL, wait_to_read, &w[i]) == 0);
     }
-    CHECK(wait_until(all_wait, &c, 5000));
-    int64_t start_ms = now_ms();
+    CHECK(wait_until(all_wait, &c));
     client_unlock(lock);
     for (int i = 0; i < READERS; i++)
         CHECK(pthread_join(w[i].thread, NULL) == 0);
-    for (int i = 0; i < READERS; i++) {
-        CHECK_BETWEEN(0, 100 + SLACK_MS, w[i].granted_ms - start_ms);
+    for (int i = 0; i < READERS; i++)
         CHECK_INT(REDLOCK_STATE_HELD, redlock_state(w[i].lock)); /* all of them, together */
-    }
     for (int i = 0; i < READERS; i++) {
         client_unlock(w[i].lock);
         redlock_close(w[i].client);
     }
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(a);
 }
 
 CASE(readers_woken_together,
-     "All waiting readers are granted at once when the writer releases.")
+     "All waiting readers are granted together when the writer releases.")
 {
-    woken_together((redlock_request){.size = sizeof(redlock_request)});
+    woken_together((redlock_request)REDLOCK_REQUEST());
 }
 
 CASE(readers_woken_by_an_owner,
-     "All waiting readers are granted at once when a re-entrant owner releases.")
+     "All waiting readers are granted together when a re-entrant owner releases.")
 {
     woken_together(owner_request("o"));
 }
 
 CASE(writer_not_starved, "A writer gets the lock although new readers never stop coming.")
 {
-    struct shared_outcome o = shared_stream(10000);
+    struct shared_outcome o = shared_stream(GIVE_UP_MS);
     CHECK_ERR(REDLOCK_OK, o.error);
-    CHECK_BETWEEN(0, 500 + 4 * SLACK_MS, o.waited_ms);
     CHECK_BETWEEN(0, 20, o.readers); /* kinds_broken.no_intent: more, where readers overtake */
 }
 
 static void wait_to_write(void *data)
 {
     redlock *r = client_open_warm(data, 0);
-    redlock_request q = {.size = sizeof q, .wait_ms = 60000};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 60000);
     redlock_lock *lock = NULL;
     redlock_acquire(r, "x", TTL_MS, &q, &lock);
 }
@@ -215,14 +207,12 @@ CASE(dead_writer,
     redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = kind_lock(a, "x", TTL_MS, reader_request());
     pid_t pid = helper_start(wait_to_write, &c);
-    CHECK(cluster_await(&c, "redlock.queue:x", 3, 5000));
+    CHECK(cluster_await(&c, "redlock.queue:x", 3));
     CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, reader_request()));
     helper_stop(&pid); /* kill -9 */
     redlock_request q = reader_request();
-    q.wait_ms = 20000;
-    int64_t start_ms = now_ms();
+    q.wait_ms = GIVE_UP_MS;
     redlock_lock *second = kind_lock(a, "x", TTL_MS, q);
-    CHECK_BETWEEN(0, 3000 + 2 * SLACK_MS, now_ms() - start_ms);
     client_unlock(second);
     client_unlock(lock);
     redlock_close(a);

@@ -27,7 +27,7 @@ enum {
 
 static redlock_lock *acquire(redlock *r)
 {
-    redlock_request q = {.size = sizeof q, .wait_ms = WAIT_MS};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "counter", TTL_MS, &q, &lock));
     CHECK(redlock_remaining_ms(lock) > 0);
@@ -85,7 +85,7 @@ CASE(threads_share_a_client,
     cluster_start(&c, 5);
     redlock *r = client_open(&c, 0);
     contend(&c, r);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -96,7 +96,7 @@ CASE(threads_share_an_io_thread,
     cluster_start(&c, 5);
     redlock *r = client_open(&c, REDLOCK_THREAD);
     contend(&c, r);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -106,7 +106,7 @@ CASE(threads_with_own_clients,
     struct cluster c;
     cluster_start(&c, 5);
     contend(&c, NULL);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
 }
 
 /* ---- processes: the resource is a file -------------------------------------------------- */
@@ -190,7 +190,7 @@ static bool counted(void *data)
 
 static void await_count(int value)
 {
-    CHECK(wait_until(counted, &value, 30000));
+    CHECK(wait_until(counted, &value));
 }
 
 CASE(processes_exclude_each_other,
@@ -202,7 +202,7 @@ CASE(processes_exclude_each_other,
     for (int i = 0; i < WORKERS; i++)
         pids[i] = spawn(&c, PATIENT_MS);
     reap(pids);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
 }
 
 CASE(processes_with_a_dying_node, "Processes lose no update while a node dies.")

@@ -12,7 +12,7 @@ CASE(plain_string_key, "The key is a string of 40 hex digits that expires with t
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "nightly report", 30000);
-    CHECK(cluster_await(&c, "redlock:nightly report", 5, 1000));
+    CHECK(cluster_await(&c, "redlock:nightly report", 5));
     for (int i = 0; i < 5; i++) {
         const struct server *s = &c.node[i];
         CHECK_STR("string", server_cmd(s, "TYPE", "redlock:nightly report", NULL));
@@ -20,13 +20,13 @@ CASE(plain_string_key, "The key is a string of 40 hex digits that expires with t
         CHECK_STR(redlock_value(lock), value);
         CHECK_INT(40, strlen(value));
         CHECK_INT(40, strspn(value, "0123456789abcdef"));
-        CHECK_BETWEEN(30000 - SLACK_MS - 1000, 30000,
+        CHECK_BETWEEN(30000 - SOON_MS, 30000,
                       server_int(s, "PTTL", "redlock:nightly report", NULL));
         CHECK_INT(1, server_keys(s)); /* nothing beside it */
     }
     CHECK_STR("nightly report", redlock_name(lock));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -35,10 +35,10 @@ CASE(validity_is_ttl_less_drift,
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    redlock_lock *lock = client_lock(r, "x", 10000);
-    int64_t most_ms = 10000 - 100 - 2;
-    CHECK_BETWEEN(most_ms - SLACK_MS, most_ms, redlock_remaining_ms(lock));
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
+    int64_t most_ms = LONG_TTL_MS - LONG_TTL_MS / 100 - 2;
+    CHECK_BETWEEN(most_ms - SOON_MS, most_ms, redlock_remaining_ms(lock));
+    CHECK(cluster_await(&c, "redlock:x", 3));
     for (int i = 0; i < 3; i++) {
         int64_t key_ms = server_int(&c.node[i], "PTTL", "redlock:x", NULL);
         CHECK(key_ms > redlock_remaining_ms(lock));
@@ -60,7 +60,7 @@ CASE(empty_prefix, "With an empty prefix the key is the name, as other clients w
     redlock *r = client_open_with(&o);
     client_warm(r);
     redlock_lock *lock = client_lock(r, "resource", 10000);
-    CHECK(cluster_await(&c, "resource", 3, 1000));
+    CHECK(cluster_await(&c, "resource", 3));
     CHECK_INT(3, cluster_count_value(&c, "resource", redlock_value(lock)));
     client_unlock(lock);
     redlock_close(r);
@@ -79,8 +79,8 @@ CASE(own_prefix, "Two applications with different prefixes do not share a lock."
     client_warm(b);
     redlock_lock *first = client_lock(a, "x", 10000);
     redlock_lock *second = client_lock(b, "x", 10000);
-    CHECK(cluster_await(&c, "app1:x", 3, 1000));
-    CHECK(cluster_await(&c, "app2:x", 3, 1000));
+    CHECK(cluster_await(&c, "app1:x", 3));
+    CHECK(cluster_await(&c, "app2:x", 3));
     client_unlock(first);
     client_unlock(second);
     redlock_close(a);
@@ -95,17 +95,16 @@ CASE(key_set_by_hand_is_respected,
     for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c.node[i], "SET", "redlock:x", "by hand", "NX", "PX",
                                    "15000", NULL));
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, &q, &lock));
-    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_TAKEN));
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &lock));
+    const redlock_report *report = redlock_failure_report();
+    CHECK_INT(3, report_votes(report, REDLOCK_VOTE_TAKEN));
     for (int i = 0; i < 3; i++) {
-        CHECK_INT(REDLOCK_VOTE_TAKEN, report.node[i].vote);
-        CHECK_BETWEEN(10000, 15000, report.node[i].key_ttl_ms);
+        CHECK_INT(REDLOCK_VOTE_TAKEN, report->node[i].vote);
+        CHECK_BETWEEN(10000, 15000, report->node[i].key_remaining_ms);
     }
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "by hand"));
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000)); /* ours are gone from the other two */
+    CHECK(cluster_await(&c, "redlock:x", 3)); /* ours are gone from the other two */
     redlock_close(r);
 }
 
@@ -115,12 +114,10 @@ CASE(key_without_expiry, "A key without expiry is respected; its remaining time 
     redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c.node[i], "SET", "redlock:x", "for ever", NULL));
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, &q, &lock));
-    CHECK(report_votes(&report, REDLOCK_VOTE_TAKEN) >= 2);
-    CHECK_INT(-1, report.node[0].key_ttl_ms);
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &lock));
+    CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 2);
+    CHECK_INT(-1, redlock_failure_report()->node[0].key_remaining_ms);
     redlock_close(r);
 }
 
@@ -146,7 +143,7 @@ CASE(minority_by_hand_is_outvoted,
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
     CHECK_INT(0, redlock_margin(lock));
     client_unlock(lock);
-    CHECK(cluster_await(&c, "redlock:x", 2, 1000));
+    CHECK(cluster_await(&c, "redlock:x", 2));
     CHECK_INT(2, cluster_count_value(&c, "redlock:x", "another"));
     redlock_close(r);
 }
@@ -159,11 +156,10 @@ CASE(deleted_by_hand_is_expired,
     redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_del(&c, 1, 3, "redlock:x");
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
-    redlock_report report = {.size = sizeof report};
-    CHECK_OK(redlock_lock_report(lock, &report));
-    CHECK(report_votes(&report, REDLOCK_VOTE_MISSING) >= 3);
+    const redlock_report *report = redlock_lock_report(lock);
+    CHECK(report_votes(report, REDLOCK_VOTE_MISSING) >= 3);
     redlock_lock_free(lock);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -175,7 +171,7 @@ CASE(deleted_on_a_minority, "Releasing a lock whose key was deleted on a minorit
     cluster_del(&c, 0, 2, "redlock:x");
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -188,7 +184,7 @@ CASE(replaced_by_hand_is_lost,
     cluster_set(&c, 2, 3, "redlock:x", "another", 15000);
     CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
     redlock_lock_free(lock);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    CHECK(cluster_await(&c, "redlock:x", 3));
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
     redlock_close(r);
 }
@@ -221,26 +217,24 @@ CASE(names_are_bytes,
         char key[64];
         snprintf(key, sizeof key, "redlock:%s", names[i]);
         redlock_lock *lock = client_lock(r, names[i], 10000);
-        CHECK(cluster_await(&c, key, 3, 1000));
+        CHECK(cluster_await(&c, key, 3));
         CHECK_STR(names[i], redlock_name(lock));
         client_unlock(lock);
-        CHECK(cluster_await_empty(&c, 1000));
+        CHECK(cluster_await_empty(&c));
     }
     redlock_close(r);
 }
 
 CASE(longest_name, "The longest name becomes its key exactly.")
 {
-    char name[REDLOCK_NAME_MAX + 8], key[REDLOCK_NAME_MAX + 16] = "redlock:";
+    char name[REDLOCK_NAME_MAX + 1] = "", key[REDLOCK_NAME_MAX + 16] = "redlock:";
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    memset(name, 'n', sizeof name);
+    memset(name, 'n', REDLOCK_NAME_MAX);
     memset(key + 8, 'n', REDLOCK_NAME_MAX);
     key[8 + REDLOCK_NAME_MAX] = '\0';
-    redlock_request q = {.size = sizeof q, .name_length = REDLOCK_NAME_MAX};
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, name, 10000, &q, &lock)); /* not terminated there */
-    CHECK(cluster_await(&c, key, 3, 1000));
+    redlock_lock *lock = client_lock(r, name, 10000);
+    CHECK(cluster_await(&c, key, 3));
     CHECK_INT(REDLOCK_NAME_MAX, strlen(redlock_name(lock)));
     client_unlock(lock);
     redlock_close(r);
@@ -250,27 +244,27 @@ CASE(query_tells_the_holder, "redlock_query finds the holder, its votes and rema
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_info info = {.size = sizeof info};
-    redlock_report report = {.size = sizeof report};
-    CHECK_OK(redlock_query(r, "x", &info, &report));
+    redlock_answer *answer = NULL;
+    redlock_info info = client_query(r, "x");
     CHECK_INT(0, info.held);
-    CHECK_INT(0, info.votes);
-    CHECK_STR("", info.holder);
+    CHECK_INT(0, info.holder.votes);
+    CHECK_STR("", info.holder.value);
     redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_set(&c, 4, 1, "redlock:x", "another", 3000);
-    CHECK_OK(redlock_query(r, "x", &info, &report));
+    CHECK_OK(redlock_query(r, "x", &answer));
+    info = *answer->info;
     CHECK_INT(1, info.held);
-    CHECK_STR(redlock_value(lock), info.holder);
-    CHECK_BETWEEN(3, 4, info.votes);
-    CHECK_BETWEEN(15000, 20000, info.ttl_ms);
+    CHECK_STR(redlock_value(lock), info.holder.value);
+    CHECK_BETWEEN(3, 4, info.holder.votes);
+    CHECK_BETWEEN(15000, 20000, info.holder.remaining_ms);
     for (int i = 0; i < 5; i++) {
-        if (report.node[i].vote != REDLOCK_VOTE_TAKEN)
-            continue;
-        CHECK_STR(i == 4 ? "another" : redlock_value(lock), report.node[i].holder);
+        const redlock_node_report *node = &answer->report->node[i];
+        if (node->vote == REDLOCK_VOTE_TAKEN)
+            CHECK_STR(i == 4 ? "another" : redlock_value(lock), node->value);
     }
+    redlock_answer_free(answer);
     client_unlock(lock);
-    CHECK(cluster_await(&c, "redlock:x", 1, 1000));
-    CHECK_OK(redlock_query(r, "x", &info, NULL));
-    CHECK_INT(0, info.held);
+    CHECK(cluster_await(&c, "redlock:x", 1));
+    CHECK_INT(0, client_query(r, "x").held);
     redlock_close(r);
 }

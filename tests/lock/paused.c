@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-enum { TTL_MS = 400 };
+enum { TTL_MS = 2000 };
 
 /* The protected resource: remembers the largest token it has seen and refuses smaller ones. */
 struct storage {
@@ -70,11 +70,11 @@ static void hold_and_sleep(void *data)
 {
     struct play *p = data;
     redlock *r = client_open_warm(&p->cluster, p->client_flags);
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED | REDLOCK_RENEW};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED | REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     if (!(p->client_flags & REDLOCK_THREAD))
         CHECK(redlock_fd(r) >= 0); /* else a lock that is to be renewed is refused */
-    CHECK_OK(client_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     p->token = redlock_fence(lock);
     p->wrote_before = storage_write(&p->storage, p->token, 1);
     p->held = 1;
@@ -106,7 +106,7 @@ struct healing {
 static bool is_on_every_node(void *data)
 {
     struct healing *h = data;
-    CHECK_OK(redlock_extend(h->lock, 30000));
+    CHECK_OK(redlock_extend(h->lock, LONG_TTL_MS));
     return cluster_count_value(&h->play->cluster, "redlock:x", redlock_value(h->lock)) == 5;
 }
 
@@ -117,32 +117,32 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     p->client_flags = client_flags;
     p->first = first;
     pid_t pid = helper_start(hold_and_sleep, p);
-    CHECK(wait_until(is_held, p, 10000));
+    CHECK(wait_until(is_held, p));
     kill(pid, SIGSTOP);
     int status = 0;
     CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
 
     /* The next holder gets it when the keys have expired, and with a larger token. */
     redlock *r = client_open(&p->cluster, REDLOCK_THREAD);
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED, .wait_ms = 10000};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED, .wait_ms = GIVE_UP_MS);
     redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 30000, &q, &lock));
+    CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
     CHECK_NEVER(redlock_fence(lock) <= p->token);
     CHECK(storage_write(&p->storage, redlock_fence(lock), 3));
     struct healing healing = {p, lock};
-    CHECK(wait_until(is_on_every_node, &healing, 2000));
+    CHECK(wait_until(is_on_every_node, &healing));
     CHECK_INT(5, cluster_count_value(&p->cluster, "redlock:x", redlock_value(lock)));
 
     p->go = 1;
     kill(pid, SIGCONT);
-    CHECK(wait_until(is_done, p, 10000));
+    CHECK(wait_until(is_done, p));
     CHECK_INT(1, p->wrote_before); /* while it was the holder */
     CHECK_INT(1, p->answer);
     CHECK_INT(0, p->wrote_after);
     CHECK_INT(3, p->storage.content);
     /* What the sleeper sent after waking has not touched the new holder's lock. */
     CHECK_INT(5, cluster_count_value(&p->cluster, "redlock:x", redlock_value(lock)));
-    CHECK_OK(redlock_extend(lock, 30000));
+    CHECK_OK(redlock_extend(lock, LONG_TTL_MS));
     CHECK(storage_write(&p->storage, redlock_fence(lock), 4));
     helper_stop(&pid);
     client_unlock(lock);

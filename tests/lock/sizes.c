@@ -12,16 +12,16 @@ static void exact_quorum(size_t nodes)
     size_t quorum = nodes / 2 + 1;
     redlock *r = client_start(&c, nodes, 0);
 
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_request q = REDLOCK_REQUEST();
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
-    CHECK_INT(nodes, report.node_count);
-    CHECK_INT(quorum, report.quorum);
-    CHECK(report_votes(&report, REDLOCK_VOTE_GRANTED) >= (int)quorum);
-    CHECK(cluster_await(&c, "redlock:x", (int)nodes, 2000));
+    const redlock_report *report = redlock_lock_report(lock);
+    CHECK_INT(nodes, report->node_count);
+    CHECK_INT(quorum, report->quorum);
+    CHECK(report_votes(report, REDLOCK_VOTE_GRANTED) >= (int)quorum);
+    CHECK(cluster_await(&c, "redlock:x", (int)nodes));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
 
     for (size_t i = quorum; i < nodes; i++)
         server_kill(&c.node[i]);
@@ -30,16 +30,17 @@ static void exact_quorum(size_t nodes)
     CHECK_INT(0, redlock_margin(lock));
     CHECK_OK(redlock_extend(lock, 20000));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
 
     server_kill(&c.node[0]);
     lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 20000, &q, &lock));
     CHECK(lock == NULL);
+    report = redlock_failure_report();
     /* Lost as soon as winning is impossible: some may not have answered by then. */
-    CHECK_INT(quorum - 1, report_votes(&report, REDLOCK_VOTE_GRANTED) +
-                              report_votes(&report, REDLOCK_VOTE_PENDING));
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK_INT(quorum - 1, report_votes(report, REDLOCK_VOTE_GRANTED) +
+                              report_votes(report, REDLOCK_VOTE_PENDING));
+    CHECK(cluster_await_empty(&c));
 
     server_restart_admitted(&c.node[0]);
     q.wait_ms = 5000;
@@ -56,10 +57,10 @@ static void exact_votes(size_t nodes)
     redlock *r = client_start(&c, nodes, 0);
     cluster_set(&c, 0, nodes - quorum, "redlock:x", "another", 60000);
     CHECK_OK(client_try(r, "x", 20000));
-    CHECK(cluster_await(&c, "redlock:x", (int)(nodes - quorum), 2000));
+    CHECK(cluster_await(&c, "redlock:x", (int)(nodes - quorum)));
     cluster_set(&c, nodes - quorum, 1, "redlock:x", "another", 60000);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 20000));
-    CHECK(cluster_await(&c, "redlock:x", (int)(nodes - quorum + 1), 2000));
+    CHECK(cluster_await(&c, "redlock:x", (int)(nodes - quorum + 1)));
     redlock_close(r);
 }
 

@@ -12,10 +12,9 @@ static void check_works(const struct cluster *c, const char *address)
     redlock_options o = client_options(c);
     redlock *r = client_open_with(&o);
     redlock_lock *lock = client_lock(r, "x", 10000);
-    CHECK(cluster_await(c, "redlock:x", (int)c->count, 1000));
-    redlock_report report = {.size = sizeof report};
-    CHECK_OK(redlock_lock_report(lock, &report));
-    CHECK_STR(address, report.node[0].address);
+    CHECK(cluster_await(c, "redlock:x", (int)c->count));
+    const redlock_report *report = redlock_lock_report(lock);
+    CHECK_STR(address, report->node[0].address);
     client_unlock(lock);
     redlock_close(r);
 }
@@ -84,11 +83,10 @@ CASE(unknown_host,
     client_unlock(client_lock(r, "x", 10000));
     c.urls[2] = "redis://no-such-host-either.invalid:6379";
     redlock *hopeless = client_open(&c, 0);
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report, .wait_ms = 200};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(hopeless, "x", 10000, &q, &lock));
-    CHECK_STR("no-such-host.invalid:6379", report.node[1].address);
+    CHECK_STR("no-such-host.invalid:6379", redlock_failure_report()->node[1].address);
     redlock_close(hopeless);
     redlock_close(r);
 }
@@ -105,7 +103,7 @@ CASE(database_index, "The keys are in the database of the URL.")
     redlock *r = client_open(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 10000);
     for (int i = 0; i < 2; i++) {
-        int64_t end_ms = now_ms() + 2000;
+        int64_t end_ms = now_ms() + GIVE_UP_MS;
         while (strstr(server_cmd(&c.node[i], "INFO", "keyspace", NULL), "db3:keys=2") == NULL)
             CHECK(now_ms() < end_ms);
         CHECK_INT(0, server_keys(&c.node[i])); /* database 0 */
@@ -125,7 +123,7 @@ CASE(database_after_reconnect, "After a reconnect the keys are in the same datab
     client_unlock(client_lock(r, "x", 10000));
     /* Admitted again: this is about the database. */
     server_restart_admitted(&c.node[0]);
-    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK_HAS("db7:keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
@@ -140,12 +138,10 @@ CASE(missing_database,
     cluster_start(&c, 1);
     snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d/99", c.node[0].port.number);
     redlock *r = client_open(&c, 0);
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, "x", 10000, &q, &lock);
+    int error = redlock_acquire(r, "x", 10000, NULL, &lock);
     CHECK(error != REDLOCK_OK && lock == NULL);
-    CHECK_HAS("DB index", report.node[0].text);
+    CHECK_HAS("DB index", redlock_failure_report()->node[0].text);
     CHECK_INT(0, server_keys(&c.node[0]));
     CHECK_LACKS("keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
     redlock_close(r);
@@ -173,7 +169,7 @@ CASE(version_is_known, "The node's information names the server and its version.
 {
     struct cluster c;
     redlock *r = client_start(&c, 1, 0);
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(REDLOCK_NODE_UP, info.state);
     CHECK_INT(0, info.tls);

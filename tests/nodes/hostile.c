@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 enum {
-    RECOVERY_MS = 15000,
     ROUNDS = 20,
     /* The evil ones offer 64 MiB and more. A sanitizer's shadow makes memory harder to read. */
     GROWTH_MAX_KIB = CHECK_SANITIZED ? 24 * 1024 : 2 * 1024,
@@ -28,7 +27,7 @@ static void check_vote_of_evil(enum evil_kind kind, const redlock_report *report
     case EVIL_SILENT:
     case EVIL_DEAF:
         /* Unreachable: after a second of silence the client has hung up. */
-        fine = vote == REDLOCK_VOTE_TIMEDOUT || vote == REDLOCK_VOTE_PENDING ||
+        fine = vote == REDLOCK_VOTE_SILENT || vote == REDLOCK_VOTE_PENDING ||
                vote == REDLOCK_VOTE_UNREACHABLE;
         break;
     case EVIL_CLOSES:
@@ -48,53 +47,45 @@ static void check_vote_of_evil(enum evil_kind kind, const redlock_report *report
 /* Acquires and releases once; how long the acquisition took. */
 static int64_t win_round(redlock *r, enum evil_kind kind)
 {
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
-    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, NULL, &lock));
     int64_t took_ms = now_ms() - start_ms;
-    check_vote_of_evil(kind, &report, 0);
-    check_vote_of_evil(kind, &report, 1);
+    check_vote_of_evil(kind, redlock_lock_report(lock), 0);
+    check_vote_of_evil(kind, redlock_lock_report(lock), 1);
     client_unlock(lock);
     return took_ms;
 }
 
 /*
  * Two of five nodes are of this kind: locks are won all the same, by the votes of the others
- * alone. A round that waited for an evil node would take the node timeout. The median says
- * that rounds are not delayed by less either: a machine that stands still now and then does
- * not move it.
+ * alone. A round that waited for an evil node would take the node timeout.
  */
 static void minority(enum evil_kind kind)
 {
     struct cluster c;
     struct evil e[2];
-    int64_t took_ms[ROUNDS];
     cluster_start(&c, 5);
     for (int i = 0; i < 2; i++) {
         server_kill(&c.node[i]);
         evil_start_on(&e[i], kind, c.node[i].port);
     }
-    redlock *r = client_open_hasty(&c, 0, PATIENT_MS);
+    redlock *r = client_open_hasty(&c, 0, FAR_MS);
     client_warm_nodes(r, 3);
     memory_forget_peak();
     long before_kib = memory_peak_kib();
     int64_t end_ms = now_ms() + 500;
-    for (int i = 0; i < ROUNDS; i++) {
-        took_ms[i] = win_round(r, kind);
-        CHECK_BETWEEN(0, PATIENT_MS - 1 + pulse_late_ms(), took_ms[i]);
-    }
+    for (int i = 0; i < ROUNDS; i++)
+        CHECK_BETWEEN(0, SOON_MS, win_round(r, kind));
     while (now_ms() < end_ms) /* the evil nodes are tried again meanwhile */
         win_round(r, kind);
-    CHECK_BETWEEN(0, SLACK_MS, median(took_ms, ROUNDS));
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
     for (int i = 0; i < 2; i++) {
         CHECK(e[i].shared->connections > 0);
         evil_stop(&e[i]);
         server_restart_admitted(&c.node[i]);
     }
-    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(client_recovers(r, &c, 5));
     redlock_close(r);
 }
 
@@ -103,7 +94,6 @@ static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms
 {
     struct cluster c;
     struct evil e[3];
-    int64_t took_ms[ROUNDS];
     cluster_start(&c, 5);
     for (int i = 0; i < 3; i++) {
         server_kill(&c.node[i]);
@@ -116,17 +106,16 @@ static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms
     for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock = NULL;
         int64_t start_ms = now_ms();
-        CHECK_ERR(expected, redlock_acquire(r, "x", 10000, NULL, &lock));
-        took_ms[i] = now_ms() - start_ms;
+        CHECK_ERR(expected, redlock_acquire(r, "x", LONG_TTL_MS, NULL, &lock));
+        CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     }
-    CHECK_BETWEEN(0, DEFAULT_MS + SLACK_MS, median(took_ms, ROUNDS));
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
-    CHECK(cluster_await_empty(&c, 10000));
+    CHECK(cluster_await_empty(&c));
     for (int i = 0; i < 3; i++) {
         evil_stop(&e[i]);
         server_restart_admitted(&c.node[i]);
     }
-    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(client_recovers(r, &c, 5));
     redlock_close(r);
 }
 
@@ -184,22 +173,22 @@ CASE(chatty_minority, "Replies that nodes send unasked or twice are votes for no
 CASE(silent_majority,
      "Three silent nodes of five are NOQUORUM at the node timeout, and recover later.")
 {
-    majority(EVIL_SILENT, REDLOCK_NOQUORUM, DEFAULT_MS);
+    majority(EVIL_SILENT, REDLOCK_NOQUORUM, 200);
 }
 
 CASE(garbage_majority, "Three nodes of five that answer garbage are PROTO.")
 {
-    majority(EVIL_GARBAGE, REDLOCK_PROTO, PATIENT_MS);
+    majority(EVIL_GARBAGE, REDLOCK_PROTO, FAR_MS);
 }
 
 CASE(http_majority, "Three web servers among five nodes are PROTO.")
 {
-    majority(EVIL_HTTP, REDLOCK_PROTO, PATIENT_MS);
+    majority(EVIL_HTTP, REDLOCK_PROTO, FAR_MS);
 }
 
 CASE(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROTO.")
 {
-    majority(EVIL_HUGE_BULK, REDLOCK_PROTO, PATIENT_MS);
+    majority(EVIL_HUGE_BULK, REDLOCK_PROTO, FAR_MS);
 }
 
 CASE(backoff_is_bounded,
@@ -234,13 +223,11 @@ static void poisoned(const char *poison, int expected)
     long before_kib = memory_peak_kib();
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = NULL;
-        redlock_report report = {.size = sizeof report};
-        redlock_request q = {.size = sizeof q, .report = &report};
-        CHECK_ERR(expected, redlock_acquire(r, "x", 10000, &q, &lock));
-        CHECK_LACKS("granted] [127", report_text(&report));
+        CHECK_ERR(expected, redlock_acquire(r, "x", 10000, NULL, &lock));
+        CHECK_LACKS("granted] [127", report_text(redlock_failure_report()));
     }
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c));
     redlock_close(r);
 }
 
@@ -287,7 +274,7 @@ CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the sam
     redlock_options o = client_options(&c);
     o.node_timeout_ms = 15000; /* the greeting alone is some thousand bytes */
     redlock *r = client_open_with(&o);
-    redlock_request q = {.size = sizeof q, .wait_ms = 30000}; /* a slow machine tries again */
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000); /* a slow machine tries again */
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = NULL;
         CHECK_OK(redlock_acquire(r, "x", 60000, &q, &lock)); /* a quarter of it for a node */
@@ -333,7 +320,7 @@ CASE(unsolicited_reply, "A reply without a request is no vote for the next reque
         CHECK(lock == NULL && error != REDLOCK_OK);
     }
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
-    CHECK(client_recovers(r, &c, 3, RECOVERY_MS));
+    CHECK(client_recovers(r, &c, 3));
     for (int i = 0; i < 3; i++)
         CHECK_BETWEEN(2, 20, p[i].switches->connections);
     redlock_close(r);

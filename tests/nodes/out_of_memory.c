@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { NODES = 3, TTL_MS = 2000, LIFETIMES = 3, LIMIT_MS = 20000 };
+enum { NODES = 3, TTL_MS = RENEWED_TTL_MS, LIFETIMES = 2 };
 
 static void set_memory(const struct cluster *c, int first, const char *limit)
 {
@@ -30,7 +30,6 @@ struct hold {
     redlock_lock *lock;
     redlock_lock *longer; /* another beside it, for longer: the key's own expiry may stay */
     int64_t until_ns;
-    struct result lost;
 };
 
 static void take(redlock *r, enum shape shape, struct hold *h)
@@ -38,11 +37,9 @@ static void take(redlock *r, enum shape shape, struct hold *h)
     redlock_request q = shape_request(shape);
     bool several_hold = shape_traits(shape) & REDLOCK_KIND_SEVERAL;
     q.flags |= REDLOCK_RENEW | (several_hold ? 0 : REDLOCK_FENCED);
-    q.lost = result_note;
-    q.data = &h->lost;
     h->lock = kind_lock(r, shape_text(shape), TTL_MS, q);
     if (shape_may_be_held_twice(shape) && !q.slots)
-        h->longer = kind_lock(r, shape_text(shape), 30000, shape_request(shape));
+        h->longer = kind_lock(r, shape_text(shape), LONG_TTL_MS, shape_request(shape));
     h->until_ns = now_ns() + (int64_t)LIFETIMES * TTL_MS * 1000000;
 }
 
@@ -50,7 +47,8 @@ static void take(redlock *r, enum shape shape, struct hold *h)
 static bool is_decided(void *data)
 {
     struct hold *h = data;
-    return h->lost.calls || redlock_deadline_ns(h->lock) >= h->until_ns;
+    return redlock_state(h->lock) == REDLOCK_STATE_LOST ||
+           redlock_deadline_ns(h->lock) >= h->until_ns;
 }
 
 static void hold_every_kind(uint32_t flags, int first)
@@ -63,28 +61,27 @@ static void hold_every_kind(uint32_t flags, int first)
     use_up(&c, first);
     FOR_SHAPES(shape)
     {
-        CHECK(wait_until(is_decided, &hold[shape], LIMIT_MS));
-        CHECK_INT(0, hold[shape].lost.calls);
+        CHECK(wait_until(is_decided, &hold[shape]));
+        CHECK(redlock_state(hold[shape].lock) != REDLOCK_STATE_LOST);
         CHECK_OK(redlock_extend(hold[shape].lock, 20000));
     }
     /* What is new is refused, and leaves nothing behind. */
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *none = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "new", TTL_MS, &q, &none));
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "new", TTL_MS, NULL, &none));
     printf("# %s\n", redlock_detail());
-    CHECK(report_votes(&report, REDLOCK_VOTE_ERROR) >= 2);
+    const redlock_report *report = redlock_failure_report();
+    CHECK(report_votes(report, REDLOCK_VOTE_ERROR) >= 2);
     for (int i = first; i < NODES; i++)
-        if (report.node[i].vote == REDLOCK_VOTE_ERROR)
-            CHECK_HAS("OOM", report.node[i].text);
-    CHECK(cluster_await(&c, "redlock:new", 0, 2000));
+        if (report->node[i].vote == REDLOCK_VOTE_ERROR)
+            CHECK_HAS("OOM", report->node[i].text);
+    CHECK(cluster_await(&c, "redlock:new", 0));
     FOR_SHAPES(shape)
     {
         if (hold[shape].longer != NULL)
             client_unlock(hold[shape].longer);
         client_unlock(hold[shape].lock);
     }
-    CHECK(kind_await_clean(&c, 2000));
+    CHECK(kind_await_clean(&c));
     set_memory(&c, first, "0");
     CHECK_OK(client_try(r, "new", TTL_MS));
     redlock_close(r);
@@ -114,17 +111,17 @@ CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
-        redlock_lock *lock = kind_lock(r, "x", 30000, shape_request(shape));
+        redlock_lock *lock = kind_lock(r, "x", LONG_TTL_MS, shape_request(shape));
         struct kind_waiter w = {0};
         kind_start(other, "x", 30000, shape_rival(shape), 20000, &w);
-        CHECK(cluster_await(&c, "redlock.queue:x", NODES, 5000));
+        CHECK(cluster_await(&c, "redlock.queue:x", NODES));
         use_up(&c, 0);
         redlock_cancel(w.lock);
-        CHECK_INT(REDLOCK_CANCELED, kind_await(&w));
+        NO_EVENT(w.client);
         redlock_lock_free(w.lock);
-        CHECK(cluster_await(&c, "redlock.queue:x", 0, 1500));
+        CHECK(cluster_await(&c, "redlock.queue:x", 0));
         client_unlock(lock);
-        CHECK(kind_await_clean(&c, 2000));
+        CHECK(kind_await_clean(&c));
         set_memory(&c, 0, "0");
     }
     redlock_close(other);
@@ -139,14 +136,14 @@ CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
     redlock_lock *lock = client_lock(r, "x", 30000);
     struct kind_waiter w = {0};
     kind_start(other, "x", 30000, shape_request(SHAPE_MUTEX), 20000, &w);
-    CHECK(cluster_await(&c, "redlock.queue:x", NODES, 5000));
+    CHECK(cluster_await(&c, "redlock.queue:x", NODES));
     use_up(&c, 0);
     client_unlock(lock);
-    CHECK(cluster_await(&c, "redlock:x", 0, 2000));
+    CHECK(cluster_await(&c, "redlock:x", 0));
     set_memory(&c, 0, "0");
-    CHECK_INT(REDLOCK_OK, kind_await(&w));
+    KIND_EXPECT(REDLOCK_OK, w);
     client_unlock(w.lock);
-    CHECK(kind_await_clean(&c, 2000));
+    CHECK(kind_await_clean(&c));
     redlock_close(other);
     redlock_close(r);
 }

@@ -54,21 +54,13 @@ static int count_logins(void)
     return count;
 }
 
-static void ignore_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    (void)data;
-}
-
 /* Requests that wait behind the login make its buffer grow. */
 static void start_many(redlock *r, redlock_lock **locks, int count)
 {
-    redlock_request q = {.size = sizeof q, .done = ignore_done};
     char name[16];
     for (int i = 0; i < count; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        CHECK_OK(redlock_start(r, name, 10000, &q, &locks[i]));
+        CHECK_OK(redlock_start_acquire(r, name, 10000, NULL, &locks[i]));
     }
 }
 
@@ -95,7 +87,7 @@ CASE(password_not_kept_in_buffers,
     CHECK_INT(0, count_logins());
     /* Subscriber connections, and connections that fail before anything is sent. */
     cluster_set(&c, 0, 3, "redlock:held", "another", 60000);
-    redlock_request q = {.size = sizeof q, .wait_ms = 300};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "held", 10000, &q, &lock));
     cluster_each(&c, 0, 3, server_kill);

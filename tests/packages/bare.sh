@@ -12,7 +12,7 @@ unlike_root=$(find /usr/bin/redlock* /etc/redlock ! -user root)
 that 'all of it belongs to root' [ -z "$unlike_root" ]
 that 'the command runs' redlock --version
 that 'the daemon runs' redlockd --version
-that 'Python has the module' python3 -c 'import redlock; print(redlock.__version__)'
+that 'Python has the module' python3 -c 'import redlock_native; print(redlock_native.__version__)'
 status=0
 redlockd --config /etc/redlock/redlockd.conf --check 2>/tmp/said || status=$?
 that 'its configuration misses nothing but the nodes' grep -q 'no nodes' /tmp/said
@@ -26,7 +26,7 @@ that 'an upgrade replaces a configuration file that was left alone' \
     grep -q 'of the next version' /etc/redlock/redlockd.conf
 that '   and leaves no other' [ "$(ls /etc/redlock)" = redlockd.conf ]
 
-apt-get -qy purge --autoremove redlock redlockd libredlock0 libredlock-dev python3-redlock >/tmp/apt 2>&1 ||
+apt-get -qy purge --autoremove redlock redlockd libredlock0 libredlock-dev python3-redlock-native >/tmp/apt 2>&1 ||
     { cat /tmp/apt; fail 'purge'; }
 everything >/tmp/after
 diff /tmp/before /tmp/after || fail 'purge leaves something'

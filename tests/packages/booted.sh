@@ -17,13 +17,13 @@ that 'a service without nodes is neither started nor enabled' \
     [ "$(systemctl is-active redlockd.service redlockd.socket | sort -u) $(systemctl is-enabled redlockd || true)" = 'inactive disabled' ]
 that '   and nothing has failed' [ -z "$(failed_units)" ]
 
-systemd-run --quiet --unit=quorum redlock dev -n 3 -- \
+systemd-run --quiet --unit=quorum redlock dev -c 3 -- \
     sh -c 'echo "nodes = $REDLOCK_NODES" >/tmp/nodes && mv /tmp/nodes /etc/redlock.conf && exec sleep infinity'
 that 'there is a quorum' eventually test -s /etc/redlock.conf
 that '   that gives locks' redlock run first -- true
 cat >/tmp/lock.py <<'END'
-import redlock
-with redlock.Client() as client, client.lock("first", wait=0) as lock:
+import redlock_native
+with redlock_native.Client() as client, client.lock("first", wait=0) as lock:
     lock.check()
 END
 that '   to Python too' python3 /tmp/lock.py
@@ -77,6 +77,7 @@ install -o nobody -m 644 /dev/null /tmp/ran.nobodys
 drop_in redlock@nobodys.service <<'END'
 [Service]
 User=nobody
+SupplementaryGroups=redlock
 Environment=REDLOCK_SERVICE=unix:/run/redlockd.sock
 Environment="RUN_OPTIONS=--no-wait --skip-ok --min-hold 1s"
 END
@@ -134,7 +135,7 @@ that '   and its socket' test ! -e /run/redlockd.sock
 that '   and keeps its configuration' grep -q '^allow = uid:0' /etc/redlock/redlockd.conf
 systemctl stop quorum
 rm -r /etc/redlock.conf /etc/redlock/jobs /etc/systemd/system/redlock@*.d /etc/systemd/system/scheduler-*
-dpkg --purge redlockd redlock python3-redlock libredlock-dev libredlock0 >/dev/null
+dpkg --purge redlockd redlock python3-redlock-native libredlock-dev libredlock0 >/dev/null
 everything >/tmp/after
 diff /tmp/before /tmp/after || fail 'purge leaves something'
 ok 'purge leaves nothing'

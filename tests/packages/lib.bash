@@ -9,6 +9,7 @@ fail() {
     echo "not ok - $*"
     exit 1
 }
+trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
 
 # that WHAT COMMAND...
 that() {
@@ -28,12 +29,12 @@ eventually() {
     return 1
 }
 
-# everything: files, users, groups and units of this Debian, without what apt, the journal and running
-# processes write.
+# everything: files, users, groups and units of this Debian, without what apt, the journal, the backups of
+# groupadd(8) and running processes write.
 everything() {
     find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /check \
         -o -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path '/var/lib/dpkg/[!i]*' \
-        -o -path '/var/tmp/*' -o -path /var/lib/systemd/timesync -o -path /root \) -prune -o -print | sort
+        -o -path '/var/tmp/*' -o -path /var/lib/systemd/timesync -o -path /root -o -path '/etc/*-' \) -prune -o -print | sort
     getent passwd
     getent group
 }

@@ -12,10 +12,9 @@
 enum {
     PROCESSES = CHECK_SANITIZED ? 16 : 64,
     TURNS = CHECK_SANITIZED ? 21 : 24, /* per process */
-    TURNS_MIN = 4, /* in the time limit: below 100 ms each; without messages it is a second */
-    REQUESTS_MAX = 80,  /* per acquisition, over five nodes */
-    IDLE_MAX_MS = 4000, /* longer than the place of a dead waiter can block: a stall */
-    LIMIT_MS = CHECK_SANITIZED ? 60000 : 25000,
+    TURNS_MIN = 4,     /* in the time limit: without messages a turn takes a second */
+    REQUESTS_MAX = 80, /* per acquisition, over five nodes */
+    LIMIT_MS = 100000,
 };
 
 static struct crowd *run(uint32_t flags, enum trouble trouble, int turns)
@@ -31,7 +30,7 @@ static struct crowd *run(uint32_t flags, enum trouble trouble, int turns)
     /* How many acquisitions there is time for is the machine's affair. */
     CHECK_BETWEEN(PROCESSES * TURNS_MIN, terms.acquisitions + PROCESSES, crowd->served);
     CHECK(crowd->requests < (long long)REQUESTS_MAX * crowd->served);
-    CHECK_BETWEEN(0, IDLE_MAX_MS + pulse_late_ms(), crowd_longest_idle_ms(crowd));
+    CHECK_BETWEEN(0, SOON_MS, crowd_longest_idle_ms(crowd)); /* longer is a stall */
     return crowd;
 }
 
@@ -51,7 +50,7 @@ static void serve_in_order(enum trouble trouble, int turns)
     crowd_shares(crowd, &least, &most);
     CHECK(queued(crowd) > crowd->count / 2);
     CHECK_INT(0, crowd_bypasses(crowd));
-    CHECK_BETWEEN(0, 2 + pulse_late_ms() / 50, most - least);
+    CHECK(least >= TURNS_MIN - 1);
 }
 
 CASE(fair, "Of 64 fair processes none overtakes a waiter that was queued before it.")

@@ -3,11 +3,12 @@
  * Without REDLOCK_FAIR a newcomer may overtake a waiter, but may not keep it waiting for ever.
  */
 #include "check.h"
+#include "clock.h"
 #include "hog.h"
 
 #include <redlock.h>
 
-enum { WAIT_MS = 4000, SERVICES = 5 };
+enum { WAIT_MS = GIVE_UP_MS, SERVICES = 5 };
 
 CASE(hog, "A waiter is served beside a client that asks again with every release.")
 {

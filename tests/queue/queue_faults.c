@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What may go wrong while clients wait: the head of the queue dies, the holder dies, messages
- * do not come, a waiter loses the majority. The next waiter is served in bounded time, also
- * while one of the five nodes is down or hung.
+ * do not come, a waiter loses the majority. The next waiter is served, also while one of the five
+ * nodes is down or hung; how soon, queue_times.c measures.
  */
 #include "check.h"
 #include "client.h"
@@ -14,81 +14,60 @@
 #include <stdio.h>
 
 enum {
-    LIMIT_MS = 10000,
-    LIFE_MS = RL_WAITER_TTL_MS,
-    SIGN_MS = RL_WAITER_TTL_MS / 3, /* so often does a waiter look by itself */
-    EXPIRY_SLACK_MS = CHECK_SANITIZED ? 600 : 200,
-    KILLED = 4,         /* waiters */
-    DEAD_TTL_MS = 5000, /* what they asked for: more than the life of a waiter */
-    BRIEF_MS = 300,
-    HELD_MS = 1500,
+    KILLED = 4, /* waiters */
+    DEAD_TTL_MS =
+        12000, /* what they asked for: once is less than GIVE_UP_MS, once each is more */
+    BRIEF_MS = 3000,
+    HELD_MS = 2500,
 };
 
 static void check_dead_head(enum trouble trouble)
 {
-    int64_t stalled_ms = pulse_stalled_ms();
-    int64_t took_ms = after_dead_head_ms(trouble, LIMIT_MS);
-    stalled_ms = pulse_stalled_ms() - stalled_ms;
-    printf("# %s: served %lld ms after the first in the queue was killed\n",
-           trouble_text(trouble), (long long)took_ms);
-    CHECK_BETWEEN(0, LIFE_MS + SLACK_MS + stalled_ms, took_ms);
+    CHECK(after_dead_head_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
 }
 
-CASE(dead_head, "A killed head of the queue blocks the next waiter no longer than its TTL.")
+CASE(dead_head, "A killed head of the queue is evicted, and the next waiter served.")
 {
     check_dead_head(ALL_UP);
 }
 
 CASE(dead_head_node_killed,
-     "With one node down a killed head blocks the next waiter no longer than its TTL.")
+     "With one node down a killed head of the queue is evicted, and the next served.")
 {
     check_dead_head(ONE_KILLED);
 }
 
 CASE(dead_head_node_hung,
-     "With one node hung a killed head blocks the next waiter no longer than its TTL.")
+     "With one node hung a killed head of the queue is evicted, and the next served.")
 {
     check_dead_head(ONE_HUNG);
 }
 
 static void check_dead_holder(enum trouble trouble)
 {
-    int64_t stalled_ms = pulse_stalled_ms();
-    int64_t took_ms = after_dead_holder_ms(trouble, LIMIT_MS);
-    stalled_ms = pulse_stalled_ms() - stalled_ms;
-    printf("# %s: served %lld ms after the end of the killed holder's TTL\n",
-           trouble_text(trouble), (long long)took_ms);
-    /* The nodes' time starts before the holder knows of its grant. */
-    CHECK_BETWEEN(-100 - pulse_late_ms() - stalled_ms,
-                  EXPIRY_SLACK_MS + pulse_late_ms() + stalled_ms, took_ms);
+    CHECK(after_dead_holder_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
 }
 
-CASE(dead_holder,
-     "After a holder was killed the next waiter is served when the lock's TTL ends.")
+CASE(dead_holder, "After a holder was killed the next waiter is served after the lock's TTL.")
 {
     check_dead_holder(ALL_UP);
 }
 
 CASE(dead_holder_node_killed,
-     "With one node down the waiter behind a killed holder is served at the end of the TTL.")
+     "With one node down the waiter behind a killed holder is served after the TTL.")
 {
     check_dead_holder(ONE_KILLED);
 }
 
 CASE(dead_holder_node_hung,
-     "With one node hung the waiter behind a killed holder is served at the end of the TTL.")
+     "With one node hung the waiter behind a killed holder is served after the TTL.")
 {
     check_dead_holder(ONE_HUNG);
 }
 
 static void check_no_messages(enum trouble trouble)
 {
-    int64_t stalled_ms = pulse_stalled_ms();
-    int64_t took_ms = without_messages_ms(trouble, LIMIT_MS);
-    stalled_ms = pulse_stalled_ms() - stalled_ms;
-    printf("# %s: served %lld ms after the release without a message\n", trouble_text(trouble),
-           (long long)took_ms);
-    CHECK_BETWEEN(0, SIGN_MS + SLACK_MS + stalled_ms, took_ms);
+    CHECK(without_messages_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
 }
 
 CASE(no_messages, "A waiter whose subscriptions are cut all the time is served by its timer.")
@@ -108,19 +87,14 @@ CASE(no_messages_node_hung,
     check_no_messages(ONE_HUNG);
 }
 
-CASE(minority, "A waiter that lost its majority delays the next waiter no longer than its TTL.")
+CASE(minority, "A waiter that lost its majority does not block the next.")
 {
-    int64_t stalled_ms = pulse_stalled_ms();
-    int64_t took_ms = behind_a_minority_ms(LIMIT_MS);
-    stalled_ms = pulse_stalled_ms() - stalled_ms;
-    printf("# served %lld ms after the first in the queue lost the majority\n",
-           (long long)took_ms);
-    CHECK_BETWEEN(0, LIFE_MS + SLACK_MS + stalled_ms, took_ms);
+    CHECK(behind_a_minority_ms(GIVE_UP_MS) != NOT_SERVED);
 }
 
 CASE(failed_rounds, "Attempts that reached some nodes but no majority leave nothing there.")
 {
-    CHECK_INT(0, left_by_failed_rounds());
+    CHECK_INT(0, left_by_failed_rounds(GIVE_UP_MS));
 }
 
 /* ---- queue entries of waiters that have gone ----------------------------------------------- */
@@ -139,16 +113,14 @@ CASE(holder_from_the_queue_dies, "A killed holder that had waited leaves no dead
     redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     waiter_start(&first, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", 1, 2000));
+    CHECK(queue_await(&c, "x", 1));
     waiter_start(&second, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", 2, 2000));
+    CHECK(queue_await(&c, "x", 2));
     client_unlock(lock);
-    CHECK(waiter_await(&first, 2000));
+    CHECK(waiter_await(&first));
     CHECK_OK(first.news->error);
     waiter_kill(&first);
-    CHECK(waiter_await(&second, LIMIT_MS));
-    int64_t late_ns = second.news->granted_ns - first.news->granted_ns - HELD_MS * 1000000LL;
-    CHECK_BETWEEN(-100 - pulse_late_ms(), EXPIRY_SLACK_MS + pulse_late_ms(), late_ns / 1000000);
+    CHECK(waiter_await(&second));
     waiter_end(&second);
     redlock_close(r);
 }
@@ -183,25 +155,20 @@ CASE(requests_of_the_dead,
     cluster_set(&c, 0, 5, "redlock:x", "another", 600000);
     for (int i = 0; i < KILLED; i++) {
         waiter_start(&dead[i], &c, 5, &terms);
-        CHECK(queue_await(&c, "x", i + 1, LIMIT_MS));
+        CHECK(queue_await(&c, "x", i + 1));
     }
     waiter_start(&next, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", KILLED + 1, LIMIT_MS));
+    CHECK(queue_await(&c, "x", KILLED + 1));
     cluster_set(&c, 0, 5, "redlock:x", "another",
                 BRIEF_MS); /* ends while the nodes are stopped */
     cluster_each(&c, 0, 5, server_freeze);
-    CHECK(wait_until(have_requests_of_all, &c, LIMIT_MS));
+    CHECK(wait_until(have_requests_of_all, &c));
     for (int i = 0; i < KILLED; i++)
         waiter_kill(&dead[i]);
     sleep_ms(BRIEF_MS);
     cluster_each(&c, 0, 5, server_thaw);
-    int64_t thawed_ns = now_ns();
-    CHECK(waiter_await(&next, 2 * LIMIT_MS));
+    CHECK(waiter_await(&next));
     CHECK_OK(next.news->error);
-    int64_t took_ms = (next.news->granted_ns - thawed_ns) / 1000000;
-    printf("# served %lld ms after the nodes went on; the dead asked for %d ms\n",
-           (long long)took_ms, DEAD_TTL_MS);
-    CHECK_BETWEEN(0, DEAD_TTL_MS + LIFE_MS + pulse_late_ms(), took_ms);
     waiter_end(&next);
 }
 
@@ -224,14 +191,12 @@ static void without_right(const char *first_rule, const char *second_rule)
     redlock *r = client_open_warm(&c, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     waiter_start(&w, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", 1, 5000));
-    int64_t released_ms = now_ms();
+    CHECK(queue_await(&c, "x", 1));
     client_unlock(lock);
-    CHECK(waiter_await(&w, LIMIT_MS));
+    CHECK(waiter_await(&w));
     CHECK_OK(w.news->error);
-    CHECK_BETWEEN(0, SIGN_MS + SLACK_MS, now_ms() - released_ms);
     /* The user without the right hands over to the next waiter as well. */
-    redlock_request q = {.size = sizeof q, .wait_ms = 100};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
     waiter_end(&w);
     CHECK_OK(client_try(r, "x", 20000));
@@ -269,14 +234,14 @@ CASE(release_without_channels,
         CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "mute", "reset", "on",
                                    ">secret", "allkeys", "resetchannels", "+@all", NULL));
     waiter_start(&holder, &c, 3, &terms);
-    CHECK(waiter_await(&holder, 5000));
+    CHECK(waiter_await(&holder));
     CHECK_OK(holder.news->error);
     waiter_start(&next, &c, 3, &terms);
-    CHECK(wait_until(next_is_queued, &c.node[0], 5000));
+    CHECK(wait_until(next_is_queued, &c.node[0]));
     waiter_end(&holder); /* checks that its release was OK */
-    CHECK(waiter_await(&next, SIGN_MS + SLACK_MS));
+    CHECK(waiter_await(&next));
     waiter_end(&next);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK(cluster_await_empty(&c));
 }
 
 /* ---- too few from the beginning ------------------------------------------------------------ */
@@ -286,7 +251,7 @@ CASE(never_a_majority, "A waiter that never reaches a majority leaves no queue e
     struct cluster c;
     struct waiter w;
     struct waiter_terms terms = {
-        .name = "x", .ttl_ms = 20000, .wait_ms = 700, .flags = REDLOCK_FAIR};
+        .name = "x", .ttl_ms = 20000, .wait_ms = 1000, .flags = REDLOCK_FAIR};
     cluster_start(&c, 5);
     cluster_each(&c, 2, 3, server_kill);
     cluster_set(&c, 0, 2, "redlock:x", "another", 20000);
@@ -304,46 +269,37 @@ static const char *wake_channel(const struct server *s)
     return server_cmd(s, "PUBSUB", "CHANNELS", "redlock.wake:*", NULL);
 }
 
-static void note_outcome(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(int *)data = error;
-}
-
 CASE(flooded_subscriber,
      "A node that floods a waiter with messages loses its connection, and the wait goes on.")
 {
-    enum { PENDING = 1, NODES = 3 };
+    enum { NODES = 3 };
     static const char flood[] = "for i = 1, 20000 do redis.call('PUBLISH', ARGV[1], 'x') end";
     struct cluster c;
-    int outcome = PENDING;
     redlock_lock *lock = NULL;
     char channel[128];
     cluster_start(&c, NODES);
     redlock *holder = client_open_warm(&c, 0), *waiter = client_open_warm(&c, 0);
     redlock_lock *held = client_lock(holder, "x", 60000);
-    redlock_request q = {
-        .size = sizeof q, .wait_ms = 30000, .done = note_outcome, .data = &outcome};
-    CHECK_OK(redlock_start(waiter, "x", 10000, &q, &lock));
-    for (int64_t end_ms = now_ms() + 5000; now_ms() < end_ms && !*wake_channel(&c.node[0]);)
-        CHECK(redlock_process(waiter, 20) >= 0);
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000);
+    CHECK_OK(redlock_start_acquire(waiter, "x", 10000, &q, &lock));
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
+         now_ms() < end_ms && !*wake_channel(&c.node[0]);)
+        next_event(waiter, 20);
     snprintf(channel, sizeof channel, "%s", wake_channel(&c.node[0]));
     long long before = server_int(&c.node[0], "PUBLISH", channel, "x", NULL);
     CHECK_INT(1, before);
     server_cmd(&c.node[0], "EVAL", flood, "0", channel, NULL);
     bool left = false, back = false;
-    for (int64_t end_ms = now_ms() + 10000; now_ms() < end_ms && !back;) {
-        CHECK(redlock_process(waiter, 20) >= 0);
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS; now_ms() < end_ms && !back;) {
+        next_event(waiter, 20);
         left = left || !*wake_channel(&c.node[0]);
         back = left && *wake_channel(&c.node[0]);
     }
     CHECK(left);
     CHECK(back);
-    CHECK_INT(PENDING, outcome);
+    NO_EVENT(waiter);
     client_unlock(held);
-    for (int64_t end_ms = now_ms() + 10000; now_ms() < end_ms && outcome == PENDING;)
-        CHECK(redlock_process(waiter, 20) >= 0);
-    CHECK_OK(outcome);
+    EXPECT(waiter, ACQUIRED, REDLOCK_OK, lock);
     client_unlock(lock);
     redlock_close(waiter);
     redlock_close(holder);

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "drive/client.h"
 #include "queue_local_load.h"
 #include "waiter.h"
 
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES = 3, TTL_MS = 20000, NAMES = 20 };
+enum { NODES = 3, TTL_MS = LONG_TTL_MS, NAMES = 20 };
 
 CASE(one_place_per_client,
      "A hundred waiters of one client take one queue entry and keep their order.")
@@ -33,13 +34,6 @@ static int subscribers(const struct server *s)
     for (const char *p = list; (p = strstr(p, "id=")) != NULL; p++)
         count += p == list || p[-1] == '\n';
     return count;
-}
-
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    (void)data;
 }
 
 static bool everywhere_one(void *data)
@@ -71,17 +65,16 @@ CASE(subscriptions,
         snprintf(key, sizeof key, "redlock:n%d", k);
         cluster_set(&c, 0, NODES, key, "another", TTL_MS);
         for (int i = 0; i < 2; i++) {
-            redlock_request q = {
-                .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = on_done};
-            CHECK_OK(redlock_start(r, name, TTL_MS, &q, &lock[k][i]));
+            redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+            CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &lock[k][i]));
         }
     }
     for (int k = 0; k < NAMES; k++) {
         char name[16];
         snprintf(name, sizeof name, "n%d", k);
-        CHECK(queue_await(&c, name, 1, 2000));
+        CHECK(queue_await(&c, name, 1));
     }
-    CHECK(wait_until(everywhere_one, &c, 2000));
+    CHECK(wait_until(everywhere_one, &c));
     for (int i = 0; i < NODES; i++)
         CHECK_INT(2, server_clients(&c.node[i])); /* and no further connection */
     for (int k = 0; k < NAMES; k++)
@@ -108,12 +101,7 @@ static bool has_place(void *data)
 static void await_place(redlock_lock *lock, int wanted)
 {
     struct place p = {lock, wanted};
-    /*
-     * A waiter asks the nodes three times in the TTL of its queue entry, which is three
-     * seconds. A holder that does not drive its client may leave its own entry for that long
-     * on a late node.
-     */
-    if (!wait_until(has_place, &p, 4500 + SLACK_MS))
+    if (!wait_until(has_place, &p))
         CHECK_INT(wanted, redlock_position(lock));
 }
 
@@ -125,31 +113,32 @@ CASE(position_in_the_nodes_queue,
     struct waiter w[AHEAD];
     struct waiter_terms terms = {
         .name = "x", .ttl_ms = TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
-    redlock_request q = {.size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = on_done};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *mine[2];
     redlock *other = client_start(&c, NODES, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     for (int i = 0; i < AHEAD; i++) {
         waiter_start(&w[i], &c, NODES, &terms);
-        CHECK(queue_await(&c, "x", i + 1, 2000));
+        CHECK(queue_await(&c, "x", i + 1));
     }
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 2; i++)
-        CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &mine[i]));
+        CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &mine[i]));
     await_place(mine[0], AHEAD + 1);
     await_place(mine[1], AHEAD + 2);
     client_unlock(held);
     for (int i = 0; i < AHEAD; i++) {
-        CHECK(waiter_await(&w[i], 2000));
+        CHECK(waiter_await(&w[i]));
         await_place(mine[0], AHEAD - i);
         await_place(mine[1], AHEAD - i + 1);
         waiter_end(&w[i]);
     }
-    await_place(mine[0], 0); /* it holds it */
+    EXPECT(r, ACQUIRED, REDLOCK_OK, mine[0]);
+    CHECK_INT(0, redlock_position(mine[0]));
     await_place(mine[1], 1);
     CHECK_OK(redlock_release(mine[0]));
-    await_place(mine[1], 0);
-    CHECK(redlock_remaining_ms(mine[1]) > 0);
+    EXPECT(r, ACQUIRED, REDLOCK_OK, mine[1]);
+    CHECK_INT(0, redlock_position(mine[1]));
     redlock_lock_free(mine[0]);
     redlock_lock_free(mine[1]);
     redlock_close(r);
@@ -158,104 +147,64 @@ CASE(position_in_the_nodes_queue,
 
 /* ---- handing over --------------------------------------------------------------------------- */
 
-static _Atomic int served_count;
-static _Atomic int place[2]; /* of our two waiters among those served, from 1 */
-
-static void give_on(redlock_lock *lock, int error, void *data)
+static redlock_lock *start(redlock *r, uint32_t flags)
 {
-    CHECK_OK(error);
-    *(_Atomic int *)data = ++served_count;
-    redlock_start_release(lock, on_done, NULL);
-}
-
-static bool are_all_served(void *data)
-{
-    (void)data;
-    return served_count == 3;
+    redlock_request q = REDLOCK_REQUEST(.flags = flags, .wait_ms = REDLOCK_WAIT_FOREVER);
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
+    return lock;
 }
 
 CASE(hands_over_behind_others, "A handover within a client overtakes no waiter on the nodes.")
 {
     struct cluster c;
-    redlock_lock *ours[2], *theirs = NULL;
+    redlock_lock *ours[2], *theirs;
     redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *held = client_lock(r, "x", TTL_MS);
     for (int i = 0; i < 2; i++) {
-        redlock_request q = {.size = sizeof q,
-                             .wait_ms = REDLOCK_WAIT_FOREVER,
-                             .done = give_on,
-                             .data = (void *)&place[i]};
-        CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &ours[i]));
+        ours[i] = start(r, 0);
         /* The first has its place before the other client comes; the second has none. */
-        CHECK(queue_await(&c, "x", 1, 5000));
+        CHECK(queue_await(&c, "x", 1));
     }
-    _Atomic int their_place = 0;
-    redlock_request q = {.size = sizeof q,
-                         .wait_ms = REDLOCK_WAIT_FOREVER,
-                         .done = give_on,
-                         .data = (void *)&their_place};
-    CHECK_OK(redlock_start(other, "x", TTL_MS, &q, &theirs));
-    CHECK(queue_await(&c, "x", 2, 5000));
+    theirs = start(other, 0);
+    CHECK(queue_await(&c, "x", 2));
     client_unlock(held);
-    CHECK(wait_until(are_all_served, NULL, 5000));
-    CHECK_INT(1, place[0]);
-    CHECK_INT(2, their_place);
-    CHECK_INT(3, place[1]);
-    redlock_lock_free(ours[0]);
-    redlock_lock_free(ours[1]);
-    redlock_lock_free(theirs);
+    EXPECT(r, ACQUIRED, REDLOCK_OK, ours[0]);
+    client_unlock(ours[0]);
+    EXPECT(other, ACQUIRED, REDLOCK_OK, theirs);
+    NO_EVENT(r);
+    client_unlock(theirs);
+    EXPECT(r, ACQUIRED, REDLOCK_OK, ours[1]);
+    client_unlock(ours[1]);
     redlock_close(r);
     redlock_close(other);
 }
 
-struct follower {
-    const struct cluster *cluster;
-    redlock *other;
-    redlock_lock *theirs;
-    uint32_t flags;
-    _Atomic int their_place;
-};
-
-/* Holds until another client waits on the nodes, and gives back while one of ours follows. */
-static void hold_until_awaited(redlock_lock *lock, int error, void *data)
-{
-    struct follower *f = data;
-    redlock_request q = {.size = sizeof q,
-                         .flags = f->flags,
-                         .wait_ms = REDLOCK_WAIT_FOREVER,
-                         .done = give_on,
-                         .data = (void *)&f->their_place};
-    CHECK_OK(error);
-    CHECK_OK(redlock_start(f->other, "x", TTL_MS, &q, &f->theirs));
-    CHECK(queue_await(f->cluster, "x", 1, 5000));
-    CHECK_OK(redlock_start_release(lock, on_done, NULL));
-}
-
+/* Given back while one of ours follows, and another client waits on the nodes. */
 static void follow(uint32_t flags)
 {
     struct cluster c;
-    redlock_lock *ours[2];
+    redlock_lock *ours[2], *theirs;
     redlock *r = client_start(&c, NODES, 0);
-    struct follower f = {
-        .cluster = &c, .other = client_open_warm(&c, REDLOCK_THREAD), .flags = flags};
-    for (int i = 0; i < 2; i++) {
-        redlock_request q = {.size = sizeof q,
-                             .flags = flags,
-                             .wait_ms = REDLOCK_WAIT_FOREVER,
-                             .done = i ? give_on : hold_until_awaited,
-                             .data = i ? (void *)&place[1] : &f};
-        CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &ours[i]));
-    }
-    for (int64_t end_ns = now_ns() + 5000000000; served_count < 2 && now_ns() < end_ns;)
-        CHECK(redlock_process(r, 10) >= 0);
-    CHECK_INT(1, f.their_place);
-    CHECK_INT(2, place[1]);
+    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 2; i++)
+        ours[i] = start(r, flags);
+    EXPECT(r, ACQUIRED, REDLOCK_OK, ours[0]);
+    theirs = start(other, flags);
+    CHECK(queue_await(&c, "x", 1));
+    CHECK_OK(redlock_start_release(ours[0]));
+    EXPECT(r, RELEASED, REDLOCK_OK, ours[0]);
     redlock_lock_free(ours[0]);
-    redlock_lock_free(ours[1]);
-    redlock_lock_free(f.theirs);
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
+         redlock_state(theirs) != REDLOCK_STATE_HELD && now_ms() < end_ms; NO_EVENT(r))
+        next_event(other, 10);
+    CHECK_INT(REDLOCK_STATE_HELD, redlock_state(theirs));
+    client_unlock(theirs);
+    EXPECT(r, ACQUIRED, REDLOCK_OK, ours[1]);
+    client_unlock(ours[1]);
     redlock_close(r);
-    redlock_close(f.other);
+    redlock_close(other);
 }
 
 CASE(follows_behind_others,
@@ -268,4 +217,49 @@ CASE(follows_fairly,
      "A fair acquire right after its client's release overtakes no waiter that came between.")
 {
     follow(REDLOCK_FAIR);
+}
+
+/* ---- names that were chosen ---------------------------------------------------------------- */
+
+enum { CHOSEN = 64, CHOSEN_BUCKETS = 256 };
+
+static size_t longest_chain(const struct rl_local_queues *queues)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < queues->bucket_count; i++) {
+        const struct rl_local_queue *queue;
+        size_t size = 0;
+        LIST_FOREACH (queue, &queues->bucket[i], bucket)
+            size++;
+        longest = size > longest ? size : longest;
+    }
+    return longest;
+}
+
+CASE(chosen_names,
+     "Names that share a bucket of a hash without a key are spread by the one that has it.")
+{
+    struct cluster c;
+    redlock_lock *lock[CHOSEN];
+    redlock *other = client_start(&c, NODES, 0);
+    redlock *r = client_open_warm(&c, 0);
+    int count = 0;
+    for (int number = 0; count < CHOSEN; number++) {
+        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+        char key[32];
+        snprintf(key, sizeof key, "redlock:n%d", number);
+        uint64_t hash = rl_slice_hash((struct rl_slice){key, strlen(key)});
+        if ((hash ^ hash >> 32) % CHOSEN_BUCKETS != 0)
+            continue;
+        cluster_set(&c, 0, NODES, key, "another", TTL_MS);
+        CHECK_OK(
+            redlock_start_acquire(r, key + strlen("redlock:"), TTL_MS, &q, &lock[count++]));
+    }
+    while (r->engine.local_queues.count < CHOSEN)
+        next_event(r, 100);
+    CHECK(longest_chain(&r->engine.local_queues) < CHOSEN / 4);
+    for (int i = 0; i < CHOSEN; i++)
+        redlock_lock_free(lock[i]);
+    redlock_close(r);
+    redlock_close(other);
 }

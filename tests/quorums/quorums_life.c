@@ -27,7 +27,7 @@ static void *work(void *data)
     for (int i = 0; i < ROUNDS; i++) {
         int which = i % SHARED_NAMES;
         char name[32];
-        redlock_request q = {.size = sizeof q, .wait_ms = 20000};
+        redlock_request q = REDLOCK_REQUEST(.wait_ms = 20000);
         redlock_lock *lock = NULL;
         snprintf(name, sizeof name, "shared-%d", which);
         CHECK_OK(redlock_acquire(crew->client, name, 20000, &q, &lock));
@@ -72,138 +72,42 @@ CASE(threads_without_io_thread, "Threads that drive the quorums themselves exclu
     exclude(0);
 }
 
-struct relay {
-    redlock *client;
-    const char *next; /* lives in the other quorum */
-    redlock_lock *second;
-    _Atomic int done, refused;
-};
-
-static void count_done(redlock_lock *lock, int error, void *data)
-{
-    struct relay *relay = data;
-    CHECK(lock != NULL);
-    CHECK_OK(error);
-    relay->done++;
-}
-
-/* On the thread of one quorum: starts in the other, and may not wait for it. */
-static void pass_on(redlock_lock *lock, int error, void *data)
-{
-    struct relay *relay = data;
-    redlock_request q = {.size = sizeof q, .done = count_done, .data = relay};
-    redlock_report report = {.size = sizeof report};
-    CHECK(lock != NULL);
-    CHECK_OK(error);
-    relay->refused += redlock_ping(relay->client, &report) == REDLOCK_INVAL;
-    CHECK_OK(redlock_start(relay->client, relay->next, 20000, &q, &relay->second));
-}
-
-static bool is_done(void *data)
-{
-    struct relay *relay = data;
-    return relay->done > 0;
-}
-
-CASE(callbacks_cross_quorums,
-     "A callback in one quorum's I/O thread may start a lock of another quorum.")
+CASE(events_cross_quorums, "The reader of an event of one quorum may start a lock of another.")
 {
     struct fleet f;
-    static struct relay relay;
+    redlock_lock *lock[2] = {NULL, NULL};
     fleet_start(&f, 2, 3);
-    relay.client = fleet_open_warm(&f, REDLOCK_THREAD);
-    relay.next = fleet_name(&f, 1, 0);
-    redlock_request q = {.size = sizeof q, .done = pass_on, .data = &relay};
-    redlock_lock *first = NULL;
-    CHECK_OK(redlock_start(relay.client, fleet_name(&f, 0, 0), 20000, &q, &first));
-    CHECK(wait_until(is_done, &relay, 10000));
-    CHECK_INT(1, relay.refused);
-    CHECK_ERR(REDLOCK_INVAL, redlock_fd(relay.client));
-    CHECK_ERR(REDLOCK_INVAL, redlock_process(relay.client, 0));
-    client_unlock(first);
-    client_unlock(relay.second);
-    redlock_close(relay.client);
-}
-
-static void on_closed(redlock_lock *lock, int error, void *data)
-{
-    _Atomic int *canceled = data;
-    CHECK(lock != NULL);
-    CHECK_INT(REDLOCK_CANCELED, error);
-    ++*canceled;
+    redlock *r = fleet_open_warm(&f, REDLOCK_THREAD);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_OK(redlock_start_acquire(r, fleet_name(&f, i, 0), 20000, NULL, &lock[i]));
+        EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);
+    }
+    client_unlock(lock[0]);
+    client_unlock(lock[1]);
+    redlock_close(r);
 }
 
 static void close_with_handles(uint32_t flags)
 {
     struct fleet f;
     redlock_lock *held[2], *waiting[2];
-    _Atomic int canceled = 0;
     fleet_start(&f, 2, 3);
     redlock *r = fleet_open_warm(&f, flags);
     for (size_t i = 0; i < 2; i++) {
         const char *name = fleet_name(&f, i, 0);
-        redlock_request q = {
-            .size = sizeof q, .wait_ms = 60000, .done = on_closed, .data = &canceled};
+        redlock_request q = REDLOCK_REQUEST(.wait_ms = 60000);
         held[i] = client_lock(r, name, 20000);
-        CHECK_OK(redlock_start(r, name, 20000, &q, &waiting[i]));
+        CHECK_OK(redlock_start_acquire(r, name, 20000, &q, &waiting[i]));
     }
     redlock_close(r);
-    CHECK_INT(2, canceled);
     for (size_t i = 0; i < 2; i++) {
-        CHECK(cluster_await_empty(&f.cluster[i], 5000));
+        CHECK(cluster_await_empty(&f.cluster[i]));
         CHECK_INT(0, redlock_remaining_ms(held[i]));
         CHECK_ERR(REDLOCK_INVAL, redlock_release(held[i]));
+        CHECK_INT(0, redlock_remaining_ms(waiting[i]));
         redlock_lock_free(held[i]);
         redlock_lock_free(waiting[i]);
     }
-}
-
-/* ---- each frees the other's ---------------------------------------------------------------- */
-
-struct pair {
-    redlock_lock *_Atomic lock[2];
-    pthread_barrier_t meeting;
-    _Atomic int returned;
-};
-
-static struct pair pair;
-
-/* In both callbacks at once: neither may wait for the other to return. */
-static void free_the_other(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    pthread_barrier_wait(&pair.meeting);
-    redlock_lock_free(pair.lock[1 - (int)(intptr_t)data]);
-    pair.returned++;
-}
-
-CASE(callbacks_free_each_other,
-     "Callbacks of two quorums may free each other's handles at once.")
-{
-    struct fleet f;
-    fleet_start(&f, 2, 1);
-    redlock *client = fleet_open_warm(&f, REDLOCK_THREAD);
-    pthread_barrier_init(&pair.meeting, NULL, 3);
-    for (int q = 0; q < 2; q++) {
-        redlock_request r = {
-            .size = sizeof r, .done = free_the_other, .data = (void *)(intptr_t)q};
-        redlock_lock *lock;
-        char name[32];
-        for (int i = 0;; i++) {
-            snprintf(name, sizeof name, "pair-%d", i);
-            if (redlock_quorum_of(client, name) == q)
-                break;
-        }
-        CHECK_OK(redlock_start(client, name, 10000, &r, &lock));
-        pair.lock[q] = lock;
-    }
-    pthread_barrier_wait(&pair.meeting);
-    int64_t end_ms = now_ms() + 5000;
-    while (pair.returned < 2 && now_ms() < end_ms)
-        sleep_ms(1);
-    CHECK_INT(2, pair.returned);
-    redlock_close(client);
 }
 
 CASE(close_gives_all_up,
@@ -228,14 +132,14 @@ static void fork_with(uint32_t flags)
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        redlock_report report = {.size = sizeof report};
-        redlock_node_info node = {.size = sizeof node};
+        redlock_node_info node = REDLOCK_NODE_INFO();
+        const redlock_event *event;
         redlock_lock *out = NULL;
         bool fine = redlock_acquire(r, "y", 1000, NULL, &out) == REDLOCK_FORKED &&
-                    redlock_adopt(r, "y", "value", &out) == REDLOCK_FORKED &&
-                    redlock_process(r, 0) == REDLOCK_FORKED &&
+                    redlock_adopt(r, "y", "value", NULL, &out) == REDLOCK_FORKED &&
+                    redlock_next(r, &event, 0) == REDLOCK_FORKED &&
                     redlock_fd(r) == REDLOCK_FORKED &&
-                    redlock_ping(r, &report) == REDLOCK_FORKED &&
+                    redlock_ping(r, NULL) == REDLOCK_FORKED &&
                     redlock_node(r, 0, &node) == REDLOCK_FORKED &&
                     redlock_quorum_of(r, "y") == REDLOCK_FORKED &&
                     redlock_extend(lock[1], 1000) == REDLOCK_FORKED;
@@ -245,8 +149,8 @@ static void fork_with(uint32_t flags)
         redlock *own = NULL;
         redlock_options o = fleet_options(&f);
         fine = fine && redlock_open(&o, &own) == REDLOCK_OK &&
-               redlock_acquire(own, fleet_name(&f, 0, 0), 1000, NULL, &out) == REDLOCK_BUSY &&
-               redlock_acquire(own, fleet_name(&f, 1, 1), 1000, NULL, &out) == REDLOCK_OK;
+               redlock_acquire(own, fleet_name(&f, 0, 0), 10000, NULL, &out) == REDLOCK_BUSY &&
+               redlock_acquire(own, fleet_name(&f, 1, 1), 10000, NULL, &out) == REDLOCK_OK;
         redlock_lock_free(out);
         redlock_close(own);
         _exit(fine ? 0 : 1);

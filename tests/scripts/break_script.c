@@ -22,7 +22,7 @@ static const char *mark_of(const char *value)
 static void check_broken(const char *reply, const char *value, long long left_ms)
 {
     CHECK_INT(1, part_int(reply, 0));
-    CHECK_BETWEEN(left_ms - 1500 - pulse_late_ms(), left_ms, part_int(reply, 1));
+    CHECK_LEFT(left_ms, part_int(reply, 1));
     CHECK_STR(value, part(reply, 2));
 }
 
@@ -56,7 +56,7 @@ CASE(break_spares_the_next,
         CHECK_STR("1", GIVE(.value = "a#1"));
         GRANTED(.value = "b#1", .kind = kinds[i], .group = "1", .slot = "1", .ttl = "9000");
         check_not_broken(call_break(&node, "x", mark));
-        CHECK_BETWEEN(7000 - pulse_late_ms(), 9000, part_int(call_break(&node, "x", mark), 1));
+        CHECK_LEFT(9000, part_int(call_break(&node, "x", mark), 1));
         CHECK_STR("1", GIVE(.value = "b#1"));
     }
 }
@@ -69,7 +69,7 @@ CASE(break_reader,
     GRANTED(.value = "b", .kind = "s", .ttl = "5000");
     check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
     CHECK_STR("b", server_cmd(&node, "ZRANGE", KEY, "0", "-1", NULL));
-    CHECK_BETWEEN(3000 - pulse_late_ms(), 5000, pttl(KEY));
+    CHECK_LEFT(5000, pttl(KEY));
     check_broken(call_break(&node, "x", mark_of("b")), "b", 5000);
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
@@ -98,7 +98,7 @@ CASE(break_slot, "Breaking a slot leaves the other slots.")
     check_broken(call_break(&node, "x", mark_of("a#1@0 me #2")), "a#1@0 me #2", 9000);
     CHECK_INT(0, server_int(&node, "HEXISTS", KEY, "s:1", NULL));
     CHECK_INT(1, server_int(&node, "HEXISTS", KEY, "s:2", NULL));
-    CHECK_BETWEEN(3000 - pulse_late_ms(), 5000, pttl(KEY));
+    CHECK_LEFT(5000, pttl(KEY));
 }
 
 CASE(break_strangers,
@@ -116,6 +116,37 @@ CASE(break_strangers,
     CHECK_INT(1, part_int(reply, 0));
     CHECK_INT(-1, part_int(reply, 1));
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+}
+
+CASE(broken_is_not_healed,
+     "What was broken is not put back by a healing, of any kind, also where it was missing.")
+{
+    static const char *const kinds[] = {"m", "s", "o", "k"};
+    begin();
+    for (int i = 0; i < 4; i++) {
+        char value[8], mark[64];
+        snprintf(value, sizeof value, "%s#1", kinds[i]);
+        GRANTED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .ttl = "9000");
+        snprintf(mark, sizeof mark, "%s", mark_of(value));
+        /* It is gone already when the break comes, as on a node that lost it. */
+        if (i % 2)
+            CHECK_STR("1", GIVE(.value = value));
+        CHECK_INT(i % 2 ? 0 : 1, part_int(call_break(&node, "x", mark), 0));
+        REFUSED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .life = "heal");
+        CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+        GRANTED(.value = "n#1", .kind = kinds[i], .group = "1", .slot = "1", .life = "heal");
+        CHECK_STR("1", GIVE(.value = "n#1"));
+    }
+}
+
+CASE(broken_owner_is_not_healed, "Every hold of an owner that was broken stays broken.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me");
+    GRANTED(.value = "b", .kind = "o", .group = "me");
+    CHECK_INT(1, part_int(call_break(&node, "x", mark_of("a")), 0));
+    REFUSED(.value = "a", .kind = "o", .group = "me", .life = "heal");
+    REFUSED(.value = "b", .kind = "o", .group = "me", .life = "heal");
 }
 
 static struct resp *listen_to(const char *channel)
@@ -191,7 +222,7 @@ CASE(peek_at_kinds, "Peeking names a holder of every kind, the one that lasts lo
             GRANTED(.value = "b#2", .kind = kinds[i], .group = "2", .slot = "2", .ttl = "4000");
         put_waiter();
         const char *reply = call_peek(&node, "x");
-        CHECK_BETWEEN(7000 - pulse_late_ms(), 9000, part_int(reply, 0));
+        CHECK_LEFT(9000, part_int(reply, 0));
         CHECK_STR("a#1", part(reply, 1));
         CHECK_INT(1, part_int(reply, 2));
         server_cmd(&node, "DEL", KEY, "redlock.queue:x", "redlock.alive:x", NULL);

@@ -17,7 +17,7 @@
 #define ALIVE "redlock.alive:x"
 #define LIMIT INT64_C(4503599627370496) /* 2^52 */
 
-enum { TTL_MS = 20000 };
+enum { TTL_MS = LONG_TTL_MS };
 
 static const char *const bad_counters[] = {
     "9007199254740993",
@@ -249,18 +249,19 @@ CASE(everything_goes_on, "Numbers planted under one name stop no query, listing 
         server_cmd(&c.node[i], "ZADD", ALIVE, "inf", "w0123456789abcdef0", "inf", "t", NULL);
         server_cmd(&c.node[i], "ZADD", "redlock.queue:x", "1", "w0123456789abcdef0", NULL);
     }
-    redlock_info info = {.size = sizeof info};
-    redlock_report report = {.size = sizeof report};
-    CHECK_OK(redlock_query(r, "x", &info, &report));
-    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_TAKEN));
+    redlock_answer *answer = NULL;
+    CHECK_OK(redlock_query(r, "x", &answer));
+    redlock_info info = *answer->info;
+    CHECK_INT(3, report_votes(answer->report, REDLOCK_VOTE_TAKEN));
+    redlock_answer_free(answer);
     CHECK_INT(1, info.held);
     CHECK_INT(0, info.fence);
-    CHECK_INT(REDLOCK_WAIT_MAX_MS, info.ttl_ms);
-    CHECK_OK(redlock_query(r, "y", &info, NULL));
+    CHECK_INT(REDLOCK_WAIT_MAX_MS, info.holder.remaining_ms);
+    info = client_query(r, "y");
     CHECK_INT(0, info.fence);
     /* The key is in the way, and that is all: held by another, for an unknown time. */
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
-    redlock_request q = {.size = sizeof q, .wait_ms = 50};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK_OK(client_try(r, "z", TTL_MS));
@@ -274,9 +275,7 @@ CASE(token_of_a_strange_clock,
     nodeclock_cluster(&c, 3);
     nodeclock_step(&c.node[0], INT64_C(100) * 365 * 86400000); /* beyond the year 2112 */
     redlock *r = client_open_warm(&c, 0);
-    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
-    redlock_report report = {.size = sizeof report};
-    q.report = &report;
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     for (int i = 0; i < 5; i++) {
         redlock_lock *lock = NULL;
         CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
@@ -289,7 +288,7 @@ CASE(token_of_a_strange_clock,
     server_kill(&c.node[1]);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
-    CHECK_INT(REDLOCK_VOTE_ERROR, report.node[0].vote);
-    CHECK_HAS("fencing token", report.node[0].text);
+    CHECK_INT(REDLOCK_VOTE_ERROR, redlock_failure_report()->node[0].vote);
+    CHECK_HAS("fencing token", redlock_failure_report()->node[0].text);
     redlock_close(r);
 }

@@ -250,6 +250,7 @@ const char *call_break(const struct server *s, const char *name, const char *mar
     add_key(&e, "redlock.queue:", name);
     add_key(&e, "redlock.alive:", name);
     add(&e, mark, NULL);
+    add(&e, "60000", NULL);
     return eval_send(&e, s);
 }
 

@@ -37,6 +37,10 @@ void begin(void);
 
 /* The name "x" on that server. */
 #define KEY "redlock:x"
+
+/* A time that is running out: some of it has gone by, and not half of it. */
+#define CHECK_LEFT(ms, actual) CHECK_BETWEEN((ms) / 2, ms, actual)
+
 #define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
 #define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
 #define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))

@@ -21,13 +21,13 @@ CASE(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the calle
         for (int n = 0; n < 3; n++)
             CHECK_STR("OK", server_cmd(&c.node[n], "SCRIPT", "FLUSH", NULL));
         CHECK_OK(redlock_extend(lock, 30000));
-        for (int64_t end_ms = now_ms() + 2000; /* node 0 may be the straggler */
+        for (int64_t end_ms = now_ms() + GIVE_UP_MS; /* node 0 may be the straggler */
              server_int(&c.node[0], "PTTL", "redlock:x", NULL) < 25000;)
             CHECK(now_ms() < end_ms);
         for (int n = 0; n < 3; n++)
             CHECK_STR("OK", server_cmd(&c.node[n], "SCRIPT", "FLUSH", NULL));
         client_unlock(lock);
-        CHECK(cluster_await_empty(&c, 1000));
+        CHECK(cluster_await_empty(&c));
     }
     redlock_close(r);
 }
@@ -41,7 +41,7 @@ CASE(flushed_before_rollback, "A rollback works on a node that forgot the script
         for (int n = 0; n < 5; n++)
             server_cmd(&c.node[n], "SCRIPT", "FLUSH", NULL);
         CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 20000));
-        CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+        CHECK(cluster_await(&c, "redlock:x", 3));
         CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
     }
     redlock_close(r);
@@ -70,11 +70,8 @@ static void bench_run(struct bench *b)
 
 static redlock *bench_open(struct bench *b, uint32_t flags)
 {
-    redlock_options o = {.size = sizeof o,
-                         .nodes = b->urls,
-                         .node_count = 3,
-                         .flags = flags,
-                         .node_timeout_ms = PATIENT_MS};
+    redlock_options o = REDLOCK_OPTIONS(.nodes = b->urls, .node_count = 3, .flags = flags,
+                                        .node_timeout_ms = PATIENT_MS);
     return client_open_with(&o);
 }
 
@@ -128,7 +125,7 @@ static void check_no_bare_delex(const struct bench *b)
 static bool is_native(struct bench *b, uint32_t flags)
 {
     redlock *r = bench_open(b, flags);
-    redlock_node_info info = {.size = sizeof info};
+    redlock_node_info info = REDLOCK_NODE_INFO();
     client_warm(r);
     CHECK_OK(redlock_node(r, 0, &info));
     redlock_close(r);
@@ -206,6 +203,13 @@ CASE(native_renewal_only, "SET IFEQ alone (Valkey 8.1) renews; the delete is by 
 }
 
 /* SET IFEQ PX replaces the expiry: a shorter extension must go another way. */
+static void check_key_times(const redlock_report *report)
+{
+    for (int n = 0; n < 3; n++)
+        if (report->node[n].vote == REDLOCK_VOTE_TAKEN && report->node[n].key_remaining_ms >= 0)
+            CHECK_BETWEEN(25000, 30000, report->node[n].key_remaining_ms);
+}
+
 CASE(native_never_shortens, "With native commands a shorter extension shortens nothing.")
 {
     static struct bench b;
@@ -219,27 +223,21 @@ CASE(native_never_shortens, "With native commands a shorter extension shortens n
     client_warm(r);
     redlock_lock *lock = client_lock(r, "x", 30000);
     int64_t deadline_ns = redlock_deadline_ns(lock);
-    CHECK_OK(redlock_extend(lock, 1000));
+    CHECK_OK(redlock_extend(lock, 2000));
     CHECK(redlock_deadline_ns(lock) >= deadline_ns);
     /* A rival is told how long the key still lives. */
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *rival = NULL;
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 1000, &q, &rival));
-    for (int n = 0; n < 3; n++)
-        if (report.node[n].vote == REDLOCK_VOTE_TAKEN && report.node[n].key_ttl_ms >= 0)
-            CHECK_BETWEEN(25000, 30000, report.node[n].key_ttl_ms);
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &rival));
+    check_key_times(redlock_failure_report());
     client_unlock(lock);
 
     /* An adopted lock may have any TTL already: nothing is known that it may not shorten. */
     lock = client_lock(r, "x", 30000);
     redlock_lock *adopted = NULL;
-    CHECK_OK(redlock_adopt(r, "x", redlock_value(lock), &adopted));
-    CHECK_OK(redlock_extend(adopted, 1000));
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 1000, &q, &rival));
-    for (int n = 0; n < 3; n++)
-        if (report.node[n].vote == REDLOCK_VOTE_TAKEN && report.node[n].key_ttl_ms >= 0)
-            CHECK_BETWEEN(25000, 30000, report.node[n].key_ttl_ms);
+    CHECK_OK(redlock_adopt(r, "x", redlock_value(lock), NULL, &adopted));
+    CHECK_OK(redlock_extend(adopted, 2000));
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &rival));
+    check_key_times(redlock_failure_report());
     redlock_lock_free(adopted);
     redlock_lock_free(lock);
     redlock_close(r);
@@ -311,7 +309,7 @@ CASE(probed_per_connection, "A server that was replaced by an older one is probe
         b.fake[n].shared->delifeq = FAKE_ABSENT;
         fake_run(&b.fake[n]);
     }
-    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
     CHECK_OK(redlock_release(lock));
@@ -346,10 +344,9 @@ CASE(scripts_forbidden, "A node that allows neither scripts nor native commands 
     redlock *r = bench_open(&b, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK_ERR(REDLOCK_AUTH, redlock_release(lock));
-    redlock_report report = {.size = sizeof report};
-    CHECK_OK(redlock_lock_report(lock, &report));
-    CHECK(report_votes(&report, REDLOCK_VOTE_AUTH) >= 2);
-    CHECK_HAS("NOPERM", report.node[0].text);
+    const redlock_report *report = redlock_lock_report(lock);
+    CHECK(report_votes(report, REDLOCK_VOTE_NOPERM) >= 2);
+    CHECK_HAS("NOPERM", report->node[0].text);
     redlock_lock_free(lock);
     redlock_close(r);
 }

@@ -10,6 +10,7 @@ cat >"$tmp/tokens" <<END
 ci $(digest secret-of-ci)
 viewer $(digest secret-of-viewer)
 blind $(digest secret-of-blind)
+stranger $(digest secret-of-stranger)
 END
 me=$(id -u)
 
@@ -19,7 +20,7 @@ bad() { # WHAT PATTERN OPTION...
     local what=$1 pattern=$2
     shift 2
     try "$redlockd" --check --listen "unix:$socket" "$@"
-    expect "$what" 64 "$pattern"
+    expect "$what" 78 "$pattern"
 }
 bad 'a rule of two words' 'expected PRINCIPAL NAME RIGHTS' --allow 'uid:1 acquire'
 bad 'a rule of four words' 'caps are leases=N' --allow 'uid:1 a acquire read'
@@ -35,7 +36,7 @@ expect 'good ones' 0
 
 # ---- the rights ----
 
-start --tokens "$tmp/tokens" --allow "uid:$me own/ acquire,read,break" --allow "uid:$me * read" \
+start --tokens "$tmp/tokens" --audit "$tmp/audit" --allow "uid:$me own/ acquire,read,break" --allow "uid:$me * read" \
     --allow 'token:ci ci/secret read' --allow 'token:ci ci/ acquire' --allow 'token:ci one acquire' \
     --allow 'token:viewer * read,admin' --allow 'token:blind * acquire'
 lease=0
@@ -72,13 +73,30 @@ may '   and the nodes in the status' 200 secret-of-viewer GET /v1/status
 is '      as admin' "$(jq -c '[.admin, .principal, (.nodes | length > 0)]' <<<"$body")" '[true,"token:viewer",true]'
 may 'the status without the right admin' 200 secret-of-ci GET /v1/status
 is '   has no nodes' "$(jq -c '[.admin, .nodes]' <<<"$body")" '[false,null]'
-may 'the status for a token that reads nothing' 403 secret-of-blind GET /v1/status
+for path in /v1/status /v1/locks /v1/events; do
+    may "$path for a token that reads nothing" 403 secret-of-blind GET "$path"
+    may "   and for one without any rule" 403 secret-of-stranger GET "$path"
+done
+stranger_is_denied() { [ "$(grep -c '"denied".*"token:stranger".*"FORBIDDEN".*/v1/' "$tmp/audit")" = 3 ]; }
+that '   which is in the audit log' eventually stranger_is_denied
+is_slowed() {
+    [ "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer secret-of-stranger' -X DELETE \
+        -H 'Lease-Id: lease-of-the-access-test-stranger' "http://127.0.0.1:$tcp/v1/locks/[1-60]" | tail -c 3)" = 429 ]
+}
+that '   and may not even ask for long' eventually is_slowed
+may '   while others may' 200 secret-of-viewer GET /v1/locks
+may 'the quorums are for those who may look' 200 secret-of-ci GET '/readyz?verbose'
+is '   such as readers' "$(jq -c 'has("quorums")' <<<"$body")" true
+may '   others are told that it is ready' 200 secret-of-blind GET '/readyz?verbose'
+is '   and no more' "$(jq -c . <<<"$body")" '{"status":"ready"}'
 may '   but acquires nothing' 403 secret-of-viewer PUT /v1/locks/own/b '{}'
 is 'the scheme may be written in small letters' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
     -H 'Authorization: bearer secret-of-viewer' "http://127.0.0.1:$tcp/v1/locks")" 200
 may 'a wrong token' 401 secret-of-nobody PUT /v1/locks/ci/x '{}'
+is '   is told so' "$(jq -r .detail <<<"$body")" 'this token is not known here, or its day is over'
 may 'a token that only begins right' 401 secret-of-c PUT /v1/locks/ci/x '{}'
-is 'no token on TCP' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
+is 'no token on TCP' "$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
+is '   is told what to send' "$(jq -r .detail "$tmp/body")" 'send a bearer token, or use the unix socket'
 is 'a wrong token on the unix socket is not made up for by the uid' "$(curl -sS -m 60 -o /dev/null \
     -w '%{http_code}' -H 'Authorization: Bearer x' --unix-socket "$socket" http://h/v1/locks)" 401
 is 'two tokens are none' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer secret-of-ci' \
@@ -93,6 +111,9 @@ mark=$(jq -r .holder.mark <<<"$body")
 is '   its label' "$(jq -r .holder.label <<<"$body")" mine
 may '   and its mark, by which GET names it, too' 200 '' GET /v1/locks/own/a
 is '      the same' "$(jq -r '.holders[0].mark' <<<"$body")" "$mark"
+may 'a holder without a label' 201 '' PUT /v1/locks/own/unnamed '{}'
+may '   has the name of its principal' 423 '' PUT /v1/locks/own/unnamed '{}'
+is '      which proves more than a label' "$(jq -r .holder.label <<<"$body")" "uid:$me"
 while read -r name holder other; do
     may "a holder: $holder" 201 '' PUT "/v1/locks/own/$name" "$holder"
     may '   is in the way' 423 '' PUT "/v1/locks/own/$name" "$other"
@@ -103,9 +124,22 @@ shared {"kind":"shared","label":"reader"} {}
 slots {"kind":"semaphore","slots":1,"label":"slot"} {"kind":"semaphore","slots":1}
 owner {"kind":"reentrant","owner":"me"} {"kind":"reentrant","owner":"you"}
 END
+
+# ---- nodes are for those who may read ----
+
+"$redlock" dev hang 1 >/dev/null
+"$redlock" dev hang 2 >/dev/null
+may 'too few nodes' 503 '' PUT /v1/locks/own/few '{}'
+like '   a reader is told what each said' "$body" '"nodes":\[\{"address":"'
+may '   a token that may only acquire' 503 secret-of-blind PUT /v1/locks/few '{}'
+unlike '      no address' "$body" 'nodes"|127.0.0.1|redis'
+is '      but the code' "$(jq -r .code <<<"$body")" NOQUORUM
+may '   an admin' 503 secret-of-viewer GET /v1/locks/few
+"$redlock" dev resume 1 >/dev/null
+"$redlock" dev resume 2 >/dev/null
 stop
 is 'TERM ends it' "$status" 0
-unlike 'no secret is in the log' "$(cat "$tmp/log")" 'secret|lease-of'
+unlike 'no secret is in the log' "$(cat "$tmp/log" "$tmp/audit")" 'secret-of|lease-of'
 
 # ---- without rules, and by group ----
 
@@ -118,6 +152,27 @@ start --allow "gid:$(id -g) group/ acquire" --allow 'gid:4294967294 * acquire,re
 may 'a group with a rule acquires' 201 '' PUT /v1/locks/group/a '{}'
 may '   and has no other rule' 403 '' PUT /v1/locks/other '{}'
 stop
+# Another user, who is in the group beside an own one, as people are in groups.
+if [ "$me" = 0 ] && chmod 711 "$tmp"; then
+    : >"$tmp/log"
+    "$redlockd" --drain 0 --allow 'gid:54321 group/ acquire' --allow 'uid:65534 * read' --listen "unix:$tmp/shared group=54321" \
+        --listen "unix:$tmp/open mode=0666" --listen 127.0.0.1:0 2>"$tmp/log" &
+    pid=$!
+    eventually listens
+    is 'a socket with a group is for its members' "$(stat -c '%a %g' "$tmp/shared")" '660 54321'
+    as() { # GROUPS SOCKET METHOD PATH [CURL-ARGUMENT...]
+        local groups=--clear-groups
+        [ -z "$1" ] || groups=--groups=$1
+        setpriv --reuid 65534 --regid 65534 "$groups" curl -sS -m 60 -o /dev/null \
+            -w '%{http_code}' -X "$3" -H "Lease-Id: lease-of-$(cat /proc/sys/kernel/random/uuid)" \
+            --unix-socket "$tmp/$2" "http://h$4" "${@:5}" 2>/dev/null
+    }
+    is 'a supplementary group counts' "$(as 54321 shared PUT /v1/locks/group/b --json '{}')" 201
+    is '   and goes before a later rule of the user' "$(as 54321 open GET /v1/locks/group/b)" 403
+    is '   without it the user has its own rule' "$(as '' open GET /v1/locks/group/b)" 200
+    is '   and cannot connect to the socket of the group' "$(as '' shared GET /v1/locks/group/b)" 000
+    stop
+fi
 
 # ---- for which host ----
 
@@ -143,7 +198,7 @@ stop
 # ---- a proxy, and the mode of the socket ----
 
 : >"$tmp/log"
-"$redlockd" --tokens "$tmp/tokens" --allow "uid:$me * acquire,read" --allow 'token:ci * acquire' \
+"$redlockd" --tokens "$tmp/tokens" --allow "uid:$me * acquire,read" --allow 'token:ci * acquire,read' \
     --listen "unix:$tmp/proxy mode=0660 peer=proxy" --listen "unix:$socket" --listen 127.0.0.1:0 2>"$tmp/log" &
 pid=$!
 eventually listens
@@ -152,7 +207,9 @@ through() { curl -sS -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$tmp/pr
 is 'the uid of a proxy proves nothing' "$(through)" 401
 is '   a token does' "$(through -H 'Authorization: Bearer secret-of-ci')" 200
 stop
-bad 'a mode that is none' 'mode=0660 and peer=proxy' --listen "unix:$socket mode=0888"
+try "$redlockd" --listen "unix:$tmp/nobodys group=no-such-group"
+expect 'a group that is none' 69 'group=no-such-group: there is no such group'
+bad 'a mode that is none' 'mode=0660, group=NAME and peer=proxy' --listen "unix:$socket mode=0888"
 bad 'a certificate without TLS' 'tls:ADDRESS:PORT cert=optional' --listen '127.0.0.1:0 cert=optional'
 bad 'a proxy on TCP' 'behind other addresses nothing' --listen '127.0.0.1:0 peer=proxy'
 

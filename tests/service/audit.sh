@@ -26,10 +26,15 @@ new_id() {
 is_written() {
     grep -q '^redlockd_audit_queued 0$' <<<"$(curl -sS -m 60 --unix-socket "$socket" http://h/metrics)"
 }
-# told FILTER [FILE]: the lines that the filter of jq selects, without their time.
+# told FILTER [FILE]: the lines that the filter of jq selects, without their time and sender.
 told() {
     eventually is_written
-    jq -c "select($1) | del(.time)" "${2:-$tmp/audit}"
+    jq -c "select($1) | del(.time, .peer, .listener, .path)" "${2:-$tmp/audit}"
+}
+# sent FILTER: the senders of the lines that the filter selects.
+sent() {
+    eventually is_written
+    jq -r "select($1) | [.peer, .listener, .path] | join(\" \")" "$tmp/audit"
 }
 has() { [ -n "$(told "$1")" ]; }
 count() { told "$1" | wc -l; }
@@ -45,6 +50,7 @@ ask PUT /v1/locks/job "$id" -d '{"label":"web 1","ttl_ms":30000}'
 fence=$(jq .fence <<<"$body")
 is 'a grant' "$(told '.event == "granted"')" \
     "{\"event\":\"granted\",\"principal\":\"uid:$me\",\"name\":\"job\",\"label\":\"web 1\",\"fence\":$fence,\"reason\":null}"
+like '   with its sender' "$(sent '.event == "granted"')" "^uid:$me pid:[1-9][0-9]* unix:$socket $"
 like '   with its time' "$(jq -r .time "$tmp/audit")" '^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$'
 ask DELETE /v1/locks/job "$id"
 is 'a release, by its tag' "$code $(told '.event == "released"')" \
@@ -71,6 +77,23 @@ is 'a denial' "$(told '.event == "denied"')" \
 curl -sS -m 60 -o /dev/null -H 'Authorization: Bearer secret-guess' "http://127.0.0.1:$tcp/v1/locks"
 is '   of nobody in particular' "$(told '.reason == "UNAUTHORIZED"')" \
     '{"event":"denied","principal":null,"name":null,"label":null,"fence":null,"reason":"UNAUTHORIZED"}'
+like '   with address, listener and path' "$(sent '.reason == "UNAUTHORIZED"')" "^127.0.0.1:[0-9]+ 127.0.0.1:$tcp /v1/locks$"
+curl -sS -m 60 -o /dev/null -H 'Host: rebound.example' "http://127.0.0.1:$tcp/v1/locks?a=b"
+like 'a request for another host' "$(sent '.reason == "HOST"')" "^127.0.0.1:[0-9]+ 127.0.0.1:$tcp /v1/locks$"
+
+# ---- made up ----
+
+# The grant of a lease that ended long ago, as another id would have it: nothing in it is to be believed.
+metric() { curl -sS -m 60 --unix-socket "$socket" http://h/metrics | sed -n "s/^redlockd_$1 //p"; }
+before=$(wc -l <"$tmp/audit") lost=$(metric 'lost_total{reason="LOST"}')
+for n in {1..5}; do
+    ask POST /v1/locks/broken "lease-of-the-audit-test-made-up-$n" -H "Grant: $grant" -d '{}'
+    is "a renewal that is made up, $n" "$code" 410
+done
+ask DELETE /v1/locks/broken lease-of-the-audit-test-made-up-6 -H "Grant: $grant"
+eventually is_written
+is '   no loss is told' "$(wc -l <"$tmp/audit") $(metric 'lost_total{reason="LOST"}')" "$before $lost"
+is '   but the renewals are counted' "$(metric unknown_renewals_total)" 5
 
 # ---- expiry ----
 
@@ -97,17 +120,24 @@ def ask(path, method, id, body, headers={}):
 
 for n in range(50):
     id = 'lease-of-the-audit-test-moved-%d' % n
-    status, told = ask(sys.argv[1], 'PUT', id, {'ttl_ms': 400, 'wait_ms': 10000})
+    status, told = ask(sys.argv[1], 'PUT', id, {'ttl_ms': 2000, 'wait_ms': 30000})
     assert status == 201, told
     status, told = ask(sys.argv[2], 'POST', id, {'ttl_ms': 60000}, {'Grant': told['grant']})
     if status == 200:
         print(told['fence'])
         break
 PY
-moved=$(timeout 60 python3 "$tmp/move.py" "$socket" "$other" 2>&1)
+# Granted here, released there: it ended, and nothing is wrong with it. Its time is over long after the nodes are
+# looked at.
+id=lease-of-the-audit-test-elsewhere
+ask PUT /v1/locks/elsewhere "$id" -d '{"ttl_ms":24000,"label":"moving"}'
+elsewhere=$(jq .fence <<<"$body")
+socket=$other ask DELETE /v1/locks/elsewhere "$id"
+is 'a lease is released through the other replica' "$code" 204
+moved=$(timeout 120 python3 "$tmp/move.py" "$socket" "$other" 2>&1)
 between 'a lease is renewed through the other replica' "$moved" 1 9999999999999999
 new_id
-ask PUT /v1/locks/left "$id" -d '{"ttl_ms":500,"label":"gone"}'
+ask PUT /v1/locks/left "$id" -d '{"ttl_ms":2000,"label":"gone"}'
 fence=$(jq .fence <<<"$body")
 that 'a lease that runs out is told once the nodes have forgotten it' \
     eventually has '.event == "expired" and .name == "left"'
@@ -119,6 +149,8 @@ ask GET /metrics ''
 like '   it is counted' "$body" "^redlockd_expired_unreleased_total $(count '.event == "expired"')\$"
 kill -TERM "$second"
 wait "$second"
+is 'the replica that released it has a line of that' \
+    "$(jq -c 'select(.name == "elsewhere") | [.event, .label, .fence]' "$tmp/audit2")" '["released","moving",null]'
 
 # ---- streams ----
 
@@ -138,7 +170,7 @@ new_id
 ask PUT '/v1/locks/%3Cb%3E%22,%22event%22:%22granted' "$id" -d "{\"label\":\"$hostile\",\"ttl_ms\":30000}"
 is 'a name and a label that look like markup and like a line' "$code" 201
 eventually is_written
-is '   are one line' "$(tail -1 "$tmp/audit" | jq -r '.name, .label')" \
+is '   are one line' "$(jq -r 'select(.event == "granted") | .name, .label' "$tmp/audit" | tail -2)" \
     $'<b>","event":"granted\n<script>alert("1")</script>\\n{"event":"granted"}'
 is '   every line is one object' "$(jq -c . "$tmp/audit" | wc -l)" "$(wc -l <"$tmp/audit")"
 new_id
@@ -148,6 +180,15 @@ ask PUT /v1/locks/a "$id" -d '{"label":"\u001b[2J"}'
 is '   and a label' "$code" 422
 eventually is_written
 unlike '   neither is written anywhere' "$(cat "$tmp/audit" "$tmp/log")" $'\x1b'
+
+# ---- released elsewhere ----
+
+that 'a lease that was released elsewhere has ended' eventually has '.name == "elsewhere" and .event == "ended"'
+is '   not expired' "$(told '.name == "elsewhere" and .event != "granted"')" \
+    "{\"event\":\"ended\",\"principal\":\"uid:$me\",\"name\":\"elsewhere\",\"label\":\"moving\",\"fence\":$elsewhere,\"reason\":\"ELSEWHERE\"}"
+is '   which the metrics say, too' "$(metric ended_elsewhere_total)" 1
+is '   and the page is silent about' "$(curl -sS -m 60 --unix-socket "$socket" http://h/v1/status |
+    jq -c '[.trouble[] | select(.name == "elsewhere")]')" '[]'
 
 # ---- a file that is moved away ----
 
@@ -222,7 +263,7 @@ that 'lines on standard error' eventually grep -qs '"name":"on-stderr"' "$tmp/lo
 stop
 
 try "$redlockd" --check --listen "unix:$socket" --audit /nonexistent/audit
-expect '--check looks at the file' 64 'audit: /nonexistent/audit: cannot be opened'
+expect '--check looks at the file' 78 'audit: /nonexistent/audit: cannot be opened'
 try "$redlockd" --check --listen "unix:$socket" --audit "$tmp/new-audit"
 expect '   and makes none' 0
 that '   as said' test ! -e "$tmp/new-audit"

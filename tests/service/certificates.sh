@@ -133,6 +133,43 @@ is '   new connections neither' "$(with client web/h)" 000
 stop
 is 'TERM ends it' "$status" 0
 
+# ---- certificates that are revoked ----
+
+# revocations: the list of the authority, as it is now.
+revocations() {
+    (cd "$tmp/certs" && openssl ca -gencrl -crldays 30 -config ca.cnf -cert ca.crt -keyfile ca.key -out "$tmp/crl.new") \
+        2>>"$tmp/openssl.log"
+    mv "$tmp/crl.new" "$tmp/crl"
+}
+cp "$tmp/certs/ca.crt" "$tmp/authority.crt"
+revocations
+start --listen tls:127.0.0.1:0 --tls-cert "$tmp/certs/good.crt" --tls-key "$tmp/certs/good.key" \
+    --tls-client-ca "$tmp/authority.crt" --tls-client-crl "$tmp/crl" --allow 'cert:client.example web/ acquire'
+is 'with a list of revocations, one that is not on it' "$(with client web/r1)" 201
+cat >"$tmp/revoked.py" <<'PY'
+# A connection whose certificate is revoked while it is open: HUP reads the list again.
+import sys
+sys.argv[4] = ''
+exec(open(sys.argv[2] + '/client.py').read().split("if sys.argv[4] == 'ends'")[0])
+client = connect('client')
+assert put(client, 'web/r2')[0] == 201
+open(directory + '/connected', 'w').close()
+until(lambda: log_has('reloaded: 1 rules'))
+print(put(client, 'web/r3')[0])
+PY
+timeout 120 python3 "$tmp/revoked.py" "$tls" "$tmp" "$pid" x >"$tmp/revoked" 2>&1 &
+python=$!
+eventually test -e "$tmp/connected"
+(cd "$tmp/certs" && openssl ca -config ca.cnf -cert ca.crt -keyfile ca.key -revoke client.crt) 2>>"$tmp/openssl.log"
+revocations
+kill -HUP "$pid"
+wait "$python"
+is '   revoked: its open connection has no right any more' "$(tail -1 "$tmp/revoked")" 401
+is '   and it gets no new one' "$(with client web/r4)" 000
+is '   another of the same name does' "$(with shouting web/r5)" 201
+stop
+is 'TERM ends it' "$status" 0
+
 # ---- one listener with certificates, and one where tokens will do ----
 
 cp "$tmp/certs/ca.crt" "$tmp/authority.crt"

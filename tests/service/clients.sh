@@ -70,7 +70,7 @@ for client in (Unix('localhost'), http.client.HTTPConnection('127.0.0.1', int(tc
         assert json.loads(answer.read()) == {'status': 'alive'}
         assert client.sock is first, 'a new connection'
     # Head and body come in two writes.
-    client.request('PUT', '/livez', body='{"ttl_ms":1000}',
+    client.request('PUT', '/livez', body='{"ttl_ms":5000}',
                    headers={'Content-Type': 'application/json'})
     answer = client.getresponse()
     assert answer.status == 405 and answer.headers['Allow'] == 'GET, HEAD'

@@ -33,13 +33,13 @@ expect 'run: the status is that of the command' 7
 is '   it knows what it has' "$out" 'job reentrant fenced none'
 try "$redlock" status job
 is '   and gives it back' "$status ${out%%,*}" '0 job: free'
-try "$redlock" run -t 4s job -- sh -c 'sleep 4.6; redlock status -q --held job'
+try "$redlock" run -t 6s job -- sh -c 'sleep 7; redlock status -q --held job'
 expect 'run renews past the first deadline' 0
 try "$redlock" run job -- "$redlock" run -n job -- echo inner
 is 'a run inside enters the lock that it already has' "$status $out" '0 inner'
 try "$redlock" run job -- env -u REDLOCK_OWNER -u REDLOCK_HELD "$redlock" run -n job -- echo no
 expect 'held by another: 75, with the holder' 75 'job: held by .*@.* \(env\)'
-try "$redlock" run job -- env -u REDLOCK_OWNER -u REDLOCK_HELD "$redlock" run -w 0.3s --json job -- echo no
+try "$redlock" run job -- env -u REDLOCK_OWNER -u REDLOCK_HELD "$redlock" run -w 2s --json job -- echo no
 is '   also after a wait' "$status $(jq -r .error <<<"$out")" '75 TIMEOUT'
 try "$redlock" run job -- env -u REDLOCK_OWNER -u REDLOCK_HELD "$redlock" run -n --skip-ok job -- echo no
 is '   --skip-ok' "$status$out" 0
@@ -52,9 +52,9 @@ is 'a label arrives as it is' "$(jq -r .label <<<"$out")" 'a "label" \ of it'
 
 # ---- loss ----
 
-try "$redlock" run -t 4s job -- sh -c '"$0" break --yes job >/dev/null; sleep 20' "$redlock"
+try "$redlock" run -t 9s job -- sh -c '"$0" break --yes job >/dev/null; sleep 60' "$redlock"
 expect 'evicted by break: 76, and the command is ended' 76 'lost'
-"$redlock" run -t 6s job -- sh -c 'touch "$0/runs"; while [ -e "$0/runs" ]; do sleep 0.05; done; exit 3' "$tmp" &
+"$redlock" run -t 20s job -- sh -c 'touch "$0/runs"; while [ -e "$0/runs" ]; do sleep 0.05; done; exit 3' "$tmp" &
 runner=$!
 eventually test -e "$tmp/runs"
 kill -KILL "$pid"
@@ -66,7 +66,7 @@ that 'a restarted daemon renews the lease' eventually renewed
 rm "$tmp/runs"
 wait "$runner"
 is '   and the command never notices' $? 3
-"$redlock" run -t 2s job -- sh -c 'touch "$0/runs"; trap "" TERM; while :; do sleep 0.05; done' "$tmp" 2>"$tmp/err" &
+"$redlock" run -t 6s job -- sh -c 'touch "$0/runs"; trap "" TERM; while :; do sleep 0.05; done' "$tmp" 2>"$tmp/err" &
 runner=$!
 eventually test -e "$tmp/runs"
 kill -STOP "$pid"
@@ -103,9 +103,9 @@ like 'list' "$out" '^look +.*@.* \(sh\) +exclusive'
 try "$redlock" status -v look
 like 'status -v tells what each node says' "$out" 'look: held by .*\(sh\).*fence'
 is '   of all three' "$(grep -c '127.0.0.1:.* held' <<<"$out")" 3
-try "$redlock" watch -n 1 --json look
+try "$redlock" watch -c 1 --json look
 is 'watch' "$(jq -r .state <<<"$out")" held
-try "$redlock" wait -w 0.1s look
+try "$redlock" wait -w 2s look
 expect 'wait' 75
 rm "$tmp/held"
 wait "$holder"
@@ -136,12 +136,16 @@ chmod 644 "$tmp/token"
 try "$redlock" list --service "$url" --token-file "$tmp/token"
 like '   a token that others can read is warned of' "$err" 'the token'
 chmod 600 "$tmp/token"
-try "$redlock" run --service "https://localhost:$tls" --tls-ca "$tmp/certs/ca.crt" --token-file "$tmp/token" job -- echo tls
+try "$redlock" run --service "https://127.0.0.1:$tls" --tls-ca "$tmp/certs/ca.crt" --token-file "$tmp/token" job -- echo tls
 is 'TLS' "$status $out$err" '0 tls'
-try "$redlock" run -n --service "https://localhost:$tls" --token-file "$tmp/token" job -- echo no
+try "$redlock" run -n --service "https://127.0.0.1:$tls" --token-file "$tmp/token" job -- echo no
 expect '   a certificate of an authority that is not known' 69 'certificate'
 try "$redlock" run -n --service "https://127.0.0.2:$tls" --tls-ca "$tmp/certs/ca.crt" job -- echo no
 expect '   and of another host' 69
+openssl ec -aes128 -passout pass:secret -in "$tmp/certs/client.key" -out "$tmp/protected.key" 2>/dev/null
+try setsid -w "$redlock" run -n --service "https://127.0.0.1:$tls" --tls-ca "$tmp/certs/ca.crt" --token-file "$tmp/token" \
+    --tls-cert "$tmp/certs/client.crt" --tls-key "$tmp/protected.key" job -- echo no <<<secret
+expect '   for a passphrase it asks neither a terminal nor standard input' 69 'TLS key: give one without a passphrase'
 encoded=http+unix://${socket//\//%2F}
 try "$redlock" run --service "$encoded" job -- echo encoded
 is 'a socket in a URL' "$status $out" '0 encoded'
@@ -150,6 +154,51 @@ is 'a socket in a URL' "$status $out" '0 encoded'
 
 try "$redlock" run -n --service unix:/nonexistent/socket job -- echo no
 expect 'no service there: 69' 69 'cannot be reached: /nonexistent/socket: No such file'
+# Waited for, with the reason, until there is one.
+"$redlock" run --service "unix:$tmp/later" job -- echo at last >"$tmp/out" 2>"$tmp/err" &
+waiter=$!
+says_why() { grep -q 'cannot be reached: .*/later: No such file.*; trying until it can (-w TIME' "$tmp/err"; }
+that 'a service that is not there yet: the reason is told at once' eventually says_why
+ln -s "$socket" "$tmp/later"
+wait "$waiter"
+is '   and the lock is taken when it is' "$? $(cat "$tmp/out")" '0 at last'
+try "$redlock" run -w 2s --service unix:/nonexistent/socket job -- echo no
+expect '   a wait with an end: 69' 69 'cannot be reached: /nonexistent/socket: No such file'
+"$redlock" wait --service unix:/nonexistent/socket job 2>"$tmp/err" &
+waiter=$!
+says_why() { grep -q 'cannot be reached: .*; asking until it can' "$tmp/err"; }
+that '   wait says so, too' eventually says_why
+kill "$waiter"
+wait "$waiter"
+
+# What waiting does not change ends a wait without an end. No resolver knows such a name.
+for subcommand in 'run job -- echo no' 'wait job'; do
+    what=${subcommand%% *}
+    # shellcheck disable=SC2086 # words
+    {
+        try timeout 60 "$redlock" $what --service http://a..b ${subcommand#* }
+        expect "$what: an unknown host ends the wait: 69" 69 'cannot be reached: a\.\.b: '
+        try timeout 60 "$redlock" $what --service "https://127.0.0.1:$tcp" ${subcommand#* }
+        expect "$what: TLS where there is none" 69 'cannot be reached: TLS: .*without TLS'
+        try timeout 60 "$redlock" $what --service "https://127.0.0.1:$tls" ${subcommand#* }
+        expect "$what: an unknown certificate" 69 'cannot be reached: TLS: .*certificate'
+        try timeout 60 "$redlock" $what --service "http://127.0.0.1:$tcp" ${subcommand#* }
+        expect "$what: no token: 77" 77 'check the token'
+    }
+done
+
+# Any address of this machine but loopback will do: nothing is sent to it.
+try timeout 60 "$redlock" run --service "http://0.0.0.0:$tcp" job -- echo no
+expect 'a lease is sent to no other machine without TLS' 64 'is another machine.*use https://, or --insecure'
+try timeout 60 "$redlock" status --service "http://0.0.0.0:$tcp" --token-file "$tmp/token" job
+expect '   nor is a token' 64 'is another machine'
+try timeout 60 "$redlock" status --service "http://0.0.0.0:$tcp" job
+unlike '   where there is none, it is asked' "$err" 'is another machine'
+try timeout 60 "$redlock" run -n --insecure --service "http://0.0.0.0:$tcp" --token-file "$tmp/token" job -- echo yes
+unlike '   nor with --insecure' "$err" 'is another machine'
+printf 'insecure = yes\n' >"$tmp/redlock.conf"
+try timeout 60 env REDLOCK_CONFIG="$tmp/redlock.conf" "$redlock" run -n --service "http://0.0.0.0:$tcp" --token-file "$tmp/token" job -- echo yes
+unlike '   nor with insecure in the file' "$err" 'is another machine'
 try "$redlock" run -n --service ftp://h job -- echo no
 expect 'another kind of URL' 78 'none of unix:/path'
 try "$redlock" run -n --service http://user:secret@h job -- echo no

@@ -91,6 +91,9 @@ begin
 is 'a socket that was left behind is replaced' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
     --unix-socket "$tmp/run/redlockd-dev.sock" http://h/livez)" 200
 is '   no server is started' "$(children)" ''
+try "$redlockd" --dev
+expect '   a second one beside it is refused' 69 'another redlockd --dev uses these servers'
+is '   and takes no token from it' "$(bash -c "$(line 'the same by TCP') -sS -m 60 -o /dev/null -w '%{http_code}'")" 200
 stop
 is '   and it ends' "$status" 0
 chmod 777 "$tmp/run"

@@ -55,14 +55,14 @@ CASE(grants_come_back, "A grant is read as the value and the terms that it was m
     char text[LEASE_GRANT_MAX + 1];
 
     /* Every length up to the longest value, with bytes of UTF-8 in it. */
-    for (int size = REDLOCK_TAG_SIZE + 2; size <= REDLOCK_VALUE_MAX; size++) {
+    for (int size = LEASE_TAG_SIZE + 2; size <= REDLOCK_VALUE_MAX; size++) {
         struct lease_grant grant = {
             .kind = size % 4, .slots = REDLOCK_SLOTS_MAX, .fence = (INT64_C(1) << 52) - size};
         struct lease_grant back;
 
         memset(grant.value, size % 2 ? 0xc3 : 'x', (size_t)size);
-        memcpy(grant.value, tag.text, REDLOCK_TAG_SIZE);
-        grant.value[REDLOCK_TAG_SIZE] = ':';
+        memcpy(grant.value, tag.text, LEASE_TAG_SIZE);
+        grant.value[LEASE_TAG_SIZE] = ':';
         if (size % 3 == 0)
             lease_owner_of("uid:1000", "me", grant.owner);
         CHECK(lease_grant_write(&grant, text));
@@ -99,7 +99,7 @@ CASE(grants_are_checked,
     copy[0] = 'P'; /* kind 60, and more: there is none */
     CHECK(!lease_grant_read(span(copy), &tag, &back));
     /* A newline in the value: "ab" becomes "a", 0x0a. */
-    strcpy(grant.value + REDLOCK_TAG_SIZE + 1, "a\n");
+    strcpy(grant.value + LEASE_TAG_SIZE + 1, "a\n");
     CHECK(lease_grant_write(&grant, text));
     CHECK(!lease_grant_read(span(text), &tag, &back));
     /* An owner is a digest. */
@@ -117,7 +117,7 @@ CASE(grants_are_checked,
 CASE(owners_have_principals,
      "Equal owner words of two principals are two owners, however the text is cut.")
 {
-    char a[REDLOCK_TAG_SIZE + 1], b[REDLOCK_TAG_SIZE + 1];
+    char a[LEASE_TAG_SIZE + 1], b[LEASE_TAG_SIZE + 1];
 
     lease_owner_of("uid:1", "1me", a);
     lease_owner_of("uid:11", "me", b);
@@ -153,6 +153,15 @@ CASE(spent_ids_are_forgotten,
     ids_free(&ids);
 }
 
+/* One that waited here before it ended, as ids do. */
+static void end_known(struct ids *ids, unsigned number)
+{
+    struct lease_tag tag = numbered(number);
+
+    CHECK_INT(0, ids_set_waiting(ids, &tag, ids));
+    CHECK_INT(0, ids_set_spent(ids, &tag, IDS_ENDED, 1));
+}
+
 CASE(spent_ids_are_bounded, "Beyond its bound the table forgets the id that was spent first.")
 {
     struct lease_tag first = numbered(0), second = numbered(1);
@@ -160,13 +169,33 @@ CASE(spent_ids_are_bounded, "Beyond its bound the table forgets the id that was 
     void *wait;
 
     CHECK_INT(0, ids_init(&ids));
-    for (unsigned i = 0; i <= IDS_SPENT_MAX; i++) {
+    for (unsigned i = 0; i <= IDS_SPENT_MAX; i++)
+        end_known(&ids, i);
+    CHECK_INT(IDS_SPENT_MAX, ids.known.count);
+    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &first, 1, &wait));
+    CHECK_INT(IDS_ENDED, ids_find(&ids, &second, 1, &wait));
+    ids_free(&ids);
+}
+
+CASE(strange_ids_push_out_none,
+     "Ids that were never known here take no place of those that were.")
+{
+    struct lease_tag known = numbered(0), first = numbered(1), second = numbered(2);
+    struct ids ids;
+    void *wait;
+
+    CHECK_INT(0, ids_init(&ids));
+    end_known(&ids, 0);
+    for (unsigned i = 1; i <= IDS_STRANGE_MAX + 1; i++) {
         struct lease_tag tag = numbered(i);
 
         CHECK_INT(0, ids_set_spent(&ids, &tag, IDS_ENDED, 1));
     }
-    CHECK_INT(IDS_SPENT_MAX, ids.spent_count);
+    CHECK_INT(IDS_STRANGE_MAX, ids.strange.count);
     CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &first, 1, &wait));
     CHECK_INT(IDS_ENDED, ids_find(&ids, &second, 1, &wait));
+    CHECK_INT(IDS_ENDED, ids_find(&ids, &known, 1, &wait));
+    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &known, 1 + IDS_REMEMBERED_NS, &wait));
+    CHECK_INT(0, ids.count);
     ids_free(&ids);
 }

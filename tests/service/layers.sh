@@ -7,8 +7,9 @@
 set -eu
 cd "$1/redlockd"
 
-# The reactor, clock, TLS files and words of the library; the JSON writer of the command.
-library='core/time.h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/(resp|span|value).h|redlock.h'
+# The reactor, clock, TLS files and words of the library; the JSON writer of the command, and what it
+# takes for a record of --every.
+library='core/time.h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/(nearest|resp|span|value).h|redlock.h'
 
 # allowed ROOM: the headers that its files may include, as an extended regular expression.
 allowed() {
@@ -19,9 +20,9 @@ allowed() {
     access) echo "(access|http|system)/.*|$library" ;;
     audit) echo "(audit|http|system)/.*|ui/json.h|$library" ;;
     leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
-    view) echo "(view|audit|access|http|system)/.*|ui/json.h|$library" ;;
-    metrics) echo "(metrics|view|audit|access|http|system)/.*|$library" ;;
-    events) echo "(events|access|http|system)/.*|ui/json.h|$library" ;;
+    view) echo "(view|leases|audit|access|http|system)/.*|ui/(json|record).h|$library" ;;
+    metrics) echo "(metrics|view|leases|audit|access|http|system)/.*|$library" ;;
+    events) echo "(events|view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;
     life) echo "(life|page|events|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
     esac

@@ -15,15 +15,15 @@ CASE(yours_from_memory,
 {
     begin_one();
     take_lease(&one, ID_A);
-    CHECK_HAS("\"code\":\"yours\"", lease_ask(&one, lease_request("PUT", ID_A, NULL, "{}")));
+    CHECK_HAS("\"code\":\"YOURS\"", lease_ask(&one, lease_request("PUT", ID_A, NULL, "{}")));
     cluster_del(&cluster, 0, 3, KEY);
-    CHECK_HAS("\"code\":\"yours\"", lease_ask(&one, lease_request("PUT", ID_A, NULL, "{}")));
+    CHECK_HAS("\"code\":\"YOURS\"", lease_ask(&one, lease_request("PUT", ID_A, NULL, "{}")));
     CHECK_INT(0, cluster_count(&cluster, KEY));
     CHECK_INT(2, one.leases.counts.yours);
     end_one();
 }
 
-CASE(yours_from_nodes, "An id that another replica granted is told as yours, not as busy.")
+CASE(yours_from_nodes, "An id that another replica granted is told as YOURS, not as busy.")
 {
     const char *answer;
 
@@ -31,12 +31,12 @@ CASE(yours_from_nodes, "An id that another replica granted is told as yours, not
     take_lease(&one, ID_A);
     answer = lease_ask(&two, lease_request("PUT", ID_A, NULL, "{}"));
     CHECK_HAS("HTTP/1.1 409 ", answer);
-    CHECK_STR("yours", lease_member(answer, "code"));
+    CHECK_STR("YOURS", lease_member(answer, "code"));
     end_two();
 }
 
 CASE(yours_of_every_kind,
-     "An id that another replica granted is yours where others could hold, too.")
+     "An id that another replica granted is YOURS where others could hold, too.")
 {
     static const char *const kinds[] = {"{\"kind\":\"shared\"}",
                                         "{\"kind\":\"semaphore\",\"slots\":2}",
@@ -49,7 +49,7 @@ CASE(yours_of_every_kind,
         snprintf(id, sizeof id, "some-lease-id-of-a-client-%zu", i);
         CHECK_HAS("HTTP/1.1 201 ", lease_ask(&one, lease_request("PUT", id, NULL, kinds[i])));
         await_nodes(&one, 3);
-        CHECK_HAS("\"code\":\"yours\"",
+        CHECK_HAS("\"code\":\"YOURS\"",
                   lease_ask(&two, lease_request("PUT", id, NULL, kinds[i])));
         CHECK_HAS("HTTP/1.1 204 ", lease_ask(&two, lease_request("DELETE", id, NULL, NULL)));
         await_nodes(&two, 0);
@@ -58,7 +58,7 @@ CASE(yours_of_every_kind,
 }
 
 CASE(yours_while_waiting,
-     "Of two replicas that wait with one id, one grants and the other says yours.")
+     "Of two replicas that wait with one id, one grants and the other says YOURS.")
 {
     const char *grant;
     int first, second;
@@ -75,10 +75,10 @@ CASE(yours_while_waiting,
         const char *answer = rig_read(&one.rig, first, NULL);
 
         granted += strstr(answer, "HTTP/1.1 201 ") != NULL;
-        yours += strstr(answer, "\"yours\"") != NULL;
+        yours += strstr(answer, "\"YOURS\"") != NULL;
         answer = rig_read(&two.rig, second, NULL);
         granted += strstr(answer, "HTTP/1.1 201 ") != NULL;
-        yours += strstr(answer, "\"yours\"") != NULL;
+        yours += strstr(answer, "\"YOURS\"") != NULL;
         replica_run(&one, 5);
         replica_run(&two, 5);
     }
@@ -121,7 +121,7 @@ CASE(superseded, "A repeated PUT takes the wait over and is answered by its own 
     rig_send(&one.rig, second, lease_request("PUT", ID_B, NULL, "{\"wait_ms\":40000}"));
     answer = rig_read_until(&one.rig, first, "}\n");
     CHECK_HAS("HTTP/1.1 409 ", answer);
-    CHECK_STR("superseded", lease_member(answer, "code"));
+    CHECK_STR("SUPERSEDED", lease_member(answer, "code"));
     CHECK_INT(1, one.leases.counts.waiting);
     /* The older one has no right to anything: its end changes nothing. */
     close(first);
@@ -148,7 +148,7 @@ CASE(another_name, "An id that waits for one lock is not used for another.")
              "PUT /v1/locks/other HTTP/1.1\r\nHost: h\r\nLease-Id: " ID_B
              "\r\nContent-Length: 0\r\n\r\n");
     answer = lease_ask(&one, text);
-    CHECK_STR("yours", lease_member(answer, "code"));
+    CHECK_STR("YOURS", lease_member(answer, "code"));
     CHECK_INT(0, cluster_count(&cluster, "redlock:other"));
     end_one();
 }
@@ -158,14 +158,14 @@ CASE(another_kind, "An id that waits for one kind of lock is not granted as anot
     static const struct {
         const char *first, *again, *code;
     } rows[] = {
-        {"\"kind\":\"shared\"", "\"kind\":\"mutex\"", "yours"},
-        {"\"kind\":\"mutex\"", "\"kind\":\"shared\"", "yours"},
-        {"\"kind\":\"semaphore\",\"slots\":2", "\"kind\":\"semaphore\",\"slots\":1", "yours"},
+        {"\"kind\":\"shared\"", "\"kind\":\"mutex\"", "YOURS"},
+        {"\"kind\":\"mutex\"", "\"kind\":\"shared\"", "YOURS"},
+        {"\"kind\":\"semaphore\",\"slots\":2", "\"kind\":\"semaphore\",\"slots\":1", "YOURS"},
         {"\"kind\":\"reentrant\",\"owner\":\"x\"", "\"kind\":\"reentrant\",\"owner\":\"y\"",
-         "yours"},
-        {"\"fenced\":false", "\"fenced\":true", "yours"},
+         "YOURS"},
+        {"\"fenced\":false", "\"fenced\":true", "YOURS"},
         /* What does not change what is held, or what the answer tells. */
-        {"\"label\":\"x\"", "\"label\":\"y\",\"ttl_ms\":5000", "superseded"},
+        {"\"label\":\"x\"", "\"label\":\"y\",\"ttl_ms\":5000", "SUPERSEDED"},
     };
     char body[128];
 
@@ -173,7 +173,7 @@ CASE(another_kind, "An id that waits for one kind of lock is not granted as anot
     take_lease(&one, ID_A);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int first = rig_connect(&one.rig), again = rig_connect(&one.rig);
-        bool is_refused = strcmp(rows[i].code, "yours") == 0;
+        bool is_refused = strcmp(rows[i].code, "YOURS") == 0;
         const char *answer;
 
         snprintf(body, sizeof body, "{\"wait_ms\":40000,%s}", rows[i].first);
@@ -188,5 +188,75 @@ CASE(another_kind, "An id that waits for one kind of lock is not granted as anot
         rig_settle(&one.rig);
         CHECK_INT(0, one.leases.counts.waiting);
     }
+    end_one();
+}
+
+/* ---- another name ------------------------------------------------------------------------ */
+
+/* The same request for the lock "bob", which has as many letters. */
+static const char *for_another_name(const char *request)
+{
+    static char text[2048];
+    char *name;
+
+    snprintf(text, sizeof text, "%s", request);
+    name = strstr(text, "/v1/locks/job");
+    CHECK(name);
+    memcpy(name + strlen("/v1/locks/"), "bob", 3);
+    return text;
+}
+
+CASE(another_name_ends_nothing,
+     "DELETE of an id under another name ends neither its wait nor its lease.")
+{
+    const char *grant, *answer;
+    int waiter;
+
+    begin_one();
+    grant = take_lease(&one, ID_A);
+    waiter = wait_for_lease(&one, ID_B);
+    replica_run(&one, 100);
+    CHECK_HAS("HTTP/1.1 410 ",
+              lease_ask(&one, for_another_name(lease_request("DELETE", ID_B, NULL, NULL))));
+    CHECK_HAS("HTTP/1.1 410 ",
+              lease_ask(&one, for_another_name(lease_request("DELETE", ID_A, NULL, NULL))));
+    CHECK_INT(1, one.leases.counts.waiting);
+    CHECK_INT(1, one.leases.ledger.count);
+    /* Neither was ended: the first is renewed and released, the second granted. */
+    CHECK_HAS("HTTP/1.1 200 ", lease_ask(&one, lease_request("POST", ID_A, grant, "{}")));
+    CHECK_HAS("HTTP/1.1 410 ",
+              lease_ask(&one, for_another_name(lease_request("POST", ID_A, grant, "{}"))));
+    CHECK_INT(0, one.audit.count[AUDIT_LOST]);
+    CHECK_INT(1, one.leases.counts.unknown);
+    CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, grant, NULL)));
+    answer = rig_read_until(&one.rig, waiter, "\r\n\r\n{");
+    CHECK_HAS("HTTP/1.1 201 ", answer);
+    close(waiter);
+    end_one();
+}
+
+/* ---- rights that end --------------------------------------------------------------------- */
+
+CASE(right_gone_while_waiting,
+     "A request that may not acquire any more when its turn comes gets 403, and no lock.")
+{
+    const char *grant;
+    char why[256];
+    int waiter;
+
+    begin_one();
+    grant = take_lease(&one, ID_A);
+    waiter = wait_for_lease(&one, ID_B);
+    replica_run(&one, 100);
+    /* As a certificate that ends: no reload looks at those that wait. */
+    CHECK_INT(0,
+              access_rules_add(&one.access.rules, "uid:4294967294 * acquire", why, sizeof why));
+    cluster_del(&cluster, 0, 3, KEY);
+    CHECK(grant);
+    CHECK_HAS("HTTP/1.1 403 ", rig_read_until(&one.rig, waiter, "\r\n\r\n{"));
+    await_nodes(&one, 0);
+    CHECK_INT(1, one.audit.count[AUDIT_DENIED]);
+    CHECK_INT(1, one.audit.count[AUDIT_GRANTED]);
+    close(waiter);
     end_one();
 }

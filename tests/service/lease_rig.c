@@ -35,7 +35,7 @@ static void begin(void *context, struct http_exchange *exchange,
 {
     struct replica *replica = context;
     struct http_handler routes = routes_handler(&replica->routes);
-    struct access_who who = {.gid = -1};
+    struct access_who who = {.proof = 0};
     char name[REDLOCK_NAME_MAX + 1];
     struct rl_span encoded;
 
@@ -73,12 +73,14 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
                     path, DRIFT_PPM, why, sizeof why) < 0)
         FAIL("%s", why);
     routes_open(&replica->routes, replica->rig.server);
+    CHECK_INT(0, library_open(&replica->library, &replica->leases, &replica->routes.view));
     client_warm(replica->leases.client);
 }
 
 void replica_close(struct replica *replica)
 {
     http_server_free(replica->rig.server);
+    library_close(&replica->library);
     leases_close(&replica->leases);
     routes_free(&replica->routes);
     loop_free(&replica->rig.loop);
@@ -131,7 +133,7 @@ static void listen_tcp(struct replica *replica)
     struct sockaddr_in address;
     socklen_t size = sizeof address;
     char why[256];
-    int fd = sockets_open("127.0.0.1:0", 0600, why, sizeof why);
+    int fd = sockets_open("127.0.0.1:0", 0600, NULL, why, sizeof why);
 
     if (fd < 0)
         FAIL("%s", why);

@@ -10,6 +10,7 @@
 #include "rig.h"
 
 #include "leases/leases.h"
+#include "life/library.h"
 #include "life/routes.h"
 #include "servers.h"
 
@@ -21,6 +22,7 @@ struct replica {
     struct access access;
     struct audit audit; /* writes nothing */
     struct routes routes;
+    struct library library;
     int port; /* loopback; 0 until stream_open_tcp() */
 };
 

@@ -136,6 +136,38 @@ CASE(back_pressure, "Requests of a client that does not read are not begun.")
     rig_close(&rig);
 }
 
+#define UNREAD 80 /* answers of 1 MiB */
+
+CASE(unsent_together, "Answers that many clients do not take have a bound together.")
+{
+    static int fds[UNREAD];
+    struct rig rig;
+    int known;
+
+    rig_open(&rig, NULL);
+    known = rig_connect(&rig);
+    rig_send(&rig, known, rig_get("/known"));
+    CHECK_HAS("/known", rig_read(&rig, known, NULL));
+    rig_send(&rig, known, rig_get("/most"));
+    for (int i = 0; i < UNREAD; i++) {
+        fds[i] = rig_connect(&rig);
+        rig_send(&rig, fds[i], rig_get("/most"));
+        CHECK(rig.server->unsent <= HTTP_UNSENT_MAX);
+    }
+    CHECK_INT(1 + UNREAD - (long long)rig_counts(&rig).evicted, rig_counts(&rig).connections);
+    CHECK(rig_counts(&rig).evicted > 0);
+    CHECK(rig_counts(&rig).connections > HTTP_UNSENT_MAX / 2 / HTTP_ANSWER_MAX);
+    rig_read_until(&rig, known, "HTTP/1.1 200 ");
+    for (int i = 0; i < UNREAD; i++)
+        close(fds[i]);
+    close(known);
+    rig_settle(&rig);
+    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
+        loop_turn(&rig.loop, 10);
+    CHECK_INT(0, rig.server->unsent);
+    rig_close(&rig);
+}
+
 CASE(no_allocation, "Requests on connections that exist allocate nothing.")
 {
     struct rig rig;
@@ -215,6 +247,59 @@ CASE(failing_allocations, "Each allocation that fails costs one connection at mo
         rig_close(&rig);
         unlink(rig.path);
     }
+}
+
+CASE(no_memory_for_an_answer, "An answer for which there is no memory is a 500.")
+{
+    struct rig rig;
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, rig_get("/now"));
+    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, fd, NULL));
+    memory_count(1);
+    rig_send(&rig, fd, rig_get("/big"));
+    CHECK_HAS("HTTP/1.1 500 ", rig_read(&rig, fd, NULL));
+    CHECK_INT(1, memory_counted());
+    rig_send(&rig, fd, rig_get("/now"));
+    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, fd, NULL));
+    close(fd);
+    rig_close(&rig);
+}
+
+static void check_wiped(const struct rig *rig, const char *secret)
+{
+    static const size_t sizes[] = {HTTP_BLOCK_SMALL, HTTP_BLOCK_LARGE};
+
+    for (int class = 0; class < 2; class ++)
+        for (struct http_block *at = rig->server->pool.free[class]; at; at = at->next)
+            CHECK(!memmem(at, sizes[class], secret, strlen(secret)));
+}
+
+CASE(wiped, "What requests and answers said is in no block of memory that is free.")
+{
+    static const char echo[] =
+        "PUT /echo HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer secret\r\n"
+        "Content-Type: application/json\r\nContent-Length: 6\r\n\r\n";
+    struct rig rig;
+    int fds[3];
+
+    rig_open(&rig, NULL);
+    for (int i = 0; i < 3; i++)
+        fds[i] = rig_connect(&rig);
+    rig_send(&rig, fds[0], echo);
+    rig_send(&rig, fds[0], "secret"); /* moved to a small block meanwhile */
+    CHECK_HAS("\r\n\r\nsecret", rig_read(&rig, fds[0], NULL));
+    rig_send(&rig, fds[1], "GET /secret HTTP/1.1\r\n");                    /* never ends */
+    rig_send(&rig, fds[2], "GET secret HTTP/1.1\r\nsecret\r\n\r\nsecret"); /* refused */
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
+        loop_turn(&rig.loop, 10);
+    CHECK(rig.server->pool.free[0] && rig.server->pool.free[1]);
+    check_wiped(&rig, "secret");
+    rig_close(&rig);
 }
 
 #define CROWD 400

@@ -161,7 +161,7 @@ def check_event(where, events, word, data):
 class Stream:
     """A request whose answer is a stream of events."""
 
-    def __init__(self, where, method, path, lease=None, grant=None, body=None):
+    def __init__(self, where, method, path, lease=None, grant=None, body=None, token='streamer'):
         self.client = http.client.HTTPConnection('127.0.0.1', where, timeout=60) if isinstance(where, int) else Unix(where)
         headers = {'Accept': 'text/event-stream'}
         if lease:
@@ -169,7 +169,7 @@ class Stream:
         if grant:
             headers['Grant'] = grant
         if isinstance(where, int):
-            headers['Authorization'] = 'Bearer streamer'
+            headers['Authorization'] = 'Bearer ' + token
         self.client.request(method, path, body, headers)
         self.answer = self.client.getresponse()
         self.where = (find_path(path), method.lower())
@@ -253,7 +253,7 @@ stream.until('granted')
 feed.until('granted')
 behind = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":20000}')
 behind.until('queued')
-impatient = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":100}')
+impatient = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":2000}')
 impatient.until('lost')
 stream.until('renewed')
 mark = ask(good, 'GET', '/v1/locks/stream', 200)['holders'][0]['mark']
@@ -269,8 +269,10 @@ if 'grant' not in distant.until('granted'):
 distant.close()
 ask(good, 'GET', '/v1/events?x=1', 400)
 ask(port, 'GET', '/v1/events', 401)
-feeds = [Stream(good, 'GET', '/v1/events') for _ in range(255)]
-ask(good, 'GET', '/v1/events', 503)
+feeds = [Stream(good, 'GET', '/v1/events') for _ in range(63)]
+ask(good, 'GET', '/v1/events', 429)
+feeds += [Stream(port, 'GET', '/v1/events', token=token) for token in ('powerless', 'reader1', 'reader2') for _ in range(64)]
+ask(port, 'GET', '/v1/events', 503, Authorization='Bearer reader3')
 for each in feeds:
     each.close()
 feed.close()
@@ -316,7 +318,8 @@ for method, path in [('PUT', LOCK), ('POST', LOCK), ('DELETE', LOCK), ('GET', LO
     ask(port, method, path, 401, new_id(), grant, body)
     ask(port, method, path, 200 if path in ('/v1/locks', '/v1/status') else 403, new_id(), grant, body,
         Authorization='Bearer powerless')
-ask(port, 'GET', '/v1/status', 403, Authorization='Bearer streamer')
+for path in '/v1/status', '/v1/locks', '/v1/events':
+    ask(port, 'GET', path, 403, Authorization='Bearer streamer')
 ask(good, 'GET', '/v1/status?locks=0', 400)
 
 
@@ -342,6 +345,7 @@ for path in ('/v1/locks/one', '/v1/locks', '/v1/nodes', '/v1/status', '/metrics'
     flood('GET', path)
 answer, text = fetch(capped, 'GET', '/v1/events')
 check_answer('GET', '/v1/events', answer, text)
+flood('DELETE', '/v1/locks/one', new_id())
 ask(capped, 'DELETE', '/v1/locks/one', 204, lease, held['grant'])
 
 # ---- how it is ----

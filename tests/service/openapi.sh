@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# /openapi.json says what the daemon answers, no more and no less: each status of the contract's table.
+# /openapi.json says what the daemon answers, no more and no less: each status of the table in openapi.py.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq sha256sum
 inside_dev 3 "$@"
 unhurried
-for token in powerless streamer; do
+for token in powerless streamer reader1 reader2 reader3; do
     printf '%s %s\n' "$token" "$(digest "$token")"
 done >"$tmp/tokens"
 all="uid:$(id -u) * acquire,read,break,admin"
-start --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read' --allow 'token:streamer * acquire'
+start --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read' --allow 'token:streamer * acquire' \
+    --allow 'token:reader1 nothing read' --allow 'token:reader2 nothing read' --allow 'token:reader3 nothing read'
 serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$1" "http://h/$2")" = 200 ]; }
 eventually serves "$socket" readyz
 

@@ -237,8 +237,10 @@ def words():
     """`redlock top` of the same quorum at the same time, with one node down: the same words in the same order."""
     redlock('lock', '-t', '60s', '-s', '--label', 'reader 1', 'words/readers')
     redlock('lock', '-t', '60s', '--slots', '3', '--label', 'slot 1', 'words/slots')
+    redlock('run', '--every', '1h', '--label', 'the job', 'words/job', '--', 'true')
     waiter = subprocess.Popen(['redlock', 'lock', '-w', '30s', 'cron/backup'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     page.when(VERDICT + ' === "4 of 5 vote, 3 needed" && ' + row('locks', 'words/slots') + ' !== null && '
+              + row('locks', 'words/job.every') + '?.[2] === "ran" && '
               + row('locks', 'cron/backup') + '?.[5] === "1"')
     shown = page.evaluate('''(() => {
         const cells = row => [...row.cells].filter(cell => !cell.hidden).map(cell => cell.textContent);
@@ -254,10 +256,10 @@ def words():
     top_nodes = [re.split('  +', line.strip()) for line in top if line.startswith('127.0.0.1')]
     check('   the states of nodes', [cells[:3] + cells[6:] for cells in shown['nodes'][1:]]
           == [cells[:3] + (cells[5:] or ['']) for cells in top_nodes], (top_nodes, shown))
-    top_locks = [re.match(r'(\S+) +(.*?) +(exclusive|shared|slots|free) +(\S+) +(\S+) +([0-9]+) ', line) for line in top[top.index(
+    top_locks = [re.match(r'(\S+) +(.*?) +(exclusive|shared|slots|ran|free) +(\S+) +(\S+) +([0-9]+) ', line) for line in top[top.index(
         next(line for line in top if line.startswith('NAME'))) + 1:]]
     top_locks = [found.groups() for found in top_locks if found]
-    check('   and locks in the same order, with the same words', len(top_locks) >= 4
+    check('   and locks in the same order, with the same words', len(top_locks) >= 5
           and [(cells[0], cells[2], cells[5]) for cells in shown['locks'][1:]] == [(cells[0], cells[2], cells[5]) for cells in top_locks],
           (top_locks, shown))
     check('   holders, too', [cells[1] for cells in shown['locks'][1:]] == [cells[1] for cells in top_locks], (top_locks, shown))

@@ -14,33 +14,35 @@ try "$redlockd" --version
 like '--version' "$out" '^redlockd [0-9]+\.[0-9]+\.[0-9]+$'
 try "$redlockd" --nonsense
 expect 'an option that does not exist' 64 '--nonsense: there is no such option; try --help'
+try "$redlockd" --lisen unix:/a
+expect '   and what was meant' 64 '--lisen: there is no such option; did you mean --listen\?'
 try "$redlockd" --listen
 expect 'an option without its value' 64 '--listen: a value is missing'
 try "$redlockd"
-expect 'nothing to listen on' 69 'nothing to listen on: give --listen'
+expect 'nothing to listen on' 78 'nothing to listen on: give --listen'
 try "$redlockd" --listen 0.0.0.0:0
-expect 'plain TCP beyond loopback' 69 'plain TCP is for loopback'
+expect 'plain TCP beyond loopback' 78 'plain TCP is for loopback'
 try "$redlockd" --check --listen 0.0.0.0:0 --insecure yes
 expect '   is allowed on request' 0
 try "$redlockd" --check --listen localhost:1
-expect 'a host name is no address' 64 'neither unix:/path nor ADDRESS:PORT'
+expect 'a host name is no address' 78 'neither unix:/path nor ADDRESS:PORT'
 try "$redlockd" --check --listen tls:127.0.0.1:0
-expect 'TLS without a certificate' 64 'needs tls-cert'
+expect 'TLS without a certificate' 78 'needs tls-cert'
 try "$redlockd" --check --listen tls:127.0.0.1:0 --tls-cert /nonexistent
-expect 'a certificate that cannot be read' 64 'cannot read the TLS certificate file /nonexistent'
+expect 'a certificate that cannot be read' 78 'cannot read the TLS certificate file /nonexistent'
 try "$redlockd" --listen unix:relative
-expect 'a socket needs an absolute path' 69 'absolute path'
+expect 'a socket needs an absolute path' 78 'absolute path'
 try env -u REDLOCK_NODES "$redlockd" --check --listen "unix:$socket"
-expect 'no nodes are named anywhere' 64 'node'
+expect 'no nodes are named anywhere' 78 'node'
 try env -u REDLOCK_NODES "$redlockd" --listen "unix:$socket"
-expect '   it does not start, either' 69 'node'
+expect '   it does not start, either' 78 'node'
 echo 'nodes = 127.0.0.1:1' >"$tmp/nodes"
 try env -u REDLOCK_NODES "$redlockd" --check --listen "unix:$socket" --quorum-config "$tmp/nodes"
 expect '   a file names them' 0
 try env -u REDLOCK_NODES "$redlockd" --check --listen "unix:$socket" --quorum-config "$tmp/missing"
-expect '   a file that is not there' 64 'missing'
+expect '   a file that is not there' 78 'missing'
 try "$redlockd" --check --listen "unix:$socket" --drift-ppm 600000
-expect 'a drift beyond reason' 64 'drift-ppm: is a number from 0 to 500000'
+expect 'a drift beyond reason' 78 'drift-ppm: is a number from 0 to 500000'
 
 cat >"$tmp/conf" <<END
 # comment
@@ -51,9 +53,9 @@ try "$redlockd" --config "$tmp/conf" --check
 expect 'a good file' 0
 echo 'conections = 5' >>"$tmp/conf"
 try "$redlockd" --config "$tmp/conf" --check
-expect 'a misspelt key is named with its line' 64 'conf:4: conections: there is no such key'
+expect 'a misspelt key is named with its line' 78 'conf:4: conections: there is no such key; did you mean connections\?'
 try "$redlockd" --config "$tmp/missing" --check
-expect 'a file that is not there' 64 'missing: cannot be read'
+expect 'a file that is not there' 78 'missing: cannot be read'
 
 # ---- sockets ----
 
@@ -67,6 +69,11 @@ wait "$pid" 2>/dev/null
 start
 is 'a socket that was left behind is replaced' \
     "$(curl -sS -m 60 --unix-socket "$socket" http://h/livez)" '{"status":"alive"}'
+for path in / /openapi.json /livez /readyz /version /v1/status /v1/nodes /v1/nothing /metrics; do
+    head=$(curl -sSi -m 60 --unix-socket "$socket" "http://h$path" | sed '/^\r$/q')
+    is "$path is for no cache, said once" "$(grep -ci '^cache-control:' <<<"$head")" 1
+    like "   and what it says it is" "$head" '^X-Content-Type-Options: nosniff'
+done
 stop
 is 'TERM ends it' "$status" 0
 
@@ -192,6 +199,23 @@ PY
 answer=$(timeout 120 python3 "$tmp/terminal.py" "$redlockd" "$tmp/terminal.sock" 2>&1)
 is 'a terminal that takes no line holds up no request' "${answer##*$'\n'}" fine
 is '   and needs no thread of its own' "${answer%%$'\n'*}" 'threads: 1'
+
+# ---- a signal before it listens ----
+
+mkfifo -m 600 "$tmp/slow.conf"
+"$redlockd" --config "$tmp/slow.conf" 2>"$tmp/log" &
+pid=$!
+exec {slow}>"$tmp/slow.conf" # waits until it is read
+blocked=$((16#$(sed -n 's/^SigBlk:\t//p' "/proc/$pid/status")))
+is 'HUP, INT and TERM wait while it reads its settings' $((blocked & 16#4003)) $((16#4003))
+kill -TERM "$pid"
+printf 'drain = 0\nlisten = unix:%s\n' "$socket" >&$slow
+exec {slow}>&-
+status=0
+wait "$pid" || status=$?
+is '   and TERM ends it in order' "$status" 0
+like '   after it has listened' "$(cat "$tmp/log")" 'listening on'
+is 'it writes no core' "$(start; sed -n 's/^Max core file size *\([^ ]*\).*/\1/p' "/proc/$pid/limits"; stop)" 0
 
 # ---- draining ----
 

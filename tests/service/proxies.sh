@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# nginx and HAProxy before two replicas, with the settings that docs/service.md shows, word for word but
-# for the addresses; and nginx as it is without them, which repeats requests by itself.
+# nginx and HAProxy before two replicas, with the settings that docs/production.md shows, word for word but
+# for addresses, names and paths; and nginx as it is without them, which repeats requests by itself.
 . "$(dirname "$0")/lib.bash" "$@"
 PATH=$PATH:/usr/sbin
-needs curl jq python3
+needs curl jq python3 openssl
 proxies=()
 for proxy in nginx haproxy; do
     if command -v $proxy >/dev/null; then
@@ -14,26 +14,33 @@ for proxy in nginx haproxy; do
     fi
 done
 [ ${#proxies[@]} -gt 0 ] || skip 'neither nginx nor haproxy is installed'
-docs=$(readlink -f "$(dirname "$0")/../../docs/service.md")
+docs=$(readlink -f "$(dirname "$0")/../../docs/production.md")
 inside_dev 3 "$@"
 unhurried
 token=a-token-of-this-test
 printf 'tester %s\n' "$(digest "$token")" >"$tmp/tokens"
-options=(--drain 1 --tokens "$tmp/tokens" --allow 'token:tester * acquire,read,admin')
+mkdir "$tmp/certs"
+"$certs" "$tmp/certs" || exit 1
+cat "$tmp/certs/good.crt" "$tmp/certs/good.key" >"$tmp/certs/front.pem"
+options=(--drain 1 --tokens "$tmp/tokens" --allow 'token:tester * acquire,read,admin' --listen tls:127.0.0.1:0
+    --tls-cert "$tmp/certs/good.crt" --tls-key "$tmp/certs/good.key")
 
 # ---- two replicas and the proxies ----
 
 start "${options[@]}"
-first_pid=$pid first_tcp=$tcp first_log=$tmp/log.first
+first_pid=$pid first_tcp=$tcp first_tls=$tls first_log=$tmp/log.first
 mv "$tmp/log" "$first_log"
 socket=$tmp/second
 start "${options[@]}"
-second_tcp=$tcp
+second_tcp=$tcp second_tls=$tls
 
-# block WORD: the part of the configuration that stands in the documents, with our replicas.
+# block WORD: the configuration that stands in the documents, with our replicas, names and files.
 block() {
     sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$docs" | sed '1d;$d' |
-        sed "s/10\.0\.0\.7:7400/127.0.0.1:$first_tcp/; s/10\.0\.0\.8:7400/127.0.0.1:$second_tcp/"
+        sed "s/10\.0\.0\.7:9443/127.0.0.1:$first_tls/; s/10\.0\.0\.8:9443/127.0.0.1:$second_tls/
+            s/locks\.example\.org/localhost/g; s|/etc/[a-z]*/redlockd-ca.pem|$tmp/certs/ca.crt|
+            s|/etc/nginx/locks.pem|$tmp/certs/good.crt|; s|/etc/nginx/locks.key|$tmp/certs/good.key|
+            s|/etc/haproxy/locks.pem|$tmp/certs/front.pem|"
 }
 
 free_port() {
@@ -55,18 +62,13 @@ http {
     fastcgi_temp_path $tmp/nginx-fastcgi;
     uwsgi_temp_path $tmp/nginx-uwsgi;
     scgi_temp_path $tmp/nginx-scgi;
-$(sed "s/^server {/&\n    listen 127.0.0.1:$1;/")
+$(sed "s/listen 443 ssl;/listen 127.0.0.1:$1 ssl;/")
 }
 END
 }
 
-around_haproxy() {
-    cat
-    cat <<END
-frontend clients
-    bind 127.0.0.1:$1
-    default_backend redlockd
-END
+around_haproxy() { # PORT
+    sed "s/bind :443/bind 127.0.0.1:$1/"
 }
 
 # begin_proxy NAME: with the block on standard input; $at is where it listens, $proxy_pid its process. Another
@@ -76,7 +78,7 @@ begin_proxy() {
     cat >"$tmp/block"
     for attempt in 1 2 3; do
         port=$(free_port)
-        at=http://127.0.0.1:$port
+        at=https://127.0.0.1:$port
         "around_$1" "$port" <"$tmp/block" >"$tmp/$1.conf"
         case $1 in
         nginx) nginx -e "$tmp/nginx.log" -c "$tmp/nginx.conf" >>"$tmp/nginx.log" 2>&1 & ;;
@@ -86,9 +88,9 @@ begin_proxy() {
         eventually answers
         gone $proxy_pid || break
     done
-    that "$1 starts with the settings of docs/service.md" serves
+    that "$1 starts with the settings of docs/production.md" serves
 }
-serves() { [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$at/readyz")" = 200 ]; }
+serves() { [ "$(curl -s -m 5 --cacert "$tmp/certs/ca.crt" -o /dev/null -w '%{http_code}' "$at/readyz")" = 200 ]; }
 answers() { serves || gone $proxy_pid; }
 end_proxy() {
     kill "$proxy_pid"
@@ -99,7 +101,7 @@ end_proxy() {
 ask_http() {
     local method=$1 name=$2 id=$3
     shift 3
-    code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' -X "$method" -H "Lease-Id: $id" \
+    code=$(curl -sS -m 60 --cacert "$tmp/certs/ca.crt" -o "$tmp/body" -w '%{http_code}' -X "$method" -H "Lease-Id: $id" \
         -H "Authorization: Bearer $token" -H 'Content-Type: application/json' "$@" "$at/v1/locks/$name")
     body=$(cat "$tmp/body")
 }
@@ -129,7 +131,7 @@ carries() {
     # Nothing of the path is rewritten: the name has no dots, no empty segment, and one encoded blank.
     ask_http PUT "by/$1/%41%20b" "$id-encoded" -d '{}'
     is "$1: an encoded name arrives as it was sent" "$code $(field name)" "201 by/$1/A b"
-    curl -s -m 60 -X PUT -H "Lease-Id: $id-waiter" -H "Authorization: Bearer $token" \
+    curl -s -m 60 --cacert "$tmp/certs/ca.crt" -X PUT -H "Lease-Id: $id-waiter" -H "Authorization: Bearer $token" \
         -H 'Content-Type: application/json' -d '{"wait_ms":50000}' "$at/v1/locks/by/$1" >/dev/null &
     local waiter=$!
     that "$1: a request waits behind it" eventually waits 1
@@ -157,7 +159,7 @@ if [[ " ${proxies[*]} " == *' nginx '* ]]; then
     ask_http PUT repeated lease-of-the-holder-here -d '{"ttl_ms":50000}'
     grant=$(field grant)
     # A PUT waits on one replica, which is killed: nginx sends it to the other one by itself.
-    curl -sS -m 60 -X PUT -H 'Lease-Id: lease-that-nginx-repeats' -H "Authorization: Bearer $token" \
+    curl -sS -m 60 --cacert "$tmp/certs/ca.crt" -X PUT -H 'Lease-Id: lease-that-nginx-repeats' -H "Authorization: Bearer $token" \
         -H 'Content-Type: application/json' -d '{"wait_ms":40000}' -o "$tmp/repeated" -w '%{http_code}' \
         "$at/v1/locks/repeated" >"$tmp/repeated.code" &
     waiter=$!

@@ -58,6 +58,14 @@ echo 'ci secret-by-mistake' >>"$tmp/tokens"
 hup "not reloaded, nothing has changed: $tmp/conf:2: $tmp/tokens:3: expected NAME and the SHA-256"
 unlike '   which is not repeated' "$(news)" 'mistake'
 is '   good rules beside it are not taken either' "$(code '' PUT /v1/locks/own -d '{}')" 201
+cat >"$tmp/whole" <<END
+ci $(digest secret-of-ci)
+old $(digest secret-of-old)
+END
+: >"$tmp/tokens"
+hup "not reloaded, nothing has changed: $tmp/conf:2: tokens: $tmp/tokens: there is no token in it: to have none"
+is '   an empty file takes no token away' "$(code secret-of-ci PUT /v1/locks/ci/empty -d '{}')" 201
+cp "$tmp/whole" "$tmp/tokens"
 chmod go+w "$tmp/conf"
 hup "not reloaded, nothing has changed: $tmp/conf: others can write to it"
 chmod go-w "$tmp/conf"

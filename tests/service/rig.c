@@ -5,7 +5,9 @@
 #include "clock.h"
 #include "system/sockets.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,6 +65,8 @@ static void begin(void *context, struct http_exchange *exchange,
         answer(exchange, request->body.at, request->body.length);
     } else if (is(request, "/big")) {
         answer(exchange, big, sizeof big);
+    } else if (is(request, "/most")) {
+        answer(exchange, huge, HTTP_ANSWER_MAX);
     } else if (is(request, "/huge")) {
         answer(exchange, huge, sizeof huge);
     } else if (is(request, "/careful") && request->eof) {
@@ -70,6 +74,8 @@ static void begin(void *context, struct http_exchange *exchange,
     } else {
         if (is(request, "/told"))
             http_set_user(exchange, rig);
+        if (is(request, "/known"))
+            http_set_known(exchange);
         answer(exchange, request->path.at, request->path.length);
     }
     /* All that the request points to lives until begin() returns, also behind an answer. */
@@ -112,7 +118,7 @@ void rig_open_with(struct rig *rig, const char *socket, const struct http_handle
     CHECK_INT(0, loop_init(&rig->loop));
     rig->server = http_server_new(&rig->loop, handler, options ? options : &defaults);
     CHECK(rig->server);
-    fd = sockets_open(address, 0600, why, sizeof why);
+    fd = sockets_open(address, 0600, NULL, why, sizeof why);
     if (fd < 0)
         FAIL("%s", why);
     CHECK_INT(0, http_server_listen(rig->server, fd, 7, NULL, false));
@@ -133,6 +139,34 @@ int rig_connect(struct rig *rig)
     strcpy(address.sun_path, rig->path);
     CHECK_INT(0, connect(fd, (struct sockaddr *)&address, sizeof address));
     rig_settle(rig);
+    return fd;
+}
+
+int rig_listen_tcp(struct rig *rig, int number, struct http_tls_context *tls)
+{
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    char why[256];
+    int fd = sockets_open("127.0.0.1:0", 0600, NULL, why, sizeof why);
+
+    CHECK(fd >= 0);
+    CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
+    CHECK_INT(0, http_server_listen(rig->server, fd, number, tls, false));
+    return ntohs(address.sin_port);
+}
+
+int rig_connect_tcp(int port, const char *from)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    CHECK(fd >= 0);
+    CHECK_INT(1, inet_pton(AF_INET, from, &address.sin_addr));
+    CHECK_INT(0, bind(fd, (struct sockaddr *)&address, sizeof address));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons((uint16_t)port);
+    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ||
+          errno == EINPROGRESS);
     return fd;
 }
 

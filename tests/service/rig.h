@@ -4,7 +4,9 @@
  * turn until it has nothing to do, and looks. The handler answers by path:
  *     /now      at once                     /wait     never by itself: rig_answer()
  *     /told     at once, wants ended()      /stream   begins a stream, then rig_event()
- *     /echo     the body that came          /big      RIG_BIG bytes; /huge: more than an answer may have
+ *     /echo     the body that came          /big      RIG_BIG bytes
+ *     /most     as much as an answer may have /huge     more than that
+ *     /known    at once, as allowed by a rule
  *     /careful  drops a request behind which the client has closed
  */
 #ifndef REDLOCK_TESTS_RIG_H
@@ -40,6 +42,10 @@ void rig_close(struct rig *rig);
 
 /* A non-blocking client. */
 int rig_connect(struct rig *rig);
+/* One more listener, on a loopback port, which is returned. */
+int rig_listen_tcp(struct rig *rig, int number, struct http_tls_context *tls);
+/* A client of that port that comes from this address of the loopback network. */
+int rig_connect_tcp(int port, const char *from);
 /* All of it; the loop turns where the socket is full. */
 void rig_send(struct rig *rig, int fd, const char *text);
 /* Turns until nothing happens any more. */

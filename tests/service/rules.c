@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rules, quotas and the ledger by themselves, with time as an argument; and memory that is short. */
 #include "access/rules.h"
-#include "access/pace.h"
 #include "check.h"
 #include "core/time.h"
 #include "leases/ledger.h"
@@ -40,7 +39,8 @@ static void refuse(const char *text)
 /* The number of the rule, from 0; -1: none. */
 static int found(const char *principal, int64_t gid, const char *name)
 {
-    struct access_rule *rule = access_rules_find(&rules, principal, gid, name);
+    struct access_groups groups = {.list = {5, (gid_t)gid}, .count = gid < 0 ? 1 : 2};
+    struct access_rule *rule = access_rules_find(&rules, principal, &groups, name);
 
     return rule ? (int)(rule - rules.rule) : -1;
 }
@@ -69,6 +69,35 @@ CASE(first_rule, "The first rule that fits principal and name decides.")
     refuse("uid:1 a read leases=1000001");
     refuse("uid:1 a read 1 2 3 4 5 6 7");
     CHECK_INT(4, rules.count);
+}
+
+CASE(groups, "Rules name at most sixteen groups, each as often as they like.")
+{
+    char text[64];
+
+    for (unsigned i = 0; i < ACCESS_GROUPS_MAX; i++) {
+        snprintf(text, sizeof text, "gid:%u a/%u read", i, i);
+        allow(text);
+    }
+    allow("gid:3 b/ read");
+    refuse("gid:99 b/ read");
+    CHECK_INT(ACCESS_GROUPS_MAX, rules.groups.count);
+}
+
+CASE(hidden,
+     "A rule is hidden by an earlier one of its principal that covers all of its names.")
+{
+    allow("uid:1 a/ read");
+    allow("uid:1 a/b read");
+    allow("uid:1 b read");
+    allow("uid:2 a/b read");
+    allow("uid:1 * read");
+    allow("uid:1 c/ read");
+    CHECK(access_rule_hides(&rules.rule[0], &rules.rule[1]));
+    CHECK(!access_rule_hides(&rules.rule[0], &rules.rule[2]));
+    CHECK(!access_rule_hides(&rules.rule[0], &rules.rule[3]));
+    CHECK(!access_rule_hides(&rules.rule[0], &rules.rule[4]));
+    CHECK(access_rule_hides(&rules.rule[4], &rules.rule[5]));
 }
 
 CASE(quota, "A rule lets as many requests in as its cap says, by the second.")
@@ -109,18 +138,48 @@ CASE(quota_is_kept, "A rule that a reload keeps goes on counting where it was.")
     CHECK_INT(0, rules.rule[1].leases); /* counted anew */
 }
 
-CASE(pace, "Ten renewals of a lease in the time of one TTL are free, and no more.")
+CASE(pace,
+     "Ten renewals of a lease in the time of its TTL, or of a second, are free, and no more.")
 {
-    static struct pace pace;
-    const char *one = "0123456789012345678901", *other = "a123456789012345678901";
+    struct ledger_entry lease = {.ttl_ms = 5000}, brief = {.ttl_ms = 10};
+    int64_t now_ns = 100 * RL_NS_PER_S;
     unsigned free_ones = 0;
 
     for (int i = 0; i < 20; i++)
-        free_ones += pace_is_free(&pace, one, 1000, i);
-    CHECK_INT(PACE_FREE, free_ones);
-    CHECK(pace_is_free(&pace, other, 1000, 20));
-    CHECK(!pace_is_free(&pace, one, 1000, 1000 * RL_NS_PER_MS - 1));
-    CHECK(pace_is_free(&pace, one, 1000, 1000 * RL_NS_PER_MS));
+        free_ones += ledger_renewal_is_free(&lease, now_ns + i);
+    CHECK_INT(LEDGER_RENEWALS_FREE, free_ones);
+    CHECK(!ledger_renewal_is_free(&lease, now_ns + 5 * RL_NS_PER_S - 1));
+    CHECK(ledger_renewal_is_free(&lease, now_ns + 5 * RL_NS_PER_S));
+    for (int i = 0; i < 100; i++)
+        free_ones += ledger_renewal_is_free(&brief, now_ns + i * RL_NS_PER_S / 100);
+    CHECK_INT(2 * LEDGER_RENEWALS_FREE, free_ones);
+}
+
+CASE(misses, "Leases that are not there are charged afterwards, and refused beyond the cap.")
+{
+    struct access_rule *rule = rules.rule;
+    int64_t now_ns = 5 * RL_NS_PER_S;
+
+    allow("uid:1 * acquire requests=10");
+    allow("uid:2 * acquire");
+    /* However many honest ones come: none is charged. */
+    for (int i = 0; i < 100; i++)
+        CHECK(access_rule_may_miss(rule, now_ns));
+    CHECK(access_rule_take(rule, now_ns));
+    for (int i = 0; i < 30; i++)
+        access_rule_missed(rule, now_ns);
+    CHECK(!access_rule_may_miss(rule, now_ns));
+    CHECK_INT(1, rule->rejected);
+    CHECK(access_rule_take(rule, now_ns)); /* acquisitions have a count of their own */
+    /* Twenty too many are owed for two seconds. */
+    CHECK(!access_rule_may_miss(rule, now_ns + 2 * RL_NS_PER_S));
+    CHECK(access_rule_may_miss(rule, now_ns + 21 * RL_NS_PER_S / 10));
+    for (int i = 0; i < 100000; i++)
+        access_rule_missed(rule, now_ns + 3 * RL_NS_PER_S);
+    CHECK(!access_rule_may_miss(rule, now_ns + 12 * RL_NS_PER_S));
+    CHECK(access_rule_may_miss(rule, now_ns + 14 * RL_NS_PER_S));
+    access_rule_missed(&rules.rule[1], now_ns);
+    CHECK(access_rule_may_miss(&rules.rule[1], now_ns));
 }
 
 /* ---- the ledger -------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ http PUT /v1/locks/billing/nightly "$id" -d '{}'
 is 'another lease is refused' "$code $(field code) $(field holder.label)" '423 BUSY web3 invoice run'
 is '   with what each node said' "$(field 'nodes | length')" 3
 new_id
-http PUT /v1/locks/billing/nightly "$id" -d '{"wait_ms":50}'
+http PUT /v1/locks/billing/nightly "$id" -d '{"wait_ms":2000}'
 is '   after a wait, too' "$code $(field code)" '423 TIMEOUT'
 http POST /v1/locks/billing/nightly "$mine" -H "Grant: $grant" -d '{"ttl_ms":50000}'
 is 'POST renews' "$code $(field ttl_ms)" '200 50000'

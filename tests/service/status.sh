@@ -25,11 +25,16 @@ is 'without locks=N no node is asked' "$(get http://h/v1/status | jq -c '[.locks
 for bad in 0 1001 x '' '5&locks=5'; do
     is "locks=$bad is refused" "$(get "http://h/v1/status?locks=$bad" | jq -r .code)" QUERY
 done
-hold old '{"label":"first","ttl_ms":60000}' >/dev/null
-hold busy '{"label":"it","ttl_ms":60000}' >/dev/null
-hold readers '{"kind":"shared","label":"r1","ttl_ms":60000}' >/dev/null
-hold readers '{"kind":"shared","label":"r2","ttl_ms":60000}' >/dev/null
-"$redlock" lock -t 50s --label elsewhere outside >/dev/null
+# Renewed by processes, however long the test takes.
+keeps() { # LABEL NAME [OPTION]
+    sleep 1000 | "$redlock" hold --label "$1" "${@:3}" "$2" >"$tmp/kept-$1" &
+    eventually grep -qs held "$tmp/kept-$1"
+}
+keeps first old
+keeps it busy
+keeps r1 readers --shared
+keeps r2 readers --shared
+keeps elsewhere outside
 waiters=
 for i in 1 2 3; do
     hold busy '{"wait_ms":40000}' >/dev/null &
@@ -44,6 +49,19 @@ that '   all that wait here are counted, and those of other programs' eventually
 is '   holders' "$(jq -c '[.locks[] | [.kind, .holder_count, (.holders | map(.label) | sort)]]' "$tmp/status")" \
     '[["mutex",1,["it"]],["mutex",1,["first"]],["shared",2,["r1","r2"]],["mutex",1,["elsewhere"]]]'
 that '   age and remaining time' jq -e '.locks[0] | .held_ms >= 0 and .remaining_ms > 0 and .held' "$tmp/status"
+"$redlock" run --every 1h --label 'of a run' job -- true
+ask "$(port 1)" DEL redlock:job.every >/dev/null
+that 'the record of a run comes last' eventually has '(.locks | map(.name))[4] == "job.every"'
+that '   and is marked' jq -e '.locks[4] | .record and .holders[0].label == "of a run"' "$tmp/status"
+is '   no other is' "$(jq -c '.locks[:4] | map(.record)' "$tmp/status")" '[false,false,false,false]'
+# A second look that finds the same makes trouble of what the nodes disagree about.
+"$redlock" lock -t 50s split >/dev/null
+ask "$(port 1)" DEL redlock:split >/dev/null
+that '   nodes that have forgotten it are no trouble' eventually has \
+    '[.locks[] | select(.disagree) | .name] == ["split"]'
+is '   nor are they of the lock alone' "$(get http://h/v1/locks/job.every | jq -c '[.record, .disagree]')" '[true,false]'
+for k in 1 2 3; do ask "$(port $k)" DEL redlock:split redlock:job.every >/dev/null; done
+that '   both are gone' eventually has '(.locks | length) == 4'
 is 'as many as were asked for' "$(get 'http://h/v1/status?locks=1' | jq -c '[(.locks | map(.name)), .look.more]')" '[["busy"],3]'
 unlike 'no value and no lease id is told' "$(cat "$tmp/status")" 'lease-of|value'
 
@@ -77,7 +95,7 @@ that '   together, a few times a second' [ "$moments" -lt "$answers" ]
 # ---- trouble ----
 
 is 'no trouble' "$(jq -c .trouble "$tmp/status")" '[]'
-hold gone '{"ttl_ms":1500,"label":"died"}' >/dev/null
+hold gone '{"ttl_ms":2000,"label":"died"}' >/dev/null
 that 'a lease that was never released' eventually has '.trouble | any(.name == "gone" and .state == "expired" and .label == "died")'
 hold evicted '{}' >/dev/null
 mark=$(get http://h/v1/locks/evicted | jq -r '.holders[0].mark')
@@ -128,7 +146,7 @@ is 'the page is only read' "$(curl -sS -m 60 -X POST -d '{}' -H 'Content-Type: a
 
 # titles SECTION: of the columns of its table, in capitals.
 titles() { sed -n "/<section id=\"$1\"/,/<\/thead>/p" "$tmp/page" | grep -o '<th [^>]*>[^<]*' | sed 's/.*>//' | tr a-z A-Z | paste -sd' '; }
-"$redlock" top -n 1 >"$tmp/top"
+"$redlock" top -c 1 >"$tmp/top"
 is 'the titles of nodes are those of top' "$(titles nodes)" "QUORUM $(sed -n '/^NODE/s/  */ /gp' "$tmp/top" | sed 's/ $//') WHY"
 is '   and those of locks' "$(titles locks) CHG/S" "$(sed -n '/^NAME/s/  */ /gp' "$tmp/top" | sed 's/ $//')"
 like 'top has the verdict of the page' "$(head -n 1 "$tmp/top")" "$(get http://h/v1/status | jq -r '.quorums[0] | "\(.voting) of \(.nodes) vote, \(.needed) needed;"')"

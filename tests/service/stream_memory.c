@@ -39,15 +39,15 @@ static bool live(unsigned number, const char *id)
     memory_count(number);
     rig_send(&one.rig, fd, lease_stream_request(id, NULL, "{\"wait_ms\":1000}"));
     holds = await_outcome(fd);
-    if (holds && one.leases.streams)
+    if (holds && first_stream(&one))
         renew_now(&one);
     leases_send_streams_away(&one.leases);
     replica_run(&one, 5);
     counted = memory_counted();
     close(fd);
-    for (int i = 0; i < SOON_MS / 10 && one.leases.streams; i++)
+    for (int i = 0; i < SOON_MS / 10 && first_stream(&one); i++)
         replica_run(&one, 10);
-    CHECK(!one.leases.streams);
+    CHECK(!first_stream(&one));
     CHECK_INT(0, one.leases.counts.waiting);
     CHECK_INT(0, one.leases.counts.streaming);
     /* What was cut is left to its TTL. */

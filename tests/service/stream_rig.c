@@ -22,9 +22,17 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     return result;
 }
 
+struct lease_stream *first_stream(const struct replica *replica)
+{
+    for (const struct lease *lease = replica->leases.all; lease; lease = lease->next)
+        if (lease->stream)
+            return lease->stream;
+    return NULL;
+}
+
 void renew_now(struct replica *replica)
 {
-    struct lease_stream *stream = replica->leases.streams;
+    struct lease_stream *stream = first_stream(replica);
 
     CHECK(stream);
     stream->renew_ns = 0;

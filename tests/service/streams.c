@@ -3,6 +3,9 @@
 #include "check.h"
 #include "rig.h"
 
+#include "core/time.h"
+#include "http/server_internal.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +68,9 @@ CASE(stream_marks, "A handler can tell whether a byte of an event was sent.")
     CHECK_INT(mark, http_sent(rig.waiting[0]));
     rig_settle(&rig);
     CHECK(http_sent(rig.waiting[0]) > mark);
-    CHECK_INT(0, http_unacknowledged(rig.waiting[0]));
+    CHECK(http_untaken(rig.waiting[0]) > 0);
+    rig_read(&rig, fd, NULL);
+    CHECK_INT(0, http_untaken(rig.waiting[0]));
     close(fd);
     rig_close(&rig);
 }
@@ -90,6 +95,58 @@ CASE(stream_unread, "A stream whose client does not read is given up at its boun
     http_stream_end(rig.waiting[0]); /* allowed, and without effect */
     rig_settle(&rig);
     CHECK_STR("begin /stream; gone; ", rig_trace(&rig));
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(stream_stopped,
+     "A stream of which nothing is read is given up, though its socket has room.")
+{
+    struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
+    struct rig rig;
+    int fd;
+
+    rig_open(&rig, &options);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, rig_get("/stream"));
+    for (int i = 0; i < 1000 && rig_counts(&rig).streams > 0; i++)
+        loop_turn(&rig.loop, 10);
+    CHECK_INT(0, rig_counts(&rig).streams);
+    CHECK_INT(1, rig_counts(&rig).timed_out);
+    CHECK_STR("begin /stream; gone; ", rig_trace(&rig));
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(stream_read, "A stream that is read lives on, also one of which little is read at a time.")
+{
+    struct rig rig;
+    char bytes[64];
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, rig_get("/stream"));
+    rig_read(&rig, fd, NULL);
+    rig.server->unread.first->due_ns = 0; /* its time is over, and nothing waits for it */
+    rig_settle(&rig);
+    CHECK_INT(1, rig_counts(&rig).streams);
+    CHECK(!rig.server->unread.first);
+    /* Twice as much comes as is read, in so many times that are over: it is always behind. */
+    for (int i = 0; i < 8; i++) {
+        CHECK(rig_event(&rig, "event: one\n\n"));
+        rig_settle(&rig);
+        CHECK(rig_event(&rig, "event: two\n\n"));
+        rig_settle(&rig);
+        CHECK_INT(12, recv(fd, bytes, 12, 0));
+        rig.server->unread.first->due_ns = 0;
+        rig_settle(&rig);
+        CHECK_INT(1, rig_counts(&rig).streams);
+    }
+    /* Nothing of that is read any more. */
+    rig.server->unread.first->due_ns = 0;
+    rig_settle(&rig);
+    CHECK_INT(0, rig_counts(&rig).streams);
     close(fd);
     rig_close(&rig);
 }

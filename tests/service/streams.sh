@@ -57,7 +57,7 @@ that '   and kill -9 of that one frees it' eventually held false
 
 new_id
 curl -sSN --cacert "$tmp/certs/ca.crt" -X PUT -H 'Accept: text/event-stream' -H "Lease-Id: $id" \
-    -H 'Authorization: Bearer reader-token' --json '{"ttl_ms":3000}' \
+    -H 'Authorization: Bearer reader-token' --json '{"ttl_ms":9000}' \
     "https://127.0.0.1:$tls/v1/locks/job" >"$tmp/tls" 2>&1 &
 far=$!
 that 'curl -N holds a lock through TLS' eventually told "$tmp/tls" granted

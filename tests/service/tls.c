@@ -5,10 +5,7 @@
 #include "rig.h"
 
 #include "http/tls.h"
-#include "system/sockets.h"
 
-#include <errno.h>
-#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,32 +13,6 @@
 #include <unistd.h>
 
 #define TURNS_MAX 1000 /* of 10 ms */
-
-/* A second listener of the rig on a loopback port, which is returned. */
-static int listen_tcp(struct rig *rig, struct http_tls_context *tls)
-{
-    struct sockaddr_in address;
-    socklen_t size = sizeof address;
-    char why[256];
-    int fd = sockets_open("127.0.0.1:0", 0600, why, sizeof why);
-
-    CHECK(fd >= 0);
-    CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
-    CHECK_INT(0, http_server_listen(rig->server, fd, 8, tls, false));
-    return ntohs(address.sin_port);
-}
-
-static int connect_tcp(int port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK(fd >= 0);
-    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ||
-          errno == EINPROGRESS);
-    return fd;
-}
 
 /* Turns until the handler has seen `needle`. */
 static void await_trace(struct rig *rig, const char *needle)
@@ -53,7 +24,7 @@ static void await_trace(struct rig *rig, const char *needle)
 
 static int connect_waiting(struct rig *rig, int port)
 {
-    int fd = connect_tcp(port);
+    int fd = rig_connect_tcp(port, "127.0.0.1");
 
     for (int i = 0; i < TURNS_MAX && rig_counts(rig).connections == 0; i++)
         loop_turn(&rig->loop, 10);
@@ -67,7 +38,7 @@ CASE(tcp_closed, "A TCP client that closes while its request waits is noticed.")
     struct rig rig;
 
     rig_open(&rig, NULL);
-    close(connect_waiting(&rig, listen_tcp(&rig, NULL)));
+    close(connect_waiting(&rig, rig_listen_tcp(&rig, 8, NULL)));
     await_trace(&rig, "gone; ");
     CHECK_INT(0, rig_counts(&rig).connections);
     rig_close(&rig);
@@ -80,7 +51,7 @@ CASE(tcp_reset, "A TCP connection that is reset while its request waits is notic
     int fd;
 
     rig_open(&rig, NULL);
-    fd = connect_waiting(&rig, listen_tcp(&rig, NULL));
+    fd = connect_waiting(&rig, rig_listen_tcp(&rig, 8, NULL));
     CHECK_INT(0, setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset));
     close(fd);
     await_trace(&rig, "gone; ");
@@ -95,19 +66,22 @@ struct client {
     struct http_tls_context *context;
     SSL_CTX *ctx;
     SSL *ssl;
-    int fd;
+    int fd, port;
 };
 
 static void open_client(struct client *client)
 {
+    struct http_tls_files files = {0};
     char why[256];
 
     certs_make();
-    if (http_tls_context_new(certs_path("good.crt"), certs_path("good.key"), NULL, why,
-                             sizeof why, &client->context) < 0)
+    files.cert = certs_path("good.crt");
+    files.key = certs_path("good.key");
+    if (http_tls_context_new(&files, why, sizeof why, &client->context) < 0)
         FAIL("%s", why);
     rig_open(&client->rig, NULL);
-    client->fd = connect_tcp(listen_tcp(&client->rig, client->context));
+    client->port = rig_listen_tcp(&client->rig, 8, client->context);
+    client->fd = rig_connect_tcp(client->port, "127.0.0.1");
     client->ctx = SSL_CTX_new(TLS_client_method());
     CHECK(client->ctx && SSL_CTX_load_verify_file(client->ctx, certs_path("ca.crt")) == 1);
     SSL_CTX_set_verify(client->ctx, SSL_VERIFY_PEER, NULL);
@@ -188,6 +162,66 @@ CASE(tls_closed, "A TLS client that closes while its request waits is noticed.")
     await_trace(&client.rig, "begin /wait; ");
     close(client.fd);
     await_trace(&client.rig, "gone; ");
+    close_client(&client);
+}
+
+#define MANY 6
+
+CASE(tls_handshakes, "Of many handshakes that are due each turn of the loop continues one.")
+{
+    struct client client;
+    SSL *ssl[MANY];
+    int answered = 0;
+    char byte;
+
+    open_client(&client);
+    for (int i = 0; i < MANY; i++) {
+        ssl[i] = SSL_new(client.ctx);
+        CHECK(ssl[i] && SSL_set_fd(ssl[i], rig_connect_tcp(client.port, "127.0.0.1")) == 1);
+        SSL_set_connect_state(ssl[i]);
+    }
+    for (int i = 0; i < TURNS_MAX && rig_counts(&client.rig).connections < 1 + MANY; i++)
+        loop_turn(&client.rig.loop, 10);
+    for (int i = 0; i < MANY; i++)
+        CHECK(SSL_do_handshake(ssl[i]) != 1); /* sends its first words */
+    for (int turns = 0; answered < MANY; turns++) {
+        CHECK(turns < TURNS_MAX);
+        loop_turn(&client.rig.loop, 10);
+        answered = 0;
+        for (int i = 0; i < MANY; i++)
+            answered += recv(SSL_get_fd(ssl[i]), &byte, 1, MSG_PEEK) == 1;
+        CHECK(answered <= turns);
+    }
+    for (int i = 0; i < MANY; i++) {
+        close(SSL_get_fd(ssl[i]));
+        SSL_free(ssl[i]);
+    }
+    close(client.fd);
+    close_client(&client);
+}
+
+CASE(tls_goodbye, "A TLS client that says goodbye and keeps its socket open is gone as well.")
+{
+    struct client client;
+
+    open_client(&client);
+    send_text(&client, rig_get("/wait"));
+    await_trace(&client.rig, "begin /wait; ");
+    SSL_shutdown(client.ssl);
+    await_trace(&client.rig, "gone; ");
+    close(client.fd);
+    close_client(&client);
+}
+
+CASE(tls_goodbye_behind, "A goodbye that arrives together with the request is seen as well.")
+{
+    struct client client;
+
+    open_client(&client);
+    send_text(&client, rig_get("/wait"));
+    SSL_shutdown(client.ssl);
+    await_trace(&client.rig, "begin /wait; gone; ");
+    close(client.fd);
     close_client(&client);
 }
 

@@ -8,7 +8,7 @@
 #define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define KEY "redlock:job"
-#define SOON_MS 10000 /* bounds waits for what takes milliseconds */
+#define SOON_MS 30000 /* bounds waits for what takes milliseconds */
 
 extern struct cluster cluster;
 extern struct replica one, two;

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "clock.h"
+#include "pulse.h"
 
 #include <ftw.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 
 enum {
     CASES_MAX = 128,
-    CASE_SECONDS = CHECK_SANITIZED ? 200 : 120, /* for what hangs; below the limit of ctest */
+    CASE_SECONDS = CHECK_SANITIZED ? 800 : 500, /* for what hangs; below the limit of ctest */
     EXIT_SKIPPED = 77,                          /* what ctest is told to read as "skipped" */
 };
 

@@ -16,8 +16,6 @@
 #ifndef REDLOCK_TESTS_CHECK_H
 #define REDLOCK_TESTS_CHECK_H
 
-#include "pulse.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,9 +24,6 @@
 #else
 #define CHECK_SANITIZED 0
 #endif
-
-/* What a loaded machine may add to a measured time, and a single reading at that. */
-#define SLACK_MS ((CHECK_SANITIZED ? 600 : 150) + pulse_late_ms())
 
 /* The build system greps for lines that begin with CASE( to register each case with ctest. */
 #define CASE(name, intent)                                                                     \

@@ -11,15 +11,10 @@
 
 redlock_options client_options(const struct cluster *c)
 {
-    return (redlock_options){
-        .size = sizeof(redlock_options),
-        .nodes = c->urls,
-        .node_count = c->count,
-        .node_timeout_ms = PATIENT_MS,
-        .connect_timeout_ms = 5000,
-        .retry_min_ms = 2,
-        .retry_max_ms = 20,
-    };
+    return (redlock_options)REDLOCK_OPTIONS(.nodes = c->urls, .node_count = c->count,
+                                            .node_timeout_ms = PATIENT_MS,
+                                            .connect_timeout_ms = 5000, .retry_min_ms = 2,
+                                            .retry_max_ms = 20);
 }
 
 redlock *client_open_with(const redlock_options *options)
@@ -66,53 +61,59 @@ redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
     return r;
 }
 
+int client_ping(redlock *r, uint32_t *node_count)
+{
+    redlock_answer *answer = NULL;
+    const redlock_report *report;
+    int up;
+
+    report = redlock_ping(r, &answer) == REDLOCK_OK ? answer->report : redlock_failure_report();
+    CHECK(report != NULL);
+    if (node_count)
+        *node_count = report->node_count;
+    up = report_votes(report, REDLOCK_VOTE_GRANTED);
+    redlock_answer_free(answer);
+    return up;
+}
+
 void client_warm_nodes(redlock *r, int count)
 {
-    redlock_report report = {.size = sizeof report};
-    int64_t end_ms = now_ms() + 10000;
-    for (;;) {
-        redlock_ping(r, &report);
-        if (report_votes(&report, REDLOCK_VOTE_GRANTED) >= count)
-            return;
+    int64_t end_ms = now_ms() + GIVE_UP_MS;
+
+    while (client_ping(r, NULL) < count) {
         if (now_ms() >= end_ms)
-            FAIL("nodes not up after 10 s: %s", report_text(&report));
+            FAIL("nodes not up in time: %s", report_text(redlock_failure_report()));
         sleep_ms(1);
     }
 }
 
 void client_warm(redlock *r)
 {
-    int count = 0;
-    redlock_node_info info = {.size = sizeof info};
-    while (redlock_node(r, (size_t)count, &info) == REDLOCK_OK)
-        count++;
-    client_warm_nodes(r, count);
+    uint32_t nodes;
+
+    client_ping(r, &nodes);
+    client_warm_nodes(r, (int)nodes);
 }
 
-int client_acquire(redlock *r, const char *name, int64_t ttl_ms, const redlock_request *q,
-                   redlock_lock **lock)
+redlock_info client_query(redlock *r, const char *name)
 {
-    enum { BEAT_MS = 20, TRIES = 10 };
-    for (int i = 1;; i++) {
-        int64_t late_ms = pulse_late_ms();
-        int error = redlock_acquire(r, name, ttl_ms, q, lock);
-        if (error != REDLOCK_NOQUORUM || i == TRIES)
-            return error;
-        sleep_ms(BEAT_MS); /* until the pulse has noted it, if it was the machine */
-        if (pulse_late_ms() == late_ms)
-            return error;
-    }
+    redlock_answer *answer = NULL;
+    redlock_info info;
+
+    CHECK_OK(redlock_query(r, name, &answer));
+    info = *answer->info;
+    redlock_answer_free(answer);
+    return info;
 }
 
 redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms)
 {
-    redlock_report report = {.size = sizeof report};
-    redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
-    int error = client_acquire(r, name, ttl_ms, &q, &lock);
+    int error = redlock_acquire(r, name, ttl_ms, NULL, &lock);
+
     if (error != REDLOCK_OK)
         FAIL("acquire %s: %s: %s; %s", name, redlock_error_name(error), redlock_detail(),
-             report_text(&report));
+             report_text(redlock_failure_report()));
     CHECK(lock != NULL);
     return lock;
 }
@@ -123,7 +124,7 @@ redlock_lock *client_lock_on(redlock *r, const struct cluster *c, int count, con
     redlock_lock *lock = client_lock(r, name, ttl_ms);
     char key[REDLOCK_NAME_MAX + 16];
     snprintf(key, sizeof key, "redlock:%s", name);
-    CHECK(cluster_await(c, key, count, 1000));
+    CHECK(cluster_await(c, key, count));
     return lock;
 }
 
@@ -136,43 +137,38 @@ void client_unlock(redlock_lock *lock)
 int client_try(redlock *r, const char *name, int64_t ttl_ms)
 {
     redlock_lock *lock = NULL;
-    /* Of a longer TTL a quarter is more than the nodes get anyhow. */
-    int (*acquire)(redlock *, const char *, int64_t, const redlock_request *, redlock_lock **) =
-        ttl_ms < 4 * PATIENT_MS ? client_acquire : redlock_acquire;
-    int error = acquire(r, name, ttl_ms, NULL, &lock);
+    int error = redlock_acquire(r, name, ttl_ms, NULL, &lock);
     CHECK((error == REDLOCK_OK) == (lock != NULL));
     if (lock != NULL)
         client_unlock(lock);
     return error;
 }
 
-bool client_recovers(redlock *r, const struct cluster *c, int wanted, int64_t timeout_ms)
+struct recovery {
+    const struct cluster *cluster;
+    int wanted;
+};
+
+static bool has_recovered(void *data)
 {
-    int64_t end_ms = now_ms() + timeout_ms;
+    const struct recovery *r = data;
+    return cluster_count(r->cluster, "redlock:recovery") == r->wanted;
+}
+
+bool client_recovers(redlock *r, const struct cluster *c, int wanted)
+{
+    int64_t end_ms = now_ms() + GIVE_UP_MS;
     do {
         redlock_lock *lock = NULL;
         if (redlock_acquire(r, "recovery", 20000, NULL, &lock) != REDLOCK_OK)
             continue;
-        bool all = cluster_await(c, "redlock:recovery", wanted, 20);
+        bool all = wait_within(has_recovered, &(struct recovery){c, wanted}, 20);
         redlock_release(lock);
         redlock_lock_free(lock);
         if (all)
             return true;
     } while (now_ms() < end_ms);
     return false;
-}
-
-void result_note(redlock_lock *lock, int error, void *result)
-{
-    struct result *told = result;
-    (void)lock;
-    told->error = error;
-    told->calls++;
-}
-
-bool result_is_told(void *result)
-{
-    return ((struct result *)result)->calls > 0;
 }
 
 struct margin {
@@ -186,9 +182,9 @@ static bool margin_is(void *data)
     return redlock_margin(m->lock) == m->wanted;
 }
 
-bool client_await_margin(const redlock_lock *lock, int wanted, int64_t timeout_ms)
+bool client_await_margin(const redlock_lock *lock, int wanted)
 {
-    return wait_until(margin_is, &(struct margin){lock, wanted}, timeout_ms);
+    return wait_until(margin_is, &(struct margin){lock, wanted});
 }
 
 int report_votes(const redlock_report *report, int vote)
@@ -204,7 +200,7 @@ const char *report_text(const redlock_report *report)
     static _Thread_local char out[2048];
     size_t used = 0;
     out[0] = '\0';
-    for (uint32_t i = 0; i < report->node_count && used < sizeof out; i++)
+    for (uint32_t i = 0; report && i < report->node_count && used < sizeof out; i++)
         used +=
             (size_t)snprintf(out + used, sizeof out - used, "%s[%s: %s%s%s]", i > 0 ? " " : "",
                              report->node[i].address, redlock_vote_text(report->node[i].vote),

@@ -3,10 +3,23 @@
 #ifndef REDLOCK_TESTS_CLIENT_H
 #define REDLOCK_TESTS_CLIENT_H
 
+#include "events.h"
 #include "servers.h"
 
 /* Node timeout of tests that are not about time: a slow machine must not look like a fault. */
 enum { PATIENT_MS = 2000 };
+
+/* For tests in which a node hangs and must not be waited for: longer than SOON_MS. */
+enum { FAR_MS = 20000 };
+
+/*
+ * The longest TTL that nodes allow by default. A quarter of it is what a node has to answer at
+ * most, and more than SOON_MS; and a key that is left behind is still there after GIVE_UP_MS.
+ */
+enum { LONG_TTL_MS = 60000 };
+
+/* A TTL that is renewed in time on a machine that is seconds late. */
+enum { RENEWED_TTL_MS = 6000 };
 
 /* The cluster's nodes, patient, with quick retries; prefix and the rest by default. */
 redlock_options client_options(const struct cluster *c);
@@ -29,18 +42,17 @@ redlock *client_start(struct cluster *c, size_t count, uint32_t flags);
 redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
                             uint32_t node_timeout_ms);
 
-/* Returns once every node answered one round of pings; fails the case after 10 s. */
+/* Returns once every node answered one round of pings; fails the case after GIVE_UP_MS. */
 void client_warm(redlock *r);
 
-/* Returns once `count` nodes answered one round of pings; fails the case after 10 s. */
+/* Returns once `count` nodes answered one round of pings; fails the case after GIVE_UP_MS. */
 void client_warm_nodes(redlock *r, int count);
 
-/*
- * Acquires like redlock_acquire(). Nodes that timed out while the machine was late (pulse.h) are
- * asked again: a node has a quarter of the TTL to answer, which is little if the TTL is.
- */
-int client_acquire(redlock *r, const char *name, int64_t ttl_ms, const redlock_request *q,
-                   redlock_lock **lock);
+/* Pings once. How many nodes answered, of node_count (may be NULL). */
+int client_ping(redlock *r, uint32_t *node_count);
+
+/* What the nodes say about a name, or a failed case. */
+redlock_info client_query(redlock *r, const char *name);
 
 /* A held lock or a failed case. */
 redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms);
@@ -52,30 +64,18 @@ redlock_lock *client_lock_on(redlock *r, const struct cluster *c, int count, con
 /* Releases and frees: must succeed. */
 void client_unlock(redlock_lock *lock);
 
-/*
- * Tries once, with a short TTL like client_acquire(); the outcome, with nothing left held by us.
- */
+/* Tries once; the outcome, with nothing left held by us. */
 int client_try(redlock *r, const char *name, int64_t ttl_ms);
 
-/* Acquires, waits until the key is on `wanted` nodes, releases; false: not within the time. */
-bool client_recovers(redlock *r, const struct cluster *c, int wanted, int64_t timeout_ms);
-
-/* What a done or lost callback was told, and how often: {0} at first. */
-struct result {
-    _Atomic int calls;
-    _Atomic int error; /* of the last call */
-};
-
-/* The callback itself, with a struct result as its data. */
-void result_note(redlock_lock *lock, int error, void *result);
-bool result_is_told(void *result); /* for wait_until() */
+/* Acquires, waits until the key is on `wanted` nodes, releases; false: not within GIVE_UP_MS. */
+bool client_recovers(redlock *r, const struct cluster *c, int wanted);
 
 int report_votes(const redlock_report *report, int vote);
 
-/* Until so many votes more than needed hold it; false: not within the time. */
-bool client_await_margin(const redlock_lock *lock, int wanted, int64_t timeout_ms);
+/* Until so many votes more than needed hold it; false as wait_until(). */
+bool client_await_margin(const redlock_lock *lock, int wanted);
 
-/* Printed in failures. */
+/* Printed in failures; NULL: of no report. */
 const char *report_text(const redlock_report *report);
 
 /* Open descriptors of this process. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "clock.h"
 
-#include "pulse.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,11 +24,16 @@ void sleep_ms(int64_t ms)
         continue;
 }
 
-bool wait_until(bool (*done)(void *), void *data, int64_t timeout_ms)
+bool wait_until(bool (*done)(void *), void *data)
 {
-    int64_t end_ms = now_ms() + timeout_ms - pulse_late_ms();
+    return wait_within(done, data, GIVE_UP_MS);
+}
+
+bool wait_within(bool (*done)(void *), void *data, int64_t limit_ms)
+{
+    int64_t end_ms = now_ms() + limit_ms;
     while (!done(data)) {
-        if (now_ms() >= end_ms + pulse_late_ms())
+        if (now_ms() >= end_ms)
             return false;
         sleep_ms(2);
     }

@@ -12,9 +12,20 @@ int64_t now_ms(void);
 /* Only where time itself has to pass (an expiry); events are waited for with wait_until(). */
 void sleep_ms(int64_t ms);
 
-/* Asks `done` every millisecond or two until it says true or the time is over (pulse.h: the
- * time in which the machine stood still does not count). */
-bool wait_until(bool (*done)(void *), void *data, int64_t timeout_ms);
+/* After this a wait is given up, and never earlier: no test can know how busy the machine is. */
+enum { GIVE_UP_MS = 30000 };
+
+/*
+ * "At once", on a machine of any load. What the test rules out takes longer: a node that hangs has
+ * FAR_MS to answer (client.h), a lock that must not be waited for LONG_TTL_MS to live.
+ */
+enum { SOON_MS = 10000 };
+
+/* Asks `done` every two milliseconds until it says true; false after GIVE_UP_MS. */
+bool wait_until(bool (*done)(void *), void *data);
+
+/* The same for `limit_ms`, where "not yet" is an answer as good as any. */
+bool wait_within(bool (*done)(void *), void *data, int64_t limit_ms);
 
 /* Sorts and returns the middle one. */
 int64_t median(int64_t *samples, int count);

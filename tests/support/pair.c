@@ -23,5 +23,5 @@ void pair_end(void)
 void pair_release(redlock_lock *lock)
 {
     client_unlock(lock);
-    CHECK(kind_await_clean(&c, 10000));
+    CHECK(kind_await_clean(&c));
 }

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { WAIT_MS = 600, PROCESS_MS = 100 };
+enum { WAIT_MS = 5000, TURN_MS = 100 };
 
 struct waiter {
     redlock *client;
@@ -18,10 +18,10 @@ struct waiter {
 static void *wait_for_it(void *data)
 {
     struct waiter *w = data;
-    redlock_request q = {.size = sizeof q, .wait_ms = WAIT_MS};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
     redlock_lock *lock = NULL;
 
-    w->error = redlock_acquire(w->client, "occupied", 5000, &q, &lock);
+    w->error = redlock_acquire(w->client, "occupied", LONG_TTL_MS, &q, &lock);
     redlock_lock_free(lock);
     return NULL;
 }
@@ -47,42 +47,37 @@ static void end(struct waiter *w)
     redlock_close(w->client);
 }
 
-CASE(processing_beside_a_blocked_call,
-     "redlock_process() keeps its timeout while a blocked caller drives.")
+CASE(next_beside_a_blocked_call,
+     "redlock_next() keeps its timeout while a blocked caller drives.")
 {
     struct cluster c;
     struct waiter w;
+    const redlock_event *event;
     int64_t start_ms;
 
     begin(&c, &w);
     start_ms = now_ms();
-    CHECK_INT(0, redlock_process(w.client, PROCESS_MS));
-    CHECK_BETWEEN(PROCESS_MS - 1, PROCESS_MS + SLACK_MS, now_ms() - start_ms);
-    CHECK_INT(0, redlock_process(w.client, 0));
+    CHECK_INT(0, redlock_next(w.client, &event, TURN_MS));
+    CHECK(now_ms() - start_ms >= TURN_MS - 1);
+    CHECK_INT(1, w.error); /* it did not wait for the driving caller */
+    CHECK_INT(0, redlock_next(w.client, &event, 0));
     end(&w);
-}
-
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    CHECK_INT(REDLOCK_OK, error);
-    (*(_Atomic int *)data)++;
 }
 
 CASE(the_driver_serves_all, "A driving caller also carries out what other threads started.")
 {
     struct cluster c;
     struct waiter w;
-    _Atomic int done = 0;
-    redlock_request q = {.size = sizeof q, .done = on_done, .data = &done};
+    const redlock_event *event = NULL;
     redlock_lock *lock = NULL;
 
     begin(&c, &w);
-    CHECK_OK(redlock_start(w.client, "free", 5000, &q, &lock));
-    /* Without a limit: it returns when the driving caller has, and one turn was made. */
-    while (!done)
-        CHECK(redlock_process(w.client, -1) >= 0);
-    CHECK_INT(1, done);
+    CHECK_OK(redlock_start_acquire(w.client, "free", LONG_TTL_MS, NULL, &lock));
+    while (redlock_next(w.client, &event, -1) == 0)
+        ;
+    CHECK(event->lock == lock);
+    CHECK_OK(event->error);
+    CHECK_INT(1, w.error); /* it still drives */
     CHECK_INT(3, cluster_count_value(&c, "redlock:free", redlock_value(lock)));
     client_unlock(lock);
     end(&w);

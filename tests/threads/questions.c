@@ -1,37 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions to the nodes that do not wait: their answers and their bounds. */
-#include "asked.h"
+/* Requests to the nodes that do not wait: their answers and their bounds. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"
 #include "evil.h"
 
-#include <stdatomic.h>
+#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { NAMES = 400 };
 
 /* ---- answers ---- */
 
-static void break_holder(redlock *r, uint32_t flags, const struct cluster *c)
+/* The answer to the only job, by a loop that never waits inside the library. */
+static const redlock_answer *poll_answer(redlock *r, int error, redlock_job job)
 {
-    struct told t;
-    char mark[REDLOCK_MARK_SIZE + 1];
-    redlock_lock *lock = client_lock(r, "broken", 20000);
+    int64_t end_ms = now_ms() + GIVE_UP_MS;
+    struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
+    const redlock_event *event;
 
-    CHECK_OK(ask_and_await(r, flags, "broken", &t));
-    CHECK_INT(1, t.info.shown_holder_count);
-    memcpy(mark, t.info.shown_holder[0].mark, sizeof mark);
+    while (redlock_next(r, &event, 0) == 0) {
+        CHECK(now_ms() < end_ms);
+        CHECK(poll(&p, 1, GIVE_UP_MS) == 1);
+    }
+    CHECK_INT(REDLOCK_EVENT_ANSWERED, event->type);
+    CHECK_ERR(error, event->error);
+    CHECK(event->job == job && event->data == r && !event->lock);
+    CHECK((event->detail[0] != '\0') == (error != REDLOCK_OK));
+    CHECK_INT(sizeof *event->answer, event->answer->size);
+    return event->answer;
+}
+
+static int answer_count(const redlock_report *report)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < report->node_count; i++)
+        count += report->node[i].rtt_us >= 0;
+    return count;
+}
+
+static void break_holder(redlock *r, const struct cluster *c)
+{
+    redlock_job job;
+    char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
+    redlock_lock *lock = client_lock(r, "broken", 20000);
+    const redlock_answer *answer;
+
+    CHECK_OK(redlock_start_query(r, "broken", r, &job));
+    answer = poll_answer(r, REDLOCK_OK, job);
+    CHECK_INT(1, answer->info->holders_shown);
+    memcpy(fingerprint, answer->info->holders[0].fingerprint, sizeof fingerprint);
     for (int i = 0; i < 2; i++) {
-        t = (struct told){0};
-        CHECK_OK(redlock_start_break(r, "broken", mark, told_note, &t));
-        await_told(r, flags, is_told, &t);
-        CHECK_ERR(i == 0 ? REDLOCK_OK : REDLOCK_EXPIRED, t.error);
-        CHECK_STR("broken", t.name);
-        CHECK(t.has_report && !t.has_info);
+        CHECK_OK(redlock_start_break(r, "broken", fingerprint, r, &job));
+        answer = poll_answer(r, i == 0 ? REDLOCK_OK : REDLOCK_EXPIRED, job);
+        CHECK_STR("broken", answer->name);
+        CHECK(answer->report && !answer->info);
     }
     CHECK_INT(0, cluster_count(c, "redlock:broken"));
     redlock_lock_free(lock);
@@ -40,101 +65,146 @@ static void break_holder(redlock *r, uint32_t flags, const struct cluster *c)
 static void each_question(uint32_t flags)
 {
     struct cluster c;
-    struct told t = {0};
+    redlock_job job;
+    const redlock_answer *answer;
     redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "b", 20000);
     cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
 
-    CHECK_OK(redlock_start_query(r, "b", told_note, &t));
-    CHECK(flags || t.calls == 0); /* never from within the call */
-    await_told(r, flags, is_told, &t);
-    CHECK_OK(t.error);
-    CHECK_STR("b", t.name);
-    CHECK_INT(1, t.info.held);
-    CHECK_STR(redlock_value(lock), t.info.holder);
-    CHECK(t.has_report && t.votes == 3);
+    CHECK_OK(redlock_start_query(r, "b", r, &job));
+    CHECK(job != 0);
+    answer = poll_answer(r, REDLOCK_OK, job);
+    CHECK_STR("b", answer->name);
+    CHECK_INT(1, answer->info->held);
+    CHECK_STR(redlock_value(lock), answer->info->holder.value);
+    CHECK_INT(3, answer_count(answer->report));
 
-    CHECK_OK(ask_and_await(r, flags, "c", &t));
-    CHECK_INT(0, t.info.held);
+    CHECK_OK(redlock_start_query(r, "c", r, &job));
+    CHECK_INT(0, poll_answer(r, REDLOCK_OK, job)->info->held);
 
-    break_holder(r, flags, &c);
+    break_holder(r, &c);
 
-    t = (struct told){0};
-    CHECK_OK(redlock_start_list(r, told_note, &t));
-    await_told(r, flags, is_told, &t);
-    CHECK_OK(t.error);
-    CHECK_INT(2, t.names);
-    CHECK_STR("a", t.first);
-    CHECK_STR("b", t.last);
-    CHECK(!t.has_info && !t.has_report);
+    CHECK_OK(redlock_start_list(r, r, &job));
+    answer = poll_answer(r, REDLOCK_OK, job);
+    CHECK_INT(2, answer->name_count);
+    CHECK_STR("a", answer->names[0]);
+    CHECK_STR("b", answer->names[1]);
+    CHECK(!answer->info && !answer->report);
 
-    t = (struct told){0};
-    CHECK_OK(redlock_start_ping(r, told_note, &t));
-    await_told(r, flags, is_told, &t);
-    CHECK_OK(t.error);
-    CHECK(t.has_report && t.votes == 3 && !t.has_info);
+    CHECK_OK(redlock_start_ping(r, r, &job));
+    answer = poll_answer(r, REDLOCK_OK, job);
+    CHECK_INT(3, answer_count(answer->report));
+    CHECK(!answer->info && !answer->name);
 
-    t = (struct told){0};
-    CHECK_OK(redlock_start_admit(r, told_note, &t));
-    await_told(r, flags, is_told, &t);
-    CHECK_OK(t.error);
-    CHECK(t.has_report && t.votes == 3);
+    CHECK_OK(redlock_start_admit(r, r, &job));
+    CHECK_INT(3, answer_count(poll_answer(r, REDLOCK_OK, job)->report));
 
-    t = (struct told){0};
-    CHECK_OK(redlock_start_audit(r, 10000, told_check, told_note, &t));
-    await_told(r, flags, is_told, &t);
-    CHECK_OK(t.error);
-    CHECK(t.checks > 3 * 10);
+    CHECK_OK(redlock_start_audit(r, 10000, r, &job));
+    answer = poll_answer(r, REDLOCK_OK, job);
+    CHECK(answer->check_count > 3 * 10);
+    for (size_t i = 0; i < answer->check_count; i++)
+        CHECK(answer->checks[i].name[0] != '\0' && answer->checks[i].text[0] != '\0');
+    NO_EVENT(r);
     client_unlock(lock);
     redlock_close(r);
 }
 
-CASE(poll_loop, "Each question is answered through one descriptor, once and not from its call.")
+CASE(poll_loop, "Each request to the nodes is answered by one event, through one descriptor.")
 {
     each_question(0);
 }
 
-CASE(io_thread, "Each question is answered by the I/O thread, exactly once.")
+CASE(io_thread, "The descriptor of a client with an I/O thread tells of each answer.")
 {
     each_question(REDLOCK_THREAD);
 }
 
-static void count_check(const redlock_check *check, void *data)
-{
-    (void)check;
-    ++*(int *)data;
-}
-
-CASE(audit_of_both_kinds,
-     "An audit says as much asynchronously as it does to a blocked caller.")
+CASE(audit_of_both_kinds, "An audit that was started says as much as one that was waited for.")
 {
     struct cluster c;
-    struct told t = {0};
-    int count = 0;
+    redlock_job job;
+    redlock_answer *answer = NULL;
     redlock *r = client_start(&c, 3, 0);
-    CHECK_OK(redlock_audit(r, 10000, count_check, &count));
-    CHECK_OK(redlock_start_audit(r, 10000, told_check, told_note, &t));
-    await_told(r, 0, is_told, &t);
-    CHECK_INT(count, t.checks);
-    CHECK(cluster_await_empty(&c, 2000));
+    CHECK_OK(redlock_audit(r, 10000, &answer));
+    CHECK_OK(redlock_start_audit(r, 10000, NULL, &job));
+    CHECK_INT(answer->check_count, EXPECT_ANSWER(r, REDLOCK_OK, job)->answer->check_count);
+    CHECK(cluster_await_empty(&c));
+    redlock_answer_free(answer);
     redlock_close(r);
+}
+
+CASE(answer_outlives_client,
+     "What a blocking call returned can be read after the client's end.")
+{
+    struct cluster c;
+    redlock_answer *audit = NULL;
+    redlock_answer *query = NULL;
+    redlock_answer *list = NULL;
+    redlock *r = client_start(&c, 3, 0);
+    cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
+    CHECK_OK(redlock_audit(r, 10000, &audit));
+    CHECK_OK(redlock_query(r, "a", &query));
+    CHECK_OK(redlock_list(r, &list));
+    CHECK_OK(redlock_ping(r, NULL));
+    redlock_close(r);
+    CHECK_STR("", audit->checks[audit->check_count - 1].quorum);
+    CHECK_STR("a", query->name);
+    CHECK_STR("somebody", query->info->holder.value);
+    CHECK_INT(3, query->report->node_count);
+    CHECK_STR("a", list->names[0]);
+    redlock_answer_free(audit);
+    redlock_answer_free(query);
+    redlock_answer_free(list);
+    redlock_answer_free(NULL);
 }
 
 /* ---- many at once ---- */
 
-static struct told page[NAMES];
-static _Atomic int page_count;
+struct page {
+    char name[16];
+    int answered;
+};
 
-static void note_page(int error, const redlock_answer *answer, void *data)
+static struct page page[NAMES];
+
+static void start_page(redlock *r)
 {
-    told_note(error, answer, data);
-    page_count++;
+    for (int i = 0; i < NAMES; i++) {
+        redlock_job job;
+        snprintf(page[i].name, sizeof page[i].name, "n%d", i);
+        page[i].answered = 0;
+        CHECK_OK(redlock_start_query(r, page[i].name, &page[i], &job));
+    }
 }
 
-static bool is_page_told(void *data)
+static const redlock_event *next_answer(redlock *r)
 {
-    (void)data;
-    return page_count == NAMES;
+    const redlock_event *event;
+
+    do {
+        event = next_event(r, GIVE_UP_MS);
+        CHECK(event != NULL);
+    } while (event->type == REDLOCK_EVENT_WARNING);
+    CHECK_INT(REDLOCK_EVENT_ANSWERED, event->type);
+    return event;
+}
+
+/* Each is answered once. */
+static void read_page(redlock *r, bool may_fail)
+{
+    for (int i = 0; i < NAMES; i++) {
+        const redlock_event *event = next_answer(r);
+        struct page *p = event->data;
+        CHECK_INT(1, ++p->answered);
+        CHECK_STR(p->name, event->answer->name);
+        if (!may_fail) {
+            CHECK_OK(event->error);
+            CHECK_INT((p - page) % 4 == 0, event->answer->info->held);
+        } else if (event->error) {
+            CHECK_ERR(REDLOCK_NOQUORUM, event->error);
+        }
+    }
+    NO_EVENT(r);
 }
 
 /* How many requests any node has not answered. */
@@ -143,7 +213,7 @@ static uint32_t pending_most(redlock *r, size_t nodes)
     uint32_t most = 0;
 
     for (size_t i = 0; i < nodes; i++) {
-        redlock_node_info info = {.size = sizeof info};
+        redlock_node_info info = REDLOCK_NODE_INFO();
         CHECK_OK(redlock_node(r, i, &info));
         if (info.pending > most)
             most = info.pending;
@@ -154,32 +224,20 @@ static uint32_t pending_most(redlock *r, size_t nodes)
 static void status_page(uint32_t flags)
 {
     struct cluster c;
-    char name[32];
+    char key[32];
     redlock *r = client_start(&c, 5, flags);
     for (int i = 0; i < NAMES; i += 4) {
-        snprintf(name, sizeof name, "redlock:n%d", i);
-        cluster_set(&c, 0, 5, name, name, 600000);
+        snprintf(key, sizeof key, "redlock:n%d", i);
+        cluster_set(&c, 0, 5, key, key, 600000);
     }
     cluster_each(&c, 0, 5, server_freeze);
-    for (int i = 0; i < NAMES; i++) {
-        page[i] = (struct told){0};
-        snprintf(name, sizeof name, "n%d", i);
-        CHECK_OK(redlock_start_query(r, name, note_page, &page[i]));
-    }
+    start_page(r);
     if (!flags)
-        CHECK(redlock_process(r, 0) >= 0);
-    /* Besides the questions: a look at the node's clock, and what checks it. */
-    CHECK_BETWEEN(flags ? 0 : REDLOCK_QUESTIONS_SENT, REDLOCK_QUESTIONS_SENT + 8,
-                  pending_most(r, 5));
+        NO_EVENT(r);
+    /* Besides the jobs: a look at the node's clock, and what checks it. */
+    CHECK_BETWEEN(flags ? 0 : REDLOCK_JOBS_SENT, REDLOCK_JOBS_SENT + 8, pending_most(r, 5));
     cluster_each(&c, 0, 5, server_thaw);
-    await_told(r, flags, is_page_told, NULL);
-    for (int i = 0; i < NAMES; i++) {
-        snprintf(name, sizeof name, "n%d", i);
-        CHECK_INT(1, page[i].calls);
-        CHECK_OK(page[i].error);
-        CHECK_STR(name, page[i].name);
-        CHECK_INT(i % 4 == 0, page[i].info.held);
-    }
+    read_page(r, false);
     redlock_close(r);
 }
 
@@ -193,50 +251,93 @@ CASE(page_of_400_io_thread, "An I/O thread answers 400 queries that were started
     status_page(REDLOCK_THREAD);
 }
 
-CASE(bounded, "One question past the bound is refused, and forgetting makes room again.")
+CASE(bounded, "One job past the bound is refused, and canceling makes room again.")
 {
+    static redlock_job jobs[REDLOCK_JOBS_MAX];
     struct cluster c;
-    struct told t = {0};
+    redlock_job job = 7;
     redlock *r = client_start(&c, 3, 0);
     cluster_each(&c, 0, 3, server_freeze);
-    for (int i = 0; i < REDLOCK_QUESTIONS_MAX; i++)
-        CHECK_OK(redlock_start_query(r, "x", told_note, &t));
-    CHECK_ERR(REDLOCK_NOMEM, redlock_start_query(r, "x", told_note, &t));
-    CHECK_ERR(REDLOCK_NOMEM, redlock_start_ping(r, told_note, &t));
+    for (int i = 0; i < REDLOCK_JOBS_MAX; i++)
+        CHECK_OK(redlock_start_query(r, "x", NULL, &jobs[i]));
+    CHECK_ERR(REDLOCK_NOMEM, redlock_start_query(r, "x", NULL, &job));
+    CHECK_ERR(REDLOCK_NOMEM, redlock_start_ping(r, NULL, &job));
     CHECK_HAS("already", redlock_detail());
-    CHECK_INT(REDLOCK_QUESTIONS_MAX, redlock_forget(r, &t));
+    CHECK_ERR(REDLOCK_NOMEM, redlock_ping(r, NULL));
+    CHECK_INT(7, job);
+    for (int i = 0; i < REDLOCK_JOBS_MAX; i++)
+        CHECK_OK(redlock_cancel_job(r, jobs[i]));
     cluster_each(&c, 0, 3, server_thaw);
-    CHECK_OK(ask_and_await(r, 0, "x", &t));
+    CHECK_OK(redlock_start_query(r, "x", NULL, &job));
+    EXPECT_ANSWER(r, REDLOCK_OK, job);
     redlock_close(r);
+}
+
+static void not_behind_unread(uint32_t flags)
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, flags);
+    start_page(r);
+    CHECK_OK(redlock_query(r, "x", NULL));
+    CHECK_OK(redlock_list(r, NULL));
+    CHECK_OK(redlock_admit(r, NULL));
+    read_page(r, true);
+    redlock_close(r);
+}
+
+CASE(not_behind_unread_answers,
+     "A caller blocked in a query does not wait behind unread answers.")
+{
+    not_behind_unread(0);
+}
+
+CASE(not_behind_unread_answers_io_thread,
+     "An I/O thread answers a blocked caller while answers to jobs are unread.")
+{
+    not_behind_unread(REDLOCK_THREAD);
 }
 
 CASE(many_lists, "Lists that are started together are all answered, a few at a time.")
 {
     struct cluster c;
-    struct told t[20] = {0};
     redlock *r = client_start(&c, 3, 0);
     cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
     for (int i = 0; i < 20; i++)
-        CHECK_OK(redlock_start_list(r, told_note, &t[i]));
+        CHECK_OK(redlock_start_list(r, NULL, NULL));
     for (int i = 0; i < 20; i++) {
-        await_told(r, 0, is_told, &t[i]);
-        CHECK_OK(t[i].error);
-        CHECK_INT(1, t[i].names);
+        const redlock_event *event = next_answer(r);
+        CHECK_OK(event->error);
+        CHECK_INT(1, event->answer->name_count);
     }
+    redlock_close(r);
+}
+
+CASE(names_in_order, "A list has each name of any node once, in the order of the bytes.")
+{
+    struct cluster c;
+    redlock_answer *answer = NULL;
+    redlock *r = client_start(&c, 3, 0);
+    for (int i = 0; i < 300; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "redlock:%d", (i * 7919) % 1000);
+        cluster_set(&c, (size_t)i % 3, i % 2 ? 1 : 3 - (size_t)i % 3, key, "somebody", 600000);
+    }
+    CHECK_OK(redlock_list(r, &answer));
+    CHECK_INT(300, answer->name_count);
+    for (size_t i = 1; i < answer->name_count; i++)
+        CHECK(strcmp(answer->names[i - 1], answer->names[i]) < 0);
+    redlock_answer_free(answer);
     redlock_close(r);
 }
 
 CASE(many_admissions, "Admissions that are started together are carried out one after another.")
 {
     struct cluster c;
-    struct told t[5] = {0};
     redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 5; i++)
-        CHECK_OK(redlock_start_admit(r, told_note, &t[i]));
-    for (int i = 0; i < 5; i++) {
-        await_told(r, 0, is_told, &t[i]);
-        CHECK_OK(t[i].error);
-    }
+        CHECK_OK(redlock_start_admit(r, NULL, NULL));
+    for (int i = 0; i < 5; i++)
+        CHECK_OK(next_answer(r)->error);
     client_unlock(client_lock(r, "x", 10000)); /* so they are one set (G8) */
     redlock_close(r);
 }
@@ -246,41 +347,52 @@ CASE(many_admissions, "Admissions that are started together are carried out one 
 CASE(hung_nodes, "With one node of three hung the rest answers, with two the error says so.")
 {
     struct cluster c;
-    struct told t;
+    redlock_job job;
+    const redlock_answer *answer;
     redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
     cluster_each(&c, 0, 1, server_freeze);
-    CHECK_OK(ask_and_await(r, 0, "x", &t));
-    CHECK_INT(2, t.votes);
+    CHECK_OK(redlock_start_query(r, "x", r, &job));
+    CHECK_INT(2, answer_count(poll_answer(r, REDLOCK_OK, job)->report));
     cluster_each(&c, 1, 1, server_freeze);
-    CHECK_ERR(REDLOCK_NOQUORUM, ask_and_await(r, 0, "x", &t));
-    CHECK(!t.has_info && t.has_report && t.has_detail);
-    CHECK_INT(1, t.votes);
-    t = (struct told){0};
-    CHECK_OK(redlock_start_list(r, told_note, &t));
-    await_told(r, 0, is_told, &t);
-    CHECK_ERR(REDLOCK_NOQUORUM, t.error);
-    CHECK_INT(0, t.names);
+    CHECK_OK(redlock_start_query(r, "x", r, &job));
+    answer = poll_answer(r, REDLOCK_NOQUORUM, job);
+    CHECK(!answer->info);
+    CHECK_INT(1, answer_count(answer->report));
+    CHECK_OK(redlock_start_list(r, r, &job));
+    answer = poll_answer(r, REDLOCK_NOQUORUM, job);
+    CHECK_INT(0, answer->name_count);
+    CHECK_INT(1, answer_count(answer->report));
+    redlock_close(r);
+}
+
+CASE(failure_report,
+     "The report of a blocking call that failed is kept until the next failure.")
+{
+    struct cluster c;
+    redlock_answer *answer = NULL;
+    const redlock_report *report;
+    CHECK(redlock_failure_report() == NULL);
+    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
+    cluster_each(&c, 0, 2, server_freeze);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_query(r, "x", &answer));
+    CHECK(answer == NULL);
+    report = redlock_failure_report();
+    CHECK(report != NULL);
+    CHECK_INT(2, report_votes(report, REDLOCK_VOTE_SILENT));
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_list(r, NULL));
+    CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_SILENT));
+    CHECK_ERR(REDLOCK_INVAL, redlock_query(r, "", NULL));
+    CHECK(redlock_failure_report() == NULL);
     redlock_close(r);
 }
 
 static void die_amid(uint32_t flags)
 {
     struct cluster c;
-    char name[32];
     redlock *r = client_start(&c, 5, flags);
-    for (int i = 0; i < NAMES; i++) {
-        page[i] = (struct told){0};
-        snprintf(name, sizeof name, "n%d", i);
-        CHECK_OK(redlock_start_query(r, name, note_page, &page[i]));
-    }
-    if (!flags)
-        CHECK(redlock_process(r, 10) >= 0);
+    start_page(r);
     cluster_each(&c, 0, 3, server_kill);
-    await_told(r, flags, is_page_told, NULL);
-    for (int i = 0; i < NAMES; i++) {
-        CHECK_INT(1, page[i].calls);
-        CHECK(page[i].error == REDLOCK_OK || page[i].error == REDLOCK_NOQUORUM);
-    }
+    read_page(r, true);
     redlock_close(r);
 }
 
@@ -295,11 +407,21 @@ CASE(killed_nodes_io_thread,
     die_amid(REDLOCK_THREAD);
 }
 
+static void fails_with(redlock *r, int error)
+{
+    redlock_job job;
+    const redlock_answer *answer;
+
+    CHECK_OK(redlock_start_query(r, "x", r, &job));
+    answer = poll_answer(r, error, job);
+    CHECK(!answer->info && answer->report);
+    redlock_close(r);
+}
+
 CASE(refused_credentials, "Nodes that want a password make a question end with AUTH.")
 {
     static const char *const arguments[] = {"--requirepass", "secret", NULL};
     struct cluster c = {.count = 3};
-    struct told t = {0};
     for (size_t i = 0; i < 3; i++) {
         server_init(&c.node[i], arguments, "secret");
         server_launch(&c.node[i]);
@@ -308,25 +430,18 @@ CASE(refused_credentials, "Nodes that want a password make a question end with A
     }
     for (size_t i = 0; i < 3; i++)
         server_ready(&c.node[i]);
-    redlock *r = client_open(&c, 0);
-    CHECK_ERR(REDLOCK_AUTH, ask_and_await(r, 0, "x", &t));
-    CHECK(!t.has_info && t.has_report && t.has_detail);
-    redlock_close(r);
+    fails_with(client_open(&c, 0), REDLOCK_AUTH);
 }
 
 CASE(no_redis, "Servers that are no Redis make a question end with PROTO.")
 {
     struct evil evil[3];
     struct cluster c = {.count = 3};
-    struct told t = {0};
     for (size_t i = 0; i < 3; i++) {
         evil_start(&evil[i], EVIL_HTTP);
         c.urls[i] = evil[i].url;
     }
-    redlock *r = client_open(&c, 0);
-    CHECK_ERR(REDLOCK_PROTO, ask_and_await(r, 0, "x", &t));
-    CHECK(!t.has_info && t.has_report && t.has_detail);
-    redlock_close(r);
+    fails_with(client_open(&c, 0), REDLOCK_PROTO);
     for (size_t i = 0; i < 3; i++)
         evil_stop(&evil[i]);
 }

@@ -1,96 +1,79 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions that are started from the callbacks of others. */
-#include "asked.h"
+/* Jobs that are started for what the answers to others say. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"
 
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
-
-static void then_audit(int error, const redlock_answer *answer, void *data)
-{
-    struct told *t = data;
-
-    (void)answer;
-    CHECK_OK(error);
-    CHECK_ERR(REDLOCK_INVAL, redlock_ping(t->client, NULL)); /* a blocking call */
-    CHECK_OK(redlock_start_audit(t->client, 10000, told_check, told_note, t));
-}
-
-static void then_ping(int error, const redlock_answer *answer, void *data)
-{
-    struct told *t = data;
-
-    CHECK_OK(error);
-    CHECK(answer->info->held);
-    if (--t->votes == 0)
-        CHECK_OK(redlock_start_ping(t->client, then_audit, t));
-}
-
-static void then_query(int error, const redlock_answer *answer, void *data)
-{
-    struct told *t = data;
-
-    CHECK_OK(error);
-    t->votes = (int)answer->name_count;
-    for (size_t i = 0; i < answer->name_count; i++)
-        CHECK_OK(redlock_start_query(t->client, answer->names[i], then_ping, t));
-}
 
 static void chain(uint32_t flags)
 {
     struct cluster c;
     char key[32];
+    redlock_job job;
+    const redlock_answer *answer;
     redlock *r = client_start(&c, 3, flags);
-    struct told t = {.client = r};
     for (int i = 0; i < 100; i++) {
         snprintf(key, sizeof key, "redlock:n%d", i);
         cluster_set(&c, 0, 3, key, "somebody", 600000);
     }
-    CHECK_OK(redlock_start_list(r, then_query, &t));
-    await_told(r, flags, is_told, &t);
-    CHECK_OK(t.error);
-    CHECK(t.checks > 0);
+    CHECK_OK(redlock_start_list(r, NULL, &job));
+    answer = EXPECT_ANSWER(r, REDLOCK_OK, job)->answer;
+    CHECK_INT(100, answer->name_count);
+    CHECK_OK(redlock_ping(r, NULL)); /* a blocking call: the event stays as it is */
+    for (size_t i = 0; i < answer->name_count; i++)
+        CHECK_OK(redlock_start_query(r, answer->names[i], NULL, NULL));
+    for (int left = 100; left > 0;) {
+        const redlock_event *event = next_event(r, GIVE_UP_MS);
+        CHECK(event != NULL);
+        if (event->type == REDLOCK_EVENT_WARNING)
+            continue;
+        CHECK_OK(event->error);
+        CHECK(event->answer->info->held);
+        if (--left == 0)
+            CHECK_OK(redlock_start_ping(r, NULL, &job));
+    }
+    EXPECT_ANSWER(r, REDLOCK_OK, job);
+    CHECK_OK(redlock_start_audit(r, 10000, NULL, &job));
+    CHECK(EXPECT_ANSWER(r, REDLOCK_OK, job)->answer->check_count > 0);
     redlock_close(r);
 }
 
-CASE(from_callbacks, "A list, a query of each name, a ping and an audit start from callbacks.")
+CASE(from_answers, "A list, a query of each name, a ping and an audit follow from each other.")
 {
     chain(0);
 }
 
-CASE(from_callbacks_io_thread, "Callbacks on the I/O thread start questions of every kind.")
+CASE(from_answers_io_thread, "Beside an I/O thread jobs of every kind follow from each other.")
 {
     chain(REDLOCK_THREAD);
 }
 
-static void again(int error, const redlock_answer *answer, void *data)
-{
-    struct told *t = data;
-
-    (void)answer;
-    CHECK_ERR(REDLOCK_NOQUORUM, error);
-    t->calls++;
-    CHECK_OK(redlock_start_query(t->client, "x", again, t));
-}
-
-CASE(asks_again,
-     "A callback that asks nodes which are down once more lets redlock_process() end.")
+CASE(asks_again, "A drain ends although each answer makes a program ask dead nodes once more.")
 {
     struct cluster c;
+    redlock_job job;
+    int answered = 0;
     redlock *r = client_start(&c, 3, 0);
-    struct told t = {.client = r};
     struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
     cluster_each(&c, 0, 3, server_kill);
-    CHECK_OK(redlock_start_query(r, "x", again, &t));
-    for (int64_t end_ms = now_ms() + LONG_MS; t.calls < 200;) {
+    CHECK_OK(redlock_start_query(r, "x", NULL, &job));
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS; answered < 200;) {
+        const redlock_event *event;
+        int drained = 0;
         CHECK(now_ms() < end_ms);
         CHECK(poll(&p, 1, 5000) == 1);
-        CHECK_BETWEEN(0, 2, redlock_process(r, 0));
+        for (; redlock_next(r, &event, 0) == 1; drained++) {
+            if (event->type == REDLOCK_EVENT_WARNING)
+                continue;
+            CHECK_ERR(REDLOCK_NOQUORUM, event->error);
+            answered++;
+            CHECK_OK(redlock_start_query(r, "x", NULL, &job));
+        }
+        CHECK_BETWEEN(0, 2, drained);
     }
-    CHECK_INT(1, redlock_forget(r, &t));
+    CHECK_OK(redlock_cancel_job(r, job));
+    NO_EVENT(r);
     redlock_close(r);
 }

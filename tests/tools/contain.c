@@ -61,7 +61,7 @@ static bool exists(void *name)
 static pid_t number_in(const char *name)
 {
     int number = 0;
-    CHECK(wait_until(exists, (void *)name, WAIT_MS));
+    CHECK(wait_until(exists, (void *)name));
     FILE *file = fopen(path(name), "r");
     CHECK(file != NULL && fscanf(file, "%d", &number) == 1);
     fclose(file);
@@ -138,7 +138,7 @@ CASE(starter_dies, "When the container's parent dies, the test and its daemon ar
     pid_t daemon = number_in("daemon");
     kill(starter, SIGKILL);
     end_of(starter);
-    CHECK(wait_until(is_gone, &daemon, WAIT_MS));
+    CHECK(wait_until(is_gone, &daemon));
 }
 
 CASE(orphans_are_reaped, "A process whose parent is gone does not stay as a zombie.")

@@ -44,8 +44,8 @@ sed -nE 's/^const KINDS = \{(.*)\};/\1/p' redlockd/page/page.html | grep -oE '[a
     exactly redlockd/page/page.html "$words"
 sed -nE "s/^export type Kind = (.*);/\1/p" bindings/node/lib/index.d.ts | grep -oE '[a-z]+' |
     exactly bindings/node/lib/index.d.ts "$words"
-sed -n '/^class Kind/,/^class State/p' bindings/python/redlock/_model.py |
-    sed -nE 's/^    ([A-Z]+) = [0-9]+ .*/\1/p' | exactly bindings/python/redlock/_model.py "$names"
+sed -n '/^class Kind/,/^class State/p' bindings/python/redlock_native/_model.py |
+    sed -nE 's/^    ([A-Z]+) = [0-9]+ .*/\1/p' | exactly bindings/python/redlock_native/_model.py "$names"
 sed -n '/^\.Sh KINDS OF LOCKS/,/^\.Sh [^K]/p' man/libredlock.3 |
     sed -nE 's/^\.It Dv REDLOCK_([A-Z]+)$/\1/p' | exactly 'KINDS OF LOCKS of man/libredlock.3' "$names"
 sed -n '/^\.It Ev REDLOCK_KIND$/,/^\.It Ev REDLOCK_OWNER$/p' man/redlock.1 |
@@ -90,7 +90,11 @@ while IFS=: read -r file line text; do
     [[ " ${allowed//$'\n'/} " == *" $file "* ]] || fail "$file:$line: ask redlock_kind_text() instead: $text"
 done < <(grep -rnE --include='*.[ch]' --include='*.js' --include='*.ts' --include='*.py' \
     "[\"'\`]($any_word)[\"'\`]" src cli tools redlockd sim chaos fuzz bindings/cases bindings/node/lib \
-    bindings/node/src bindings/python/redlock)
+    bindings/node/src bindings/python/redlock_native)
+# The options of the command that ask for a kind are listed in one file.
+while IFS= read -r line; do
+    fail "$line: ask terms_several() instead"
+done < <(grep -rnE --include='*.c' --exclude=terms.c '(->|\.)(shared|slots)\b.*(\?|\|\|)' cli)
 # A loop that ends with a kind does not reach the next one; a default hides it from the compiler.
 while IFS= read -r line; do
     fail "$line: this does not reach a new kind; loop while redlock_kind_traits(kind)"

@@ -6,6 +6,7 @@
 #   sh, bash  by bash -e, one after another. A program ./NAME of the block, and every target of make,
 #             is one that writes its name to `ran`; *.c is the last C block above it.
 #   c         compiled with the library; it ends with 0, and without nodes with another status.
+#   crontab   as by cron, line by line.
 #   python    by python3. js: by node, if there is one.
 # A block that cannot be run says why in the line above its fence, <!-- not run: WHY -->; any other
 # language needs that, too. The nodes are six servers, 10.0.0.1 to 10.0.0.6 or redis1 to redis6, in a
@@ -80,6 +81,10 @@ for block in "$tmp"/block/*.*; do
         try timeout 100 bash -e "$block" </dev/null
         expect "block $number ($language) runs" 0
         ;;
+    crontab)
+        crontab "$block" try timeout 60
+        expect "block $number ($language) runs" 0
+        ;;
     python)
         try timeout 60 python3 "$block" </dev/null
         expect "block $number ($language) runs" 0
@@ -103,16 +108,14 @@ that 'there are examples' [ "$ran" -gt 0 ]
 
 # ---- the line for cron, on ten machines that start within a second ----
 
-REDLOCK_NODES=$default
-cron=$(grep -hE '^redlock run .*--every .* -- ' "$tmp"/block/*.sh | head -n1)
+cron=$(grep -lE ' redlock run .*--every .* -- ' "$tmp"/block/*.crontab | head -n1)
 that 'an example has a line for cron' [ -n "$cron" ]
-programs <(printf '%s\n' "$cron")
 rm -f ran
 afresh "$default"
 for k in 0 1 2 3 4 5 6 7 8 9; do
     (
         read -r -t "0.$k" _ <> <(:)
-        bash -ec "$cron" </dev/null
+        crontab "$cron" </dev/null
     ) >"$tmp/cron.$k" 2>&1 &
     machines[k]=$!
 done
@@ -121,7 +124,7 @@ for k in "${!machines[@]}"; do wait "${machines[k]}" || wrong=$((wrong + 1)); do
 is 'the line for cron runs its job once on ten machines' "$(wc -l <ran)" 1
 is '   and each of them ends with 0' "$wrong" 0
 is '   without a word' "$(cat "$tmp"/cron.? | grep -v '^$')" ''
-command=$(sed -E 's/ +#.*//' <<<"$cron")
+command=$(grep -oE 'redlock run .*--every .*' "$cron")
 for where in 'redlock help' 'redlock help run' redlock.1 redlock-quickstart.7; do
     case $where in
     *.[1-9]) text=$(cat "$here/../../man/$where") ;;

@@ -3,7 +3,7 @@
 # Sourced behind tests/cli/lib.bash by tests that run the examples of a document as they are written.
 # The rest of the test runs in a network of its own, with six servers, 10.0.0.1 to 10.0.0.6 or redis1
 # to redis6, and in an empty directory, where every target of make writes its name to `ran`.
-needs unshare ip mount
+needs unshare ip mount mountpoint
 server=${REDLOCK_SERVER:-$(command -v redis-server || command -v valkey-server)} ||
     skip 'no server is installed'
 if [ -z "${REDLOCK_SIX_INSIDE:-}" ]; then
@@ -24,7 +24,7 @@ for k in 1 2 3 4 5 6; do
     servers+=($!)
 done
 mount --bind "$tmp/hosts" /etc/hosts || exit 1
-trap 'kill "${servers[@]}"; wait "${servers[@]}" 2>/dev/null; umount /etc/hosts; rm -rf "$tmp"' EXIT
+trap 'kill "${servers[@]}"; wait "${servers[@]}" 2>/dev/null; umount /etc/hosts; umount /usr/local/bin 2>/dev/null; rm -rf "$tmp"' EXIT
 
 # tell K WORD...: sends a command to a server; prints the first line back.
 tell() {
@@ -52,6 +52,23 @@ mkdir -m 700 "$tmp/work" "$tmp/run"
 export XDG_RUNTIME_DIR=$tmp/run
 cd "$tmp/work" || exit 1
 printf '%%: FORCE ; @sleep 0.2; echo make $@ >>ran\nFORCE Makefile: ;\n' >Makefile
+
+# crontab FILE COMMAND...: hands the lines of a crontab to COMMAND as cron does: the rest of each line behind
+# its five fields of time to /bin/sh, with the variables of the file and none of this shell. The command is
+# where `make install` puts it; the configuration is that of the machine.
+crontab() {
+    local line variables=()
+    mkdir -p "$tmp/bin"
+    ln -sf "$redlock" "$tmp/bin/redlock"
+    mountpoint -q /usr/local/bin || mount --bind "$tmp/bin" /usr/local/bin || exit 1
+    while IFS= read -r line; do
+        case $line in
+        [A-Z]*=*) variables+=("$line") ;;
+        *) "${@:2}" env -i PATH=/usr/bin:/bin HOME="$tmp" SHELL=/bin/sh REDLOCK_CONFIG="$REDLOCK_CONFIG" \
+            "${variables[@]}" /bin/sh -c "${line#* * * * * }" ;;
+        esac
+    done <"$1"
+}
 
 # programs FILE: makes the ./NAMEs and the C source that it mentions.
 programs() {

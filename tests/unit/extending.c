@@ -97,6 +97,102 @@ CASE(keys_gone_from_too_many_nodes_is_a_loss,
                                    "[988]  timer -> send ROLLBACK 12345\n");
 }
 
+CASE(nodes_that_are_down_do_not_hide_a_loss,
+     "A7: with one or two of five nodes down, the keys missing on the others prove the loss.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[500]  5 refused\n"
+                                   "[501]  1 missing\n"
+                                   "[501]  2 missing\n"
+                                   "[520]  3 missing -> lost, done LOST\n"
+                                   "[520]  state ended\n");
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[500]  4 refused\n"
+                                   "[500]  5 refused\n"
+                                   "[501]  1 missing\n"
+                                   "[501]  2 missing\n"
+                                   "[520]  3 missing -> lost, done LOST\n");
+}
+
+CASE(a_renewal_waits_for_no_proof_in_vain,
+     "A7: a renewal that can neither be won nor prove the loss fails at once, or in time.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[500]  5 refused\n"
+                                   "[501]  1 missing\n"
+                                   "[501]  2 missing\n"
+                                   "[502]  3 granted\n"
+                                   "[503]  4 granted     -> jeopardy, done NOQUORUM\n"
+                                   "[503]  state held\n");
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[500]  5 refused\n"
+                                   "[501]  1 missing\n"
+                                   "[501]  2 missing\n"
+                                   "[501]  timer-at 550\n"
+                                   "[550]  timer         -> jeopardy, done NOQUORUM\n"
+                                   "[550]  remaining 438\n");
+}
+
+CASE(a_straggler_completes_the_proof,
+     "A7: a missing key that is told after the renewal was judged failed ends the hold.")
+{
+    struct trace_options renewing = five;
+
+    renewing.terms.renew = true;
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 missing\n"
+                                   "[501]  2 missing\n"
+                                   "[550]  timer         -> jeopardy, done NOQUORUM\n"
+                                   "[560]  3 granted\n"
+                                   "[561]  4 missing     -> lost\n"
+                                   "[561]  state ended\n"
+                                   "[988]  timer -> send ROLLBACK 12345\n");
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
+                                       "[335]  5 refused\n"
+                                       "[335]  1 missing\n"
+                                       "[335]  2 missing\n"
+                                       "[384]  timer         -> jeopardy\n"
+                                       "[384]  timer-at 434\n"
+                                       "[400]  3 missing     -> lost\n");
+}
+
+CASE(a_renewal_that_was_left_open_is_repeated,
+     "A11: a renewal left open that can no longer be won is repeated, proof or not.")
+{
+    struct trace_options renewing = five;
+
+    renewing.terms.renew = true;
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
+                                       "[335]  5 refused\n"
+                                       "[335]  1 missing\n"
+                                       "[384]  timer         -> jeopardy\n"
+                                       "[400]  2 missing\n"
+                                       "[400]  timer-at 450\n"
+                                       "[450]  timer         -> send EXTEND 12345\n");
+}
+
+CASE(what_others_may_end_is_not_healed,
+     "A8: a value that is kept, tagged or adopted is put back on no node, late or not.")
+{
+    struct trace_options kept = five;
+    struct trace_options tagged = five;
+
+    kept.terms.keep = true;
+    tagged.terms.tagged = true;
+#define RENEWED_BY_THREE                                                                       \
+    "[500]  extend 1000   -> send EXTEND 12345\n"                                              \
+    "[501]  1 granted\n"                                                                       \
+    "[501]  2 granted\n"                                                                       \
+    "[502]  4 missing\n"                                                                       \
+    "[503]  3 granted     -> done OK\n"                                                        \
+    "[504]  5 missing\n"                                                                       \
+    "[504]  held 123\n"
+    trace_run(&kept, HELD_BY_THREE RENEWED_BY_THREE);
+    trace_run(&tagged, HELD_BY_THREE RENEWED_BY_THREE);
+    trace_run(&five, "[0]    adopt\n" RENEWED_BY_THREE);
+#undef RENEWED_BY_THREE
+}
+
 CASE(extensions_can_be_capped, "A7: extensions are capped by count and by total time held.")
 {
     struct trace_options counted = five;

@@ -122,6 +122,21 @@ CASE(loading_and_replicas_do_not_vote,
     CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
+CASE(clusters_do_not_vote,
+     "G1: a node of a Redis Cluster never votes, neither with a marker nor vouched for.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(1000);
+
+    strcpy(facts.marker, "r1:p1");
+    facts.cluster = true;
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK_INT(REDLOCK_REASON_CLUSTER, guard.reason);
+    rl_guard_vouched(&guard);
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+}
+
 CASE(a_node_that_tells_nothing_is_watched,
      "G1: a node that forbids INFO is watched as if it were young.")
 {
@@ -348,11 +363,16 @@ CASE(doubts_are_raised_by_what_is_told,
               rl_audit_doubts(nodes, 3, 0));
     facts[0] = (struct rl_facts){0};
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
-    nodes[0].objection = RL_GUARD_OTHER_NUMBER_REASON;
+    nodes[0].objection = REDLOCK_REASON_OTHER_NUMBER;
     CHECK_INT(1 << RL_DOUBT_MISPLACED, rl_audit_doubts(nodes, 3, 0));
-    nodes[0].objection = RL_GUARD_NO_SET_REASON;
+    nodes[0].objection = REDLOCK_REASON_NO_SET;
     CHECK_INT(1 << RL_DOUBT_UNPLACED, rl_audit_doubts(nodes, 3, 0));
-    nodes[0].objection = RL_GUARD_NONE_REASON;
+    nodes[0].objection = REDLOCK_REASON_SET_UNREADABLE;
+    CHECK_INT(1 << RL_DOUBT_UNREAD, rl_audit_doubts(nodes, 3, 0));
+    facts[0].cluster = true; /* why it cannot be read */
+    CHECK_INT(1 << RL_DOUBT_CLUSTER, rl_audit_doubts(nodes, 3, 0));
+    facts[0].cluster = false;
+    nodes[0].objection = REDLOCK_REASON_NONE;
     facts[0].marker_max_ttl_ms = 60000;
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
     facts[0].marker_max_ttl_ms = 30000;

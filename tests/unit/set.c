@@ -13,7 +13,7 @@
 #define THESE "ffffffffffffffff:1234567890abcdef"
 #define TOLD "ffffffffffffffff~1234567890abcdef" /* by a client */
 
-/* What the nodes say, one word each: "" none, "-" not heard yet. */
+/* What the nodes say, one word each: "" none, "-" not heard yet, "!" an error. */
 #define SAY(...)                                                                               \
     const char *const words[] = {__VA_ARGS__};                                                 \
     enum { COUNT = sizeof words / sizeof words[0] };                                           \
@@ -24,7 +24,9 @@ static void say(struct rl_set_answer *answer, uint8_t count, const char *const *
 {
     for (uint8_t i = 0; i < count; i++) {
         answer[i] = (struct rl_set_answer){0};
-        if (strcmp(words[i], "-") != 0)
+        if (strcmp(words[i], "!") == 0)
+            rl_set_answer_refuse(&answer[i]);
+        else if (strcmp(words[i], "-") != 0)
             rl_set_answer_read(&answer[i], (struct rl_slice){words[i], strlen(words[i])});
     }
 }
@@ -47,23 +49,26 @@ static const char *judge(const struct rl_set_answer *answer, uint8_t count, cons
     int best = rl_set_in_force(&self, answer, current);
     for (uint8_t i = 0; i < count; i++) {
         switch (rl_set_objection(&self, answer, i, best < 0 ? "" : answer[best].set)) {
-        case RL_GUARD_NONE_REASON:
+        case REDLOCK_REASON_NONE:
             verdicts[i] = 'Y';
             break;
-        case RL_GUARD_OTHER_SET_REASON:
+        case REDLOCK_REASON_OTHER_SET:
             verdicts[i] = 's';
             break;
-        case RL_GUARD_OTHER_NUMBER_REASON:
+        case REDLOCK_REASON_OTHER_NUMBER:
             verdicts[i] = 'n';
             break;
-        case RL_GUARD_OTHER_QUORUM_REASON:
+        case REDLOCK_REASON_OTHER_QUORUM:
             verdicts[i] = 'q';
             break;
-        case RL_GUARD_HALF_SET_REASON:
+        case REDLOCK_REASON_SET_PENDING:
             verdicts[i] = 'h';
             break;
-        case RL_GUARD_NO_SET_REASON:
+        case REDLOCK_REASON_NO_SET:
             verdicts[i] = '0';
+            break;
+        case REDLOCK_REASON_SET_UNREADABLE:
+            verdicts[i] = 'u';
             break;
         default:
             verdicts[i] = '!';
@@ -110,6 +115,22 @@ CASE(nodes_that_have_forgotten,
     COUNTS("sYY0", "", THESE "/4", A "/4", A "/4", "");
     COUNTS("n00", "", THESE "/5", "", "");
     COUNTS("h00", "", THESE "/3?", "", "");
+}
+
+CASE(nodes_that_do_not_tell,
+     "G8: beside a node that refuses to tell its set, only nodes of a set count.")
+{
+    COUNTS("YYu", "", A "/3", A "/3", "!");
+    COUNTS("Yu0", "", A "/3", "!", "");
+    COUNTS("YYu", "", THESE "/3", "", "!");
+    COUNTS("uuu", "", "!", "!", "!");
+    COUNTS("u00", "", "!", "", "");
+    /* What it said before is not forgotten: the set stays in force, without this node. */
+    SAY(A "/3", A "/3", B "/3");
+    rl_set_answer_refuse(&answer[0]);
+    CHECK_STR("uYs", judge(answer, COUNT, "", A "/3"));
+    rl_set_answer_read(&answer[0], (struct rl_slice){A "/3", strlen(A "/3")});
+    CHECK_STR("YYs", judge(answer, COUNT, "", A "/3"));
 }
 
 static const char *names_of(const char *a, const char *b, const char *c)
@@ -209,6 +230,41 @@ CASE(init_keeps_or_draws, "G8: init keeps a set that all say, else draws; it spl
     PLAN(RL_SET_REFUSE, A "/3", B "/3", B "/3");
     PLAN(RL_SET_REFUSE, A "/5", A "/5", "");
     PLAN(RL_SET_REFUSE, A "/3", "-", "-", "");
+}
+
+#define NEWCOMERS(expected, ...)                                                               \
+    do {                                                                                       \
+        SAY(__VA_ARGS__);                                                                      \
+        struct rl_set_self self = self_of(COUNT, "");                                          \
+        CHECK_INT(expected, rl_set_count_newcomers(&self, answer));                            \
+    } while (0)
+
+CASE(newcomers, "Nodes are new to the set, of as many, that most of the others are or were in.")
+{
+    NEWCOMERS(0, A "/3", A "/3", A "/3");
+    NEWCOMERS(1, A "/3", A "/3", "");
+    NEWCOMERS(1, A "/3", A "/3", B "/3");
+    NEWCOMERS(2, A "/3", "", "");
+    NEWCOMERS(3, "", "", "");
+    NEWCOMERS(3, A "/5", A "/5", "");
+    NEWCOMERS(1, A "/3", A "/3", "-");
+    /* An init with a new node, ended in its first and in its second pass. */
+    NEWCOMERS(1, B "/3?" A "/3", A "/3", "");
+    NEWCOMERS(1, B "/3?" A "/3", B "/3?" A "/3", "");
+    NEWCOMERS(0, B "/3", B "/3?" A "/3", B "/3?");
+}
+
+CASE(literal_addresses,
+     "Only numbers that no machine keeps for itself mean one server everywhere.")
+{
+    static const char *const literal[] = {"10.0.0.1:6379", "192.0.2.7:1", "[2001:db8::1]:6379"};
+    static const char *const others[] = {"redis1:6379",   "127.0.0.1:1", "[::1]:1",
+                                         "10.example:1",  "localhost:1", "/run/redis",
+                                         "169.254.1.1:1", "0.0.0.0:1"};
+    for (size_t i = 0; i < sizeof literal / sizeof literal[0]; i++)
+        CHECK(rl_set_is_literal(literal[i]));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        CHECK(!rl_set_is_literal(others[i]));
 }
 
 /* ---- every way to run init a few times ---- */

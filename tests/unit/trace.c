@@ -31,7 +31,7 @@ static const struct {
     enum redlock_vote vote;
 } votes[] = {
     {"granted", REDLOCK_VOTE_GRANTED}, {"held", REDLOCK_VOTE_TAKEN},
-    {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_TIMEDOUT},
+    {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_SILENT},
     {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
     {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
     {"guarded", REDLOCK_VOTE_GUARDED}, {"toolong", REDLOCK_VOTE_GUARDED},

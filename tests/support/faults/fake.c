@@ -168,9 +168,9 @@ int fake_find_with(const struct fake *f, int from, const char *part, const char 
     return -1;
 }
 
-int fake_await(const struct fake *f, int from, const char *head, int64_t timeout_ms)
+int fake_await(const struct fake *f, int from, const char *head)
 {
-    int64_t end_ms = now_ms() + timeout_ms;
+    int64_t end_ms = now_ms() + GIVE_UP_MS;
     for (;;) {
         int found = fake_find(f, from, head);
         if (found >= 0 || now_ms() >= end_ms)

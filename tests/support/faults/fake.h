@@ -67,8 +67,8 @@ int fake_find(const struct fake *f, int from, const char *head);
 /* The same for text that contains both parts (`other` may be ""). */
 int fake_find_with(const struct fake *f, int from, const char *part, const char *other);
 
-/* Waits for such a record. -1 when the time is over. */
-int fake_await(const struct fake *f, int from, const char *head, int64_t timeout_ms);
+/* Waits for such a record; -1 when there is none after GIVE_UP_MS. */
+int fake_await(const struct fake *f, int from, const char *head);
 
 /* Prints all records: call it before failing over them. */
 void fake_print(const struct fake *f);

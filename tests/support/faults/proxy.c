@@ -160,7 +160,7 @@ static void serve_link(struct state *s, struct link *l, short client_events,
     if (ok && inject)
         ok = helper_write(l->client, "+OK\r\n", 5) == 0;
     if (ok)
-        ok = flush(&l->up, l->server, false) &&
+        ok = (w->hold_up || flush(&l->up, l->server, false)) &&
              (w->hold || flush(&l->down, l->client, w->trickle != 0));
     if (!ok)
         drop_link(l);

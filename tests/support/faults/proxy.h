@@ -16,6 +16,7 @@ struct proxy_switches {
     _Atomic int down_delay_ms; /* replies arrive this much later */
     _Atomic int swallow;       /* replies are read and thrown away */
     _Atomic int hold;          /* replies are kept back until this is 0 again */
+    _Atomic int hold_up;       /* the same for requests */
     _Atomic int trickle;       /* replies go out one byte at a time */
     _Atomic int cut_after;     /* > 0: cut each connection after this many reply bytes */
     _Atomic int cut;           /* raise it to cut every connection once */

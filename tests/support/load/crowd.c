@@ -43,28 +43,16 @@ struct job {
     int who;
 };
 
-struct outcome {
-    bool done;
-    int error;
-};
-
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(struct outcome *)data = (struct outcome){true, error};
-}
-
 /* A place counts once a majority has confirmed it, and no longer when it was given up. */
 static void note_place(const redlock_lock *lock, struct crowd_record *record)
 {
-    redlock_report report = {.size = sizeof report};
     if (redlock_position(lock) == 0) {
         record->queued_ns = 0;
         return;
     }
-    if (record->queued_ns != 0 || redlock_lock_report(lock, &report) != REDLOCK_OK)
-        return;
-    if (report_votes(&report, REDLOCK_VOTE_TAKEN) >= (int)report.quorum)
+    const redlock_report *report = redlock_lock_report(lock);
+    if (record->queued_ns == 0 &&
+        report_votes(report, REDLOCK_VOTE_TAKEN) >= (int)report->quorum)
         record->queued_ns = now_ns();
 }
 
@@ -78,24 +66,21 @@ static void keep_record(struct crowd *crowd, const struct crowd_record *record)
 static void take_turn(struct job *job, redlock *r)
 {
     struct crowd *crowd = job->crowd;
-    struct outcome outcome = {0};
+    struct tally tally = {0};
     struct crowd_record record = {.who = job->who, .asked_ns = now_ns()};
     redlock_lock *lock = NULL;
-    redlock_request q = {.size = sizeof q,
-                         .flags = crowd->terms.flags,
-                         .wait_ms = REDLOCK_WAIT_FOREVER,
-                         .done = on_done,
-                         .data = &outcome};
-    CHECK_OK(redlock_start(r, NAME, TTL_MS, &q, &lock));
-    while (!outcome.done && !crowd->stop) {
-        CHECK(redlock_process(r, 20) >= 0);
-        if (!outcome.done)
+    redlock_request q = REDLOCK_REQUEST(.flags = crowd->terms.flags,
+                                        .wait_ms = REDLOCK_WAIT_FOREVER, .data = &tally);
+    CHECK_OK(redlock_start_acquire(r, NAME, TTL_MS, &q, &lock));
+    while (!tally.count[REDLOCK_EVENT_ACQUIRED] && !crowd->stop) {
+        drain_within(r, 20);
+        if (!tally.count[REDLOCK_EVENT_ACQUIRED])
             note_place(lock, &record);
     }
     record.granted_ns = now_ns();
-    record.served = outcome.done;
-    if (outcome.done) {
-        CHECK_OK(outcome.error);
+    record.served = tally.count[REDLOCK_EVENT_ACQUIRED];
+    if (record.served) {
+        CHECK_OK(tally.error);
         if (atomic_fetch_add(&crowd->served, 1) + 1 >= crowd->terms.acquisitions)
             crowd->stop = 1;
         record.ended_ns = now_ns();
@@ -186,12 +171,12 @@ struct crowd *crowd_run(const struct crowd_terms *terms)
     struct cluster rest = trouble_rest(&job.c, terms->trouble);
     for (job.who = 0; job.who < terms->processes; job.who++)
         pids[job.who] = helper_start(work, &job);
-    CHECK(wait_until(all_ready, crowd, 30000));
+    CHECK(wait_until(all_ready, crowd));
     for (size_t i = 0; i < rest.count; i++)
         server_forget_commands(&rest.node[i]);
     int64_t start_ms = now_ms();
     crowd->go = 1;
-    wait_until(is_over, crowd, terms->limit_ms);
+    wait_within(is_over, crowd, terms->limit_ms);
     crowd->stop = 1;
     crowd->took_ms = now_ms() - start_ms;
     note_cost(&rest, crowd);

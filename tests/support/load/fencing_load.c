@@ -17,7 +17,7 @@ enum {
     NODES = 5,
     WORKERS = 8,
     NAMES = 16,
-    MAX_TTL_MS = 500,
+    MAX_TTL_MS = 500, /* short: a load, in which attempts may fail */
     QUARANTINE_MS = MAX_TTL_MS + 2000 + 600,
     DROP_PERCENT = 20,
     DEFAULT_ACQUISITIONS = CHECK_SANITIZED ? 2000 : 12000,
@@ -53,12 +53,12 @@ static void work(void *data)
         s->c.urls[i] = s->relay[i].url;
     redlock_options o = client_options(&s->c);
     o.max_ttl_ms = MAX_TTL_MS;
-    o.node_timeout_ms = 20;
+    o.node_timeout_ms = 20; /* short: as MAX_TTL_MS */
     redlock *r = client_open_with(&o);
     while (!s->holds->stop) {
         char text[16];
         int name = rand_r(&random) % NAMES;
-        redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+        redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
         redlock_lock *lock = NULL;
         snprintf(text, sizeof text, "n%d", name);
         int64_t asked_ns = now_ns();

@@ -39,8 +39,7 @@ struct job {
 
 static void pass(redlock *r, struct round *round)
 {
-    redlock_request q = {
-        .size = sizeof q, .flags = REDLOCK_FAIR, .wait_ms = REDLOCK_WAIT_FOREVER};
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FAIR, .wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *lock = NULL;
     struct passage p = {.asked_ns = now_ns()};
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
@@ -76,7 +75,7 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
     redlock *r = client_open_hasty(&job->c, 0, STEADY_MS);
     client_warm_nodes(r, job->up);
     for (int i = 0; i < UNCONTENDED; i++) {
-        redlock_request q = {.size = sizeof q, .flags = flags};
+        redlock_request q = REDLOCK_REQUEST(.flags = flags);
         redlock_lock *lock = NULL;
         sleep_ms(WAITERS * HOLD_MS);
         int64_t start_ns = now_ns();
@@ -126,11 +125,11 @@ struct handover handover_measure(enum trouble trouble, int count, int64_t limit_
     trouble_begin(&job.c, trouble);
     for (int i = 0; i < WAITERS; i++)
         pids[i] = helper_start(wait_and_pass, &job);
-    CHECK(wait_until(all_ready, job.round, 20000));
+    CHECK(wait_until(all_ready, job.round));
     int64_t plain_us = uncontended_us(&job, 0);
     int64_t acquire_us = uncontended_us(&job, REDLOCK_FAIR);
     job.round->go = 1;
-    bool over = wait_until(is_over, job.round, limit_ms);
+    bool over = wait_within(is_over, job.round, limit_ms);
     job.round->stop = 1;
     for (int i = 0; i < WAITERS; i++) {
         int status = -1;

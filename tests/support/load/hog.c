@@ -22,46 +22,32 @@ struct hog {
     } * shared;
 };
 
-static void released(redlock_lock *lock, int error, void *data)
-{
-    (void)error;
-    (void)data;
-    redlock_lock_free(lock);
-}
-
-static void ask(struct hog *hog);
-
-static void granted(redlock_lock *lock, int error, void *data)
-{
-    struct hog *hog = data;
-    if (error == REDLOCK_CANCELED && hog->shared->stop) {
-        redlock_lock_free(lock);
-        return;
-    }
-    CHECK_OK(error);
-    hog->shared->turns++;
-    CHECK_OK(redlock_start_release(lock, released, NULL));
-    ask(hog);
-}
-
 static void ask(struct hog *hog)
 {
-    redlock_request q = {.size = sizeof q,
-                         .flags = hog->flags,
-                         .wait_ms = REDLOCK_WAIT_FOREVER,
-                         .done = granted,
-                         .data = hog};
-    if (!hog->shared->stop)
-        CHECK_OK(redlock_start(hog->r, "x", TTL_MS, &q, &hog->lock));
+    redlock_request q =
+        REDLOCK_REQUEST(.flags = hog->flags, .wait_ms = REDLOCK_WAIT_FOREVER, .data = hog);
+    CHECK_OK(redlock_start_acquire(hog->r, "x", TTL_MS, &q, &hog->lock));
 }
 
+/* Gives the lock back and asks for it again in the same moment. */
 static void ask_at_once(void *data)
 {
     struct hog *hog = data;
+    const redlock_event *event;
     hog->r = client_open_warm(&hog->c, 0);
     ask(hog);
-    while (!hog->shared->stop)
-        CHECK(redlock_process(hog->r, 20) >= 0);
+    while (!hog->shared->stop) {
+        if (!(event = next_event(hog->r, 20)))
+            continue;
+        if (event->type == REDLOCK_EVENT_RELEASED)
+            redlock_lock_free(event->lock);
+        if (event->type != REDLOCK_EVENT_ACQUIRED)
+            continue;
+        CHECK_OK(event->error);
+        hog->shared->turns++;
+        CHECK_OK(redlock_start_release(event->lock));
+        ask(hog);
+    }
     redlock_close(hog->r);
 }
 
@@ -84,9 +70,9 @@ static int wait_beside(struct hog *hog, int services, int64_t wait_ms)
 {
     redlock *r = client_open_warm(&hog->c, 0);
     int served = 0;
-    CHECK(wait_until(is_busy, hog, 10000));
+    CHECK(wait_until(is_busy, hog));
     for (int i = 0; i < services; i++) {
-        redlock_request q = {.size = sizeof q, .flags = hog->flags, .wait_ms = wait_ms};
+        redlock_request q = REDLOCK_REQUEST(.flags = hog->flags, .wait_ms = wait_ms);
         redlock_lock *lock = NULL;
         int before = hog->shared->turns;
         int64_t start_ms = now_ms();

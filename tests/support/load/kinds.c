@@ -36,25 +36,23 @@ bool shape_say(enum shape shape)
 
 redlock_request reader_request(void)
 {
-    return (redlock_request){.size = sizeof(redlock_request), .kind = REDLOCK_SHARED};
+    return (redlock_request)REDLOCK_REQUEST(.kind = REDLOCK_SHARED);
 }
 
 redlock_request owner_request(const char *owner)
 {
-    return (redlock_request){
-        .size = sizeof(redlock_request), .kind = REDLOCK_REENTRANT, .owner = owner};
+    return (redlock_request)REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT, .owner = owner);
 }
 
 redlock_request slots_request(uint32_t slots)
 {
-    return (redlock_request){
-        .size = sizeof(redlock_request), .kind = REDLOCK_SEMAPHORE, .slots = slots};
+    return (redlock_request)REDLOCK_REQUEST(.kind = REDLOCK_SEMAPHORE, .slots = slots);
 }
 
 redlock_request shape_request(enum shape shape)
 {
     uint32_t traits = shape_traits(shape);
-    redlock_request q = {.size = sizeof q, .kind = (int32_t)shape};
+    redlock_request q = REDLOCK_REQUEST(.kind = (int32_t)shape);
     if (shape == SHAPE_SEVERAL) {
         q.kind = REDLOCK_MUTEX;
         q.more_names = more_names;
@@ -67,7 +65,7 @@ redlock_request shape_request(enum shape shape)
 
 redlock_request shape_rival(enum shape shape)
 {
-    redlock_request rival = {.size = sizeof rival};
+    redlock_request rival = REDLOCK_REQUEST();
     if (shape_traits(shape) & REDLOCK_KIND_OWNER) {
         rival.kind = (int32_t)shape;
         rival.owner = "owner-b";
@@ -77,13 +75,12 @@ redlock_request shape_rival(enum shape shape)
 
 redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
 {
-    redlock_report report = {.size = sizeof report};
     redlock_lock *lock = NULL;
-    q.report = &report;
-    int error = client_acquire(r, name, ttl_ms, &q, &lock);
+    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
     if (error != REDLOCK_OK)
         FAIL("acquire %s %s: %s: %s; %s", redlock_kind_text(q.kind), name,
-             redlock_error_name(error), redlock_detail(), report_text(&report));
+             redlock_error_name(error), redlock_detail(),
+             report_text(redlock_failure_report()));
     CHECK(lock != NULL);
     return lock;
 }
@@ -98,27 +95,12 @@ int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
     return error;
 }
 
-static void note_outcome(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    ((struct kind_waiter *)data)->outcome = error;
-}
-
 void kind_start(redlock *r, const char *name, int64_t ttl_ms, redlock_request q,
                 int64_t wait_ms, struct kind_waiter *w)
 {
     q.wait_ms = wait_ms;
-    q.done = note_outcome;
-    q.data = w;
-    w->outcome = 1;
-    CHECK_OK(redlock_start(r, name, ttl_ms, &q, &w->lock));
-}
-
-int kind_await(struct kind_waiter *w)
-{
-    for (int64_t end_ms = now_ms() + 10000; w->outcome == 1 && now_ms() < end_ms;)
-        sleep_ms(1);
-    return w->outcome;
+    w->client = r;
+    CHECK_OK(redlock_start_acquire(r, name, ttl_ms, &q, &w->lock));
 }
 
 static bool holds_it(const struct server *s, const char *key, const char *value)
@@ -159,11 +141,10 @@ static bool count_is(void *data)
     return kind_count_holds(w->cluster, w->name, w->value) == w->count;
 }
 
-bool kind_await_holds(const struct cluster *c, const char *name, const char *value, int wanted,
-                      int64_t timeout_ms)
+bool kind_await_holds(const struct cluster *c, const char *name, const char *value, int wanted)
 {
     struct wanted w = {c, name, value, wanted};
-    return wait_until(count_is, &w, timeout_ms);
+    return wait_until(count_is, &w);
 }
 
 static bool is_clean(void *data)
@@ -180,9 +161,9 @@ static bool is_clean(void *data)
     return true;
 }
 
-bool kind_await_clean(const struct cluster *c, int64_t timeout_ms)
+bool kind_await_clean(const struct cluster *c)
 {
-    return wait_until(is_clean, (void *)c, timeout_ms);
+    return wait_until(is_clean, (void *)c);
 }
 
 void kind_print(const struct cluster *c)

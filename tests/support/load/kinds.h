@@ -46,25 +46,24 @@ redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_re
 /* Tries (or waits, as the request says); the outcome, with nothing left held. */
 int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
 
-/* A request under way, for a client with an I/O thread. */
+/* A request under way. */
 struct kind_waiter {
-    _Atomic int outcome; /* 1: not yet */
+    redlock *client;
     redlock_lock *lock;
 };
 
 void kind_start(redlock *r, const char *name, int64_t ttl_ms, redlock_request q,
                 int64_t wait_ms, struct kind_waiter *w);
 
-/* Its outcome, or 1 after ten seconds. */
-int kind_await(struct kind_waiter *w);
+/* Its outcome is the next event of its client. */
+#define KIND_EXPECT(error, w) EXPECT((w).client, ACQUIRED, error, (w).lock)
 
 /* On how many running nodes `value` holds `name` (prefix redlock:), whatever the kind. */
 int kind_count_holds(const struct cluster *c, const char *name, const char *value);
-bool kind_await_holds(const struct cluster *c, const char *name, const char *value, int wanted,
-                      int64_t timeout_ms);
+bool kind_await_holds(const struct cluster *c, const char *name, const char *value, int wanted);
 
 /* Waits until no node has a lock, a queue or a waiter of any name: fence counters may stay. */
-bool kind_await_clean(const struct cluster *c, int64_t timeout_ms);
+bool kind_await_clean(const struct cluster *c);
 
 /* Prints every key of every node: call it before failing over them. */
 void kind_print(const struct cluster *c);

@@ -52,10 +52,10 @@ static void note(struct load *l, const struct load_wish *w, redlock_lock *lock,
 static void hold_once(struct worker *w, redlock *r, unsigned *seed)
 {
     const char *more[LOAD_NAMES_MAX];
-    struct load_wish wish = {.names = 1, .ttl_ms = LOAD_MAX_TTL_MS};
+    struct load_wish wish = {
+        .names = 1, .ttl_ms = LOAD_MAX_TTL_MS, .request = REDLOCK_REQUEST()};
     size_t count = 0;
     redlock_lock *lock = NULL;
-    wish.request.size = sizeof wish.request;
     w->spec->wish(w->number, seed, &wish);
     /* In an order of its own for every process. */
     int first = seed_draw(seed, 0, LOAD_NAMES_MAX - 1);

@@ -13,7 +13,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { LOAD_NAMES_MAX = 6, LOAD_RECORDS_MAX = 60000, LOAD_MAX_TTL_MS = 500 };
+enum { LOAD_NAMES_MAX = 6, LOAD_RECORDS_MAX = 60000 };
+enum { LOAD_MAX_TTL_MS = 500 }; /* short: attempts of a load may fail */
 
 enum load_faults { LOAD_HANGS = 1, LOAD_CUTS = 2, LOAD_RESTARTS = 4 };
 

@@ -7,9 +7,15 @@
 #ifndef REDLOCK_TESTS_QUEUE_LOAD_H
 #define REDLOCK_TESTS_QUEUE_LOAD_H
 
+#include <stdint.h>
+
 #include "crowd.h"
 
-enum { NOT_SERVED = -1 };
+/*
+ * No time: a waiter may be served a millisecond before the TTL of the one ahead ends by our
+ * clock.
+ */
+enum { NOT_SERVED = INT32_MIN };
 
 /* The first in the queue is killed, the holder releases: ms until the second is served. */
 int64_t after_dead_head_ms(enum trouble trouble, int64_t limit_ms);
@@ -28,9 +34,9 @@ int64_t behind_a_minority_ms(int64_t limit_ms);
 
 /*
  * Three of five nodes are another's. Keys of our own that are found on the two others between
- * the attempts of a waiter and after its wait; must be none.
+ * the attempts of a waiter and `limit_ms` after its wait; must be none.
  */
-int left_by_failed_rounds(void);
+int left_by_failed_rounds(int64_t limit_ms);
 
 /* A wait was not long enough: on how many nodes its place is still there afterwards. */
 int places_after_timeout(void);

@@ -10,32 +10,28 @@
 
 enum { NODES = 3, TTL_MS = 20000, LIMIT_MS = 20000 };
 
-struct line {
-    int served, disorders, last;
-};
-
 struct one {
-    struct line *line;
     redlock_lock *lock;
     int number;
 };
 
-static void released(redlock_lock *lock, int error, void *data)
+/* Reads one event, if there is one within limit_ms. Each that is served gives the lock back. */
+static void serve(redlock *r, int64_t limit_ms, struct local_queue *found, int *last)
 {
-    (void)data;
-    CHECK_OK(error);
-    redlock_lock_free(lock);
-}
-
-static void granted(redlock_lock *lock, int error, void *data)
-{
-    struct one *one = data;
-    struct line *line = one->line;
-    CHECK_OK(error);
-    line->disorders += one->number < line->last;
-    line->last = one->number;
-    line->served++;
-    CHECK_OK(redlock_start_release(lock, released, NULL));
+    const redlock_event *event = next_event(r, limit_ms);
+    if (!event || event->type == REDLOCK_EVENT_QUEUED)
+        return;
+    CHECK_OK(event->error);
+    struct one *one = event->data;
+    if (event->type == REDLOCK_EVENT_RELEASED) {
+        redlock_lock_free(event->lock);
+        one->lock = NULL;
+        return;
+    }
+    found->disorders += one->number < *last;
+    *last = one->number;
+    found->served++;
+    CHECK_OK(redlock_start_release(event->lock));
 }
 
 static void note_longest(const struct cluster *c, struct local_queue *found)
@@ -49,7 +45,7 @@ static void note_longest(const struct cluster *c, struct local_queue *found)
 struct local_queue local_queue_run(int waiters)
 {
     struct cluster c;
-    struct line line = {.last = -1};
+    int last = -1;
     struct local_queue found = {0};
     struct one *all = calloc((size_t)waiters, sizeof *all);
     CHECK(all != NULL);
@@ -57,28 +53,25 @@ struct local_queue local_queue_run(int waiters)
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     redlock *r = client_open_warm(&c, 0);
     for (int i = 0; i < waiters; i++) {
-        all[i] = (struct one){.line = &line, .number = i};
-        redlock_request q = {.size = sizeof q,
-                             .wait_ms = REDLOCK_WAIT_FOREVER,
-                             .done = granted,
-                             .data = &all[i]};
-        CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &all[i].lock));
+        all[i].number = i;
+        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &all[i]);
+        CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &all[i].lock));
     }
     /* Long enough for each of them to have shown up, if they did. */
     int64_t soon_ms = now_ms() + 300;
-    for (int64_t end_ms = now_ms() + LIMIT_MS;
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
          now_ms() < soon_ms || (found.longest == 0 && now_ms() < end_ms);) {
-        CHECK(redlock_process(r, 5) >= 0);
+        serve(r, 5, &found, &last);
         note_longest(&c, &found);
     }
-    CHECK(found.longest > 0 && line.served == 0);
+    CHECK(found.longest > 0 && found.served == 0);
     client_unlock(held);
-    for (int64_t end_ms = now_ms() + LIMIT_MS; line.served < waiters && now_ms() < end_ms;)
-        CHECK(redlock_process(r, 20) >= 0);
-    found.served = line.served;
-    found.disorders = line.disorders;
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS; found.served < waiters && now_ms() < end_ms;)
+        serve(r, 20, &found, &last);
     redlock_close(r);
     redlock_close(other);
+    for (int i = 0; i < waiters; i++)
+        redlock_lock_free(all[i].lock);
     free(all);
     return found;
 }

@@ -50,7 +50,7 @@ int semaphore_partitioned(void)
         r[i] = client_open(&part, 0);
         client_warm_nodes(r[i], 2);
         redlock_request q = slots_request(2);
-        q.wait_ms = 300;
+        q.wait_ms = 1000;
         redlock_acquire(r[i], "x", 20000, &q, &lock[i]);
     }
     for (int i = 0; i < 3; i++)

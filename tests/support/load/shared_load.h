@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 struct shared_outcome {
-    int error;         /* of the writer's acquire */
-    int64_t waited_ms; /* until it had an answer */
-    int readers;       /* holds that the readers got while it waited */
+    int error;   /* of the writer's acquire */
+    int readers; /* holds that the readers got while it waited */
 };
 
 struct shared_outcome shared_stream(int64_t wait_ms);

@@ -24,15 +24,14 @@ static void wait_for_it(void *data)
     o.password = w->terms.password;
     redlock *r = client_open_with(&o);
     redlock_lock *lock = NULL;
-    redlock_request q = {
-        .size = sizeof q, .flags = w->terms.flags, .wait_ms = w->terms.wait_ms};
+    redlock_request q = REDLOCK_REQUEST(.flags = w->terms.flags, .wait_ms = w->terms.wait_ms);
     client_warm_nodes(r, w->up);
     w->news->asked_ns = now_ns();
     w->news->asking = 1;
     w->news->error = redlock_acquire(r, w->terms.name, w->terms.ttl_ms, &q, &lock);
     w->news->granted_ns = now_ns();
     w->news->done = 1;
-    CHECK(wait_until(may_go, w->news, 60000));
+    CHECK(wait_until(may_go, w->news));
     if (lock != NULL) {
         CHECK_OK(redlock_release(lock));
         redlock_lock_free(lock);
@@ -53,7 +52,7 @@ void waiter_start(struct waiter *w, const struct cluster *c, int up,
                          .news = helper_memory(sizeof(struct waiter_news)),
                          .up = up};
     w->pid = helper_start(wait_for_it, w);
-    CHECK(wait_until(is_asking, w->news, 15000));
+    CHECK(wait_until(is_asking, w->news));
 }
 
 static bool is_done(void *data)
@@ -61,9 +60,14 @@ static bool is_done(void *data)
     return ((struct waiter_news *)data)->done != 0;
 }
 
-bool waiter_await(struct waiter *w, int64_t timeout_ms)
+bool waiter_await(struct waiter *w)
 {
-    return wait_until(is_done, w->news, timeout_ms);
+    return wait_until(is_done, w->news);
+}
+
+bool waiter_await_within(struct waiter *w, int64_t limit_ms)
+{
+    return wait_within(is_done, w->news, limit_ms);
 }
 
 void waiter_kill(struct waiter *w)
@@ -103,8 +107,8 @@ static bool lengths_are(void *data)
     return true;
 }
 
-bool queue_await(const struct cluster *c, const char *name, int length, int64_t timeout_ms)
+bool queue_await(const struct cluster *c, const char *name, int length)
 {
     struct wanted w = {c, name, length};
-    return wait_until(lengths_are, &w, timeout_ms);
+    return wait_until(lengths_are, &w);
 }

@@ -39,15 +39,16 @@ struct waiter {
 /* `up`: nodes that answer now, which it connects to before it asks. */
 void waiter_start(struct waiter *w, const struct cluster *c, int up,
                   const struct waiter_terms *terms);
-/* Until its call has returned; false: not within the time. */
-bool waiter_await(struct waiter *w, int64_t timeout_ms);
+/* Until its call has returned; false as wait_until(), or after `limit_ms`. */
+bool waiter_await(struct waiter *w);
+bool waiter_await_within(struct waiter *w, int64_t limit_ms);
 void waiter_kill(struct waiter *w); /* -9 */
 void waiter_end(struct waiter *w);  /* releases what it holds; must end well */
 
 /* Members of the name's queue on one node. */
 long long queue_length(const struct server *s, const char *name);
 
-/* Waits until every node of the cluster has so many; false when the time is over. */
-bool queue_await(const struct cluster *c, const char *name, int length, int64_t timeout_ms);
+/* Waits until every node of the cluster has so many; false as wait_until(). */
+bool queue_await(const struct cluster *c, const char *name, int length);
 
 #endif

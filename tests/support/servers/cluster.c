@@ -78,10 +78,10 @@ static bool count_is(void *data)
     return cluster_count(w->cluster, w->key) == w->count;
 }
 
-bool cluster_await(const struct cluster *c, const char *key, int wanted, int64_t timeout_ms)
+bool cluster_await(const struct cluster *c, const char *key, int wanted)
 {
     struct wanted w = {c, key, wanted};
-    return wait_until(count_is, &w, timeout_ms);
+    return wait_until(count_is, &w);
 }
 
 static bool all_empty(void *data)
@@ -93,9 +93,9 @@ static bool all_empty(void *data)
     return true;
 }
 
-bool cluster_await_empty(const struct cluster *c, int64_t timeout_ms)
+bool cluster_await_empty(const struct cluster *c)
 {
-    return wait_until(all_empty, (void *)c, timeout_ms);
+    return wait_until(all_empty, (void *)c);
 }
 
 void cluster_set(const struct cluster *c, size_t first, size_t count, const char *key,

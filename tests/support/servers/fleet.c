@@ -89,7 +89,7 @@ const char *fleet_name(const struct fleet *f, size_t quorum, int number)
 void fleet_check_only(const struct fleet *f, size_t quorum, const char *key, int wanted)
 {
     /* The majority answers first; the last node may still be at it. */
-    if (!cluster_await(&f->cluster[quorum], key, wanted, 2000))
+    if (!cluster_await(&f->cluster[quorum], key, wanted))
         FAIL("%s is on %d nodes of quorum %s, not on %d", key,
              cluster_count(&f->cluster[quorum], key), f->quorum[quorum].name, wanted);
     for (size_t i = 0; i < f->count; i++)

@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FOLLOW_MS = 5000 };
-
 void nodeclock_attach(struct server *s)
 {
     if (access(SERVER_SHIM, R_OK) != 0)
@@ -43,7 +41,7 @@ static bool follows(void *data)
 void nodeclock_step(struct server *s, int64_t ms)
 {
     *s->clock_ms += ms;
-    if (!wait_until(follows, s, FOLLOW_MS))
+    if (!wait_until(follows, s))
         FAIL("the clock of server %d does not follow the shim that it has loaded", s->id);
 }
 

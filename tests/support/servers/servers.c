@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGS_MAX = 96, READY_MS = 20000, REPLY_SIZE = 32768, REPLIES = 8 };
+enum { ARGS_MAX = 96, REPLY_SIZE = 32768, REPLIES = 8 };
 
 static int next_id;
 
@@ -124,8 +124,8 @@ static bool answers(void *data)
 void server_ready(struct server *s)
 {
     /* The unix socket is made after the port is bound: an answer here vouches for both. */
-    if (!wait_until(answers, s, READY_MS))
-        FAIL("server %d not ready after %d ms", s->id, READY_MS);
+    if (!wait_until(answers, s))
+        FAIL("server %d not ready after %d ms", s->id, GIVE_UP_MS);
 }
 
 void server_start(struct server *s, const char *const *extra)

@@ -98,11 +98,11 @@ void cluster_each(struct cluster *c, size_t first, size_t count, void (*act)(str
 int cluster_count(const struct cluster *c, const char *key);
 int cluster_count_value(const struct cluster *c, const char *key, const char *value);
 
-/* Waits until `key` is on exactly `wanted` nodes; false when the time is over. */
-bool cluster_await(const struct cluster *c, const char *key, int wanted, int64_t timeout_ms);
+/* Waits until `key` is on exactly `wanted` nodes; false as wait_until(). */
+bool cluster_await(const struct cluster *c, const char *key, int wanted);
 
 /* Waits until no node holds any key but its marker. */
-bool cluster_await_empty(const struct cluster *c, int64_t timeout_ms);
+bool cluster_await_empty(const struct cluster *c);
 
 /* SET key value PX ttl_ms by hand on nodes [first, first + count). */
 void cluster_set(const struct cluster *c, size_t first, size_t count, const char *key,

@@ -7,9 +7,11 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "pulse.h"
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { THREADS = 4, ROUNDS = 3000, LATE_MS = 400, TTL_MS = 30000 };
@@ -25,11 +27,21 @@ struct worker {
     int failed_count;
 };
 
-static void tell(redlock_lock *lock, int error, void *data)
+/* The one thread that reads events: each worker waits for its own. */
+struct reader {
+    redlock *client;
+    _Atomic bool over;
+};
+
+static void *read_events(void *data)
 {
-    (void)lock;
-    (void)error;
-    sem_post(data);
+    struct reader *reader = data;
+    while (!reader->over) {
+        const redlock_event *event = next_event(reader->client, 20);
+        if (event && event->data)
+            sem_post(event->data);
+    }
+    return NULL;
 }
 
 static void await(sem_t *told)
@@ -42,14 +54,14 @@ static void await(sem_t *told)
 static int cycle_async(struct worker *w, const char *name)
 {
     sem_t told;
-    redlock_request q = {.size = sizeof q, .done = tell, .data = &told};
+    redlock_request q = REDLOCK_REQUEST(.data = &told);
     redlock_lock *lock;
     sem_init(&told, 0, 0);
-    int error = redlock_start(w->client, name, TTL_MS, &q, &lock);
+    int error = redlock_start_acquire(w->client, name, TTL_MS, &q, &lock);
     if (error != REDLOCK_OK)
         return error;
     await(&told);
-    error = redlock_start_release(lock, tell, &told);
+    error = redlock_start_release(lock);
     if (error == REDLOCK_OK)
         await(&told);
     redlock_lock_free(lock);
@@ -90,8 +102,11 @@ static void *work(void *data)
 static void run_workers(struct worker *w, int count)
 {
     struct cluster c;
+    pthread_t thread;
     cluster_start(&c, 3);
     redlock *client = client_open_warm(&c, REDLOCK_THREAD);
+    struct reader reader = {.client = client};
+    CHECK_INT(0, pthread_create(&thread, NULL, read_events, &reader));
     for (int i = 0; i < count; i++) {
         w[i].client = client;
         w[i].number = i;
@@ -100,8 +115,11 @@ static void run_workers(struct worker *w, int count)
     for (int i = 0; i < count; i++) {
         pthread_join(w[i].thread, NULL);
         CHECK_INT(0, w[i].failed_count);
-        CHECK_BETWEEN(0, LATE_MS, w[i].slowest_ms);
+        if (!CHECK_SANITIZED) /* which runs beside others */
+            CHECK_BETWEEN(0, LATE_MS, w[i].slowest_ms);
     }
+    reader.over = true;
+    pthread_join(thread, NULL);
     redlock_close(client);
 }
 

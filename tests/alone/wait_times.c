@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How long a call takes: a wait ends at its deadline wherever the waiter stands, an attempt at the
+ * node timeout, and what needs no wait takes none.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "crowd.h"
+#include "pulse.h"
+
+enum {
+    NODES = 3,
+    TTL_MS = 20000,
+    EXACT_MS = 6, /* the best of READINGS is as late as this, at most */
+    READINGS = 3,
+    EXCUSES_MAX = 50,
+};
+
+static redlock *open_held(struct cluster *c, uint32_t flags)
+{
+    redlock *r = client_start(c, NODES, flags);
+    cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
+    return r;
+}
+
+static void wait_times_out(uint32_t flags)
+{
+    struct cluster c;
+    redlock *r = open_held(&c, flags);
+    int64_t took_ms[5];
+    int told = 0;
+    for (int i = 0; i < 5; i++) {
+        redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
+        redlock_lock *lock = NULL;
+        int64_t start_ns = now_ns();
+        CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
+        int64_t took_ns = now_ns() - start_ns;
+        took_ms[i] = took_ns / 1000000;
+        CHECK_BETWEEN(300, 1500 + pulse_late_ms(), took_ms[i]);
+        CHECK(lock == NULL);
+        told += report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 1;
+    }
+    CHECK_BETWEEN(3, 5, told); /* not where the end cut an attempt off */
+    /* A starved machine only ever adds: what the library does itself shows in the best. */
+    median(took_ms, 5); /* sorts */
+    CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);
+    redlock_close(r);
+}
+
+CASE(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 to 320 ms.")
+{
+    wait_times_out(0);
+}
+
+CASE(wait_is_exact_io_thread,
+     "With the I/O thread a wait of 300 ms is TIMEOUT after 300 to 320 ms.")
+{
+    wait_times_out(REDLOCK_THREAD);
+}
+
+CASE(try_is_quick, "A try on a held lock is BUSY at once.")
+{
+    struct cluster c;
+    redlock *r = open_held(&c, 0);
+    int64_t took_ms[9];
+    for (int i = 0; i < 9; i++) {
+        int64_t start_ms = now_ms();
+        CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
+        took_ms[i] = now_ms() - start_ms;
+    }
+    median(took_ms, 9); /* sorts: a busy machine only ever adds */
+    CHECK_BETWEEN(0, 10 + pulse_late_ms(), took_ms[0]);
+    redlock_close(r);
+}
+
+CASE(node_timeout_is_exact, "An attempt without a majority ends at the node timeout.")
+{
+    struct cluster c;
+    int64_t took_ms[READINGS];
+    redlock *r = client_start_hasty(&c, NODES, 0, 300);
+    cluster_each(&c, 0, 2, server_freeze);
+    for (int i = 0; i < READINGS; i++) {
+        int64_t start_ms = now_ms();
+        CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
+        took_ms[i] = now_ms() - start_ms;
+    }
+    median(took_ms, READINGS); /* sorts */
+    CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);
+    redlock_close(r);
+}
+
+/* ---- in the queue -------------------------------------------------------------------------- */
+
+static redlock_lock *start(redlock *r)
+{
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
+    return lock;
+}
+
+/* No queue and no list of the living: only the lock of another. */
+static bool only_the_lock(void *data)
+{
+    const struct cluster *c = data;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->node[i].pid != 0 && server_keys(&c->node[i]) != 1)
+            return false;
+    return true;
+}
+
+static void keep_deadlines(redlock *r, int expected)
+{
+    static const int lengths_ms[] = {7, 30, 150};
+    int excused = 0;
+    for (size_t k = 0; k < sizeof lengths_ms / sizeof lengths_ms[0]; k++) {
+        int64_t late_us[READINGS];
+        for (int i = 0; i < READINGS; i++) {
+            redlock_request q = REDLOCK_REQUEST(.wait_ms = lengths_ms[k]);
+            redlock_lock *lock = NULL;
+            int64_t late_ms = pulse_late_ms() + pulse_stalled_ms(), start_ns = now_ns();
+            int error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
+            late_us[i] = (now_ns() - start_ns) / 1000 - lengths_ms[k] * 1000;
+            /* A machine that stood still for the whole wait let no node answer: once more. */
+            if (error != expected && lock == NULL && excused < EXCUSES_MAX) {
+                sleep_ms(50); /* until the pulse has noted it */
+                if (pulse_late_ms() + pulse_stalled_ms() > late_ms) {
+                    excused++;
+                    i--;
+                    continue;
+                }
+            }
+            CHECK_ERR(expected, error);
+            CHECK_BETWEEN(0, 1000 * (1000 + SLACK_MS), late_us[i]);
+        }
+        median(late_us, READINGS); /* sorts */
+        CHECK_BETWEEN(0, 1000 * (EXACT_MS + pulse_late_ms()), late_us[0]);
+    }
+}
+
+/* In the queue itself, or parked behind three of the same client. */
+static void wait_exactly(enum trouble trouble, bool behind_others)
+{
+    struct cluster c;
+    redlock_lock *others[3];
+    cluster_start(&c, NODES);
+    cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
+    trouble_begin(&c, trouble);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
+    client_warm_nodes(r, NODES - (trouble != ALL_UP));
+    for (int i = 0; i < 3 && behind_others; i++)
+        others[i] = start(r);
+    keep_deadlines(r, REDLOCK_TIMEOUT);
+    for (int i = 0; i < 3 && behind_others; i++)
+        redlock_lock_free(others[i]);
+    redlock_close(r);
+    c = trouble_rest(&c, trouble);
+    CHECK(wait_until(only_the_lock, &c));
+}
+
+CASE(exact, "A wait in the queue ends at its deadline, not before and hardly after.")
+{
+    wait_exactly(ALL_UP, false);
+}
+
+CASE(exact_node_killed, "With one node down a wait in the queue ends at its deadline.")
+{
+    wait_exactly(ONE_KILLED, false);
+}
+
+CASE(exact_node_hung, "With one node hung a wait in the queue ends at its deadline.")
+{
+    wait_exactly(ONE_HUNG, false);
+}
+
+CASE(exact_behind_others, "A wait behind other waiters of its client ends at its deadline.")
+{
+    wait_exactly(ALL_UP, true);
+}
+
+CASE(exact_behind_others_node_hung,
+     "With one node hung a wait behind others of its client ends at its deadline.")
+{
+    wait_exactly(ONE_HUNG, true);
+}
+
+CASE(exact_without_majority, "A wait without a majority ends at its deadline with NOQUORUM.")
+{
+    struct cluster c;
+    cluster_start(&c, NODES);
+    cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    client_warm(r);
+    server_kill(&c.node[1]);
+    server_kill(&c.node[2]);
+    client_warm_nodes(r, 1);
+    keep_deadlines(r, REDLOCK_NOQUORUM);
+    redlock_lock *other = start(r);
+    sleep_ms(100); /* longer than one attempt: it knows why it waits */
+    keep_deadlines(r, REDLOCK_NOQUORUM);
+    redlock_lock_free(other);
+    redlock_close(r);
+    c.count = 1;
+    CHECK(wait_until(only_the_lock, &c));
+}

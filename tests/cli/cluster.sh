@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The masters of a Redis Cluster as nodes: every subcommand says what they are, none of them votes, and nothing is written on them.
+. "$(dirname "$0")/lib.bash" "$@"
+server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) ||
+    skip 'there is no server to start'
+unset REDLOCK_DEV
+unhurried
+servers=()
+end_servers() {
+    [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null
+    wait
+    rm -rf "$tmp"
+}
+trap end_servers EXIT
+
+answers() { # PORT
+    [ "$(ask "$1" PING 2>/dev/null)" = +PONG ]
+}
+
+# start K: a server in cluster mode; its ports in ${port[K]} and ${bus[K]}.
+start() {
+    local k=$1 try
+    for ((try = 0; try < 20; try++)); do
+        port[k]=$((15000 + RANDOM % 15000))
+        bus[k]=$((port[k] + 15000))
+        ! answers "${port[k]}" || continue # another server has it
+        mkdir -p "$tmp/$k"
+        (cd "$tmp/$k" && exec "$server" --port "${port[k]}" --bind 127.0.0.1 --cluster-enabled yes \
+            --cluster-port "${bus[k]}" --save '' --appendonly no >log 2>&1) &
+        pid=$!
+        until answers "${port[k]}"; do
+            if ! kill -0 $pid 2>/dev/null; then
+                ! grep -q 'Bad directive\|wrong number' "$tmp/$k/log" || skip 'this server has no cluster-port (before 7.0)'
+                continue 2
+            fi
+            read -r -t 0.05 <> <(:) || :
+        done
+        servers+=($pid)
+        return
+    done
+    skip 'no free ports were found'
+}
+for k in 1 2 3; do start $k; done
+ask "${port[1]}" CLUSTER ADDSLOTSRANGE 0 5460 >/dev/null
+ask "${port[2]}" CLUSTER ADDSLOTSRANGE 5461 10922 >/dev/null
+ask "${port[3]}" CLUSTER ADDSLOTSRANGE 10923 16383 >/dev/null
+for k in 2 3; do ask "${port[1]}" CLUSTER MEET 127.0.0.1 "${port[k]}" "${bus[k]}" >/dev/null; done
+# Each knows all slots once it moves a client on, or serves it, for the marker's key.
+knows_all() {
+    local k answer
+    for k in 1 2 3; do
+        answer=$(ask "${port[k]}" GET redlock.admit)
+        [[ $answer == '$-1' || $answer == '-MOVED '* ]] || return 1
+    done
+}
+that 'the cluster comes up' eventually knows_all
+export REDLOCK_NODES=127.0.0.1:${port[1]},127.0.0.1:${port[2]},127.0.0.1:${port[3]}
+
+untouched() { # WHAT
+    for k in 1 2 3; do is "   nothing is written on node $k: $1" "$(ask "${port[k]}" DBSIZE)" :0; done
+}
+try "$redlock" init --yes
+expect 'init refuses: 69' 69 'this is a Redis Cluster.*Nothing was changed'
+like '   and says what to do' "$err" 'next: these are nodes of a Redis Cluster.*independent servers'
+is '   of each node' "$(grep -c 'server error .*this is a Redis Cluster' <<<"$err")" 3
+untouched init
+try "$redlock" init --yes --json
+is '   with --json' "$(jq -r '.error, (.advice | test("Redis Cluster"))' <<<"$out")" $'NOQUORUM\ntrue'
+try "$redlock" nodes
+expect 'nodes: they answer' 0 'warning: .*this is a Redis Cluster'
+is '   and none votes' "$(grep -c '^127.* no .*this is a Redis Cluster' <<<"$out")" 3
+try "$redlock" run -n x -- true
+expect 'run: 69' 69 'this is a Redis Cluster'
+like '   and says what to do' "$err" 'next: these are nodes of a Redis Cluster'
+try "$redlock" run -n --no-fence --strict x -- true
+expect 'run --strict: 69' 69 'this is a Redis Cluster'
+# What the servers themselves answer is explained as well where the guard is not asked.
+try "$redlock" run -n --shared --no-guard x -- true
+expect 'without the guard: 69' 69 'next: these are nodes of a Redis Cluster'
+try timeout 60 "$redlock" run -w 3s x -- true
+expect 'a wait: 69' 69 'next: these are nodes of a Redis Cluster'
+try "$redlock" doctor
+expect 'doctor: 1' 1
+is '   of each node' "$(grep -c '^  fail +role +this is a Redis Cluster' -E <<<"$out")" 3
+like '   what to do' "$out" '-> .*cluster-enabled no'
+unlike '   and nothing about rights or sets' "$out" 'rights|membership'
+
+# INFO may be forbidden: the errors tell.
+for k in 1 2 3; do
+    ask "${port[k]}" ACL SETUSER default -info >/dev/null
+done
+try "$redlock" run -n x -- true
+expect 'without INFO: 69' 69 'this is a Redis Cluster'
+done_testing

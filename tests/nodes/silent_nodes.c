@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nodes that fall silent while the client holds nothing: a hung server, a network that drops
+ * packets. No connection ends, so only a question that stays unanswered tells.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "proxy.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 3, SILENT = 2 };
+
+struct watch {
+    redlock *r;
+    bool is_loop; /* the test is its event loop */
+    int wanted;   /* nodes that are up */
+};
+
+static redlock_node_info node_of(redlock *r, size_t index)
+{
+    redlock_node_info info = REDLOCK_NODE_INFO();
+    CHECK_OK(redlock_node(r, index, &info));
+    return info;
+}
+
+/* As a loop that knows nothing of locks does it: only what the descriptor says. */
+static void drain_if_readable(redlock *r)
+{
+    struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
+    if (poll(&p, 1, 0) > 0)
+        drain(r);
+}
+
+static bool are_up(void *data)
+{
+    struct watch *w = data;
+    int up = 0;
+    if (w->is_loop)
+        drain_if_readable(w->r);
+    for (size_t i = 0; i < NODES; i++)
+        up += node_of(w->r, i).state == REDLOCK_NODE_UP;
+    return up == w->wanted;
+}
+
+static bool is_any_up_again(void *data)
+{
+    struct watch *w = data;
+    if (w->is_loop)
+        drain_if_readable(w->r);
+    for (size_t i = 0; i < SILENT; i++)
+        if (node_of(w->r, i).state == REDLOCK_NODE_UP)
+            return true;
+    return false;
+}
+
+/* Some nodes fall silent under an idle client, and come back. */
+static void fall_silent(struct watch *w, void (*silence)(void *), void (*end)(void *),
+                        void *data)
+{
+    w->wanted = NODES;
+    CHECK(wait_until(are_up, w));
+    silence(data);
+    w->wanted = NODES - SILENT;
+    CHECK(wait_until(are_up, w));
+    for (size_t i = 0; i < SILENT; i++) {
+        redlock_node_info info = node_of(w->r, i);
+        printf("# %s: %s, %lld ms\n", info.address, info.text, (long long)info.answered_ms);
+        CHECK_INT(REDLOCK_NODE_DOWN, info.state);
+        CHECK(info.text[0] != '\0');
+        CHECK(info.answered_ms >= 2000);
+    }
+    /* New connections are made meanwhile, and prove nothing. */
+    CHECK(!wait_within(is_any_up_again, w, 4000));
+    end(data);
+    w->wanted = NODES;
+    CHECK(wait_until(are_up, w));
+    CHECK(node_of(w->r, 0).answered_ms >= 0);
+}
+
+static void freeze(void *data)
+{
+    cluster_each(data, 0, SILENT, server_freeze);
+}
+
+static void thaw(void *data)
+{
+    cluster_each(data, 0, SILENT, server_thaw);
+}
+
+static void hang(uint32_t flags)
+{
+    struct cluster c;
+    cluster_start(&c, NODES);
+    struct watch w = {.r = client_open_hasty(&c, flags, STEADY_MS),
+                      .is_loop = !(flags & REDLOCK_THREAD)};
+    fall_silent(&w, freeze, thaw, &c);
+    redlock_close(w.r);
+}
+
+CASE(hung_under_a_thread,
+     "redlock_node() of an idle client with a thread shows hung servers as down.")
+{
+    hang(REDLOCK_THREAD);
+}
+
+CASE(hung_under_a_loop,
+     "redlock_node() shows hung servers as down when an event loop drives the idle client.")
+{
+    hang(0);
+}
+
+CASE(hung_without_guard, "An idle client without the guard finds hung servers, too.")
+{
+    hang(REDLOCK_THREAD | REDLOCK_NO_GUARD);
+}
+
+static void stop_forwarding(void *data)
+{
+    for (size_t i = 0; i < SILENT; i++)
+        ((struct proxy *)data)[i].switches->swallow = 1;
+}
+
+static void forward(void *data)
+{
+    for (size_t i = 0; i < SILENT; i++)
+        ((struct proxy *)data)[i].switches->swallow = 0;
+}
+
+CASE(black_holed, "Nodes whose answers are dropped on the way are shown as down when idle.")
+{
+    struct cluster c;
+    struct proxy proxy[NODES];
+    cluster_start(&c, NODES);
+    proxies_start(proxy, &c, NODES);
+    struct watch w = {.r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS)};
+    fall_silent(&w, stop_forwarding, forward, proxy);
+    redlock_close(w.r);
+}
+
+/* ---- how much is asked ---- */
+
+static int count_time(const struct cluster *c)
+{
+    static const char field[] = "cmdstat_time:calls=";
+    const char *found = strstr(server_cmd(&c->node[0], "INFO", "commandstats", NULL), field);
+    return found ? atoi(found + sizeof field - 1) : 0;
+}
+
+static bool has_asked(void *data)
+{
+    return count_time(data) >= 2;
+}
+
+CASE(asked_in_moderation,
+     "An idle client asks nothing unless redlock_node() was called, and then seldom.")
+{
+    struct cluster c;
+    cluster_start(&c, NODES);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
+    client_warm_nodes(r, NODES);
+    sleep_ms(2000); /* what the first connection asks for is over */
+    server_forget_commands(&c.node[0]);
+    sleep_ms(6000);
+    CHECK_INT(0, count_time(&c));
+    int64_t began_ms = now_ms();
+    node_of(r, 0);
+    CHECK(wait_until(has_asked, &c));
+    CHECK(now_ms() - began_ms >= 3000);
+    redlock_close(r);
+}

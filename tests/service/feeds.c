@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* GET /v1/events: what many feeds are told together. */
+#include "two_replicas.h"
+
+#include "check.h"
+#include "io/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct events *events(void)
+{
+    return &one.routes.events;
+}
+
+/* Of this path; nothing is told before tell_now(). */
+static int feed_open(const char *path)
+{
+    int fd = rig_connect(&one.rig);
+
+    rig_send(&one.rig, fd, rig_get(path));
+    rig_read_until(&one.rig, fd, "event: node");
+    rig_read(&one.rig, fd, NULL);
+    events()->write_ns = rl_now_ns() + 3600 * RL_NS_PER_S;
+    return fd;
+}
+
+static void tell(const char *name)
+{
+    events_tell(events(), &(struct event){.word = "granted", .name = name});
+}
+
+static void tell_now(void)
+{
+    events()->write_ns = 0;
+    events_turn(events(), rl_now_ns());
+}
+
+CASE(together, "What happens within a while is told together, to each feed what it may see.")
+{
+    const char *text;
+    int all, also, some;
+
+    begin_one();
+    all = feed_open("/v1/events");
+    also = feed_open("/v1/events");
+    some = feed_open("/v1/events?prefix=b");
+    tell("a");
+    tell("b");
+    events_turn(events(), rl_now_ns());
+    CHECK_LACKS("granted", rig_read(&one.rig, all, NULL));
+    tell_now();
+    text = rig_read(&one.rig, all, NULL);
+    CHECK_HAS("\"name\":\"a\"", text);
+    CHECK(strstr(text, "\"a\"") < strstr(text, "\"b\""));
+    CHECK_HAS("\"a\"", rig_read(&one.rig, also, NULL));
+    text = rig_read(&one.rig, some, NULL);
+    CHECK_LACKS("\"a\"", text);
+    CHECK_HAS("\"b\"", text);
+    close(all);
+    close(also);
+    close(some);
+    end_one();
+}
+
+CASE(before_its_time, "A feed is told nothing that happened before it began.")
+{
+    int older, newer;
+
+    begin_one();
+    older = feed_open("/v1/events");
+    tell("a");
+    newer = feed_open("/v1/events");
+    CHECK_HAS("\"a\"", rig_read(&one.rig, older, NULL));
+    tell("b");
+    tell_now();
+    CHECK_HAS("\"b\"", rig_read(&one.rig, older, NULL));
+    CHECK_LACKS("\"a\"", rig_read(&one.rig, newer, NULL));
+    close(older);
+    close(newer);
+    end_one();
+}
+
+CASE(many_at_once, "More events than are kept for later are told at once, each in its turn.")
+{
+    const char *text;
+    char name[16];
+    int fd;
+
+    begin_one();
+    fd = feed_open("/v1/events");
+    for (int i = 0; i <= BATCH_EVENTS; i++) {
+        snprintf(name, sizeof name, "job%d", i);
+        tell(name);
+    }
+    text = rig_read_until(&one.rig, fd, "\"job100\"");
+    CHECK_HAS("\"job0\"", text);
+    CHECK_LACKS("\"job256\"", text);
+    tell_now();
+    rig_read_until(&one.rig, fd, "\"job256\"");
+    close(fd);
+    end_one();
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which connection ends for a new one where there are as many as there may be. */
+#include "certs.h"
+#include "check.h"
+#include "rig.h"
+
+#include "core/time.h"
+#include "http/server_internal.h"
+#include "http/tls.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LIMIT 12
+#define HOUR_NS (3600 * RL_NS_PER_S)
+#define TURNS_MAX 1000 /* of 10 ms */
+
+/* No time of a connection is over while a case runs. */
+static const struct http_options options = {
+    .connections_max = LIMIT, .head_timeout_ns = HOUR_NS, .idle_timeout_ns = HOUR_NS};
+
+/* Turns until so many were accepted. */
+static void await_accepted(struct rig *rig, uint64_t count)
+{
+    for (int i = 0; i < TURNS_MAX && rig_counts(rig).accepted < count; i++)
+        loop_turn(&rig->loop, 10);
+    CHECK_INT((long long)count, (long long)rig_counts(rig).accepted);
+}
+
+/* So many clients of the port, which send `text` and no more, one after another. */
+static void flood(struct rig *rig, int port, const char *from, int *fds, int count,
+                  const char *text)
+{
+    for (int i = 0; i < count; i++) {
+        fds[i] = rig_connect_tcp(port, from);
+        await_accepted(rig, rig_counts(rig).accepted + 1);
+        rig_send(rig, fds[i], text);
+    }
+}
+
+static void close_all(const int *fds, int count)
+{
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+static void expect_answer(struct rig *rig, int fd, const char *path)
+{
+    rig_send(rig, fd, rig_get(path));
+    CHECK_HAS("HTTP/1.1 200 ", rig_read_until(rig, fd, path));
+}
+
+CASE(heads, "Half a head makes room, the oldest first, and a client that is new is served.")
+{
+    struct rig rig;
+    int fds[LIMIT], fd;
+    bool end;
+
+    rig_open(&rig, &options);
+    for (int i = 0; i < LIMIT; i++) {
+        fds[i] = rig_connect(&rig);
+        rig_send(&rig, fds[i], "GET /now HTTP/1.1\r\n");
+    }
+    fd = rig_connect(&rig);
+    expect_answer(&rig, fd, "/now");
+    rig.may_break = true;
+    rig_read(&rig, fds[0], &end);
+    CHECK(end);
+    rig_send(&rig, fds[1], "Host: h\r\n\r\n");
+    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, fds[1], &end));
+    CHECK_INT(1, rig_counts(&rig).evicted);
+    close_all(fds, LIMIT);
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(handshakes, "Half a TLS handshake makes room as well.")
+{
+    struct http_tls_files files = {0};
+    struct http_tls_context *context;
+    struct rig rig;
+    char why[256];
+    int fds[3 * LIMIT], port, fd;
+
+    certs_make();
+    files.cert = certs_path("good.crt");
+    files.key = certs_path("good.key");
+    if (http_tls_context_new(&files, why, sizeof why, &context) < 0)
+        FAIL("%s", why);
+    rig_open(&rig, &options);
+    port = rig_listen_tcp(&rig, 8, context);
+    flood(&rig, port, "127.0.0.1", fds, 3 * LIMIT, "");
+    CHECK(rig_counts(&rig).connections <= LIMIT);
+    fd = rig_connect(&rig);
+    expect_answer(&rig, fd, "/now");
+    close_all(fds, 3 * LIMIT);
+    close(fd);
+    rig_close(&rig);
+    http_tls_context_free(context);
+}
+
+CASE(unread, "An answer that a stranger does not take makes room.")
+{
+    struct rig rig;
+    int fds[LIMIT], fd;
+
+    rig_open(&rig, &options);
+    for (int i = 0; i < LIMIT; i++) {
+        fds[i] = rig_connect(&rig);
+        for (int k = 0; k < 5; k++)
+            rig_send(&rig, fds[i], rig_get("/big"));
+    }
+    CHECK_INT(LIMIT, rig.server->stall.count);
+    fd = rig_connect(&rig);
+    expect_answer(&rig, fd, "/now");
+    close_all(fds, LIMIT);
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(known, "A connection on which a rule allowed a request is kept before those of strangers.")
+{
+    struct rig rig;
+    int fds[3 * LIMIT], known, waiting;
+
+    rig_open(&rig, &options);
+    known = rig_connect(&rig);
+    expect_answer(&rig, known, "/known");
+    waiting = rig_connect(&rig);
+    rig_send(&rig, waiting, rig_get("/wait"));
+    for (int i = 0; i < 3 * LIMIT; i++) {
+        fds[i] = rig_connect(&rig);
+        rig_send(&rig, fds[i], i % 2 ? "GET " : "");
+    }
+    CHECK_INT(LIMIT, rig_counts(&rig).connections);
+    CHECK_INT(2 * LIMIT + 2, rig_counts(&rig).evicted);
+    expect_answer(&rig, known, "/now");
+    rig_answer(&rig, "waited");
+    CHECK_HAS("waited", rig_read(&rig, waiting, NULL));
+    close_all(fds, 3 * LIMIT);
+    close(known);
+    close(waiting);
+    rig_close(&rig);
+}
+
+CASE(fullest, "Of strangers one of the address with most connections goes, not the oldest.")
+{
+    struct rig rig;
+    int fds[LIMIT], port, older, newer;
+
+    rig_open(&rig, &options);
+    port = rig_listen_tcp(&rig, 8, NULL);
+    flood(&rig, port, "127.0.0.2", &older, 1, "GET /now HTTP/1.1\r\n");
+    flood(&rig, port, "127.0.0.1", fds, LIMIT, "GET /now HTTP/1.1\r\n");
+    CHECK(rig_counts(&rig).evicted > 0);
+    flood(&rig, port, "127.0.0.3", &newer, 1, "");
+    expect_answer(&rig, newer, "/now");
+    rig_send(&rig, older, "Host: h\r\n\r\n");
+    CHECK_HAS("HTTP/1.1 200 ", rig_read_until(&rig, older, "/now"));
+    close_all(fds, LIMIT);
+    close(older);
+    close(newer);
+    rig_close(&rig);
+}
+
+CASE(shares, "Requests that wait on one listener leave the others their places.")
+{
+    enum { OWN = LIMIT / 4, MOST = LIMIT - OWN }; /* half of all is kept for two listeners */
+    struct rig rig;
+    int remote[MOST], local[OWN], port, late;
+
+    rig_open(&rig, &options);
+    port = rig_listen_tcp(&rig, 8, NULL);
+    flood(&rig, port, "127.0.0.1", remote, MOST, rig_get("/wait"));
+    for (int i = 0; i < TURNS_MAX && rig_counts(&rig).suspended < MOST; i++)
+        loop_turn(&rig.loop, 10);
+    late = rig_connect_tcp(port, "127.0.0.1");
+    rig_send(&rig, late, rig_get("/now"));
+    for (int i = 0; i < OWN; i++) {
+        local[i] = rig_connect(&rig);
+        rig_send(&rig, local[i], rig_get("/wait"));
+    }
+    CHECK_INT(LIMIT, rig_counts(&rig).suspended);
+    /* There is no room on the port until one of its own ends. */
+    CHECK_STR("", rig_read(&rig, late, NULL));
+    close(remote[0]);
+    rig_read_until(&rig, late, "HTTP/1.1 200 ");
+    close_all(remote + 1, MOST - 1);
+    close_all(local, OWN);
+    close(late);
+    rig_close(&rig);
+}
