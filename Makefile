@@ -5,7 +5,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait more than they compute; what measures time runs alone.
-TEST_JOBS ?= 8
+TEST_JOBS ?= 12
+# Sanitizers compute more.
+SANITIZED_JOBS ?= 8
 
 RELEASE := build/release
 
@@ -39,18 +41,18 @@ build: ## build the library, the command and everything else into build/release
 demo: ## five real servers, eight workers, one lock: 15 seconds that end in a verdict
 	@scripts/deps.sh run
 	@$(call built,release,--target redlock redlock-demo) >/dev/null
-	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/demo/redlock-demo
+	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/demo/redlock-demo
 
 .PHONY: test
-test: ## all tests: release, then ASan and UBSan, then the threaded ones under TSan
+test: ## all tests: scripts and release build, then ASan and UBSan, then the threaded ones under TSan
 	@scripts/deps.sh test
 	@scripts/format.sh --check
 	@$(call built,release)
-	@scripts/test.sh release $(TEST_JOBS)
+	@scripts/test.sh release $(TEST_JOBS) --label-exclude '^sanitized$$'
 	@$(call built,asan)
-	@scripts/test.sh asan $(TEST_JOBS)
+	@scripts/test.sh asan $(SANITIZED_JOBS)
 	@$(call built,tsan)
-	@scripts/test.sh tsan $(TEST_JOBS)
+	@scripts/test.sh tsan $(SANITIZED_JOBS)
 
 .PHONY: walk
 walk: ## the way of a lock: files and functions of src/ in the order of their first call
@@ -58,7 +60,7 @@ walk: ## the way of a lock: files and functions of src/ in the order of their fi
 	@scripts/walk.sh
 
 .PHONY: check
-check: ## the release tests alone, for the quick round while working
+check: ## all tests on the release build, for the quick round while working
 	@scripts/deps.sh test
 	@$(call built,release)
 	@scripts/test.sh release $(TEST_JOBS)
@@ -86,6 +88,11 @@ test-page: ## the status page of redlockd in a headless Chromium, which it insta
 node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
 	@scripts/deps.sh build node
 	@cd bindings/node && npm pack --silent --pack-destination "$(CURDIR)/build"
+
+.PHONY: python-package
+python-package: ## build/redlock-native-VERSION.tar.gz and a wheel for pip install, with the library inside
+	@scripts/deps.sh build python-package
+	@bindings/python/pack.sh build sdist bdist_wheel
 
 .PHONY: test-node
 test-node: ## install the package of Node from its tarball, check its types, run its README in TypeScript
@@ -189,13 +196,13 @@ proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps.sh test
 	@$(call built,asan)
-	@scripts/test.sh asan $(TEST_JOBS)
+	@scripts/test.sh asan $(SANITIZED_JOBS)
 
 .PHONY: tsan
 tsan: ## the threaded tests under ThreadSanitizer
 	@scripts/deps.sh test
 	@$(call built,tsan)
-	@scripts/test.sh tsan $(TEST_JOBS)
+	@scripts/test.sh tsan $(SANITIZED_JOBS)
 
 .PHONY: fuzz
 fuzz: ## libFuzzer on all that comes from outside: FUZZ_SECONDS (60) per target
@@ -216,7 +223,7 @@ coverage: ## which lines the tests run, room by room; fails below 95 % of src/co
 BENCH_OPTIONS ?=
 bench_built = scripts/deps.sh bench && mkdir -p build/bench && \
     $(call built,release,--target redlock redlock-bench) >/dev/null
-bench_run = $(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --json build/bench/bench.json
+bench_run = $(RELEASE)/redlock dev -c 5 -- $(RELEASE)/bench/redlock-bench --json build/bench/bench.json
 
 .PHONY: bench
 bench: ## what everything costs, next to the floor: one table, and build/bench/bench.json (5 min)
@@ -231,14 +238,14 @@ bench-check: ## the same, and status 1 when a target is missed by more than a fi
 .PHONY: bench-turns
 bench-turns: ## 16 clients on one name, beside the library of another build: BEFORE=DIR (3 min)
 	@$(bench_built)
-	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/turns.py \
+	@$(RELEASE)/redlock dev -c 5 -- python3 -B bench/turns.py \
 	    $(or $(BEFORE),$(error name the other build directory: BEFORE=DIR)) $(RELEASE) $(BENCH_OPTIONS)
 
 .PHONY: capacity
 capacity: ## what one lock costs, and what that comes to for a million a second
 	@scripts/deps.sh run
 	@$(call built,release,--target redlock redlock-capacity) >/dev/null
-	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-capacity
+	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/bench/redlock-capacity
 
 .PHONY: bench-service
 bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters, beside etcd (2 min)
@@ -246,7 +253,7 @@ bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters,
 	@scripts/deps.sh etcd || echo "etcd is missing: left out"
 	@$(call built,release,--target redlock redlockd redlock-bench-service) >/dev/null
 	@rm -rf build/bench/service && mkdir -p build/bench/service
-	@$(RELEASE)/redlock dev -n 3 -- $(RELEASE)/bench/redlock-bench-service $(RELEASE)/redlockd \
+	@$(RELEASE)/redlock dev -c 3 -- $(RELEASE)/bench/redlock-bench-service $(RELEASE)/redlockd \
 	    $(CURDIR)/build/bench/service $(BENCH_OPTIONS)
 
 .PHONY: check-service
@@ -259,14 +266,14 @@ check-service: ## /openapi.json and /metrics of redlockd, judged by a validator 
 bench-disconnect: ## 1,000 clients of redlockd killed with -9: how soon their locks are free
 	@scripts/deps.sh run
 	@$(call built,release,--target redlock redlockd) >/dev/null
-	@$(RELEASE)/redlock dev -n 3 -- python3 -B tests/service/disconnect.py $(RELEASE)/redlockd
+	@$(RELEASE)/redlock dev -c 3 -- python3 -B tests/service/disconnect.py $(RELEASE)/redlockd
 
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
 	@$(call built,release,--target redlock redlock-peer redlock-peer-floor) >/dev/null
-	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE)
+	@$(RELEASE)/redlock dev -c 5 -- python3 -B bench/peers/run.py --build $(RELEASE)
 
 .PHONY: bench-bindings
 bench-bindings: ## the library in other languages beside the peers there (about 3 minutes)
@@ -276,7 +283,7 @@ bench-bindings: ## the library in other languages beside the peers there (about 
 	@$(call configured,release) && for target in redlock redlock-peer redlock_node redlock_python; do \
 	    cmake --build --preset release --parallel $(JOBS) --target $$target >/dev/null || \
 	    echo "$$target: not built"; done
-	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE) --bindings \
+	@$(RELEASE)/redlock dev -c 5 -- python3 -B bench/peers/run.py --build $(RELEASE) --bindings \
 	    --out build/bench/bindings.json
 
 .PHONY: bench-plots
@@ -293,8 +300,11 @@ install: ## install below PREFIX (default /usr/local), staged in DESTDIR if give
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 .PHONY: uninstall
-uninstall: ## remove what the last `make install` of this tree installed
+uninstall: ## remove what the last `make install` of this tree installed below PREFIX
 	@test -f $(RELEASE)/install_manifest.txt || { echo "nothing was installed from here"; exit 1; }
+	@last=$$(sed -n 's|/bin/redlock$$||p' $(RELEASE)/install_manifest.txt); \
+	    [ "$$last" = "$(PREFIX)" ] || { \
+	    echo "the last installation was below $$last: make uninstall PREFIX=$$last"; exit 1; }
 	@sed 's|^|$(DESTDIR)|' $(RELEASE)/install_manifest.txt | xargs -d '\n' rm -fv
 
 .PHONY: dist

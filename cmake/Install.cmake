@@ -24,6 +24,17 @@ install(FILES "${PROJECT_BINARY_DIR}/redlock.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.[1-9]")
+
+# libredlock(3) gets its reference from the header.
+set(library_page "${PROJECT_BINARY_DIR}/man3/libredlock.3")
+set(library_page_sources "${PROJECT_SOURCE_DIR}/cmake/manual.awk"
+    "${PROJECT_SOURCE_DIR}/include/redlock.h" "${PROJECT_SOURCE_DIR}/man/libredlock.3")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${library_page_sources})
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/man3")
+execute_process(COMMAND awk -f ${library_page_sources} OUTPUT_FILE "${library_page}"
+    COMMAND_ERROR_IS_FATAL ANY)
+list(TRANSFORM pages REPLACE ".*/libredlock\\.3$" "${library_page}")
+
 foreach(page IN LISTS pages)
     get_filename_component(section "${page}" LAST_EXT)
     string(SUBSTRING "${section}" 1 -1 section)
@@ -31,8 +42,6 @@ foreach(page IN LISTS pages)
 endforeach()
 
 # `man redlock_acquire` shows libredlock(3): a page for each function, as the header declares them.
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/include/redlock.h")
 file(STRINGS "${PROJECT_SOURCE_DIR}/include/redlock.h" declarations REGEX "^REDLOCK_API ")
 set(links)
 foreach(declaration IN LISTS declarations)
@@ -46,6 +55,7 @@ endforeach()
 install(FILES ${links} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
 
 install(TARGETS redlock)
+install(FILES "${PROJECT_SOURCE_DIR}/packaging/redlock.conf" DESTINATION "${CMAKE_INSTALL_DATADIR}/redlock")
 # `systemctl start redlock@NAME`: redlock-jobs(7).
 configure_file("${PROJECT_SOURCE_DIR}/packaging/redlock@.service.in"
     "${PROJECT_BINARY_DIR}/redlock@.service" @ONLY)
@@ -60,6 +70,14 @@ if(TARGET redlockd)
         "${PROJECT_BINARY_DIR}/redlockd.service" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/redlockd.service"
         "${PROJECT_SOURCE_DIR}/packaging/redlockd.socket" DESTINATION lib/systemd/system)
+    install(FILES "${PROJECT_SOURCE_DIR}/packaging/redlockd.sysusers" DESTINATION lib/sysusers.d
+        RENAME redlockd.conf)
+    install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlockd"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+    install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/_redlockd"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+    install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlockd.fish"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()
 # What `make install` builds.
 add_custom_target(redlock_installed)
@@ -80,9 +98,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT REDLOCK_SANITIZE)
     set_tests_properties(install.consumers PROPERTIES LABELS unit)
 endif()
 
-if(PROJECT_IS_TOP_LEVEL)
+if(PROJECT_IS_TOP_LEVEL AND NOT REDLOCK_SANITIZE)
     redlock_add_test(NAME man.names COMMAND "${PROJECT_SOURCE_DIR}/tests/tools/manual.sh"
-        "${CMAKE_C_COMPILER}" "${PROJECT_SOURCE_DIR}/include/redlock.h" "${PROJECT_SOURCE_DIR}/man")
+        "${CMAKE_C_COMPILER}" "${PROJECT_SOURCE_DIR}/include/redlock.h" ${pages})
     set_tests_properties(man.names PROPERTIES LABELS unit)
 endif()
 find_program(MANDOC mandoc)

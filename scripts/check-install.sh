@@ -33,9 +33,12 @@ for file in include/redlock.h bin/redlock bin/redlockd share/man/man1/redlock.1 
     share/man/man3/libredlock.3 share/man/man8/redlockd.8 share/man/man5/redlock.conf.5 \
     share/man/man5/redlockd.conf.5 share/redlock/redlockd.conf share/man/man7/redlock-quickstart.7 \
     share/man/man7/redlock-jobs.7 lib/systemd/system/redlock@.service lib/systemd/system/redlock@.timer \
-    lib/systemd/system/redlockd.service lib/systemd/system/redlockd.socket \
+    lib/systemd/system/redlockd.service lib/systemd/system/redlockd.socket lib/sysusers.d/redlockd.conf \
+    share/redlock/redlock.conf \
     share/bash-completion/completions/redlock share/zsh/site-functions/_redlock \
-    share/fish/vendor_completions.d/redlock.fish; do
+    share/fish/vendor_completions.d/redlock.fish \
+    share/bash-completion/completions/redlockd share/zsh/site-functions/_redlockd \
+    share/fish/vendor_completions.d/redlockd.fish; do
     [ -s "$root/$file" ] || fail "$file is not installed"
 done
 library=$(find "$root" -name libredlock.so)
@@ -52,6 +55,7 @@ declared=$(sed -n 's/^REDLOCK_API .*[ *]\(redlock_[a-z_]*\)(.*/\1/p' "$root/incl
 for name in $declared; do
     nm -D --defined-only "$library" | grep -q " $name\\(@@.*\\)\\?\$" || fail "$name is not exported"
     [ "$(cat "$root/share/man/man3/$name.3")" = '.so man3/libredlock.3' ] || fail "man $name: no page"
+    grep -qx "\.Fo $name" "$root/share/man/man3/libredlock.3" || fail "man $name: not on its page"
 done
 # Names that the static library adds to a program are its own too.
 stray=$(nm -g --defined-only "$libdir/libredlock.a" | awk 'NF == 3 {print $3}' |

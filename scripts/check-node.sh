@@ -14,13 +14,13 @@ cd "$work"
 npm init --yes >/dev/null
 npm install --no-audit --no-fund ./redlock-native-*.tgz
 cp "$tree/bindings/node/tests/behaviour.mjs" "$tree/bindings/node/tests/check.mjs" .
-"$redlock" dev -n 3 -- node behaviour.mjs "$redlock"
+"$redlock" dev -c 3 -- node behaviour.mjs "$redlock"
 echo "ok - The package installs from its tarball and behaves."
 
 npm install --no-audit --no-fund typescript@5.4 @types/node@18
 sed -n '/^```ts$/,/^```$/{/^```/!p}' "$tree/bindings/node/README.md" >using.mts
 cp "$tree/bindings/node/tests/types.mts" .
 npx tsc --strict --target es2022 --lib es2022,dom --module nodenext --moduleResolution nodenext using.mts types.mts
-printed=$("$redlock" dev -n 3 -- node using.mjs)
+printed=$("$redlock" dev -c 3 -- node using.mjs)
 [ "$printed" = held ] || { echo "not ok - await using printed: $printed"; exit 1; }
 echo "ok - The types are right, and await using works."

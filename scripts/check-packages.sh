@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # check-packages.sh [DIRECTORY]: installs the packages that deb.sh built there (build/deb) in Debians that have
-# nothing else: one with nothing but apt, one that systemd has booted, and one for debian/tests.
+# nothing else: one with nothing but apt, one that systemd has booted, one for the recipe of docs/production.md and
+# one for debian/tests. REDLOCK_ROOM=bare|booted|production|autopkgtest: that one alone.
 #
 # Needs root. The Debians are containers of systemd-nspawn under build/chroot, which takes all its mounts
 # along when it ends; the machine's own packages, units and users are not touched.
@@ -55,14 +56,16 @@ if [ "${REDLOCK_ROOM:-bare}" = bare ]; then
 fi
 tools=(gcc libc6-dev libssl-dev pkg-config cmake make redis-server curl jq libjansson4
     python3 python3-cffi-backend)
-if [ "${REDLOCK_ROOM:-booted}" = booted ]; then
-    echo "# a booted one"
-    furnish systemd systemd-sysv dbus procps "${tools[@]}"
+# boot SCRIPT: the room, until that script of tests/packages has ended.
+boot() {
+    local status=0
     cp tests/packages/booted.service "$rooms/room/etc/systemd/system/"
     ln -s ../booted.service "$rooms/room/etc/systemd/system/multi-user.target.wants/"
-    ln -sf /dev/null "$rooms/room/etc/systemd/system/redis-server.service"
+    ln -s "$1" "$rooms/room/check/script"
+    for service in redis-server nginx haproxy prometheus; do
+        ln -sf /dev/null "$rooms/room/etc/systemd/system/$service.service"
+    done
     : >"$rooms/room/check/said"
-    status=0
     timeout -k 10 600 "${nspawn[@]}" --private-network --console=pipe --boot </dev/null \
         >"$rooms/console.log" 2>&1 || status=$?
     cat "$rooms/room/check/said"
@@ -70,6 +73,17 @@ if [ "${REDLOCK_ROOM:-booted}" = booted ]; then
         echo "check-packages: the booted room ended with $status ($rooms/console.log)" >&2
         exit 1
     fi
+}
+if [ "${REDLOCK_ROOM:-booted}" = booted ]; then
+    echo "# a booted one"
+    furnish systemd systemd-sysv dbus procps "${tools[@]}"
+    boot booted.sh
+fi
+if [ "${REDLOCK_ROOM:-production}" = production ]; then
+    echo "# the recipe of docs/production.md"
+    furnish systemd systemd-sysv dbus redis-server curl jq openssl libjansson4 nginx-light haproxy prometheus logrotate
+    cp docs/production.md "$rooms/room/check"
+    boot production.sh
 fi
 if [ "${REDLOCK_ROOM:-autopkgtest}" = autopkgtest ]; then
     echo "# debian/tests"

@@ -6,7 +6,7 @@ set -euo pipefail
 build=$(cd "${1:?usage: check-service.sh BUILD_DIR}" && pwd)
 validator=@seriousme/openapi-schema-validator@2.2.5 # the last for Node 18
 if [ -z "${REDLOCK_DEV:-}" ]; then
-    exec "$build/redlock" dev -n 3 -- bash "$0" "$build"
+    exec "$build/redlock" dev -c 3 -- bash "$0" "$build"
 fi
 
 tmp=$(mktemp -d)

@@ -10,7 +10,7 @@ umask 022
 
 if [ -z "${REDLOCK_DEV:-}" ]; then
     unset REDLOCK_CONFIG REDLOCK_PASSWORD REDLOCK_SERVICE
-    exec timeout -k 5 120 "$redlock" dev -n 3 -- bash "$0" "$command" "$redlock"
+    exec timeout -k 5 120 "$redlock" dev -c 3 -- bash "$0" "$command" "$redlock"
 fi
 
 unset REDLOCK_CONFIG # /dev/null, which there is not inside
@@ -50,7 +50,7 @@ said=$("$redlock" status held) || true
 grep -q held <<<"$said" || fail "nobody else sees its lock: $said"
 inside /redlock unlock held "$value" || fail 'unlock'
 echo 'ok - its lock is seen from outside, and given back'
-inside /redlock bench -d 1s -c 8 >"$tmp/bench" || fail "bench: $(cat "$tmp/bench")"
+inside /redlock bench --duration 1s --callers 8 >"$tmp/bench" || fail "bench: $(cat "$tmp/bench")"
 echo 'ok - with threads and many locks at once'
 
 # ---- names of hosts --------------------------------------------------------------------------

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test|abi]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|python-package|deb|
+#         deb-test|abi]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
 # what stands before the service and asks it, `node` what makes and checks the package of Node,
-# `etcd` what the service is measured against, `browser` what shows its page in tests,
+# `python-package` what makes that of Python, `etcd` what the service is measured against, `browser` what
+# shows its page in tests,
 # `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian,
 # `abi` what compares the binary interface with that of the last release.
 #
@@ -79,6 +81,8 @@ check_test() {
     have clang-format || have clang-format-14 || miss clang-format
     have_header hiredis/hiredis.h || miss hiredis-dev
     have_header http_parser.h || miss http-parser-dev
+    have_header uv.h || miss libuv-dev
+    have_header event2/event.h || miss libevent-dev
     have curl || miss curl
     have node || have nodejs || miss node
     have_header node/node_api.h || miss node-dev
@@ -97,6 +101,11 @@ check_python() {
     python_has 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' ||
         miss python3-dev
     python_has 'import setuptools' || miss python3-setuptools
+}
+
+check_python_package() {
+    check_python
+    python_has 'import wheel' || miss python3-wheel
 }
 
 check_fuzz() {
@@ -203,11 +212,12 @@ for purpose in "${@:-test}"; do
     etcd) check_etcd ;;
     browser) check_browser ;;
     python) check_python ;;
+    python-package) check_python_package ;;
     deb) check_deb ;;
     deb-test) check_deb_test ;;
     abi) check_abi ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test|abi]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|python-package|deb|deb-test|abi]..." >&2
         exit 64
         ;;
     esac
@@ -226,6 +236,7 @@ package() {
     apt:jansson-dev) echo libjansson-dev ;;
     apt:hiredis-dev) echo libhiredis-dev ;;
     apt:http-parser-dev) echo libhttp-parser-dev ;;
+    apt:libuv-dev) echo libuv1-dev ;;
     apt:lua-dev) echo liblua5.1-0-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:node) echo nodejs ;;
@@ -242,9 +253,11 @@ package() {
     dnf:python3-dev) echo python3-devel ;;
     apk:python3-cffi) echo py3-cffi ;;
     apk:python3-setuptools) echo py3-setuptools ;;
+    apk:python3-wheel) echo py3-wheel ;;
     pacman:python3-dev) echo python ;;
     pacman:python3-cffi) echo python-cffi ;;
     pacman:python3-setuptools) echo python-setuptools ;;
+    pacman:python3-wheel) echo python-wheel ;;
     dnf:cc) echo gcc ;;
     dnf:c++) echo gcc-c++ ;;
     dnf:libc) echo glibc-devel ;;
@@ -253,6 +266,8 @@ package() {
     dnf:jansson-dev) echo jansson-devel ;;
     dnf:hiredis-dev) echo hiredis-devel ;;
     dnf:http-parser-dev) echo http-parser-devel ;;
+    dnf:libuv-dev) echo libuv-devel ;;
+    dnf:libevent-dev) echo libevent-devel ;;
     dnf:lua-dev) echo compat-lua-devel ;;
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
@@ -285,6 +300,8 @@ package() {
     pacman:jansson-dev) echo jansson ;;
     pacman:hiredis-dev) echo hiredis ;;
     pacman:http-parser-dev) echo http-parser ;;
+    pacman:libuv-dev) echo libuv ;;
+    pacman:libevent-dev) echo libevent ;;
     pacman:lua-dev) echo lua51 ;;
     pacman:server | pacman:server-cli) echo valkey ;;
     pacman:clang-format) echo clang ;;

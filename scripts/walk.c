@@ -41,7 +41,7 @@ void __cyg_profile_func_exit(void *function, void *caller)
 
 static int cycle(redlock *client)
 {
-    redlock_request request = {.size = sizeof request, .wait_ms = WAIT_MS};
+    redlock_request request = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
     redlock_lock *lock = NULL;
     int error = redlock_acquire(client, "walk", TTL_MS, &request, &lock);
 

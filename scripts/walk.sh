@@ -18,7 +18,7 @@ cmake --build "$build" --parallel "$jobs" --target redlock_static redlock >"$bui
 ${CC:-cc} -gdwarf-4 -no-pie -Iinclude -o "$build/cycles" scripts/walk.c "$build/libredlock.a" \
     -lssl -lcrypto -lpthread
 
-"$build/redlock" dev -n 5 -- "$build/cycles" >"$build/addresses"
+"$build/redlock" dev -c 5 -- "$build/cycles" >"$build/addresses"
 # Two lines an address: the function, then FILE:LINE. An inline function has an address in every
 # file that uses it, and counts once.
 grep '^0x' "$build/addresses" | addr2line -f -e "$build/cycles" | paste - - |
