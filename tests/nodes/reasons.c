@@ -396,7 +396,8 @@ CASE(cluster_mode, "A node of a Redis Cluster is told as that, with the guard an
     struct port bus = port_reserve();
     char bus_port[16];
     snprintf(bus_port, sizeof bus_port, "%d", bus.number);
-    const char *const arguments[] = {"--cluster-enabled", "yes", "--cluster-port", bus_port, NULL};
+    const char *const arguments[] = {"--cluster-enabled", "yes", "--cluster-port", bus_port,
+                                     NULL};
     struct cluster c;
     cluster_start_young(&c, 1, arguments);
     check_node_reason(&c, REDLOCK_REASON_CLUSTER);
