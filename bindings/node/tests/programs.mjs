@@ -110,11 +110,14 @@ const programs = {
   async blocking() {
     const c = client();
     const worker = new Worker(new URL(import.meta.url), { workerData: { which: 'blocked', name } });
-    worker.on('error', (error) => console.log(error.code));
+    const heard = {};
+    // Messages and errors of a worker come in no order that Node promises.
+    worker.on('error', (error) => (heard.error = error.code));
     worker.on('message', async (said) => {
-      if (said !== 'held') return console.log(said);
-      await c.break(name, (await c.query(name)).holders[0].fingerprint);
+      if (said !== 'held') heard.said = said;
+      else await c.break(name, (await c.query(name)).holders[0].fingerprint);
     });
+    worker.on('exit', () => console.log(`${heard.said}\n${heard.error}`));
   },
   // Workers come and go, by termination and by their own exit.
   async workers() {
