@@ -10,10 +10,15 @@ umask 022
 
 if [ -z "${REDLOCK_DEV:-}" ]; then
     unset REDLOCK_CONFIG REDLOCK_PASSWORD REDLOCK_SERVICE
-    exec timeout -k 5 120 "$redlock" dev -c 3 -- bash "$0" "$command" "$redlock"
+    exec timeout -k 5 120 "$redlock" dev -c 6 --no-init -- bash "$0" "$command" "$redlock"
 fi
 
 unset REDLOCK_CONFIG # /dev/null, which there is not inside
+# Three nodes; the other servers end, and `redlock dev` keeps their ports for servers with TLS.
+IFS=, read -r -a nodes <<<"$REDLOCK_NODES"
+export REDLOCK_NODES=${nodes[0]},${nodes[1]},${nodes[2]}
+for k in 4 5 6; do "$redlock" dev kill $k >/dev/null; done
+"$redlock" init --yes --node-timeout 3s >/dev/null
 tmp=$(mktemp -d)
 servers=()
 cleanup() {
@@ -73,17 +78,15 @@ server=$(command -v redis-server || command -v valkey-server)
 secure=
 for k in 1 2 3; do
     mkdir "$tmp/$k"
-    : >"$tmp/$k/log"
-    for ((tries = 0; tries < 20; tries++)); do
-        port=$((10000 + RANDOM % 20000))
-        "$server" --port 0 --tls-port $port --bind 127.0.0.1 --save '' --dir "$tmp/$k" --tls-auth-clients no \
-            --tls-cert-file "$tmp/root/ca.pem" --tls-key-file "$tmp/key.pem" \
-            --tls-ca-cert-file "$tmp/root/ca.pem" >"$tmp/$k/log" 2>&1 &
-        pid=$!
-        until grep -q 'Ready to accept' "$tmp/$k/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
-        kill -0 $pid 2>/dev/null && break
+    port=${nodes[k + 2]##*:}
+    "$server" --port 0 --tls-port "$port" --bind 127.0.0.1 --save '' --dir "$tmp/$k" --tls-auth-clients no \
+        --tls-cert-file "$tmp/root/ca.pem" --tls-key-file "$tmp/key.pem" \
+        --tls-ca-cert-file "$tmp/root/ca.pem" >"$tmp/$k/log" 2>&1 &
+    servers+=($!)
+    until grep -qs 'Ready to accept' "$tmp/$k/log"; do
+        kill -0 $! 2>/dev/null || fail "the server with TLS ended: $(cat "$tmp/$k/log")"
+        sleep 0.05
     done
-    servers+=($pid)
     secure=$secure${secure:+,}rediss://127.0.0.1:$port
 done
 said=$(inside /redlock init --yes --nodes "$secure" --tls-ca /ca.pem --node-timeout 3s) || fail "init over TLS: $said"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.bash" "$@"
 server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) ||
     skip 'there is no server to start'
-unset REDLOCK_DEV
+inside_dev '6 --no-init' "$@"
 unhurried
 servers=()
 end_servers() {
@@ -14,32 +14,21 @@ end_servers() {
 }
 trap end_servers EXIT
 
-answers() { # PORT
-    [ "$(ask "$1" PING 2>/dev/null)" = +PONG ]
-}
-
 # start K: a server in cluster mode; its ports in ${port[K]} and ${bus[K]}.
 start() {
-    local k=$1 try
-    for ((try = 0; try < 20; try++)); do
-        port[k]=$((15000 + RANDOM % 15000))
-        bus[k]=$((port[k] + 15000))
-        ! answers "${port[k]}" || continue # another server has it
-        mkdir -p "$tmp/$k"
-        (cd "$tmp/$k" && exec "$server" --port "${port[k]}" --bind 127.0.0.1 --cluster-enabled yes \
-            --cluster-port "${bus[k]}" --save '' --appendonly no >log 2>&1) &
-        pid=$!
-        until answers "${port[k]}"; do
-            if ! kill -0 $pid 2>/dev/null; then
-                ! grep -q 'Bad directive\|wrong number' "$tmp/$k/log" || skip 'this server has no cluster-port (before 7.0)'
-                continue 2
-            fi
-            read -r -t 0.05 <> <(:) || :
-        done
-        servers+=($pid)
-        return
-    done
-    skip 'no free ports were found'
+    local k=$1 pid
+    port[k]=$(take_port "$k") bus[k]=$(take_port $((k + 3)))
+    mkdir "$tmp/$k"
+    "$server" --port "${port[k]}" --bind 127.0.0.1 --cluster-enabled yes --cluster-port "${bus[k]}" --dir "$tmp/$k" \
+        --save '' --appendonly no >"$tmp/$k.log" 2>&1 &
+    pid=$!
+    servers+=($pid)
+    eventually answers "${port[k]}" $pid
+    ! grep -q 'Bad directive\|wrong number' "$tmp/$k.log" || skip 'this server has no cluster-port (before 7.0)'
+    ! gone $pid || not_ok "server $k starts" "$(cat "$tmp/$k.log")"
+}
+answers() { # PORT PID
+    [ "$(ask "$1" PING 2>/dev/null)" = +PONG ] || gone "$2"
 }
 for k in 1 2 3; do start $k; done
 ask "${port[1]}" CLUSTER ADDSLOTSRANGE 0 5460 >/dev/null

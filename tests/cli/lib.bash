@@ -178,6 +178,12 @@ port() {
     printf '%s' "${list[$1 - 1]##*:}"
 }
 
+# take_port K: ends the K-th server of `redlock dev` and prints its port, which `redlock dev` keeps from all others:
+# for a program that the test starts itself, as no port that merely looks free stays so.
+take_port() {
+    "$redlock" dev kill "$1" >/dev/null && port "$1"
+}
+
 # ask PORT WORD...: sends a command to a server without any client; prints the first line back.
 ask() {
     local fd line

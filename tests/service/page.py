@@ -14,7 +14,7 @@ import time
 
 import browser
 
-redlockd, folder = sys.argv[1:3]
+redlockd, folder, port = sys.argv[1:4]
 pictures = os.environ.get('REDLOCK_PICTURES')
 SECRETS = {'operator': 'secret-of-the-operator', 'reader': 'secret-of-a-reader', 'worker': 'secret-of-a-worker'}
 UPDATE_MS = 1000  # a change is on the page within this time
@@ -53,12 +53,6 @@ allow = token:reader shop/ read
 allow = token:worker * acquire
 ''')
 log = open(os.path.join(folder, 'log'), 'a')
-
-
-def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(('127.0.0.1', 0))
-        return any_port.getsockname()[1]
 
 
 class Unix(http.client.HTTPConnection):
@@ -183,7 +177,6 @@ def sign_in(secret):
     page.key('Enter', 13, '\r')
 
 
-port = free_port()
 daemon = start(port)
 page = browser.Browser(browser.find(), log)
 origin = f'http://127.0.0.1:{port}'

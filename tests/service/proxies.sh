@@ -15,8 +15,11 @@ for proxy in nginx haproxy; do
 done
 [ ${#proxies[@]} -gt 0 ] || skip 'neither nginx nor haproxy is installed'
 docs=$(readlink -f "$(dirname "$0")/../../docs/production.md")
-inside_dev 3 "$@"
+inside_dev '4 --no-init' "$@"
 unhurried
+front=$(take_port 4)
+REDLOCK_NODES=${REDLOCK_NODES%,*}
+"$redlock" init --yes >/dev/null
 token=a-token-of-this-test
 printf 'tester %s\n' "$(digest "$token")" >"$tmp/tokens"
 mkdir "$tmp/certs"
@@ -43,10 +46,6 @@ block() {
             s|/etc/haproxy/locks.pem|$tmp/certs/front.pem|"
 }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 # The rest of a configuration that runs as any user, in the foreground, and writes into our directory only.
 around_nginx() { # PORT: the block comes from standard input
     cat <<END
@@ -71,23 +70,16 @@ around_haproxy() { # PORT
     sed "s/bind :443/bind 127.0.0.1:$1/"
 }
 
-# begin_proxy NAME: with the block on standard input; $at is where it listens, $proxy_pid its process. Another
-# process may take the free port first: then it is tried again with another.
+# begin_proxy NAME: with the block on standard input; $at is where it listens, $proxy_pid its process.
 begin_proxy() {
-    local port attempt
-    cat >"$tmp/block"
-    for attempt in 1 2 3; do
-        port=$(free_port)
-        at=https://127.0.0.1:$port
-        "around_$1" "$port" <"$tmp/block" >"$tmp/$1.conf"
-        case $1 in
-        nginx) nginx -e "$tmp/nginx.log" -c "$tmp/nginx.conf" >>"$tmp/nginx.log" 2>&1 & ;;
-        haproxy) haproxy -db -f "$tmp/haproxy.conf" >>"$tmp/haproxy.log" 2>&1 & ;;
-        esac
-        proxy_pid=$!
-        eventually answers
-        gone $proxy_pid || break
-    done
+    at=https://127.0.0.1:$front
+    "around_$1" "$front" >"$tmp/$1.conf"
+    case $1 in
+    nginx) nginx -e "$tmp/nginx.log" -c "$tmp/nginx.conf" >>"$tmp/nginx.log" 2>&1 & ;;
+    haproxy) haproxy -db -f "$tmp/haproxy.conf" >>"$tmp/haproxy.log" 2>&1 & ;;
+    esac
+    proxy_pid=$!
+    eventually answers
     that "$1 starts with the settings of docs/production.md" serves
 }
 serves() { [ "$(curl -s -m 5 --cacert "$tmp/certs/ca.crt" -o /dev/null -w '%{http_code}' "$at/readyz")" = 200 ]; }
