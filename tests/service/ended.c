@@ -77,21 +77,61 @@ CASE(released_stays_released,
     end_three();
 }
 
+/* An operator evicts the holder. */
+static void break_lock(void)
+{
+    char request[256];
+    const char *answer =
+        lease_ask(&three, "GET /v1/locks/job HTTP/1.1\r\nHost: localhost\r\n\r\n");
+
+    snprintf(request, sizeof request,
+             "DELETE /v1/locks/job?break=%s HTTP/1.1\r\nHost: localhost\r\n\r\n",
+             lease_member(answer, "mark"));
+    CHECK_HAS("HTTP/1.1 200 ", lease_ask(&three, request));
+}
+
 CASE(broken_stays_broken, "A break is not undone by renewals that two replicas have begun.")
 {
-    char request[256], mark[64];
-    const char *grant, *answer;
+    const char *grant;
 
     begin_three();
     grant = renew_twice(ID_A);
-    answer = lease_ask(&three, "GET /v1/locks/job HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    snprintf(mark, sizeof mark, "%s", lease_member(answer, "mark"));
-    snprintf(request, sizeof request,
-             "DELETE /v1/locks/job?break=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", mark);
-    CHECK_HAS("HTTP/1.1 200 ", lease_ask(&three, request));
+    break_lock();
     let_go();
     CHECK_INT(0, cluster_count(&cluster, KEY));
     CHECK_HAS("\"code\":\"LOST\"", lease_ask(&one, lease_request("POST", ID_A, grant, "{}")));
+    end_three();
+}
+
+/* A stream that came back to the second replica while the first still has it: both renew it. */
+static void renew_two_streams(const char *id)
+{
+    char grant[LEASE_GRANT_MAX + 1];
+    int first, second;
+
+    first = hold_tcp(id, grant);
+    come_back(&two, id, grant, &second);
+    to_third.switches->hold_up = to_first.switches->hold_up = 1;
+    renew_now(&one);
+    rig_read_until(&one.rig, first, "event: renewed");
+    renew_now(&two);
+    rig_read_until(&two.rig, second, "event: renewed");
+}
+
+CASE(streams_stay_ended,
+     "Neither a DELETE nor a break is undone by a stream that two replicas renew.")
+{
+    begin_three();
+    renew_two_streams(ID_A);
+    CHECK_HAS("HTTP/1.1 204 ", lease_ask(&three, lease_request("DELETE", ID_A, NULL, NULL)));
+    let_go();
+    CHECK_INT(0, cluster_count(&cluster, KEY));
+    end_three();
+    begin_three();
+    renew_two_streams(ID_A);
+    break_lock();
+    let_go();
+    CHECK_INT(0, cluster_count(&cluster, KEY));
     end_three();
 }
 

@@ -240,7 +240,7 @@ def words():
         const rows = id => [...document.querySelectorAll("#" + id + " tr")].map(cells);
         return {verdict: %s, sum: document.querySelector("#sum").textContent, nodes: rows("nodes"), locks: rows("locks")};
     })()''' % VERDICT)
-    top = redlock('top', '-n', '1').stdout.split('\n')
+    top = redlock('top', '-c', '1').stdout.split('\n')
     check('top has the verdict of the page', shown['verdict'] + '; ' + shown['sum'] in top[0], (top[0], shown))
     heads = [line.split() for line in top if line.startswith(('NODE', 'NAME'))]
     # Its 80 columns have no room for the clock while a node says why it is down.
