@@ -77,7 +77,7 @@ like 'a password may have a semicolon in it' "$err" 'others can read the passwor
 export REDLOCK_NODES=$nodes
 
 mkdir -p "$tmp/home/.config/redlock"
-echo 'ttl = 1s' >"$tmp/home/.config/redlock/redlock.conf"
+echo 'ttl = 9s' >"$tmp/home/.config/redlock/redlock.conf"
 chmod 666 "$tmp/home/.config/redlock/redlock.conf"
 try env -u REDLOCK_CONFIG HOME="$tmp/home" XDG_CONFIG_HOME= "$redlock" lock -n x
 expect 'the usual file is not exempt' 78 'others can write to the configuration file .*redlock.conf'
@@ -86,7 +86,7 @@ lock --config "$tmp/link.conf"
 unlike 'of a link the file counts' "$err" 'others can write'
 lock --config /dev/null
 is 'devices are not judged' "$status:$err" 0:
-lock --config <(echo 'ttl = 1s')
+lock --config <(echo 'ttl = 9s')
 is '   nor pipes' "$status:$err" 0:
 
 refused_if_writable 'the password file' "$tmp/password" --user friend --password-file "$tmp/password"

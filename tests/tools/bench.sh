@@ -9,8 +9,8 @@ needs jq iconv
 inside_dev 5 "$@"
 
 
-try "$bench" -r 1 -s 0.02 --only cycles,crowd,run,held --locks 50,100 --ttl 1s \
-    --json "$tmp/bench.json"
+try "$bench" -r 1 -s 0.02 --only cycles,crowd,run,held --locks 50,100 \
+    --json "$tmp/bench.json" --ttl 1s # short: no figure is judged
 expect 'a very short run' 0
 that 'its file is JSON' json_lines <"$tmp/bench.json"
 ids=$(jq -r '.rows[].id' "$tmp/bench.json")

@@ -22,9 +22,18 @@ awk '
         if (!match($0, pattern))
             return -1
         found = substr($0, RSTART, RLENGTH)
+        gsub(/_/, "", found)
         sub(/[^0-9.]+$/, "", found)
         sub(/^.*[^0-9.]/, "", found)
         return found + 0
+    }
+    # time_ms(OPTION): the milliseconds of what follows it, as the command and Python have it (500ms, 1.5s, 2), or -1.
+    function time_ms(option,    found) {
+        if (!match($0, "(" option ")( = |[ =])[0-9.]+(ms|s)?([^0-9.a-z]|$)"))
+            return -1
+        found = substr($0, RSTART, RLENGTH)
+        sub(/^[^0-9.]*/, "", found)
+        return found ~ /ms/ ? found + 0 : found * 1000
     }
     function between(value, low, high) { return value >= low && value < high }
 
@@ -37,7 +46,7 @@ awk '
             complain("the pulse is for tests/alone")
         if (between(number("[A-Z_]*TTL[A-Z_]*_MS = [0-9]+[,; ]"), 1, 2000) ||
             between(number("ttl_ms\\\\\":[0-9]+"), 1, 2000) ||
-            (/(client_lock|client_lock_on|client_try|kind_lock|kind_try|redlock_acquire|redlock_start|redlock_extend|redlock_start_extend|cluster_set)\(/ &&
+            (/(client_lock|client_lock_on|client_try|kind_lock|kind_try|redlock_acquire|redlock_start_acquire|redlock_extend|redlock_start_extend|cluster_set)\(/ &&
                 between(number(", [0-9][0-9]+[,)]"), 10, 2000)))
             complain("a TTL below 2 s")
         if (between(number("node_timeout_ms = [0-9]+"), 0, 200) || between(number("hasty\\(.*, [0-9]+\\)"), 0, 200) ||
@@ -51,15 +60,14 @@ awk '
         next
     }
     {
-        if ((!/read -r -t|IFS= read/ && (between(number("-t [0-9]+ms"), 0, 2000) || / -t 1s? /)) ||
+        if ((!/read -r|IFS= read/ && between(time_ms("-t|ttl"), 1, 2000)) ||
             between(number("ttl_ms[\"\047: =]+[0-9]+"), 1, 2000) || between(number("TTL_MS=[0-9]+"), 1, 2000) ||
-            (FILENAME ~ /[.]mjs$/ && between(number("ttl: [0-9]+[,} ]"), 1, 2000)) ||
-            (FILENAME ~ /[.]py$/ && between(number("ttl=[0-9.]+[,)]"), 0, 2)))
+            (FILENAME ~ /[.]mjs$/ && between(number("ttl: [0-9_]+[,} ]"), 1, 2000)))
             complain("a TTL below 2 s")
-        if (!/read -r/ && (between(number("-w [0-9]+ms"), 1, 1000) || / -w 0[.]/ ||
-                between(number("wait_ms[\"\047: =]+[0-9]+"), 1, 1000)))
+        if (between(time_ms("-w|wait"), 1, 1000) || between(number("wait_ms[\"\047: =]+[0-9]+"), 1, 1000) ||
+            (FILENAME ~ /[.]mjs$/ && between(number("wait: [0-9_]+[,} ]"), 1, 1000)))
             complain("a wait below a second, in which a busy machine gets no vote")
-        if (between(number("node-timeout[ =]+[0-9]+ms"), 0, 200))
+        if (between(time_ms("node[-_]timeout"), 0, 200) || between(number("nodeTimeout: [0-9]+"), 0, 200))
             complain("a node timeout below 200 ms")
         if (/^ *(within|around) /)
             complain("an upper bound in real time")

@@ -334,7 +334,7 @@ test('Options that do not exist and values of another type are refused with a se
   await assert.rejects(c.acquire(['a', 5]), /name must be a string/);
   await assert.rejects(c.acquire('a\0b'), /NUL/);
   await assert.rejects(c.using('a', {}), /must be a function/);
-  await assert.rejects(c.using('a', { ifAvailable: true, wait: 5 }, () => {}), /leave out wait/);
+  await assert.rejects(c.using('a', { ifAvailable: true, wait: 5000 }, () => {}), /leave out wait/);
   assert.throws(() => new Client({ nodes: [] }), /empty array/);
   assert.throws(() => new Client({ nodes: 'localhost' }), /must be an array/);
   assert.throws(() => new Client({ nodes: ['localhost'], timeout: 5 }), /no option 'timeout'/);

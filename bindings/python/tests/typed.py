@@ -8,7 +8,7 @@ import redlock_native as redlock
 
 
 async def with_asyncio() -> None:
-    async with redlock.AsyncClient(["redis://a", "redis://b"], node_timeout=0.1) as client:
+    async with redlock.AsyncClient(["redis://a", "redis://b"], node_timeout=0.5) as client:
         async with client.lock("x", ttl=30, wait=None, on_lost="event") as lock:
             left: float = lock.remaining
             token: int = lock.fence
