@@ -33,8 +33,11 @@ static void tell(const char *name)
 
 static void tell_now(void)
 {
+    int64_t now_ns = rl_now_ns();
+
     events()->write_ns = 0;
-    events_turn(events(), rl_now_ns());
+    events_turn(events(), now_ns);
+    CHECK(events()->write_ns > now_ns); /* what happens next waits for more of it */
 }
 
 CASE(together, "What happens within a while is told together, to each feed what it may see.")
