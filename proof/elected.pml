@@ -69,6 +69,7 @@
  *   RESTART_RIGHT  E9 also for another incarnation of the same term
  *   SET_AGAIN      a renewal with the right of E9 sets a key that is missing   (E9)
  *   VOID_PROOF     "missing" ends the proof, but no right of E9                (E13)
+ *   VOID_RIGHT     "missing" ends a right of E9, but not the proof             (E13)
  *   VOID_NONE      "missing" ends neither                                      (E13)
  *   BREAK_UNHEARD  the break is sent to a term that no majority has said       (E13)
  */
@@ -395,10 +396,7 @@ inline renew()
 }
 #endif
 
-#ifdef NO_WITNESS
-#define EXECUTED_BY(c, k) to[c]
-#else
-#ifdef SENTINEL
+#if defined(NO_WITNESS) || defined(SENTINEL)
 #define EXECUTED_BY(c, k) to[c]
 #else
 #ifdef RENEW_BLIND
@@ -407,6 +405,10 @@ inline renew()
 #define EXECUTED_BY(c, k) term[k]
 #endif
 #endif
+#ifdef NO_WITNESS
+#define EXECUTED_IN(c, k) met[c]
+#else
+#define EXECUTED_IN(c, k) incarnation[k]
 #endif
 #ifdef UNNAMED_TERM
 #define NAMES(k, t) (named[k] == incarnation[k])
@@ -420,7 +422,7 @@ inline executed(c, k)
     owner[k] = 1 + c;
     left[k] = TTL;
     by[c] = EXECUTED_BY(c, k);
-    IF_GREETS(by_met[c] = incarnation[k];)
+    IF_GREETS(by_met[c] = EXECUTED_IN(c, k);)
 #ifdef STAMP
     admits[c] = NAMES(k, by[c]) && stamp_age[k] >= Q;
 #endif
@@ -429,13 +431,6 @@ inline executed(c, k)
 #endif
 }
 
-inline grant(c, k)
-{
-    executed(c, k);
-    printf("server %d (term %d): grants %c\n", k, term[k], 65 + c)
-}
-
-#if RENEWALS > 0
 inline forget_request(c)
 {
     request[c] = NOTHING;
@@ -450,6 +445,34 @@ inline forget_request(c)
 #endif
 }
 
+/* After the last renewal only the end of the validity is of interest. */
+inline settle(c)
+{
+    if
+    :: DONE(c) ->
+        heard[c] = 0;
+        watch[c] = 0;
+        IF_GREETS(met[c] = 0;)
+#if RENEWALS > 0
+        if
+        :: c == 0 ->
+            proof = NONE;
+            right = false;
+            IF_GREETS(proof_met = 0; in_time = false;)
+        :: else
+        fi
+#endif
+    :: else
+    fi
+}
+
+inline grant(c, k)
+{
+    executed(c, k);
+    printf("server %d (term %d): grants %c\n", k, term[k], 65 + c)
+}
+
+#if RENEWALS > 0
 inline end_renewal()
 {
     forget_request(0);
@@ -473,13 +496,13 @@ inline end_renewal()
 inline missing(k)
 {
     end_renewal();
-#ifndef VOID_NONE
+#if !defined(VOID_NONE) && !defined(VOID_RIGHT)
     proof = NONE;
     IF_GREETS(proof_met = 0;)
-#ifndef VOID_PROOF
+#endif
+#if !defined(VOID_NONE) && !defined(VOID_PROOF)
     right = false;
     IF_GREETS(in_time = false;)
-#endif
 #endif
 #ifdef BREAK_TOLD
     if
@@ -487,6 +510,7 @@ inline missing(k)
     :: else
     fi;
 #endif
+    settle(0);
     printf("server %d (term %d): has no key of A\n", k, term[k])
 }
 
@@ -495,6 +519,7 @@ inline serve_renewal(k)
     if
     :: !leads[k] ->
         end_renewal();
+        settle(0);
         printf("server %d: refuses A, it is a replica\n", k)
     :: leads[k] && owner[k] == 1 ->
         executed(0, k);
@@ -542,23 +567,6 @@ inline serve_renewal(k)
 
 #define BELIEVES(c) (phase[c] == HELD && spent[c] < TTL)
 
-/* Nothing but the end of its validity is of interest any more. */
-inline retire(c)
-{
-    heard[c] = 0;
-    watch[c] = 0;
-    IF_GREETS(met[c] = 0;)
-#if RENEWALS > 0
-    if
-    :: c == 0 ->
-        proof = NONE;
-        right = false;
-        IF_GREETS(proof_met = 0; in_time = false;)
-    :: else
-    fi
-#endif
-}
-
 inline win(c)
 {
     phase[c] = HELD;
@@ -573,20 +581,9 @@ inline win(c)
         IF_GREETS(proof_met = by_met[0];)
     :: else
     fi;
+#endif
     forget_request(c);
-#else
-    request[c] = NOTHING;
-    to[c] = 0;
-    by[c] = 0;
-    IF_GREETS(by_met[c] = 0;)
-#if defined(MARKER) || defined(STAMP)
-    admits[c] = false;
-#endif
-#endif
-    if
-    :: DONE(c) -> retire(c)
-    :: else
-    fi
+    settle(c)
 }
 
 #if RENEWALS > 0
@@ -602,10 +599,7 @@ inline renewed()
     proof = by[0];
     IF_GREETS(proof_met = by_met[0];)
     end_renewal();
-    if
-    :: DONE(0) -> retire(0)
-    :: else
-    fi
+    settle(0)
 }
 #endif
 
@@ -700,9 +694,13 @@ inline restart(k)
 
 #ifdef MARKER
 /* E7: a client that has watched for Q turns its watch into the marker. */
+#ifdef GREETS
+#define FOUND_AGAIN(c) (CAN_GREET(c) && met[c] == incarnation[heard[c] % 2])
+#else
+#define FOUND_AGAIN(c) LED(heard[c] % 2, heard[c])
+#endif
 #define MAY_MARK(c)                                                                             \
-    (LISTENS(c) && GREETED(c) && watch[c] == 0 && LED(heard[c] % 2, heard[c]) &&                \
-     !NAMES(heard[c] % 2, heard[c]))
+    (LISTENS(c) && watch[c] == 0 && FOUND_AGAIN(c) && !NAMES(heard[c] % 2, heard[c]))
 inline mark(c)
 {
     named_term[heard[c] % 2] = heard[c];
