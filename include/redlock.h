@@ -495,7 +495,7 @@ REDLOCK_API int redlock_start_release(redlock_lock *lock);
     X(RECOVERED, "recovered") /* a renewal succeeded again */                                  \
     X(QUEUED, "queued")       /* place: of a waiter, first known or changed */                 \
     X(ANSWERED, "answered")   /* error, answer: of a job */                                    \
-    X(WARNING, "warning")     /* address, detail: what is doubtful and what to do about it */
+    X(WARNING, "warning")     /* address, reason, detail: what is doubtful and what to do */
 
 enum redlock_event_type {
 #define REDLOCK_EVENT_ENUM(name, text) REDLOCK_EVENT_##name,
@@ -535,6 +535,8 @@ typedef struct redlock_event {
     uint32_t dropped;
     /* WARNING: the node, or the file whose secret others can read; else empty. */
     const char *address;
+    /* WARNING: enum redlock_reason; else REDLOCK_REASON_NONE. */
+    int32_t reason;
     /* ANSWERED; else NULL. */
     const redlock_answer *answer;
 } redlock_event;
@@ -617,9 +619,9 @@ enum redlock_vote {
 REDLOCK_API const char *redlock_vote_text(int vote);
 
 /*
- * One line per reason: name, printable words. Why a node does not vote or did not answer, as
- * far as it makes a difference to what is to be done about it; `text` beside it has the
- * particulars.
+ * One line per reason: name, printable words. Why a node does not vote or did not answer, or
+ * what is doubtful about it, as far as it makes a difference to what is to be done about it;
+ * `text` beside it has the particulars.
  */
 #define REDLOCK_REASONS(X)                                                                     \
     X(NONE, "none")                                                                            \
@@ -663,7 +665,24 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(SET_PENDING, "the admission of its set of nodes has not finished; do it again")          \
     X(SET_CHANGED, "its set of nodes has just changed")                                        \
     X(SET_UNREADABLE, "its key redlock.admit cannot be read, so its set of nodes is unknown")  \
-    X(SAME_SERVER, "the same server as another node of the list (same run_id): it counts once")
+    X(SAME_SERVER,                                                                             \
+      "the same server as another node of the list (same run_id): it counts once")             \
+    /* What audits and warnings find beside that: less may be relied on. */                    \
+    X(FAILOVER, "a replica can take over without the locks that had not reached it")           \
+    X(EVICTION,                                                                                \
+      "maxmemory is set and its policy evicts keys with an expiry, locks among them")          \
+    X(PERSISTENCE, "no append-only file")                                                      \
+    X(SKEW, "its clock differs from the other nodes' by more than half a second")              \
+    X(SET_BY_NAME, "it had forgotten its set of nodes, and clients know it by its name alone") \
+    X(NO_SETS, "not initialised: neither it nor the others belong to a set of nodes")          \
+    X(GUARD_OFF, "the restart guard is off")                                                   \
+    X(TOO_FEW, "too few nodes are reachable")                                                  \
+    X(EVEN_NUMBER, "with an even number of nodes no more may fail than with one less")         \
+    X(ONE_NODE, "one node cannot promise what several do")                                     \
+    X(ONE_HOST, "too many nodes are on one machine")                                           \
+    X(VERSIONS, "the nodes run different versions")                                            \
+    X(PLACEMENT, "locks are where no client of this configuration looks for them")             \
+    X(EXPOSED, "others can read a secret")
 
 enum redlock_reason {
 #define REDLOCK_REASON_ENUM(name, text) REDLOCK_REASON_##name,
@@ -830,7 +849,7 @@ typedef struct redlock_check {
     const char *name;
     /* enum redlock_verdict */
     int32_t verdict;
-    /* enum redlock_reason */
+    /* enum redlock_reason; NONE with REDLOCK_CHECK_OK, and only then. */
     int32_t reason;
     /* What was found; what to do, empty when nothing has to be done. */
     const char *text;

@@ -63,8 +63,8 @@ static void print_check(const redlock_check *c)
     };
     bool coloured = text_colours(isatty(STDOUT_FILENO));
     size_t columns = text_line_columns(STDOUT_FILENO);
-    const char *remedy = advice_for_check(c);
-    char safe[WORDS_MAX];
+    char room[ADVICE_MAX], safe[WORDS_MAX];
+    const char *remedy = advice_for_check(c, room);
     int verdict = verdict_of(c);
     printf("  %s%-7s%s  %-11s  ", coloured ? text_colour_code(colours[verdict]) : "",
            verdict_words[verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", c->name);
@@ -131,7 +131,8 @@ static void print_json(const struct doctor *d, int status)
     json_array(&j, "checks");
     for (size_t i = 0; i < d->count; i++) {
         const redlock_check *c = &d->checks[i];
-        const char *remedy = advice_for_check(c);
+        char room[ADVICE_MAX];
+        const char *remedy = advice_for_check(c, room);
         json_object(&j, NULL);
         if (c->quorum[0])
             json_string(&j, "quorum_name", c->quorum);

@@ -2,8 +2,10 @@
 #include "report/advice.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "report/report.h"
+#include "ui/subcommand.h"
 
 #define RIGHTS                                                                                 \
     "give this user the missing right on the servers (ACL SETUSER); redlock(1) lists all "     \
@@ -98,13 +100,19 @@ const char *advice_by_reason(const redlock_report *report, bool answered)
     return NULL;
 }
 
-const char *advice_for_check(const redlock_check *check)
+const char *advice_for_check(const redlock_check *check, char out[ADVICE_MAX])
 {
+    bool points_elsewhere = strcmp(check->name, "guard") == 0 &&
+                            check->reason != REDLOCK_REASON_YOUNG &&
+                            check->reason != REDLOCK_REASON_NOT_ADMITTED;
     for (size_t k = 0; k < ROWS; k++) {
         if (rows[k].reason == check->reason && rows[k].remedy)
             return rows[k].remedy;
     }
-    return check->remedy;
+    if (points_elsewhere || check->reason == REDLOCK_REASON_SET_UNREADABLE)
+        return check->remedy;
+    snprintf(out, ADVICE_MAX, "%s%s", check->remedy, subcommand_for(check->reason));
+    return out;
 }
 
 static const char *of_nodes(int error)

@@ -6,7 +6,7 @@
 #include <redlock.h>
 #include <stdbool.h>
 
-#define ADVICE_MAX 256
+#define ADVICE_MAX 320
 
 /*
  * After an enum redlock_error: by what the nodes did, if there is a report (else NULL), of the
@@ -18,8 +18,8 @@ const char *advice_for(int error, const redlock_report *report, bool service,
 /* Only by the reasons that the nodes have, all of them or those that answered; NULL: none. */
 const char *advice_by_reason(const redlock_report *report, bool answered);
 
-/* For a finding of an audit; empty: nothing has to be done. */
-const char *advice_for_check(const redlock_check *check);
+/* For a finding of an audit; may use `out`; empty: nothing has to be done. */
+const char *advice_for_check(const redlock_check *check, char out[ADVICE_MAX]);
 
 /* Nodes that answer, but too late for their votes: which --node-timeout would do; NULL: none is
  * known to. */

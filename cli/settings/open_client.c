@@ -3,13 +3,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "ui/exit.h"
 #include "ui/message.h"
+#include "ui/subcommand.h"
 #include "ui/text.h"
 
 #define CLIENT_NAME "redlock-cli"
 #define WARNINGS_MAX 32 /* different texts; later ones are told for each node */
+#define WARNING_MAX 384 /* of the library, and a subcommand */
 #define DETAIL_MAX 1024 /* as much as the library says of a failure */
 
 /* Has this text not been told yet? */
@@ -35,8 +38,9 @@ static bool is_news(const char *text)
  */
 static void tell_warning(const redlock_event *event)
 {
-    char safe[2 * REDLOCK_TEXT_MAX], node[REDLOCK_ADDRESS_MAX];
-    text_safe(safe, sizeof safe, event->detail);
+    char text[WARNING_MAX], safe[WARNING_MAX], node[REDLOCK_ADDRESS_MAX];
+    snprintf(text, sizeof text, "%s%s", event->detail, subcommand_for(event->reason));
+    text_safe(safe, sizeof safe, text);
     text_safe(node, sizeof node, event->address);
     if (is_news(event->detail))
         message_node_warning(node, safe);

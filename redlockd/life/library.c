@@ -10,6 +10,7 @@
 #include "leases/resume.h"
 #include "leases/stream.h"
 #include "system/log.h"
+#include "ui/subcommand.h"
 
 static void extended(struct lease *lease, const redlock_event *event)
 {
@@ -78,7 +79,7 @@ static void handle(struct library *library, const redlock_event *event)
         answered(library, event);
         break;
     case REDLOCK_EVENT_WARNING:
-        log_line("%s: %s", event->address, event->detail);
+        log_line("%s: %s%s", event->address, event->detail, subcommand_for(event->reason));
         break;
     default: /* the watchdog's: the daemon renews by itself */
         break;

@@ -89,7 +89,8 @@ static void pass_on(const struct config_warnings *kept, redlock *client)
         return;
     pthread_mutex_lock(&first->mutex);
     for (size_t i = 0; i < kept->count; i++)
-        rl_event_warn(first, kept->warning[i].address, kept->warning[i].text);
+        rl_event_warn(first, kept->warning[i].address, REDLOCK_REASON_EXPOSED,
+                      kept->warning[i].text);
     pthread_mutex_unlock(&first->mutex);
     rl_reader_ring(first->reader);
 }

@@ -61,11 +61,17 @@ void rl_audit_judge(const struct rl_audit *audit);
 
 #define RL_AUDIT_ALL_NODES UINT8_MAX
 
-/* One verdict on a node, or on all of them together; copied. */
+/*
+ * One verdict on a node, or on all of them together; copied. What to do about it follows from
+ * the reason, unless a remedy is given.
+ */
 void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, int verdict,
                   enum redlock_reason reason, const char *text, const char *remedy);
 /* Nothing is wrong, and nothing has to be done. */
 void rl_audit_pass(const struct rl_audit *audit, uint8_t node, const char *name,
                    const char *text);
+
+/* check_rights.c: what the user of the audit may do on a node. */
+void rl_check_rights(const struct rl_audit *audit, uint8_t i, uint64_t doubts);
 
 #endif

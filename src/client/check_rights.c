@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/check_rights.h"
+#include "client/audit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,31 +8,24 @@
 
 static const char *const rights_names[3] = {"acquire", "extend", "release"};
 
-/* The first of several addresses of one server has the key that the others find held. */
-static bool is_held_by_duplicate(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
-{
-    return (doubts & (1u << RL_DOUBT_DUPLICATE)) &&
-           audit->rights[0].node[i].vote == REDLOCK_VOTE_TAKEN;
-}
-
-static void describe_missing_right(const struct rl_audit *audit, uint8_t i,
+/* False: the server did not name it. */
+static bool describe_missing_right(const struct rl_audit *audit, uint8_t i,
                                    char remedy[RL_SENTENCE_MAX])
 {
     const struct rl_login *login = &audit->client->engine.node[i].login;
     const char *command;
     size_t size = rl_answer_missing_right(audit->refusal[i], &command);
 
-    if (size > 0)
-        snprintf(remedy, RL_SENTENCE_MAX,
-                 "on the node: ACL SETUSER %.64s +%.*s; redlock(1) lists all rights",
-                 login->user ? login->user : "default", (int)size, command);
-    else
-        snprintf(remedy, RL_SENTENCE_MAX, "give the user the rights listed in redlock(1)");
+    snprintf(remedy, RL_SENTENCE_MAX,
+             "on the node: ACL SETUSER %.64s +%.*s; redlock(1) lists all rights",
+             login->user ? login->user : "default", (int)size, command);
+    return size > 0;
 }
 
 static void check_rights(const struct rl_audit *audit, uint8_t i)
 {
     char text[RL_SENTENCE_MAX], remedy[RL_SENTENCE_MAX];
+    bool is_named;
 
     for (int op = 0; op < 3; op++) {
         uint8_t vote = audit->rights[op].node[i].vote;
@@ -41,11 +34,9 @@ static void check_rights(const struct rl_audit *audit, uint8_t i)
             continue;
         snprintf(text, sizeof text, "cannot %s: %s%s%s", rights_names[op],
                  redlock_vote_text(vote), audit->refusal[i][0] ? ": " : "", audit->refusal[i]);
-        describe_missing_right(audit, i, remedy);
+        is_named = vote == REDLOCK_VOTE_NOPERM && describe_missing_right(audit, i, remedy);
         rl_audit_say(audit, i, "rights", REDLOCK_CHECK_FAIL, rl_reason_of_vote(vote), text,
-                     vote == REDLOCK_VOTE_NOPERM     ? remedy
-                     : vote == REDLOCK_VOTE_READONLY ? "locks need a master: see role"
-                                                     : "see what the server says");
+                     is_named ? remedy : NULL);
         return;
     }
     rl_audit_pass(audit, i, "rights", "acquire, extend, release");
@@ -61,16 +52,11 @@ static void check_fencing(const struct rl_audit *audit, uint8_t i)
              counters->bad_count, counters->bad_count == 1 ? "" : "s", counters->example,
              counters->bad_count == 1 ? "" : ", ...");
     if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
-        rl_audit_say(
-            audit, i, "fencing", REDLOCK_CHECK_WARN, rl_reason_of_vote(vote),
-            "gives no fencing tokens",
-            vote == REDLOCK_VOTE_READONLY
-                ? "tokens need a master: see role"
-                : "give the user the rights listed in redlock(1), or do without tokens");
+        rl_audit_say(audit, i, "fencing", REDLOCK_CHECK_WARN, rl_reason_of_vote(vote),
+                     "gives no fencing tokens", NULL);
     else if (counters->bad_count > 0)
-        rl_audit_say(
-            audit, i, "fencing", REDLOCK_CHECK_WARN, REDLOCK_REASON_COUNTER, text,
-            "find out what wrote that, and DEL it: the counter starts again at the node's clock");
+        rl_audit_say(audit, i, "fencing", REDLOCK_CHECK_WARN, REDLOCK_REASON_COUNTER, text,
+                     NULL);
     else if (!counters->complete)
         rl_audit_say(
             audit, i, "fencing", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_RIGHTS,
@@ -96,7 +82,7 @@ static void check_waiting(const struct rl_audit *audit, uint8_t i)
     if (is_denied(audit->queue, 3, i))
         rl_audit_say(audit, i, "waiting", REDLOCK_CHECK_WARN, REDLOCK_REASON_RIGHTS,
                      "this user may not queue here: a request that has to wait is refused",
-                     "give the user the rights listed in redlock(1), or never wait");
+                     NULL);
     else if (!audit->woken[i])
         rl_audit_say(
             audit, i, "waiting", REDLOCK_CHECK_WARN, REDLOCK_REASON_RIGHTS,
@@ -129,14 +115,13 @@ static void check_kinds(const struct rl_audit *audit, uint8_t i)
         add_word(missing, "", "does not tell the holder of a lock");
     rl_audit_say(audit, i, "kinds", missing[0] ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
                  missing[0] ? REDLOCK_REASON_RIGHTS : REDLOCK_REASON_NONE,
-                 missing[0] ? missing : granted,
-                 missing[0] ? "give the user the rights listed in redlock(1), or do without"
-                            : "");
+                 missing[0] ? missing : granted, NULL);
 }
 
-void rl_check_rights(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+void rl_check_rights(const struct rl_audit *audit, uint8_t i, uint64_t doubts)
 {
-    if (is_held_by_duplicate(audit, i, doubts))
+    /* The first of several addresses of one server has the key that the others find held. */
+    if ((doubts & RL_DOUBT(SAME_SERVER)) && audit->rights[0].node[i].vote == REDLOCK_VOTE_TAKEN)
         return;
     check_rights(audit, i);
     check_fencing(audit, i);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "client/audit.h"
-#include "client/check_rights.h"
 #include "client/report.h"
 #include "engine/sets.h"
 #include "engine/watch.h"
@@ -19,7 +18,7 @@ void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, 
         .verdict = verdict,
         .reason = reason,
         .text = text,
-        .remedy = remedy,
+        .remedy = remedy ? remedy : rl_remedy(reason),
         .quorum = audit->client->quorum_name,
     };
 
@@ -29,40 +28,10 @@ void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, 
 void rl_audit_pass(const struct rl_audit *audit, uint8_t node, const char *name,
                    const char *text)
 {
-    rl_audit_say(audit, node, name, REDLOCK_CHECK_OK, REDLOCK_REASON_NONE, text, "");
+    rl_audit_say(audit, node, name, REDLOCK_CHECK_OK, REDLOCK_REASON_NONE, text, NULL);
 }
 
 /* ---- judging, node by node ---- */
-
-/* For a node that does not answer as it should. */
-static const char *remedy_of_silence(enum redlock_reason reason)
-{
-    switch (reason) {
-    case REDLOCK_REASON_LATE:
-        return "raise node_timeout_ms, or use a server that is nearer";
-    case REDLOCK_REASON_PROTECTED_MODE:
-        return "set requirepass or an ACL user on the server, then give this client the "
-               "password";
-    case REDLOCK_REASON_PASSWORD_NEEDED:
-    case REDLOCK_REASON_WRONG_PASSWORD:
-        return "check user and password";
-    case REDLOCK_REASON_RIGHTS:
-        return "give the user the rights listed in redlock(1)";
-    case REDLOCK_REASON_TLS_PORT:
-    case REDLOCK_REASON_PLAIN_PORT:
-        return "write its address as the text says";
-    case REDLOCK_REASON_AUTHORITY:
-    case REDLOCK_REASON_SERVER_NAME:
-    case REDLOCK_REASON_CERTIFICATE:
-    case REDLOCK_REASON_CLIENT_CERTIFICATE:
-        return "check the certificates, and which authority this client trusts";
-    case REDLOCK_REASON_SILENT:
-        return "start the server, check its address and the network, or if it is only slow "
-               "raise node_timeout_ms";
-    default:
-        return "start the server, or check its address and the network";
-    }
-}
 
 static bool check_reachable(const struct rl_audit *audit, uint8_t i)
 {
@@ -84,8 +53,7 @@ static bool check_reachable(const struct rl_audit *audit, uint8_t i)
     else
         snprintf(text, sizeof text, "%s%s%s", redlock_vote_text((int)vote), why[0] ? ": " : "",
                  why);
-    rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_FAIL, reason, text,
-                 remedy_of_silence(reason));
+    rl_audit_say(audit, i, "reachable", REDLOCK_CHECK_FAIL, reason, text, NULL);
     return false;
 }
 
@@ -104,43 +72,35 @@ static void warn_of_failover(const struct rl_audit *audit, uint8_t i)
              "master%s%s: a replica that takes over votes at once, without the locks that had "
              "not reached it, and strict mode does not see an old master that lives on",
              replicas, has_sentinel ? ", watched by a Sentinel" : "");
-    rl_audit_say(
-        audit, i, "role", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
-        "use a server without replicas and failover as a node; the other nodes are the "
-        "redundancy (docs/guarantees.md)");
+    rl_audit_say(audit, i, "role", REDLOCK_CHECK_WARN, REDLOCK_REASON_FAILOVER, text, NULL);
 }
 
-/* Nothing else that is asked of such a node is worth an advice. */
-static void refuse_cluster(const struct rl_audit *audit, uint8_t i)
-{
-    rl_audit_say(
-        audit, i, "role", REDLOCK_CHECK_FAIL, REDLOCK_REASON_CLUSTER,
-        "this is a Redis Cluster: each of its masters has some of the keys, and a node "
-        "must have all; and a replica that takes over has forgotten locks",
-        "use three or five independent servers (cluster-enabled no), without replicas; "
-        "docs/servers.md says more");
-}
-
-static void check_role(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+static void check_role(const struct rl_audit *audit, uint8_t i, uint64_t doubts)
 {
     const struct rl_facts *facts = audit->nodes[i].facts;
 
-    if (!facts->has_replication)
+    if (doubts & RL_DOUBT(CLUSTER))
+        rl_audit_say(
+            audit, i, "role", REDLOCK_CHECK_FAIL, REDLOCK_REASON_CLUSTER,
+            "this is a Redis Cluster: each of its masters has some of the keys, and a node "
+            "must have all; and a replica that takes over has forgotten locks",
+            NULL);
+    else if (!facts->has_replication)
         rl_audit_say(audit, i, "role", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
-                     "INFO replication is not allowed", "allow +info for this user");
-    else if (doubts & (1u << RL_DOUBT_REPLICA))
+                     "INFO replication is not allowed", NULL);
+    else if (doubts & RL_DOUBT(REPLICA))
         rl_audit_say(
             audit, i, "role", REDLOCK_CHECK_FAIL, REDLOCK_REASON_REPLICA,
             "a replica: it cannot grant locks, and once promoted it would vote without "
             "those that had not reached it",
-            "name a master without replicas instead, or make it one: REPLICAOF NO ONE");
+            NULL);
     else if (facts->replica_count > 0 || audit->client->engine.node[i].session.has_sentinel)
         warn_of_failover(audit, i);
     else
         rl_audit_pass(audit, i, "role", "master");
 }
 
-static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+static void check_identity(const struct rl_audit *audit, uint8_t i, uint64_t doubts)
 {
     const struct rl_facts *facts = audit->nodes[i].facts;
 
@@ -148,13 +108,13 @@ static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t dou
         rl_audit_say(
             audit, i, "identity", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
             "INFO server is not allowed: whether it is another node's server cannot be told",
-            "allow +info for this user");
-    else if (doubts & (1u << RL_DOUBT_DUPLICATE))
+            NULL);
+    else if (doubts & RL_DOUBT(SAME_SERVER))
         rl_audit_say(audit, i, "identity", REDLOCK_CHECK_FAIL, REDLOCK_REASON_SAME_SERVER,
                      audit->client->engine.guard_mode == RL_GUARD_OFF
                          ? "the same server as another node (same run_id): it votes twice"
                          : "the same server as another node (same run_id): they count once",
-                     "give every node a server of its own");
+                     NULL);
     else
         rl_audit_pass(audit, i, "identity", "no other node is the same server");
 }
@@ -168,59 +128,45 @@ static void describe_set(const char *set, char *out, size_t size)
              quorum ? ", quorum" : "", quorum ? quorum : "");
 }
 
-/* Does it belong to the nodes that it is used with? Only `redlock init` writes that down. */
-static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+/* Does it belong to the nodes that it is used with? Only an admission writes that down. */
+static void check_membership(const struct rl_audit *audit, uint8_t i, uint64_t doubts)
 {
     const struct rl_engine *engine = &audit->client->engine;
-    const char *set = engine->node[i].set_answer.set;
-    const char *replica =
-        doubts & (1u << RL_DOUBT_REPLICA) ? "a replica never votes: see role" : NULL;
+    const struct rl_node *node = &engine->node[i];
     const char *counts = engine->guard_mode == RL_GUARD_OFF ? "" : "; its votes do not count";
+    enum redlock_reason objection = rl_sets_objection(engine, i);
+    /* What a replica lacks is no set. */
+    const char *remedy = doubts & RL_DOUBT(REPLICA) ? rl_remedy(REDLOCK_REASON_REPLICA) : NULL;
     char found[RL_SENTENCE_MAX / 2];
     char text[RL_SENTENCE_MAX];
 
-    describe_set(set, found, sizeof found);
-    if (doubts & (1u << RL_DOUBT_UNREAD)) {
+    describe_set(node->set_answer.set, found, sizeof found);
+    if (objection == REDLOCK_REASON_SET_UNREADABLE)
         snprintf(text, sizeof text, "the key redlock.admit cannot be read: %s%s",
-                 engine->node[i].session.marker_error, counts);
-        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_FAIL, REDLOCK_REASON_SET_UNREADABLE,
-                     text,
-                     "give the user the rights listed in redlock(1), +hmget and ~redlock* "
-                     "among them");
-    } else if (doubts & (1u << RL_DOUBT_UNPLACED)) {
+                 node->session.marker_error, counts);
+    else if (objection == REDLOCK_REASON_NO_SET)
         snprintf(text, sizeof text, "belongs to no set of nodes, and others do%s", counts);
-        rl_audit_say(
-            audit, i, "membership", REDLOCK_CHECK_FAIL, REDLOCK_REASON_NO_SET, text,
-            replica ? replica
-                    : "if it is one of them, once nothing can be held that it has forgotten: "
-                      "redlock init; else give this client the nodes that the others have");
-    } else if (doubts & (1u << RL_DOUBT_MISPLACED)) {
-        snprintf(text, sizeof text, "%s: %s%s", found,
-                 redlock_reason_text((int)rl_sets_objection(engine, i)), counts);
-        rl_audit_say(
-            audit, i, "membership", REDLOCK_CHECK_FAIL, rl_sets_objection(engine, i), text,
-            "give this client the nodes that the others have; after a change of the set: redlock "
-            "init (redlock(1), Changing the nodes)");
-    } else if (doubts & (1u << RL_DOUBT_BY_CLIENT)) {
-        snprintf(text, sizeof text,
-                 "%s: it had forgotten, and a client has told it, by its name", found);
-        rl_audit_say(
-            audit, i, "membership", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
-            "see that this name means this server on every machine (better: name nodes by their "
-            "addresses, or let the server keep its data); then: redlock init");
-    } else if (set[0]) {
+    else
+        snprintf(text, sizeof text, "%s: %s%s", found, redlock_reason_text((int)objection),
+                 counts);
+    if (objection)
+        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_FAIL, objection, text,
+                     objection == REDLOCK_REASON_NO_SET ? remedy : NULL);
+    else if (doubts & RL_DOUBT(SET_BY_NAME))
+        rl_audit_say(audit, i, "membership", REDLOCK_CHECK_WARN, REDLOCK_REASON_SET_BY_NAME,
+                     "it had forgotten its set, and a client has told it, by its name", NULL);
+    else if (node->set_answer.set[0])
         rl_audit_pass(audit, i, "membership", found);
-    } else {
+    else
         rl_audit_say(
-            audit, i, "membership", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE,
+            audit, i, "membership", REDLOCK_CHECK_WARN, REDLOCK_REASON_NO_SETS,
             "not initialised: it cannot tell a client that has a wrong list of nodes "
             "from the others, and two clients with different lists can both hold a lock",
-            replica ? replica : "when nothing is held: redlock init");
-    }
+            remedy);
 }
 
 /* G4 has the smaller one of a client and a node bound what is granted. */
-static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint64_t doubts)
 {
     int64_t marked_ms = audit->nodes[i].facts->marker_max_ttl_ms;
     char text[RL_SENTENCE_MAX];
@@ -229,30 +175,28 @@ static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint32_t doub
         return;
     snprintf(text, sizeof text, "initialised with %.3f s, this client has %.3f s",
              (double)marked_ms / 1e3, (double)audit->client->max_ttl_ms / 1e3);
-    if (doubts & (1u << RL_DOUBT_MAX_TTL))
-        rl_audit_say(
-            audit, i, "max_ttl", REDLOCK_CHECK_WARN, REDLOCK_REASON_MAX_TTL, text,
-            "give all clients the same max_ttl, or after a change, when nothing is held: redlock "
-            "init");
+    if (doubts & RL_DOUBT(MAX_TTL))
+        rl_audit_say(audit, i, "max_ttl", REDLOCK_CHECK_WARN, REDLOCK_REASON_MAX_TTL, text,
+                     NULL);
     else
         rl_audit_pass(audit, i, "max_ttl", text);
 }
 
-static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+static void check_eviction(const struct rl_audit *audit, uint8_t i, uint64_t doubts)
 {
     const struct rl_facts *facts = audit->nodes[i].facts;
     char text[RL_SENTENCE_MAX];
 
     if (!facts->has_memory) {
         rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
-                     "INFO memory is not allowed", "allow +info for this user");
+                     "INFO memory is not allowed", NULL);
         return;
     }
     snprintf(text, sizeof text, "maxmemory %lld, policy %s", (long long)facts->maxmemory_bytes,
              facts->maxmemory_policy);
-    if (doubts & (1u << RL_DOUBT_EVICTING))
-        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_FAIL, REDLOCK_REASON_NONE, text,
-                     "locks can be evicted: CONFIG SET maxmemory-policy noeviction");
+    if (doubts & RL_DOUBT(EVICTION))
+        rl_audit_say(audit, i, "eviction", REDLOCK_CHECK_FAIL, REDLOCK_REASON_EVICTION, text,
+                     NULL);
     else
         rl_audit_pass(audit, i, "eviction", text);
 }
@@ -264,7 +208,7 @@ static void check_persistence(const struct rl_audit *audit, uint8_t i)
 
     if (!facts->has_persistence)
         rl_audit_say(audit, i, "persistence", REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_INFO,
-                     "INFO persistence is not allowed", "allow +info for this user");
+                     "INFO persistence is not allowed", NULL);
     else if (facts->append_only)
         rl_audit_pass(audit, i, "persistence", "append-only file");
     else if (guarded)
@@ -274,12 +218,11 @@ static void check_persistence(const struct rl_audit *audit, uint8_t i)
             "what has to outlast the guard, as records of periodic runs do, needs appendonly yes");
     else
         rl_audit_say(
-            audit, i, "persistence", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE,
-            "no append-only file, and the restart guard is off: a restart forgets locks",
-            "switch the guard on, or delay restarts by max_ttl");
+            audit, i, "persistence", REDLOCK_CHECK_WARN, REDLOCK_REASON_PERSISTENCE,
+            "no append-only file, and the restart guard is off: a restart forgets locks", NULL);
 }
 
-static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+static void check_clock(const struct rl_audit *audit, uint8_t i, uint64_t doubts)
 {
     const struct rl_guard *guard = &audit->client->engine.node[i].session.guard;
     redlock_node_info info = REDLOCK_NODE_INFO();
@@ -295,10 +238,9 @@ static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts
              (double)info.clock_offset_us / 1e6, (double)info.clock_error_us / 1e6);
     if (guard->step_ns != 0 || guard->reason == REDLOCK_REASON_CLOCK)
         rl_audit_say(audit, i, "clock", REDLOCK_CHECK_FAIL, REDLOCK_REASON_CLOCK,
-                     "its clock was set while we watched",
-                     "let NTP slew the clock instead of stepping it");
-    else if (doubts & (1u << RL_DOUBT_SKEWED))
-        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
+                     "its clock was set while we watched", NULL);
+    else if (doubts & RL_DOUBT(SKEW))
+        rl_audit_say(audit, i, "clock", REDLOCK_CHECK_WARN, REDLOCK_REASON_SKEW, text,
                      "it differs from the other nodes by more than 0.5 s: run NTP on it");
     else
         rl_audit_pass(audit, i, "clock", text);
@@ -314,40 +256,29 @@ static void check_latency(const struct rl_audit *audit, uint8_t i)
     snprintf(text, sizeof text, "%.2f ms; %.0f ms are allowed for a TTL of %.3f s",
              (double)audit->rtt_us[i] / 1e3, (double)allowed_us / 1e3,
              (double)audit->ttl_ms / 1e3);
-    if (audit->rtt_us[i] >= allowed_us)
-        rl_audit_say(
-            audit, i, "latency", REDLOCK_CHECK_FAIL, REDLOCK_REASON_LATE, text,
-            "it never answers in time: raise the TTL and node_timeout_ms, or move it closer");
-    else if (audit->rtt_us[i] >= allowed_us / 2)
-        rl_audit_say(
-            audit, i, "latency", REDLOCK_CHECK_WARN, REDLOCK_REASON_LATE, text,
-            "it often answers too late: raise the TTL and node_timeout_ms, or move it closer");
+    if (audit->rtt_us[i] >= allowed_us / 2)
+        rl_audit_say(audit, i, "latency",
+                     audit->rtt_us[i] < allowed_us ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_FAIL,
+                     REDLOCK_REASON_LATE, text, NULL);
     else
         rl_audit_pass(audit, i, "latency", text);
 }
 
-static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+static void check_guard(const struct rl_audit *audit, uint8_t i)
 {
-    const struct rl_node *node = &audit->client->engine.node[i];
+    const struct rl_guard *guard = &audit->client->engine.node[i].session.guard;
     char text[RL_SENTENCE_MAX];
-    enum redlock_reason reason =
-        rl_watch_describe(&node->session.guard, rl_now_ns(), text, sizeof text);
+    enum redlock_reason reason = rl_watch_describe(guard, rl_now_ns(), text, sizeof text);
 
     if (audit->client->engine.guard_mode == RL_GUARD_OFF)
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE,
-                     "the restart guard is off", "");
-    else if (text[0] && (doubts & (1u << RL_DOUBT_REPLICA)))
+        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, REDLOCK_REASON_GUARD_OFF,
+                     redlock_reason_text(REDLOCK_REASON_GUARD_OFF), NULL);
+    else if (reason)
         rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
-                     "a replica never votes: see role");
-    else if (node->session.guard.objection == REDLOCK_REASON_SAME_SERVER)
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
-                     "waiting does not help: see identity");
-    else if (node->session.guard.objection != REDLOCK_REASON_NONE)
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
-                     "waiting does not help: see membership");
-    else if (text[0])
-        rl_audit_say(audit, i, "guard", REDLOCK_CHECK_WARN, reason, text,
-                     "wait, or if nothing can be held on it: redlock init");
+                     !guard->objection ? NULL
+                     : guard->objection == REDLOCK_REASON_SAME_SERVER
+                         ? "waiting does not help: see identity"
+                         : "waiting does not help: see membership");
     else
         rl_audit_pass(audit, i, "guard", "may vote");
 }
@@ -367,16 +298,12 @@ static void check_number(const struct rl_audit *audit)
              policy->quorum, policy->node_count - policy->quorum);
     if (reachable_count < policy->quorum)
         rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_FAIL,
-                     REDLOCK_REASON_NONE, text, "no lock can be acquired");
-    else if (policy->node_count % 2 == 0)
+                     REDLOCK_REASON_TOO_FEW, text, NULL);
+    else if (policy->node_count % 2 == 0 || policy->node_count == 1)
         rl_audit_say(audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN,
-                     REDLOCK_REASON_NONE, text,
-                     "no more may fail than with one node less: use an odd number");
-    else if (policy->node_count == 1)
-        rl_audit_say(
-            audit, RL_AUDIT_ALL_NODES, "number", REDLOCK_CHECK_WARN, REDLOCK_REASON_NONE, text,
-            "one node cannot promise what several do: while it is down no lock can be taken, and "
-            "what it forgets is forgotten; use three or five");
+                     policy->node_count == 1 ? REDLOCK_REASON_ONE_NODE
+                                             : REDLOCK_REASON_EVEN_NUMBER,
+                     text, NULL);
     else
         rl_audit_pass(audit, RL_AUDIT_ALL_NODES, "number", text);
 }
@@ -413,7 +340,7 @@ static void check_hosts(const struct rl_audit *audit)
                  "%u of %u nodes are on %.*s: with that machine too many of them fail", count,
                  engine->policy.node_count, (int)size, engine->node[i].address);
         rl_audit_say(audit, RL_AUDIT_ALL_NODES, "hosts", REDLOCK_CHECK_WARN,
-                     REDLOCK_REASON_NONE, text, "put every node on a machine of its own");
+                     REDLOCK_REASON_ONE_HOST, text, NULL);
         return;
     }
     rl_audit_pass(audit, RL_AUDIT_ALL_NODES, "hosts",
@@ -433,15 +360,16 @@ static void check_versions(const struct rl_audit *audit)
             continue;
         if (first[0] && strcmp(first, version) != 0) {
             rl_audit_say(audit, RL_AUDIT_ALL_NODES, "versions", REDLOCK_CHECK_WARN,
-                         REDLOCK_REASON_NONE, "the nodes run different versions",
-                         "fine during an upgrade; otherwise run the same everywhere");
+                         REDLOCK_REASON_VERSIONS, redlock_reason_text(REDLOCK_REASON_VERSIONS),
+                         NULL);
             return;
         }
         memcpy(first, version, sizeof first);
     }
     rl_audit_say(audit, RL_AUDIT_ALL_NODES, "versions",
-                 first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_NONE,
-                 first[0] ? first : "no node tells its version", "");
+                 first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN,
+                 first[0] ? REDLOCK_REASON_NONE : REDLOCK_REASON_INFO,
+                 first[0] ? first : "no node tells its version", NULL);
 }
 
 void rl_audit_judge(const struct rl_audit *audit)
@@ -452,15 +380,14 @@ void rl_audit_judge(const struct rl_audit *audit)
     check_hosts(audit);
     check_versions(audit);
     for (uint8_t i = 0; i < node_count; i++) {
-        uint32_t doubts = rl_audit_doubts(audit->nodes, node_count, i);
+        uint64_t doubts = rl_audit_doubts(audit->nodes, node_count, i);
 
         if (!check_reachable(audit, i))
             continue;
-        if (doubts & (1u << RL_DOUBT_CLUSTER)) {
-            refuse_cluster(audit, i);
-            continue;
-        }
         check_role(audit, i, doubts);
+        /* Nothing else that is asked of such a node is worth an advice. */
+        if (doubts & RL_DOUBT(CLUSTER))
+            continue;
         check_identity(audit, i, doubts);
         check_membership(audit, i, doubts);
         check_max_ttl(audit, i, doubts);
@@ -469,6 +396,6 @@ void rl_audit_judge(const struct rl_audit *audit)
         check_clock(audit, i, doubts);
         check_latency(audit, i);
         rl_check_rights(audit, i, doubts);
-        check_guard(audit, i, doubts);
+        check_guard(audit, i);
     }
 }

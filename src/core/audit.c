@@ -47,48 +47,112 @@ static bool is_skewed(const struct rl_audit_node *nodes, uint8_t node_count, uin
     return far_count > near_count && (node_count == 2 || far_count + near_count >= 2);
 }
 
-uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
+uint64_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
 {
     const struct rl_facts *facts = nodes[node].facts;
-    uint32_t doubts = 0;
+    uint64_t doubts = 0;
 
     if (!nodes[node].reachable)
         return 0;
     if (is_duplicate(nodes, node_count, node))
-        doubts |= 1u << RL_DOUBT_DUPLICATE;
+        doubts |= RL_DOUBT(SAME_SERVER);
     if (facts->cluster)
-        doubts |= 1u << RL_DOUBT_CLUSTER;
+        doubts |= RL_DOUBT(CLUSTER);
     else if (facts->has_replication && !facts->master)
-        doubts |= 1u << RL_DOUBT_REPLICA;
+        doubts |= RL_DOUBT(REPLICA);
     if (facts->has_memory && facts->maxmemory_bytes > 0 && evicts(facts->maxmemory_policy))
-        doubts |= 1u << RL_DOUBT_EVICTING;
+        doubts |= RL_DOUBT(EVICTION);
     if (is_skewed(nodes, node_count, node))
-        doubts |= 1u << RL_DOUBT_SKEWED;
+        doubts |= RL_DOUBT(SKEW);
     if (facts->cluster) /* that is why whatever its set is cannot be read */
         return doubts;
-    if (nodes[node].objection == REDLOCK_REASON_NO_SET)
-        doubts |= 1u << RL_DOUBT_UNPLACED;
-    else if (nodes[node].objection == REDLOCK_REASON_SET_UNREADABLE)
-        doubts |= 1u << RL_DOUBT_UNREAD;
-    else if (nodes[node].objection != REDLOCK_REASON_NONE)
-        doubts |= 1u << RL_DOUBT_MISPLACED;
+    if (nodes[node].objection != REDLOCK_REASON_NONE)
+        doubts |= UINT64_C(1) << nodes[node].objection;
     else if (nodes[node].set_by_client)
-        doubts |= 1u << RL_DOUBT_BY_CLIENT;
+        doubts |= RL_DOUBT(SET_BY_NAME);
     if (facts->marker_max_ttl_ms > 0 && facts->marker_max_ttl_ms != nodes[node].max_ttl_ms)
-        doubts |= 1u << RL_DOUBT_MAX_TTL;
+        doubts |= RL_DOUBT(MAX_TTL);
     if (node == 0 && node_count % 2 == 0)
-        doubts |= 1u << RL_DOUBT_EVEN;
+        doubts |= RL_DOUBT(EVEN_NUMBER);
     return doubts;
 }
 
-const char *rl_audit_doubt_text(int doubt)
+#define SAME_NODES                                                                             \
+    "give all clients the same nodes, or after a change of the set admit them again"
+#define CERTIFICATES "check the certificates, and which authority this client trusts"
+
+#define FOR(reason) [REDLOCK_REASON_##reason]
+
+static const char *const remedies[] = {
+    FOR(UNRESOLVED) = "check its name, and how this machine looks names up",
+    FOR(REFUSED) = "start the server, or check its address and the network",
+    FOR(UNREACHABLE) = "start the server, or check its address and the network",
+    FOR(RESOURCES) = "free some memory, or raise the limit that the text names",
+    FOR(SILENT) = "start the server, check its address and the network, or if it "
+                  "is only slow raise node_timeout_ms",
+    FOR(LATE) = "raise node_timeout_ms and the TTL, or use a server that is nearer",
+    FOR(TLS_PORT) = "write its address as the text says",
+    FOR(PLAIN_PORT) = "write its address as the text says",
+    FOR(AUTHORITY) = CERTIFICATES,
+    FOR(SERVER_NAME) = CERTIFICATES,
+    FOR(CERTIFICATE) = CERTIFICATES,
+    FOR(CLIENT_CERTIFICATE) = CERTIFICATES,
+    FOR(TLS) = "start the server, or check its address and the network",
+    FOR(PASSWORD_NEEDED) = "check user and password",
+    FOR(WRONG_PASSWORD) = "check user and password",
+    FOR(PROTECTED_MODE) = "set requirepass or an ACL user on the server, then give "
+                          "this client the password",
+    FOR(RIGHTS) = "give the user the rights listed in redlock(1)",
+    FOR(PROTOCOL) = "start the server, or check its address and the network",
+    FOR(LOADING) = "wait",
+    FOR(REPLICA) = "a replica never votes: name a master without replicas instead, "
+                   "or make it one (REPLICAOF NO ONE)",
+    FOR(CLUSTER) = "use three or five independent servers (cluster-enabled no), "
+                   "without replicas; docs/servers.md says more",
+    FOR(SERVER_ERROR) = "see what the server says",
+    FOR(COUNTER) = "find out what wrote that, and DEL it: the counter starts again "
+                   "at the node's clock",
+    FOR(UNCHECKED) = "wait",
+    FOR(YOUNG) = "wait, or if nothing can be held on it admit it",
+    FOR(INFO) = "allow +info for this user",
+    FOR(NOT_ADMITTED) = "wait, or if nothing can be held on it admit it",
+    FOR(MAX_TTL) = "give all clients the same max_ttl, or after a change, when "
+                   "nothing is held, admit the nodes again",
+    FOR(CLOCK) = "wait, and let NTP slew the clock instead of stepping it",
+    FOR(OTHER_SET) = SAME_NODES,
+    FOR(OTHER_NUMBER) = SAME_NODES,
+    FOR(OTHER_QUORUM) = SAME_NODES,
+    FOR(NO_SET) = "if it is one of them, once nothing can be held that it has "
+                  "forgotten, admit it; else give this client the nodes that the "
+                  "others have",
+    FOR(SET_PENDING) = "admit the nodes again",
+    FOR(SET_CHANGED) = "look, and admit the nodes again",
+    FOR(SET_UNREADABLE) = "give the user the rights listed in redlock(1), +hmget "
+                          "and ~redlock* among them",
+    FOR(SAME_SERVER) = "give every node a server of its own",
+    FOR(FAILOVER) = "use a server without replicas and failover as a node; the "
+                    "other nodes are the redundancy (docs/guarantees.md)",
+    FOR(EVICTION) = "set maxmemory-policy noeviction",
+    FOR(PERSISTENCE) = "switch the guard on, or delay restarts by max_ttl",
+    FOR(SKEW) = "run NTP on it",
+    FOR(SET_BY_NAME) = "see that this name means this server on every machine "
+                       "(better: name nodes by their addresses, or let the server "
+                       "keep its data), then admit the nodes again",
+    FOR(NO_SETS) = "when nothing is held, admit the nodes",
+    FOR(TOO_FEW) = "no lock can be acquired: bring back enough nodes",
+    FOR(EVEN_NUMBER) = "use an odd number",
+    FOR(ONE_NODE) = "use three or five: while it is down no lock can be taken, and "
+                    "what it forgets is forgotten",
+    FOR(ONE_HOST) = "put every node on a machine of its own",
+    FOR(VERSIONS) = "fine during an upgrade; otherwise run the same everywhere",
+    FOR(PLACEMENT) = "another client has a different set of quorums, and does not "
+                     "exclude this one; give all the same set (after a change of "
+                     "it: wait for max_ttl)",
+};
+
+const char *rl_remedy(enum redlock_reason reason)
 {
-    switch (doubt) {
-#define CASE(name, text)                                                                       \
-    case RL_DOUBT_##name:                                                                      \
-        return text;
-        RL_DOUBTS(CASE)
-#undef CASE
-    }
-    return "";
+    bool is_listed = reason < sizeof remedies / sizeof remedies[0] && remedies[reason];
+
+    return is_listed ? remedies[reason] : "";
 }

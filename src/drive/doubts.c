@@ -28,18 +28,23 @@ static void gather(const redlock *client, struct rl_audit_node *out)
     }
 }
 
-static const char *doubt_text(const redlock *client, uint8_t node, int doubt,
-                              char out[REDLOCK_TEXT_MAX])
+static void warn(redlock *client, uint8_t node, enum redlock_reason reason)
 {
-    const struct rl_facts *facts = &client->engine.node[node].session.facts;
+    bool is_left_out =
+        reason == REDLOCK_REASON_CLUSTER ||
+        (reason >= REDLOCK_REASON_OTHER_SET && reason < REDLOCK_REASON_SAME_SERVER);
+    char text[RL_WARNING_MAX];
 
-    if (doubt != RL_DOUBT_MAX_TTL)
-        return rl_audit_doubt_text(doubt);
-    snprintf(out, REDLOCK_TEXT_MAX,
-             "initialised with a max_ttl of %lld ms, here it is %lld ms: %s",
-             (long long)facts->marker_max_ttl_ms, (long long)client->max_ttl_ms,
-             rl_audit_doubt_text(doubt));
-    return out;
+    if (reason == REDLOCK_REASON_MAX_TTL)
+        snprintf(text, sizeof text,
+                 "initialised with a max_ttl of %lld ms, here it is %lld ms; %s",
+                 (long long)client->engine.node[node].session.facts.marker_max_ttl_ms,
+                 (long long)client->max_ttl_ms, rl_remedy(reason));
+    else
+        snprintf(text, sizeof text, "%s%s; %s", redlock_reason_text((int)reason),
+                 is_left_out ? ", and does not count while the guard is on" : "",
+                 rl_remedy(reason));
+    rl_event_warn(client, client->engine.node[node].address, reason, text);
 }
 
 void rl_find_doubts(redlock *client)
@@ -48,16 +53,12 @@ void rl_find_doubts(redlock *client)
 
     gather(client, nodes);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        uint32_t doubts = rl_audit_doubts(nodes, client->engine.policy.node_count, i);
-        uint32_t news = doubts & ~client->warned[i];
+        uint64_t doubts = rl_audit_doubts(nodes, client->engine.policy.node_count, i);
+        uint64_t news = doubts & ~client->warned[i];
 
         client->warned[i] |= news;
-        for (int doubt = 0; news >> doubt; doubt++) {
-            char room[REDLOCK_TEXT_MAX];
-
-            if (news & (1u << doubt))
-                rl_event_warn(client, client->engine.node[i].address,
-                              doubt_text(client, i, doubt, room));
-        }
+        for (enum redlock_reason reason = 0; news >> reason; reason++)
+            if (news >> reason & 1)
+                warn(client, i, reason);
     }
 }

@@ -84,7 +84,8 @@ void rl_events_purge(redlock *client, redlock_lock *lock)
         remove_at(client, lock, 0);
 }
 
-void rl_event_warn(redlock *client, const char *address, const char *text)
+void rl_event_warn(redlock *client, const char *address, enum redlock_reason reason,
+                   const char *text)
 {
     struct rl_events *events = &client->events;
     struct rl_warning *warning;
@@ -98,6 +99,7 @@ void rl_event_warn(redlock *client, const char *address, const char *text)
         &events
              ->warning[(events->first_warning + events->warning_count) % REDLOCK_WARNINGS_KEPT];
     events->warning_count++;
+    warning->reason = reason;
     snprintf(warning->address, sizeof warning->address, "%s", address);
     snprintf(warning->text, sizeof warning->text, "%s", text);
 }
@@ -194,6 +196,7 @@ static void take_warning(redlock *client, struct rl_reader *reader)
     reader->warning = events->warning[events->first_warning];
     reader->event.address = reader->warning.address;
     reader->event.detail = reader->warning.text;
+    reader->event.reason = (int32_t)reader->warning.reason;
     reader->event.dropped = events->dropped;
     events->dropped = 0;
     events->first_warning = (events->first_warning + 1) % REDLOCK_WARNINGS_KEPT;

@@ -42,6 +42,7 @@ struct rl_unread {
 
 struct rl_warning {
     char address[REDLOCK_ADDRESS_MAX];
+    enum redlock_reason reason;
     char text[RL_WARNING_MAX];
 };
 
@@ -88,7 +89,8 @@ uint32_t rl_events_waiting(const redlock *client);
 void rl_event_add(redlock *client, redlock_lock *lock, enum redlock_event_type type);
 /* Its owner will read none of them. */
 void rl_events_purge(redlock *client, redlock_lock *lock);
-void rl_event_warn(redlock *client, const char *address, const char *text);
+void rl_event_warn(redlock *client, const char *address, enum redlock_reason reason,
+                   const char *text);
 
 /* The next one, if there is one; urgent: only of a lock with a loss or jeopardy. */
 bool rl_event_take(redlock *client, struct rl_reader *reader, bool urgent);

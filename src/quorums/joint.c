@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/check_list.h"
+#include "core/audit.h"
 #include "drive/detail.h"
 #include "drive/order.h"
 #include "drive/turn.h"
@@ -70,16 +71,21 @@ static void free_joint(struct rl_question *question)
 /* ---- one answer ---- */
 
 static void add_placement(struct joint *joint, const struct part *part, int32_t verdict,
-                          const char *text, const char *remedy)
+                          const char *text)
 {
-    rl_check_list_add(&joint->checks, &(redlock_check){
-                                          .address = "",
-                                          .name = "placement",
-                                          .verdict = verdict,
-                                          .text = text,
-                                          .remedy = remedy,
-                                          .quorum = part->member->quorum_name,
-                                      });
+    enum redlock_reason reason =
+        verdict == REDLOCK_CHECK_OK ? REDLOCK_REASON_NONE : REDLOCK_REASON_PLACEMENT;
+
+    rl_check_list_add(&joint->checks,
+                      &(redlock_check){
+                          .address = "",
+                          .name = "placement",
+                          .verdict = verdict,
+                          .reason = (int32_t)reason,
+                          .text = text,
+                          .remedy = verdict == REDLOCK_CHECK_FAIL ? rl_remedy(reason) : "",
+                          .quorum = part->member->quorum_name,
+                      });
 }
 
 /*
@@ -101,10 +107,7 @@ static void describe_strangers(struct joint *joint, const struct part *part)
              !label     ? ""
              : label[0] ? label
                         : "a client without a label");
-    add_placement(
-        joint, part, REDLOCK_CHECK_FAIL, text,
-        "another client has a different set of quorums, and does not exclude this one; give "
-        "all the same set (after a change of it: wait for max_ttl)");
+    add_placement(joint, part, REDLOCK_CHECK_FAIL, text);
 }
 
 /* Each member's own checks, and whether locks are where they should be. */
@@ -119,13 +122,11 @@ static void merge_checks(struct joint *joint)
             rl_check_list_add(&joint->checks, &audit->checks[n]);
         if (part->member->prefix_size == 0)
             add_placement(joint, part, REDLOCK_CHECK_UNKNOWN,
-                          "without a prefix, keys of other programs cannot be told from locks",
-                          "");
+                          "without a prefix, keys of other programs cannot be told from locks");
         else if (!names || names->error)
-            add_placement(joint, part, REDLOCK_CHECK_UNKNOWN, "too few nodes list their locks",
-                          "");
+            add_placement(joint, part, REDLOCK_CHECK_UNKNOWN, "too few nodes list their locks");
         else if (part->stranger_count == 0)
-            add_placement(joint, part, REDLOCK_CHECK_OK, "every lock on it lives here", "");
+            add_placement(joint, part, REDLOCK_CHECK_OK, "every lock on it lives here");
         else
             describe_strangers(joint, part);
     }

@@ -404,7 +404,7 @@ CASE(warnings_ring,
     NO_EVENT(r);
     for (int i = 0; i < REDLOCK_WARNINGS_KEPT + 4; i++) {
         snprintf(text, sizeof text, "warning %d", i);
-        rl_event_warn(r, "node", text);
+        rl_event_warn(r, "node", REDLOCK_REASON_SKEW, text);
     }
     for (int i = 4; i < REDLOCK_WARNINGS_KEPT + 4; i++) {
         const redlock_event *event = EXPECT(r, WARNING, REDLOCK_OK, NULL);

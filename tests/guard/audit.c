@@ -184,7 +184,8 @@ CASE(dead_nodes,
     server_thaw(&c.node[1]);
 }
 
-CASE(young_nodes, "The audit warns about nodes that may not vote yet, and names init.")
+CASE(young_nodes,
+     "The audit warns about nodes that may not vote yet, and names their admission.")
 {
     struct cluster c;
     struct findings all;
@@ -192,7 +193,7 @@ CASE(young_nodes, "The audit warns about nodes that may not vote yet, and names 
     audit(&c, &all);
     for (int i = 0; i < 3; i++) {
         expect(&all, &c, i, "guard", REDLOCK_CHECK_WARN);
-        CHECK_HAS("init", find(&all, &c, i, "guard")->remedy);
+        CHECK_HAS("admit it", find(&all, &c, i, "guard")->remedy);
         expect(&all, &c, i, "rights", REDLOCK_CHECK_OK);
     }
 }

@@ -303,7 +303,7 @@ CASE(the_audit_tells, "The audit fails for nodes of another set, and warns of no
     redlock *r = open_nodes(&c, 0, 3, 0);
     struct findings found = audit(r);
     CHECK_INT(3, found.membership[REDLOCK_CHECK_WARN]);
-    CHECK_HAS("redlock init", found.text);
+    CHECK_HAS("admit the nodes", found.text);
     CHECK_OK(redlock_admit(r, NULL));
     found = audit(r);
     CHECK_INT(3, found.membership[REDLOCK_CHECK_OK]);
@@ -344,7 +344,7 @@ CASE(told_by_a_client, "A set that a client has told is doubted until init draws
     CHECK_INT(2, found.membership[REDLOCK_CHECK_OK]);
     CHECK_INT(1, found.membership[REDLOCK_CHECK_WARN]);
     CHECK_HAS("a client has told it", found.text);
-    CHECK_HAS("redlock init", found.text);
+    CHECK_HAS("admit the nodes", found.text);
     read_warnings(r, warnings, sizeof warnings);
     CHECK_HAS("by its name alone", warnings);
     CHECK_OK(redlock_admit(r, NULL));

@@ -554,8 +554,8 @@ CASE(audit, "The audit gives the reason of what it finds, and none for what is w
     CHECK_OK(redlock_audit(r, TTL_MS, &answer));
     for (size_t i = 0; i < answer->check_count; i++) {
         CHECK_LACKS("--", answer->checks[i].remedy);
-        if (answer->checks[i].verdict == REDLOCK_CHECK_OK)
-            CHECK_INT(REDLOCK_REASON_NONE, answer->checks[i].reason);
+        CHECK_INT(answer->checks[i].verdict == REDLOCK_CHECK_OK,
+                  answer->checks[i].reason == REDLOCK_REASON_NONE);
     }
     CHECK_INT(REDLOCK_REASON_RIGHTS, reason_of_check(answer, c.url[1] + 8, "rights"));
     CHECK_INT(REDLOCK_REASON_REFUSED, reason_of_check(answer, c.url[2] + 8, "reachable"));

@@ -21,7 +21,7 @@ static int warnings(redlock_options o)
     CHECK_OK(redlock_ping(r, NULL)); /* everything of the greeting was heard, and told */
     read_warnings(r, text, sizeof text);
     redlock_close(r);
-    for (const char *at = text; (at = strstr(at, "another set of nodes")); at++)
+    for (const char *at = text; (at = strstr(at, "it belongs to another")); at++)
         count++;
     return count;
 }

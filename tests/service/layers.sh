@@ -24,7 +24,7 @@ allowed() {
     metrics) echo "(metrics|view|leases|audit|access|http|system)/.*|$library" ;;
     events) echo "(events|view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;
-    life) echo "(life|page|events|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
+    life) echo "(life|page|events|metrics|view|leases|audit|access|http|settings|system)/.*|ui/(json|subcommand).h|$library" ;;
     esac
 }
 

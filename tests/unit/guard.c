@@ -351,30 +351,30 @@ CASE(doubts_are_raised_by_what_is_told,
         nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i], .max_ttl_ms = 60000};
     }
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
-    CHECK_INT(1 << RL_DOUBT_SKEWED, rl_audit_doubts(nodes, 3, 2));
-    CHECK_INT(1 << RL_DOUBT_EVEN, rl_audit_doubts(nodes, 2, 0));
+    CHECK_INT(RL_DOUBT(SKEW), rl_audit_doubts(nodes, 3, 2));
+    CHECK_INT(RL_DOUBT(EVEN_NUMBER), rl_audit_doubts(nodes, 2, 0));
     strcpy(facts[1].run_id, "r0");
-    CHECK_INT(1 << RL_DOUBT_DUPLICATE, rl_audit_doubts(nodes, 3, 1));
+    CHECK_INT(RL_DOUBT(SAME_SERVER), rl_audit_doubts(nodes, 3, 1));
     facts[0].has_memory = true;
     facts[0].maxmemory_bytes = 1;
     strcpy(facts[0].maxmemory_policy, "volatile-lru");
     facts[0].master = false;
-    CHECK_INT(1 << RL_DOUBT_DUPLICATE | 1 << RL_DOUBT_EVICTING | 1 << RL_DOUBT_REPLICA,
+    CHECK_INT(RL_DOUBT(SAME_SERVER) | RL_DOUBT(EVICTION) | RL_DOUBT(REPLICA),
               rl_audit_doubts(nodes, 3, 0));
     facts[0] = (struct rl_facts){0};
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_OTHER_NUMBER;
-    CHECK_INT(1 << RL_DOUBT_MISPLACED, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_DOUBT(OTHER_NUMBER), rl_audit_doubts(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_NO_SET;
-    CHECK_INT(1 << RL_DOUBT_UNPLACED, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_DOUBT(NO_SET), rl_audit_doubts(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_SET_UNREADABLE;
-    CHECK_INT(1 << RL_DOUBT_UNREAD, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_DOUBT(SET_UNREADABLE), rl_audit_doubts(nodes, 3, 0));
     facts[0].cluster = true; /* why it cannot be read */
-    CHECK_INT(1 << RL_DOUBT_CLUSTER, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_DOUBT(CLUSTER), rl_audit_doubts(nodes, 3, 0));
     facts[0].cluster = false;
     nodes[0].objection = REDLOCK_REASON_NONE;
     facts[0].marker_max_ttl_ms = 60000;
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
     facts[0].marker_max_ttl_ms = 30000;
-    CHECK_INT(1 << RL_DOUBT_MAX_TTL, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_DOUBT(MAX_TTL), rl_audit_doubts(nodes, 3, 0));
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which subcommand does what a sentence of the library asks for: that speaks of admitting nodes
+ * and of rights, whatever program it is in.
+ */
+#ifndef CLI_SUBCOMMAND_H
+#define CLI_SUBCOMMAND_H
+
+/* " (`redlock init`)", to be put behind a warning with this enum redlock_reason; or empty. */
+const char *subcommand_for(int reason);
+
+#endif
