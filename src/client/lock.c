@@ -13,6 +13,9 @@
 #include "drive/turn.h"
 #include "io/clock.h"
 
+/* Somewhat before the end of its validity a hold is declared lost (A10): at most this much. */
+#define VALIDITY_NEAR_END_NS (50 * RL_NS_PER_MS)
+
 /* ---- acquire ---- */
 
 /* An acquire as it was asked for, and what became of it. The texts are the caller's. */
@@ -27,7 +30,7 @@ struct acquire_call {
     redlock_lock *lock;       /* once the order is carried out; NULL: there is none */
 };
 
-/* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
+/* Granted, but this caller woke too late to be told of it: the lock is taken back (A9). */
 static void take_back(redlock *client, redlock_lock *lock)
 {
     bool is_held = lock->handle.lock.state == RL_HELD;
@@ -48,22 +51,36 @@ static void take_back(redlock *client, redlock_lock *lock)
     rl_stop_driving(client);
 }
 
+/* The caller has its lock. */
+static int hand_out(redlock_lock *lock, redlock_lock **out)
+{
+    atomic_store_explicit(&lock->is_returning, false, memory_order_release);
+    *out = lock;
+    return REDLOCK_OK;
+}
+
 /*
  * The outcome for the caller. The mutex is not held: success needs nothing but a look at the
- * clock, the last before the caller has its lock (A9).
+ * clock, the last before the caller has its lock (A9). Near the end of the validity that it was
+ * granted with, more has to be known: it may have been renewed meanwhile, or lost.
  */
 static int end_acquire(redlock *client, const struct acquire_call *a, int error,
                        redlock_lock **out)
 {
     redlock_lock *lock = a->lock;
     bool granted = error == REDLOCK_OK;
+    int64_t now_ns = granted ? rl_now_ns() : 0;
+    bool in_wait =
+        granted && !(rl_wait_ends(a->wait_deadline_ns) && now_ns > a->wait_deadline_ns);
 
-    if (granted && !(rl_wait_ends(a->wait_deadline_ns) && rl_now_ns() > a->wait_deadline_ns)) {
-        atomic_store_explicit(&lock->is_returning, false, memory_order_release);
-        *out = lock;
-        return REDLOCK_OK;
-    }
+    if (in_wait && now_ns < a->call.deadline_ns - VALIDITY_NEAR_END_NS)
+        return hand_out(lock, out);
     pthread_mutex_lock(&client->mutex);
+    if (in_wait && lock->handle.lock.state == RL_HELD &&
+        !rl_hold_is_over(&lock->handle.lock, now_ns)) {
+        rl_client_leave(client);
+        return hand_out(lock, out);
+    }
     if (granted)
         error = REDLOCK_TIMEOUT;
     rl_report_lock(lock, rl_failure_report_room());

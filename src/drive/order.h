@@ -72,6 +72,7 @@ struct rl_call {
     struct rl_order order; /* first */
     atomic_uint state;     /* enum rl_call_state; what the caller sleeps on */
     int result;            /* once it is FINISHED */
+    int64_t deadline_ns;   /* of an acquisition that succeeded: the end of its validity then */
     bool is_listed;        /* among the callers that could drive */
     LIST_ENTRY(rl_call) callers;
 };

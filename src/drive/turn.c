@@ -82,8 +82,10 @@ static void post_outcome(redlock *client, redlock_lock *lock)
     lock->call = NULL;
     if (!call)
         return;
-    if (operation == RL_ACQUISITION && !error)
+    if (operation == RL_ACQUISITION && !error) {
         atomic_store_explicit(&lock->is_returning, true, memory_order_relaxed);
+        call->deadline_ns = lock->handle.lock.deadline_ns;
+    }
     rl_call_finish(call, error);
 }
 

@@ -328,36 +328,45 @@ static void *acquire_and_sleep(void *data)
     return NULL;
 }
 
+enum { LONG_WAIT_MS = 4000 };
+
 /*
- * Another holds x; the caller waits for it, stands still, gets it, and goes on after its wait.
+ * Another holds x; the caller waits for it, stands still, gets it, and goes on LONG_WAIT_MS after
+ * its call. The client and its servers, for what is to be seen afterwards.
  */
-static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms)
+static void wake_late(struct sleeper *s, struct cluster *c)
 {
-    enum { LONG_WAIT_MS = 4000 };
     struct sigaction action = {.sa_handler = stand_still};
-    struct sleeper s = {.request = request(flags), .ttl_ms = ttl_ms};
-    struct cluster c;
-    redlock_counters stats = REDLOCK_COUNTERS();
     pthread_t thread;
     redlock *other;
     redlock_lock *held;
 
     sigaction(SIGUSR1, &action, NULL);
     in_handler = leave_handler = 0;
-    s.client = client_start(&c, 3, REDLOCK_THREAD);
-    other = client_open_warm(&c, 0);
+    s->client = client_start(c, 3, REDLOCK_THREAD);
+    other = client_open_warm(c, 0);
     held = client_lock(other, "x", TTL_MS);
-    s.request.wait_ms = LONG_WAIT_MS;
-    CHECK_INT(0, pthread_create(&thread, NULL, acquire_and_sleep, &s));
-    CHECK(wait_until(is_set, &s.calling));
+    CHECK_INT(0, pthread_create(&thread, NULL, acquire_and_sleep, s));
+    CHECK(wait_until(is_set, &s->calling));
     sleep_ms(100); /* in its call, and asleep */
     CHECK_INT(0, pthread_kill(thread, SIGUSR1));
     CHECK(wait_until(is_set, &in_handler));
     client_unlock(held);
-    while (now_ms() < s.called_ms + LONG_WAIT_MS + 100)
+    while (now_ms() < s->called_ms + LONG_WAIT_MS + 100)
         sleep_ms(10);
     leave_handler = 1;
     pthread_join(thread, NULL);
+    redlock_close(other);
+}
+
+static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms, int64_t wait_ms)
+{
+    struct sleeper s = {.request = request(flags), .ttl_ms = ttl_ms};
+    struct cluster c;
+    redlock_counters stats = REDLOCK_COUNTERS();
+
+    s.request.wait_ms = wait_ms;
+    wake_late(&s, &c);
     CHECK_ERR(REDLOCK_TIMEOUT, s.error);
     CHECK(s.lock == NULL);
     check_given_back(&c, s.client);
@@ -365,29 +374,49 @@ static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms)
     CHECK_OK(redlock_stats(s.client, &stats));
     CHECK_INT(0, stats.released + stats.held);
     CHECK_INT(1, stats.late + stats.lost_expired + stats.refused_timeout);
-    redlock_close(other);
     redlock_close(s.client);
 }
 
 CASE(caller_wakes_late, "A caller that wakes after its wait gives back what it was granted.")
 {
-    grant_to_a_sleeper(REDLOCK_RENEW, TTL_MS);
+    grant_to_a_sleeper(REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS);
 }
 
 CASE(caller_wakes_late_bound,
      "A caller that wakes after its wait gives back a lock bound to its thread.")
 {
-    grant_to_a_sleeper(REDLOCK_BOUND | REDLOCK_RENEW, TTL_MS);
+    grant_to_a_sleeper(REDLOCK_BOUND | REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS);
 }
 
 CASE(caller_wakes_late_kept,
      "A caller that wakes after its wait gives back a lock that was to be kept.")
 {
-    grant_to_a_sleeper(REDLOCK_KEEP | REDLOCK_RENEW, TTL_MS);
+    grant_to_a_sleeper(REDLOCK_KEEP | REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS);
 }
 
 CASE(caller_wakes_after_the_loss,
      "A lock that expired before its late caller woke is TIMEOUT, never told as lost.")
 {
-    grant_to_a_sleeper(0, 2000);
+    grant_to_a_sleeper(0, SHORT_TTL_MS, LONG_WAIT_MS);
+}
+
+CASE(caller_wakes_in_its_wait,
+     "A lock that expired before its caller woke is TIMEOUT though its wait has not ended.")
+{
+    grant_to_a_sleeper(0, SHORT_TTL_MS, REDLOCK_WAIT_FOREVER);
+}
+
+CASE(caller_wakes_to_a_renewed_lock,
+     "A lock that was renewed until its late caller woke is handed out.")
+{
+    struct sleeper s = {.request = REDLOCK_REQUEST(.flags = REDLOCK_RENEW),
+                        .ttl_ms = SHORT_TTL_MS};
+    struct cluster c;
+
+    s.request.wait_ms = REDLOCK_WAIT_FOREVER;
+    wake_late(&s, &c);
+    CHECK_OK(s.error);
+    CHECK_INT(REDLOCK_STATE_HELD, redlock_state(s.lock));
+    redlock_lock_free(s.lock);
+    redlock_close(s.client);
 }
