@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Elected votes: may a server that a Sentinel group elected vote? Rules E1 to E13 of docs/elected.md.
+ * Elected votes: may a server that a Sentinel group elected vote? Rules E1 to E13 of
+ * docs/elected.md.
  *
- * Modelled: one group with two servers. A server acts as a master for as long as it believes that it is
- * one: an old master that was cut off or stopped executes what is in its buffers at any later moment. Term k
- * is led by server k % 2, so the second failover goes back to the old master. A failover comes at any
- * moment, whether the old master lives or not; what the replica has not copied until then is lost. A deposed
- * master learns of it at any time, or never; it then copies, and can be promoted again. Three electors, each
- * of which says the latest term that it has heard of, learns of others at any later moment or never, and may
- * skip some. Restarts inside a term, with an empty memory or an old one. Breaks. Markers and stamps. Time is
- * in ticks and not bounded.
+ * Modelled: one group with two servers. A server acts as a master for as long as it believes
+ * that it is one: an old master that was cut off or stopped executes what is in its buffers at
+ * any later moment. Term k is led by server k % 2, so the second failover goes back to the old
+ * master. A failover comes at any moment, whether the old master lives or not; what the replica
+ * has not copied until then is lost. A deposed master learns of it at any time, or never; it
+ * then copies, and can be promoted again. Three electors, each of which says the latest term
+ * that it has heard of, learns of others at any later moment or never, and may skip some.
+ * Restarts inside a term, with an empty memory or an old one. Breaks. Markers and stamps. Time
+ * is in ticks and not bounded.
  *
- * Abstracted: the messages to electors. Clients ask at any time and answers take any time, so a client can
- * have a majority for a term that is at most L old exactly if two electors have been at that term within the
- * last L ticks: an elector is its view and the time since it left each term. All clocks have one rate (the
- * validity is the TTL, E9 needs more than L, Q is TTL + L: the margins are 0). Of the replies only the
- * moment counts at which a client counts it. A client makes one attempt. A run in which an attempt has ended
- * is not followed: two believers need both clients, and a renewal after a break needs A.
+ * Abstracted: the messages to electors. Clients ask at any time and answers take any time, so a
+ * client can have a majority for a term that is at most L old exactly if two electors have been
+ * at that term within the last L ticks: an elector is its view and the time since it left each
+ * term. All clocks have one rate (the validity is the TTL, E9 needs more than L, Q is TTL + L:
+ * the margins are 0). Of the replies only the moment counts at which a client counts it. A
+ * client makes one attempt. A run in which an attempt has ended is not followed: two believers
+ * need both clients, and a renewal after a break needs A.
  *
- * Bounds: two servers, terms up to FAILOVERS, two clients with one attempt each (one, with BREAK), up to
- * RENEWALS of A, RESTARTS, one break.
+ * Bounds: two servers, terms up to FAILOVERS, two clients with one attempt each (one, with
+ * BREAK), up to RENEWALS of A, RESTARTS, one break.
  *
- * Properties: P1, no two clients believe at one instant that they hold the lock. With VOTE_LEVEL: that they
- * have a proof of this vote which has not run out, while A's lock lives on by other votes; of N votes each
- * gives this, so majorities of votes exclude as ever. With BREAK instead P2: no renewal that A sent after the
- * break was complete counts.
+ * Properties: P1, no two clients believe at one instant that they hold the lock. With
+ * VOTE_LEVEL: that they have a proof of this vote which has not run out, while A's lock lives
+ * on by other votes; of N votes each gives this, so majorities of votes exclude as ever. With
+ * BREAK instead P2: no renewal that A sent after the break was complete counts.
  *
  * Switches:
  *   VOTE_LEVEL     A's lock lives on while its proof of this vote has run out
  *   BUMP           an old master may win back without ever having been demoted
- *   SLOW_REPLICA   the clock of a server that does not lead, and that of a snapshot, may stand still
+ *   SLOW_REPLICA   clocks of servers that do not lead, and of snapshots, may stand still
  *   SNAPSHOT       a restart may bring back what was saved at any earlier moment
  *   SENTINEL       the witness knows the incarnation only, not the term        (E5)
  *   BACK           a client follows any majority, also to an earlier term      (E12)
  *   MARKER         the watch of one client admits the node for all             (E7)
  *   STAMP          no client watches; a stamp of age Q admits                  (E7)
  *   BREAK          A's key is deleted by another, once
- *   WAIT=n         the break is complete n ticks later, in the same term and incarnation; default 0
+ *   WAIT=n         the break is complete n ticks later, in the same term and incarnation
  *   BREAK_MISSING  a server without the key is enough for the break
  *   BREAK_TOLD     the break is complete when a renewal of A has been told "missing"
  * and in place of a rule:
@@ -48,7 +51,7 @@
  *   NO_VOUCH       no majority is needed                                       (E4)
  *   VOUCH_ONE      one elector is enough                                       (E4)
  *   VOUCH_STALE    a majority that said the term at any time is enough         (E4)
- *   VOUCH_SENT     the majority is fresh when the request is sent, not when its answer counts (E4)
+ *   VOUCH_SENT     the majority is fresh when the request is sent, not when it counts (E4)
  *   L_A=n          client A has another L than that in Q                       (E4)
  *   NO_WITNESS     a request was executed by the term that it was sent to      (E5)
  *   RENEW_BLIND    the same of renewals only                                   (E5)
@@ -139,8 +142,8 @@ byte saved_left[2];
 
 /* ---- the electors ---- */
 /*
- * The view of an elector, and for each term the ticks since it left it. They are kept in order, because
- * which of them says something makes no difference.
+ * The view of an elector, and for each term the ticks since it left it. They are kept in order,
+ * because which of them says something makes no difference.
  */
 #ifdef BUMP_SKIP
 #define LONG_AGO (TTL + 1)
@@ -155,7 +158,7 @@ short elector[3];
 
 /* ---- the clients ---- */
 mtype phase[CLIENTS] = IDLE;
-byte spent[CLIENTS];  /* own clock since the t0 of the round that counted last, or is under way */
+byte spent[CLIENTS];  /* own clock since t0 of the round that counted last, or is under way */
 mtype request[CLIENTS] = NOTHING;
 byte to[CLIENTS];     /* the term that it was sent to */
 byte by[CLIENTS];     /* the term that executed it, as far as the client knows */
@@ -349,7 +352,8 @@ inline greet(c)
     :: else
     fi;
 #endif
-    printf("%c: greets server %d, incarnation %d, in term %d\n", 65 + c, heard[c] % 2, met[c], heard[c])
+    printf("%c: greets server %d, incarnation %d, in term %d\n", 65 + c, heard[c] % 2, met[c],
+           heard[c])
 }
 #define GREETED(c) (met[c] != NONE)
 #else
@@ -392,7 +396,8 @@ inline renew()
 #ifdef BREAK
     after_break = broken == COMPLETE;
 #endif
-    printf("A: renews, %d ticks after t0, asks server %d (term %d)\n", spent[0], to[0] % 2, to[0])
+    printf("A: renews, %d ticks after t0, asks server %d (term %d)\n", spent[0], to[0] % 2,
+           to[0])
 }
 #endif
 
@@ -1042,7 +1047,8 @@ end:
     ELECTOR(1)
     ELECTOR(2)
 #if RENEWALS > 0
-    :: d_step { phase[0] == HELD && !renewing && renewals < RENEWALS && GREETED(0) && MAY_SEND(0) -> renew() }
+    :: d_step { phase[0] == HELD && !renewing && renewals < RENEWALS && GREETED(0) &&
+                MAY_SEND(0) -> renew() }
     :: d_step { RENEWING(0) && request[0] == SENT -> serve_renewal(to[0] % 2) }
     :: d_step { RENEWING(0) && request[0] == ANSWERED && RENEWAL_COUNTS -> renewed() }
 #endif
