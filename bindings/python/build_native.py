@@ -92,19 +92,9 @@ DECLARATIONS = """
     uint32_t redlock_kind_traits(int kind);
     const char *redlock_version(void);
 
-    typedef struct { ...; } rlpy_threads;
-    int rlpy_open(const redlock_options *options, rlpy_threads *threads, redlock **out);
-    void rlpy_close(redlock *client, rlpy_threads *threads);
+    int redlock_open(const redlock_options *options, redlock **out);
     void redlock_close(redlock *client);
     int redlock_fd(redlock *client);
-    int rlpy_listen(redlock *client, rlpy_threads *threads, int end_fd, bool rings,
-        const redlock_event **event);
-    void rlpy_ring(rlpy_threads *threads, uintptr_t data);
-    int rlpy_acquire(redlock *client, const char *name, int64_t ttl_ms,
-        const redlock_request *request, redlock_lock **slot, rlpy_threads *threads);
-    int rlpy_await(rlpy_threads *threads, const redlock_lock *lock, uintptr_t data);
-    int rlpy_operate(rlpy_threads *threads, redlock_lock *lock, int64_t ttl_ms);
-    int redlock_cancel(redlock_lock *lock);
     int rlpy_next(redlock *client, int64_t *succeeded, int max, int *count,
         const redlock_event **event);
     int redlock_node(redlock *client, size_t index, redlock_node_info *out);

@@ -15,14 +15,12 @@ from ._aio_lock import AsyncLock
 from ._core import ClientBase, Core, Notice
 from ._errors import Canceled, Error, InvalidRequest, LockLost, thread_error
 from ._model import Check, LockInfo, Report, State
-from ._native import ffi, lib
+from ._native import lib
 from ._once import AsyncOnce
 from ._terms import DEFAULT_TTL, Name, Nodes, Terms
 from ._threads import Reader
 
 T = TypeVar("T")
-
-SUCCEEDED_MAX = 256  # events taken from the library with one call
 
 
 def _readable(reference: "weakref.ref[AsyncClient]") -> None:
@@ -48,11 +46,8 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
         self._notify = notify
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._fd = -1  # that the loop watches
-        self._succeeded = ffi.new("int64_t[]", SUCCEEDED_MAX)  # and these three: for rlpy_next()
-        self._number = ffi.new("int *")
-        self._event = ffi.new("redlock_event **")
         end = (self._core.close if notify is None
-               else Reader(self._core, weakref.ref(self), False).close)
+               else Reader(self._core, weakref.ref(self)).close)
         self._finalizer = weakref.finalize(self, end)
 
     # ---- the loop ----
@@ -89,18 +84,9 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
 
     def _turn(self) -> None:
         """The library does what is due; then its events reach their futures and locks."""
-        core, succeeded, number, event = self._core, self._succeeded, self._number, self._event
-        more = 1
-        while more > 0 and core.is_open:
-            more = lib.rlpy_next(core.pointer, succeeded, SUCCEEDED_MAX, number, event)
-            for ident in ffi.unpack(succeeded, number[0]):
-                ended = self._pending.pop(ident, None)
-                if ended is not None:
-                    self._settle(ended, None)
-            if more == 1:
-                self._take(event[0])
-        if more < 0:
-            self._fail(thread_error(more))
+        error = self._drain()
+        if error < 0:
+            self._fail(thread_error(error))
 
     def _fail(self, error: Error) -> None:
         """The library cannot go on in this process: every operation ends with that.

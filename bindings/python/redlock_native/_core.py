@@ -21,6 +21,8 @@ Notice = Callable[..., object]
 L = TypeVar("L", bound="LockBase")
 O = TypeVar("O")
 
+SUCCEEDED_MAX = 256  # events taken from the library with one call
+
 RELEASED: int = lib.REDLOCK_EVENT_RELEASED
 LOST: int = lib.REDLOCK_EVENT_LOST
 QUEUED: int = lib.REDLOCK_EVENT_QUEUED
@@ -31,15 +33,14 @@ WARNING: int = lib.REDLOCK_EVENT_WARNING
 class Core:
     """The client in C.
 
-    `gate` is held in every call that returns at once, and in close(): no handle is freed while it
-    is looked at. The same thread may enter again, because a finalizer or a signal handler may run
-    in it at any time. What waits for nodes has a gate of its own (shim.h).
+    `gate` is held in every call: close() meets no other, and no handle is freed while it is looked
+    at. No call waits for a node but close(). The same thread may enter again, because a finalizer or
+    a signal handler may run in it at any time.
     """
 
     def __init__(self, options: Any) -> None:
         slot = ffi.new("redlock **")
-        self.threads = ffi.new("rlpy_threads *")
-        error = lib.rlpy_open(options, self.threads, slot)
+        error = lib.redlock_open(options, slot)
         if error:
             raise thread_error(error)
         self.pointer = slot[0]
@@ -59,11 +60,9 @@ class Core:
     def close(self) -> None:
         """From any thread, any number of times. In a child it frees the copy of the child."""
         with self.gate:
-            was_open, self.is_open = self.is_open, False
-            if was_open and self.is_forked:
+            if self.is_open:
+                self.is_open = False
                 lib.redlock_close(self.pointer)
-            elif was_open:
-                lib.rlpy_close(self.pointer, self.threads)
 
 
 _cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
@@ -151,6 +150,9 @@ class ClientBase(Generic[L, O]):
         self._locks: Dict[int, "weakref.ref[L]"] = {}
         self._pending: Dict[int, Any] = {}  # the futures of operations and jobs under way
         self._reads: Dict[int, Callable[[Any], Any]] = {}  # of jobs: Job.read
+        self._succeeded = ffi.new("int64_t[]", SUCCEEDED_MAX)  # and these three: for rlpy_next()
+        self._number = ffi.new("int *")
+        self._event = ffi.new("redlock_event **")
 
     @staticmethod
     def _set_number(options: Any, field: str, value: int) -> None:
@@ -302,14 +304,31 @@ class ClientBase(Generic[L, O]):
 
     # ---- events ----
 
-    def _take(self, event: Any) -> None:
-        """Reads an event before anything else happens: taking another, or closing, ends it."""
-        try:
-            self._read(event)
-        except Exception as error:  # `notify`, or a log handler of the program
-            self._deliver(self._complain, "telling about a lock failed", error)
+    def _drain(self) -> int:
+        """Takes every event that waits, and drives a client without thread; negative: an error.
 
-    def _read(self, event: Any) -> None:
+        What is taken is read before anything else happens: taking more, or closing, ends it.
+        """
+        core, succeeded, number, slot = self._core, self._succeeded, self._number, self._event
+        more = 1
+        while more > 0:
+            with core.gate:
+                if not core.is_open:
+                    return 0
+                more = lib.rlpy_next(core.pointer, succeeded, SUCCEEDED_MAX, number, slot)
+            event = slot[0]
+            for ident in ffi.unpack(succeeded, number[0]):
+                ended = self._pending.pop(ident, None)
+                if ended is not None:
+                    self._deliver(self._settle, ended, None)
+            if more == 1:
+                try:
+                    self._take(event)
+                except Exception as error:  # `notify`, or a log handler of the program
+                    self._deliver(self._complain, "telling about a lock failed", error)
+        return more
+
+    def _take(self, event: Any) -> None:
         kind: int = event.type
         ident = int(ffi.cast("intptr_t", event.data))
         if kind <= RELEASED:
@@ -505,24 +524,19 @@ class LockBase:
         if not self._slot[0]:
             raise self._loss or InvalidRequest("the lock is not held")
 
-    def _register(self, ended: Any = None) -> None:
-        """Before a handle is made; `ended` gets the outcome of the acquire that is to be started."""
-        client = self._client
-        client._core.check()
-        if client._is_closing:
-            raise InvalidRequest("the client has been closed")
-        self._id = next(client._ids)
-        self._loss = None
-        self._terms.request.data = ffi.cast("void *", self._id)
-        client._locks[self._id] = weakref.ref(self)
-        if ended is not None:
-            client._pending[self._id] = ended
-
     def _begin(self, start: Callable[..., int], argument: Any, ended: Any = None) -> None:
         """Makes the handle: redlock_start_acquire(), whose outcome `ended` gets, or redlock_adopt()."""
-        terms, core = self._terms, self._client._core
+        client, terms, core = self._client, self._terms, self._client._core
         with core.gate:
-            self._register(ended)
+            core.check()
+            if client._is_closing:
+                raise InvalidRequest("the client has been closed")
+            ident = self._id = next(client._ids)
+            self._loss = None
+            terms.request.data = ffi.cast("void *", ident)
+            client._locks[ident] = weakref.ref(self)
+            if ended is not None:
+                client._pending[ident] = ended
             error = start(core.pointer, terms.name, argument, terms.request, self._slot)
             failure = thread_error(error) if error else None
         if failure is not None:

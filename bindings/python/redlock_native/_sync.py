@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The client of a program with threads. The library's own thread does the input and output.
 
-A thread of the program waits in C, without the interpreter's lock. One thread of this module takes
-the events of the library, wakes the threads that wait for a lock, and sets `lock.lost`. Functions of
-the program (on_lost, on_jeopardy, on_queued) run in a second thread, so that they may use the client
-and take their time.
+One thread of this module takes the events of the library, wakes the threads that wait for an outcome,
+and sets `lock.lost`. Functions of the program (on_lost, on_jeopardy, on_queued) run in a second
+thread, so that they may use the client and take their time.
 """
 import warnings
 import weakref
 from typing import Any, Dict, List, Optional, TypeVar
 
 from . import _jobs
-from ._core import ClientBase, Core, Notice
+from ._core import ClientBase, Notice
 from ._errors import Canceled, LockLost
 from ._model import Check, LockInfo, Report
 from ._native import lib
@@ -35,8 +34,7 @@ class Client(ClientBase[Lock, SyncOnce]):
         super().__init__(nodes, **options)
         self._caller = Caller()
         self._finalizer = weakref.finalize(
-            self, _close, Reader(self._core, weakref.ref(self), True), self._core, self._pending,
-            self._caller)
+            self, _close, Reader(self._core, weakref.ref(self)), self._pending, self._caller)
 
     def _call(self, function: Notice, *arguments: object) -> None:
         self._caller.call(function, *arguments)
@@ -124,10 +122,8 @@ class Client(ClientBase[Lock, SyncOnce]):
         return self._ask(_jobs.audit(ttl))
 
 
-def _close(reader: Reader, core: Core, pending: Dict[int, Outcome], caller: Caller) -> None:
+def _close(reader: Reader, pending: Dict[int, Outcome], caller: Caller) -> None:
     reader.close()
     while pending:  # no event comes any more
-        ident, ended = pending.popitem()
-        ended.set_result(Canceled("the client was closed"))
-        lib.rlpy_ring(core.threads, ident)
+        pending.popitem()[1].set_result(Canceled("the client was closed"))
     caller.close()

@@ -2,10 +2,10 @@
 """A lock of a program with threads."""
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, Type
+from typing import TYPE_CHECKING, Any, Callable, Optional, Type
 
 from ._core import LockBase, logger
-from ._errors import Canceled, Error, InvalidRequest, LockLost, thread_error
+from ._errors import Canceled, Error, InvalidRequest, LockLost
 from ._model import State
 from ._native import lib
 from ._terms import Terms, milliseconds
@@ -76,7 +76,9 @@ class Lock(LockBase):
             self.lost.clear()
             self._is_acquiring = True
             try:
-                self._acquire()
+                ended = Outcome()
+                self._begin(lib.redlock_start_acquire, self._terms.ttl_ms, ended)
+                self._wait(ended)
                 if self._loss is not None:
                     raise self._loss
                 if self._client._is_closing:
@@ -102,7 +104,7 @@ class Lock(LockBase):
             try:
                 # A client that was closed has given it up already.
                 if self._loss is None or not self._client.closed:
-                    self._operate(0)
+                    self._operate(lib.redlock_start_release)
                 if self._loss is not None:
                     raise self._loss
             except LockLost:
@@ -117,47 +119,31 @@ class Lock(LockBase):
         ttl_ms = self._terms.ttl_ms if ttl is None else milliseconds(ttl, "ttl")
         with self._operation:
             self._check_taken()
-            self._operate(ttl_ms or -1)  # 0 would be refused, too
-
-    def leave(self) -> None:
-        with self._operation:
-            super().leave()
+            try:
+                self._operate(lib.redlock_start_extend, ttl_ms)
+            except Error:
+                raise
+            except BaseException:  # the library is not done: it is not known what is held
+                self._free()
+                raise
 
     def cancel(self) -> None:
         """From any thread: ends an acquire() under way, which raises Canceled."""
-        core, ident = self._client._core, self._id
-        ended = self._client._pending.pop(ident, None) if self._is_acquiring else None
+        ended = self._client._pending.pop(self._id, None) if self._is_acquiring else None
         if ended is not None:
             self._client._settle(ended, Canceled("the wait was canceled"))
-            self._look(lib.redlock_cancel)
-            lib.rlpy_ring(core.threads, ident)
 
-    def _acquire(self) -> None:
-        """Whatever is first to take the outcome from `_pending` says how it ended."""
-        core, terms, ended = self._client._core, self._terms, Outcome()
-        self._register(ended)
-        result = lib.rlpy_acquire(core.pointer, terms.name, terms.ttl_ms, terms.request, self._slot,
-                                  core.threads)
-        if result < 0:
-            raise thread_error(result)
-        while result == 2:  # signal handlers run here
-            result = lib.rlpy_await(core.threads, self._slot[0], self._id)
-        if result or self._client._pending.pop(self._id, None) is None:
-            try:
-                ended.wait()
-            except Error as error:
-                error.report = self.report()
-                raise
+    def _operate(self, start: Callable[..., int], *arguments: int) -> None:
+        ended = Outcome()
+        self._start(start, arguments, ended)
+        self._wait(ended)
 
-    def _operate(self, ttl_ms: int) -> None:
-        """Extends or releases it, which takes at most node_timeout. What is refused is lost."""
-        core = self._client._core
-        core.check()
-        number = lib.rlpy_operate(core.threads, self._slot[0], ttl_ms)
-        if number:
-            error = thread_error(number)
+    def _wait(self, ended: Outcome) -> None:
+        try:
+            ended.wait()
+        except Error as error:
             error.report = self.report()
-            raise self._loss or error if isinstance(error, InvalidRequest) else error
+            raise
 
     def __enter__(self) -> "Lock":
         return self.acquire()

@@ -7,7 +7,8 @@ import time
 from unittest import mock
 
 import redlock_native as redlock
-from redlock_native import Lock, State
+from redlock_native import State
+from redlock_native._sync_lock import Outcome
 from support import PATIENCE_S, Case, delete_everywhere, dev, fresh, nodes_with, start, until
 
 
@@ -218,14 +219,14 @@ class Life(Case):
         self.assertEqual(seen, [False])
 
     def test_an_interrupt_in_the_moment_of_the_grant_leaves_nothing(self):
-        name, real = fresh(), Lock._acquire
+        name, real = fresh(), Outcome.wait
 
-        def interrupted(lock):
-            real(lock)
+        def interrupted(ended):
+            real(ended)
             raise KeyboardInterrupt
 
         for keep in (False, True):
-            with mock.patch.object(Lock, "_acquire", interrupted):
+            with mock.patch.object(Outcome, "wait", interrupted):
                 with self.assertRaises(KeyboardInterrupt):
                     self.client.lock(name, ttl=20, keep=keep).acquire()
             self.assertEqual(self.client.stats()["left"], 0)
