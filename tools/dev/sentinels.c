@@ -175,50 +175,46 @@ struct dev_server *dev_sentinels_master(struct dev_quorum *q)
     return NULL;
 }
 
-/* Returns 1: it has begun; 0: an earlier one is not finished; -1: it cannot, with `problem`. */
-static int ask_failover(const struct dev_quorum *q, char *problem)
+/* False: it has not begun, and `words` (half of DEV_PROBLEM_MAX) say why. */
+static bool begin_failover(const struct dev_quorum *q, char *words)
 {
-    char reply[DEV_REPLY_MAX], words[DEV_PROBLEM_MAX / 2];
+    char reply[DEV_REPLY_MAX] = "-it does not answer";
     int i = server_count(q);
-    while (i < q->count && !can_answer(&q->server[i]))
+    while (i < q->count - 1 && !can_answer(&q->server[i]))
         i++;
-    if (i == q->count || !dev_server_ask(&q->server[i], "SENTINEL FAILOVER " DEV_GROUP, reply))
-        return 0;
-    if (reply[0] == '+')
-        return 1;
-    if (strncmp(reply, "-INPROG", 7) == 0)
-        return 0;
+    if (dev_server_ask(&q->server[i], "SENTINEL FAILOVER " DEV_GROUP, reply) && reply[0] == '+')
+        return true;
     reply[strcspn(reply, "\r")] = '\0';
-    text_safe(words, sizeof words, reply + 1);
-    snprintf(problem, DEV_PROBLEM_MAX, "sentinel %s refuses: %s", q->server[i].name, words);
-    return -1;
+    text_safe(words, DEV_PROBLEM_MAX / 2, reply + 1);
+    return false;
 }
 
+/*
+ * Right after another failover the sentinels refuse: that is not finished, or they do not know the
+ * replicas of the new master yet. They are asked again.
+ */
 int dev_sentinels_failover(struct dev_quorum *q, char *problem)
 {
     int64_t limit_ns = timer_now_ns() + FAILOVER_LIMIT_MS * NS_PER_MS;
     const struct dev_server *old = dev_sentinels_master(q), *now = old;
-    int begun = 0;
-    if (!old) {
-        snprintf(problem, DEV_PROBLEM_MAX,
-                 "no majority of the sentinels answers and names the same master");
-        return EXIT_UNAVAILABLE;
-    }
-    while (!now || now == old) {
-        if (begun == 0)
-            begun = ask_failover(q, problem);
-        if (begun < 0)
-            return EXIT_UNAVAILABLE;
-        if (timer_now_ns() > limit_ns) {
-            snprintf(problem, DEV_PROBLEM_MAX,
-                     "no majority of the sentinels names another master after %d s",
-                     FAILOVER_LIMIT_MS / 1000);
-            return EXIT_UNAVAILABLE;
-        }
+    char words[DEV_PROBLEM_MAX / 2] = "";
+    bool begun = false;
+    while (old && (!now || now == old) && timer_now_ns() < limit_ns) {
+        begun = begun || begin_failover(q, words);
         dev_quorum_wait(q, DEV_LOOK_AGAIN_MS);
         now = dev_sentinels_master(q);
     }
-    return 0;
+    if (now && now != old)
+        return 0;
+    if (!old)
+        snprintf(problem, DEV_PROBLEM_MAX, "no majority of the sentinels names a master");
+    else if (!begun)
+        snprintf(problem, DEV_PROBLEM_MAX, "the sentinels refuse: %s", words);
+    else
+        snprintf(problem, DEV_PROBLEM_MAX,
+                 "no majority of the sentinels names another master after %d s",
+                 FAILOVER_LIMIT_MS / 1000);
+    return EXIT_UNAVAILABLE;
 }
 
 void dev_sentinels_url(const struct dev_quorum *q, char out[DEV_NODES_MAX])
