@@ -279,7 +279,7 @@ const struct command command_dev = {
     .name = "dev",
     .summary = "start real servers on this machine to try things with",
     .usage = "[OPTION...] [-- COMMAND [ARGUMENT...]]\n"
-             "       redlock dev [--dir DIR] kill|start|hang|resume NUMBER\n"
+             "       redlock dev [--dir DIR] kill|start|hang|resume NODE\n"
              "       redlock dev [--dir DIR] failover|list",
     .about = "Starts N real servers without persistence on loopback ports. With COMMAND, "
              "runs it with REDLOCK_NODES naming them and exits with its status; without, "
@@ -287,7 +287,7 @@ const struct command command_dev = {
              "directory are gone afterwards.\n\n"
              "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers "
              "can be killed (as in a crash), started again (empty, on the same port), hung "
-             "(they accept and never answer) and resumed. NUMBER counts from 1.\n\n"
+             "(they accept and never answer) and resumed. NODE is a number from 1.\n\n"
              "The servers are initialised (redlock init) and vote at once. One that was "
              "started again is not: it may have forgotten locks, and is in quarantine as "
              "it would be anywhere, until the longest TTL has passed or `redlock init` "
