@@ -8,8 +8,11 @@
 #define NAME_MAX_BYTES 16 /* longer words are not repeated in a message */
 
 static const struct rl_scheme schemes[] = {
-    {"redis", false, false},  {"rediss", true, false},  {"unix", false, true},
-    {"valkey", false, false}, {"valkeys", true, false},
+    {.name = "redis"},     {.name = "rediss", .tls = true},
+    {.name = "valkey"},    {.name = "valkeys", .tls = true},
+    {.name = "unix", .is_unix = true},
+    {.name = "sentinel", .is_sentinel = true},
+    {.name = "sentinels", .tls = true, .is_sentinel = true},
 };
 #define SCHEME_COUNT (sizeof schemes / sizeof schemes[0])
 
@@ -26,7 +29,8 @@ void rl_scheme_explain(struct rl_span name, char *why, size_t why_size)
     if (name.length > NAME_MAX_BYTES || !rl_span_only(name, "+-.")) {
         snprintf(
             why, why_size,
-            "what stands before '://' must be redis, rediss (TLS), valkey, valkeys (TLS) or unix");
+            "what stands before '://' must be redis, rediss (TLS), valkey, valkeys (TLS), unix, "
+            "sentinel or sentinels (TLS)");
         return;
     }
     const char *names[SCHEME_COUNT + 1] = {NULL};
@@ -39,7 +43,8 @@ void rl_scheme_explain(struct rl_span name, char *why, size_t why_size)
     } else {
         snprintf(
             why, why_size,
-            "unknown scheme '%.*s://': use redis:// or valkey://, rediss:// or valkeys:// (TLS), unix://",
+            "unknown scheme '%.*s://': use redis:// or valkey://, rediss:// or valkeys:// (TLS), "
+            "unix://, sentinel://",
             (int)name.length, name.at);
     }
 }
