@@ -224,11 +224,7 @@ struct redlock_options {
      *     rediss://[user[:password]@]host[:port][/db]
      *     unix://[user[:password]@]/path/to/socket[?db=N]
      *     host[:port]
-     *     sentinel://[user[:password]@]host[:port]+host[:port]+host[:port]/group[?db=N]
-     * rediss:// is over TLS; valkey:// and valkeys:// are the same two. sentinel:// is a Sentinel
-     * group, which has one vote, by the addresses of all its sentinels (3 to 7); one group alone
-     * is a quorum. sentinels:// is the same over TLS, with ?tls=servers or ?tls=sentinels over TLS
-     * to those only. User and password are those of its servers. IPv6 addresses go in
+     * rediss:// is over TLS; valkey:// and valkeys:// are the same two. IPv6 addresses go in
      * brackets. Percent-encoding is understood in user, password and path. The same address
      * twice is refused.
      *
@@ -273,10 +269,6 @@ struct redlock_options {
      * effective one can write to it; the same for the TLS files.
      */
     const char *password_file;
-    /* The same three for the sentinels of Sentinel groups; without them no login there. */
-    const char *sentinel_username;
-    const char *sentinel_password;
-    const char *sentinel_password_file;
     /* CLIENT SETNAME; default "redlock". */
     const char *client_name;
 
@@ -663,7 +655,6 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(UNCHECKED, "not checked yet")                                                            \
     X(YOUNG, "restarted not long ago")                                                         \
     X(INFO, "its age is unknown (INFO is forbidden)") /* or its identity */                    \
-    X(PROMOTED, "it was a replica: what its master granted may still be held")                 \
     X(NOT_ADMITTED, "not admitted (no marker, or that of another incarnation)")                \
     X(MAX_TTL, "its max_ttl is smaller than the TTL asked for")                                \
     X(CLOCK, "its clock was set")                                                              \
@@ -674,14 +665,8 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(SET_PENDING, "the admission of its set of nodes has not finished; do it again")          \
     X(SET_CHANGED, "its set of nodes has just changed")                                        \
     X(SET_UNREADABLE, "its key redlock.admit cannot be read, so its set of nodes is unknown")  \
-    X(VERSION, "its set was made for another version of the protocol than this client speaks") \
     X(SAME_SERVER,                                                                             \
       "the same server as another node of the list (same run_id): it counts once")             \
-    /* Of a Sentinel group: */                                                                 \
-    X(NO_TERM, "too few of its sentinels say which server is the master")                      \
-    X(NOT_VOUCHED, "no majority of its sentinels has named this server in the last 2 s")       \
-    X(NO_GROUP, "a sentinel knows no group of this name")                                      \
-    X(ELECTORS, "its sentinels are not those that the set was made with")                      \
     /* What audits and warnings find beside that: less may be relied on. */                    \
     X(FAILOVER, "a replica can take over without the locks that had not reached it")           \
     X(EVICTION,                                                                                \

@@ -41,7 +41,7 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
     strncpy(kept, text, sizeof kept - 1);
     kept[sizeof kept - 1] = '\0';
     sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->node->index + 1,
-              peer->link.role == RL_LINK_SUBSCRIBER ? " (subscriber)" : "", kept);
+              peer->link.is_subscriber ? " (subscriber)" : "", kept);
     sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
     rl_link_failed(&peer->link, vote, REDLOCK_REASON_NONE, kept, now_ns);
@@ -305,7 +305,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
         };
         sim_node_name(client->peer[i].node, client->engine->node[i].address);
         client->subscriber[i] = client->peer[i];
-        client->subscriber[i].link.role = RL_LINK_SUBSCRIBER;
+        client->subscriber[i].link.is_subscriber = true;
     }
     if (rl_engine_init(client->engine) < 0)
         abort();

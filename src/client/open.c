@@ -67,12 +67,6 @@ static int copy_texts(redlock *client, const redlock_options *o)
     int error = copy_text(o->username, &client->username);
 
     if (!error)
-        error = copy_text(o->sentinel_username, &client->sentinel_username);
-    if (!error)
-        error = o->sentinel_password_file
-                    ? read_password_file(o->sentinel_password_file, &client->sentinel_password)
-                    : copy_text(o->sentinel_password, &client->sentinel_password);
-    if (!error)
         error = o->password_file ? read_password_file(o->password_file, &client->password)
                                  : copy_text(o->password, &client->password);
     if (!error)
@@ -90,8 +84,7 @@ bool rl_same_place(const struct rl_url *a, const struct rl_url *b)
         return false;
     if (a->is_unix)
         return strcmp(a->path, b->path) == 0;
-    return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0 &&
-           strcmp(a->sentinels, b->sentinels) == 0 && strcmp(a->group, b->group) == 0;
+    return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
 }
 
 static int read_urls(redlock *client, const redlock_options *o)
@@ -119,7 +112,7 @@ static int set_up_tls(redlock *client, const redlock_options *o)
     char why[256];
 
     for (size_t i = 0; i < o->node_count; i++) {
-        if (!client->url[i].tls && !client->url[i].sentinel_tls)
+        if (!client->url[i].tls)
             continue;
         if (rl_tls_context_new(o->tls_ca_file, o->tls_cert_file, o->tls_key_file, why,
                                sizeof why, &client->tls) < 0)
@@ -168,63 +161,7 @@ static void set_up_conn(redlock *client, struct rl_conn *conn, uint8_t i,
     conn->reactor = &client->reactor;
     conn->url = url;
     conn->tls_context = url->tls ? client->tls : NULL;
-    conn->tls_name = client->tls_server_name;
-}
-
-static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o)
-{
-    const struct rl_url *group = &client->url[i];
-    struct rl_elected *elected = client->engine.node[i].elected;
-
-    elected->electors.count = group->sentinel_count;
-    elected->login = (struct rl_login){
-        .user = client->sentinel_username,
-        .password = client->sentinel_password,
-        .client_name = client->client_name,
-        .group = group->group,
-    };
-    for (uint8_t k = 0; k < group->sentinel_count; k++) {
-        struct rl_conn *conn = &client->elector[client->elector_count];
-        struct rl_url *url = &client->elector_url[client->elector_count++];
-
-        rl_url_sentinel(group, k, url);
-        memcpy(elected->address[k], url->printable, sizeof elected->address[k]);
-        rl_conn_init(conn);
-        conn->link.engine = &client->engine;
-        conn->link.node = i;
-        conn->link.role = RL_LINK_ELECTOR;
-        conn->link.elector = k;
-        conn->link.connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_NS_PER_MS;
-        conn->reactor = &client->reactor;
-        conn->url = url;
-        conn->tls_context = url->tls ? client->tls : NULL;
-        conn->tls_name = client->tls_server_name;
-    }
-}
-
-/* Room for the electors of all nodes that are Sentinel groups; they make the client strict. */
-static int make_electors(redlock *client, size_t node_count)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < node_count; i++) {
-        if (client->url[i].sentinel_count == 0)
-            continue;
-        count += client->url[i].sentinel_count;
-        client->engine.node[i].elected = calloc(1, sizeof(struct rl_elected));
-        if (!client->engine.node[i].elected)
-            return rl_detail(REDLOCK_NOMEM, "out of memory");
-    }
-    if (count == 0)
-        return REDLOCK_OK;
-    client->elector = calloc(count, sizeof *client->elector);
-    client->elector_url = calloc(count, sizeof *client->elector_url);
-    if (!client->elector || !client->elector_url)
-        return rl_detail(REDLOCK_NOMEM, "out of memory");
-    if (client->engine.guard_mode == RL_GUARD_OFF)
-        return rl_detail(REDLOCK_INVAL, "a Sentinel group cannot be used without the guard");
-    client->engine.guard_mode = RL_GUARD_STRICT;
-    return REDLOCK_OK;
+    conn->tls_name = client->tls_server_name ? client->tls_server_name : url->host;
 }
 
 static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
@@ -242,9 +179,7 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
     memcpy(node->address, url->printable, sizeof node->address);
     set_up_conn(client, &client->conn[i], i, o);
     set_up_conn(client, &client->subscriber[i], i, o);
-    client->subscriber[i].link.role = RL_LINK_SUBSCRIBER;
-    if (node->elected)
-        set_up_electors(client, i, o);
+    client->subscriber[i].link.is_subscriber = true;
 }
 
 static int set_up_trace(redlock *client, const redlock_options *o)
@@ -268,8 +203,6 @@ static int set_up(redlock *client, const redlock_options *o)
         error = read_urls(client, o);
     if (!error)
         error = set_up_tls(client, o);
-    if (!error)
-        error = make_electors(client, o->node_count);
     if (!error)
         error = set_up_trace(client, o);
     if (error)

@@ -74,9 +74,6 @@ static int check_texts(redlock_options *o)
                              "client_name may not contain spaces or special characters");
     if (o->password && o->password_file)
         return rl_detail(REDLOCK_INVAL, "give password or password_file, not both");
-    if (o->sentinel_password && o->sentinel_password_file)
-        return rl_detail(REDLOCK_INVAL,
-                         "give sentinel_password or sentinel_password_file, not both");
     if (o->tls_key_file && !o->tls_cert_file)
         return rl_detail(REDLOCK_INVAL, "tls_key_file without tls_cert_file");
     return REDLOCK_OK;

@@ -16,8 +16,6 @@ static const char *const names[RL_SETTING_END] = {
     [RL_SETTING_PREFIX] = "prefix",
     [RL_SETTING_USER] = "user",
     [RL_SETTING_PASSWORD_FILE] = "password-file",
-    [RL_SETTING_SENTINEL_USER] = "sentinel-user",
-    [RL_SETTING_SENTINEL_PASSWORD_FILE] = "sentinel-password-file",
     [RL_SETTING_TLS_CA] = "tls-ca",
     [RL_SETTING_TLS_CERT] = "tls-cert",
     [RL_SETTING_TLS_KEY] = "tls-key",
@@ -71,7 +69,6 @@ void rl_config_free(struct rl_config *c)
     for (size_t i = 0; i < c->node_count; i++)
         wipe(c->nodes[i]);
     wipe(c->password);
-    wipe(c->sentinel_password);
     rl_config_init(c);
 }
 

@@ -27,8 +27,6 @@ enum rl_setting {
     RL_SETTING_PREFIX,
     RL_SETTING_USER,
     RL_SETTING_PASSWORD_FILE,
-    RL_SETTING_SENTINEL_USER,
-    RL_SETTING_SENTINEL_PASSWORD_FILE,
     RL_SETTING_TLS_CA,
     RL_SETTING_TLS_CERT,
     RL_SETTING_TLS_KEY,
@@ -53,8 +51,7 @@ struct rl_config {
     uint8_t quorum_of[RL_CONFIG_NODES_MAX]; /* of each node, from 1; 0: there are no quorums */
     char quorum[REDLOCK_QUORUMS_MAX][REDLOCK_QUORUM_MAX + 1]; /* names */
     size_t quorum_count;
-    char *password;          /* owned; of REDLOCK_PASSWORD */
-    char *sentinel_password; /* owned; of REDLOCK_SENTINEL_PASSWORD */
+    char *password; /* owned; of REDLOCK_PASSWORD */
 
     int64_t ttl_ms;
     int64_t wait_ms;                                         /* or REDLOCK_WAIT_FOREVER */

@@ -24,21 +24,6 @@ static void close_setting(struct rl_config *c, enum rl_setting setting)
     c->closed |= 1u << setting;
 }
 
-/* From the environment, unless a stronger source has named the file that it would be in. */
-static int read_password(struct rl_config *c, const char *variable, enum rl_setting file,
-                         char **out)
-{
-    const char *password = secure_getenv(variable);
-
-    if (!password || !*password || is_closed(c, file))
-        return REDLOCK_OK;
-    *out = strdup(password);
-    if (!*out)
-        return rl_detail(REDLOCK_NOMEM, "out of memory");
-    close_setting(c, file);
-    return REDLOCK_OK;
-}
-
 static int read_environment(struct rl_config *c)
 {
     const char *nodes = secure_getenv("REDLOCK_NODES");
@@ -51,10 +36,14 @@ static int read_environment(struct rl_config *c)
             return rl_detail(rl_config_error(problem),
                              "the environment variable REDLOCK_NODES %s", problem);
     }
-    int error = read_password(c, "REDLOCK_PASSWORD", RL_SETTING_PASSWORD_FILE, &c->password);
-    return error ? error
-                 : read_password(c, "REDLOCK_SENTINEL_PASSWORD",
-                                 RL_SETTING_SENTINEL_PASSWORD_FILE, &c->sentinel_password);
+    const char *password = secure_getenv("REDLOCK_PASSWORD");
+    if (password && *password && !is_closed(c, RL_SETTING_PASSWORD_FILE)) {
+        c->password = strdup(password);
+        if (!c->password)
+            return rl_detail(REDLOCK_NOMEM, "out of memory");
+        close_setting(c, RL_SETTING_PASSWORD_FILE);
+    }
+    return REDLOCK_OK;
 }
 
 /* The key may stand in the same file as the certificate. */
@@ -75,8 +64,7 @@ static int check_file(const struct rl_config *c, enum rl_setting setting, const 
     if (problem == 0) {
         int error = rl_trust_check(what, path, fd);
 
-        if (error == REDLOCK_OK && (setting == RL_SETTING_PASSWORD_FILE ||
-                                    setting == RL_SETTING_SENTINEL_PASSWORD_FILE))
+        if (error == REDLOCK_OK && setting == RL_SETTING_PASSWORD_FILE)
             rl_trust_warn(c, "the password", path, fd);
         if (error == REDLOCK_OK && setting == RL_SETTING_TOKEN_FILE)
             rl_trust_warn(c, "the token", path, fd);
@@ -100,7 +88,6 @@ static int check(const struct rl_config *c)
         const char *what;
     } files[] = {
         {RL_SETTING_PASSWORD_FILE, "the password file"},
-        {RL_SETTING_SENTINEL_PASSWORD_FILE, "the password file of the sentinels"},
         {RL_SETTING_TOKEN_FILE, "the token file"},
         {RL_SETTING_TLS_CA, "the TLS CA file"},
         {RL_SETTING_TLS_CERT, "the TLS certificate file"},
@@ -175,9 +162,6 @@ void rl_config_apply(struct rl_config *c, redlock_options *o)
     fill_text(&o->username, c->text[RL_SETTING_USER]);
     fill_text(&o->password, c->password);
     fill_text(&o->password_file, c->text[RL_SETTING_PASSWORD_FILE]);
-    fill_text(&o->sentinel_username, c->text[RL_SETTING_SENTINEL_USER]);
-    fill_text(&o->sentinel_password, c->sentinel_password);
-    fill_text(&o->sentinel_password_file, c->text[RL_SETTING_SENTINEL_PASSWORD_FILE]);
     fill_text(&o->tls_ca_file, c->text[RL_SETTING_TLS_CA]);
     fill_text(&o->tls_cert_file, c->text[RL_SETTING_TLS_CERT]);
     fill_text(&o->tls_key_file, c->text[RL_SETTING_TLS_KEY]);
@@ -190,8 +174,6 @@ int rl_config_complete(struct rl_config *c, redlock_options *o)
     /* What belongs together comes from one source. */
     if (o->password || o->password_file)
         close_setting(c, RL_SETTING_PASSWORD_FILE);
-    if (o->sentinel_password || o->sentinel_password_file)
-        close_setting(c, RL_SETTING_SENTINEL_PASSWORD_FILE);
     if (o->tls_ca_file)
         close_setting(c, RL_SETTING_TLS_CA);
     if (o->tls_cert_file || o->tls_key_file) {

@@ -38,7 +38,6 @@ struct rl_answer {
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
     bool counts_once;    /* a grant of a server that votes by another name already (G8) */
     bool in_quarantine;  /* a renewal by a node that may not grant, or is not known to */
-    bool of_new_term;    /* by an elected vote whose term is in quarantine (docs/elected.md) */
 
     /* The queue, from nodes that were asked about it. */
     bool contended; /* given back, and there are waiters */

@@ -27,9 +27,8 @@ void rl_guard_connected(struct rl_guard *guard)
         return;
     guard->state = RL_GUARD_UNCHECKED;
     guard->reason = REDLOCK_REASON_UNCHECKED;
-    guard->identity[0] = guard->admitted[0] = '\0';
+    guard->identity[0] = '\0';
     guard->probation[0] = '\0';
-    guard->stamp_ends_ns = 0;
     guard->node_max_ttl_ns = 0;
     /* The clock window survives: a step between two connections is a step all the same. */
 }
@@ -48,14 +47,12 @@ static void quarantine(struct rl_guard *guard, enum redlock_reason reason, int64
 }
 
 /* How long whatever a node may have forgotten can live: the longest TTL of any client (G4). */
-int64_t rl_guard_time_ns(const struct rl_guard *guard)
+static int64_t guard_time_ns(const struct rl_guard *guard)
 {
     int64_t longest_ns = guard->max_ttl_ns;
 
     if (guard->node_max_ttl_ns > longest_ns)
         longest_ns = guard->node_max_ttl_ns;
-    if (guard->term[0] && RL_RULE(TERM_GUARD_TIME))
-        longest_ns += RL_VOUCH_NS;
     return (RL_RULE(GUARD_TIME) ? longest_ns : 0) + RL_GUARD_MARGIN_NS;
 }
 
@@ -72,31 +69,24 @@ static void join_identity(struct rl_guard *guard, const struct rl_facts *facts)
     size_t run_size = strlen(facts->run_id);
     size_t replid_size = strlen(facts->replid);
 
-    guard->identity[0] = guard->admitted[0] = '\0';
+    guard->identity[0] = '\0';
     if (run_size == 0 || replid_size == 0 ||
         run_size + 1 + replid_size >= sizeof guard->identity)
         return;
     memcpy(guard->identity, facts->run_id, run_size);
     guard->identity[run_size] = ':';
     memcpy(guard->identity + run_size + 1, facts->replid, replid_size + 1);
-    memcpy(guard->admitted, guard->identity, sizeof guard->identity);
-    if (guard->term[0] && RL_RULE(MARKER_NAMES_TERM)) {
-        size_t size = strlen(guard->identity);
-
-        guard->admitted[size] = ' ';
-        memcpy(guard->admitted + size + 1, guard->term, strlen(guard->term) + 1);
-    }
 }
 
 static bool is_admitted(const struct rl_guard *guard, const char *marker)
 {
-    return guard->admitted[0] && strcmp(guard->admitted, marker) == 0;
+    return guard->identity[0] && strcmp(guard->identity, marker) == 0;
 }
 
 static bool is_clock_doubtful(const struct rl_guard *guard, int64_t now_ns)
 {
     return guard->clock_blamed_ns != 0 &&
-           now_ns - guard->clock_blamed_ns < rl_guard_time_ns(guard);
+           now_ns - guard->clock_blamed_ns < guard_time_ns(guard);
 }
 
 /* Into quarantine, or on with the one that the node is in for the same reason. */
@@ -106,7 +96,6 @@ static void stay_quarantined(struct rl_guard *guard, enum redlock_reason reason,
     if (changed || guard->state != RL_GUARD_QUARANTINED || guard->reason != reason) {
         quarantine(guard, reason, now_ns);
         guard->probation[0] = '\0';
-        guard->stamp_ends_ns = 0;
     }
 }
 
@@ -116,16 +105,13 @@ static void judge_age(struct rl_guard *guard, const struct rl_facts *facts, bool
 {
     bool waiting_already =
         guard->state == RL_GUARD_VOTING || guard->reason == REDLOCK_REASON_YOUNG ||
-        guard->reason == REDLOCK_REASON_INFO || guard->reason == REDLOCK_REASON_CLOCK ||
-        guard->reason == REDLOCK_REASON_PROMOTED;
+        guard->reason == REDLOCK_REASON_INFO || guard->reason == REDLOCK_REASON_CLOCK;
 
     if (!is_new && waiting_already)
         return;
     if (!facts->has_server)
         quarantine(guard, REDLOCK_REASON_INFO, now_ns);
-    else if (facts->was_promoted && RL_RULE(PROMOTED_IS_YOUNG))
-        quarantine(guard, REDLOCK_REASON_PROMOTED, now_ns);
-    else if (!is_new || facts->uptime_s <= rl_guard_time_ns(guard) / RL_NS_PER_S)
+    else if (!is_new || facts->uptime_s <= guard_time_ns(guard) / RL_NS_PER_S)
         quarantine(guard, REDLOCK_REASON_YOUNG, now_ns);
     else
         admit(guard);
@@ -162,16 +148,11 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
         judge_age(guard, facts, is_new, now_ns);
 }
 
-static bool is_text(const char *wanted, struct rl_slice text)
+static bool is_identity(const struct rl_guard *guard, struct rl_slice text)
 {
-    size_t size = strlen(wanted);
+    size_t size = strlen(guard->identity);
 
-    return size > 0 && text.size == size && memcmp(text.data, wanted, size) == 0;
-}
-
-bool rl_guard_is_greeted(const struct rl_guard *guard, struct rl_slice identity)
-{
-    return is_text(guard->identity, identity);
+    return size > 0 && text.size == size && memcmp(text.data, guard->identity, size) == 0;
 }
 
 bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice identity,
@@ -181,7 +162,7 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
         return rl_guard_check_vote(guard, now_ns);
     if (max_ttl_ms > 0)
         guard->node_max_ttl_ns = bounded_ttl_ns(max_ttl_ms);
-    if (is_text(guard->admitted, marker) && is_text(guard->identity, identity)) {
+    if (is_identity(guard, marker) && is_identity(guard, identity)) {
         /* Another client may have admitted it while we were watching. */
         if (guard->reason == REDLOCK_REASON_NOT_ADMITTED)
             admit(guard);
@@ -194,26 +175,8 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
     if (guard->state != RL_GUARD_QUARANTINED || guard->reason != REDLOCK_REASON_NOT_ADMITTED) {
         quarantine(guard, REDLOCK_REASON_NOT_ADMITTED, now_ns);
         guard->probation[0] = '\0';
-        guard->stamp_ends_ns = 0;
     }
     return false;
-}
-
-bool rl_guard_wants_stamp(const struct rl_guard *guard)
-{
-    return guard->state == RL_GUARD_QUARANTINED && guard->admitted[0] &&
-           (guard->reason == REDLOCK_REASON_PROMOTED ||
-            (guard->reason == REDLOCK_REASON_NOT_ADMITTED && guard->term[0]));
-}
-
-void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns)
-{
-    if (!rl_guard_wants_stamp(guard))
-        return;
-    if (left_ms <= 0)
-        admit(guard);
-    else
-        guard->stamp_ends_ns = now_ns + bounded_ttl_ns(left_ms);
 }
 
 void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now_ns)
@@ -233,7 +196,7 @@ void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now
 bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns)
 {
     return guard->mode == RL_GUARD_STRICT && guard->state == RL_GUARD_QUARANTINED &&
-           guard->probation[0] && now_ns - guard->watched_since_ns >= rl_guard_time_ns(guard);
+           guard->probation[0] && now_ns - guard->watched_since_ns >= guard_time_ns(guard);
 }
 
 void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns)
@@ -264,7 +227,6 @@ static bool ends_by_itself(const struct rl_guard *guard)
     case REDLOCK_REASON_YOUNG:
     case REDLOCK_REASON_INFO:
     case REDLOCK_REASON_CLOCK:
-    case REDLOCK_REASON_PROMOTED:
         return true;
     default:
         return false;
@@ -277,11 +239,9 @@ int64_t rl_guard_ends_ns(const struct rl_guard *guard)
         return INT64_MAX;
     if (guard->state != RL_GUARD_QUARANTINED)
         return guard->state == RL_GUARD_VOTING ? 0 : INT64_MAX;
-    if (rl_guard_wants_stamp(guard) && guard->stamp_ends_ns != 0)
-        return guard->stamp_ends_ns;
     if (!ends_by_itself(guard) && !guard->probation[0])
         return INT64_MAX;
-    return guard->watched_since_ns + rl_guard_time_ns(guard);
+    return guard->watched_since_ns + guard_time_ns(guard);
 }
 
 bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns)
@@ -289,7 +249,7 @@ bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns)
     if (guard->step_ns != 0)
         return false;
     if (guard->state == RL_GUARD_QUARANTINED && ends_by_itself(guard) &&
-        now_ns - guard->watched_since_ns >= rl_guard_time_ns(guard))
+        now_ns - guard->watched_since_ns >= guard_time_ns(guard))
         admit(guard);
     return rl_guard_is_voting(guard);
 }
@@ -323,18 +283,10 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
     *old = (struct rl_clock_window){true, low_ns, high_ns, received_ns};
 }
 
-void rl_guard_forget_clock(struct rl_guard *guard)
-{
-    guard->window.known = false;
-    guard->step_ns = 0;
-    guard->clock_blamed_ns = 0;
-}
-
 void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns)
 {
     guard->step_ns = 0;
     guard->clock_blamed_ns = now_ns;
     quarantine(guard, REDLOCK_REASON_CLOCK, now_ns);
     guard->probation[0] = '\0';
-    guard->stamp_ends_ns = 0;
 }

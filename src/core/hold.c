@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A lock that is held, until it is lost (A10) or given back (A6). renew.c makes it last. */
-#include "core/electors.h"
 #include "core/kind.h"
 #include "core/lock_internal.h"
 #include "core/rules.h"
@@ -15,8 +14,7 @@
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
-    lock->nodes_with_key = lock->nodes_proven = lock->nodes_proving = lock->tally.yes;
-    lock->nodes_succeeding = 0;
+    lock->nodes_with_key = lock->nodes_proven = lock->tally.yes;
     lock->acquisition->grace_ends_ns = RL_NEVER_NS;
     if (lock->acquisition->ticket)
         rl_queue_served(lock, out);
@@ -120,14 +118,6 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
     if (answer.vote == REDLOCK_VOTE_MISSING ||
         (event->op == RL_OP_HEAL && answer.vote == REDLOCK_VOTE_GUARDED))
         lock->nodes_proven &= (uint16_t)~bit;
-    /* What was deleted stays deleted: the proof is void, and so is a right won by it (E13). */
-    if (answer.vote == REDLOCK_VOTE_MISSING && RL_RULE(MISSING_VOIDS)) {
-        lock->nodes_proving &= (uint16_t)~bit;
-        lock->nodes_succeeding &= (uint16_t)~bit;
-    }
-    /* A failover may have lost the key. No other client can hold it there yet: no loss (E9). */
-    if (answer.vote == REDLOCK_VOTE_MISSING && answer.of_new_term)
-        answer.vote = REDLOCK_VOTE_GUARDED;
     if (answer.vote != REDLOCK_VOTE_GRANTED)
         return answer;
     if (RL_RULE(RENEWAL_OF_COUNTED) && answer.in_quarantine && !(lock->nodes_proven & bit))
@@ -148,10 +138,9 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
-        (rl_ops[event->op].acquires ? lock->extension_count == 0 : carries_deadline(lock))) {
+        (rl_ops[event->op].acquires ? lock->extension_count == 0 : carries_deadline(lock)))
         lock->nodes_with_key |= bit;
-        lock->nodes_proving |= bit;
-    } else if (answer.vote == REDLOCK_VOTE_MISSING)
+    else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->nodes_with_key &= (uint16_t)~bit;
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
@@ -230,41 +219,6 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
     else if (lock->extending)
         rl_renew_decide(lock, event->now_ns, out);
-}
-
-/* ---- elected votes: another server speaks for them ---- */
-
-/*
- * E8: a renewal counts where the last proof was counted in the same term and incarnation. E9: a
- * later one is succeeded to if this hold's proof on this vote outlives every grant that the
- * electors' old answers can still vouch for: nobody else can have counted in between.
- */
-void rl_hold_new_term(struct rl_lock *lock, const struct rl_event *event)
-{
-    uint16_t bit = (uint16_t)(1u << event->node);
-    int64_t drift_ns = RL_VOUCH_NS / 1000000 * lock->policy->drift_ppm + 2 * RL_NS_PER_MS;
-    bool outlives = !RL_RULE(SUCCESSION_IN_TIME) ||
-                    lock->deadline_ns - event->now_ns > RL_VOUCH_NS + drift_ns;
-
-    if (RL_RULE(RENEWAL_IN_TERM))
-        lock->nodes_proven &= (uint16_t)~bit;
-    lock->nodes_succeeding &= (uint16_t)~bit;
-    if (event->rose && outlives && (lock->nodes_proving & bit) && !lock->adopted)
-        lock->nodes_succeeding |= bit;
-}
-
-void rl_hold_succeed(struct rl_lock *lock, const struct rl_event *event)
-{
-    uint16_t bit = (uint16_t)(1u << event->node);
-    bool in_time = event->now_ns < lock->deadline_ns || !RL_RULE(SUCCESSION_IN_TIME);
-
-    if (!(lock->nodes_succeeding & bit) || !in_time)
-        return;
-    lock->nodes_succeeding &= (uint16_t)~bit;
-    lock->nodes_proven |= bit;
-    /* The validity has been running since the old server went: it is renewed at once. */
-    if (lock->terms.renew && !lock->extending)
-        lock->renew_at_ns = event->now_ns;
 }
 
 /* ---- giving it back, and telling released, expired and taken by another apart (A6) ---- */

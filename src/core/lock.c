@@ -269,16 +269,6 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     case RL_EVENT_TOO_LATE:
         rl_hold_take_back(lock, event, out);
         return;
-    case RL_EVENT_TERM:
-        if (lock->state == RL_HELD)
-            rl_hold_new_term(lock, event);
-        else
-            rl_acquire_node_out(lock, event, out);
-        return;
-    case RL_EVENT_GREETED:
-        if (lock->state == RL_HELD)
-            rl_hold_succeed(lock, event);
-        return;
     }
 }
 

@@ -182,13 +182,6 @@ struct rl_lock {
      * set there proves nothing (G3).
      */
     uint16_t nodes_proven;
-    /*
-     * Elected votes. Nodes whose part in the last round that was won is what the deadline counts
-     * from; and of these, those whose new term this hold may succeed to once its server is greeted
-     * (docs/elected.md, E9).
-     */
-    uint16_t nodes_proving;
-    uint16_t nodes_succeeding;
     uint16_t maybe_queued; /* of a hold that was waited for: nodes that may still queue us */
     enum rl_state state : 8;
     int8_t jeopardy_error;    /* why the last renewal failed */
@@ -215,8 +208,6 @@ enum rl_event_type {
     RL_EVENT_WAKE,       /* nodes: there the lock may be free, and we are at the head; slot */
     RL_EVENT_SETS_HEARD, /* every node has said its set, or had its time to (G8) */
     RL_EVENT_TOO_LATE, /* granted, but the wait's deadline passed before its owner knew (A9) */
-    RL_EVENT_TERM,     /* node: an elected vote has another term or incarnation; rose */
-    RL_EVENT_GREETED,  /* node: its server in the new term has told its incarnation */
 };
 
 struct rl_event {
@@ -237,7 +228,6 @@ struct rl_event {
     uint16_t warming;
     int64_t warm_at_ns;
 
-    bool rose;        /* TERM: a later one, named by a majority of the electors */
     bool awaits_sets; /* nodes that may say that there is a set have not been heard (G8) */
 
     bool yields;       /* other clients are known to wait: begin with a place in the queue */

@@ -81,10 +81,6 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
-/* The term of an elected vote, or its server's incarnation, has changed (E8, E9). */
-void rl_hold_new_term(struct rl_lock *lock, const struct rl_event *event);
-/* The server of the new term has told its incarnation (E9). */
-void rl_hold_succeed(struct rl_lock *lock, const struct rl_event *event);
 /* After a loss: takes back what remains, once the promised end has come. */
 void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
 /* The owner never learnt of the hold: ends it as a failed acquisition, on every node at once. */

@@ -104,8 +104,7 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     }
     if (end_ns > lock->deadline_ns) {
         lock->deadline_ns = end_ns;
-        lock->nodes_with_key = lock->nodes_proving = lock->tally.yes;
-        lock->nodes_succeeding = 0; /* their own proof ends earlier than this deadline */
+        lock->nodes_with_key = lock->tally.yes;
         rl_renew_heal(lock, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), out);
     } else {
         /* Shorter than what stands: it proves nothing about the time up to the deadline. */

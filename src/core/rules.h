@@ -63,20 +63,7 @@
     X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
     X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
     X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
-    X(BROKEN_STAYS, "healing puts back what an operator has evicted (A8)")                     \
-    X(ELECTOR_ONCE, "an elector that has two addresses counts twice (E2)")                     \
-    X(ELECTOR_MAJORITY, "less than a majority of the electors names a term (E4)")              \
-    X(VOUCH_FRESH, "electors vouch for a term for ever (E4)")                                  \
-    X(VOUCHED, "a grant counts whatever the electors say (E4)")                                \
-    X(RENEWAL_VOUCHED, "a renewal counts whatever the electors say (E4, E8)")                  \
-    X(TERM_WITNESSED, "a renewal counts whichever incarnation made it (E5)")                   \
-    X(TERM_GUARD_TIME, "the quarantine of a term does not last for L as well (E6)")            \
-    X(MARKER_NAMES_TERM, "a marker admits its incarnation in every term (E7)")                 \
-    X(STAMP_AGE, "a stamp of any age admits (E7)")                                             \
-    X(RENEWAL_IN_TERM, "a renewal counts in a term that its hold has no proof of (E8)")        \
-    X(SUCCESSION_IN_TIME, "a hold succeeds to a new term however short its proof is (E9)")     \
-    X(PROMOTED_IS_YOUNG, "a promoted replica votes by its uptime (G1)")                         \
-    X(MISSING_VOIDS, "a proof outlives the answer that the key is missing (E13)")
+    X(BROKEN_STAYS, "healing puts back what an operator has evicted (A8)")
 
 enum rl_rule {
     RL_RULE_NONE,

@@ -58,9 +58,7 @@ void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t
     if (node_count >= 10)
         *at++ = (char)('0' + node_count / 10);
     *at++ = (char)('0' + node_count % 10);
-    memcpy(at, RL_SET_VERSION, sizeof RL_SET_VERSION);
-    at += sizeof RL_SET_VERSION - 1;
-    if (quorum.size > 0 && quorum.size < RL_SET_TAIL_MAX - sizeof "/15" RL_SET_VERSION " ?") {
+    if (quorum.size > 0 && quorum.size < RL_SET_TAIL_MAX - sizeof "/15 ?") {
         *at++ = ' ';
         memcpy(at, quorum.data, quorum.size);
     }
@@ -126,7 +124,7 @@ uint8_t rl_set_number(const char *set)
     if (!has_tail(set) || set[RL_SET_HEAD_SIZE] != '/')
         return 0;
     for (const char *at = set + RL_SET_HEAD_SIZE + 1;
-         *at && *at != RL_SET_VERSION[0] && *at != ' ' && *at != RL_SET_PENDING; at++) {
+         *at && *at != ' ' && *at != RL_SET_PENDING; at++) {
         if (*at < '0' || *at > '9')
             return 0;
         number = number * 10 + (unsigned)(*at - '0');
@@ -220,21 +218,19 @@ static enum redlock_reason judge_none(const struct rl_set_self *self,
     return REDLOCK_REASON_NONE;
 }
 
-/* A set of another tail: is it at least of this protocol, and of as many nodes? */
+/* A set of another tail: is it at least of as many nodes? */
 static enum redlock_reason judge_misfit(const struct rl_set_self *self, const char *set)
 {
-    const char *version;
+    size_t number_size = strcspn(self->tail, " ");
 
     if (!has_tail(set))
         return REDLOCK_REASON_OTHER_SET;
     if (rl_set_is_pending(set))
         return REDLOCK_REASON_SET_PENDING;
-    version = set + RL_SET_HEAD_SIZE + strcspn(set + RL_SET_HEAD_SIZE, "; ");
-    if (strcspn(version, " ") != sizeof RL_SET_VERSION - 1 ||
-        strncmp(version, RL_SET_VERSION, sizeof RL_SET_VERSION - 1) != 0)
-        return REDLOCK_REASON_VERSION;
-    return rl_set_number(set) == self->node_count ? REDLOCK_REASON_OTHER_QUORUM
-                                                  : REDLOCK_REASON_OTHER_NUMBER;
+    if (strncmp(set + RL_SET_HEAD_SIZE, self->tail, number_size) == 0 &&
+        strcspn(set + RL_SET_HEAD_SIZE, " ") == number_size)
+        return REDLOCK_REASON_OTHER_QUORUM;
+    return REDLOCK_REASON_OTHER_NUMBER;
 }
 
 enum redlock_reason rl_set_objection(const struct rl_set_self *self,

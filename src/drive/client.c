@@ -22,18 +22,12 @@ void rl_client_tear_down(redlock *client)
         rl_conn_close(&client->subscriber[i]);
         rl_url_wipe(&client->url[i]);
     }
-    for (uint32_t i = 0; i < client->elector_count; i++)
-        rl_conn_close(&client->elector[i]);
     rl_engine_free(&client->engine);
-    free(client->elector);
-    free(client->elector_url);
     rl_trace_close(client->engine.trace);
     rl_reactor_free(&client->reactor);
     rl_tls_context_free(client->tls);
     wipe(&client->username);
     wipe(&client->password);
-    wipe(&client->sentinel_username);
-    wipe(&client->sentinel_password);
     wipe(&client->client_name);
     wipe(&client->tls_server_name);
     explicit_bzero(&client->entropy, sizeof client->entropy);

@@ -94,16 +94,11 @@ struct redlock {
     struct rl_entropy entropy;
     struct rl_conn conn[REDLOCK_NODES_MAX];
     struct rl_conn subscriber[REDLOCK_NODES_MAX]; /* the connections that only listen */
-    struct rl_conn *elector; /* of all elected votes; NULL: there are none */
-    uint32_t elector_count;
     struct rl_url url[REDLOCK_NODES_MAX];
-    struct rl_url *elector_url; /* as many as elector_count */
     struct rl_tls_context *tls;
     /* Copies of the options that the nodes' logins point to. */
     char *username;
     char *password;
-    char *sentinel_username;
-    char *sentinel_password;
     char *client_name;
     char *tls_server_name;
 

@@ -194,8 +194,6 @@ static void send_all(redlock *client)
         rl_conn_flush(&client->conn[i], now_ns);
         rl_conn_flush(&client->subscriber[i], now_ns);
     }
-    for (uint32_t i = 0; i < client->elector_count; i++)
-        rl_conn_flush(&client->elector[i], now_ns);
     next_ns = rl_engine_next_ns(&client->engine);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         int64_t due_ns = rl_link_due_ns(&client->conn[i].link);
@@ -206,39 +204,19 @@ static void send_all(redlock *client)
         if (subscriber_ns < next_ns)
             next_ns = subscriber_ns;
     }
-    for (uint32_t i = 0; i < client->elector_count; i++) {
-        int64_t due_ns = rl_link_due_ns(&client->elector[i].link);
-
-        if (due_ns < next_ns)
-            next_ns = due_ns;
-    }
     rl_reactor_arm(&client->reactor, next_ns);
     if (client->engine.trace)
         rl_trace_flush(client->engine.trace);
 }
 
-static void tick_conn(struct rl_conn *conn, int64_t now_ns)
-{
-    if (conn->state == RL_CONN_ELECTING || conn->state == RL_CONN_RESOLVING ||
-        now_ns >= rl_link_due_ns(&conn->link))
-        rl_conn_tick(conn, now_ns);
-}
-
-/* The conn of an elector, by what the reactor calls it; NULL: it is none. */
-static struct rl_conn *find_elector(const redlock *client, uint32_t tag)
-{
-    for (uint32_t i = 0; i < client->elector_count; i++)
-        if (rl_conn_tag(&client->elector[i]) == tag)
-            return &client->elector[i];
-    return NULL;
-}
-
 void rl_tick(redlock *client, int64_t now_ns)
 {
-    for (uint32_t i = 0; i < client->elector_count; i++)
-        tick_conn(&client->elector[i], now_ns);
-    for (uint32_t i = 0; i < 2u * client->engine.policy.node_count; i++)
-        tick_conn(i % 2 ? &client->subscriber[i / 2] : &client->conn[i / 2], now_ns);
+    for (uint32_t i = 0; i < 2u * client->engine.policy.node_count; i++) {
+        struct rl_conn *conn = i % 2 ? &client->subscriber[i / 2] : &client->conn[i / 2];
+
+        if (conn->state == RL_CONN_RESOLVING || now_ns >= rl_link_due_ns(&conn->link))
+            rl_conn_tick(conn, now_ns);
+    }
     rl_engine_tick(&client->engine, now_ns);
 }
 
@@ -283,8 +261,6 @@ static void serve_sockets(redlock *client, int timeout_ms)
     client->was_interrupted = count < 0;
     for (int i = 0; i < count; i++) {
         uint32_t tag = events[i].data.u32;
-        struct rl_conn *elector =
-            tag >= RL_REACTOR_ELECTOR ? find_elector(client, tag) : NULL;
 
         if (tag == RL_REACTOR_TIMER)
             client->reactor.armed_ns = RL_NEVER_NS;
@@ -295,8 +271,6 @@ static void serve_sockets(redlock *client, int timeout_ms)
         else if (tag - RL_REACTOR_SUBSCRIBER < client->engine.policy.node_count)
             rl_conn_ready(&client->subscriber[tag - RL_REACTOR_SUBSCRIBER], events[i].events,
                           now_ns);
-        else if (elector)
-            rl_conn_ready(elector, events[i].events, now_ns);
     }
 }
 

@@ -96,8 +96,6 @@ static void fill_node(struct rl_engine *engine, uint8_t node, int64_t now_ns,
     struct rl_guard *guard = &engine->node[node].session.guard;
 
     out->identity = guard->identity;
-    out->term = guard->term;
-    out->admitted = guard->admitted;
     if (out->fenced)
         out->in_doubt = !rl_guard_check_vote(guard, now_ns);
 }
@@ -109,10 +107,7 @@ static void fill_question(const struct rl_engine *engine, const struct rl_survey
     const char *set = engine->node[node].new_set;
     const char *so_far = engine->node[node].set_so_far;
 
-    const char *electors = engine->node[node].new_electors;
-
     out->set = (struct rl_slice){set, strlen(set)};
-    out->electors = (struct rl_slice){electors, strlen(electors)};
     out->set_so_far = (struct rl_slice){so_far, strlen(so_far)};
     out->cursor = (struct rl_slice){survey->cursor[node], strlen(survey->cursor[node])};
     out->pattern = survey->pattern;
@@ -130,8 +125,7 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
     struct rl_session *session = &engine->node[node].session;
     /* Where no grant of the hold was counted, its renewal is worth no more than a grant (G2, G3). */
     bool is_unproven_renewal = engine->strict && op == RL_OP_EXTEND &&
-                               (!(claim->handle->lock.nodes_proven & (1u << node)) ||
-                                engine->node[node].elected) &&
+                               !(claim->handle->lock.nodes_proven & (1u << node)) &&
                                RL_RULE(RENEWAL_WITNESSED);
     struct rl_pending entry = {
         .subject = claim,

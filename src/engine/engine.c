@@ -47,8 +47,6 @@ int rl_engine_init(struct rl_engine *engine)
         node->traced_reason = REDLOCK_REASON_UNCHECKED;
         rl_guard_init(&node->session.guard, engine->guard_mode, engine->max_ttl_ns,
                       engine->policy.drift_ppm);
-        if (node->elected && rl_elected_init(engine, i) < 0)
-            return REDLOCK_NOMEM;
     }
     return REDLOCK_OK;
 }
@@ -66,7 +64,6 @@ static void free_node(struct rl_engine *engine, struct rl_node *node)
     for (uint32_t i = 0; i < node->unconfirmed_count; i++)
         rl_claim_unref(&engine->claims, node->unconfirmed[i].pending.subject);
     free(node->unconfirmed);
-    rl_elected_free(engine, node);
     rl_session_free(&node->session);
     rl_session_free(&node->subscriber.session);
 }

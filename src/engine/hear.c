@@ -164,15 +164,6 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
         rl_session_refused(session, reply->scalar.text);
 }
 
-/* What the replies in front of this one have told; and a refusal may hint at a new term (E10). */
-static void hear_of_elected(struct rl_engine *engine, uint8_t node,
-                            const struct rl_reply *reply, int64_t now_ns)
-{
-    rl_elected_look(engine, node, now_ns);
-    if (reply->scalar.type == RL_REPLY_ERROR)
-        rl_elected_ask(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
-}
-
 /* One reply to a request of a claim. */
 static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                  const struct rl_reply *reply, int64_t now_ns)
@@ -226,8 +217,6 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
             rl_sets_judge(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
-        if (at->elected)
-            hear_of_elected(engine, node, &reply, now_ns);
         if (engine->trace)
             rl_trace_standings(engine, now_ns);
         if (engine->trace && pending.subject)
@@ -239,8 +228,6 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
     }
     if (at->session.set_news)
         rl_sets_judge(engine, node, now_ns);
-    if (at->elected)
-        rl_elected_look(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (engine->trace)
@@ -253,19 +240,9 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
 
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
 {
-    int status = 0;
-
-    switch (link->role) {
-    case RL_LINK_NODE:
-        status = receive(link->engine, link->node, size, now_ns);
-        break;
-    case RL_LINK_SUBSCRIBER:
-        status = rl_subscriber_received(link->engine, link->node, size, now_ns);
-        break;
-    case RL_LINK_ELECTOR:
-        status = rl_elected_received(link->engine, link->node, link->elector, size, now_ns);
-        break;
-    }
+    int status = link->is_subscriber
+                     ? rl_subscriber_received(link->engine, link->node, size, now_ns)
+                     : receive(link->engine, link->node, size, now_ns);
 
     if (link->session->state == RL_SESSION_UP)
         link->failure_count = 0;

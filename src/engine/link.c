@@ -16,40 +16,12 @@ void rl_link_connecting(struct rl_link *link, int64_t now_ns)
     struct rl_node *node = &link->engine->node[link->node];
 
     link->state = RL_LINK_CONNECTING;
-    link->term_number = 0;
+    link->session = link->is_subscriber ? &node->subscriber.session : &node->session;
     link->deadline_ns = now_ns + link->connect_timeout_ns;
-    switch (link->role) {
-    case RL_LINK_NODE:
-        link->session = &node->session;
-        rl_engine_connecting(link->engine, link->node, now_ns);
-        return;
-    case RL_LINK_SUBSCRIBER:
-        link->session = &node->subscriber.session;
+    if (link->is_subscriber)
         rl_subscriber_connecting(link->engine, link->node, now_ns);
-        return;
-    case RL_LINK_ELECTOR:
-        link->session = &node->elected->session[link->elector];
-        rl_elected_connecting(link->engine, link->node, link->elector, now_ns);
-        return;
-    }
-}
-
-const char *rl_link_choose(struct rl_link *link)
-{
-    struct rl_node *node = &link->engine->node[link->node];
-    struct rl_elected *elected = node->elected;
-
-    if (!elected || link->role == RL_LINK_ELECTOR)
-        return "";
-    if (!elected->electors.term.owner[0])
-        return NULL;
-    link->term_number = elected->electors.term_number;
-    if (link->role == RL_LINK_NODE && elected->term_number != link->term_number) {
-        elected->term_number = link->term_number;
-        rl_term_write(&elected->electors.term, node->session.guard.term);
-        rl_guard_forget_clock(&node->session.guard);
-    }
-    return elected->electors.term.owner;
+    else
+        rl_engine_connecting(link->engine, link->node, now_ns);
 }
 
 void rl_link_connected(struct rl_link *link, int64_t now_ns)
@@ -57,7 +29,7 @@ void rl_link_connected(struct rl_link *link, int64_t now_ns)
     struct rl_node *node = &link->engine->node[link->node];
 
     link->state = RL_LINK_UP;
-    if (link->role != RL_LINK_NODE)
+    if (link->is_subscriber)
         return;
     node->connected = true;
     node->connected_ns = now_ns;
@@ -85,17 +57,10 @@ void rl_link_failed(struct rl_link *link, enum redlock_vote vote, enum redlock_r
     link->state = RL_LINK_DOWN;
     link->failure_count++;
     link->retry_at_ns = now_ns + retry_delay_ns(link);
-    switch (link->role) {
-    case RL_LINK_NODE:
-        rl_engine_disconnected(link->engine, link->node, vote, reason, text, now_ns);
-        return;
-    case RL_LINK_SUBSCRIBER:
+    if (link->is_subscriber)
         rl_subscriber_disconnected(link->engine, link->node);
-        return;
-    case RL_LINK_ELECTOR:
-        rl_elected_disconnected(link->engine, link->node, link->elector, vote, reason, text);
-        return;
-    }
+    else
+        rl_engine_disconnected(link->engine, link->node, vote, reason, text, now_ns);
 }
 
 int64_t rl_link_stall_ns(int64_t node_timeout_ns)

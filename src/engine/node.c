@@ -153,10 +153,6 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     at->warming = false;
     at->late_us = 0; /* it may not answer at all any more */
     rl_vote_lose_witness(engine, node, now_ns);
-    if (at->elected) {
-        rl_elected_lose(engine, node, now_ns);
-        rl_elected_ask(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
-    }
     rl_hear_nothing(engine, node, nothing_was_sent, now_ns);
     rl_sets_give_up(engine, node, now_ns);
 }

@@ -4,7 +4,6 @@
 #define RL_ENGINE_NODE_H
 
 #include "engine/claim.h"
-#include "engine/elected.h"
 #include "engine/subscriber.h"
 #include "protocol/session.h"
 
@@ -20,7 +19,6 @@ struct rl_node {
     struct rl_login login;
     struct rl_session session;
     struct rl_subscriber subscriber;
-    struct rl_elected *elected; /* what makes it an elected vote; NULL: one server */
     char address[REDLOCK_ADDRESS_MAX];
     struct rl_set_answer set_answer; /* the set it belongs to (G8), as sets.c has judged it */
     bool had_its_time;               /* to say that; it did not, and is not waited for again */
@@ -28,7 +26,6 @@ struct rl_node {
     uint32_t run_id_number;     /* the smaller, the earlier the node told it */
     char new_set[RL_SET_ANSWER_MAX];    /* what ADMIT writes on it ... */
     char set_so_far[RL_SET_ANSWER_MAX]; /* ... if it still says this; empty: none */
-    char new_electors[RL_ELECTOR_LIST_MAX]; /* what it writes as well; empty: no elected vote */
 
     /*
      * Claims whose release was not delivered because their connection broke: it goes on the next

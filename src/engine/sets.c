@@ -72,10 +72,6 @@ static enum redlock_reason find_objection(const struct rl_engine *engine, uint8_
 
     if (engine->guard_mode == RL_GUARD_OFF)
         return REDLOCK_REASON_NONE;
-    /* Its electors are written beside the set: without it there is no majority of them. */
-    if (reason == REDLOCK_REASON_NONE && engine->node[node].elected &&
-        engine->node[node].set_answer.answered && !engine->node[node].set_answer.set[0])
-        return REDLOCK_REASON_NO_SET;
     return reason == REDLOCK_REASON_NONE && is_same_server(engine, node)
                ? REDLOCK_REASON_SAME_SERVER
                : reason;
@@ -147,8 +143,6 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     at->set_answer = at->session.set_answer;
     if (!note_server(engine, node) && had_answered && !changed)
         return;
-    if (at->elected && had_answered && changed)
-        rl_elected_forget_list(engine, node, now_ns);
     choose(engine);
     /*
      * A node that was in no set, and counted, has its grants still when it is in the set in force:
@@ -167,7 +161,7 @@ void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     char set[RL_SET_MAX];
 
     if (at->session.restore_asked || !at->set_answer.answered || at->set_answer.set[0] ||
-        at->elected || engine->guard_mode == RL_GUARD_OFF || !rl_set_has_names(&engine->set_self, engine->set))
+        engine->guard_mode == RL_GUARD_OFF || !rl_set_has_names(&engine->set_self, engine->set))
         return;
     if (!rl_guard_check_vote(guard, now_ns))
         return;
@@ -215,10 +209,8 @@ static void gather_reached(const struct rl_engine *engine, struct rl_set_answer 
 enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_t node,
                                           const char **text)
 {
-    const struct rl_node *at = &engine->node[node];
-    const struct rl_session *session = &at->session;
+    const struct rl_session *session = &engine->node[node].session;
     const struct rl_facts *facts = &session->facts;
-    char list[RL_ELECTOR_LIST_MAX];
 
     *text = NULL;
     if (facts->cluster)
@@ -231,10 +223,6 @@ enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_
     if (!session->guard.identity[0]) {
         *text = "its identity is unknown: INFO must be allowed";
         return REDLOCK_REASON_INFO;
-    }
-    if (at->elected && !rl_electors_write_list(&at->elected->electors, list)) {
-        *text = "all its sentinels have to answer, each a sentinel of its own";
-        return REDLOCK_REASON_ELECTORS;
     }
     if (session->set_answer.unreadable) {
         *text = session->marker_error;
@@ -252,8 +240,7 @@ bool rl_sets_is_done(const struct rl_engine *engine)
         const struct rl_node *at = &engine->node[i];
 
         if (session->state != RL_SESSION_UP || strcmp(at->new_set, at->set_so_far) != 0 ||
-            strcmp(session->facts.marker, session->guard.admitted) != 0 ||
-            strcmp(session->facts.electors, at->new_electors) != 0 ||
+            strcmp(session->facts.marker, session->guard.identity) != 0 ||
             session->guard.node_max_ttl_ns != engine->max_ttl_ns)
             return false;
     }
@@ -268,36 +255,16 @@ uint8_t rl_sets_count_newcomers(const struct rl_engine *engine)
     return rl_set_count_newcomers(&engine->set_self, reached);
 }
 
-/* True: a node has other electors than it was given before. */
-static bool write_new_electors(struct rl_engine *engine)
-{
-    bool changed = false;
-
-    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        struct rl_node *at = &engine->node[i];
-
-        if (!at->elected || !rl_electors_write_list(&at->elected->electors, at->new_electors))
-            continue;
-        changed |= strcmp(at->session.facts.electors, at->new_electors) != 0;
-    }
-    return changed;
-}
-
 int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
 {
     struct rl_set_answer reached[REDLOCK_NODES_MAX];
     char id[RL_SET_ID_SIZE];
-    enum rl_set_plan plan;
 
     *pending = false;
     gather_reached(engine, reached);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_set_answer_write(&reached[i], engine->node[i].set_so_far);
-    plan = rl_set_plan(&engine->set_self, reached, culprit);
-    /* Other electors, another set: majorities of the two lists need not meet (E2). */
-    if (write_new_electors(engine) && plan == RL_SET_KEEP)
-        plan = RL_SET_DRAW;
-    switch (plan) {
+    switch (rl_set_plan(&engine->set_self, reached, culprit)) {
     case RL_SET_KEEP:
         memcpy(engine->new_set, reached[*culprit].set, sizeof engine->new_set);
         write_new_set(engine);

@@ -18,9 +18,6 @@
  *                      belongs to the set of nodes that is in force (G8; sets.c), and its server
  *                      does not vote by another name already.
  *
- *  8. await_vouch      an elected vote: a majority of its electors has named the term that it was
- *                      sent to, and was asked for it no longer than two seconds ago (elected.h).
- *
  * What nodes without a set have granted decides only when every node has said its set, has failed
  * or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
@@ -149,18 +146,6 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
     }
 }
 
-/*
- * An elected vote: the electors may be behind a server that was demoted and promoted again, so the
- * witness behind a renewal, too, must name the incarnation that was greeted (E5).
- */
-static void check_renewal(struct rl_guard *guard, int64_t now_ns, struct rl_answer *answer)
-{
-    if (answer->vote == REDLOCK_VOTE_GRANTED && RL_RULE(TERM_WITNESSED) &&
-        !rl_guard_is_greeted(guard, answer->identity))
-        answer->vote = REDLOCK_VOTE_GUARDED;
-    answer->of_new_term = !rl_guard_check_vote(guard, now_ns);
-}
-
 /* Strict: the set that the node was in when it granted. */
 static void hear_set(struct rl_engine *engine, uint8_t node, const struct rl_answer *answer,
                      int64_t now_ns)
@@ -197,8 +182,6 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         answer->in_quarantine =
             !rl_guard_check_vote(&session->guard, now_ns) ||
             (engine->strict && !answer->has_marker && RL_RULE(RENEWAL_WITNESSED));
-        if (engine->node[node].elected)
-            check_renewal(&session->guard, now_ns, answer);
         /* But not on a node that is in another set now: others may hold the lock there (G8). */
         if (session->guard.objection != REDLOCK_REASON_NONE &&
             answer->vote == REDLOCK_VOTE_GRANTED)
@@ -290,24 +273,6 @@ static bool await_witness(struct rl_node *at, const struct rl_pending *pending,
     return false;
 }
 
-/* ---- 8: the electors ---- */
-
-/* True: the answer waits for them. */
-static bool await_vouch(struct rl_node *at, const struct rl_pending *pending,
-                        struct rl_answer *answer, int64_t now_ns)
-{
-    bool is_renewal = pending->op == RL_OP_EXTEND;
-
-    if (!at->elected || answer->vote != REDLOCK_VOTE_GRANTED ||
-        (!is_renewal && !rl_ops[pending->op].acquires) || rl_elected_is_vouched(at, now_ns) ||
-        (is_renewal ? !RL_RULE(RENEWAL_VOUCHED) : !RL_RULE(VOUCHED)))
-        return false;
-    if (rl_elected_keep(at, pending, answer))
-        return true;
-    answer->vote = REDLOCK_VOTE_ERROR; /* out of memory */
-    return false;
-}
-
 /* What the grant is worth after all. A renewal is what it was; its hold has been judged. */
 static struct rl_answer judge_by_witness(const struct rl_unconfirmed *grant,
                                          struct rl_answer witness)
@@ -316,8 +281,7 @@ static struct rl_answer judge_by_witness(const struct rl_unconfirmed *grant,
 
     if (grant->pending.op == RL_OP_EXTEND && witness.vote == REDLOCK_VOTE_GRANTED)
         return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1,
-                                  .has_marker = witness.has_marker,
-                                  .identity = witness.identity};
+                                  .has_marker = witness.has_marker};
     witness.token = grant->token;
     if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
         claim->ttl_ns / RL_NS_PER_MS > witness.marker_max_ttl_ms) {
@@ -358,8 +322,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
         struct rl_answer answer = judge_by_witness(&grant, witness);
 
         check_node(engine, node, (enum rl_op)grant.pending.op, now_ns, &answer);
-        if (!await_vouch(at, &grant.pending, &answer, now_ns))
-            give_answer(engine, node, &grant, &answer, now_ns);
+        give_answer(engine, node, &grant, &answer, now_ns);
     }
     at->unconfirmed_count = 0;
 }
@@ -397,5 +360,5 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
     if (engine->strict && await_witness(at, pending, out))
         return false;
     check_node(engine, node, op, now_ns, out);
-    return !await_vouch(at, pending, out, now_ns);
+    return true;
 }

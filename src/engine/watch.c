@@ -40,20 +40,6 @@ enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_
 /* ---- admission (G2) ---- */
 
 /*
- * An elected vote, and a server that was promoted (E7). Of the former its set must be known: the
- * term is one that a majority of the set's electors has named.
- */
-static void seek_stamp(struct rl_session *session, int64_t now_ns)
-{
-    bool is_placed = !session->guard.term[0] || session->set_answer.set[0];
-
-    if (is_placed && !session->check_asked && !session->admission_asked &&
-        now_ns >= session->guard.stamp_ends_ns &&
-        now_ns - session->admission_asked_ns >= ADMISSION_EVERY_NS)
-        rl_vetting_stamp(session, now_ns);
-}
-
-/*
  * First the node's identity, then the probation, then, after the guard time, the marker. Each
  * question waits for the answer of the one before, and none is repeated within a second: a node
  * that refuses them must not be hammered.
@@ -66,10 +52,6 @@ static void seek_admission(struct rl_engine *engine, struct rl_session *session,
         return;
     if (session->checked_ns < session->guard.watched_since_ns && !session->guard.probation[0]) {
         rl_vetting_check(session, now_ns);
-        return;
-    }
-    if (rl_guard_wants_stamp(&session->guard)) {
-        seek_stamp(session, now_ns);
         return;
     }
     if (!session->guard.identity[0] ||
@@ -190,12 +172,9 @@ void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
 
-    if (session->state == RL_SESSION_UP && session->guard.state == RL_GUARD_QUARANTINED) {
-        if (session->guard.reason == REDLOCK_REASON_NOT_ADMITTED)
-            seek_admission(engine, session, now_ns);
-        else if (session->guard.reason == REDLOCK_REASON_PROMOTED)
-            seek_stamp(session, now_ns);
-    }
+    if (session->state == RL_SESSION_UP && session->guard.state == RL_GUARD_QUARANTINED &&
+        session->guard.reason == REDLOCK_REASON_NOT_ADMITTED)
+        seek_admission(engine, session, now_ns);
     if (!engine->clock_trial && session->guard.step_ns != 0)
         begin_trial(engine, now_ns);
     if (engine->clock_trial && is_trial_complete(engine, now_ns))
@@ -218,8 +197,6 @@ static void watch_quarantine(struct rl_engine *engine, struct rl_session *sessio
         seek_admission(engine, session, now_ns);
         return;
     }
-    if (session->guard.reason == REDLOCK_REASON_PROMOTED)
-        seek_stamp(session, now_ns);
     /* It may have been loaded or promoted meanwhile, or an operator has vouched for it. */
     if (now_ns - session->checked_ns >= CHECK_EVERY_NS && !session->check_asked)
         rl_vetting_check(session, now_ns);
@@ -237,13 +214,6 @@ static int64_t watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns
     bool needed = engine->guard_mode != RL_GUARD_OFF &&
                   (engine->handle_count > 0 || session->guard.objection != REDLOCK_REASON_NONE);
 
-    if (engine->node[node].elected && (engine->handle_count > 0 || engine->watches_idle)) {
-        rl_elected_ask(engine, node,
-                       engine->handle_count > 0 ? RL_ELECTORS_EVERY_NS : RL_WATCH_SILENCE_NS,
-                       now_ns);
-        if (session->state == RL_SESSION_DOWN)
-            return soon_ns;
-    }
     if (session->state != RL_SESSION_UP)
         return session->state == RL_SESSION_GREETING ? soon_ns : RL_NEVER_NS;
     /* The tick comes every second, and the last answer came somewhat after the tick before. */

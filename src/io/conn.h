@@ -3,10 +3,8 @@
  * One connection to one node: resolve, connect, TLS, bytes both ways, and coming back after a
  * failure. Everything is non-blocking; the owner of the session is told what happens.
  *
- *     WAITING -> (ELECTING) -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
- *        ^___________|_____________|____________|______________|___________|  failure, with backoff
- *
- * ELECTING: the electors of the node have not named the server yet.
+ *     WAITING -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
+ *        ^___________|____________|______________|___________|  failure, with backoff
  */
 #ifndef RL_IO_CONN_H
 #define RL_IO_CONN_H
@@ -20,7 +18,6 @@
 
 enum rl_conn_state {
     RL_CONN_WAITING,
-    RL_CONN_ELECTING,
     RL_CONN_RESOLVING,
     RL_CONN_CONNECTING,
     RL_CONN_HANDSHAKE,
@@ -32,11 +29,7 @@ struct rl_conn {
     struct rl_reactor *reactor;
     const struct rl_url *url;
     struct rl_tls_context *tls_context; /* NULL: plain */
-    const char *tls_name;               /* the name to verify; NULL: the host connected to */
-
-    /* Of the server that electors have named; else those of the url. */
-    char host[REDLOCK_ADDRESS_MAX];
-    char port[6];
+    const char *tls_name;               /* the name to verify */
 
     enum rl_conn_state state;
     int fd; /* -1: none */

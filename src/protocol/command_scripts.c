@@ -55,9 +55,6 @@ static void add_incarnation(struct rl_command *command, const struct rl_request 
     if (replid && strlen(replid) > RL_INCARNATION_PART) {
         at = rl_slice_append(at, (struct rl_slice){request->identity, RL_INCARNATION_PART});
         at = rl_slice_append(at, (struct rl_slice){replid + 1, RL_INCARNATION_PART});
-        /* An old master that wins back without being demoted must not count on (E11). */
-        at = rl_slice_append(at,
-                             (struct rl_slice){request->term, strcspn(request->term, "@")});
     }
     if (!apart && request->fenced && request->in_doubt)
         *at++ = '?';
@@ -205,12 +202,10 @@ static void admit_command(const struct rl_request *request,
 {
     SCRIPT_HEAD(out, abilities, VOUCH, 1);
     ADD_TEXT(out, RL_MARKER_KEY);
-    rl_add(out, (struct rl_slice){request->admitted, strlen(request->admitted)});
+    rl_add(out, (struct rl_slice){request->identity, strlen(request->identity)});
     rl_add_number(out, request->ttl_ms);
     rl_add(out, request->set);
     rl_add(out, request->set_so_far);
-    if (request->electors.size)
-        rl_add(out, request->electors);
 }
 
 void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out)

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "protocol/elector.h"
 #include "protocol/vetting.h"
 #include "rl_scripts.h"
 
@@ -72,8 +71,6 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
     if (say_who_we_are(session) < 0 ||
         SAY(session, STEP_NAME, "CLIENT", "SETNAME", session->login->client_name) < 0)
         return -1;
-    if (session->login->group)
-        return rl_elector_greet(session, now_ns);
     if (session->login->channel)
         return SAY(session, STEP_SUBSCRIBE, "SUBSCRIBE", session->login->channel);
     if (session->login->probe_native && !session->native_refused &&

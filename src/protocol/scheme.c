@@ -8,11 +8,8 @@
 #define NAME_MAX_BYTES 16 /* longer words are not repeated in a message */
 
 static const struct rl_scheme schemes[] = {
-    {.name = "redis"},     {.name = "rediss", .tls = true},
-    {.name = "valkey"},    {.name = "valkeys", .tls = true},
-    {.name = "unix", .is_unix = true},
-    {.name = "sentinel", .is_sentinel = true},
-    {.name = "sentinels", .tls = true, .is_sentinel = true},
+    {"redis", false, false},  {"rediss", true, false},  {"unix", false, true},
+    {"valkey", false, false}, {"valkeys", true, false},
 };
 #define SCHEME_COUNT (sizeof schemes / sizeof schemes[0])
 
@@ -29,8 +26,7 @@ void rl_scheme_explain(struct rl_span name, char *why, size_t why_size)
     if (name.length > NAME_MAX_BYTES || !rl_span_only(name, "+-.")) {
         snprintf(
             why, why_size,
-            "what stands before '://' must be redis, rediss (TLS), valkey, valkeys (TLS), unix, "
-            "sentinel or sentinels (TLS)");
+            "what stands before '://' must be redis, rediss (TLS), valkey, valkeys (TLS) or unix");
         return;
     }
     const char *names[SCHEME_COUNT + 1] = {NULL};
@@ -43,8 +39,7 @@ void rl_scheme_explain(struct rl_span name, char *why, size_t why_size)
     } else {
         snprintf(
             why, why_size,
-            "unknown scheme '%.*s://': use redis:// or valkey://, rediss:// or valkeys:// (TLS), "
-            "unix://, sentinel://",
+            "unknown scheme '%.*s://': use redis:// or valkey://, rediss:// or valkeys:// (TLS), unix://",
             (int)name.length, name.at);
     }
 }

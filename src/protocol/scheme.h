@@ -12,7 +12,6 @@ struct rl_scheme {
     const char *name;
     bool tls;
     bool is_unix;
-    bool is_sentinel;
 };
 
 /* NULL when there is no such scheme. Case does not matter. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/op.h"
-#include "protocol/elector.h"
 #include "protocol/greeting.h"
 #include "protocol/vetting.h"
 #include "protocol/wipe.h"
@@ -140,18 +139,11 @@ void rl_pending_free(struct rl_pending_queue *queue)
 
 /* ---- the connection ---- */
 
-/* The steps of greeting, checks and electors are numbered one behind the other. */
-static const char *step_name(const struct rl_session *session, uint16_t step)
-{
-    if (step < RL_VETTING_FIRST)
-        return rl_greeting_step_name(step);
-    return session->login->group ? rl_elector_step_name(step) : rl_vetting_step_name(step);
-}
-
 void rl_session_trace(const struct rl_session *session, uint16_t step,
                       const struct rl_reply *reply)
 {
-    const char *name = step_name(session, step);
+    const char *name =
+        step < RL_VETTING_FIRST ? rl_greeting_step_name(step) : rl_vetting_step_name(step);
     struct rl_trace_subject subject = {.address = session->address};
     char words[REDLOCK_TEXT_MAX] = "answered";
 
@@ -339,14 +331,9 @@ static int refuse_unsolicited(struct rl_session *session, const struct rl_reply 
 static int answer_own(struct rl_session *session, uint16_t step, const struct rl_reply *reply,
                       int64_t now_ns)
 {
-    int status;
+    int status = step < RL_VETTING_FIRST ? rl_greeting_answer(session, step, reply)
+                                         : rl_vetting_answer(session, step, reply, now_ns);
 
-    if (step < RL_VETTING_FIRST)
-        status = rl_greeting_answer(session, step, reply);
-    else if (session->login->group)
-        status = rl_elector_answer(session, step, reply);
-    else
-        status = rl_vetting_answer(session, step, reply, now_ns);
     if (status < 0)
         return refuse(session, "its answers do not fit the questions");
     if (status > 0)

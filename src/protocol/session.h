@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/electors.h"
 #include "core/guard.h"
 #include "core/set.h"
 #include "core/trace.h"
@@ -40,16 +39,6 @@ struct rl_login {
     const char *client_name;
     bool probe_native;
     const char *channel; /* a session that only listens, to this; NULL: one that asks */
-    const char *group;   /* one with an elector: asked for the master of this; NULL: no elector */
-};
-
-/* What an elector has said on this connection (elector.h). */
-struct rl_elector_talk {
-    char id[RL_ELECTOR_ID_SIZE + 1]; /* empty: not said yet */
-    struct rl_term term;
-    int64_t answered_asked_ns; /* when the question left that `term` answers */
-    int64_t asked_ns;          /* when the question under way left; 0: none is */
-    bool has_news;             /* the engine has not looked at it yet */
 };
 
 /*
@@ -127,7 +116,6 @@ struct rl_session {
      */
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
-    struct rl_elector_talk elector; /* of a session with one */
     struct rl_facts facts; /* what the node says of itself, as far as it has answered */
     struct rl_guard guard; /* may it vote? */
     struct rl_set_answer set_answer;     /* its set (G8), on whatever connection it told it */

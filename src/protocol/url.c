@@ -17,7 +17,6 @@
  */
 struct parse {
     struct rl_url url;
-    const char *default_port;
     char why[MESSAGE_MAX];
 };
 
@@ -78,9 +77,8 @@ static int parse_port(struct parse *p, struct rl_span port)
     uint32_t value = 0;
 
     if (port.length == 0) {
-        snprintf(p->why, sizeof p->why, "the port after ':' is empty: leave out the ':' for %s",
-                 p->default_port);
-        return -1;
+        return fail(p,
+                    "the port after ':' is empty: leave out the ':' for " RL_URL_DEFAULT_PORT);
     }
     for (size_t i = 0; i < port.length; i++) {
         if (!rl_is_digit(port.at[i])) {
@@ -183,7 +181,7 @@ static int parse_host_and_port(struct parse *p, struct rl_span s)
             return -1;
     }
     if (s.length == 0) {
-        memcpy(p->url.port, p->default_port, strlen(p->default_port) + 1);
+        memcpy(p->url.port, RL_URL_DEFAULT_PORT, sizeof RL_URL_DEFAULT_PORT);
     } else {
         rl_span_skip(&s, 1);
         if (parse_port(p, s) != 0)
@@ -320,87 +318,6 @@ static int parse_unix(struct parse *p, struct rl_span s)
     return s.length == 0 ? 0 : fail(p, "a '#' in the path must be written as %23");
 }
 
-/* db=N, and tls=servers or tls=sentinels where not both are to have it. */
-static int parse_sentinel_query(struct parse *p, struct rl_span query)
-{
-    while (query.length > 0) {
-        struct rl_span value = rl_span_until(&query, "&");
-        struct rl_span name = rl_span_until(&value, "=");
-
-        rl_span_skip(&query, query.length > 0 ? 1 : 0);
-        rl_span_skip(&value, value.length > 0 ? 1 : 0);
-        if (rl_span_is(name, "db")) {
-            if (parse_db(p, value) != 0)
-                return -1;
-        } else if (rl_span_is(name, "tls") && p->url.tls && rl_span_is(value, "servers")) {
-            p->url.sentinel_tls = false;
-        } else if (rl_span_is(name, "tls") && p->url.tls && rl_span_is(value, "sentinels")) {
-            p->url.sentinel_tls = true;
-            p->url.tls = false;
-        } else {
-            return fail(p, "after '?' only db=N may follow, and, with sentinels://, tls=servers "
-                           "or tls=sentinels where only those have TLS");
-        }
-    }
-    return 0;
-}
-
-/* host[:port]+host[:port]+... */
-static int parse_sentinels(struct parse *p, struct rl_span s)
-{
-    char *at = p->url.sentinels;
-    char *end = p->url.sentinels + sizeof p->url.sentinels;
-
-    for (;;) {
-        struct rl_span place = rl_span_until(&s, "+");
-
-        if (parse_host_and_port(p, place) != 0)
-            return -1;
-        if (p->url.sentinel_count++ == RL_URL_SENTINELS_MAX)
-            return fail(p, "a group can have seven sentinels at most");
-        if (strlen(p->url.printable) + 2 > (size_t)(end - at))
-            return fail(p, "the addresses of the sentinels are too long");
-        at += snprintf(at, (size_t)(end - at), "%s%s", at > p->url.sentinels ? "+" : "",
-                       p->url.printable);
-        if (s.length == 0)
-            return 0;
-        rl_span_skip(&s, 1);
-    }
-}
-
-/* [user[:password]@]host[:port]+host[:port].../group[?db=N] */
-static int parse_sentinel(struct parse *p, struct rl_span s)
-{
-    struct rl_span authority = rl_span_until(&s, "/?#");
-
-    p->default_port = RL_URL_SENTINEL_PORT;
-    p->url.sentinel_tls = p->url.tls;
-    if (rl_span_has(s, '@'))
-        return fail(p,
-                    "a '/', '?' or '#' in user or password must be written as %2F, %3F, %23");
-    if (take_credentials(p, &authority) != 0 || parse_sentinels(p, authority) != 0)
-        return -1;
-    if (p->url.sentinel_count < 3)
-        return fail(p, "a group needs the addresses of all its sentinels, three or more: "
-                       "sentinel://host1+host2+host3/group");
-    rl_span_skip(&s, s.length > 0 && s.at[0] == '/' ? 1 : 0);
-    struct rl_span group = rl_span_until(&s, "?#");
-    if (group.length == 0)
-        return fail(p, "the name of the group is missing: sentinel://host1+host2+host3/group");
-    if (decode(p, group, p->url.group, sizeof p->url.group, "group") != 0)
-        return -1;
-    if (!rl_span_only((struct rl_span){p->url.group, strlen(p->url.group)}, "-._"))
-        return fail(p, "the name of a group has letters, digits, '-', '.' and '_' only");
-    p->url.host[0] = p->url.port[0] = '\0';
-    snprintf(p->url.printable, sizeof p->url.printable, "%s@%.*s", p->url.group,
-             (int)sizeof p->url.printable - RL_URL_GROUP_MAX - 2, p->url.sentinels);
-    if (s.length > 0 && s.at[0] == '?') {
-        rl_span_skip(&s, 1);
-        return parse_sentinel_query(p, s);
-    }
-    return s.length == 0 ? 0 : fail(p, "nothing may follow a '#'");
-}
-
 /* Plain host[:port], and the common ways to miss the whole form. */
 static int parse_plain(struct parse *p, struct rl_span s)
 {
@@ -445,14 +362,12 @@ static int parse(struct parse *p, const char *text)
     p->url.tls = scheme->tls;
     p->url.is_unix = scheme->is_unix;
     struct rl_span rest = {colon + 3, strlen(colon + 3)};
-    if (scheme->is_sentinel)
-        return parse_sentinel(p, rest);
     return scheme->is_unix ? parse_unix(p, rest) : parse_tcp(p, rest);
 }
 
 int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_size)
 {
-    struct parse p = {.why = "", .default_port = RL_URL_DEFAULT_PORT};
+    struct parse p = {.why = ""};
     int result = parse(&p, text);
 
     if (result == 0)
@@ -461,21 +376,6 @@ int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_siz
         snprintf(why, why_size, "%s", p.why);
     rl_url_wipe(&p.url);
     return result;
-}
-
-void rl_url_sentinel(const struct rl_url *group, uint8_t which, struct rl_url *out)
-{
-    struct rl_span rest = {group->sentinels, strlen(group->sentinels)};
-    struct parse p = {.default_port = RL_URL_SENTINEL_PORT};
-    struct rl_span place = rl_span_until(&rest, "+");
-
-    for (; which > 0; which--) {
-        rl_span_skip(&rest, 1);
-        place = rl_span_until(&rest, "+");
-    }
-    p.url.tls = group->sentinel_tls;
-    parse_host_and_port(&p, place); /* as it was read before */
-    *out = p.url;
 }
 
 void rl_url_wipe(struct rl_url *u)

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/rules.h"
 #include "protocol/info.h"
 #include "rl_scripts.h"
 
@@ -23,7 +22,6 @@ enum step {
     STEP_PROBE,
     STEP_ADMIT,
     STEP_EXPEL,
-    STEP_STAMP,
     STEP_SENTINEL,
 };
 
@@ -41,7 +39,6 @@ const char *rl_vetting_step_name(uint16_t step)
         [STEP_PROBE - RL_VETTING_FIRST] = "probation",
         [STEP_ADMIT - RL_VETTING_FIRST] = "admission",
         [STEP_EXPEL - RL_VETTING_FIRST] = "take admission back",
-        [STEP_STAMP - RL_VETTING_FIRST] = "stamp",
         [STEP_SENTINEL - RL_VETTING_FIRST] = "Sentinel",
     };
 
@@ -63,8 +60,7 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
         SAY(session, STEP_REPLICATION, "INFO", "replication") < 0 ||
         SAY(session, STEP_PERSISTENCE, "INFO", "persistence") < 0 ||
         SAY(session, STEP_MEMORY, "INFO", "memory") < 0 ||
-        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl", "set", "electors") <
-            0)
+        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl", "set") < 0)
         return -1;
     /* Only a whole check is waited for: one that memory did not suffice for is made again. */
     session->check_asked = true;
@@ -123,7 +119,7 @@ int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns)
 {
     if (SAY(session, STEP_PROBE, "EVAL", RL_SCRIPT_PROBE, "2", RL_MARKER_KEY, RL_PROBATION_KEY,
-            session->guard.admitted, nonce) < 0)
+            session->guard.identity, nonce) < 0)
         return -1;
     session->admission_asked = true;
     session->admission_asked_ns = now_ns;
@@ -136,7 +132,7 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
 
     *rl_resp_decimal((uint64_t)(session->guard.max_ttl_ns / RL_NS_PER_MS), max_ttl_ms) = '\0';
     if (SAY(session, STEP_ADMIT, "EVAL", RL_SCRIPT_ADMIT, "2", RL_MARKER_KEY, RL_PROBATION_KEY,
-            session->guard.admitted, session->guard.probation, max_ttl_ms) < 0)
+            session->guard.identity, session->guard.probation, max_ttl_ms) < 0)
         return -1;
     session->admission_asked = true;
     session->admission_asked_ns = now_ns;
@@ -146,21 +142,7 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
 int rl_vetting_expel(struct rl_session *session)
 {
     return SAY(session, STEP_EXPEL, "EVAL", RL_SCRIPT_EXPEL, "1", RL_MARKER_KEY,
-               session->guard.admitted);
-}
-
-int rl_vetting_stamp(struct rl_session *session, int64_t now_ns)
-{
-    char guard_ms[DIGITS_SIZE];
-
-    *rl_resp_decimal((uint64_t)(rl_guard_time_ns(&session->guard) / RL_NS_PER_MS), guard_ms) =
-        '\0';
-    if (SAY(session, STEP_STAMP, "EVAL", RL_SCRIPT_STAMP, "1", RL_MARKER_KEY,
-            session->guard.admitted, RL_RULE(STAMP_AGE) ? guard_ms : "0") < 0)
-        return -1;
-    session->admission_asked = true;
-    session->admission_asked_ns = now_ns;
-    return 0;
+               session->guard.identity);
 }
 
 int rl_vetting_ask_sentinel(struct rl_session *session)
@@ -185,15 +167,11 @@ static void note_server(struct rl_session *session, struct rl_slice info)
 static void note_replication(struct rl_facts *facts, struct rl_slice info)
 {
     struct rl_slice role = rl_info_field(info, "role");
-    struct rl_slice before; /* the history that it was a replica in; zeros: none */
 
     facts->has_replication = role.size > 0;
     facts->master = rl_slice_equals(role, "master");
     facts->replica_count = rl_info_number(info, "connected_slaves", 0);
     rl_info_text(info, "master_replid", facts->replid, sizeof facts->replid);
-    before = rl_info_field(info, "master_replid2");
-    for (size_t i = 0; i < before.size; i++)
-        facts->was_promoted |= before.data[i] != '0';
 }
 
 static void note_persistence(struct rl_facts *facts, struct rl_slice info)
@@ -237,15 +215,10 @@ static void note_marker(struct rl_session *session, const struct rl_reply *reply
     struct rl_facts *facts = &session->facts;
     const struct rl_scalar *id = &reply->element[0];
     const struct rl_scalar *max_ttl = &reply->element[1];
-    const struct rl_scalar *electors = &reply->element[3];
 
     if (id->type == RL_REPLY_BULK && id->text.size < sizeof facts->marker) {
         memcpy(facts->marker, id->text.data, id->text.size);
         facts->marker[id->text.size] = '\0';
-    }
-    if (electors->type == RL_REPLY_BULK && electors->text.size < sizeof facts->electors) {
-        memcpy(facts->electors, electors->text.data, electors->text.size);
-        facts->electors[electors->text.size] = '\0';
     }
     facts->cluster &= facts->has_server;
     if (max_ttl->type == RL_REPLY_BULK)
@@ -291,7 +264,7 @@ static bool makes_sense(enum step step, const struct rl_reply *reply)
     case STEP_PROBE:
         return type == RL_REPLY_BULK;
     case STEP_MARKER:
-        return type == RL_REPLY_ARRAY && reply->element_count == 4;
+        return type == RL_REPLY_ARRAY && reply->element_count == 3;
     case STEP_SET:
         return type == RL_REPLY_ARRAY && reply->element_count == 1;
     case STEP_SENTINEL:
@@ -303,7 +276,6 @@ static bool makes_sense(enum step step, const struct rl_reply *reply)
     case STEP_RESTORE:
     case STEP_ADMIT:
     case STEP_EXPEL:
-    case STEP_STAMP:
         return type == RL_REPLY_INTEGER;
     }
     return false;
@@ -361,11 +333,6 @@ int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl
     case STEP_ADMIT:
         session->admission_asked = false;
         rl_guard_admitted(&session->guard, told && scalar->integer == 1, now_ns);
-        break;
-    case STEP_STAMP:
-        session->admission_asked = false;
-        if (told)
-            rl_guard_stamped(&session->guard, scalar->integer, now_ns);
         break;
     case STEP_SENTINEL:
         session->has_sentinel = told && rl_reply_integer(reply, 1, 0) > 0;

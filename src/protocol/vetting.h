@@ -28,8 +28,6 @@ void rl_vetting_note_set(struct rl_session *session, struct rl_slice set);
 /* Strict: the node's identity and its marker, behind the grants that need them (G2). */
 int rl_vetting_witness(struct rl_session *session);
 
-/* Since when the server is what it is: notes it, or admits the server once it is old enough. */
-int rl_vetting_stamp(struct rl_session *session, int64_t now_ns);
 /* Strict: begin the probation, turn it into a marker, take the marker away (G2, G6). */
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns);
 int rl_vetting_admit(struct rl_session *session, int64_t now_ns);
