@@ -193,7 +193,9 @@ void sim_app_acquire(struct sim_world *world, struct sim_worker *worker)
     worker->wait_deadline_ns = draw_wait_deadline_ns(world, now_ns);
     draw_terms(world, worker, &terms);
     memset(worker->footprint, 0, sizeof worker->footprint);
-    worker->unserved_ns = 0;
+    worker->unserved_ns = worker->missed_ns = 0;
+    memset(worker->proof_until_ns, 0, sizeof worker->proof_until_ns);
+    memset(worker->proof_of, 0, sizeof worker->proof_of);
     sim_app_make_handle(world, worker, &terms);
     sim_app_begin_operation(world, worker, SIM_ACQUIRE);
     sim_app_say(world, worker,
@@ -269,12 +271,10 @@ static struct sim_worker *find_holder(struct sim_world *world)
     return NULL;
 }
 
-/* An operator evicts a holder, if there are operators and there is one. */
+/* An operator evicts a holder, if there is one. */
 static bool break_one(struct sim_world *world, struct sim_worker *worker)
 {
-    uint32_t permille = world->options.break_permille;
-    struct sim_worker *holder =
-        permille && sim_chance(&world->rng, permille) ? find_holder(world) : NULL;
+    struct sim_worker *holder = find_holder(world);
     char text[SIM_HOLD_SIZE];
     struct rl_slice value;
 
@@ -289,6 +289,35 @@ static bool break_one(struct sim_world *world, struct sim_worker *worker)
     worker->owner[0] = '\0';
     sim_app_evict(world, worker, false);
     return true;
+}
+
+static bool is_operator(struct sim_world *world)
+{
+    uint32_t permille = world->options.break_permille;
+
+    return permille && sim_chance(&world->rng, permille);
+}
+
+struct sim_client *sim_app_find_holder(struct sim_world *world)
+{
+    struct sim_worker *holder = find_holder(world);
+
+    return holder ? holder->client : NULL;
+}
+
+void sim_app_break(struct sim_world *world, const struct sim_client *except)
+{
+    for (uint8_t i = 0; i < world->options.client_count; i++) {
+        struct sim_client *client = &world->client[i];
+
+        for (uint8_t j = 0; j < world->options.worker_count; j++) {
+            if (client == except || !client->alive || client->paused ||
+                client->worker[j].has_lock || !break_one(world, &client->worker[j]))
+                continue;
+            sim_client_turn(world, client);
+            return;
+        }
+    }
 }
 
 /* Holding, or done with it: what next, and when? */
@@ -338,7 +367,7 @@ static void act(struct sim_world *world, struct sim_worker *worker)
     if (!worker->has_lock) {
         if (!world->calm && world->options.lease_count) {
             sim_lease_serve(world, worker);
-        } else if (!world->calm && !break_one(world, worker)) {
+        } else if (!world->calm && !(is_operator(world) && break_one(world, worker))) {
             sim_app_draw_wish(world, worker);
             sim_app_acquire(world, worker);
         }
@@ -352,7 +381,7 @@ static void act(struct sim_world *world, struct sim_worker *worker)
             rl_handle_cancel(client->engine, &worker->handle, sim_client_now_ns(world, client));
         }
     } else if (worker->operation == SIM_NO_OPERATION && worker->lease) {
-        sim_app_drop(world, worker, "is left");
+        sim_lease_go_on(world, worker);
     } else if (worker->operation == SIM_NO_OPERATION) {
         if (worker->held && worker->extensions_left > 0 &&
             world->now_ns < worker->hold_until_ns)
@@ -368,6 +397,10 @@ static void granted(struct sim_world *world, struct sim_worker *worker)
     int64_t hold_ns = world->calm ? sim_between(&world->rng, 1, CALM_HOLD_NS)
                                   : sim_spread(&world->rng, 1000, world->options.hold_max_ns);
 
+    /* Through failovers, and quarantines: most would be too short for that. */
+    if (world->options.elected_count && !world->calm && sim_chance(&world->rng, 400))
+        hold_ns = sim_between(&world->rng, world->options.hold_max_ns / 4,
+                              world->options.hold_max_ns);
     worker->held = true;
     worker->hold_until_ns = world->now_ns + hold_ns;
     world->grants++;
@@ -380,8 +413,12 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
     enum sim_operation operation = worker->operation;
 
     if (worker->ends[0] && operation == SIM_RELEASE &&
-        (error == REDLOCK_OK || error == REDLOCK_EXPIRED || error == REDLOCK_LOST))
-        sim_ended_note(world, worker);
+        (error == REDLOCK_OK || error == REDLOCK_EXPIRED || error == REDLOCK_LOST)) {
+        if (world->options.elected_count)
+            sim_elected_evicted(world, worker);
+        else
+            sim_ended_note(world, worker);
+    }
     worker->operation = SIM_NO_OPERATION;
     sim_trace(world, "c%u.%u %s: %s %s", worker->client->index + 1, worker->index + 1,
               worker->label,

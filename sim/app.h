@@ -14,6 +14,7 @@
 #include "sim/oracle.h"
 
 #define SIM_KEYS_SIZE 80
+#define SIM_IDENTITY_SIZE 82 /* run_id:replid */
 
 struct sim_client;
 struct sim_lease;
@@ -30,6 +31,7 @@ struct sim_footprint {
     char value[SIM_HOLD_SIZE]; /* ... with this value; the rollback puts it back */
     bool beside;               /* granted where its owner had another hold */
     int64_t executed_ns;       /* when its last attempt was granted */
+    char identity[SIM_IDENTITY_SIZE]; /* of the server that granted or renewed it last */
     int64_t renewed_ns;
 };
 
@@ -67,6 +69,12 @@ struct sim_worker {
     int64_t watched_ns;   /* the deadline that an event waits for */
     uint64_t grants;
     struct sim_footprint footprint[SIM_SERVERS_MAX];
+    uint32_t tenure;                        /* an eviction: of the group, before it was sent */
+    int64_t proof_until_ns[SIM_GROUPS_MAX]; /* of each elected vote, true time; 0: none */
+    uint32_t proof_round[SIM_GROUPS_MAX];   /* of the lock, that it is of */
+    char proof_of[SIM_GROUPS_MAX][RL_ADMITTED_MAX]; /* the incarnation and term */
+    int64_t
+        missed_ns; /* when its client was told that its key is missing, true time; 0: never */
     int64_t unserved_ns; /* since then it waits for something that is free; 0: it does not */
 
     /* For a holder of a lease. */
@@ -108,6 +116,10 @@ void sim_app_resume(struct sim_world *world, struct sim_worker *worker);
 void sim_app_news(struct sim_world *world, struct sim_worker *worker);
 /* The faults are over: finish what was begun, begin nothing new. */
 void sim_app_calm(struct sim_world *world, struct sim_worker *worker);
+/* The client of a worker that holds a lock; NULL: there is none. */
+struct sim_client *sim_app_find_holder(struct sim_world *world);
+/* A worker of another client, if one is idle, evicts a holder. */
+void sim_app_break(struct sim_world *world, const struct sim_client *except);
 bool sim_app_is_idle(const struct sim_worker *worker);
 
 #endif

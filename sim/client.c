@@ -41,21 +41,37 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
     strncpy(kept, text, sizeof kept - 1);
     kept[sizeof kept - 1] = '\0';
     sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->node->index + 1,
-              peer->link.is_subscriber ? " (subscriber)" : "", kept);
-    sim_net_client_closes(world, peer->conn);
+              peer->link.role == RL_LINK_SUBSCRIBER ? " (subscriber)" : "", kept);
+    if (peer->conn)
+        sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
     rl_link_failed(&peer->link, vote, REDLOCK_REASON_NONE, kept, now_ns);
+}
+
+/* To whom the electors of the node say; they may not have said it yet. */
+static void peer_connect(struct sim_world *world, struct sim_client *client,
+                         struct sim_peer *peer)
+{
+    const char *owner = rl_link_choose(&peer->link);
+
+    if (!owner)
+        return;
+    if (owner[0])
+        peer->node = sim_elected_find(world, owner);
+    peer->conn = sim_net_connect(world, client, peer->node);
 }
 
 static void peer_tick(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
 {
     int64_t now_ns = sim_client_now_ns(world, client);
 
+    if (peer->link.state == RL_LINK_CONNECTING && !peer->conn)
+        peer_connect(world, client, peer);
     if (now_ns < rl_link_due_ns(&peer->link))
         return;
     if (peer->link.state == RL_LINK_DOWN) {
         rl_link_connecting(&peer->link, now_ns);
-        peer->conn = sim_net_connect(world, client, peer->node);
+        peer_connect(world, client, peer);
     } else {
         peer_fail(world, client, peer, REDLOCK_VOTE_SILENT,
                   peer->link.state == RL_LINK_UP ? "no answer, given up"
@@ -78,10 +94,13 @@ static bool peer_read(struct sim_world *world, struct sim_client *client, struct
             size = input->size;
         memcpy(room, input->data, size);
         sim_bytes_take(input, size);
+        peer->conn->read_size += size;
         if (rl_link_received(&peer->link, size, now_ns) < 0) {
             peer_fail(world, client, peer, session->failure, session->failure_text);
             return false;
         }
+        if (world->options.elected_count)
+            sim_elected_read(world, peer->conn);
     }
     return true;
 }
@@ -127,6 +146,8 @@ typedef void peer_fn(struct sim_world *world, struct sim_client *client, struct 
 /* In the order of src/drive/turn.c: a node's two connections one after the other. */
 static void for_each_peer(struct sim_world *world, struct sim_client *client, peer_fn *run)
 {
+    for (uint8_t i = 0; i < client->elector_count; i++)
+        run(world, client, &client->elector[i]);
     for (uint8_t i = 0; i < client->node_count; i++) {
         run(world, client, &client->peer[i]);
         run(world, client, &client->subscriber[i]);
@@ -180,6 +201,12 @@ static void arm(struct sim_world *world, struct sim_client *client)
             next_ns = peer_ns;
         if (subscriber_ns < next_ns)
             next_ns = subscriber_ns;
+    }
+    for (uint8_t i = 0; i < client->elector_count; i++) {
+        int64_t elector_ns = rl_link_due_ns(&client->elector[i].link);
+
+        if (elector_ns < next_ns)
+            next_ns = elector_ns;
     }
     client->wake_stamp++;
     if (next_ns == RL_NEVER_NS)
@@ -267,6 +294,29 @@ static void set_policy(struct rl_engine *engine, const struct sim_options *o,
     };
 }
 
+/* Every other client may have one more than there are: two addresses of one elector. */
+static void make_electors(struct sim_world *world, struct sim_client *client, uint8_t node)
+{
+    const struct sim_options *o = &world->options;
+    struct rl_elected *elected = sim_alloc(sizeof *elected);
+    bool twice = o->names_elector_twice && client->index % 2 == 0;
+    uint8_t count = (uint8_t)(o->elector_count + twice);
+
+    elected->electors.count = count;
+    elected->login.client_name = "redlock";
+    elected->login.group = (const char *[]){"g1", "g2", "g3"}[node];
+    for (uint8_t i = 0; i < count; i++) {
+        struct sim_peer *peer = &client->elector[client->elector_count++];
+
+        *peer = client->peer[node];
+        peer->node = sim_elected_elector(world, i);
+        peer->link.role = RL_LINK_ELECTOR;
+        peer->link.elector = i;
+        sim_node_name(peer->node, elected->address[i]);
+    }
+    client->engine->node[node].elected = elected;
+}
+
 void sim_client_start(struct sim_world *world, struct sim_client *client)
 {
     const struct sim_options *o = &world->options;
@@ -276,6 +326,8 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->alive = true;
     client->signs_values = o->lease_count == 0;
     client->node_count = sim_client_node_count(world, client);
+    client->elector_count = 0;
+    memset(client->tenure, 0, sizeof client->tenure);
     client->paused = client->poked = client->stops_next = false;
     client->paused_ns = client->resumed_ns = client->wall_step_ns = 0;
     sim_rng_seed(&client->rng, sim_rng_next(&world->rng));
@@ -305,7 +357,9 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
         };
         sim_node_name(client->peer[i].node, client->engine->node[i].address);
         client->subscriber[i] = client->peer[i];
-        client->subscriber[i].link.is_subscriber = true;
+        client->subscriber[i].link.role = RL_LINK_SUBSCRIBER;
+        if (i < o->elected_count)
+            make_electors(world, client, i);
     }
     if (rl_engine_init(client->engine) < 0)
         abort();

@@ -20,6 +20,16 @@ struct sim_peer {
     struct rl_link link;
 };
 
+/* What a client knows of a group: as it hears of terms, and greets their servers. */
+struct sim_tenure {
+    uint32_t term_number;
+    bool rose;
+    int64_t heard_ns; /* by its clock */
+    int64_t greeted_ns;
+    char first[RL_ADMITTED_MAX]; /* incarnation and term that was greeted in it first */
+    char last[RL_ADMITTED_MAX];  /* and last, in any term */
+};
+
 struct sim_client {
     uint8_t index;
     uint16_t life; /* number of the process: each crash is followed by a new one */
@@ -41,6 +51,9 @@ struct sim_client {
     struct rl_engine *engine;
     struct sim_peer peer[SIM_NODES_MAX];
     struct sim_peer subscriber[SIM_NODES_MAX];
+    struct sim_peer elector[SIM_GROUPS_MAX * (SIM_ELECTORS_MAX + 1)];
+    uint8_t elector_count; /* of all groups */
+    struct sim_tenure tenure[SIM_GROUPS_MAX];
     struct sim_worker worker[SIM_WORKERS_MAX];
 };
 

@@ -47,8 +47,10 @@ void sim_command_info(struct sim_server *server, const struct sim_words *words,
                  "\r\n",
                  server->run_id, server->now_us / SECOND_US - server->started_us / SECOND_US);
     else if (words->count > 1 && sim_is_word(words->word[1], "REPLICATION"))
-        snprintf(text, sizeof text, "# Replication\r\nrole:%s\r\nmaster_replid:%s\r\n",
-                 server->replica ? "slave" : "master", server->replid);
+        snprintf(text, sizeof text, "# Replication\r\nrole:%s\r\nmaster_replid:%s\r\n%s%s%s",
+                 server->replica ? "slave" : "master", server->replid,
+                 server->replid2[0] ? "master_replid2:" : "", server->replid2,
+                 server->replid2[0] ? "\r\n" : "");
     else if (words->count > 1 && sim_is_word(words->word[1], "PERSISTENCE"))
         snprintf(text, sizeof text, "# Persistence\r\nloading:%d\r\naof_enabled:0\r\n",
                  server->loading);

@@ -14,13 +14,21 @@ static struct sim_client *draw_client(struct sim_world *world)
 
 /* ---- the network ---- */
 
+/* The one to an elector; or to its node, whichever of its servers that is. */
+static struct sim_peer *draw_peer(struct sim_client *client, const struct sim_node *node,
+                                  bool is_subscriber)
+{
+    if (node->is_elector)
+        return &client->elector[node->elector];
+    return is_subscriber ? &client->subscriber[node->vote] : &client->peer[node->vote];
+}
+
 static void break_connection(struct sim_world *world)
 {
     struct sim_client *client = draw_client(world);
     struct sim_node *node = sim_fault_node(world);
     bool is_subscriber = sim_chance(&world->rng, 250);
-    struct sim_peer *peer =
-        is_subscriber ? &client->subscriber[node->index] : &client->peer[node->index];
+    struct sim_peer *peer = draw_peer(client, node, is_subscriber);
     struct sim_conn *conn = client->alive ? peer->conn : NULL;
     uint64_t what = sim_below(&world->rng, 4);
 
@@ -76,7 +84,7 @@ static void partition(struct sim_world *world)
               client->index + 1, node->index + 1, whole_client ? ", nor c any other node" : "",
               whole_node ? ", nor n any other client" : "", (long long)(length_ns / MS_NS));
     block(world, client, node, directions, length_ns);
-    for (uint8_t i = 0; whole_client && i < world->options.node_count; i++)
+    for (uint8_t i = 0; whole_client && i < sim_fault_node_count(world); i++)
         block(world, client, &world->node[i], directions, length_ns);
     for (uint8_t i = 0; whole_node && i < world->options.client_count; i++)
         block(world, &world->client[i], node, directions, length_ns);
@@ -173,6 +181,10 @@ static void (*const apply[SIM_FAULT_COUNT])(struct sim_world *) = {
     [SIM_FAULT_NODE_STEP] = sim_fault_step_node,
     [SIM_FAULT_COUNTER] = sim_fault_overwrite_counter,
     [SIM_FAULT_INIT] = sim_sets_init,
+    [SIM_FAULT_FAILOVER] = sim_fault_failover,
+    [SIM_FAULT_SPLIT] = sim_fault_split,
+    [SIM_FAULT_LAG] = sim_fault_lag,
+    [SIM_FAULT_BACKWARDS] = sim_fault_backwards,
 };
 
 static void next(struct sim_world *world, enum sim_fault fault);
@@ -194,8 +206,26 @@ static void next(struct sim_world *world, enum sim_fault fault)
                     strike, NULL, fault);
 }
 
+/* A command that lives for a second, and comes again at once. */
+static void end_command(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_client *client = subject;
+
+    (void)stamp;
+    if (world->calm || world->failed)
+        return;
+    if (client->alive && !client->paused) {
+        sim_client_crash(world, client);
+        sim_client_start(world, client);
+    }
+    sim_fault_later(world, sim_fault_length_ns(world, 300, 3000), end_command, client, 0);
+}
+
 void sim_faults_begin(struct sim_world *world)
 {
+    for (uint8_t i = 0; i < world->options.brief_count; i++)
+        sim_fault_later(world, sim_fault_length_ns(world, 300, 3000), end_command,
+                        &world->client[world->options.client_count - 1 - i], 0);
     for (int i = 0; i < SIM_FAULT_COUNT; i++)
         if (world->options.every_ns[i])
             next(world, (enum sim_fault)i);
@@ -203,13 +233,13 @@ void sim_faults_begin(struct sim_world *world)
 
 void sim_faults_end(struct sim_world *world)
 {
-    for (uint8_t i = 0; i < world->options.node_count; i++) {
+    for (uint8_t i = 0; i < sim_fault_node_count(world); i++) {
         struct sim_node *node = &world->node[i];
 
         node->stamp++;
         if (!node->up)
             sim_node_start(world, node, sim_fault_memory(world));
-        if (node->server.replica)
+        if (node->server.replica && !world->options.elected_count)
             sim_node_promote(world, node, sim_fault_memory(world));
         node->server.loading = false;
         node->errors_until_ns = node->hides_until_ns = 0;
@@ -218,7 +248,7 @@ void sim_faults_end(struct sim_world *world)
     for (uint8_t i = 0; i < world->options.client_count; i++) {
         struct sim_client *client = &world->client[i];
 
-        for (uint8_t j = 0; j < world->options.node_count; j++) {
+        for (uint8_t j = 0; j < sim_fault_node_count(world); j++) {
             sim_net_block(world, client, &world->node[j], SIM_UP, false);
             sim_net_block(world, client, &world->node[j], SIM_DOWN, false);
             sim_net_link(world, client, &world->node[j])->slow_until_ns = 0;

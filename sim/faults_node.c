@@ -9,9 +9,16 @@
 
 #define MS_NS ((int64_t)1000000)
 
+uint8_t sim_fault_node_count(const struct sim_world *world)
+{
+    const struct sim_options *o = &world->options;
+
+    return o->elected_count ? sim_server_count(o) : o->node_count;
+}
+
 struct sim_node *sim_fault_node(struct sim_world *world)
 {
-    return &world->node[sim_below(&world->rng, world->options.node_count)];
+    return &world->node[sim_below(&world->rng, sim_fault_node_count(world))];
 }
 
 int64_t sim_fault_length_ns(struct sim_world *world, int64_t min_ms, int64_t max_ms)
@@ -122,6 +129,7 @@ void sim_fault_flush_all(struct sim_world *world)
     sim_trace(world, "*** n%u: FLUSHALL", node->index + 1);
     sim_store_clear(&node->server.store);
     node->forgot_ns = world->now_ns;
+    sim_elected_forgot(world, node);
 }
 
 static void end_replica(struct sim_world *world, void *subject, uint64_t stamp)

@@ -5,6 +5,8 @@
 
 #include "sim/world.h"
 
+/* How many servers trouble can be about: of groups all, and their electors. */
+uint8_t sim_fault_node_count(const struct sim_world *world);
 struct sim_node *sim_fault_node(struct sim_world *world);
 int64_t sim_fault_length_ns(struct sim_world *world, int64_t min_ms, int64_t max_ms);
 /* What a node that starts again remembers. */

@@ -84,6 +84,7 @@ static void adopt(struct sim_world *world, struct sim_worker *worker, struct sim
         terms = (struct rl_lock_terms){
             .kind = grant->hold.kind, .slots = grant->hold.slots, .fenced = grant->fence != 0};
     memset(worker->footprint, 0, sizeof worker->footprint);
+    worker->missed_ns = 0;
     sim_app_make_handle(world, worker, &terms);
     rl_handle_adopt(worker->client->engine, &worker->handle, grant->value, strlen(grant->value),
                     knows_kind);
@@ -92,18 +93,32 @@ static void adopt(struct sim_world *world, struct sim_worker *worker, struct sim
     worker->held = worker->leaves = true;
 }
 
-static void post(struct sim_world *world, struct sim_worker *worker, struct sim_lease *lease,
-                 const struct sim_grant *grant, bool is_copy)
+static void renew(struct sim_world *world, struct sim_worker *worker)
 {
     const struct sim_options *o = &world->options;
     int64_t ttl_ns = sim_between(&world->rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
 
-    adopt(world, worker, lease, grant);
-    worker->is_copy |= is_copy;
     sim_app_begin_operation(world, worker, SIM_EXTEND);
     sim_app_say(world, worker, worker->is_copy ? "extends for a copy" : "extends for a lease");
     rl_handle_extend(worker->client->engine, &worker->handle, ttl_ns,
                      sim_client_now_ns(world, worker->client));
+}
+
+static void post(struct sim_world *world, struct sim_worker *worker, struct sim_lease *lease,
+                 const struct sim_grant *grant, bool is_copy)
+{
+    adopt(world, worker, lease, grant);
+    worker->is_copy |= is_copy;
+    renew(world, worker);
+}
+
+void sim_lease_go_on(struct sim_world *world, struct sim_worker *worker)
+{
+    if (world->options.elected_count && !world->calm && worker->held &&
+        worker->handle.lock.state == RL_HELD && sim_chance(&world->rng, 800))
+        renew(world, worker);
+    else
+        sim_app_drop(world, worker, "is left");
 }
 
 /* The holder stops believing first: deleting what it wants gone is safe at any time. */

@@ -42,5 +42,7 @@ void sim_lease_serve(struct sim_world *world, struct sim_worker *worker);
 /* An operation of a worker that serves a lease has ended. */
 void sim_lease_finished(struct sim_world *world, struct sim_worker *worker,
                         enum sim_operation operation, int error);
+/* A handle that was kept is left now, or on elected votes renewed again, as that of a stream is. */
+void sim_lease_go_on(struct sim_world *world, struct sim_worker *worker);
 
 #endif

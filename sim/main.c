@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "sim/options.h"
 #include "sim/planted.h"
 #include "sim/runner.h"
 
@@ -13,7 +14,7 @@
 
 static int usage(void)
 {
-    fputs("usage: redlock-sim [--seeds N] [--from SEED] [--workers N] [--go-on]\n"
+    fputs("usage: redlock-sim [--seeds N] [--from SEED | --elected] [--workers N] [--go-on]\n"
           "       redlock-sim --seed SEED     replays it with its trace\n"
           "       redlock-sim --file FILE     plays the seeds of a file\n"
           "       redlock-sim --forever       fresh seeds until stopped\n"
@@ -51,6 +52,8 @@ int main(int argc, char **argv)
             campaign.count = number(argv[++i]);
         } else if (strcmp(argv[i], "--from") == 0 && value) {
             campaign.first = number(argv[++i]);
+        } else if (strcmp(argv[i], "--elected") == 0) {
+            campaign.first = SIM_ELECTED_FIRST;
         } else if (strcmp(argv[i], "--workers") == 0 && value) {
             campaign.workers = (unsigned)number(argv[++i]);
         } else if (strcmp(argv[i], "--go-on") == 0) {

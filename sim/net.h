@@ -59,6 +59,10 @@ struct sim_conn {
     bool node_ended;                /* the node has seen the client's end, but is hung */
     char channel[SIM_MESSAGE_SIZE]; /* subscribed to; empty: none */
     struct sim_pipe pipe[2];
+    uint64_t told_size; /* bytes that the node has answered ... */
+    uint64_t read_size; /* ... and that the client has read */
+    uint64_t missed_at; /* behind so many of them the node said that this value is missing */
+    char missed[96];    /* empty: none */
     struct sim_bytes client_input; /* arrived, not read by the process yet */
     struct sim_bytes node_input;
 };

@@ -44,7 +44,7 @@ void sim_node_init(struct sim_world *world, uint8_t index)
     struct sim_rng *rng = &world->rng;
     int64_t rate_max = (int64_t)world->options.drift_ppm * 1000 * 49 / 100;
 
-    node->index = index;
+    node->index = node->vote = index;
     node->server.listeners = count_listeners;
     node->server.listeners_data = world;
     node->up = true;
@@ -171,7 +171,9 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
     node->server.now_us = wall_ns(world, node) / US_NS;
     /* A client that has closed the connection cannot send anything behind this any more. */
     node->server.store.writes_stale = !conn->client_open;
-    if (is_refused(world, node, words))
+    if (node->is_elector)
+        sim_elected_answer(world, node, words, out);
+    else if (is_refused(world, node, words))
         sim_reply_error(out, "MISCONF Redis is configured to save RDB snapshots");
     else if (rl_slice_equals(words->word[0], "SUBSCRIBE") && !node->server.loading)
         subscribe(conn, words->word[1], out);
@@ -206,6 +208,7 @@ static void process(struct sim_world *world, struct sim_conn *conn)
         at += (size_t)taken;
     }
     sim_bytes_take(input, at);
+    conn->told_size += out.size;
     if (out.size > 0)
         sim_net_send(world, conn, SIM_DOWN, out.data, out.size);
     sim_bytes_free(&out);
@@ -293,12 +296,22 @@ static const char *memory_text(enum sim_memory memory)
 
 static void begin_anew(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
+    /* An elector keeps its file, and with it its id and its view. */
+    if (node->is_elector)
+        return;
     recall(world, node, memory);
     draw_id(world, node->server.run_id);
     draw_id(world, node->server.replid);
+    node->server.replid2[0] = '\0';
     node->server.scripts = 0;
     node->server.replica = node->server.loading = false;
     node->server.started_us = wall_ns(world, node) / US_NS;
+}
+
+static bool is_promoted(struct sim_world *world)
+{
+    return world->options.promoted_permille &&
+           sim_chance(&world->rng, world->options.promoted_permille);
 }
 
 void sim_node_start(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
@@ -306,6 +319,15 @@ void sim_node_start(struct sim_world *world, struct sim_node *node, enum sim_mem
     node->up = true;
     begin_anew(world, node, memory);
     sim_trace(world, "*** n%u starts %s", node->index + 1, memory_text(memory));
+    if (is_promoted(world)) {
+        /* Another server, which was up all the time and had what had reached it. */
+        draw_id(world, node->server.replid2);
+        node->server.started_us -= OLD_AGE_NS / US_NS;
+    }
+    if (world->options.elected_count)
+        sim_elected_started(world, node);
+    if (memory != SIM_MEMORY_ALL)
+        sim_elected_forgot(world, node);
 }
 
 void sim_node_replace(struct sim_world *world, struct sim_node *node, enum sim_memory memory)

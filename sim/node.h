@@ -20,7 +20,13 @@ struct sim_node {
     int64_t hides_until_ns;    /* true time: its marker cannot be read, all else works */
     int64_t forgot_ns;         /* when it last lost keys, true time; 0: never */
     struct sim_store snapshot; /* as it was at some moment */
-    uint64_t stamp;            /* of the event that ends its trouble */
+    uint8_t vote; /* which node of the clients' it is; its own index but in groups */
+    bool is_elector;
+    uint8_t elector;         /* which one */
+    uint8_t follows;         /* a replica: the index of its master, and one */
+    int64_t lags_until_ns;   /* a replica: true time */
+    uint64_t demotion_stamp; /* of the event that makes a replica of a deposed master */
+    uint64_t stamp;          /* of the event that ends its trouble */
 };
 
 #define SIM_NODE_NAME_MAX 8

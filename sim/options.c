@@ -38,13 +38,15 @@ const char *sim_fault_name(enum sim_fault fault)
 
 bool sim_promises_one_holder(const struct sim_options *options)
 {
-    return options->regime != SIM_REGIME_ANYTHING && !options->break_permille;
+    return options->regime != SIM_REGIME_ANYTHING && options->regime != SIM_REGIME_BACK &&
+           !options->break_permille;
 }
 
 /* Counters that are lost unseen, or clocks that are set, are beyond that promise. */
 bool sim_promises_token_order(const struct sim_options *options)
 {
-    return options->regime != SIM_REGIME_ANYTHING && options->regime != SIM_REGIME_STEPS;
+    return options->regime != SIM_REGIME_ANYTHING && options->regime != SIM_REGIME_STEPS &&
+           options->regime != SIM_REGIME_BACK;
 }
 
 bool sim_promises_memory(const struct sim_options *options)
@@ -54,7 +56,7 @@ bool sim_promises_memory(const struct sim_options *options)
                                             SIM_FAULT_EVICTION,     SIM_FAULT_NODE_STEP,
                                             SIM_FAULT_INIT};
 
-    if (options->break_permille)
+    if (options->break_permille || options->elected_count)
         return false;
     if (options->regime == SIM_REGIME_PLAIN)
         return true;
@@ -409,4 +411,265 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;
+}
+
+/* ---- elected votes ---- */
+
+uint8_t sim_server_count(const struct sim_options *o)
+{
+    return (uint8_t)(o->node_count + o->outsider_count +
+                     o->elected_count * (o->group_size - (o->elected_count > 0)) +
+                     o->elector_count);
+}
+
+/* What every such world can have, each in half of them. */
+static void draw_trouble(struct sim_options *o, struct sim_rng *rng)
+{
+    static const struct {
+        enum sim_fault fault;
+        uint32_t permille;
+        int64_t min_ms;
+        int64_t max_ms;
+    } troubles[] = {
+        {SIM_FAULT_SPLIT, 600, 2000, 10000},       {SIM_FAULT_LAG, 500, 1000, 10000},
+        {SIM_FAULT_NODE_PAUSE, 500, 1000, 10000},  {SIM_FAULT_NODE_RESTART, 350, 3000, 20000},
+        {SIM_FAULT_CLIENT_PAUSE, 400, 500, 10000}, {SIM_FAULT_CLIENT_CRASH, 250, 2000, 20000},
+        {SIM_FAULT_PARTITION, 400, 500, 5000},     {SIM_FAULT_SLOW, 350, 500, 5000},
+        {SIM_FAULT_BREAK, 300, 500, 8000},         {SIM_FAULT_SCRIPT_FLUSH, 150, 1000, 8000},
+        {SIM_FAULT_FLUSHALL, 80, 5000, 30000},
+    };
+
+    for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++) {
+        int64_t every_ms = sim_spread(rng, troubles[i].min_ms, troubles[i].max_ms);
+
+        if (sim_chance(rng, troubles[i].permille))
+            o->every_ns[troubles[i].fault] = every_ms * MS_NS;
+    }
+}
+
+/*
+ * Where a later term is used at all while the earlier one has not been forgotten by everybody: what
+ * was counted in the one can meet what is counted in the other.
+ */
+static void draw_slow(struct sim_options *o, struct sim_rng *rng)
+{
+    o->is_slow = true;
+    for (int i = 0; i < SIM_FAULT_COUNT; i++)
+        if (sim_chance(rng, 600))
+            o->every_ns[i] = 0;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 5000, 12000) * MS_NS;
+    if (sim_chance(rng, 600))
+        o->every_ns[SIM_FAULT_SPLIT] = sim_between(rng, 4000, 12000) * MS_NS;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 2300, 4000);
+    o->ttl_min_ms = sim_between(rng, 1500, o->ttl_max_ms);
+    o->hold_max_ns = (sim_chance(rng, 500) ? sim_spread(rng, 200, 15000) : 30000) * MS_NS;
+    o->think_max_ns = sim_spread(rng, 50, 500) * MS_NS;
+    o->client_count = (uint8_t)sim_between(rng, 2, 3);
+    o->brief_count %= o->client_count;
+    o->duration_ns = sim_between(rng, 30, 60) * SECOND_NS;
+    if (o->names_elector_twice)
+        o->elector_count = 3;
+}
+
+/*
+ * Servers whose times of day differ by seconds: what a replica has lives longer there than its holder
+ * believes in it, and the holder, alive by other votes, comes late. The order of tokens is not promised.
+ */
+static void draw_skewed(struct sim_options *o, struct sim_rng *rng)
+{
+    o->skew_ns = 4 * SECOND_NS;
+    o->fenced_permille = 0;
+    o->elected_count = 1;
+    o->max_ttl_ms = o->ttl_max_ms = o->ttl_min_ms = sim_between(rng, 2500, 3500);
+    o->renew_permille = 1000;
+    o->hold_max_ns = 30 * SECOND_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 2000, 6000) * MS_NS;
+    o->every_ns[SIM_FAULT_NODE_PAUSE] = 0;
+    o->every_ns[SIM_FAULT_CLIENT_PAUSE] = 0;
+    o->every_ns[SIM_FAULT_SPLIT] = sim_between(rng, 2000, 5000) * MS_NS;
+}
+
+/* Failovers as they should be: a hold whose TTL is long enough must not notice them. */
+static void draw_gentle(struct sim_options *o)
+{
+    o->is_gentle = true;
+    o->is_slow = false;
+    o->node_count = o->elected_count = 1;
+    /* A replica whose time of day is seconds ahead lets the key expire that much too early. */
+    if (o->skew_ns > SECOND_NS)
+        o->skew_ns = 0;
+    o->max_ttl_ms = o->ttl_max_ms = o->ttl_min_ms = 8000;
+    o->hold_max_ns = 40 * SECOND_NS;
+    o->renew_permille = 1000;
+    o->delay_max_ns = o->delay_min_ns;
+    o->spike_permille = 0;
+    o->turn_jitter_ns = 0;
+    o->brief_count = 0;
+    memset(o->every_ns, 0, sizeof o->every_ns);
+    o->every_ns[SIM_FAULT_FAILOVER] = 15 * SECOND_NS;
+}
+
+/*
+ * A hold that has succeeded to a term is evicted there, and its client hears of that and of the next
+ * term, where its key is still there, at once (E13). TTLs outlive two failovers.
+ */
+static void draw_elected_relapse(struct sim_options *o, struct sim_rng *rng)
+{
+    o->relapses = true;
+    o->is_slow = false;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 5500, 7000);
+    o->ttl_min_ms = o->ttl_max_ms - 300;
+    o->break_permille = 30;
+    o->try_permille = 1000;
+    o->brief_count = 0;
+    memset(o->every_ns, 0, sizeof o->every_ns);
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 6000, 12000) * MS_NS;
+    o->duration_ns = 60 * SECOND_NS;
+}
+
+/* Operators that evict holders around failovers: what is final must stay so. */
+static void draw_elected_breaks(struct sim_options *o, struct sim_rng *rng)
+{
+    o->break_permille = (uint32_t)sim_between(rng, 200, 600);
+    o->node_count = o->elected_count = 1;
+    o->client_count = 3;
+    o->worker_count = 2;
+    o->lock_count = 1;
+    o->renew_permille = 1000;
+    o->hold_max_ns = 30 * SECOND_NS;
+    o->ttl_min_ms = o->ttl_max_ms - 300;
+    o->think_max_ns = sim_spread(rng, 50, 500) * MS_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_spread(rng, 1500, 8000) * MS_NS;
+    if (sim_chance(rng, 700))
+        o->every_ns[SIM_FAULT_LAG] = sim_spread(rng, 500, 3000) * MS_NS;
+    /* What was heard meanwhile, of nodes and electors, is read in one turn. */
+    if (sim_chance(rng, 700))
+        o->every_ns[SIM_FAULT_CLIENT_PAUSE] = sim_spread(rng, 100, 1000) * MS_NS;
+    if (sim_chance(rng, 250))
+        draw_elected_relapse(o, rng);
+}
+
+/*
+ * Values that several clients renew and end: who has adopted one succeeds to a later term by
+ * the proofs that it has itself. Drawn aside as well.
+ */
+static void draw_elected_leases(struct sim_options *o, const struct sim_rng *rng)
+{
+    struct sim_rng aside = *rng;
+
+    if (sim_below(&aside, 8) != 5)
+        return;
+    o->lease_count = (uint8_t)sim_between(&aside, 1, 3);
+    o->client_count = (uint8_t)sim_between(&aside, 2, 3);
+    o->worker_count = SIM_WORKERS_MAX;
+    o->brief_count = 0;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(&aside, 3000, 7000);
+    o->ttl_min_ms = o->ttl_max_ms - sim_between(&aside, 0, 1000);
+    o->think_max_ns = sim_spread(&aside, 50, 1000) * MS_NS;
+    /* Some ends are final before the next failover, and some are not. */
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(&aside, 4000, 15000) * MS_NS;
+    o->duration_ns = 60 * SECOND_NS;
+    if (sim_chance(&aside, 700))
+        o->node_count = o->elected_count = 1;
+}
+
+/* Electors that are behind a server that was demoted and promoted again (E5). Drawn aside as well. */
+static void draw_swings(struct sim_options *o, const struct sim_rng *rng)
+{
+    struct sim_rng aside = *rng;
+
+    if (o->lease_count || sim_below(&aside, 16) != 11)
+        return;
+    o->swings = true;
+    o->is_slow = false;
+    o->node_count = o->elected_count = 1;
+    o->group_size = 2;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(&aside, 2300, 5000);
+    o->ttl_min_ms = o->ttl_max_ms / 2;
+    o->renew_permille = 1000;
+    o->hold_max_ns = 20 * SECOND_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = 10 * SECOND_NS;
+    o->every_ns[SIM_FAULT_NODE_RESTART] = 0;
+}
+
+/* A plain node behind an address with a failover, of which the client knows nothing (G1, E7). */
+static void draw_promoted(struct sim_options *o, struct sim_rng *rng)
+{
+    o->regime = SIM_REGIME_DEFAULT;
+    o->guard = RL_GUARD_DEFAULT;
+    o->node_count = sim_chance(rng, 500) ? 1 : 3;
+    o->client_count = 3;
+    o->worker_count = o->lock_count = 1;
+    draw_times(o, rng);
+    draw_network(o, rng);
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 1000, 4000);
+    o->ttl_min_ms = o->ttl_max_ms / 2;
+    o->hold_max_ns = 3 * SECOND_NS;
+    o->think_max_ns = 200 * MS_NS;
+    o->duration_ns = 30 * SECOND_NS;
+    o->renew_permille = 500;
+    o->try_permille = 300;
+    o->brief_count = 1;
+    o->promoted_permille = 700;
+    o->every_ns[SIM_FAULT_NODE_RESTART] = sim_between(rng, 2000, 10000) * MS_NS;
+    o->calm_delay_ns = o->node_timeout_ns / 6;
+}
+
+void sim_options_draw_elected(struct sim_options *o, struct sim_rng *rng)
+{
+    bool goes_back = sim_chance(rng, 60);
+
+    *o = (struct sim_options){0};
+    if (sim_chance(rng, 50)) {
+        draw_promoted(o, rng);
+        return;
+    }
+
+    *o = (struct sim_options){.regime = goes_back ? SIM_REGIME_BACK : SIM_REGIME_ELECTED};
+    o->guard = RL_GUARD_STRICT;
+    o->node_count = sim_chance(rng, 650) ? 1 : 3;
+    o->elected_count = (uint8_t)(o->node_count == 1 ? 1 : sim_between(rng, 1, 3));
+    o->group_size = (uint8_t)(o->elected_count < 3 && sim_chance(rng, 400) ? 3 : 2);
+    o->elector_count = sim_chance(rng, 800) ? 3 : 5;
+    o->names_elector_twice = sim_chance(rng, 250);
+    o->client_count = (uint8_t)sim_between(rng, 2, 4);
+    o->worker_count = (uint8_t)(sim_chance(rng, 200) ? 2 : 1);
+    o->lock_count = 1;
+    o->brief_count = (uint8_t)(sim_chance(rng, 350) ? sim_between(rng, 1, 2) : 0);
+    o->has_sets = true;
+    draw_times(o, rng);
+    draw_network(o, rng);
+    o->skew_ns = sim_between(rng, 0, 900) * MS_NS;
+    /* Longer than electors vouch: below that there is no succession. */
+    o->max_ttl_ms = sim_between(rng, 2300, 7000);
+    o->ttl_max_ms = o->max_ttl_ms;
+    o->ttl_min_ms = sim_between(rng, 500, o->ttl_max_ms);
+    o->hold_max_ns = sim_spread(rng, 100, 20000) * MS_NS;
+    o->think_max_ns = sim_spread(rng, 100, 2000) * MS_NS;
+    /* A quarantine is long, and there is no need to knock at every moment of it. */
+    o->retry_min_ns = sim_between(rng, 50, 200) * MS_NS;
+    o->retry_max_ns = sim_between(rng, 200, 800) * MS_NS;
+    o->duration_ns = sim_between(rng, 20, 60) * SECOND_NS;
+    o->fenced_permille = (uint32_t)sim_below(rng, 3) * 500;
+    o->renew_permille = sim_chance(rng, 700) ? 1000 : 500;
+    o->try_permille = sim_chance(rng, 500) ? 300 : 900;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_spread(rng, 1500, 25000) * MS_NS;
+    draw_trouble(o, rng);
+    if (sim_chance(rng, 600))
+        draw_slow(o, rng);
+    if (o->node_count == 3 && sim_chance(rng, 400))
+        draw_skewed(o, rng);
+    if (goes_back)
+        o->every_ns[SIM_FAULT_BACKWARDS] = 5 * SECOND_NS;
+    else if (sim_chance(rng, 80))
+        draw_gentle(o);
+    else if (sim_chance(rng, 250))
+        draw_elected_breaks(o, rng);
+    else {
+        draw_elected_leases(o, rng);
+        draw_swings(o, rng);
+    }
+    o->calm_delay_ns = o->node_timeout_ns / 6;
+    if (o->calm_delay_ns > o->ttl_min_ms * MS_NS / 24)
+        o->calm_delay_ns = o->ttl_min_ms * MS_NS / 24;
 }

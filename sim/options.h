@@ -17,7 +17,11 @@
 
 #define SIM_NODES_MAX 7
 #define SIM_OUTSIDERS_MAX 3
-#define SIM_SERVERS_MAX (SIM_NODES_MAX + SIM_OUTSIDERS_MAX)
+#define SIM_GROUPS_MAX 3
+#define SIM_GROUP_SERVERS_MAX 3
+#define SIM_ELECTORS_MAX 5
+/* Nodes and outsiders; or three nodes, the other servers of their groups, and the electors. */
+#define SIM_SERVERS_MAX 16
 #define SIM_CLIENTS_MAX 8
 #define SIM_WORKERS_MAX 3
 #define SIM_LOCKS_MAX 4 /* contended names */
@@ -34,7 +38,9 @@ enum { SIM_USE_ANY = RL_KIND_COUNT };
     X(DEFAULT, "default guard, restarts break connections")                                    \
     X(STRICT, "strict guard, memory is lost in every way that it catches")                     \
     X(STEPS, "default or strict guard, clocks of nodes are set")                               \
-    X(ANYTHING, "everything at once; one holder is not promised")
+    X(ANYTHING, "everything at once; one holder is not promised")                              \
+    X(ELECTED, "Sentinel groups: failovers lose writes, deposed masters live on")              \
+    X(BACK, "Sentinel groups whose electors go back; one holder is not promised")
 
 enum sim_regime {
 #define SIM_REGIME_ENUM(name, text) SIM_REGIME_##name,
@@ -68,7 +74,11 @@ enum sim_strangers {
     X(EVICTION, "A")         /* a node loses one key */                                        \
     X(NODE_STEP, "TA")       /* a node's clock is set */                                       \
     X(COUNTER, "")           /* a fence counter is overwritten: drawn aside, options.c */      \
-    X(INIT, "")              /* `redlock init` draws a new set: drawn aside as well */
+    X(INIT, "")              /* `redlock init` draws a new set: drawn aside as well */         \
+    X(FAILOVER, "")          /* a group gets another master; this and the next: elected.c */   \
+    X(SPLIT, "")             /* clients, servers and electors on two sides */                  \
+    X(LAG, "")               /* a replica gets nothing from its master for a while */          \
+    X(BACKWARDS, "")         /* an elector goes back to an earlier term */
 
 enum sim_fault {
 #define SIM_FAULT_ENUM(name, regimes) SIM_FAULT_##name,
@@ -113,6 +123,17 @@ struct sim_options {
     uint8_t outsider_count;  /* nodes beside the others that are in no set */
     uint8_t lease_count;     /* workers serve so many holders of leases; 0: they want locks */
 
+    uint8_t elected_count;      /* the first so many nodes are Sentinel groups */
+    uint8_t group_size;         /* servers of each */
+    uint8_t elector_count;      /* sentinels, which all groups share */
+    bool names_elector_twice;   /* every other client has two addresses of the first */
+    uint8_t brief_count;        /* clients, the last ones, whose processes live for a second */
+    uint32_t promoted_permille; /* of plain nodes that come back: a replica has taken over */
+    bool is_slow;   /* longer between failovers than the quarantine; what lags, lags long */
+    bool is_gentle; /* failovers lose nothing, and are known soon: holds survive them */
+    bool swings;    /* a master is demoted and promoted again before electors hear of either */
+    bool relapses;  /* a second failover soon after brings back what was evicted in between */
+
     int64_t delay_min_ns; /* one way */
     int64_t delay_max_ns;
     int64_t jitter_ns;
@@ -126,6 +147,15 @@ struct sim_options {
 };
 
 void sim_options_draw(struct sim_options *options, struct sim_rng *rng);
+/* Worlds with elected votes have seeds of their own, every other million. */
+#define SIM_ELECTED_FIRST 1000001
+static inline bool sim_is_elected(uint64_t seed)
+{
+    return seed / 1000000 % 2 == 1;
+}
+void sim_options_draw_elected(struct sim_options *options, struct sim_rng *rng);
+/* All servers of a world, electors among them. */
+uint8_t sim_server_count(const struct sim_options *options);
 const char *sim_regime_text(enum sim_regime regime);
 const char *sim_fault_name(enum sim_fault fault);
 

@@ -52,9 +52,21 @@ struct sim_end {
     char value[SIM_HOLD_SIZE];
 };
 
+/* An eviction on a Sentinel group, and when it was final (E13). */
+struct sim_final {
+    uint8_t client;
+    uint16_t life;
+    uint32_t tenure;  /* before it was sent */
+    int64_t since_ns; /* answered, by the client's clock */
+    int64_t final_ns; /* true time; 0: not yet */
+    char value[SIM_HOLD_SIZE];
+};
+
 struct sim_oracle {
-    struct sim_end end[SIM_ENDS_MAX]; /* the last ones */
-    size_t end_count;                 /* all of them */
+    struct sim_final final[SIM_ENDS_MAX]; /* the last ones */
+    size_t final_count;                   /* all of them */
+    struct sim_end end[SIM_ENDS_MAX];     /* the last ones */
+    size_t end_count;                     /* all of them */
     struct sim_ghost *ghost;
     size_t ghost_count;
     size_t ghost_capacity;
@@ -77,7 +89,7 @@ void sim_oracle_ended(struct sim_world *world, struct sim_worker *worker);
 void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int error);
 void sim_oracle_death(struct sim_world *world, struct sim_client *client);
 /* A node has executed a request. */
-void sim_oracle_executed(struct sim_world *world, const struct sim_conn *conn,
+void sim_oracle_executed(struct sim_world *world, struct sim_conn *conn,
                          const struct sim_words *words, struct rl_slice reply);
 /* Every now and then, in the calm. */
 void sim_oracle_calm(struct sim_world *world);
@@ -91,7 +103,7 @@ void sim_oracle_free(struct sim_oracle *oracle);
 
 /* ---- one promise each ---- */
 
-void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
+void sim_proof_executed(struct sim_world *world, struct sim_conn *conn,
                         const struct sim_words *words, struct rl_slice reply);
 #define SIM_ORACLE_ERRORS "scripts run to their end"
 void sim_errors_executed(struct sim_world *world, const struct sim_conn *conn,
@@ -115,6 +127,21 @@ void sim_ended_begin(struct sim_world *world, struct sim_worker *worker, const c
 /* The end of a value was answered with success. */
 void sim_ended_note(struct sim_world *world, const struct sim_worker *worker);
 void sim_ended_check(struct sim_world *world);
+/* An eviction on a Sentinel group was answered with success. */
+void sim_elected_evicted(struct sim_world *world, const struct sim_worker *worker);
+void sim_elected_observe(struct sim_world *world, const struct sim_client *client);
+/* A client may have heard of another term, or greeted another server. */
+void sim_elected_hear(struct sim_world *world, struct sim_client *client);
+/* Of each elected vote one client at a time has a proof. */
+void sim_elected_proofs(struct sim_world *world, struct sim_worker *worker);
+/* A renewal that began then, in true time, was counted. */
+void sim_elected_extended(struct sim_world *world, const struct sim_worker *worker,
+                          int64_t began_ns);
+/* Where holds survive failovers, one was lost. */
+void sim_elected_lost(struct sim_world *world, const struct sim_worker *worker);
+/* The node has answered that a renewed key is missing; and the client has read so much of it. */
+void sim_elected_missed(struct sim_world *world, struct sim_conn *conn, struct rl_slice value);
+void sim_elected_read(struct sim_world *world, struct sim_conn *conn);
 void sim_fence_granted(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_watch(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_granted(struct sim_world *world, struct sim_worker *worker);

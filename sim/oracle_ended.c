@@ -13,6 +13,9 @@ void sim_ended_begin(struct sim_world *world, struct sim_worker *worker, const c
 {
     snprintf(worker->ends, sizeof worker->ends, "%s", value);
     worker->ends_on = 0;
+    if (world->options.elected_count)
+        worker->tenure = rl_elected_tenure(&worker->client->engine->node[0],
+                                           sim_client_now_ns(world, worker->client));
     for (uint8_t i = 0; i < world->options.node_count; i++)
         if (sim_has_hold(world, &world->node[i], value, NULL))
             worker->ends_on |= (uint16_t)(1u << i);
@@ -50,6 +53,8 @@ void sim_ended_check(struct sim_world *world)
 {
     const struct sim_oracle *oracle = &world->oracle;
 
-    for (size_t i = 0; i < oracle->end_count && i < SIM_ENDS_MAX; i++)
+    /* Of elected votes it does so once it is final: oracle_elected.c. */
+    for (size_t i = 0;
+         !world->options.elected_count && i < oracle->end_count && i < SIM_ENDS_MAX; i++)
         check_end(world, &oracle->end[i]);
 }

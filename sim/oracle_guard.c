@@ -7,7 +7,7 @@
 
 void sim_guard_observe(struct sim_world *world, struct sim_client *client)
 {
-    if (world->options.every_ns[SIM_FAULT_NODE_STEP])
+    if (!client->alive || world->options.every_ns[SIM_FAULT_NODE_STEP])
         return;
     for (uint8_t i = 0; i < world->options.node_count; i++)
         if (client->engine->node[i].session.guard.clock_blamed_ns != 0)

@@ -5,6 +5,7 @@
  * while its node could not know what it had forgotten (G3). And one that found the key gone from so
  * many nodes that no majority can have it is a loss, whichever of the others are down (A7).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,11 +90,17 @@ static void note_place(struct sim_world *world, struct sim_node *node,
         print->alive_ms = alive_until_ms(node, words, arg, arg[2]);
 }
 
+static void note_identity(const struct sim_node *node, struct sim_footprint *print)
+{
+    snprintf(print->identity, sizeof print->identity, "%s:%s", node->server.run_id,
+             node->server.replid);
+}
+
 static void note_take(struct sim_world *world, const struct sim_conn *conn,
                       const struct sim_words *words, const struct rl_slice *arg, bool granted)
 {
     struct sim_worker *worker = find_worker(conn->client, world, arg[0]);
-    struct sim_footprint *print = worker ? &worker->footprint[conn->node->index] : NULL;
+    struct sim_footprint *print = worker ? &worker->footprint[conn->node->vote] : NULL;
 
     if (!print)
         return;
@@ -103,6 +110,7 @@ static void note_take(struct sim_world *world, const struct sim_conn *conn,
     if (!granted)
         return;
     print->executed_ns = world->now_ns;
+    note_identity(conn->node, print);
     print->beside = has_another_hold(conn->node, words->word[3]);
 }
 
@@ -113,7 +121,7 @@ static void note_put_back(struct sim_world *world, const struct sim_conn *conn,
     uint64_t number = arg[1].size ? waiter_number(arg[1]) : 0;
 
     for (uint8_t i = 0; conn->client->alive && i < world->options.worker_count; i++) {
-        struct sim_footprint *print = &conn->client->worker[i].footprint[conn->node->index];
+        struct sim_footprint *print = &conn->client->worker[i].footprint[conn->node->vote];
 
         if (!number || print->waiter != number || !print->in_key ||
             !rl_slice_equals(arg[0], print->value))
@@ -128,8 +136,10 @@ static void note_renewal(struct sim_world *world, const struct sim_conn *conn,
 {
     struct sim_worker *worker = find_worker(conn->client, world, value);
 
-    if (worker)
-        worker->footprint[conn->node->index].renewed_ns = world->now_ns;
+    if (!worker)
+        return;
+    worker->footprint[conn->node->vote].renewed_ns = world->now_ns;
+    note_identity(conn->node, &worker->footprint[conn->node->vote]);
 }
 
 static void note_grant(struct sim_world *world, const struct sim_conn *conn,
@@ -137,11 +147,13 @@ static void note_grant(struct sim_world *world, const struct sim_conn *conn,
 {
     struct sim_worker *worker = find_worker(conn->client, world, value);
 
-    if (worker)
-        worker->footprint[conn->node->index].executed_ns = world->now_ns;
+    if (!worker)
+        return;
+    worker->footprint[conn->node->vote].executed_ns = world->now_ns;
+    note_identity(conn->node, &worker->footprint[conn->node->vote]);
 }
 
-void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
+void sim_proof_executed(struct sim_world *world, struct sim_conn *conn,
                         const struct sim_words *words, struct rl_slice reply)
 {
     const struct rl_slice *word = words->word;
@@ -150,6 +162,9 @@ void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
 
     if (!conn->client_open || reply.data[0] == '-')
         return;
+    if (rl_slice_equals(word[0], "SET") && reply.data[0] != '+' && words->count > 3 &&
+        rl_slice_equals(word[3], "IFEQ") && world->options.elected_count)
+        sim_elected_missed(world, conn, word[2]);
     if (rl_slice_equals(word[0], "SET") && reply.data[0] == '+') {
         if (rl_slice_equals(word[3], "IFEQ"))
             note_renewal(world, conn, word[2]);
@@ -174,13 +189,20 @@ void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
     else if ((strcmp(script, "EXTEND") == 0 || strcmp(script, "RENEW") == 0) &&
              rl_slice_starts(reply, ":1"))
         note_renewal(world, conn, word[3 + keys]);
+    else if (strcmp(script, "EXTEND") == 0 && world->options.elected_count)
+        sim_elected_missed(world, conn, word[3 + keys]);
 }
 
 /* Was it set before the node could have let expire what it had forgotten? */
 static bool is_of_no_proof(const struct sim_world *world, const struct sim_node *node,
                            const struct sim_footprint *print)
 {
-    return node->forgot_ns && print->executed_ns > node->forgot_ns &&
+    /* A stamp may have ended the quarantine of what was set in it, and is renewed now. */
+    if (world->options.promoted_permille &&
+        print->renewed_ns >= node->forgot_ns + world->options.max_ttl_ms * MS_NS)
+        return false;
+    return !world->options.elected_count && node->forgot_ns &&
+           print->executed_ns > node->forgot_ns &&
            print->executed_ns < node->forgot_ns + world->options.max_ttl_ms * MS_NS;
 }
 
@@ -192,6 +214,8 @@ void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker
     int64_t since_ns = sim_client_when_ns(worker->client, start_ns) - 1;
     uint8_t count = 0;
 
+    if (world->options.elected_count)
+        sim_elected_extended(world, worker, since_ns);
     if (!sim_promises_one_holder(&world->options))
         return;
     for (uint8_t i = 0; i < world->options.node_count; i++) {

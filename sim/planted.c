@@ -87,7 +87,9 @@ static void hunt(enum rl_rule rule, uint64_t seeds_max, int fd)
     double start_s = seconds_now();
 
     rl_rule_broken = rule;
-    for (uint64_t seed = 1; seed <= seeds_max && !finding.found; seed++) {
+    for (uint64_t i = 0; i < seeds_max && !finding.found; i++) {
+        uint64_t seed = (rule >= RL_RULE_ELECTOR_ONCE ? SIM_ELECTED_FIRST : 1) + i;
+
         setitimer(ITIMER_VIRTUAL, &limit, NULL);
         sim_play(seed, NULL, &result);
         /* A script that the edit made wrong Lua says nothing about the rule. */
@@ -136,7 +138,7 @@ static bool finish(struct hunter *hunter)
         finding.found = true;
         snprintf(finding.oracle, sizeof finding.oracle, "crash or endless loop");
     }
-    printf("| %-19s | %-66s | %-3s | %6" PRIu64 " | %-23s | %7.2f |\n",
+    printf("| %-19s | %-66s | %-3s | %7" PRIu64 " | %-23s | %7.2f |\n",
            rules[hunter->rule].name, rules[hunter->rule].text, finding.found ? "yes" : "NO",
            finding.seed, finding.oracle, finding.seconds);
     fflush(stdout);
@@ -157,7 +159,7 @@ int sim_planted_run(const char *rule, uint64_t seeds_max, unsigned workers)
     int missed = 0;
     int started = 0;
 
-    printf("| %-19s | %-66s | %-3s | %6s | %-23s | %7s |\n|---|---|---|---|---|---|\n", "rule",
+    printf("| %-19s | %-66s | %-3s | %7s | %-23s | %7s |\n|---|---|---|---|---|---|\n", "rule",
            "without it", "found", "seeds", "oracle", "seconds");
     for (unsigned i = 0; i < width; i++)
         hunter[i].fd = -1;

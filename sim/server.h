@@ -29,8 +29,9 @@ struct sim_server {
     int64_t started_us; /* by the same clock */
     char run_id[SIM_ID_DIGITS + 1];
     char replid[SIM_ID_DIGITS + 1];
-    bool replica; /* refuses writes */
-    bool loading; /* refuses nearly everything */
+    char replid2[SIM_ID_DIGITS + 1]; /* that it had as a replica; empty: it was none */
+    bool replica;                    /* refuses writes */
+    bool loading;                    /* refuses nearly everything */
     bool has_delifeq;
     bool has_delex;
     bool has_set_ifeq;

@@ -72,6 +72,11 @@ static void write_set(struct sim_world *world, struct sim_node *node, uint32_t n
     sim_trace(world, "n%u: is in set %u%s", node->index + 1, number, for_good ? "" : ", soon");
 }
 
+void sim_sets_write(struct sim_world *world, struct sim_node *node, uint32_t number)
+{
+    write_set(world, node, number, true);
+}
+
 static void written(struct sim_world *world, void *subject, uint64_t stamp)
 {
     struct sim_node *node = subject;
@@ -100,7 +105,7 @@ void sim_sets_init(struct sim_world *world)
 
 void sim_sets_begin(struct sim_world *world)
 {
-    if (!world->options.has_sets)
+    if (!world->options.has_sets || world->options.elected_count)
         return;
     for (uint8_t i = 0; i < world->options.node_count; i++)
         write_set(world, &world->node[i], 0, true);
@@ -110,7 +115,7 @@ void sim_sets_end(struct sim_world *world)
 {
     uint32_t number = ++world->set_count;
 
-    if (!world->options.has_sets)
+    if (!world->options.has_sets || world->options.elected_count)
         return;
     for (uint8_t i = 0; i < world->options.node_count; i++)
         write_set(world, &world->node[i], number, true);

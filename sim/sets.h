@@ -17,6 +17,8 @@ struct sim_node;
 void sim_sets_begin(struct sim_world *world);
 /* A new set of all nodes, in the midst of everything. */
 void sim_sets_init(struct sim_world *world);
+/* That set, for good, on this node: an operator restores what it has forgotten. */
+void sim_sets_write(struct sim_world *world, struct sim_node *node, uint32_t number);
 /* The calm: an operator has looked after them, and no client is a stranger any more. */
 void sim_sets_end(struct sim_world *world);
 

@@ -12,7 +12,7 @@
 #include "core/slice.h"
 
 #define SIM_NAME_SIZE 128
-#define SIM_VALUE_SIZE 192
+#define SIM_VALUE_SIZE 256
 
 enum sim_type { SIM_STRING, SIM_HASH, SIM_ZSET };
 

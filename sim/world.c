@@ -39,13 +39,14 @@ static void describe(struct sim_world *world)
 
     if (!world->trace)
         return;
-    fprintf(world->trace,
-            "seed %llu: %s\n%u nodes, %u clients with %u workers, %u locks, max_ttl %lld ms, "
-            "ttl %lld to %lld ms, node timeout %lld ms, drift %u ppm, faults:",
-            (unsigned long long)world->seed, sim_regime_text(o->regime), o->node_count,
-            o->client_count, o->worker_count, o->lock_count, (long long)o->max_ttl_ms,
-            (long long)o->ttl_min_ms, (long long)o->ttl_max_ms,
-            (long long)(o->node_timeout_ns / MS_NS), o->drift_ppm);
+    fprintf(
+        world->trace,
+        "seed %llu: %s\n%u nodes (%u groups of %u, %u electors), %u clients with %u workers, %u locks, max_ttl %lld ms, "
+        "ttl %lld to %lld ms, node timeout %lld ms, drift %u ppm, faults:",
+        (unsigned long long)world->seed, sim_regime_text(o->regime), o->node_count,
+        o->elected_count, o->group_size, o->elector_count, o->client_count, o->worker_count,
+        o->lock_count, (long long)o->max_ttl_ms, (long long)o->ttl_min_ms,
+        (long long)o->ttl_max_ms, (long long)(o->node_timeout_ns / MS_NS), o->drift_ppm);
     for (int i = 0; i < SIM_FAULT_COUNT; i++)
         if (o->every_ns[i])
             fprintf(world->trace, " %s every %lld ms", sim_fault_name((enum sim_fault)i),
@@ -72,7 +73,9 @@ static bool all_quiet(const struct sim_world *world)
 
 static int64_t served_within_ns(const struct sim_options *o)
 {
-    return GUARD_TIMES * (o->max_ttl_ms * MS_NS + RL_GUARD_MARGIN_NS) + SERVED_NS;
+    int64_t vouch_ns = o->elected_count ? RL_VOUCH_NS : 0;
+
+    return GUARD_TIMES * (o->max_ttl_ms * MS_NS + vouch_ns + RL_GUARD_MARGIN_NS) + SERVED_NS;
 }
 
 static void complain_unserved(struct sim_world *world)
@@ -119,6 +122,8 @@ static void calm_down(struct sim_world *world, void *subject, uint64_t stamp)
     world->calm_at_ns = world->now_ns;
     sim_faults_end(world);
     sim_sets_end(world);
+    if (world->options.elected_count)
+        sim_elected_end(world);
     for (uint8_t i = 0; i < world->options.client_count; i++)
         for (uint8_t j = 0; j < world->options.worker_count; j++)
             sim_app_calm(world, &world->client[i].worker[j]);
@@ -130,13 +135,18 @@ static void begin(struct sim_world *world)
     const struct sim_options *o = &world->options;
 
     sim_rng_seed(&world->rng, world->seed);
-    sim_options_draw(&world->options, &world->rng);
+    if (sim_is_elected(world->seed))
+        sim_options_draw_elected(&world->options, &world->rng);
+    else
+        sim_options_draw(&world->options, &world->rng);
     describe(world);
-    for (uint8_t i = 0; i < o->node_count + o->outsider_count; i++)
+    for (uint8_t i = 0; i < sim_server_count(o); i++)
         sim_node_init(world, i);
     sim_sets_begin(world);
+    if (o->elected_count)
+        sim_elected_begin(world);
     for (uint8_t i = 0; i < o->client_count; i++)
-        for (uint8_t j = 0; j < o->node_count + o->outsider_count; j++)
+        for (uint8_t j = 0; j < sim_server_count(o); j++)
             world->link[i][j].delay_ns =
                 sim_between(&world->rng, o->delay_min_ns, o->delay_max_ns);
     for (uint8_t i = 0; i < o->client_count; i++) {
@@ -153,7 +163,7 @@ static void end(struct sim_world *world)
     for (uint8_t i = 0; i < world->options.client_count; i++)
         if (world->client[i].alive)
             sim_client_crash(world, &world->client[i]);
-    for (uint8_t i = 0; i < world->options.node_count + world->options.outsider_count; i++)
+    for (uint8_t i = 0; i < sim_server_count(&world->options); i++)
         sim_node_free(&world->node[i]);
     sim_net_free(world);
     sim_oracle_free(&world->oracle);

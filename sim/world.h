@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "sim/client.h"
+#include "sim/elected.h"
 #include "sim/events.h"
 #include "sim/faults.h"
 #include "sim/lease.h"
@@ -35,6 +36,7 @@ struct sim_world {
     struct sim_conn *conns; /* all that ever were */
     uint32_t conn_count;
     struct sim_lease lease[SIM_LEASES_MAX];
+    struct sim_group group[SIM_GROUPS_MAX];
     struct sim_oracle oracle;
     bool calm;          /* the faults are over */
     int64_t calm_at_ns; /* since when */
