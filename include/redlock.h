@@ -12,6 +12,8 @@
  *     redlock_lock *lock = NULL;
  *
  *     // No options.nodes: those of REDLOCK_NODES or /etc/redlock.conf, as for the command.
+ *     // Else: const char *const nodes[] = {"redis://10.0.0.1", "redis://10.0.0.2", ...};
+ *     // and .nodes = nodes, .node_count = 3.
  *     int error = redlock_open(&options, &client);
  *     if (error == REDLOCK_OK)
  *         error = redlock_acquire(client, "nightly-report", 30000, &request, &lock);
@@ -145,6 +147,13 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
  */
 REDLOCK_API void redlock_close(redlock *client);
 
+/*
+ * Password files and commands of the client are read again, and its connections log in with the
+ * result, now instead of at password_max_age_ms. Does not wait for it: the driver does it in
+ * its next turns. No effect without files and commands.
+ */
+REDLOCK_API int redlock_reload_passwords(redlock *client);
+
 /* ---- errors ----------------------------------------------------------------------------- */
 
 /* One line per error: name, number, what redlock_strerror() says. */
@@ -205,18 +214,38 @@ enum redlock_flags {
      * program does. Of several quorums each has its own.
      */
     REDLOCK_THREAD = 0x1,
-    /*
-     * Read the node's marker with every acquire: catches FLUSHALL, SWAPDB, promotion in place
-     * and restarts behind a proxy.
-     */
-    REDLOCK_STRICT = 0x4,
-    /* Experts, see the end: REDLOCK_NO_NATIVE 0x2, REDLOCK_NO_GUARD 0x8. */
+    /* Experts, see the end: REDLOCK_NO_NATIVE 0x2, REDLOCK_STRICT 0x4, REDLOCK_NO_GUARD 0x8. */
 };
+
+/*
+ * What a lock is for. EFFICIENCY: that work is not done twice; two holders would be a nuisance.
+ * CORRECTNESS: two holders would be damage. Then
+ *   - the node's marker is read with every acquire: FLUSHALL, SWAPDB, promotion in place and
+ *     restarts behind a proxy are noticed;
+ *   - every lock has a fencing token, as if REDLOCK_FENCED were given, for the resource to
+ *     check; kinds that can have none (SHARED, SEMAPHORE) are INVAL;
+ *   - a node's grants count only if it passes the safety checks of redlock_audit(): role,
+ *     identity, membership, max_ttl, eviction and clock, by what it says when it is connected
+ *     to. Where too few do, an acquire is GUARDED at once, and each node's text names the check.
+ *     A node that is down is no failure, as long as a majority is there;
+ *   - REDLOCK_NO_GUARD is INVAL.
+ */
+enum redlock_profile {
+    REDLOCK_PROFILE_UNSET,       /* that of the configuration, else EFFICIENCY */
+    REDLOCK_PROFILE_EFFICIENCY,  /* "efficiency" */
+    REDLOCK_PROFILE_CORRECTNESS, /* "correctness" */
+};
+/* The printable word; "efficiency" for any other number. Never NULL. */
+REDLOCK_API const char *redlock_profile_text(int profile);
+/* The number of the profile that has this printable word; -1: none has, or it is NULL. */
+REDLOCK_API int redlock_profile_number(const char *text);
 
 struct redlock_options {
     size_t size;
     /* enum redlock_flags */
     uint32_t flags;
+    /* enum redlock_profile */
+    int32_t profile;
 
     /*
      * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best.
@@ -224,9 +253,18 @@ struct redlock_options {
      *     rediss://[user[:password]@]host[:port][/db]
      *     unix://[user[:password]@]/path/to/socket[?db=N]
      *     host[:port]
+     *     sentinel://[user[:password]@]host1+host2+host3/group
      * rediss:// is over TLS; valkey:// and valkeys:// are the same two. IPv6 addresses go in
      * brackets. Percent-encoding is understood in user, password and path. The same address
      * twice is refused.
+     *
+     * sentinel:// is a Sentinel group: one vote, by the addresses of all its sentinels (3 to
+     * REDLOCK_ELECTORS_MAX, each with a port, or 26379) and its name, behind which ?db=N may
+     * stand; one group alone is a quorum. User and password are those of its servers;
+     * sentinel_username and the two below it are for the sentinels. sentinels:// is the same
+     * over TLS; ?tls=servers and ?tls=sentinels have only those over TLS. It is strict by
+     * itself, and counts only after redlock_admit(), which needs every one of the sentinels.
+     * docs/elected.md has the rules.
      *
      * NULL and 0, without quorums: everything that the options leave at zero comes from the
      * configuration of the machine, as with the command: the environment (REDLOCK_NODES,
@@ -266,9 +304,30 @@ struct redlock_options {
     const char *password;
     /*
      * The first line of this file, instead of password. INVAL if a user other than root and the
-     * effective one can write to it; the same for the TLS files.
+     * effective one can write to it; the same for the TLS files. It is read for every
+     * connection, so a password may change while the client lives (unless it is a pipe, which
+     * is read once).
      */
     const char *password_file;
+    /*
+     * Or the first line that this command prints, for passwords that are issued: the absolute
+     * path of a program and its arguments, separated by blanks, run without a shell, for 10 s
+     * at most, with the standard error of this process. It is run for the first connection,
+     * and then when its last output is older than password_max_age_ms or was refused.
+     */
+    const char *password_command;
+    /*
+     * So often a password file or command is read again and every connection logs in with the
+     * result (AUTH, in line with its requests); default 300000 (5 minutes), at most one day.
+     * Neither is waited for by anything but a login: when they fail or hang, the last password
+     * stays in use, and a WARNING tells. A login that is refused ends no connection that is up.
+     */
+    uint32_t password_max_age_ms;
+    /* The same for the sentinels of Sentinel groups; without them no login there. */
+    const char *sentinel_username;
+    const char *sentinel_password;
+    const char *sentinel_password_file;
+    const char *sentinel_password_command;
     /* CLIENT SETNAME; default "redlock". */
     const char *client_name;
 
@@ -283,7 +342,7 @@ struct redlock_options {
     /*
      * Runs for every lock that is lost or in jeopardy, at that moment and whether events are
      * read or not, with redlock_request.data of the lock; may be NULL. It runs on the thread
-     * that drives the client (the I/O thread; without one, whichever thread is inside a call),
+     * that drives the client (the I/O thread, or whichever thread is inside a call),
      * which holds no mutex. It may call redlock_state() and the redlock_remaining_ms() family
      * and nothing else of this header, and has to return soon: it holds up renewals.
      * redlock_lock_free() of the lock waits for its end.
@@ -360,6 +419,11 @@ enum redlock_request_flags {
      * (Several names at once may be overtaken by requests for one of them.)
      */
     REDLOCK_FAIR = 0x8,
+    /*
+     * While it waits, events QUEUED tell its place in the queue; without it redlock_position()
+     * alone does. For redlock_start_acquire(): a blocking call has no events.
+     */
+    REDLOCK_PLACES = 0x20,
     /* Experts, see the end: REDLOCK_KEEP 0x10. */
 };
 
@@ -375,13 +439,16 @@ enum redlock_request_flags {
  *             that or so that its validity had ended before the caller could be told, and has
  *             been given back
  *   NOQUORUM  too few nodes could vote (retried until wait_ms had passed)
- *   AUTH      a majority is impossible because nodes refuse the credentials (not retried)
+ *   AUTH      a majority is impossible because nodes refuse the credentials (not retried,
+ *             unless a password file or command has been right before: NOQUORUM then)
  *   PROTO     the same because nodes do not speak the protocol (not retried)
- *   GUARDED   the same because nodes are in quarantine: young, or suspect (retried)
+ *   GUARDED   the same because nodes are in quarantine: young, or suspect (retried); or do not
+ *             pass the safety checks of the profile CORRECTNESS (not retried)
  *   CANCELED  redlock_close()
  *   INVAL     also: the nodes do not allow so long a TTL (their max_ttl; not retried), or a
  *             combination that makes no sense: REDLOCK_FENCED with SHARED or SEMAPHORE (several
- *             hold at once, so no order of tokens could keep a late one out)
+ *             hold at once, so no order of tokens could keep a late one out); or one of these
+ *             kinds with the profile CORRECTNESS
  *   YOURS     see idempotency_key
  *   NOMEM, SYSTEM, FORKED
  */
@@ -493,7 +560,7 @@ REDLOCK_API int redlock_start_release(redlock_lock *lock);
     X(LOST, "lost")           /* error LOST: it ended before it was released; once a lock */   \
     X(JEOPARDY, "jeopardy")   /* error: why a renewal failed; the validity runs on */          \
     X(RECOVERED, "recovered") /* a renewal succeeded again */                                  \
-    X(QUEUED, "queued")       /* place: of a waiter, first known or changed */                 \
+    X(QUEUED, "queued")       /* place: of a waiter with REDLOCK_PLACES, known or changed */   \
     X(ANSWERED, "answered")   /* error, answer: of a job */                                    \
     X(WARNING, "warning")     /* address, reason, detail: what is doubtful and what to do */
 
@@ -542,9 +609,10 @@ typedef struct redlock_event {
 } redlock_event;
 
 /*
- * The next thing that happened: 1 and *event; 0 when nothing is left, within timeout_ms;
- * negative: an error. What *event points to belongs to the library and is valid until the next
- * redlock_next() of this client.
+ * The next thing that happened: 1 and *event; 0 when nothing is left, within timeout_ms (a
+ * signal that is handled may end the wait earlier, also with -1); negative: an error. What
+ * *event points to belongs to the library and is valid until the next redlock_next() of this
+ * client.
  *
  * Draining. Call it until it returns 0. Without REDLOCK_THREAD this is what drives the client:
  * with no event waiting, it waits for the sockets up to timeout_ms (0: not at all, for event
@@ -552,8 +620,9 @@ typedef struct redlock_event {
  * events of that turn one by one, and makes no system call for it. Requests started meanwhile
  * are written when it returns 0, or else with the next turn. With a timeout of 0 a drain ends
  * with the events of one turn, also where their handling causes further events at once: these
- * come with the next drain. With REDLOCK_THREAD the thread drives, and this only returns what
- * happened.
+ * come with the next drain. With REDLOCK_THREAD the I/O thread drives and this returns what
+ * happened; a caller that waits here drives in its place, and it takes over again when the
+ * caller stays away. A thread that is cancelled in here ends when the call returns.
  *
  * Order. Of one lock as it happened. LOST and JEOPARDY overtake the events of other locks.
  * Every operation that was started ends in exactly one event, or in none once its handle was
@@ -649,12 +718,14 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(LOADING, "loading its dataset")                                                          \
     X(REPLICA, "a replica, not a master")                                                      \
     X(CLUSTER, "this is a Redis Cluster, not an independent server")                           \
+    X(SENTINEL, "this is a Sentinel, not a server")                                            \
     X(SERVER_ERROR, "server error") /* any other error reply */                                \
     X(COUNTER, "impossible fence counter")                                                     \
     /* Its votes do not count: quarantine. */                                                  \
     X(UNCHECKED, "not checked yet")                                                            \
     X(YOUNG, "restarted not long ago")                                                         \
     X(INFO, "its age is unknown (INFO is forbidden)") /* or its identity */                    \
+    X(PROMOTED, "it was a replica: what its master granted may still be held")                 \
     X(NOT_ADMITTED, "not admitted (no marker, or that of another incarnation)")                \
     X(MAX_TTL, "its max_ttl is smaller than the TTL asked for")                                \
     X(CLOCK, "its clock was set")                                                              \
@@ -665,8 +736,20 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(SET_PENDING, "the admission of its set of nodes has not finished; do it again")          \
     X(SET_CHANGED, "its set of nodes has just changed")                                        \
     X(SET_UNREADABLE, "its key redlock.admit cannot be read, so its set of nodes is unknown")  \
+    X(VERSION, "its set was made for another version of the protocol than this client speaks") \
     X(SAME_SERVER,                                                                             \
       "the same server as another node of the list (same run_id): it counts once")             \
+    /* Of a Sentinel group: */                                                                 \
+    X(NEW_TERM,                                                                                \
+      "another master, or the same after a restart: what was granted before may still be "     \
+      "held")                                                                                  \
+    X(NO_TERM, "no majority of its sentinels names one server as the master")                  \
+    X(NOT_VOUCHED, "no majority of its sentinels has named this server in the last 2 s")       \
+    X(NO_GROUP, "a sentinel knows no group of this name")                                      \
+    X(NO_SENTINEL, "this is a server, not a sentinel")                                         \
+    X(SENTINEL_LOGIN, "a sentinel refuses our user or password")                               \
+    X(SENTINEL_TWICE, "two of the sentinels are one: it has the same id at both addresses")    \
+    X(ELECTORS, "its sentinels are not those that the set was made with")                      \
     /* What audits and warnings find beside that: less may be relied on. */                    \
     X(FAILOVER, "a replica can take over without the locks that had not reached it")           \
     X(EVICTION,                                                                                \
@@ -679,6 +762,7 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(TOO_FEW, "too few nodes are reachable")                                                  \
     X(EVEN_NUMBER, "with an even number of nodes no more may fail than with one less")         \
     X(ONE_NODE, "one node cannot promise what several do")                                     \
+    X(SHORT_TTL, "the TTL is too short for a holder to renew through a failover")              \
     X(ONE_HOST, "too many nodes are on one machine")                                           \
     X(VERSIONS, "the nodes run different versions")                                            \
     X(PLACEMENT, "locks are where no client of this configuration looks for them")             \
@@ -692,6 +776,8 @@ enum redlock_reason {
 
 /* The printable words of a reason; "unknown" for any other number. Never NULL. */
 REDLOCK_API const char *redlock_reason_text(int reason);
+/* "YOUNG" for REDLOCK_REASON_YOUNG and so on; "UNKNOWN" for any other number. Never NULL. */
+REDLOCK_API const char *redlock_reason_name(int reason);
 
 /*
  * Values, labels and names of waiters come from the nodes, where any program can write. A label
@@ -780,6 +866,13 @@ typedef struct redlock_report {
     uint32_t waiter_count;
     /* The first node_count of them. */
     redlock_node_report node[REDLOCK_NODES_MAX];
+    /*
+     * Of a deletion (redlock_break(), redlock_release_by_key(), redlock_release()): 0: it is
+     * final. Else it rests on Sentinel groups, and a failover that loses it can bring the lock
+     * back to a client that renews it; it is final once the same server has been the master,
+     * in the same tenure (redlock_node_info), for so long, on a majority of the nodes.
+     */
+    int64_t final_ms;
 } redlock_report;
 
 /*
@@ -869,6 +962,16 @@ typedef struct redlock_admission {
      * time nothing is held that is forgotten now.
      */
     int64_t guard_ms;
+    /*
+     * 1: a Sentinel group has other sentinels than its set was made with. Majorities of the two
+     * lists need not meet: stop all clients, and wait for guard_ms, before it is admitted.
+     */
+    int32_t electors_changed;
+    /*
+     * 1: a node is, or was before an admission that has not finished, in a set that may have
+     * other nodes than these. Locks may be held with those, and no wait ends that.
+     */
+    int32_t regroups;
 } redlock_admission;
 
 /* What the nodes answered. What does not belong to the request is NULL or 0. */
@@ -896,7 +999,7 @@ REDLOCK_API void redlock_answer_free(redlock_answer *answer);
 /*
  * Each of these asks all nodes, and returns OK, or the error; redlock_failure_report() then
  * says which node did what. With OK *out is the caller's, for redlock_answer_free(); out may be
- * NULL. Their twins below do the same without waiting.
+ * NULL. Most have a twin below that does not wait.
  */
 
 /*
@@ -931,9 +1034,26 @@ REDLOCK_API int redlock_list(redlock *client, redlock_answer **out);
  * without one when its validity ends. report->holder.remaining_ms is the longest that it may
  * still believe in the lock. Only a resource that checks fencing tokens is safe from it
  * meanwhile.
+ *
+ * On Sentinel groups it is done now and final report->final_ms later: a failover before that
+ * can lose the deletion, and the holder goes on with the key that it finds. To be sure, do it
+ * again whenever the tenure of a node (redlock_node_info) has changed, and count from there;
+ * EXPIRED is as good as OK then. `redlock break --wait` does that.
  */
 REDLOCK_API int redlock_break(redlock *client, const char *name, const char *fingerprint,
                               redlock_answer **out);
+
+/*
+ * Waits, for half of the per-node deadline at most, until a replica of each Sentinel group has
+ * what this client has written on it: a failover then loses it only together with that
+ * replica. It is for what has to outlive a failover and no lock depends on, as records of
+ * periodic runs: locks need it not. Nodes that are no Sentinel groups have no part in it.
+ *
+ *   OK        a majority of the nodes has made it sure
+ *   TIMEOUT   no replica has confirmed it in time; it may have it all the same
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered, or may not be asked (WAIT)
+ */
+REDLOCK_API int redlock_replicate(redlock *client, redlock_answer **out);
 
 /*
  * Pings every node and waits for the replies or the per-node deadline. OK when a majority
@@ -958,6 +1078,9 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_answer **out);
  * nothing is changed. Of several at the same moment whose lists share a node at most one is OK,
  * and the others are BUSY: look, and try again. docs/operations.md says how to change the
  * nodes.
+ *
+ * A Sentinel group is admitted with all sentinels of its URL, by the ids that they say of
+ * themselves: each has to answer, and to be another one (NOQUORUM, and nothing is changed).
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_answer **out);
 
@@ -993,6 +1116,7 @@ REDLOCK_API int redlock_start_query(redlock *client, const char *name, void *dat
 REDLOCK_API int redlock_start_list(redlock *client, void *data, redlock_job *job);
 REDLOCK_API int redlock_start_break(redlock *client, const char *name, const char *fingerprint,
                                     void *data, redlock_job *job);
+REDLOCK_API int redlock_start_replicate(redlock *client, void *data, redlock_job *job);
 REDLOCK_API int redlock_start_ping(redlock *client, void *data, redlock_job *job);
 REDLOCK_API int redlock_start_admit(redlock *client, void *data, redlock_job *job);
 REDLOCK_API int redlock_start_audit(redlock *client, int64_t ttl_ms, void *data,
@@ -1016,6 +1140,40 @@ enum redlock_node_state {
     REDLOCK_NODE_STATES(REDLOCK_NODE_ENUM)
 #undef REDLOCK_NODE_ENUM
 };
+
+/*
+ * What a node is, as far as this client can tell, redlock_node_info.deployment. It decides
+ * what may be relied on; docs/guarantees.md has a line for each.
+ */
+#define REDLOCK_DEPLOYMENTS(X)                                                                 \
+    X(SERVER, "server")     /* one server; whether another can take its place is not seen */   \
+    X(FAILOVER, "failover") /* it has replicas, was one, or is watched by a Sentinel */        \
+    X(SENTINEL, "sentinel") /* a Sentinel group, whose sentinels are asked */
+
+enum redlock_deployment {
+#define REDLOCK_DEPLOYMENT_ENUM(name, text) REDLOCK_DEPLOYMENT_##name,
+    REDLOCK_DEPLOYMENTS(REDLOCK_DEPLOYMENT_ENUM)
+#undef REDLOCK_DEPLOYMENT_ENUM
+};
+
+#define REDLOCK_ELECTORS_MAX 7 /* sentinels of a group */
+
+/* A sentinel, and what it said last. */
+typedef struct redlock_elector {
+    /* As in redlock_node_report. */
+    char address[REDLOCK_ADDRESS_MAX];
+    /* enum redlock_node_state */
+    int32_t state;
+    /* enum redlock_reason: why it is down, or does not count. */
+    int32_t reason;
+    /* 1: it is one of those that the set was made with, or the set is not known yet. */
+    int32_t listed;
+    /* The server that it names, and with which epoch; empty and -1: nothing yet. */
+    char server[REDLOCK_ADDRESS_MAX];
+    int64_t term;
+    /* Since the question was sent that this answers; -1: it has not answered. */
+    int64_t age_ms;
+} redlock_elector;
 
 typedef struct redlock_node_info {
     size_t size;
@@ -1057,6 +1215,45 @@ typedef struct redlock_node_info {
     /* Of several quorums: which one it belongs to, from 0, and its name; empty: it has none. */
     uint32_t quorum_index;
     char quorum_name[REDLOCK_QUORUM_MAX + 1];
+    /* enum redlock_deployment */
+    int32_t deployment;
+    /*
+     * For how long new locks have to wait when another server, or another incarnation of it,
+     * takes over: the quarantine.
+     */
+    int64_t guard_ms;
+    /* enum redlock_profile: of the client. */
+    int32_t profile;
+    /*
+     * enum redlock_reason: the first safety check that it does not pass (see
+     * enum redlock_profile), whatever the profile; NONE: it passes all, or is not connected.
+     */
+    int32_t unsafe_reason;
+
+    /* The rest is of a SENTINEL; else zero, or -1 where it is a time or a term. */
+
+    /* The server that a majority of the sentinels named last; empty: none yet. Its epoch. */
+    char server[REDLOCK_ADDRESS_MAX];
+    int64_t term;
+    /*
+     * A number that is another one whenever server, term or incarnation change; 0: unknown, or
+     * too few sentinels have confirmed it in the last seconds.
+     */
+    uint64_t tenure;
+    /*
+     * Of how many sentinels a majority is needed (those that the set was made with; before
+     * that is known, those of the URL), and how many of them named this term last.
+     */
+    uint32_t listed_count;
+    uint32_t voucher_count;
+    /*
+     * About how long a failover takes from the death of the server until a majority of the
+     * sentinels names another: down-after-milliseconds, and some.
+     */
+    int64_t failover_ms;
+    /* The sentinels of the URL. */
+    uint32_t elector_count;
+    redlock_elector elector[REDLOCK_ELECTORS_MAX];
 } redlock_node_info;
 
 #define REDLOCK_NODE_INFO(...) REDLOCK_INIT(redlock_node_info, __VA_ARGS__)
@@ -1102,27 +1299,46 @@ typedef struct redlock_histogram {
  */
 typedef struct redlock_counters {
     size_t size;
-    uint64_t acquired;     /* granted by a majority; `late` of them after the end of the wait */
-    uint64_t refused_busy; /* acquisitions that ended with BUSY ... */
-    uint64_t refused_timeout;  /* ... TIMEOUT, but for those that are counted as late ... */
-    uint64_t refused_noquorum; /* ... NOQUORUM ... */
-    uint64_t refused_guarded;  /* ... GUARDED ... */
-    uint64_t refused_canceled; /* ... CANCELED, or whose handle was freed meanwhile ... */
-    uint64_t refused_other;    /* ... AUTH, PROTO, YOURS, INVAL of the nodes, NOMEM, SYSTEM */
-    uint64_t late;            /* granted, but the wait had ended: given back, told as TIMEOUT */
-    uint64_t adopted;         /* taken over by redlock_adopt() */
-    uint64_t renewed;         /* renewals and extensions that succeeded */
-    uint64_t renewals_failed; /* those that a majority did not confirm, or not in time */
-    uint64_t released;        /* given back: by a release, by freeing, by the end of a thread */
-    uint64_t releases_failed; /* releases that ended with EXPIRED, LOST or NOQUORUM */
-    uint64_t left;         /* redlock_lock_leave(), and adopted or kept ones that were freed */
-    uint64_t lost_expired; /* the validity ended */
-    uint64_t lost_missing; /* found gone from so many nodes that no majority can have it */
-    uint64_t lost_doubt;   /* nodes or clocks that it rested on could not be trusted any more */
-    uint64_t waiting;      /* acquisitions under way */
-    uint64_t held;         /* locks held by handles of this client, adopted ones too */
-    redlock_histogram wait; /* of what was acquired: from the request to the grant */
-    redlock_histogram hold; /* from the request that was granted to the end of the hold */
+    /* Granted by a majority; `late` of them after the end of the wait. */
+    uint64_t acquired;
+    /*
+     * Acquisitions that ended with BUSY, with TIMEOUT (but for those that are counted as late),
+     * NOQUORUM, GUARDED, CANCELED (or whose handle was freed meanwhile), and with AUTH, PROTO,
+     * YOURS, INVAL of the nodes, NOMEM or SYSTEM.
+     */
+    uint64_t refused_busy;
+    uint64_t refused_timeout;
+    uint64_t refused_noquorum;
+    uint64_t refused_guarded;
+    uint64_t refused_canceled;
+    uint64_t refused_other;
+    /* Granted, but the wait had ended: given back, told as TIMEOUT. */
+    uint64_t late;
+    /* Taken over by redlock_adopt(). */
+    uint64_t adopted;
+    /* Renewals and extensions that succeeded; those that a majority did not confirm in time. */
+    uint64_t renewed;
+    uint64_t renewals_failed;
+    /* Given back: by a release, by freeing, by the end of a thread. */
+    uint64_t released;
+    /* Releases that ended with EXPIRED, LOST or NOQUORUM. */
+    uint64_t releases_failed;
+    /* redlock_lock_leave(), and adopted or kept ones that were freed. */
+    uint64_t left;
+    /*
+     * Lost because the validity ended; because it was found gone from so many nodes that no
+     * majority can have it; because nodes or clocks that it rested on could not be trusted.
+     */
+    uint64_t lost_expired;
+    uint64_t lost_missing;
+    uint64_t lost_doubt;
+    /* Acquisitions under way; locks held by handles of this client, adopted ones too. */
+    uint64_t waiting;
+    uint64_t held;
+    /* Of what was acquired: from the request to the grant. */
+    redlock_histogram wait;
+    /* From the attempt that was granted to the end of the hold. */
+    redlock_histogram hold;
 } redlock_counters;
 
 #define REDLOCK_COUNTERS(...) REDLOCK_INIT(redlock_counters, __VA_ARGS__)
@@ -1267,6 +1483,8 @@ REDLOCK_API redlock *redlock_member(redlock *client, size_t index);
 
 /* Always use scripts, even where the server can do without. */
 #define REDLOCK_NO_NATIVE 0x2
+/* Of the profile CORRECTNESS the first point alone: the marker is read with every acquire. */
+#define REDLOCK_STRICT 0x4
 /*
  * Trust every node, however young or suspect: for tests, and for clusters whose operator
  * restarts nodes with a delay.

@@ -1,41 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The public calls about a client. A client of one quorum carries them out itself; a front of
- * several quorums passes them on to the client of the quorum where a name lives, or to all of
- * them. Calls about a handle need no way to be found: a handle knows its client
- * (client/lock.c, state.c).
+ * Opening a client, of one quorum or a front of several, and asking nodes: those of one quorum,
+ * of the one where a name lives, or of all. Calls about locks are in client/ (lock.c, state.c).
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/adopt.h"
-#include "client/ask.h"
-#include "client/close.h"
-#include "client/lock.h"
-#include "client/open.h"
-#include "client/options.h"
-#include "client/report.h"
-#include "client/request.h"
+#include "client/calls.h"
 #include "config/config.h"
-#include "drive/detail.h"
-#include "drive/next.h"
-#include "drive/order.h"
-#include "quorums/joint.h"
-
-/* The password, the TLS key, and the configuration file itself. */
-#define CONFIG_WARNINGS_MAX 4
-
-static bool is_front(const redlock *client)
-{
-    return client && client->front;
-}
-
-/* Turns a front into the client of the quorum where the names live; any other client stays. */
-static int route(redlock **client, const char *name, const redlock_request *request)
-{
-    return *client && (*client)->group ? rl_front_route(client, name, request) : REDLOCK_OK;
-}
+#include "io/clock.h"
+#include "quorums/front.h"
 
 /* ---- the client ---- */
 
@@ -63,55 +37,28 @@ static int open_complete(redlock_options *o, redlock **out)
     return rl_client_open(o, &alone, out);
 }
 
-/* What is doubtful about the configuration, until there is a client to warn of it. */
-struct config_warnings {
-    size_t count;
-    struct rl_warning warning[CONFIG_WARNINGS_MAX];
-};
-
-static void keep_warning(const char *address, const char *text, void *data)
-{
-    struct config_warnings *kept = data;
-    struct rl_warning *warning = &kept->warning[kept->count];
-
-    if (kept->count == CONFIG_WARNINGS_MAX)
-        return;
-    kept->count++;
-    snprintf(warning->address, sizeof warning->address, "%s", address);
-    snprintf(warning->text, sizeof warning->text, "%s", text);
-}
-
-static void pass_on(const struct config_warnings *kept, redlock *client)
-{
-    redlock *first = is_front(client) ? client->front->member[0] : client;
-
-    if (kept->count == 0)
-        return;
-    pthread_mutex_lock(&first->mutex);
-    for (size_t i = 0; i < kept->count; i++)
-        rl_event_warn(first, kept->warning[i].address, REDLOCK_REASON_EXPOSED,
-                      kept->warning[i].text);
-    pthread_mutex_unlock(&first->mutex);
-    rl_reader_ring(first->reader);
-}
-
 /* A program that names no nodes uses those of the machine, as the command does. */
 static int open_configured(redlock_options *o, redlock **out)
 {
-    struct config_warnings kept = {.count = 0};
     struct rl_config *config = malloc(sizeof *config);
+    redlock *first;
     int error;
 
     if (!config)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     rl_config_init(config);
-    config->warn = keep_warning;
-    config->warn_data = &kept;
     error = rl_config_complete(config, o);
     if (!error)
         error = open_complete(o, out);
-    if (!error)
-        pass_on(&kept, *out);
+    if (!error && config->warning_count > 0) {
+        first = (*out)->reader->member[0];
+        pthread_mutex_lock(&first->mutex);
+        for (size_t i = 0; i < config->warning_count; i++)
+            rl_event_warn(first, config->warning[i].path, REDLOCK_REASON_EXPOSED,
+                          config->warning[i].text);
+        pthread_mutex_unlock(&first->mutex);
+        rl_reader_ring(first->reader);
+    }
     rl_config_free(config);
     free(config);
     return error;
@@ -131,31 +78,6 @@ int redlock_open(const redlock_options *options, redlock **out)
         return rl_detail(REDLOCK_INVAL, "config_file is given, but so are the nodes: what "
                                         "would be taken from it?");
     return open_complete(&o, out);
-}
-
-void redlock_close(redlock *client)
-{
-    if (is_front(client))
-        rl_front_close(client);
-    else if (client && !client->group) /* a member ends with its front */
-        rl_clients_close(&client, 1);
-}
-
-int redlock_fd(redlock *client)
-{
-    return is_front(client) ? rl_front_fd(client) : rl_client_fd(client);
-}
-
-int redlock_next(redlock *client, const redlock_event **event, int timeout_ms)
-{
-    return is_front(client) ? rl_front_next(client, event, timeout_ms)
-                            : rl_client_next(client, event, timeout_ms);
-}
-
-int redlock_node(redlock *client, size_t index, redlock_node_info *out)
-{
-    return is_front(client) ? rl_front_node(client, index, out)
-                            : rl_client_node(client, index, out);
 }
 
 /* Behind `size` there are only numbers of one type. */
@@ -180,51 +102,36 @@ static int add_counters(redlock *client, redlock_counters *sum)
 
 int redlock_stats(redlock *client, redlock_counters *out)
 {
-    size_t count = is_front(client) ? client->front->count : 1;
+    bool is_front = client && client->is_front;
     redlock_counters sum = REDLOCK_COUNTERS();
-    int error = REDLOCK_OK;
+    int error = is_front ? REDLOCK_OK : add_counters(client, &sum);
 
-    for (size_t i = 0; i < count && !error; i++)
-        error = add_counters(is_front(client) ? client->front->member[i] : client, &sum);
+    for (size_t i = 0; is_front && i < client->reader->count && !error; i++)
+        error = add_counters(client->reader->member[i], &sum);
     return error ? error : rl_struct_fill("redlock_counters", out, &sum, sizeof sum);
 }
 
-int redlock_quorum_of(redlock *client, const char *name)
+static int reload(redlock *client)
 {
-    return rl_front_quorum_of(client, name);
+    int error = rl_client_enter(client);
+
+    if (error)
+        return error;
+    rl_secret_renew(&client->password, rl_now_ns());
+    rl_secret_renew(&client->sentinel_password, rl_now_ns());
+    rl_wake(client);
+    rl_client_leave(client);
+    return REDLOCK_OK;
 }
 
-redlock *redlock_member(redlock *client, size_t index)
+int redlock_reload_passwords(redlock *client)
 {
-    if (is_front(client))
-        return rl_front_member(client, index);
-    return index == 0 ? client : NULL;
-}
+    bool is_front = client && client->is_front;
+    int error = is_front ? REDLOCK_OK : reload(client);
 
-/* ---- handles ---- */
-
-int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
-                    const redlock_request *request, redlock_lock **out)
-{
-    int error = route(&client, name, request);
-
-    return error ? error : rl_client_acquire(client, name, ttl_ms, request, out);
-}
-
-int redlock_start_acquire(redlock *client, const char *name, int64_t ttl_ms,
-                          const redlock_request *request, redlock_lock **out)
-{
-    int error = route(&client, name, request);
-
-    return error ? error : rl_client_start(client, name, ttl_ms, request, out);
-}
-
-int redlock_adopt(redlock *client, const char *name, const char *value,
-                  const redlock_request *request, redlock_lock **out)
-{
-    int error = route(&client, name, request);
-
-    return error ? error : rl_client_adopt(client, name, value, request, out);
+    for (size_t i = 0; is_front && i < client->reader->count && !error; i++)
+        error = reload(client->reader->member[i]);
+    return error;
 }
 
 /* ---- questions ---- */
@@ -235,27 +142,26 @@ int redlock_adopt(redlock *client, const char *name, const char *value,
 static int new_question(redlock **client, const struct rl_question_terms *terms,
                         struct rl_question **out)
 {
-    int error = terms->ask <= RL_ASK_RELEASE_BY_KEY
-                    ? rl_front_route_question(client, terms->name)
-                    : REDLOCK_OK;
-    const struct rl_front *front = is_front(*client) ? (*client)->front : NULL;
+    int error = terms->ask <= RL_ASK_RELEASE_BY_KEY ? rl_route_question(client, terms->name)
+                                                    : REDLOCK_OK;
+    const struct rl_reader *all = *client && (*client)->is_front ? (*client)->reader : NULL;
 
-    if (!error && front && terms->ask == RL_ASK_LOOK_AT_ADMISSION)
+    if (!error && all && terms->ask == RL_ASK_LOOK_AT_ADMISSION)
         error =
             rl_detail(REDLOCK_INVAL, "each quorum is looked at by itself: redlock_member()");
     if (!error)
-        error = rl_question_check(front ? front->member[0] : *client, terms);
+        error = rl_ask_check(all ? all->member[0] : *client, terms);
     if (error)
         return error;
-    if (front)
-        *client = front->member[0];
-    *out = front ? rl_joint_new(front, terms) : rl_question_new(terms);
+    if (all)
+        *client = all->member[0];
+    *out = all ? rl_joint_new(all, terms) : rl_ask_new(terms);
     return *out ? REDLOCK_OK : rl_detail(REDLOCK_NOMEM, "out of memory");
 }
 
 static int ask(redlock *client, struct rl_question_terms terms, redlock_answer **out)
 {
-    const struct rl_front *front = is_front(client) ? client->front : NULL;
+    bool is_front = client && client->is_front;
     struct rl_question *question;
     int error = new_question(&client, &terms, &question);
 
@@ -263,8 +169,8 @@ static int ask(redlock *client, struct rl_question_terms terms, redlock_answer *
         rl_failure_report_set(NULL);
         return error;
     }
-    if (front && terms.ask > RL_ASK_RELEASE_BY_KEY)
-        rl_front_catch_up(front);
+    if (is_front && terms.ask > RL_ASK_RELEASE_BY_KEY)
+        rl_members_catch_up(client->reader);
     return rl_client_ask(client, question, out);
 }
 
@@ -327,6 +233,16 @@ int redlock_start_list(redlock *client, void *data, redlock_job *job)
     return start(client, TERMS(.ask = RL_ASK_LIST), data, job);
 }
 
+int redlock_replicate(redlock *client, redlock_answer **out)
+{
+    return ask(client, TERMS(.ask = RL_ASK_REPLICATE), out);
+}
+
+int redlock_start_replicate(redlock *client, void *data, redlock_job *job)
+{
+    return start(client, TERMS(.ask = RL_ASK_REPLICATE), data, job);
+}
+
 int redlock_ping(redlock *client, redlock_answer **out)
 {
     return ask(client, TERMS(.ask = RL_ASK_PING), out);
@@ -360,14 +276,4 @@ int redlock_audit(redlock *client, int64_t ttl_ms, redlock_answer **out)
 int redlock_start_audit(redlock *client, int64_t ttl_ms, void *data, redlock_job *job)
 {
     return start(client, TERMS(.ask = RL_ASK_AUDIT, .ttl_ms = ttl_ms), data, job);
-}
-
-/* The number of a job tells its quorum. */
-int redlock_cancel_job(redlock *client, redlock_job job)
-{
-    size_t index = job % REDLOCK_QUORUMS_MAX;
-
-    if (is_front(client))
-        client = client->front->member[index < client->front->count ? index : 0];
-    return rl_client_cancel_job(client, job);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/adopt.h"
+#include "client/calls.h"
 
 #include <string.h>
 
-#include "client/request.h"
 #include "core/kind.h"
-#include "drive/client.h"
-#include "drive/detail.h"
-#include "drive/order.h"
 #include "protocol/value.h"
 
 static int check_value(const char *value, redlock_lock **out)
@@ -35,82 +31,61 @@ static int read_slot(const char *value, const redlock_request *r, uint16_t *slot
     return REDLOCK_OK;
 }
 
-/* The mutex is held. r: NULL if nothing but the value is known. */
-static int adopt(redlock *client, const struct rl_names *names,
-                 const struct rl_lock_terms *terms, const char *value, const redlock_request *r,
-                 redlock_lock **out)
+/* The mutex is held. Without a request it was acquired with what is not known. */
+static int adopt(redlock *client, const char *name, const char *value,
+                 const redlock_request *request, redlock_lock **out)
 {
-    redlock_lock *lock = rl_lock_new(client, names, terms);
-
-    if (!lock)
-        return REDLOCK_NOMEM;
-    lock->adopted = true;
-    if (rl_handle_adopt(&client->engine, &lock->handle, value, strlen(value), r != NULL) < 0) {
-        rl_lock_discard(client, lock, false);
-        return rl_detail(REDLOCK_NOMEM, "out of memory");
-    }
-    if (r) {
-        lock->data = r->data;
-        lock->handle.lock.token = r->fence;
-    }
-    *out = lock;
-    return REDLOCK_OK;
-}
-
-/* Without a request: it was acquired with what is not known. */
-static int read_unknown(redlock *client, const char *name, const char *value,
-                        redlock_lock **out)
-{
+    redlock_request r = REDLOCK_REQUEST();
     struct rl_lock_terms terms = {0};
-    redlock_request nothing = REDLOCK_REQUEST();
     struct rl_names names;
-    int error = rl_names_read(client, name, &nothing, &names);
-
-    names.tag = names.label = (struct rl_slice){"", 0};
-    if (!error)
-        error = check_value(value, out);
-    return error ? error : adopt(client, &names, &terms, value, NULL, out);
-}
-
-static int read_known(redlock *client, const char *name, const char *value,
-                      const redlock_request *request, redlock_lock **out)
-{
-    struct rl_lock_terms terms;
-    struct rl_names names;
-    redlock_request r;
+    redlock_lock *lock;
     uint16_t slot = 0;
-    int error = rl_adoption_read(client, name, request, &r, &names);
+    int error = request ? rl_adoption_read(client, name, request, &r, &names)
+                        : rl_names_read(client, name, &r, &names);
 
     if (!error)
         error = check_value(value, out);
-    if (!error)
+    if (!error && request)
         error = read_slot(value, &r, &slot);
     if (!error && (r.flags & REDLOCK_RENEW))
         error = rl_renewal_check(client);
     if (error)
         return error;
-    terms = (struct rl_lock_terms){
-        .renew = r.flags & REDLOCK_RENEW,
-        .fenced = r.fence != 0,
-        .kind = (uint8_t)r.kind,
-        .slots = (uint16_t)r.slots,
-        .max_extensions = r.max_extensions,
-    };
-    error = adopt(client, &names, &terms, value, &r, out);
-    if (!error)
-        (*out)->handle.lock.slot = slot;
-    return error;
+    if (request)
+        terms = (struct rl_lock_terms){
+            .renew = r.flags & REDLOCK_RENEW,
+            .fenced = r.fence != 0,
+            .kind = (uint8_t)r.kind,
+            .slots = (uint16_t)r.slots,
+            .max_extensions = r.max_extensions,
+        };
+    lock = rl_lock_new(client, &names, &terms);
+    if (!lock)
+        return REDLOCK_NOMEM;
+    lock->adopted = true;
+    if (rl_handle_adopt(&client->engine, &lock->handle, value, strlen(value), request != NULL) <
+        0) {
+        rl_lock_discard(client, lock, false);
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    }
+    lock->data = r.data;
+    lock->handle.lock.token = r.fence;
+    if (request)
+        lock->handle.lock.slot = slot;
+    *out = lock;
+    return REDLOCK_OK;
 }
 
-int rl_client_adopt(redlock *client, const char *name, const char *value,
-                    const redlock_request *request, redlock_lock **out)
+int redlock_adopt(redlock *client, const char *name, const char *value,
+                  const redlock_request *request, redlock_lock **out)
 {
-    int error = rl_client_enter(client);
+    int error = rl_route(&client, name, request);
 
+    if (!error)
+        error = rl_client_enter(client);
     if (error)
         return error;
-    error = request ? read_known(client, name, value, request, out)
-                    : read_unknown(client, name, value, out);
+    error = adopt(client, name, value, request, out);
     rl_client_leave(client);
     return error;
 }

@@ -1,36 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/ask.h"
+#include "client/calls.h"
 
 #include <string.h>
 
-#include "client/audit.h"
-#include "client/list.h"
-#include "client/query.h"
-#include "client/report.h"
-#include "client/request.h"
-#include "drive/detail.h"
-
-static int check_fingerprint(const char *fingerprint)
+int rl_ask_check(const redlock *client, const struct rl_question_terms *terms)
 {
-    size_t length = fingerprint ? strnlen(fingerprint, REDLOCK_FINGERPRINT_SIZE + 1) : 0;
-
-    if (length == REDLOCK_FINGERPRINT_SIZE && strspn(fingerprint, "0123456789abcdef") == length)
-        return REDLOCK_OK;
-    return rl_detail(
-        REDLOCK_INVAL,
-        "a fingerprint has %d hex digits; it is what redlock_query() tells of a holder",
-        REDLOCK_FINGERPRINT_SIZE);
-}
-
-int rl_question_check(const redlock *client, const struct rl_question_terms *terms)
-{
+    const char *holder = terms->holder ? terms->holder : "";
     size_t name_size = 0;
     int error = rl_client_check(client);
 
     if (!error && terms->ask <= RL_ASK_RELEASE_BY_KEY)
         error = rl_name_check(client, terms->name, &name_size);
-    if (!error && terms->ask == RL_ASK_BREAK)
-        error = check_fingerprint(terms->holder);
+    if (!error && terms->ask == RL_ASK_BREAK &&
+        (strnlen(holder, REDLOCK_FINGERPRINT_SIZE + 1) != REDLOCK_FINGERPRINT_SIZE ||
+         strspn(holder, "0123456789abcdef") != REDLOCK_FINGERPRINT_SIZE))
+        error = rl_detail(
+            REDLOCK_INVAL,
+            "a fingerprint has %d hex digits; it is what redlock_query() tells of a holder",
+            REDLOCK_FINGERPRINT_SIZE);
     if (!error && terms->ask == RL_ASK_RELEASE_BY_KEY)
         error = rl_tag_check(terms->holder);
     if (!error && terms->ask == RL_ASK_AUDIT)
@@ -38,16 +25,21 @@ int rl_question_check(const redlock *client, const struct rl_question_terms *ter
     return error;
 }
 
-struct rl_question *rl_question_new(const struct rl_question_terms *terms)
+struct rl_question *rl_ask_new(const struct rl_question_terms *terms)
 {
-    switch (terms->ask) {
-    case RL_ASK_LIST:
-        return rl_list_new();
-    case RL_ASK_AUDIT:
-        return rl_audit_new(terms->ttl_ms);
-    default:
-        return rl_query_new(terms);
-    }
+    static const struct rl_question_kind *const kinds[RL_ASKS] = {
+        [RL_ASK_QUERY] = &rl_query_kind,
+        [RL_ASK_BREAK] = &rl_query_kind,
+        [RL_ASK_RELEASE_BY_KEY] = &rl_query_kind,
+        [RL_ASK_REPLICATE] = &rl_query_kind,
+        [RL_ASK_PING] = &rl_query_kind,
+        [RL_ASK_ADMIT] = &rl_admission_kind,
+        [RL_ASK_LOOK_AT_ADMISSION] = &rl_admission_kind,
+        [RL_ASK_LIST] = &rl_list_kind,
+        [RL_ASK_AUDIT] = &rl_audit_kind,
+    };
+
+    return rl_question_new(kinds[terms->ask], terms);
 }
 
 int rl_client_ask(redlock *client, struct rl_question *q, redlock_answer **out)

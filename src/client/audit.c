@@ -2,19 +2,20 @@
 /* The audit: asks every node what can be asked, and says of each answer what it means (G7). */
 #include "client/audit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/request.h"
-#include "drive/detail.h"
-#include "drive/handles.h"
-#include "drive/order.h"
+#include "client/calls.h"
 #include "engine/ask.h"
-#include "engine/sets.h"
+#include "engine/safety.h"
 #include "io/clock.h"
+#include "protocol/answer.h"
 #include "protocol/vetting.h"
 
 #define PINGS 5
+/* A node with more keys than about a million is not searched to its end. */
+#define COUNTER_ROUNDS_MAX 2000
 #define NAME_RANDOM_BYTES 8
 
 static const enum rl_op rights_ops[3] = {RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE};
@@ -27,16 +28,6 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 #define SUBSCRIBER_WAIT_NS (500 * (int64_t)RL_NS_PER_MS)
 
 /* ---- the phases ---- */
-
-/* A lock of a name that no other client uses. */
-static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
-{
-    char name[] = "doctor.0123456789abcdef";
-
-    /* Without randomness it stays as it is, and the first question fails for want of a value. */
-    rl_engine_draw_hex(&client->engine, NAME_RANDOM_BYTES, name + sizeof "doctor." - 1);
-    return rl_lock_new_for(client, name, sizeof name - 1, &terms);
-}
 
 /* The greeting may be old: the facts are asked for again, in front of the next ping. */
 static void ask_for_facts(struct rl_audit *audit)
@@ -55,23 +46,17 @@ static void ask_for_facts(struct rl_audit *audit)
     }
 }
 
-static void note_quickest(struct rl_audit *audit)
+static bool measure(struct rl_audit *audit, struct rl_question *q)
 {
-    for (uint8_t i = 0; i < audit->client->engine.policy.node_count; i++) {
+    if (audit->step == 1)
+        ask_for_facts(audit);
+    for (uint8_t i = 0; audit->step > 1 && i < audit->client->engine.policy.node_count; i++) {
         int32_t rtt_us = audit->ping.node[i].rtt_us;
 
         if (audit->ping.node[i].vote == REDLOCK_VOTE_GRANTED &&
             (audit->rtt_us[i] < 0 || rtt_us < audit->rtt_us[i]))
             audit->rtt_us[i] = rtt_us;
     }
-}
-
-static bool measure(struct rl_audit *audit, struct rl_question *q)
-{
-    if (audit->step == 1)
-        ask_for_facts(audit);
-    else if (audit->step > 1)
-        note_quickest(audit);
     q->op = RL_OP_PING;
     q->survey = &audit->ping;
     return audit->step <= PINGS;
@@ -98,7 +83,7 @@ static bool try_rights(struct rl_audit *audit, struct rl_question *q, const enum
         keep_refusals(audit, &surveys[audit->step - 1]);
     if (audit->step == 3)
         return false;
-    lock->ttl_ms = lock->extension_ttl_ms = (uint32_t)audit->ttl_ms;
+    lock->ttl_ms = lock->extension_ttl_ms = (uint32_t)q->terms.ttl_ms;
     lock->longest_ttl_ms = RL_LONGEST_TTL_MS;
     q->op = ops[audit->step];
     q->survey = &surveys[audit->step];
@@ -115,38 +100,64 @@ static bool try_fencing(struct rl_audit *audit, struct rl_question *q)
     return try_rights(audit, q, fencing_ops, audit->fencing);
 }
 
-static bool look_at_counters(struct rl_audit *audit, struct rl_question *q)
+static void note_bad(void *data, uint8_t node, struct rl_slice key)
 {
-    if (audit->step == 0)
-        rl_audit_begin_counters(audit);
-    q->op = RL_OP_LIST;
-    q->survey = &audit->search;
-    return audit->step == 0 || rl_audit_heard_counters(audit);
+    struct rl_audit_counters *counters = &((struct rl_audit_counters *)data)[node];
+
+    if (counters->bad_count++ == 0)
+        snprintf(counters->example, sizeof counters->example, "%.*s", (int)key.size, key.data);
 }
 
-/* The place that the audit took in the queues goes; the audit does not wait for that. */
-static void leave_queue(redlock *client, redlock_lock *lock)
+/*
+ * Are the nodes' fence counters numbers that a counter may have given? Each node lists those
+ * that are not, some keys at a time, until its cursor has come round.
+ */
+static bool look_at_counters(struct rl_audit *audit, struct rl_question *q)
 {
-    struct rl_engine *engine = &client->engine;
-    struct rl_claim *claim = lock->handle.claim;
+    static const char pattern[] = RL_FENCE_HEAD "*";
+    bool more = audit->step == 0;
 
-    claim->waiter = rl_acquirer_of(&lock->handle)->waiter;
-    for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        rl_ask_node(engine, i, claim, NULL, RL_OP_LEAVE, 0, rl_now_ns());
+    if (audit->step == 0) {
+        audit->search = (struct rl_survey){
+            .pattern = {pattern, sizeof pattern - 1},
+            .bad_counters = true,
+            .listed = note_bad,
+            .listed_data = audit->counters,
+        };
+        rl_survey_set_cursors(&audit->search);
+    }
+    q->op = RL_OP_LIST;
+    q->survey = &audit->search;
+    for (uint8_t i = 0; audit->step > 0 && i < audit->client->engine.policy.node_count; i++) {
+        char *cursor = audit->search.cursor[i];
+
+        if (!cursor[0])
+            continue;
+        audit->counters[i].complete = rl_survey_has_listed_all(&audit->search, i);
+        if (audit->search.node[i].vote != REDLOCK_VOTE_GRANTED || audit->counters[i].complete)
+            cursor[0] = '\0';
+        more |= cursor[0] != '\0';
+    }
+    return more && audit->step < COUNTER_ROUNDS_MAX;
 }
 
 static bool try_queue(struct rl_audit *audit, struct rl_question *q)
 {
+    struct rl_engine *engine = &audit->client->engine;
     struct rl_acquirer *acquirer = rl_acquirer_of(&q->lock->handle);
+    struct rl_claim *claim = q->lock->handle.claim;
 
     if (audit->step == 0) {
-        audit->client->engine.wants_subscribers = true;
+        engine->wants_subscribers = true;
         acquirer->acquisition.ticket = 1;
         acquirer->waiter = AUDIT_WAITER;
     }
     if (try_rights(audit, q, queue_ops, audit->queue))
         return true;
-    leave_queue(audit->client, q->lock);
+    /* The place that the audit took in the queues goes; the audit does not wait for that. */
+    claim->waiter = acquirer->waiter;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        rl_ask_node(engine, i, claim, NULL, RL_OP_LEAVE, 0, rl_now_ns());
     return false;
 }
 
@@ -161,27 +172,22 @@ static bool try_kind(struct rl_audit *audit, struct rl_question *q)
     return audit->step == 3;
 }
 
-static bool are_subscribers_settled(struct rl_audit *audit)
+/* Are we told when a lock becomes free? The listening connections were asked for before. */
+static bool await_subscribers(struct rl_audit *audit, struct rl_question *q)
 {
     redlock *client = audit->client;
     bool settled = true;
 
+    if (audit->step == 0)
+        audit->settled_by_ns = rl_now_ns() + SUBSCRIBER_WAIT_NS;
+    q->op = RL_OP_PING;
+    q->survey = &audit->meanwhile;
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         audit->woken[i] = client->engine.node[i].subscriber.is_up;
         settled &= audit->woken[i] || audit->rtt_us[i] < 0 ||
                    client->subscriber[i].link.failure_count > 0;
     }
-    return settled;
-}
-
-/* Are we told when a lock becomes free? The listening connections were asked for before. */
-static bool await_subscribers(struct rl_audit *audit, struct rl_question *q)
-{
-    if (audit->step == 0)
-        audit->settled_by_ns = rl_now_ns() + SUBSCRIBER_WAIT_NS;
-    q->op = RL_OP_PING;
-    q->survey = &audit->meanwhile;
-    return !are_subscribers_settled(audit) && rl_now_ns() < audit->settled_by_ns;
+    return !settled && rl_now_ns() < audit->settled_by_ns;
 }
 
 /* ---- as a question ---- */
@@ -202,26 +208,23 @@ static const struct {
 
 enum { PHASES = sizeof phases / sizeof phases[0] };
 
-struct audit {
-    struct rl_question question; /* first */
-    int64_t ttl_ms;
-    struct rl_audit *work; /* NULL: its turn has not come */
-    struct rl_check_list checks;
-};
-
+/* With a lock of a name that no other client uses. */
 static bool begin_phase(struct rl_audit *audit, struct rl_question *q)
 {
     struct rl_lock_terms terms = phases[audit->phase].terms;
+    char name[] = "doctor.0123456789abcdef";
 
     audit->step = 0;
     if (phases[audit->phase].of_each_kind) {
         terms.kind = audit->kind;
         terms.slots = rl_kinds[audit->kind].has_slots;
     }
-    return rl_question_set_lock(audit->client, q, new_lock(audit->client, terms));
+    /* Without randomness it stays, and the first question fails for want of a value. */
+    rl_engine_draw_hex(&audit->client->engine, NAME_RANDOM_BYTES, name + sizeof "doctor." - 1);
+    return rl_question_set_lock(audit->client, q, rl_lock_new_for(audit->client, name, &terms));
 }
 
-/* Goes on to the next question, in this phase or a later one. False: there is none, or no memory. */
+/* On to the next question, in this phase or a later one. False: none is left, or no memory. */
 static bool go_on(struct rl_audit *audit, struct rl_question *q)
 {
     while (!phases[audit->phase].ask(audit, q)) {
@@ -237,76 +240,47 @@ static void judge(struct rl_audit *audit)
 {
     redlock *client = audit->client;
 
+    rl_safety_gather(&client->engine, true, audit->nodes);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        const struct rl_session *session = &client->engine.node[i].session;
-
-        audit->nodes[i] = (struct rl_audit_node){
-            .reachable = audit->rtt_us[i] >= 0,
-            .facts = &session->facts,
-            .objection = rl_sets_objection(&client->engine, i),
-            .set_by_client = client->engine.node[i].set_answer.by_client &&
-                             rl_sets_is_by_client(&client->engine, i),
-            .max_ttl_ms = client->max_ttl_ms,
-            .window = &session->guard.window,
-        };
+        audit->nodes[i].reachable = audit->rtt_us[i] >= 0;
+        audit->nodes[i].set_by_client &= client->engine.set_answer[i].by_client;
     }
     rl_audit_judge(audit);
 }
 
-static bool begin(redlock *client, struct audit *a)
+static bool begin(redlock *client, struct rl_question *q)
 {
-    a->work = calloc(1, sizeof *a->work);
-    if (!a->work)
-        return rl_question_set_lock(client, &a->question, NULL);
-    a->work->client = client;
-    a->work->ttl_ms = a->ttl_ms;
-    a->work->kind = RL_AUDIT_FIRST_KIND;
-    a->work->checks = &a->checks;
-    return begin_phase(a->work, &a->question) && go_on(a->work, &a->question);
+    struct rl_audit *audit = q->work = calloc(1, sizeof *audit);
+
+    if (!audit)
+        return rl_question_set_lock(client, q, NULL);
+    audit->client = client;
+    audit->question = q;
+    audit->kind = RL_AUDIT_FIRST_KIND;
+    return begin_phase(audit, q) && go_on(audit, q);
 }
 
-static bool next(redlock *client, struct rl_question *question)
+static bool next(redlock *client, struct rl_question *q)
 {
-    struct audit *a = (struct audit *)question;
+    struct rl_audit *audit = q->work;
 
-    if (!a->work)
-        return begin(client, a);
+    if (!audit)
+        return begin(client, q);
     /* What the nodes answered is judged at the end: no answer is an error of the audit. */
-    question->error = REDLOCK_OK;
-    a->work->step++;
-    if (go_on(a->work, question))
+    q->error = REDLOCK_OK;
+    audit->step++;
+    if (go_on(audit, q))
         return true;
-    if (question->error)
+    if (q->error)
         return false;
-    judge(a->work);
-    free(a->work); /* a lot, of which an answer that waits to be read has no need */
-    a->work = NULL;
-    rl_check_list_answer(&a->checks, question);
+    judge(audit);
+    rl_question_answer_checks(q);
+    free(audit); /* a lot, of which an answer that waits to be read has no need */
+    q->work = NULL;
     return false;
 }
 
-static void free_audit(struct rl_question *question)
-{
-    struct audit *a = (struct audit *)question;
-
-    rl_check_list_free(&a->checks);
-    free(a->work);
-    free(a);
-}
-
-static const struct rl_question_kind audit_kind = {
+const struct rl_question_kind rl_audit_kind = {
     .turn = RL_TURN_SEARCH,
     .next = next,
-    .free = free_audit,
 };
-
-struct rl_question *rl_audit_new(int64_t ttl_ms)
-{
-    struct audit *a = calloc(1, sizeof *a);
-
-    if (!a)
-        return NULL;
-    a->question.kind = &audit_kind;
-    a->ttl_ms = ttl_ms;
-    return &a->question;
-}

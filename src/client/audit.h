@@ -3,13 +3,12 @@
 #ifndef RL_CLIENT_AUDIT_H
 #define RL_CLIENT_AUDIT_H
 
-#include "client/check_list.h"
 #include "core/audit.h"
 #include "core/kind.h"
 #include "drive/client.h"
 #include "engine/survey.h"
 
-/* The first of the kinds that are tried apart: the mutex is what the user's rights are tried with. */
+/* The first kind that is tried apart: the user's rights are tried with the mutex. */
 #define RL_AUDIT_FIRST_KIND (REDLOCK_MUTEX + 1)
 
 /* A node's fence counters. */
@@ -20,17 +19,16 @@ struct rl_audit_counters {
 };
 
 /*
- * What an audit needs once its turn has come. It goes through phases, each with a lock of its own
- * that no other client uses, and asks one question after another.
+ * What an audit needs once its turn has come. It goes through phases, each with a lock of its
+ * own that no other client uses, and asks one question after another.
  */
 struct rl_audit {
     redlock *client;
-    int64_t ttl_ms;
-    int phase; /* of audit.c */
-    int step;  /* questions of this phase that were answered */
+    struct rl_question *question; /* whose work it is, and to which the verdicts go */
+    int phase;                    /* of audit.c */
+    int step;                     /* questions of this phase that were answered */
     uint8_t kind;
     int64_t settled_by_ns;             /* how long subscriber connections may take to come up */
-    struct rl_check_list *checks;      /* the verdicts */
     struct rl_survey ping;             /* of the last ping */
     int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
     struct rl_survey rights[3];        /* acquire, extend, release */
@@ -46,32 +44,39 @@ struct rl_audit {
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
 };
 
-/* NULL: out of memory. */
-struct rl_question *rl_audit_new(int64_t ttl_ms);
-
-/* counters.c: looks at every fence counter of every node, `search` by `search`. */
-void rl_audit_begin_counters(struct rl_audit *audit);
-/* After one: is there more to look at? */
-bool rl_audit_heard_counters(struct rl_audit *audit);
-
 /* Says of everything that was gathered what it means. */
 void rl_audit_judge(const struct rl_audit *audit);
 
 #define RL_SENTENCE_MAX 256
 
-#define RL_AUDIT_ALL_NODES UINT8_MAX
+/* One check of a node, or of all of them together, until its verdict is said. */
+struct rl_check {
+    const struct rl_audit *audit;
+    const struct rl_engine *engine;
+    const char *name;
+    uint8_t i;                    /* the node */
+    const struct rl_node *node;   /* NULL: all of them, and so for what follows */
+    const struct rl_facts *facts; /* about it */
+    uint64_t doubts;              /* RL_DOUBT() each */
+};
 
 /*
- * One verdict on a node, or on all of them together; copied. What to do about it follows from
- * the reason, unless a remedy is given.
+ * The verdict, with what was found. What to do about it follows from the reason, unless a
+ * remedy is given.
  */
-void rl_audit_say(const struct rl_audit *audit, uint8_t node, const char *name, int verdict,
-                  enum redlock_reason reason, const char *text, const char *remedy);
+void rl_check_say(const struct rl_check *c, enum redlock_verdict verdict,
+                  enum redlock_reason reason, const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#define RL_SAY(check, VERDICT, REASON, ...)                                                    \
+    rl_check_say(check, REDLOCK_CHECK_##VERDICT, REDLOCK_REASON_##REASON, NULL, __VA_ARGS__)
 /* Nothing is wrong, and nothing has to be done. */
-void rl_audit_pass(const struct rl_audit *audit, uint8_t node, const char *name,
-                   const char *text);
+#define RL_PASS(check, ...) RL_SAY(check, OK, NONE, __VA_ARGS__)
 
 /* check_rights.c: what the user of the audit may do on a node. */
-void rl_check_rights(const struct rl_audit *audit, uint8_t i, uint64_t doubts);
+void rl_check_rights(const struct rl_check *c);
+void rl_check_fencing(const struct rl_check *c);
+void rl_check_waiting(const struct rl_check *c);
+void rl_check_kinds(const struct rl_check *c);
 
 #endif

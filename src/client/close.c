@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/close.h"
+/* A client's end, in the process that opened it and in its children. */
+#include <stdlib.h>
+#include <unistd.h>
 
-#include "drive/client.h"
-#include "drive/handles.h"
-#include "drive/order.h"
-#include "drive/thread.h"
-#include "drive/turn.h"
+#include "client/calls.h"
 #include "io/clock.h"
-
-/* Held locks are given up, blocked acquires end with CANCELED. */
-static void end_locks(redlock *client, int64_t now_ns)
-{
-    for (redlock_lock *lock = rl_first_lock(client); lock; lock = rl_next_lock(lock))
-        if (!lock->adopted)
-            rl_give_up(client, lock, now_ns);
-}
-
-/* Releases that wait for a connection get one more try at it now. */
-static void hurry_orphans(redlock *client)
-{
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        if (client->conn[i].state == RL_CONN_WAITING &&
-            client->engine.node[i].undelivered_count > 0)
-            client->conn[i].link.retry_at_ns = 0;
-}
 
 static bool is_drained(const redlock *client)
 {
@@ -41,34 +22,23 @@ static bool is_drained(const redlock *client)
     return true;
 }
 
-/* Gives releases and rollbacks until then to arrive. */
-static void drain(redlock *client, int64_t end_ns)
+/* The mutex is held; afterwards it is not. */
+static void end(redlock *client, int64_t now_ns)
 {
-    rl_turn(client, 0);
-    for (int64_t now_ns = rl_now_ns(); now_ns < end_ns && !is_drained(client);
-         now_ns = rl_now_ns())
-        rl_turn(client, (int)((end_ns - now_ns) / RL_NS_PER_MS) + 1);
-}
+    struct rl_handle *handle;
 
-static void forget_locks(redlock *client, int64_t now_ns)
-{
-    redlock_lock *lock;
-
-    while ((lock = rl_first_lock(client)) != NULL) {
-        struct rl_claim *claim = lock->handle.claim;
+    while ((handle = LIST_FIRST(&client->engine.handles)) != NULL) {
+        redlock_lock *lock = (redlock_lock *)handle;
+        struct rl_claim *claim = handle->claim;
 
         /* Its value stays readable until the handle is freed. */
         claim->references++;
-        rl_handle_drop(&client->engine, &lock->handle, false, now_ns);
+        rl_handle_drop(&client->engine, handle, false, now_ns);
         rl_events_purge(client, lock);
         lock->operation = RL_NO_OPERATION;
-        lock->handle.claim = claim;
+        handle->claim = claim;
         lock->dropped = true;
     }
-}
-
-static void end(redlock *client)
-{
     client->closed = true;
     rl_client_tear_down(client);
     client->references--;
@@ -86,56 +56,81 @@ static void close_in_child(redlock *client)
     /* The epoll set is the parent's as well: without it, closing changes nothing there. */
     rl_reactor_free(&client->reactor);
     rl_questions_drop(client);
-    forget_locks(client, 0);
-    end(client);
-}
-
-static void announce(redlock *client)
-{
-    pthread_mutex_lock(&client->mutex);
-    client->closing = true;
-    pthread_mutex_unlock(&client->mutex);
+    end(client, 0);
 }
 
 static void begin(redlock *client)
 {
+    struct rl_handle *handle;
+    int64_t now_ns;
+
     pthread_mutex_lock(&client->mutex);
     rl_thread_stop(client);
     rl_questions_cancel(client);
-    end_locks(client, rl_now_ns());
-    hurry_orphans(client);
+    now_ns = rl_now_ns();
+    /* Held locks are given up, blocked acquires end with CANCELED. */
+    LIST_FOREACH (handle, &client->engine.handles, all)
+        if (!((redlock_lock *)handle)->adopted)
+            rl_give_up(client, (redlock_lock *)handle, now_ns);
+    /* Releases that wait for a connection get one more try at it now. */
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        if (client->conn[i].state == RL_CONN_WAITING &&
+            client->engine.node[i].undelivered_count > 0)
+            client->conn[i].link.retry_at_ns = 0;
     rl_turn(client, 0);
     pthread_mutex_unlock(&client->mutex);
 }
 
-static void finish(redlock *client, int64_t end_ns)
-{
-    pthread_mutex_lock(&client->mutex);
-    drain(client, end_ns);
-    forget_locks(client, rl_now_ns());
-    end(client);
-}
-
-bool rl_clients_close(redlock *const *clients, size_t count)
+/*
+ * One client, or those of several quorums together: all give their locks up before any waits
+ * for the answers, and all wait until the same moment. Quorums that do not answer cost their
+ * time once, however many they are.
+ */
+static void close_all(redlock *const *clients, size_t count)
 {
     int64_t end_ns;
 
-    if (count == 0)
-        return true;
-    if (rl_client_is_forked(clients[0])) {
+    for (size_t i = 0; i < count; i++) {
+        pthread_mutex_lock(&clients[i]->mutex);
+        clients[i]->closing = true;
+        pthread_mutex_unlock(&clients[i]->mutex);
+    }
+    for (size_t i = 0; i < count; i++)
+        begin(clients[i]);
+    end_ns = rl_now_ns() + (count ? clients[0]->engine.policy.node_timeout_ns : 0);
+    for (size_t i = 0; i < count; i++) {
+        pthread_mutex_lock(&clients[i]->mutex);
+        rl_turn(clients[i], 0);
+        /* Releases and rollbacks have until then to arrive. */
+        for (int64_t now_ns = rl_now_ns(); now_ns < end_ns && !is_drained(clients[i]);
+             now_ns = rl_now_ns())
+            rl_turn(clients[i], (int)((end_ns - now_ns) / RL_NS_PER_MS) + 1);
+        end(clients[i], rl_now_ns());
+    }
+}
+
+void redlock_close(redlock *client)
+{
+    struct rl_reader *reader = client ? client->reader : NULL;
+    bool is_front = client && client->is_front;
+    redlock *const *clients = is_front ? reader->member : &client;
+    size_t count = is_front ? reader->count : 1;
+
+    if (!client || client->is_member) /* which ends with its front */
+        return;
+    if (rl_client_is_forked(client)) {
         /* The first one last: questions to all are its own. */
         for (size_t i = count; i-- > 0;)
             close_in_child(clients[i]);
-        return true;
+    } else if (rl_is_notifying()) {
+        return;
+    } else {
+        close_all(clients, count);
     }
-    if (rl_is_notifying())
-        return false;
-    for (size_t i = 0; i < count; i++)
-        announce(clients[i]);
-    for (size_t i = 0; i < count; i++)
-        begin(clients[i]);
-    end_ns = rl_now_ns() + clients[0]->engine.policy.node_timeout_ns;
-    for (size_t i = 0; i < count; i++)
-        finish(clients[i], end_ns);
-    return true;
+    if (!is_front)
+        return;
+    if (reader->driven_fd >= 0)
+        close(reader->driven_fd);
+    rl_reader_free(reader);
+    free(client);
 }

@@ -7,14 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/list.h"
-#include "client/report.h"
-#include "client/request.h"
-#include "drive/detail.h"
-#include "drive/explain.h"
-#include "drive/handles.h"
-#include "drive/order.h"
-#include "engine/survey.h"
+#include "client/calls.h"
 
 #define PATTERN_MAX (2 * REDLOCK_PREFIX_MAX + 2)
 /* A server with millions of other keys is not searched for ever. */
@@ -80,43 +73,25 @@ static void add_key(void *data, uint8_t node, struct rl_slice key)
     add_name(l, key.data + prefix_size, key.size - prefix_size);
 }
 
-/* The prefix as it is: what SCAN would take for a wildcard is escaped. */
-static void set_pattern(struct listing *l)
-{
-    char *at = l->pattern;
-
-    for (size_t i = 0; i < l->client->prefix_size; i++) {
-        if (strchr("*?[]\\^-", l->client->prefix[i]))
-            *at++ = '\\';
-        *at++ = l->client->prefix[i];
-    }
-    *at++ = '*';
-    l->survey.pattern = (struct rl_slice){l->pattern, (size_t)(at - l->pattern)};
-}
-
-/*
- * Is it still to be asked? Many rounds are many chances to be slow once: the same question is
- * asked again, and a late answer to the first is not heard.
- */
-static bool goes_on(struct listing *l, uint8_t node)
-{
-    if (l->vote[node].vote == REDLOCK_VOTE_SILENT)
-        return ++l->misses[node] < MISSES_MAX;
-    l->misses[node] = 0;
-    return l->vote[node].vote == REDLOCK_VOTE_GRANTED &&
-           !rl_survey_has_listed_all(&l->survey, node);
-}
-
 /* After a round: has any node more to list? */
 static bool prepare_next(struct listing *l)
 {
     bool more = false;
 
     for (uint8_t i = 0; i < l->client->engine.policy.node_count; i++) {
+        bool is_silent = l->survey.node[i].vote == REDLOCK_VOTE_SILENT;
+
         if (!l->survey.cursor[i][0])
             continue;
         l->vote[i] = l->survey.node[i];
-        if (goes_on(l, i))
+        l->misses[i] = is_silent ? l->misses[i] + 1 : 0;
+        /*
+         * Many rounds are many chances to be slow once: the same question is asked again, and a
+         * late answer to the first is not heard.
+         */
+        if (is_silent ? l->misses[i] < MISSES_MAX
+                      : l->vote[i].vote == REDLOCK_VOTE_GRANTED &&
+                            !rl_survey_has_listed_all(&l->survey, i))
             more = true;
         else
             l->survey.cursor[i][0] = '\0';
@@ -126,98 +101,70 @@ static bool prepare_next(struct listing *l)
 
 /* ---- as a question ---- */
 
-struct list {
-    struct rl_question question; /* first */
-    struct listing *listing;     /* NULL: its turn has not come */
-};
-
-static struct listing *new_listing(redlock *client)
+static bool begin(redlock *client, struct rl_question *q)
 {
-    struct listing *l = calloc(1, sizeof *l);
+    struct rl_lock_terms terms = {0};
+    struct listing *l = q->work = calloc(1, sizeof *l);
+    char *at = l ? l->pattern : NULL;
 
-    if (!l)
-        return NULL;
+    if (l)
+        l->names = malloc(REDLOCK_LIST_MAX * sizeof *l->names);
+    if (!l || !l->names)
+        return rl_question_set_lock(client, q, NULL);
     l->client = client;
-    l->names = malloc(REDLOCK_LIST_MAX * sizeof *l->names);
-    l->out_of_memory = !l->names;
+    /* The prefix as it is: what SCAN would take for a wildcard is escaped. */
+    for (size_t i = 0; i < client->prefix_size; i++) {
+        if (strchr("*?[]\\^-", client->prefix[i]))
+            *at++ = '\\';
+        *at++ = client->prefix[i];
+    }
+    *at++ = '*';
+    l->survey.pattern = (struct rl_slice){l->pattern, (size_t)(at - l->pattern)};
     l->survey.listed = add_key;
     l->survey.listed_data = l;
     rl_survey_set_cursors(&l->survey);
-    set_pattern(l);
-    return l;
+    q->op = RL_OP_LIST;
+    q->survey = &l->survey;
+    return rl_question_set_lock(client, q, rl_lock_new_for(client, NULL, &terms));
 }
 
-static bool begin(redlock *client, struct list *list)
+static bool next(redlock *client, struct rl_question *q)
 {
-    struct rl_lock_terms terms = {0};
+    struct listing *l = q->work;
 
-    list->listing = new_listing(client);
-    if (!list->listing || list->listing->out_of_memory)
-        return rl_question_set_lock(client, &list->question, NULL);
-    list->question.op = RL_OP_LIST;
-    list->question.survey = &list->listing->survey;
-    return rl_question_set_lock(client, &list->question,
-                                rl_lock_new_for(client, "", 0, &terms));
-}
-
-static void conclude(const redlock *client, struct list *list)
-{
-    struct rl_question *question = &list->question;
-    struct listing *l = list->listing;
-
+    if (!q->lock)
+        return begin(client, q);
+    if (prepare_next(l) && ++l->round < ROUNDS_MAX)
+        return true;
     if (l->out_of_memory) {
-        question->error = rl_detail(REDLOCK_NOMEM, "out of memory");
-        return;
+        q->error = rl_detail(REDLOCK_NOMEM, "out of memory");
+        return false;
     }
     memcpy(l->survey.node, l->vote, sizeof l->vote);
-    question->error = rl_explain(question->lock, RL_QUESTION, rl_survey_error(&l->survey));
-    if (question->error) {
+    q->error = rl_explain(q->lock, RL_QUESTION, rl_survey_error(&l->survey));
+    if (q->error) {
         rl_report_survey(client, &l->survey, NULL, &l->report);
-        question->answer.report = &l->report;
+        q->answer.report = &l->report;
     } else {
-        question->answer.names = (const char *const *)l->names;
-        question->answer.name_count = l->name_count;
+        q->answer.names = (const char *const *)l->names;
+        q->answer.name_count = l->name_count;
     }
-}
-
-static bool next(redlock *client, struct rl_question *question)
-{
-    struct list *list = (struct list *)question;
-
-    if (!question->lock)
-        return begin(client, list);
-    if (prepare_next(list->listing) && ++list->listing->round < ROUNDS_MAX)
-        return true;
-    conclude(client, list);
     return false;
 }
 
-static void free_list(struct rl_question *question)
+static bool release(struct rl_question *q)
 {
-    struct list *list = (struct list *)question;
-    struct listing *l = list->listing;
+    struct listing *l = q->work;
 
-    if (l) {
-        for (size_t i = 0; i < l->name_count; i++)
-            free(l->names[i]);
+    for (size_t i = 0; l && i < l->name_count; i++)
+        free(l->names[i]);
+    if (l)
         free(l->names);
-        free(l);
-    }
-    free(list);
+    return true;
 }
 
-static const struct rl_question_kind list_kind = {
+const struct rl_question_kind rl_list_kind = {
     .turn = RL_TURN_SEARCH,
     .next = next,
-    .free = free_list,
+    .release = release,
 };
-
-struct rl_question *rl_list_new(void)
-{
-    struct list *list = calloc(1, sizeof *list);
-
-    if (!list)
-        return NULL;
-    list->question.kind = &list_kind;
-    return &list->question;
-}

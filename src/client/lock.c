@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/lock.h"
+#include "client/calls.h"
 
 #include <string.h>
 
-#include "client/report.h"
-#include "client/request.h"
-#include "drive/client.h"
-#include "drive/detail.h"
-#include "drive/explain.h"
-#include "drive/handles.h"
-#include "drive/order.h"
-#include "drive/turn.h"
 #include "io/clock.h"
 
 /* Somewhat before the end of its validity a hold is declared lost (A10): at most this much. */
@@ -70,8 +62,7 @@ static int end_acquire(redlock *client, const struct acquire_call *a, int error,
     redlock_lock *lock = a->lock;
     bool granted = error == REDLOCK_OK;
     int64_t now_ns = granted ? rl_now_ns() : 0;
-    bool in_wait =
-        granted && !(rl_wait_ends(a->wait_deadline_ns) && now_ns > a->wait_deadline_ns);
+    bool in_wait = granted && (a->wait_deadline_ns == 0 || now_ns <= a->wait_deadline_ns);
 
     if (in_wait && now_ns < a->call.deadline_ns - VALIDITY_NEAR_END_NS)
         return hand_out(lock, out);
@@ -109,6 +100,7 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
         .max_hold_ns = request->max_hold_ms * RL_NS_PER_MS,
     };
     redlock_lock *lock;
+    int64_t now_ns;
 
     if (client->closing) {
         rl_call_finish(&a->call, REDLOCK_CANCELED);
@@ -132,9 +124,13 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
         lock->call = &a->call;
     else
         lock->wait_deadline_ns = a->wait_deadline_ns;
-    rl_acquirer_of(&lock->handle)->wants_place = !a->blocks;
+    rl_acquirer_of(&lock->handle)->wants_place =
+        !a->blocks && (request->flags & REDLOCK_PLACES);
+    now_ns = rl_now_ns();
+    /* A look at an admission that was not carried out. */
+    rl_elected_plan(&client->engine, false, now_ns);
     rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
-                      a->wait_deadline_ns, rl_now_ns());
+                      a->wait_deadline_ns, now_ns);
 }
 
 /* About a call that made no handle. */
@@ -147,18 +143,23 @@ static int explain_no_handle(const struct acquire_call *a, int error)
     return error == REDLOCK_NOMEM ? rl_detail(error, "out of memory") : error;
 }
 
-/* Reads the request, and does what only the calling thread can do for its order. */
-static int prepare(redlock *client, const char *name, int64_t ttl_ms,
+/*
+ * Finds the quorum, reads the request, and does what only the calling thread can do for its
+ * order.
+ */
+static int prepare(redlock **client, const char *name, int64_t ttl_ms,
                    const redlock_request *request, redlock_lock **out, struct acquire_call *a)
 {
-    int error = rl_client_check(client);
+    int error = rl_route(client, name, request);
 
     a->call = (struct rl_call){.order.carry_out = carry_out_acquire};
     a->ttl_ms = ttl_ms;
     a->thread = NULL;
     a->lock = NULL;
     if (!error)
-        error = rl_request_read(client, name, ttl_ms, request, &a->request, &a->names);
+        error = rl_client_check(*client);
+    if (!error)
+        error = rl_request_read(*client, name, ttl_ms, request, &a->request, &a->names);
     if (!error && !out)
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
     if (error)
@@ -175,15 +176,13 @@ static int prepare(redlock *client, const char *name, int64_t ttl_ms,
     return a->thread ? REDLOCK_OK : explain_no_handle(a, REDLOCK_NOMEM);
 }
 
-int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
-                      const redlock_request *request, redlock_lock **out)
+int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *request, redlock_lock **out)
 {
     struct acquire_call a = {.blocks = true};
-    int error = prepare(client, name, ttl_ms, request, out, &a);
+    int error = prepare(&client, name, ttl_ms, request, out, &a);
 
-    if (error)
-        return error;
-    if (a.request.flags & REDLOCK_RENEW)
+    if (!error && (a.request.flags & REDLOCK_RENEW))
         error = rl_renewal_check(client);
     if (error)
         return error;
@@ -191,11 +190,11 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
     return a.lock ? end_acquire(client, &a, error, out) : explain_no_handle(&a, error);
 }
 
-int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
-                    const redlock_request *request, redlock_lock **out)
+int redlock_start_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                          const redlock_request *request, redlock_lock **out)
 {
     struct acquire_call a = {.blocks = false};
-    int error = prepare(client, name, ttl_ms, request, out, &a);
+    int error = prepare(&client, name, ttl_ms, request, out, &a);
 
     if (error)
         return error;
@@ -304,17 +303,12 @@ int redlock_start_release(redlock_lock *lock)
     return operate(lock, RL_RELEASE, 0, false);
 }
 
-struct cancel_call {
-    struct rl_call call; /* first */
-    redlock_lock *lock;
-};
-
 /*
  * Of a started acquire no event comes any more; a grant that was not handed out is taken back.
  */
 static void carry_out_cancel(redlock *client, struct rl_order *order)
 {
-    redlock_lock *lock = ((struct cancel_call *)order)->lock;
+    redlock_lock *lock = ((struct operation_call *)order)->lock;
 
     if (lock->operation != RL_ACQUISITION || lock->blocks)
         return;
@@ -328,8 +322,8 @@ static void carry_out_cancel(redlock *client, struct rl_order *order)
 
 int redlock_cancel(redlock_lock *lock)
 {
-    struct cancel_call c = {.call.order.carry_out = carry_out_cancel, .lock = lock};
+    struct operation_call o = {.call.order.carry_out = carry_out_cancel, .lock = lock};
 
-    return lock ? rl_call_now(lock->client, &c.call)
+    return lock ? rl_call_now(lock->client, &o.call)
                 : rl_detail(REDLOCK_INVAL, "the lock is NULL");
 }

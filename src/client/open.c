@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A client's beginning. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/open.h"
-#include "drive/detail.h"
-#include "drive/next.h"
-#include "drive/order.h"
-#include "drive/thread.h"
-#include "drive/trace.h"
-#include "drive/turn.h"
+#include "client/calls.h"
 #include "io/clock.h"
-#include "io/exposed.h"
-
-#define PASSWORD_MAX 512
 
 static int copy_text(const char *text, char **out)
 {
@@ -29,37 +19,16 @@ static int copy_text(const char *text, char **out)
     return *out ? REDLOCK_OK : rl_detail(REDLOCK_NOMEM, "out of memory");
 }
 
-/* The first line of the file. */
-static int read_password_file(const char *path, char **out)
+static int open_secret(struct rl_secret *secret, const char *text, const char *path,
+                       const char *command, uint32_t max_age_ms)
 {
-    char line[PASSWORD_MAX + 2] = "";
-    struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool exposed = fd >= 0 && fstat(fd, &info) == 0 && rl_file_is_exposed(&info);
-    ssize_t got = fd < 0 || exposed ? -1 : read(fd, line, sizeof line - 1);
-    int failure = errno;
-    int error;
+    char why[RL_SECRET_WHY_MAX];
+    int error =
+        rl_secret_open(secret, text, path, command, max_age_ms * (int64_t)RL_NS_PER_MS, why);
 
-    if (fd >= 0)
-        close(fd);
-    if (exposed)
-        return rl_detail(REDLOCK_INVAL,
-                         "others can write to the password file %s: give it to this user or "
-                         "to root, and chmod go-w",
-                         path);
-    if (got < 0)
-        return rl_detail(REDLOCK_INVAL, "cannot read the password file %s: %s", path,
-                         strerror(failure));
-    line[strcspn(line, "\r\n")] = '\0';
-    if (!line[0])
-        error = rl_detail(REDLOCK_INVAL, "the password file %s has an empty first line", path);
-    else if (strlen(line) > PASSWORD_MAX)
-        error = rl_detail(REDLOCK_INVAL, "the password in %s is longer than %d bytes", path,
-                          PASSWORD_MAX);
-    else
-        error = copy_text(line, out);
-    explicit_bzero(line, sizeof line);
-    return error;
+    if (error == EINVAL)
+        return rl_detail(REDLOCK_INVAL, "%s", why);
+    return error ? rl_detail(REDLOCK_NOMEM, "out of memory") : REDLOCK_OK;
 }
 
 static int copy_texts(redlock *client, const redlock_options *o)
@@ -67,8 +36,14 @@ static int copy_texts(redlock *client, const redlock_options *o)
     int error = copy_text(o->username, &client->username);
 
     if (!error)
-        error = o->password_file ? read_password_file(o->password_file, &client->password)
-                                 : copy_text(o->password, &client->password);
+        error = copy_text(o->sentinel_username, &client->sentinel_username);
+    if (!error)
+        error = open_secret(&client->sentinel_password, o->sentinel_password,
+                            o->sentinel_password_file, o->sentinel_password_command,
+                            o->password_max_age_ms);
+    if (!error)
+        error = open_secret(&client->password, o->password, o->password_file,
+                            o->password_command, o->password_max_age_ms);
     if (!error)
         error = copy_text(o->client_name, &client->client_name);
     if (!error)
@@ -84,7 +59,8 @@ bool rl_same_place(const struct rl_url *a, const struct rl_url *b)
         return false;
     if (a->is_unix)
         return strcmp(a->path, b->path) == 0;
-    return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
+    return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0 &&
+           strcmp(a->sentinels, b->sentinels) == 0 && strcmp(a->group, b->group) == 0;
 }
 
 static int read_urls(redlock *client, const redlock_options *o)
@@ -112,7 +88,7 @@ static int set_up_tls(redlock *client, const redlock_options *o)
     char why[256];
 
     for (size_t i = 0; i < o->node_count; i++) {
-        if (!client->url[i].tls)
+        if (!client->url[i].tls && !client->url[i].sentinel_tls)
             continue;
         if (rl_tls_context_new(o->tls_ca_file, o->tls_cert_file, o->tls_key_file, why,
                                sizeof why, &client->tls) < 0)
@@ -121,19 +97,24 @@ static int set_up_tls(redlock *client, const redlock_options *o)
     }
     if (o->tls_ca_file || o->tls_cert_file)
         return rl_detail(REDLOCK_INVAL,
-                         "TLS files are given but no node has a rediss:// or valkeys:// URL");
+                         "TLS files are given but no node has a rediss://, valkeys:// or "
+                         "sentinels:// URL");
     return REDLOCK_OK;
 }
 
 static void set_policy(redlock *client, const redlock_options *o)
 {
     client->flags = o->flags;
+    client->profile =
+        o->profile ? (enum redlock_profile)o->profile : REDLOCK_PROFILE_EFFICIENCY;
+    client->engine.requires_safety = client->profile == REDLOCK_PROFILE_CORRECTNESS;
     client->max_ttl_ms = o->max_ttl_ms;
     client->notify = o->notify;
     client->engine.max_ttl_ns = (int64_t)o->max_ttl_ms * RL_NS_PER_MS;
     client->engine.guard_mode = o->flags & REDLOCK_NO_GUARD ? RL_GUARD_OFF
-                                : o->flags & REDLOCK_STRICT ? RL_GUARD_STRICT
-                                                            : RL_GUARD_DEFAULT;
+                                : o->flags & REDLOCK_STRICT || client->engine.requires_safety
+                                    ? RL_GUARD_STRICT
+                                    : RL_GUARD_DEFAULT;
     client->engine.random = rl_entropy_jitter;
     client->engine.secret = rl_entropy_draw;
     client->engine.wall_ms = rl_wall_ms;
@@ -150,53 +131,122 @@ static void set_policy(redlock *client, const redlock_options *o)
     };
 }
 
-static void set_up_conn(redlock *client, struct rl_conn *conn, uint8_t i,
-                        const redlock_options *o)
+static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o)
 {
-    const struct rl_url *url = &client->url[i];
+    const struct rl_url *group = &client->url[i];
+    struct rl_elected *elected = client->engine.node[i].elected;
 
-    conn->link.engine = &client->engine;
-    conn->link.node = i;
-    conn->link.connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_NS_PER_MS;
-    conn->reactor = &client->reactor;
-    conn->url = url;
-    conn->tls_context = url->tls ? client->tls : NULL;
-    conn->tls_name = client->tls_server_name ? client->tls_server_name : url->host;
+    elected->electors.count = group->sentinel_count;
+    elected->login = (struct rl_login){
+        .user = client->sentinel_username,
+        .password = client->sentinel_password.text,
+        .awaits_password = client->sentinel_password.is_changing,
+        .client_name = client->client_name,
+        .group = group->group,
+    };
+    for (uint8_t k = 0; k < group->sentinel_count; k++) {
+        struct rl_conn *conn = &client->elector[client->elector_count];
+        struct rl_url *url = &client->elector_url[client->elector_count++];
+
+        rl_url_sentinel(group, k, url);
+        memcpy(elected->address[k], url->printable, sizeof elected->address[k]);
+        rl_conn_init(conn);
+        conn->link.engine = &client->engine;
+        conn->link.node = i;
+        conn->link.role = RL_LINK_ELECTOR;
+        conn->link.elector = k;
+        conn->link.connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_NS_PER_MS;
+        conn->reactor = &client->reactor;
+        conn->url = url;
+        conn->tls_context = url->tls ? client->tls : NULL;
+        conn->tls_name = client->tls_server_name;
+        if (elected->login.awaits_password)
+            conn->secret = &client->sentinel_password;
+    }
+}
+
+/*
+ * The set of a client with Sentinel groups says so: one that names a server of theirs by its
+ * address asks no electors, and must not count it (G8).
+ */
+static void place_groups(redlock *client, unsigned group_count)
+{
+    size_t size = strlen(client->placement);
+
+    snprintf(client->placement + size, sizeof client->placement - size, "%s%x",
+             size ? "+" : "@sentinel", group_count); /* of 15 at most: one digit */
+    client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
+}
+
+/* Room for the electors of all nodes that are Sentinel groups; they make the client strict. */
+static int make_electors(redlock *client, size_t node_count)
+{
+    size_t count = 0;
+    unsigned group_count = 0;
+
+    for (size_t i = 0; i < node_count; i++) {
+        if (client->url[i].sentinel_count == 0)
+            continue;
+        count += client->url[i].sentinel_count;
+        group_count++;
+        client->engine.node[i].elected = calloc(1, sizeof(struct rl_elected));
+        if (!client->engine.node[i].elected)
+            return rl_detail(REDLOCK_NOMEM, "out of memory");
+    }
+    if (count == 0)
+        return REDLOCK_OK;
+    client->elector = calloc(count, sizeof *client->elector);
+    client->elector_url = calloc(count, sizeof *client->elector_url);
+    if (!client->elector || !client->elector_url)
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    place_groups(client, group_count);
+    if (client->engine.guard_mode != RL_GUARD_OFF)
+        client->engine.guard_mode = RL_GUARD_STRICT;
+    return REDLOCK_OK;
 }
 
 static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
 {
     const struct rl_url *url = &client->url[i];
     struct rl_node *node = &client->engine.node[i];
+    struct rl_conn *conns[] = {&client->conn[i], &client->subscriber[i]};
 
     node->login = (struct rl_login){
         .user = url->has_user ? url->user : client->username,
-        .password = url->has_password ? url->password : client->password,
+        .password = url->has_password ? url->password : client->password.text,
+        .awaits_password = !url->has_password && client->password.is_changing,
         .database = url->db,
         .client_name = client->client_name,
         .probe_native = !(o->flags & REDLOCK_NO_NATIVE),
     };
     memcpy(node->address, url->printable, sizeof node->address);
-    set_up_conn(client, &client->conn[i], i, o);
-    set_up_conn(client, &client->subscriber[i], i, o);
-    client->subscriber[i].link.is_subscriber = true;
-}
-
-static int set_up_trace(redlock *client, const redlock_options *o)
-{
-    const char *path = o->trace_file ? o->trace_file : secure_getenv("REDLOCK_TRACE");
-
-    return path && *path ? rl_trace_open(client, path) : REDLOCK_OK;
+    for (int k = 0; k < 2; k++) {
+        conns[k]->link.engine = &client->engine;
+        conns[k]->link.node = i;
+        conns[k]->link.connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_NS_PER_MS;
+        conns[k]->link.role = k == 1 ? RL_LINK_SUBSCRIBER : RL_LINK_NODE;
+        conns[k]->reactor = &client->reactor;
+        conns[k]->url = url;
+        conns[k]->tls_context = url->tls ? client->tls : NULL;
+        conns[k]->tls_name = client->tls_server_name;
+        if (node->login.awaits_password)
+            conns[k]->secret = &client->password;
+    }
+    if (node->elected)
+        set_up_electors(client, i, o);
 }
 
 static int set_up(redlock *client, const redlock_options *o)
 {
+    const char *trace_file = o->trace_file ? o->trace_file : secure_getenv("REDLOCK_TRACE");
     int error;
 
-    if (!client->reader)
+    if (!client->is_member) {
         client->reader = rl_reader_new();
-    if (!client->reader)
-        return rl_detail_system("making a descriptor for the events", errno);
+        if (!client->reader)
+            return rl_detail_system("making a descriptor for the events", errno);
+        client->reader->member[client->reader->count++] = client;
+    }
     set_policy(client, o);
     error = copy_texts(client, o);
     if (!error)
@@ -204,7 +254,9 @@ static int set_up(redlock *client, const redlock_options *o)
     if (!error)
         error = set_up_tls(client, o);
     if (!error)
-        error = set_up_trace(client, o);
+        error = make_electors(client, o->node_count);
+    if (!error && trace_file && *trace_file)
+        error = rl_trace_open(client, trace_file);
     if (error)
         return error;
     for (uint8_t i = 0; i < o->node_count; i++)
@@ -218,40 +270,71 @@ static int set_up(redlock *client, const redlock_options *o)
         return rl_detail(error, "out of memory");
     if (rl_reactor_init(&client->reactor) < 0)
         return rl_detail_system("setting up the event loop", errno);
+    client->password.wake_fd = client->sentinel_password.wake_fd = client->reactor.wake_fd;
+    if (!client->is_member && !(o->flags & REDLOCK_THREAD))
+        client->reader->driven_fd = client->reactor.epoll_fd;
     /* Connecting begins here, so that requests can be queued behind it from now on. */
     rl_tick(client, rl_now_ns());
     rl_wake(client);
     return o->flags & REDLOCK_THREAD ? rl_thread_start(client) : REDLOCK_OK;
 }
 
-/* Setting the clock must not move a wait on it. */
-static void init_cond(pthread_cond_t *cond)
+static void wipe(char **text)
 {
-    pthread_condattr_t attributes;
+    if (*text)
+        explicit_bzero(*text, strlen(*text));
+    free(*text);
+    *text = NULL;
+}
 
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attributes);
-    pthread_condattr_destroy(&attributes);
+void rl_client_tear_down(redlock *client)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        rl_conn_close(&client->conn[i]);
+        rl_conn_close(&client->subscriber[i]);
+        rl_url_wipe(&client->url[i]);
+    }
+    for (uint32_t i = 0; i < client->elector_count; i++)
+        rl_conn_close(&client->elector[i]);
+    rl_engine_free(&client->engine);
+    free(client->elector);
+    free(client->elector_url);
+    rl_trace_close(client->engine.trace);
+    rl_reactor_free(&client->reactor);
+    rl_tls_context_free(client->tls);
+    wipe(&client->username);
+    wipe(&client->sentinel_username);
+    rl_secret_close(&client->password);
+    rl_secret_close(&client->sentinel_password);
+    wipe(&client->client_name);
+    wipe(&client->tls_server_name);
+    explicit_bzero(&client->entropy, sizeof client->entropy);
+    rl_pool_close(&client->kept_locks);
+    if (!client->is_member)
+        rl_reader_free(client->reader);
 }
 
 int rl_client_open(const redlock_options *o, const struct rl_membership *membership,
                    redlock **out)
 {
     redlock *client = calloc(1, sizeof *client);
+    pthread_condattr_t attributes;
     int error;
 
     if (!client)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     client->references = 1;
     client->stamp = rl_process_stamp();
-    client->group = membership->group;
+    client->is_member = membership->reader;
     client->reader = membership->reader;
     client->quorum_index = membership->index;
     memcpy(client->quorum_name, membership->name, strlen(membership->name) + 1);
-    if (membership->name[0])
+    if (membership->name[0]) {
+        snprintf(client->of_quorum, sizeof client->of_quorum, " of quorum '%s'",
+                 client->quorum_name);
         snprintf(client->placement, sizeof client->placement, "%s@%016" PRIx64,
                  membership->name, membership->set);
+    }
     client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
     client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS, false};
     atomic_init(&client->dozing, true);
@@ -260,9 +343,15 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         rl_conn_init(&client->subscriber[i]);
     }
     rl_questions_init(client);
-    rl_events_init(client);
+    TAILQ_INIT(&client->events.urgent);
+    TAILQ_INIT(&client->events.others);
     pthread_mutex_init(&client->mutex, NULL);
-    init_cond(&client->turn_cond);
+    /* Setting the clock must not move a wait on it. */
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&client->turn_cond, &attributes);
+    pthread_cond_init(&client->relief.wake_cond, &attributes);
+    pthread_condattr_destroy(&attributes);
     error = set_up(client, o);
     if (error) {
         rl_client_tear_down(client);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/options.h"
+#include "client/calls.h"
 
 #include <string.h>
 
-#include "client/request.h"
-#include "drive/client.h"
-#include "drive/detail.h"
-
 #define DEFAULT_NODE_TIMEOUT_MS 50
 #define DEFAULT_MAX_TTL_MS 60000
+#define DEFAULT_PASSWORD_MAX_AGE_MS 300000
+#define PASSWORD_MAX_AGE_LIMIT_MS 86400000
 #define DEFAULT_DRIFT_PPM 10000
 #define DEFAULT_RETRY_MIN_MS 10
 #define DEFAULT_RETRY_MAX_MS 250
@@ -28,6 +26,7 @@ static int check_numbers(redlock_options *o)
     set_default(&o->connect_timeout_ms, RL_CONNECT_TIMEOUT_MS);
     set_default(&o->max_ttl_ms, DEFAULT_MAX_TTL_MS);
     set_default(&o->drift_ppm, DEFAULT_DRIFT_PPM);
+    set_default(&o->password_max_age_ms, DEFAULT_PASSWORD_MAX_AGE_MS);
     set_default(&o->retry_min_ms, DEFAULT_RETRY_MIN_MS);
     if (o->retry_max_ms == 0)
         o->retry_max_ms =
@@ -45,6 +44,9 @@ static int check_numbers(redlock_options *o)
     if (o->drift_ppm > DRIFT_LIMIT_PPM)
         return rl_detail(REDLOCK_INVAL, "drift_ppm %u is more than %d (half of the TTL)",
                          o->drift_ppm, DRIFT_LIMIT_PPM);
+    if (o->password_max_age_ms > PASSWORD_MAX_AGE_LIMIT_MS)
+        return rl_detail(REDLOCK_INVAL, "password_max_age_ms %u is more than %d (one day)",
+                         o->password_max_age_ms, PASSWORD_MAX_AGE_LIMIT_MS);
     if (o->retry_min_ms > o->retry_max_ms || o->retry_max_ms > TIMEOUT_LIMIT_MS)
         return rl_detail(REDLOCK_INVAL,
                          "retry_min_ms %u and retry_max_ms %u do not make a range up to %d",
@@ -72,24 +74,16 @@ static int check_texts(redlock_options *o)
         if (*at <= ' ' || *at > '~')
             return rl_detail(REDLOCK_INVAL,
                              "client_name may not contain spaces or special characters");
-    if (o->password && o->password_file)
-        return rl_detail(REDLOCK_INVAL, "give password or password_file, not both");
+    if (!!o->password + !!o->password_file + !!o->password_command > 1)
+        return rl_detail(REDLOCK_INVAL, "give one of password, password_file and "
+                                        "password_command");
+    if (!!o->sentinel_password + !!o->sentinel_password_file + !!o->sentinel_password_command >
+        1)
+        return rl_detail(REDLOCK_INVAL,
+                         "give one of sentinel_password, sentinel_password_file and "
+                         "sentinel_password_command");
     if (o->tls_key_file && !o->tls_cert_file)
         return rl_detail(REDLOCK_INVAL, "tls_key_file without tls_cert_file");
-    return REDLOCK_OK;
-}
-
-static int check_nodes(const redlock_options *o)
-{
-    if (o->node_count == 0 || !o->nodes)
-        return rl_detail(REDLOCK_INVAL,
-                         o->nodes ? "node_count is 0: give at least one node, or leave nodes "
-                                    "NULL for those of the configuration"
-                                  : "nodes is NULL, but node_count is %zu",
-                         o->node_count);
-    if (o->node_count > REDLOCK_NODES_MAX)
-        return rl_detail(REDLOCK_INVAL, "%zu nodes; at most %d are allowed in one quorum",
-                         o->node_count, REDLOCK_NODES_MAX);
     return REDLOCK_OK;
 }
 
@@ -112,9 +106,22 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
 
 int rl_options_check(redlock_options *o)
 {
-    int error = o->quorum_count ? REDLOCK_OK : check_nodes(o);
+    int error;
 
-    if (!error)
-        error = check_numbers(o);
+    if (o->profile < 0 || o->profile > REDLOCK_PROFILE_CORRECTNESS)
+        return rl_detail(REDLOCK_INVAL, "there is no profile %d", o->profile);
+    if (o->profile == REDLOCK_PROFILE_CORRECTNESS && (o->flags & REDLOCK_NO_GUARD))
+        return rl_detail(REDLOCK_INVAL,
+                         "the profile correctness and a guard that is off exclude each other");
+    if (!o->quorum_count && (o->node_count == 0 || !o->nodes))
+        return rl_detail(REDLOCK_INVAL,
+                         o->nodes ? "node_count is 0: give at least one node, or leave nodes "
+                                    "NULL for those of the configuration"
+                                  : "nodes is NULL, but node_count is %zu",
+                         o->node_count);
+    if (!o->quorum_count && o->node_count > REDLOCK_NODES_MAX)
+        return rl_detail(REDLOCK_INVAL, "%zu nodes; at most %d are allowed in one quorum",
+                         o->node_count, REDLOCK_NODES_MAX);
+    error = check_numbers(o);
     return error ? error : check_texts(o);
 }

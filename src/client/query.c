@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/query.h"
+/* Questions of one step, or two: a query, a break, a release by key, a ping, an admission. */
+#include "client/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/report.h"
-#include "client/request.h"
-#include "drive/detail.h"
-#include "drive/explain.h"
-#include "drive/handles.h"
-#include "drive/order.h"
-#include "engine/conclusion.h"
+#include "client/deployment.h"
 #include "engine/sets.h"
+#include "engine/survey.h"
 #include "io/clock.h"
 
 /* What a query needs once its turn has come, with room for what every node saw. */
 struct work {
+    enum rl_op op;       /* of its terms: LOOK, BREAK, REPLICATE, PING or ADMIT */
+    int64_t heard_by_ns; /* ADMIT: how long sentinels may take to answer; 0: not begun */
+    bool pending;        /* ADMIT: the set that is written is put in force by a second round */
+    char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1]; /* RELEASE_BY_KEY: what its value begins with */
+    redlock_admission admission;                /* LOOK_AT_ADMISSION: the answer */
     struct rl_survey survey;
     redlock_info info;
     redlock_holder evicted;
@@ -23,46 +24,43 @@ struct work {
     struct rl_sight sight[];
 };
 
-/* RL_OP_LOOK, RL_OP_BREAK, RL_OP_PING or RL_OP_ADMIT. */
-struct query {
-    struct rl_question question; /* first */
-    enum rl_op op;
-    struct work *work;                          /* NULL: its turn has not come */
-    char fingerprint[REDLOCK_FINGERPRINT_SIZE]; /* BREAK */
-    size_t tag_size;                            /* 0: by the fingerprint */
-    char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
-    bool looks; /* ADMIT: nothing is to be written, and this is the answer: */
-    redlock_admission admission;
-    bool pending; /* ADMIT: the set that is written is put in force by a second round */
-    size_t name_size;
-    char name[];
-};
-
 /* ---- asking ---- */
 
-static bool begin(redlock *client, struct query *q)
+static bool begin(redlock *client, struct rl_question *q)
 {
+    static const enum rl_op ops[] = {
+        [RL_ASK_QUERY] = RL_OP_LOOK,           [RL_ASK_BREAK] = RL_OP_BREAK,
+        [RL_ASK_RELEASE_BY_KEY] = RL_OP_BREAK, [RL_ASK_PING] = RL_OP_PING,
+        [RL_ASK_ADMIT] = RL_OP_ADMIT,          [RL_ASK_LOOK_AT_ADMISSION] = RL_OP_ADMIT,
+        [RL_ASK_REPLICATE] = RL_OP_REPLICATE,
+    };
+    const struct rl_question_terms *asked = &q->terms;
     struct rl_lock_terms terms = {0};
-    size_t sights = q->op == RL_OP_LOOK ? client->engine.policy.node_count : 0;
+    size_t sights = asked->ask == RL_ASK_QUERY ? client->engine.policy.node_count : 0;
+    struct work *work = q->work = calloc(1, sizeof *work + sights * sizeof work->sight[0]);
 
-    q->work = calloc(1, sizeof *q->work + sights * sizeof q->work->sight[0]);
-    if (!q->work) {
-        q->question.error = rl_detail(REDLOCK_NOMEM, "out of memory");
-        return false;
+    if (!work)
+        return rl_question_set_lock(client, q, NULL);
+    work->op = ops[asked->ask];
+    work->survey.sight = sights ? work->sight : NULL;
+    work->survey.evicted = &work->evicted;
+    work->evicted = (redlock_holder){.remaining_ms = -1, .held_ms = -1};
+    work->survey.fingerprint = work->survey.tag = (struct rl_slice){"", 0};
+    if (asked->ask == RL_ASK_BREAK)
+        work->survey.fingerprint = (struct rl_slice){asked->holder, REDLOCK_FINGERPRINT_SIZE};
+    if (asked->ask == RL_ASK_RELEASE_BY_KEY) {
+        memcpy(work->tag, asked->holder, REDLOCK_IDEMPOTENCY_KEY_SIZE);
+        work->tag[REDLOCK_IDEMPOTENCY_KEY_SIZE] = ':';
+        work->survey.tag = (struct rl_slice){work->tag, sizeof work->tag};
     }
-    q->work->survey.sight = sights ? q->work->sight : NULL;
-    q->work->survey.evicted = &q->work->evicted;
-    q->work->evicted = (redlock_holder){.remaining_ms = -1, .held_ms = -1};
-    q->work->survey.fingerprint =
-        (struct rl_slice){q->fingerprint, q->tag_size ? 0 : sizeof q->fingerprint};
-    q->work->survey.tag = (struct rl_slice){q->tag, q->tag_size};
-    q->question.survey = &q->work->survey;
+    q->survey = &work->survey;
     /* PING first: a node's identity and set are known once it has answered the greeting. */
-    if (q->op == RL_OP_ADMIT)
+    if (work->op == RL_OP_ADMIT) {
+        rl_elected_plan(&client->engine, true, rl_now_ns());
         rl_sets_ask(&client->engine, rl_now_ns());
-    q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
-    return rl_question_set_lock(client, &q->question,
-                                rl_lock_new_for(client, q->name, q->name_size, &terms));
+    }
+    q->op = work->op == RL_OP_ADMIT ? RL_OP_PING : work->op;
+    return rl_question_set_lock(client, q, rl_lock_new_for(client, asked->name, &terms));
 }
 
 static int tell_other_init(const redlock *client, uint8_t node)
@@ -106,7 +104,6 @@ static int plan_set(redlock *client, struct rl_survey *survey, bool *pending)
 {
     struct rl_engine *engine = &client->engine;
     uint8_t culprit = 0;
-    char text[RL_OF_QUORUM_MAX];
     const char *set;
     int error = find_obstacles(client, survey);
 
@@ -123,11 +120,11 @@ static int plan_set(redlock *client, struct rl_survey *survey, bool *pending)
         return rl_detail(REDLOCK_NOQUORUM,
                          "not all nodes%s answer, and they are a new set: all of them have to "
                          "be there. Nothing was changed",
-                         rl_of_quorum(client, text));
+                         client->of_quorum);
     default:
         break;
     }
-    set = engine->node[culprit].set_answer.set;
+    set = engine->set_answer[culprit].set;
     return rl_detail(
         REDLOCK_GUARDED,
         "%s belongs to another set, of %u nodes, and most of those are not among "
@@ -138,37 +135,26 @@ static int plan_set(redlock *client, struct rl_survey *survey, bool *pending)
         engine->node[culprit].address);
 }
 
-/* A node said of its set something else than the plan had heard. OK: none did. */
-static int find_other_init(const redlock *client, const struct rl_survey *survey)
+/* Has every node taken the marker? */
+static int judge_admission(redlock *client, const struct work *work, int error)
 {
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        if (survey->node[i].vote == REDLOCK_VOTE_GUARDED)
-            return tell_other_init(client, i);
-    return REDLOCK_OK;
-}
-
-/* pending: they took a set that does not count yet. */
-static int judge_admission(const redlock *client, const struct rl_survey *survey, bool pending)
-{
+    const struct rl_survey *survey = &work->survey;
     uint8_t node_count = client->engine.policy.node_count;
     uint8_t admitted_count = rl_count_votes(survey->policy, survey->node, REDLOCK_VOTE_GRANTED);
-    char text[RL_OF_QUORUM_MAX];
 
-    if (admitted_count == node_count)
-        return REDLOCK_OK;
+    for (uint8_t i = 0; i < node_count; i++)
+        /* It said of its set something else than the plan had heard. */
+        if (survey->node[i].vote == REDLOCK_VOTE_GUARDED) {
+            client->engine.met_other_init = true;
+            return tell_other_init(client, i);
+        }
+    if (error || admitted_count == node_count)
+        return error;
     return rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker%s",
-                     admitted_count, node_count, rl_of_quorum(client, text),
+                     admitted_count, node_count, client->of_quorum,
                      admitted_count == 0 ? ""
-                     : pending           ? "; they do not count until all have it"
+                     : work->pending     ? "; they do not count until all have it"
                                          : "; they may vote already");
-}
-
-/* Nodes that have answered were asked for no more than that. */
-static void forget_grants(struct rl_survey *survey)
-{
-    for (uint8_t i = 0; i < survey->policy->node_count; i++)
-        if (survey->node[i].vote == REDLOCK_VOTE_GRANTED)
-            survey->node[i].vote = REDLOCK_VOTE_NONE;
 }
 
 /* A majority has answered: was there a holder to evict? */
@@ -185,23 +171,32 @@ static int judge_break(const struct rl_survey *survey, const char *name)
                      name, name);
 }
 
-static void conclude(redlock *client, struct query *q)
+/* A majority has answered: has a majority of the nodes made it sure, as far as they can? */
+static int judge_replication(const redlock *client, const struct rl_survey *survey)
+{
+    uint8_t sure_count = 0;
+
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        sure_count +=
+            survey->node[i].vote == REDLOCK_VOTE_GRANTED ||
+            (survey->node[i].vote == REDLOCK_VOTE_MISSING && !client->engine.node[i].elected);
+    return sure_count >= client->engine.policy.quorum
+               ? REDLOCK_OK
+               : rl_detail(REDLOCK_TIMEOUT, "no replica has confirmed it in time");
+}
+
+static void conclude(redlock *client, struct rl_question *q)
 {
     struct work *work = q->work;
 
-    rl_explain(q->question.lock, RL_QUESTION, q->question.error);
-    if (q->op == RL_OP_ADMIT) {
-        int other = find_other_init(client, &work->survey);
-
-        client->engine.met_other_init |= other != REDLOCK_OK;
-        if (other)
-            q->question.error = other;
-        else if (!q->question.error)
-            q->question.error = judge_admission(client, &work->survey, q->pending);
-    }
-    if (!q->question.error && q->op == RL_OP_BREAK)
-        q->question.error = judge_break(&work->survey, q->name);
-    if (!q->question.error && q->op == RL_OP_LOOK)
+    rl_explain(q->lock, RL_QUESTION, q->error);
+    if (work->op == RL_OP_ADMIT)
+        q->error = judge_admission(client, work, q->error);
+    if (!q->error && work->op == RL_OP_BREAK)
+        q->error = judge_break(&work->survey, q->terms.name);
+    if (!q->error && work->op == RL_OP_REPLICATE)
+        q->error = judge_replication(client, &work->survey);
+    if (!q->error && work->op == RL_OP_LOOK)
         rl_survey_conclude(&work->survey, rl_wall_ms(NULL), &work->info);
 }
 
@@ -210,108 +205,84 @@ static void describe_plan(const struct rl_engine *engine, redlock_admission *out
     int64_t longest_ns = engine->max_ttl_ns;
 
     out->writes = !rl_sets_is_done(engine);
-    out->newcomers = rl_sets_count_newcomers(engine);
+    rl_sets_compare(engine, out);
+    out->electors_changed = 0;
 
-    for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        if (engine->node[i].session.guard.node_max_ttl_ns > longest_ns)
-            longest_ns = engine->node[i].session.guard.node_max_ttl_ns;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_node *node = &engine->node[i];
+
+        if (node->session.guard.node_max_ttl_ns > longest_ns)
+            longest_ns = node->session.guard.node_max_ttl_ns;
+        out->electors_changed |= node->elected && node->session.facts.electors[0] &&
+                                 strcmp(node->session.facts.electors, node->new_electors) != 0;
+    }
     out->guard_ms = (longest_ns + RL_GUARD_MARGIN_NS) / RL_NS_PER_MS;
 }
 
 /* Every node has said its set, or failed. True: what was planned is to be written. */
-static bool plan(redlock *client, struct query *q)
+static bool plan(redlock *client, struct rl_question *q)
 {
-    struct rl_engine *engine = &client->engine;
+    struct work *work = q->work;
 
-    q->question.op = q->op;
+    q->op = work->op;
     /* So many refused us that no plan could be carried out. */
-    if (q->question.error == REDLOCK_AUTH || q->question.error == REDLOCK_PROTO)
-        rl_explain(q->question.lock, RL_QUESTION, q->question.error);
+    if (q->error == REDLOCK_AUTH || q->error == REDLOCK_PROTO)
+        rl_explain(q->lock, RL_QUESTION, q->error);
     else
-        q->question.error = plan_set(client, &q->work->survey, &q->pending);
-    if (!q->question.error && !q->looks)
+        q->error = plan_set(client, &work->survey, &work->pending);
+    if (!q->error && q->terms.ask == RL_ASK_ADMIT)
         return true;
-    q->pending = false;
-    if (q->question.error) {
-        forget_grants(&q->work->survey);
+    work->pending = false;
+    if (q->error) {
+        /* Nodes that have answered were asked for no more than that. */
+        for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+            if (work->survey.node[i].vote == REDLOCK_VOTE_GRANTED)
+                work->survey.node[i].vote = REDLOCK_VOTE_NONE;
     } else {
-        describe_plan(engine, &q->admission);
-        q->question.answer.admission = &q->admission;
+        describe_plan(&client->engine, &work->admission);
+        q->answer.admission = &work->admission;
     }
     return false;
 }
 
-static bool next(redlock *client, struct rl_question *question)
+/*
+ * A majority of the sentinels suffices to find the server, and it may have answered before the
+ * others were connected to. A set is made with all of them: those get their time.
+ */
+static bool awaits_electors(const redlock *client, struct work *work)
 {
-    struct query *q = (struct query *)question;
+    if (work->heard_by_ns == 0)
+        work->heard_by_ns = rl_now_ns() + client->conn[0].link.connect_timeout_ns;
+    return !rl_deployment_is_settled(client) && rl_now_ns() < work->heard_by_ns;
+}
 
-    if (!question->lock)
+static bool next(redlock *client, struct rl_question *q)
+{
+    struct work *work = q->work;
+
+    if (!q->lock)
         return begin(client, q);
-    if (question->op != q->op) {
+    if (q->op != work->op) {
+        if (awaits_electors(client, work))
+            return true;
         if (plan(client, q))
             return true;
     } else {
         conclude(client, q);
     }
-    if (!question->error && q->pending) {
-        q->pending = false;
+    if (!q->error && work->pending) {
+        work->pending = false;
         rl_sets_put_in_force(&client->engine);
         return true;
     }
-    rl_report_survey(client, &q->work->survey, question->error ? NULL : &q->work->info,
-                     &q->work->report);
-    question->answer.report = &q->work->report;
-    if (!question->error && q->op == RL_OP_LOOK)
-        question->answer.info = &q->work->info;
+    if (q->terms.ask == RL_ASK_ADMIT)
+        rl_elected_plan(&client->engine, false, rl_now_ns());
+    rl_report_survey(client, &work->survey, q->error ? NULL : &work->info, &work->report);
+    q->answer.report = &work->report;
+    if (!q->error && work->op == RL_OP_LOOK)
+        q->answer.info = &work->info;
     return false;
 }
 
-static void free_query(struct rl_question *question)
-{
-    struct query *q = (struct query *)question;
-
-    free(q->work);
-    free(q);
-}
-
-static const struct rl_question_kind query_kind = {
-    .turn = RL_TURN_QUERY,
-    .next = next,
-    .free = free_query,
-};
-
-static const struct rl_question_kind admission_kind = {
-    .turn = RL_TURN_ADMISSION,
-    .next = next,
-    .free = free_query,
-};
-
-struct rl_question *rl_query_new(const struct rl_question_terms *terms)
-{
-    static const enum rl_op ops[] = {
-        [RL_ASK_QUERY] = RL_OP_LOOK,           [RL_ASK_BREAK] = RL_OP_BREAK,
-        [RL_ASK_RELEASE_BY_KEY] = RL_OP_BREAK, [RL_ASK_PING] = RL_OP_PING,
-        [RL_ASK_ADMIT] = RL_OP_ADMIT,          [RL_ASK_LOOK_AT_ADMISSION] = RL_OP_ADMIT,
-    };
-    size_t name_size = terms->name ? strlen(terms->name) : 0;
-    struct query *q = calloc(1, sizeof *q + name_size + 1);
-
-    if (!q)
-        return NULL;
-    q->op = ops[terms->ask];
-    q->looks = terms->ask == RL_ASK_LOOK_AT_ADMISSION;
-    q->question.kind = q->op == RL_OP_ADMIT ? &admission_kind : &query_kind;
-    q->name_size = name_size;
-    if (name_size) {
-        memcpy(q->name, terms->name, name_size);
-        q->question.answer.name = q->name;
-    }
-    if (terms->ask == RL_ASK_BREAK)
-        memcpy(q->fingerprint, terms->holder, sizeof q->fingerprint);
-    if (terms->ask == RL_ASK_RELEASE_BY_KEY) {
-        memcpy(q->tag, terms->holder, REDLOCK_IDEMPOTENCY_KEY_SIZE);
-        q->tag[REDLOCK_IDEMPOTENCY_KEY_SIZE] = ':';
-        q->tag_size = sizeof q->tag;
-    }
-    return &q->question;
-}
+const struct rl_question_kind rl_query_kind = {.turn = RL_TURN_QUERY, .next = next};
+const struct rl_question_kind rl_admission_kind = {.turn = RL_TURN_ADMISSION, .next = next};

@@ -1,69 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/report.h"
+#include "client/calls.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "client/request.h"
-#include "drive/detail.h"
-#include "drive/explain.h"
-#include "drive/order.h"
-#include "drive/turn.h"
+#include "client/deployment.h"
+#include "engine/safety.h"
 #include "engine/watch.h"
 #include "io/clock.h"
 
-static void describe_node(const struct rl_engine *engine, uint8_t index,
-                          const struct rl_node_vote *vote, int64_t key_ttl_ms,
-                          redlock_node_report *out)
-{
-    const struct rl_node *node = &engine->node[index];
-
-    memset(out, 0, sizeof *out);
-    memcpy(out->address, node->address, sizeof out->address);
-    out->vote = (int32_t)vote->vote;
-    out->rtt_us = vote->rtt_us;
-    out->key_remaining_ms = key_ttl_ms;
-    out->kind = -1;
-    out->reason = rl_node_explain_vote(engine, index, vote->vote, out->text);
-    if (vote->vote == REDLOCK_VOTE_SILENT)
-        out->rtt_us = node->late_us > 0 ? node->late_us : -1;
-}
-
 /* key_ttls_ms: NULL where the operation asked for none. */
-static const redlock_holder no_holder = {.held_ms = -1, .remaining_ms = -1};
-
 static void describe(const redlock *client, const struct rl_node_vote *votes,
                      const int64_t *key_ttls_ms, redlock_report *out)
 {
     const struct rl_engine *engine = &client->engine;
 
-    out->holder = no_holder;
+    out->holder = (redlock_holder){.held_ms = -1, .remaining_ms = -1};
     out->quorum_index = client->quorum_index;
     memcpy(out->quorum_name, client->quorum_name, sizeof out->quorum_name);
     out->node_count = engine->policy.node_count;
     out->quorum = engine->policy.quorum;
-    for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        describe_node(engine, i, &votes[i], key_ttls_ms ? key_ttls_ms[i] : -1, &out->node[i]);
-}
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_node *node = &engine->node[i];
+        redlock_node_report *report = &out->node[i];
 
-/* Which nodes named the holder that is in the way? */
-static void name_blocker(const struct rl_blocker *blocker, redlock_report *out)
-{
-    out->waiter_count = blocker->waiters;
-    for (uint32_t i = 0; i < out->node_count; i++)
-        if (blocker->nodes & (1u << i))
-            memcpy(out->node[i].value, out->holder.value, sizeof out->node[i].value);
+        memset(report, 0, sizeof *report);
+        memcpy(report->address, node->address, sizeof report->address);
+        report->vote = (int32_t)votes[i].vote;
+        report->rtt_us = votes[i].rtt_us;
+        report->key_remaining_ms = key_ttls_ms ? key_ttls_ms[i] : -1;
+        report->kind = -1;
+        report->reason = rl_node_explain_vote(engine, i, votes[i].vote, report->text);
+        if (votes[i].vote == REDLOCK_VOTE_SILENT)
+            report->rtt_us = node->late_us > 0 ? node->late_us : -1;
+    }
+    out->final_ms = rl_deployment_final_ms(client, votes);
 }
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out)
 {
     const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
+    const struct rl_blocker *blocker = rl_blocker_of(&lock->handle);
 
     *out = (redlock_report){.size = sizeof *out};
     describe(lock->client, lock->handle.lock.node, acquisition ? acquisition->key_ttl_ms : NULL,
              out);
-    if (rl_lock_holder(lock, &out->holder))
-        name_blocker(rl_blocker_of(&lock->handle), out);
+    if (!rl_lock_holder(lock, &out->holder))
+        return;
+    /* Which nodes named the holder that is in the way? */
+    out->waiter_count = blocker->waiters;
+    for (uint32_t i = 0; i < out->node_count; i++)
+        if (blocker->nodes & (1u << i))
+            memcpy(out->node[i].value, out->holder.value, sizeof out->node[i].value);
 }
 
 void rl_report_survey(const redlock *client, const struct rl_survey *survey,
@@ -125,22 +113,21 @@ const redlock_report *redlock_failure_report(void)
 
 /* ---- of a node ---- */
 
-static enum redlock_node_state state_of(const struct rl_conn *conn, const struct rl_node *node)
+void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out)
 {
-    if (node->session.state == RL_SESSION_UP)
-        return REDLOCK_NODE_UP;
-    /* A new try is no sign of life: the kernel of a hung server still takes connections. */
-    return conn->state == RL_CONN_WAITING || conn->link.failure_count > 0
-               ? REDLOCK_NODE_DOWN
-               : REDLOCK_NODE_CONNECTING;
-}
-
-static int64_t wall_minus_boot_ns(void)
-{
+    const struct rl_clock_window *window = &guard->window;
+    int64_t middle_ns =
+        (window->low_ns + window->high_ns) / 2; /* against the time since boot */
     struct timespec wall;
 
+    out->clock_offset_us = 0;
+    out->clock_error_us = -1;
+    if (!window->known)
+        return;
     clock_gettime(CLOCK_REALTIME, &wall);
-    return (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - rl_now_ns();
+    middle_ns -= (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - rl_now_ns();
+    out->clock_offset_us = middle_ns / 1000;
+    out->clock_error_us = (window->high_ns - window->low_ns) / 2 / 1000;
 }
 
 static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
@@ -163,25 +150,19 @@ static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
     rl_report_clock(guard, out);
 }
 
-void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out)
-{
-    const struct rl_clock_window *window = &guard->window;
-
-    out->clock_offset_us = 0;
-    out->clock_error_us = -1;
-    if (!window->known)
-        return;
-    out->clock_offset_us =
-        ((window->low_ns + window->high_ns) / 2 - wall_minus_boot_ns()) / 1000;
-    out->clock_error_us = (window->high_ns - window->low_ns) / 2 / 1000;
-}
-
 static void describe_info(redlock *client, size_t index, redlock_node_info *out)
 {
-    const struct rl_node *node = &client->engine.node[index];
+    const struct rl_engine *engine = &client->engine;
+    const struct rl_node *node = &engine->node[index];
+    const struct rl_conn *conn = &client->conn[index];
 
     memcpy(out->address, node->address, sizeof out->address);
-    out->state = state_of(&client->conn[index], node);
+    out->state = REDLOCK_NODE_CONNECTING;
+    if (node->session.state == RL_SESSION_UP)
+        out->state = REDLOCK_NODE_UP;
+    /* A new try is no sign of life: the kernel of a hung server still takes connections. */
+    else if (conn->state == RL_CONN_WAITING || conn->link.failure_count > 0)
+        out->state = REDLOCK_NODE_DOWN;
     out->tls = client->url[index].tls && out->state == REDLOCK_NODE_UP;
     out->native = node->session.abilities.delete_style != RL_DELETE_SCRIPT;
     out->rtt_us = node->rtt_us;
@@ -190,33 +171,50 @@ static void describe_info(redlock *client, size_t index, redlock_node_info *out)
     out->answered_ms = node->heard_ns ? (rl_now_ns() - node->heard_ns) / RL_NS_PER_MS : -1;
     memcpy(out->version, node->session.version, sizeof out->version);
     if (out->state == REDLOCK_NODE_DOWN)
-        out->reason = rl_node_explain_vote(&client->engine, (uint8_t)index,
-                                           node->session.failure, out->text);
-    else if (rl_node_describe_late(&client->engine, (uint8_t)index, out->text,
-                                   sizeof out->text))
+        out->reason =
+            rl_node_explain_vote(engine, (uint8_t)index, node->session.failure, out->text);
+    else if (rl_node_describe_late(engine, (uint8_t)index, out->text, sizeof out->text))
         out->reason = REDLOCK_REASON_LATE;
     out->quorum_index = client->quorum_index;
     memcpy(out->quorum_name, client->quorum_name, sizeof out->quorum_name);
+    rl_deployment_describe(client, (uint8_t)index, out);
+    out->profile = (int32_t)client->profile;
+    if (client->engine.node[index].session.state == RL_SESSION_UP)
+        out->unsafe_reason = (int32_t)rl_safety_find(&client->engine, (uint8_t)index);
     describe_guard(&node->session.guard, out);
+    /* Its sentinels may be silent while its server is well: then nothing is granted, either. */
+    if (node->elected && !out->reason)
+        out->reason = rl_elected_explain(node, rl_now_ns(), RL_ELECTORS_SILENCE_NS, out->text);
 }
 
-int rl_client_node(redlock *client, size_t index, redlock_node_info *out)
+/* Of several quorums, the nodes of the first come first. */
+int redlock_node(redlock *client, size_t index, redlock_node_info *out)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();
-    int error = rl_client_enter(client);
+    redlock *member = client && client->is_front ? client->reader->member[0] : client;
+    size_t at = index;
+    int error;
 
+    if (member != client)
+        for (size_t i = 1; i < client->reader->count; i++) {
+            if (at < member->engine.policy.node_count)
+                break;
+            at -= member->engine.policy.node_count;
+            member = client->reader->member[i];
+        }
+    error = rl_client_enter(member);
     if (error)
         return error;
-    if (!client->engine.watches_idle) {
-        rl_watch_idle(&client->engine);
-        rl_wake(client);
+    if (!member->engine.watches_idle) {
+        rl_watch_idle(&member->engine);
+        rl_wake(member);
     }
-    if (index < client->engine.policy.node_count) {
-        describe_info(client, index, &info);
+    if (at < member->engine.policy.node_count) {
+        describe_info(member, at, &info);
         error = rl_struct_fill("redlock_node_info", out, &info, sizeof info);
     } else {
         error = rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
     }
-    rl_client_leave(client);
+    rl_client_leave(member);
     return error;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/request.h"
+#include "client/calls.h"
 
 #include <string.h>
 
 #include "core/answer.h"
 #include "core/kind.h"
-#include "drive/detail.h"
 #include "protocol/value.h"
 
 #define STRUCT_LIMIT 65536 /* a larger size is an uninitialised one */
@@ -101,23 +100,18 @@ int rl_ttl_check(const redlock *client, int64_t ttl_ms)
     return REDLOCK_OK;
 }
 
-static int compare_names(struct rl_slice a, struct rl_slice b)
-{
-    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
-
-    if (order != 0)
-        return order;
-    return a.size < b.size ? -1 : a.size > b.size;
-}
-
 /* In order, and each once: two requests for the same names are requests for the same lock. */
 static void insert_name(struct rl_names *names, struct rl_slice name)
 {
     size_t at = names->count;
 
     for (; at > 0; at--) {
-        int order = compare_names(names->name[at - 1], name);
+        const struct rl_slice *before = &names->name[at - 1];
+        size_t common = before->size < name.size ? before->size : name.size;
+        int order = memcmp(before->data, name.data, common);
 
+        if (order == 0)
+            order = (before->size > name.size) - (before->size < name.size);
         if (order == 0)
             return;
         if (order < 0)
@@ -206,8 +200,8 @@ static int read_texts(const redlock_request *r, struct rl_names *out)
 
 static int check_kind(const redlock_request *r)
 {
-    const uint32_t known =
-        REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR | REDLOCK_KEEP;
+    const uint32_t known = REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR |
+                           REDLOCK_KEEP | REDLOCK_PLACES;
     const struct rl_kind *kind;
 
     if (!rl_kind_is_known(r->kind))
@@ -232,6 +226,23 @@ static int check_kind(const redlock_request *r)
     return REDLOCK_OK;
 }
 
+/* Correctness is what a token makes of a lock: a holder that is late is kept out by it. */
+static int apply_profile(const redlock *client, redlock_request *r)
+{
+    const redlock *member = client->is_front ? client->reader->member[0] : client;
+
+    if (member->profile != REDLOCK_PROFILE_CORRECTNESS)
+        return REDLOCK_OK;
+    if (!rl_kinds[r->kind].exclusive)
+        return rl_detail(
+            REDLOCK_INVAL,
+            "the profile is correctness, and a %s lock has no fencing token: use a "
+            "mutex, or a client with the profile efficiency",
+            redlock_kind_text(r->kind));
+    r->flags |= REDLOCK_FENCED;
+    return REDLOCK_OK;
+}
+
 int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *given, redlock_request *out, struct rl_names *names)
 {
@@ -243,6 +254,8 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         *out = (redlock_request)REDLOCK_REQUEST();
     if (!error)
         error = check_kind(out);
+    if (!error)
+        error = apply_profile(client, out);
     if (!error)
         error = rl_names_read(client, name, out, names);
     if (!error)

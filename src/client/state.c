@@ -2,28 +2,7 @@
 /* What a handle can be asked without asking the nodes. */
 #include "core/kind.h"
 #include "drive/client.h"
-#include "drive/order.h"
 #include "io/clock.h"
-
-int64_t redlock_deadline_ns(const redlock_lock *lock)
-{
-    int64_t deadline_ns = 0;
-
-    if (rl_lock_enter(lock) != REDLOCK_OK)
-        return 0;
-    if (lock->handle.lock.state == RL_HELD && lock->operation != RL_ACQUISITION)
-        deadline_ns = lock->handle.lock.deadline_ns;
-    rl_client_leave(lock->client);
-    return deadline_ns;
-}
-
-int64_t redlock_remaining_ms(const redlock_lock *lock)
-{
-    int64_t deadline_ns = redlock_deadline_ns(lock);
-    int64_t left_ns = deadline_ns ? deadline_ns - rl_now_ns() : 0;
-
-    return left_ns > 0 ? left_ns / RL_NS_PER_MS : 0;
-}
 
 static int state_of(const redlock_lock *lock)
 {
@@ -51,50 +30,69 @@ static int state_of(const redlock_lock *lock)
     }
 }
 
-int redlock_state(const redlock_lock *lock)
+enum fact { DEADLINE_NS, STATE, FENCE, POSITION, SLOT, MARGIN };
+
+/* 0 of no lock, or in a child of the process that acquired it; the state is an error then. */
+static int64_t look_up(const redlock_lock *lock, enum fact fact)
 {
     int error = rl_lock_enter(lock);
-    int state;
+    const struct rl_lock *core = error ? NULL : &lock->handle.lock;
+    int64_t result = 0;
 
     if (error)
-        return error;
-    state = state_of(lock);
+        return fact == STATE ? error : 0;
+    if (fact == DEADLINE_NS && core->state == RL_HELD && lock->operation != RL_ACQUISITION)
+        result = core->deadline_ns;
+    else if (fact == STATE)
+        result = state_of(lock);
+    else if (fact == FENCE)
+        result = core->token;
+    else if (fact == POSITION && !lock->dropped)
+        result = rl_handle_position(&lock->handle);
+    else if (fact == SLOT && rl_kinds[core->terms.kind].has_slots && core->state == RL_HELD)
+        result = core->slot;
+    else if (fact == MARGIN)
+        result = rl_count_nodes(core->nodes_with_key) - lock->client->engine.policy.quorum;
     rl_client_leave(lock->client);
-    return state;
+    return result;
+}
+
+int64_t redlock_deadline_ns(const redlock_lock *lock)
+{
+    return look_up(lock, DEADLINE_NS);
+}
+
+int64_t redlock_remaining_ms(const redlock_lock *lock)
+{
+    int64_t deadline_ns = redlock_deadline_ns(lock);
+    int64_t left_ns = deadline_ns ? deadline_ns - rl_now_ns() : 0;
+
+    return left_ns > 0 ? left_ns / RL_NS_PER_MS : 0;
+}
+
+int redlock_state(const redlock_lock *lock)
+{
+    return (int)look_up(lock, STATE);
 }
 
 int64_t redlock_fence(const redlock_lock *lock)
 {
-    int64_t token;
-
-    if (rl_lock_enter(lock) != REDLOCK_OK)
-        return 0;
-    token = lock->handle.lock.token;
-    rl_client_leave(lock->client);
-    return token;
+    return look_up(lock, FENCE);
 }
 
 int redlock_position(const redlock_lock *lock)
 {
-    int position;
-
-    if (rl_lock_enter(lock) != REDLOCK_OK)
-        return 0;
-    position = lock->dropped ? 0 : (int)rl_handle_position(&lock->handle);
-    rl_client_leave(lock->client);
-    return position;
+    return (int)look_up(lock, POSITION);
 }
 
 int redlock_slot(const redlock_lock *lock)
 {
-    int slot = 0;
+    return (int)look_up(lock, SLOT);
+}
 
-    if (rl_lock_enter(lock) != REDLOCK_OK)
-        return 0;
-    if (rl_kinds[lock->handle.lock.terms.kind].has_slots && lock->handle.lock.state == RL_HELD)
-        slot = lock->handle.lock.slot;
-    rl_client_leave(lock->client);
-    return slot;
+int redlock_margin(const redlock_lock *lock)
+{
+    return (int)look_up(lock, MARGIN);
 }
 
 const char *redlock_value(const redlock_lock *lock)
@@ -118,16 +116,4 @@ const char *redlock_value(const redlock_lock *lock)
 const char *redlock_name(const redlock_lock *lock)
 {
     return lock ? rl_lock_name(lock) : "";
-}
-
-int redlock_margin(const redlock_lock *lock)
-{
-    int margin;
-
-    if (rl_lock_enter(lock) != REDLOCK_OK)
-        return 0;
-    margin =
-        rl_count_nodes(lock->handle.lock.nodes_with_key) - lock->client->engine.policy.quorum;
-    rl_client_leave(lock->client);
-    return margin;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/duration.h"
-#include "config/node_list.h"
+#include "config/sources.h"
 
 #define TIMEOUT_MAX_MS 60000
 
@@ -16,6 +15,11 @@ static const char *const names[RL_SETTING_END] = {
     [RL_SETTING_PREFIX] = "prefix",
     [RL_SETTING_USER] = "user",
     [RL_SETTING_PASSWORD_FILE] = "password-file",
+    [RL_SETTING_PASSWORD_COMMAND] = "password-command",
+    [RL_SETTING_PASSWORD_MAX_AGE] = "password-max-age",
+    [RL_SETTING_SENTINEL_USER] = "sentinel-user",
+    [RL_SETTING_SENTINEL_PASSWORD_FILE] = "sentinel-password-file",
+    [RL_SETTING_SENTINEL_PASSWORD_COMMAND] = "sentinel-password-command",
     [RL_SETTING_TLS_CA] = "tls-ca",
     [RL_SETTING_TLS_CERT] = "tls-cert",
     [RL_SETTING_TLS_KEY] = "tls-key",
@@ -24,6 +28,7 @@ static const char *const names[RL_SETTING_END] = {
     [RL_SETTING_CONNECT_TIMEOUT] = "connect-timeout",
     [RL_SETTING_MAX_TTL] = "max-ttl",
     [RL_SETTING_NO_NATIVE] = "no-native",
+    [RL_SETTING_PROFILE] = "profile",
     [RL_SETTING_GUARD] = "guard",
     [RL_SETTING_TTL] = "ttl",
     [RL_SETTING_WAIT] = "wait",
@@ -69,11 +74,11 @@ void rl_config_free(struct rl_config *c)
     for (size_t i = 0; i < c->node_count; i++)
         wipe(c->nodes[i]);
     wipe(c->password);
+    wipe(c->sentinel_password);
     rl_config_init(c);
 }
 
-static const char *set_time(int64_t *target_ms, const char *value, int64_t most_ms,
-                            const char *too_much, bool store)
+static const char *set_time(int64_t *target_ms, const char *value, int64_t most_ms, bool store)
 {
     int64_t parsed_ms = 0;
     const char *problem = rl_duration_parse(value, &parsed_ms);
@@ -83,7 +88,8 @@ static const char *set_time(int64_t *target_ms, const char *value, int64_t most_
     if (parsed_ms == 0)
         return "must be more than zero";
     if (parsed_ms > most_ms)
-        return too_much;
+        return most_ms == TIMEOUT_MAX_MS ? "is too long: at most 60s"
+                                         : "is too long: at most 1d";
     if (store)
         *target_ms = parsed_ms;
     return NULL;
@@ -127,6 +133,17 @@ static const char *set_guard(struct rl_config *c, const char *value, bool store)
     return NULL;
 }
 
+static const char *set_profile(struct rl_config *c, const char *value, bool store)
+{
+    int profile = redlock_profile_number(value);
+
+    if (profile < 0)
+        return "is neither efficiency nor correctness";
+    if (store)
+        c->profile = profile;
+    return NULL;
+}
+
 static const char *set_text(struct rl_config *c, enum rl_setting setting, const char *value,
                             bool store)
 {
@@ -147,27 +164,27 @@ static const char *set_text(struct rl_config *c, enum rl_setting setting, const 
 static const char *apply(struct rl_config *c, enum rl_setting setting, const char *value,
                          bool store)
 {
-    static const char minute[] = "is too long: at most 60s";
-
     switch (setting) {
     case RL_SETTING_NODES:
         return rl_node_list_add(c, value, store);
     case RL_SETTING_NODE_TIMEOUT:
-        return set_time(&c->node_timeout_ms, value, TIMEOUT_MAX_MS, minute, store);
+        return set_time(&c->node_timeout_ms, value, TIMEOUT_MAX_MS, store);
     case RL_SETTING_CONNECT_TIMEOUT:
-        return set_time(&c->connect_timeout_ms, value, TIMEOUT_MAX_MS, minute, store);
+        return set_time(&c->connect_timeout_ms, value, TIMEOUT_MAX_MS, store);
     case RL_SETTING_MAX_TTL:
-        return set_time(&c->max_ttl_ms, value, REDLOCK_TTL_LIMIT_MS, "is too long: at most 1d",
-                        store);
+        return set_time(&c->max_ttl_ms, value, REDLOCK_TTL_LIMIT_MS, store);
+    case RL_SETTING_PASSWORD_MAX_AGE:
+        return set_time(&c->password_max_age_ms, value, REDLOCK_TTL_LIMIT_MS, store);
     case RL_SETTING_TTL:
-        return set_time(&c->ttl_ms, value, REDLOCK_TTL_LIMIT_MS, "is too long: at most 1d",
-                        store);
+        return set_time(&c->ttl_ms, value, REDLOCK_TTL_LIMIT_MS, store);
     case RL_SETTING_WAIT:
         return set_wait(c, value, store);
     case RL_SETTING_NO_NATIVE:
         return set_switch(&c->no_native, value, store);
     case RL_SETTING_INSECURE:
         return set_switch(&c->insecure, value, store);
+    case RL_SETTING_PROFILE:
+        return set_profile(c, value, store);
     case RL_SETTING_GUARD:
         return set_guard(c, value, store);
     default:

@@ -18,7 +18,9 @@
 #define RL_CONFIG_NODES_MAX (REDLOCK_QUORUMS_MAX * (REDLOCK_NODES_MAX + 1))
 #define RL_CONFIG_PATH_MAX 4096
 #define RL_CONFIG_SOURCE_MAX 448
-#define RL_CONFIG_TTL_MS 30000 /* what the command asks for unless told otherwise */
+#define RL_QUOTE_PATH_MAX 384    /* a path in a message: two fit into one */
+#define RL_CONFIG_WARNINGS_MAX 4 /* the password, its file, the token, the TLS key */
+#define RL_CONFIG_TTL_MS 30000   /* what the command asks for unless told otherwise */
 
 /* The keys of the configuration file. */
 enum rl_setting {
@@ -27,6 +29,11 @@ enum rl_setting {
     RL_SETTING_PREFIX,
     RL_SETTING_USER,
     RL_SETTING_PASSWORD_FILE,
+    RL_SETTING_PASSWORD_COMMAND,
+    RL_SETTING_PASSWORD_MAX_AGE,
+    RL_SETTING_SENTINEL_USER,
+    RL_SETTING_SENTINEL_PASSWORD_FILE,
+    RL_SETTING_SENTINEL_PASSWORD_COMMAND,
     RL_SETTING_TLS_CA,
     RL_SETTING_TLS_CERT,
     RL_SETTING_TLS_KEY,
@@ -35,6 +42,7 @@ enum rl_setting {
     RL_SETTING_CONNECT_TIMEOUT,
     RL_SETTING_MAX_TTL,
     RL_SETTING_NO_NATIVE,
+    RL_SETTING_PROFILE,
     RL_SETTING_GUARD,
     RL_SETTING_TTL,        /* of the command only: a program names its own with every lock */
     RL_SETTING_WAIT,       /* the same */
@@ -44,6 +52,12 @@ enum rl_setting {
     RL_SETTING_END,
 };
 
+/* A file that shows a secret to others. */
+struct rl_config_warning {
+    char path[RL_QUOTE_PATH_MAX];
+    char text[2 * RL_QUOTE_PATH_MAX];
+};
+
 struct rl_config {
     char *text[RL_SETTING_END];       /* owned; the settings that are plain strings */
     char *nodes[RL_CONFIG_NODES_MAX]; /* owned; wiped when freed, as URLs may have passwords */
@@ -51,12 +65,15 @@ struct rl_config {
     uint8_t quorum_of[RL_CONFIG_NODES_MAX]; /* of each node, from 1; 0: there are no quorums */
     char quorum[REDLOCK_QUORUMS_MAX][REDLOCK_QUORUM_MAX + 1]; /* names */
     size_t quorum_count;
-    char *password; /* owned; of REDLOCK_PASSWORD */
+    char *password;          /* owned; of REDLOCK_PASSWORD */
+    char *sentinel_password; /* owned; of REDLOCK_SENTINEL_PASSWORD */
 
     int64_t ttl_ms;
-    int64_t wait_ms;                                         /* or REDLOCK_WAIT_FOREVER */
-    int64_t node_timeout_ms, connect_timeout_ms, max_ttl_ms; /* 0: default of the library */
-    uint32_t guard; /* REDLOCK_NO_GUARD, REDLOCK_STRICT or neither */
+    int64_t wait_ms; /* or REDLOCK_WAIT_FOREVER */
+    /* 0: default of the library */
+    int64_t node_timeout_ms, connect_timeout_ms, max_ttl_ms, password_max_age_ms;
+    int32_t profile; /* enum redlock_profile */
+    uint32_t guard;  /* REDLOCK_NO_GUARD, REDLOCK_STRICT or neither */
     bool no_native;
     bool insecure; /* of the service */
 
@@ -65,10 +82,9 @@ struct rl_config {
     const char
         *nodes_option; /* what the program calls nodes that it was given; NULL: nothing */
     const char *without_nodes; /* ends the message that there are none; may be NULL */
-    /* Told which file shows a secret to others; may be NULL. */
-    void (*warn)(const char *path, const char *text, void *data);
-    void *warn_data;
 
+    struct rl_config_warning warning[RL_CONFIG_WARNINGS_MAX];
+    size_t warning_count;
     char source[RL_CONFIG_SOURCE_MAX]; /* what named the nodes, for people */
 
     uint32_t given;  /* bit per setting that has a value */
@@ -94,7 +110,7 @@ const char *rl_config_set(struct rl_config *c, enum rl_setting setting, const ch
 extern const char rl_config_no_memory[];
 int rl_config_error(const char *problem);
 
-/* The setting that a line of the configuration file names; RL_SETTING_NONE when there is none. */
+/* The setting that a line of the configuration file names; RL_SETTING_NONE: there is none. */
 enum rl_setting rl_config_key(const char *name);
 const char *rl_config_name(enum rl_setting setting);
 
@@ -104,7 +120,7 @@ const char *rl_config_name(enum rl_setting setting);
  */
 int rl_config_load(struct rl_config *c);
 
-/* Puts into `o` what it leaves at zero. The strings stay those of `c`, which must outlive it. */
+/* Puts into `o` what it leaves at zero. The strings stay those of `c`: it must outlive `o`. */
 void rl_config_apply(struct rl_config *c, redlock_options *o);
 
 /* Both at once, for options without nodes; what they give is closed to other sources. */

@@ -18,14 +18,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int64_t unit_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(name, units[i].name) == 0)
-            return units[i].unit_ms;
-    return 0;
-}
-
 const char *rl_duration_parse(const char *text, int64_t *out_ms)
 {
     static const char shape[] =
@@ -53,7 +45,10 @@ const char *rl_duration_parse(const char *text, int64_t *out_ms)
             }
         }
     }
-    int64_t unit_ms = unit_of(text);
+    int64_t unit_ms = 0;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(text, units[i].name) == 0)
+            unit_ms = units[i].unit_ms;
     if (!digits || unit_ms == 0)
         return shape;
     if (whole > REDLOCK_WAIT_MAX_MS / unit_ms)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/file.h"
+#include "config/sources.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,10 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/quote.h"
-#include "config/trust.h"
 #include "drive/detail.h"
-#include "protocol/nearest.h"
+#include "protocol/span.h"
 
 #define LINE_MAX_BYTES 4096
 #define SYSTEM_FILE "/etc/redlock.conf"
@@ -83,15 +81,6 @@ static char *trim(char *text)
     return text;
 }
 
-/* A misplaced URL may carry a password: only what looks like a key is ever shown. */
-static bool looks_like_key(const char *key)
-{
-    size_t length =
-        strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
-
-    return length > 0 && length <= 32 && key[length] == '\0';
-}
-
 static int complain_key(const struct source *f, const char *key)
 {
     const char *known[RL_SETTING_END];
@@ -109,6 +98,8 @@ static int complain_key(const struct source *f, const char *key)
 
 static int apply_line(struct source *f, struct rl_config *c, char *line)
 {
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     char *text = trim(line);
 
     if (*text == '\0')
@@ -118,7 +109,9 @@ static int apply_line(struct source *f, struct rl_config *c, char *line)
         return complain(f, "expected: key = value");
     *equals = '\0';
     char *key = trim(text), *value = trim(equals + 1);
-    if (!looks_like_key(key))
+    size_t length = strspn(key, letters);
+    /* A misplaced URL may carry a password: only what looks like a key is ever shown. */
+    if (length == 0 || length > 32 || key[length] != '\0')
         return complain(f, "expected: key = value");
     enum rl_setting setting = rl_config_key(key);
     if (setting == RL_SETTING_NONE)
@@ -144,12 +137,15 @@ static int apply_line(struct source *f, struct rl_config *c, char *line)
     return rl_config_error(wrong);
 }
 
-/* Opens f->path. Returns 0; f->file stays NULL when a file that need not exist does not. */
-static int open_source(struct source *f, bool needed)
+/* Returns 0 and opens it; f->file stays NULL when a file that need not exist does not. */
+static int open_source(struct source *f, const char *directory, const char *file, bool needed)
 {
+    int length = snprintf(f->path, sizeof f->path, "%s%s", directory, file);
     struct stat info;
     char path[RL_QUOTE_PATH_MAX];
 
+    if (length < 0 || (size_t)length >= sizeof f->path)
+        return rl_detail(REDLOCK_INVAL, "the path of the configuration file is too long");
     f->file = fopen(f->path, "re");
     if (f->file && (fstat(fileno(f->file), &info) != 0 || !S_ISDIR(info.st_mode)))
         return 0;
@@ -164,40 +160,25 @@ static int open_source(struct source *f, bool needed)
                      strerror(error));
 }
 
-static int set_path(struct source *f, const char *directory, const char *file)
-{
-    int length = snprintf(f->path, sizeof f->path, "%s%s", directory, file);
-
-    if (length < 0 || (size_t)length >= sizeof f->path)
-        return rl_detail(REDLOCK_INVAL, "the path of the configuration file is too long");
-    return 0;
-}
-
-/* The file that was named, or the first of the usual ones that exists. Notes where it looked. */
+/* The file that was named, or the first of the usual ones that exists. Says where it looked. */
 static int find_source(struct source *f, const struct rl_config *c, char looked[RL_LOOKED_MAX])
 {
     const char *named = c->file ? c->file : secure_getenv("REDLOCK_CONFIG");
-
-    if (named && *named) {
-        int error = set_path(f, "", named);
-
-        return error ? error : open_source(f, true);
-    }
     const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
     char shown[RL_QUOTE_PATH_MAX];
     int error = 0;
+
+    if (named && *named)
+        return open_source(f, "", named, true);
     if (xdg && *xdg)
-        error = set_path(f, xdg, "/redlock/redlock.conf");
+        error = open_source(f, xdg, "/redlock/redlock.conf", false);
     else if (home && *home)
-        error = set_path(f, home, "/.config/redlock/redlock.conf");
-    if (error == 0 && f->path[0])
-        error = open_source(f, false);
+        error = open_source(f, home, "/.config/redlock/redlock.conf", false);
     if (error || f->file)
         return error;
     rl_quote_path(shown, f->path);
     snprintf(looked, RL_LOOKED_MAX, "%s%s%s", shown, *shown ? " and " : "", SYSTEM_FILE);
-    error = set_path(f, "", SYSTEM_FILE);
-    return error ? error : open_source(f, false);
+    return open_source(f, "", SYSTEM_FILE, false);
 }
 
 int rl_config_read_file(struct rl_config *c, char looked[RL_LOOKED_MAX])

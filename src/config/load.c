@@ -7,112 +7,129 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/config.h"
-#include "config/file.h"
-#include "config/node_list.h"
-#include "config/quote.h"
-#include "config/trust.h"
+#include "config/sources.h"
 #include "drive/detail.h"
-
-static bool is_closed(const struct rl_config *c, enum rl_setting setting)
-{
-    return c->closed & (1u << setting);
-}
 
 static void close_setting(struct rl_config *c, enum rl_setting setting)
 {
     c->closed |= 1u << setting;
 }
 
-static int read_environment(struct rl_config *c)
+/* Of a password in a file and one that a command prints, the stronger source decides for both. */
+static void close_given(struct rl_config *c)
 {
-    const char *nodes = secure_getenv("REDLOCK_NODES");
+    const uint32_t of_nodes =
+        1u << RL_SETTING_PASSWORD_FILE | 1u << RL_SETTING_PASSWORD_COMMAND;
+    const uint32_t of_sentinels =
+        1u << RL_SETTING_SENTINEL_PASSWORD_FILE | 1u << RL_SETTING_SENTINEL_PASSWORD_COMMAND;
 
-    if (nodes) {
-        /* Set but empty is a mistake in a script; falling back to other nodes than the rest
-         * of the fleet uses would be a lock that excludes no other client. */
-        const char *problem = rl_config_set(c, RL_SETTING_NODES, nodes);
-        if (problem)
-            return rl_detail(rl_config_error(problem),
-                             "the environment variable REDLOCK_NODES %s", problem);
-    }
-    const char *password = secure_getenv("REDLOCK_PASSWORD");
-    if (password && *password && !is_closed(c, RL_SETTING_PASSWORD_FILE)) {
-        c->password = strdup(password);
-        if (!c->password)
-            return rl_detail(REDLOCK_NOMEM, "out of memory");
-        close_setting(c, RL_SETTING_PASSWORD_FILE);
-    }
+    c->closed |= c->given;
+    if (c->closed & of_nodes)
+        c->closed |= of_nodes;
+    if (c->closed & of_sentinels)
+        c->closed |= of_sentinels;
+}
+
+/* From the environment, unless a stronger source has named the file that it would be in. */
+static int read_password(struct rl_config *c, const char *variable, enum rl_setting file,
+                         char **out)
+{
+    const char *password = secure_getenv(variable);
+
+    if (!password || !*password || (c->closed & (1u << file)))
+        return REDLOCK_OK;
+    *out = strdup(password);
+    if (!*out)
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    close_setting(c, file);
     return REDLOCK_OK;
 }
 
-/* The key may stand in the same file as the certificate. */
-static enum rl_setting key_setting(const struct rl_config *c)
+/*
+ * What all clients of the nodes must have alike, so that a container needs no file for it. Set
+ * but empty is a mistake in a script; falling back to other nodes than the rest of the fleet
+ * uses would be a lock that excludes no other client.
+ */
+static int read_environment(struct rl_config *c)
 {
-    return c->text[RL_SETTING_TLS_KEY] ? RL_SETTING_TLS_KEY : RL_SETTING_TLS_CERT;
+    static const enum rl_setting settings[] = {RL_SETTING_NODES, RL_SETTING_MAX_TTL};
+    static const char *const variables[] = {"REDLOCK_NODES", "REDLOCK_MAX_TTL"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = secure_getenv(variables[i]);
+        const char *problem = value ? rl_config_set(c, settings[i], value) : NULL;
+
+        if (problem)
+            return rl_detail(rl_config_error(problem), "the environment variable %s %s",
+                             variables[i], problem);
+    }
+    int error = read_password(c, "REDLOCK_PASSWORD", RL_SETTING_PASSWORD_FILE, &c->password);
+    return error ? error
+                 : read_password(c, "REDLOCK_SENTINEL_PASSWORD",
+                                 RL_SETTING_SENTINEL_PASSWORD_FILE, &c->sentinel_password);
 }
 
-static int check_file(const struct rl_config *c, enum rl_setting setting, const char *what)
+/* secret: what stands in it that others must not read; NULL: nothing. */
+static int check_file(struct rl_config *c, enum rl_setting setting, const char *what,
+                      const char *secret)
 {
     const char *path = c->text[setting];
+    char shown[RL_QUOTE_PATH_MAX];
     struct stat info;
+    int error = REDLOCK_OK;
 
     if (!path || (setting == RL_SETTING_TOKEN_FILE && !c->may_use_service))
         return REDLOCK_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     int problem = fd < 0 || fstat(fd, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
     if (problem == 0) {
-        int error = rl_trust_check(what, path, fd);
-
-        if (error == REDLOCK_OK && setting == RL_SETTING_PASSWORD_FILE)
-            rl_trust_warn(c, "the password", path, fd);
-        if (error == REDLOCK_OK && setting == RL_SETTING_TOKEN_FILE)
-            rl_trust_warn(c, "the token", path, fd);
-        if (error == REDLOCK_OK && setting == key_setting(c))
-            rl_trust_warn(c, "the TLS key", path, fd);
-        close(fd);
-        return error;
+        error = rl_trust_check(what, path, fd);
+        if (error == REDLOCK_OK && secret)
+            rl_trust_warn(c, secret, path, fd);
     }
     if (fd >= 0)
         close(fd);
-    char shown[RL_QUOTE_PATH_MAX];
+    if (problem == 0)
+        return error;
     rl_quote_path(shown, path);
     return rl_detail(REDLOCK_INVAL, "%s: cannot read %s: %s", rl_config_name(setting), shown,
                      strerror(problem));
 }
 
-static int check(const struct rl_config *c)
+static int check(struct rl_config *c)
 {
-    static const struct {
-        enum rl_setting setting;
-        const char *what;
-    } files[] = {
-        {RL_SETTING_PASSWORD_FILE, "the password file"},
-        {RL_SETTING_TOKEN_FILE, "the token file"},
-        {RL_SETTING_TLS_CA, "the TLS CA file"},
-        {RL_SETTING_TLS_CERT, "the TLS certificate file"},
-        {RL_SETTING_TLS_KEY, "the TLS key file"},
-    };
+    bool has_key = c->text[RL_SETTING_TLS_KEY];
     int error = c->node_count > 0 ? rl_node_list_check(c) : REDLOCK_OK;
+
     if (error)
         return error;
-    if (c->text[RL_SETTING_TLS_KEY] && !c->text[RL_SETTING_TLS_CERT])
+    if (has_key && !c->text[RL_SETTING_TLS_CERT])
         return rl_detail(REDLOCK_INVAL, "tls-key is given without tls-cert");
-    for (size_t i = 0; i < sizeof files / sizeof files[0] && !error; i++)
-        error = check_file(c, files[i].setting, files[i].what);
-    return error;
+    error = check_file(c, RL_SETTING_PASSWORD_FILE, "the password file", "the password");
+    if (!error)
+        error = check_file(c, RL_SETTING_SENTINEL_PASSWORD_FILE,
+                           "the password file of the sentinels", "the password");
+    if (!error)
+        error = check_file(c, RL_SETTING_TOKEN_FILE, "the token file", "the token");
+    if (!error)
+        error = check_file(c, RL_SETTING_TLS_CA, "the TLS CA file", NULL);
+    /* The key may stand in the same file as the certificate. */
+    if (!error)
+        error = check_file(c, RL_SETTING_TLS_CERT, "the TLS certificate file",
+                           has_key ? NULL : "the TLS key");
+    return error ? error : check_file(c, RL_SETTING_TLS_KEY, "the TLS key file", "the TLS key");
 }
 
 int rl_config_load(struct rl_config *c)
 {
     char looked[RL_LOOKED_MAX] = "";
 
-    c->closed |= c->given;
+    close_given(c);
     const char *source = c->node_count > 0 ? c->nodes_option : "REDLOCK_NODES";
     int error = read_environment(c);
     if (error)
         return error;
-    c->closed |= c->given;
+    close_given(c);
     bool named = c->node_count > 0;
     error = rl_config_read_file(c, looked);
     if (error)
@@ -153,6 +170,8 @@ void rl_config_apply(struct rl_config *c, redlock_options *o)
     }
     if (c->no_native)
         o->flags |= REDLOCK_NO_NATIVE;
+    if (!o->profile)
+        o->profile = c->profile;
     if (!(o->flags & (REDLOCK_STRICT | REDLOCK_NO_GUARD)))
         o->flags |= c->guard;
     fill_number(&o->node_timeout_ms, c->node_timeout_ms);
@@ -162,6 +181,12 @@ void rl_config_apply(struct rl_config *c, redlock_options *o)
     fill_text(&o->username, c->text[RL_SETTING_USER]);
     fill_text(&o->password, c->password);
     fill_text(&o->password_file, c->text[RL_SETTING_PASSWORD_FILE]);
+    fill_text(&o->password_command, c->text[RL_SETTING_PASSWORD_COMMAND]);
+    fill_number(&o->password_max_age_ms, c->password_max_age_ms);
+    fill_text(&o->sentinel_username, c->text[RL_SETTING_SENTINEL_USER]);
+    fill_text(&o->sentinel_password, c->sentinel_password);
+    fill_text(&o->sentinel_password_file, c->text[RL_SETTING_SENTINEL_PASSWORD_FILE]);
+    fill_text(&o->sentinel_password_command, c->text[RL_SETTING_SENTINEL_PASSWORD_COMMAND]);
     fill_text(&o->tls_ca_file, c->text[RL_SETTING_TLS_CA]);
     fill_text(&o->tls_cert_file, c->text[RL_SETTING_TLS_CERT]);
     fill_text(&o->tls_key_file, c->text[RL_SETTING_TLS_KEY]);
@@ -172,8 +197,10 @@ int rl_config_complete(struct rl_config *c, redlock_options *o)
 {
     c->file = o->config_file;
     /* What belongs together comes from one source. */
-    if (o->password || o->password_file)
+    if (o->password || o->password_file || o->password_command)
         close_setting(c, RL_SETTING_PASSWORD_FILE);
+    if (o->sentinel_password || o->sentinel_password_file || o->sentinel_password_command)
+        close_setting(c, RL_SETTING_SENTINEL_PASSWORD_FILE);
     if (o->tls_ca_file)
         close_setting(c, RL_SETTING_TLS_CA);
     if (o->tls_cert_file || o->tls_key_file) {

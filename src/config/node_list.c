@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/node_list.h"
+#include "config/sources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,23 +110,16 @@ const char *rl_node_list_add(struct rl_config *c, const char *text, bool store)
     return NULL;
 }
 
-static size_t count_nodes(const struct rl_config *c, size_t quorum)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < c->node_count; i++)
-        count += c->quorum_of[i] == quorum;
-    return count;
-}
-
 int rl_node_list_check(const struct rl_config *c)
 {
     if (c->quorum_count == 0 && c->node_count > REDLOCK_NODES_MAX)
         return rl_detail(REDLOCK_INVAL, "%zu nodes are given; a lock has at most %d",
                          c->node_count, REDLOCK_NODES_MAX);
     for (size_t i = 0; i < c->quorum_count; i++) {
-        size_t count = count_nodes(c, i + 1);
+        size_t count = 0;
 
+        for (size_t k = 0; k < c->node_count; k++)
+            count += c->quorum_of[k] == i + 1;
         if (count > REDLOCK_NODES_MAX)
             return rl_detail(REDLOCK_INVAL, "quorum %s has %zu nodes; at most %d are allowed",
                              c->quorum[i], count, REDLOCK_NODES_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/quote.h"
+#include "config/sources.h"
 
 #include <string.h>
 

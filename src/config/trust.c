@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/trust.h"
+#include "config/sources.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "config/quote.h"
 #include "drive/detail.h"
 #include "io/exposed.h"
 
@@ -25,18 +25,22 @@ int rl_trust_check(const char *what, const char *path, int fd)
                      what, shown, shown);
 }
 
-void rl_trust_warn(const struct rl_config *c, const char *secret, const char *path, int fd)
+void rl_trust_warn(struct rl_config *c, const char *secret, const char *path, int fd)
 {
+    struct rl_config_warning *warning = &c->warning[c->warning_count];
     struct stat info;
-    char shown[RL_QUOTE_PATH_MAX], text[2 * RL_QUOTE_PATH_MAX];
+    char shown[RL_QUOTE_PATH_MAX];
 
-    if (!c->warn || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+    if (c->warning_count == RL_CONFIG_WARNINGS_MAX || fstat(fd, &info) != 0 ||
+        !S_ISREG(info.st_mode))
         return;
     bool of_root = info.st_uid == 0;
     if (!(info.st_mode & (of_root ? S_IROTH : S_IRGRP | S_IROTH)))
         return;
     rl_quote_path(shown, path);
-    snprintf(text, sizeof text, "others can read %s; forbid it with: chmod %s-rwx %s", secret,
+    memcpy(warning->path, shown, sizeof shown);
+    snprintf(warning->text, sizeof warning->text,
+             "others can read %s; forbid it with: chmod %s-rwx %s", secret,
              of_root ? "o" : "go", shown);
-    c->warn(shown, text, c->warn_data);
+    c->warning_count++;
 }

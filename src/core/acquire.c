@@ -4,24 +4,13 @@
 #include "core/lock_internal.h"
 #include "core/rules.h"
 
-static void choose_slot(struct rl_lock *lock, uint32_t random)
-{
-    struct rl_acquisition *acquisition = lock->acquisition;
-
-    if (acquisition->free_slot)
-        lock->slot = acquisition->free_slot;
-    else if (!lock->slot)
-        lock->slot = (uint16_t)(1 + random % lock->terms.slots);
-    acquisition->free_slot = 0;
-}
-
-void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
+void rl_acquire_attempt(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
 
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
-    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
+    rl_round_begin(lock, event->now_ns, rl_round_timeout_ns(lock));
     if (!RL_RULE(READERS_MAJORITY) && rl_kinds[lock->terms.kind].waiter == RL_WAITER_READS)
         lock->tally.quorum = 1;
     lock->state = RL_ACQUIRING;
@@ -33,13 +22,19 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     acquisition->owners[0] = acquisition->owners[1] = (struct rl_owners_token){0};
     acquisition->nested = 0;
     acquisition->beyond_max_ttl = 0;
+    acquisition->unsafe = 0;
     acquisition->counts_once = 0;
     acquisition->overtakes = 0;
     acquisition->woken = acquisition->again_count = 0;
     acquisition->ahead_ms = 0;
     acquisition->grace_ends_ns = RL_NEVER_NS;
-    if (rl_kinds[lock->terms.kind].has_slots)
-        choose_slot(lock, random);
+    if (rl_kinds[lock->terms.kind].has_slots) {
+        if (acquisition->free_slot)
+            lock->slot = acquisition->free_slot;
+        else if (!lock->slot)
+            lock->slot = (uint16_t)(1 + event->random % lock->terms.slots);
+        acquisition->free_slot = 0;
+    }
     rl_send(out, RL_OP_ACQUIRE, lock->policy->all_nodes, lock->round);
 }
 
@@ -62,7 +57,7 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
     else if (event->yields)
         rl_queue_begin(lock, event->now_ns, out);
     else
-        rl_acquire_attempt(lock, event->now_ns, event->random, out);
+        rl_acquire_attempt(lock, event, out);
 }
 
 static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
@@ -107,22 +102,6 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
     }
 }
 
-static void note_remaining_time(struct rl_lock *lock, const struct rl_event *event,
-                                struct rl_actions *out)
-{
-    uint16_t bit = (uint16_t)(1u << event->node);
-
-    if (!(lock->asked & bit))
-        return;
-    lock->asked &= (uint16_t)~bit;
-    if (event->answer.vote == REDLOCK_VOTE_TAKEN) {
-        lock->acquisition->key_ttl_ms[event->node] = event->answer.key_ttl_ms;
-        lock->acquisition->same_tag[event->node] = event->answer.same_tag;
-    }
-    if (lock->state == RL_ASKING && !lock->asked)
-        rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
-}
-
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
@@ -135,8 +114,14 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         rl_token_aligned(lock, event, out);
         return;
     }
-    if (event->op == RL_OP_INQUIRE) {
-        note_remaining_time(lock, event, out);
+    if (event->op == RL_OP_INQUIRE && lock->asked & bit) {
+        lock->asked &= (uint16_t)~bit;
+        if (answer->vote == REDLOCK_VOTE_TAKEN) {
+            lock->acquisition->key_ttl_ms[event->node] = answer->key_ttl_ms;
+            lock->acquisition->same_tag[event->node] = answer->same_tag;
+        }
+        if (lock->state == RL_ASKING && !lock->asked)
+            rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         return;
     }
     if (!rl_ops[event->op].acquires ||
@@ -150,6 +135,8 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         return;
     if (answer->beyond_max_ttl)
         lock->acquisition->beyond_max_ttl |= bit;
+    if (answer->is_unsafe)
+        lock->acquisition->unsafe |= bit;
     if (answer->counts_once)
         lock->acquisition->counts_once |= bit;
     if (answer->overtakes)
@@ -161,22 +148,6 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
     decide_attempt(lock, event, out);
 }
 
-static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
-                          struct rl_actions *out)
-{
-    struct rl_acquisition *acquisition = lock->acquisition;
-
-    if (acquisition->wait_deadline_ns && event->now_ns >= acquisition->wait_deadline_ns) {
-        rl_acquire_cut_short(lock, out);
-        return;
-    }
-    if (event->now_ns >= lock->round_deadline_ns)
-        rl_time_out_silent_nodes(lock, event);
-    if (event->now_ns >= acquisition->grace_ends_ns)
-        acquisition->grace_ends_ns = RL_NEVER_NS;
-    decide_attempt(lock, event, out);
-}
-
 void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
@@ -185,7 +156,15 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
 
     switch (lock->state) {
     case RL_ACQUIRING:
-        attempt_timer(lock, event, out);
+        if (acquisition->wait_deadline_ns && now_ns >= acquisition->wait_deadline_ns) {
+            rl_acquire_cut_short(lock, out);
+            return;
+        }
+        if (now_ns >= lock->round_deadline_ns)
+            rl_time_out_silent_nodes(lock, event);
+        if (now_ns >= acquisition->grace_ends_ns)
+            acquisition->grace_ends_ns = RL_NEVER_NS;
+        decide_attempt(lock, event, out);
         return;
     case RL_ALIGNING:
         /* Whichever deadline it was, the node's, the validity's or the wait's: too late. */
@@ -201,7 +180,7 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
         if (now_ns >= acquisition->wait_deadline_ns)
             rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         else if (now_ns >= acquisition->retry_at_ns)
-            rl_acquire_attempt(lock, now_ns, event->random, out);
+            rl_acquire_attempt(lock, event, out);
         return;
     default:
         return;
@@ -228,19 +207,19 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_acquire_fail(lock, event, out);
 }
 
+/* What an earlier term has granted does not count; what is under way comes to its own end (E11). */
+void rl_acquire_new_term(struct rl_lock *lock, const struct rl_event *event,
+                         struct rl_actions *out)
+{
+    if (lock->state == RL_ALIGNING || (lock->tally.yes & (1u << event->node)))
+        rl_acquire_node_out(lock, event, out);
+}
+
 void rl_acquire_sets_heard(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out)
 {
     if (lock->state == RL_ACQUIRING)
         decide_attempt(lock, event, out);
-}
-
-/* Our own clock was wrong, and with it the start that the validity counts from. */
-void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
-                          struct rl_actions *out)
-{
-    if (lock->state == RL_ACQUIRING || lock->state == RL_ALIGNING)
-        rl_acquire_fail(lock, event, out);
 }
 
 void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)

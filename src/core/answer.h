@@ -36,8 +36,10 @@ struct rl_answer {
     int64_t marker_max_ttl_ms;
     struct rl_slice set; /* of nodes that it belongs to (G8); points into the reply */
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
+    bool is_unsafe;      /* it does not pass a safety check: waiting does not mend that */
     bool counts_once;    /* a grant of a server that votes by another name already (G8) */
     bool in_quarantine;  /* a renewal by a node that may not grant, or is not known to */
+    bool of_new_term;    /* by an elected vote whose term is in quarantine (docs/elected.md) */
 
     /* The queue, from nodes that were asked about it. */
     bool contended; /* given back, and there are waiters */

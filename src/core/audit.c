@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-/* Does this policy evict keys that have an expiry, as every lock has? */
-static bool evicts(const char *policy)
-{
-    return strncmp(policy, "volatile-", 9) == 0 || strncmp(policy, "allkeys-", 8) == 0;
-}
-
 static bool is_duplicate(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
 {
     const char *run_id = nodes[node].facts->run_id;
@@ -20,25 +14,21 @@ static bool is_duplicate(const struct rl_audit_node *nodes, uint8_t node_count, 
     return false;
 }
 
-/* Surely further apart than is fine, whatever the samples leave open. */
-static bool are_apart(const struct rl_clock_window *a, const struct rl_clock_window *b)
-{
-    return a->low_ns - b->high_ns > RL_AUDIT_SKEW_NS ||
-           b->low_ns - a->high_ns > RL_AUDIT_SKEW_NS;
-}
-
 /* More than the allowance away from most of the others whose clock is known. */
 static bool is_skewed(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
 {
+    const struct rl_clock_window *a = nodes[node].window;
     uint8_t near_count = 0;
     uint8_t far_count = 0;
 
-    if (!nodes[node].window->known)
-        return false;
-    for (uint8_t i = 0; i < node_count; i++) {
-        if (i == node || !nodes[i].reachable || !nodes[i].window->known)
+    for (uint8_t i = 0; a->known && i < node_count; i++) {
+        const struct rl_clock_window *b = nodes[i].window;
+
+        if (i == node || !nodes[i].reachable || !b->known)
             continue;
-        if (are_apart(nodes[node].window, nodes[i].window))
+        /* Surely further apart than is fine, whatever the samples leave open. */
+        if (a->low_ns - b->high_ns > RL_AUDIT_SKEW_NS ||
+            b->low_ns - a->high_ns > RL_AUDIT_SKEW_NS)
             far_count++;
         else
             near_count++;
@@ -56,15 +46,20 @@ uint64_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
         return 0;
     if (is_duplicate(nodes, node_count, node))
         doubts |= RL_DOUBT(SAME_SERVER);
-    if (facts->cluster)
+    if (facts->sentinel)
+        doubts |= RL_DOUBT(SENTINEL);
+    else if (facts->cluster)
         doubts |= RL_DOUBT(CLUSTER);
     else if (facts->has_replication && !facts->master)
         doubts |= RL_DOUBT(REPLICA);
-    if (facts->has_memory && facts->maxmemory_bytes > 0 && evicts(facts->maxmemory_policy))
+    /* Policies that evict keys with an expiry, as every lock has. */
+    if (facts->has_memory && facts->maxmemory_bytes > 0 &&
+        (strncmp(facts->maxmemory_policy, "volatile-", 9) == 0 ||
+         strncmp(facts->maxmemory_policy, "allkeys-", 8) == 0))
         doubts |= RL_DOUBT(EVICTION);
     if (is_skewed(nodes, node_count, node))
         doubts |= RL_DOUBT(SKEW);
-    if (facts->cluster) /* that is why whatever its set is cannot be read */
+    if (facts->cluster || facts->sentinel) /* that is why whatever its set is cannot be read */
         return doubts;
     if (nodes[node].objection != REDLOCK_REASON_NONE)
         doubts |= UINT64_C(1) << nodes[node].objection;
@@ -109,6 +104,8 @@ static const char *const remedies[] = {
                    "or make it one (REPLICAOF NO ONE)",
     FOR(CLUSTER) = "use three or five independent servers (cluster-enabled no), "
                    "without replicas; docs/servers.md says more",
+    FOR(SENTINEL) = "name the group instead, by all its sentinels: "
+                    "sentinel://host1+host2+host3/group",
     FOR(SERVER_ERROR) = "see what the server says",
     FOR(COUNTER) = "find out what wrote that, and DEL it: the counter starts again "
                    "at the node's clock",
@@ -130,6 +127,23 @@ static const char *const remedies[] = {
     FOR(SET_UNREADABLE) = "give the user the rights listed in redlock(1), +hmget "
                           "and ~redlock* among them",
     FOR(SAME_SERVER) = "give every node a server of its own",
+    FOR(PROMOTED) = "wait, or if nothing can be held on it admit it",
+    FOR(VERSION) = "run one version of redlock everywhere, or after an upgrade of all "
+                   "clients admit the nodes again",
+    FOR(NEW_TERM) = "wait; holders that renew go on meanwhile",
+    FOR(NO_TERM) = "start the sentinels, check their addresses in the URL and the network",
+    FOR(NOT_VOUCHED) = "start the sentinels, or check the network to them",
+    FOR(NO_GROUP) = "check the name of the group in the URL: it is the one of `sentinel "
+                    "monitor`",
+    FOR(NO_SENTINEL) = "name the sentinels in the URL, not the servers; their port is "
+                       "26379 by default",
+    FOR(SENTINEL_LOGIN) = "give user and password of the sentinels: sentinel_username, "
+                          "sentinel_password_file",
+    FOR(SENTINEL_TWICE) = "name each sentinel once; those that were copied with their file "
+                          "need a `sentinel myid` of their own",
+    FOR(ELECTORS) = "give all clients the same URL, or after a change of the sentinels "
+                    "admit the group again",
+    FOR(SHORT_TTL) = "take a longer TTL, or a shorter down-after-milliseconds",
     FOR(FAILOVER) = "use a server without replicas and failover as a node; the "
                     "other nodes are the redundancy (docs/guarantees.md)",
     FOR(EVICTION) = "set maxmemory-policy noeviction",

@@ -23,6 +23,11 @@ struct rl_audit_node {
 /* The doubts about one node among all, RL_DOUBT() of each reason. */
 uint64_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node);
 #define RL_DOUBT(name) (UINT64_C(1) << REDLOCK_REASON_##name)
+#define RL_ONE_MORE(name, text) +1
+_Static_assert(
+    0 REDLOCK_REASONS(RL_ONE_MORE) <= 64,
+    "a doubt is one bit of 64: with more reasons, give the doubts numbers of their own");
+#undef RL_ONE_MORE
 
 /* What to do about it; empty: nothing. */
 const char *rl_remedy(enum redlock_reason reason);

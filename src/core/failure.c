@@ -92,23 +92,6 @@ void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error)
     rl_finish(out, error);
 }
 
-/*
- * On all nodes, also those that failed or timed out: their SET may still arrive (A4). From the
- * queue, a round is repeated often: nodes that answered that they set nothing are left alone.
- */
-static void roll_back(struct rl_lock *lock, struct rl_actions *out)
-{
-    struct rl_acquisition *acquisition = lock->acquisition;
-    uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? lock->policy->all_nodes : lock->tally.yes;
-
-    if (acquisition->ticket || lock->terms.fair || lock->overtakes_none)
-        nodes &= (uint16_t)(~rl_nodes_of(lock, REDLOCK_VOTE_TAKEN) | acquisition->overtakes);
-    if (!RL_RULE(QUEUE_ROLLBACK) && acquisition->ticket)
-        return;
-    rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
-}
-
-/* The same for an attempt that is the last one: without a place in the queue. */
 void rl_acquire_quit(struct rl_lock *lock, struct rl_actions *out, int error)
 {
     rl_send(out, lock->acquisition->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK,
@@ -137,30 +120,15 @@ static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions
     }
     rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
     lock->state = RL_ASKING;
-    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
-}
-
-/* Waiting does not make the nodes allow a longer TTL, accept a password or grant a tag twice. */
-static bool is_final(int error)
-{
-    return error == REDLOCK_INVAL || error == REDLOCK_AUTH || error == REDLOCK_PROTO ||
-           error == REDLOCK_YOURS;
-}
-
-/* Another took the slot, but nodes said that there is a free one: false when that is not so. */
-static bool count_slot_try(struct rl_lock *lock)
-{
-    struct rl_acquisition *acquisition = lock->acquisition;
-
-    if (!acquisition->free_slot || acquisition->attempt_error != REDLOCK_BUSY)
-        return false;
-    return ++acquisition->slot_tries < SLOT_TRIES_MAX;
+    lock->round_deadline_ns = now_ns + rl_round_timeout_ns(lock);
 }
 
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
     bool over = acquisition->wait_deadline_ns && event->now_ns >= acquisition->wait_deadline_ns;
+    uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? lock->policy->all_nodes : lock->tally.yes;
+    int error;
 
     acquisition->attempt_error = attempt_error(lock);
     /* The nodes granted it, and too late for this wait only. */
@@ -171,7 +139,14 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         acquisition->attempt_error = REDLOCK_INVAL;
     lock->token = 0;
     acquisition->grace_ends_ns = RL_NEVER_NS;
-    if (is_final(acquisition->attempt_error) || over) {
+    error = acquisition->attempt_error;
+    /*
+     * Waiting makes no node allow a longer TTL, accept a password, grant a tag twice or pass a
+     * safety check.
+     */
+    if (over || error == REDLOCK_INVAL || error == REDLOCK_AUTH || error == REDLOCK_PROTO ||
+        error == REDLOCK_YOURS ||
+        rl_count_nodes(acquisition->unsafe) > lock->policy->node_count - lock->policy->quorum) {
         rl_acquire_quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
@@ -184,15 +159,25 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         rl_acquire_back_off(lock, event);
         return;
     }
-    roll_back(lock, out);
-    if (count_slot_try(lock)) {
-        rl_acquire_attempt(lock, event->now_ns, event->random, out);
+    /*
+     * On all nodes, also those that failed or timed out: their SET may still arrive (A4).
+     * From the queue, a round is repeated often: nodes that answered that they set nothing
+     * are left alone.
+     */
+    if (acquisition->ticket || lock->terms.fair || lock->overtakes_none)
+        nodes &= (uint16_t)(~rl_nodes_of(lock, REDLOCK_VOTE_TAKEN) | acquisition->overtakes);
+    if (RL_RULE(QUEUE_ROLLBACK) || !acquisition->ticket)
+        rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
+    /* Another took the slot, but nodes said that there is a free one. */
+    if (acquisition->free_slot && error == REDLOCK_BUSY &&
+        ++acquisition->slot_tries < SLOT_TRIES_MAX) {
+        rl_acquire_attempt(lock, event, out);
         return;
     }
     acquisition->slot_tries = 0;
     if (!acquisition->wait_deadline_ns)
         ask_how_long(lock, event->now_ns, out);
-    else if (acquisition->attempt_error == REDLOCK_BUSY)
+    else if (error == REDLOCK_BUSY)
         rl_queue_join(lock, event, out);
     else
         rl_acquire_back_off(lock, event);

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/electors.h"
 #include "core/slice.h"
 #include "core/time.h"
 #include "redlock.h"
@@ -28,6 +29,8 @@
 #define RL_IDENTITY_MAX 96 /* run_id:master_replid, 81 characters, and the terminator */
 #define RL_RUN_ID_MAX 48
 #define RL_PROBATION_MAX (RL_IDENTITY_MAX + 48)
+/* What a marker names: the identity; of an elected vote, a blank and the term behind it. */
+#define RL_ADMITTED_MAX (RL_IDENTITY_MAX + RL_TERM_TEXT_MAX)
 
 /* uptime_in_seconds over-reports by up to 0.9 s; the rest is for delays on the way. */
 #define RL_GUARD_MARGIN_NS (2 * RL_NS_PER_S)
@@ -51,17 +54,20 @@ struct rl_facts {
     bool has_persistence; /* INFO persistence was answered */
     bool loading;
     bool master;
+    bool sentinel;         /* a Sentinel, which keeps no locks, by its INFO */
     bool cluster;          /* a node of a Redis Cluster, by its INFO or by its errors */
     int64_t replica_count; /* connected to it */
     char run_id[RL_RUN_ID_MAX];
     char replid[48];
+    bool was_promoted; /* it was a replica before: how long it is up proves nothing */
     int64_t uptime_s;
     bool append_only;        /* aof_enabled, as far as has_persistence */
     bool has_memory;         /* INFO memory was answered */
     int64_t maxmemory_bytes; /* 0: no limit */
     char maxmemory_policy[24];
-    char marker[RL_IDENTITY_MAX]; /* redlock.admit, field id; empty: none */
-    int64_t marker_max_ttl_ms;    /* field max_ttl; 0: none */
+    char marker[RL_ADMITTED_MAX];       /* redlock.admit, field id; empty: none */
+    int64_t marker_max_ttl_ms;          /* field max_ttl; 0: none */
+    char electors[RL_ELECTOR_LIST_MAX]; /* field electors, of an elected vote; empty: none */
 };
 
 struct rl_clock_window {
@@ -79,6 +85,8 @@ struct rl_guard {
     enum rl_guard_state state;
     enum redlock_reason reason;
     char identity[RL_IDENTITY_MAX]; /* of this connection; empty: unknown */
+    char term[RL_TERM_TEXT_MAX]; /* that the connection was made in; empty: no elected vote */
+    char admitted[RL_ADMITTED_MAX]; /* what a marker has to name; empty: unknown */
     int64_t node_max_ttl_ns;        /* what the marker says; 0: nothing */
     int64_t watched_since_ns;       /* on this connection, without a break */
     /* Why its votes do not count although its memory may be trusted (G8); NONE: they do. */
@@ -86,6 +94,12 @@ struct rl_guard {
 
     /* Strict: the probation string that is being watched; empty: none yet. */
     char probation[RL_PROBATION_MAX];
+    /*
+     * A stamp on the node says since when it is what it is, by its own clock, so that clients which
+     * live for a second need not watch it (E7). When it is old enough; 0: not known yet.
+     */
+    int64_t stamp_ends_ns;
+    bool stamp_answered; /* the question for it was answered, perhaps with an error */
 
     struct rl_clock_window window;
     int64_t step_ns; /* the last proven step; 0: none since it was looked at */
@@ -117,6 +131,20 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
 bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice identity,
                      int64_t max_ttl_ms, int64_t now_ns);
 
+/* An elected vote, and a server that was promoted, are admitted by the age of a stamp. */
+bool rl_guard_wants_stamp(const struct rl_guard *guard);
+/* What STAMP answered: how much of the guard time is left; 0 or less: none, it is admitted. */
+void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns);
+/*
+ * Whether it is, is not known yet: the first question is to be asked, or has not been answered. A
+ * grant is not refused before that.
+ */
+bool rl_guard_awaits_stamp(const struct rl_guard *guard);
+/* The time that has to pass before what a node may have forgotten is surely over. */
+int64_t rl_guard_time_ns(const struct rl_guard *guard);
+/* The witness behind a request names the incarnation that this connection has greeted (E5). */
+bool rl_guard_is_greeted(const struct rl_guard *guard, struct rl_slice identity);
+
 /* Strict: what PROBE answered, and whether ADMIT agreed. */
 void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now_ns);
 void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns);
@@ -141,6 +169,8 @@ int64_t rl_guard_ends_ns(const struct rl_guard *guard);
 /* The node's clock read node_us at some moment between sent_ns and received_ns (G6). */
 void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
                      int64_t received_ns);
+/* Another server speaks for the node from now on: its clock is another one. */
+void rl_guard_forget_clock(struct rl_guard *guard);
 /* A proven step was the node's own: out with it. */
 void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns);
 

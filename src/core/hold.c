@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A lock that is held, until it is lost (A10) or given back (A6). renew.c makes it last. */
+#include "core/electors.h"
 #include "core/kind.h"
 #include "core/lock_internal.h"
 #include "core/rules.h"
@@ -14,7 +15,8 @@
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
-    lock->nodes_with_key = lock->nodes_proven = lock->tally.yes;
+    lock->nodes_with_key = lock->nodes_proven = lock->nodes_proving = lock->tally.yes;
+    lock->nodes_succeeding = 0;
     lock->acquisition->grace_ends_ns = RL_NEVER_NS;
     if (lock->acquisition->ticket)
         rl_queue_served(lock, out);
@@ -113,17 +115,32 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
 {
     struct rl_answer answer = event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
+    /*
+     * Never found in this term: the failover may have lost it, and nobody else can hold it there
+     * yet. That is no loss (E9).
+     */
+    bool is_no_loss =
+        answer.of_new_term && !(lock->nodes_proven & ~lock->nodes_succeeding & bit);
 
     /* A renewal may have overtaken the reply that says that the key was healed in quarantine. */
     if (answer.vote == REDLOCK_VOTE_MISSING ||
         (event->op == RL_OP_HEAL && answer.vote == REDLOCK_VOTE_GUARDED))
         lock->nodes_proven &= (uint16_t)~bit;
+    /* What was deleted stays deleted: the proof is void, and so is a right won by it (E13). */
+    if (answer.vote == REDLOCK_VOTE_MISSING && RL_RULE(MISSING_VOIDS))
+        lock->nodes_proving &= (uint16_t)~bit;
+    if (answer.vote == REDLOCK_VOTE_MISSING && RL_RULE(MISSING_VOIDS) && RL_RULE(VOID_WHOLE))
+        lock->nodes_succeeding &= (uint16_t)~bit;
+    if (answer.vote == REDLOCK_VOTE_MISSING && is_no_loss)
+        answer.vote = REDLOCK_VOTE_GUARDED;
     if (answer.vote != REDLOCK_VOTE_GRANTED)
         return answer;
     if (RL_RULE(RENEWAL_OF_COUNTED) && answer.in_quarantine && !(lock->nodes_proven & bit))
         answer.vote = REDLOCK_VOTE_GUARDED;
-    else
+    else {
         lock->nodes_proven |= bit;
+        lock->nodes_succeeding &= (uint16_t)~bit;
+    }
     return answer;
 }
 
@@ -138,9 +155,10 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
-        (rl_ops[event->op].acquires ? lock->extension_count == 0 : carries_deadline(lock)))
+        (rl_ops[event->op].acquires ? lock->extension_count == 0 : carries_deadline(lock))) {
         lock->nodes_with_key |= bit;
-    else if (answer.vote == REDLOCK_VOTE_MISSING)
+        lock->nodes_proving |= bit;
+    } else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->nodes_with_key &= (uint16_t)~bit;
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
@@ -221,6 +239,40 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_renew_decide(lock, event->now_ns, out);
 }
 
+/* ---- elected votes: another server speaks for them ---- */
+
+/*
+ * E8: a renewal counts where the last proof was counted in the same term and incarnation. E9: a
+ * later one is succeeded to if this hold's proof on this vote outlives every grant that the
+ * electors' old answers can still vouch for: nobody else can have counted in between.
+ */
+void rl_hold_new_term(struct rl_lock *lock, const struct rl_event *event)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+    int64_t drift_ns = RL_VOUCH_NS / 1000000 * lock->policy->drift_ppm + 2 * RL_NS_PER_MS;
+    bool outlives = !RL_RULE(SUCCESSION_IN_TIME) ||
+                    lock->deadline_ns - event->now_ns > RL_VOUCH_NS + drift_ns;
+
+    if (RL_RULE(RENEWAL_IN_TERM))
+        lock->nodes_proven &= (uint16_t)~bit;
+    lock->nodes_succeeding &= (uint16_t)~bit;
+    if (event->rose && outlives && (lock->nodes_proving & bit) && !lock->adopted)
+        lock->nodes_succeeding |= bit;
+}
+
+void rl_hold_succeed(struct rl_lock *lock, const struct rl_event *event)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+    bool in_time = event->now_ns < lock->deadline_ns;
+
+    if (!(lock->nodes_succeeding & bit) || !in_time)
+        return;
+    lock->nodes_proven |= bit;
+    /* The validity has been running since the old server went: it is renewed at once. */
+    if (lock->terms.renew && !lock->extending)
+        lock->renew_at_ns = event->now_ns;
+}
+
 /* ---- giving it back, and telling released, expired and taken by another apart (A6) ---- */
 
 void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
@@ -232,7 +284,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->renew_at_ns = RL_NEVER_NS;
     lock->nodes_with_key = 0;
     lock->state = RL_RELEASING;
-    rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
+    rl_round_begin(lock, event->now_ns, rl_round_timeout_ns(lock));
     /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
     rl_send(out, RL_OP_RELEASE, lock->policy->all_nodes, lock->round);
     rl_send(out, RL_OP_LEAVE, lock->maybe_queued, lock->round);
@@ -269,8 +321,7 @@ static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actio
         }
         lock->state = RL_CHECKING;
         lock->asked = missing;
-        lock->round_deadline_ns =
-            now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
+        lock->round_deadline_ns = now_ns + rl_round_timeout_ns(lock);
         rl_send(out, RL_OP_INQUIRE, missing, lock->round);
     } else if (!rl_tally_pending(&lock->tally)) {
         /* Deleted or absent on a majority: no client is kept out any more. */

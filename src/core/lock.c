@@ -131,6 +131,11 @@ int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns)
                                                           : policy->node_timeout_ns;
 }
 
+int64_t rl_round_timeout_ns(const struct rl_lock *lock)
+{
+    return rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
+}
+
 /* ---- one step ---- */
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
@@ -161,62 +166,22 @@ void rl_lock_adopt(struct rl_lock *lock)
     lock->longest_ttl_ms = RL_LONGEST_TTL_MS;
 }
 
-static void on_answer(struct rl_lock *lock, const struct rl_event *event,
-                      struct rl_actions *out)
-{
-    switch (lock->state) {
-    case RL_ACQUIRING:
-    case RL_ALIGNING:
-    case RL_ASKING:
-    case RL_BACKOFF:
-    case RL_QUEUED:
-        rl_acquire_answer(lock, event, out);
-        return;
-    case RL_TICKETING:
-        rl_queue_answer(lock, event, out);
-        return;
-    case RL_HELD:
-        rl_hold_answer(lock, event, out);
-        return;
-    case RL_RELEASING:
-    case RL_CHECKING:
-        rl_release_answer(lock, event, out);
-        return;
-    case RL_IDLE:
-    case RL_PARKED:
-    case RL_ENDED:
-        return;
-    }
-}
+/* By the state that they meet; NULL: dropped. */
+static rl_step_fn *const on_answer[RL_ENDED + 1] = {
+    [RL_ACQUIRING] = rl_acquire_answer, [RL_ALIGNING] = rl_acquire_answer,
+    [RL_ASKING] = rl_acquire_answer,    [RL_BACKOFF] = rl_acquire_answer,
+    [RL_QUEUED] = rl_acquire_answer,    [RL_TICKETING] = rl_queue_answer,
+    [RL_HELD] = rl_hold_answer,         [RL_RELEASING] = rl_release_answer,
+    [RL_CHECKING] = rl_release_answer,
+};
 
-static void on_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
-{
-    switch (lock->state) {
-    case RL_ACQUIRING:
-    case RL_ALIGNING:
-    case RL_ASKING:
-    case RL_BACKOFF:
-        rl_acquire_timer(lock, event, out);
-        return;
-    case RL_PARKED:
-    case RL_TICKETING:
-    case RL_QUEUED:
-        rl_queue_timer(lock, event, out);
-        return;
-    case RL_HELD:
-        rl_hold_timer(lock, event, out);
-        return;
-    case RL_RELEASING:
-    case RL_CHECKING:
-        rl_release_timer(lock, event, out);
-        return;
-    case RL_ENDED:
-        rl_hold_sweep(lock, event->now_ns, out);
-        return;
-    case RL_IDLE:
-        return;
-    }
-}
+static rl_step_fn *const on_timer[RL_ENDED + 1] = {
+    [RL_ACQUIRING] = rl_acquire_timer, [RL_ALIGNING] = rl_acquire_timer,
+    [RL_ASKING] = rl_acquire_timer,    [RL_BACKOFF] = rl_acquire_timer,
+    [RL_PARKED] = rl_queue_timer,      [RL_TICKETING] = rl_queue_timer,
+    [RL_QUEUED] = rl_queue_timer,      [RL_HELD] = rl_hold_timer,
+    [RL_RELEASING] = rl_release_timer, [RL_CHECKING] = rl_release_timer,
+};
 
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
@@ -231,10 +196,14 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         rl_acquire_begin(lock, event, out);
         return;
     case RL_EVENT_ANSWER:
-        on_answer(lock, event, out);
+        if (on_answer[lock->state])
+            on_answer[lock->state](lock, event, out);
         return;
     case RL_EVENT_TIMER:
-        on_timer(lock, event, out);
+        if (lock->state == RL_ENDED)
+            rl_hold_sweep(lock, event->now_ns, out);
+        else if (on_timer[lock->state])
+            on_timer[lock->state](lock, event, out);
         return;
     case RL_EVENT_EXTEND:
         rl_renew_begin(lock, event, out);
@@ -254,8 +223,9 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     case RL_EVENT_OUR_CLOCK:
         if (lock->state == RL_HELD)
             rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
-        else
-            rl_acquire_our_clock(lock, event, out);
+        else if (lock->state == RL_ACQUIRING || lock->state == RL_ALIGNING)
+            /* The start that the validity counts from was wrong, too. */
+            rl_acquire_fail(lock, event, out);
         return;
     case RL_EVENT_UNPARK:
         rl_queue_unpark(lock, event, out);
@@ -269,12 +239,17 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     case RL_EVENT_TOO_LATE:
         rl_hold_take_back(lock, event, out);
         return;
+    case RL_EVENT_TERM:
+        if (lock->state == RL_HELD)
+            rl_hold_new_term(lock, event);
+        else
+            rl_acquire_new_term(lock, event, out);
+        return;
+    case RL_EVENT_GREETED:
+        if (lock->state == RL_HELD)
+            rl_hold_succeed(lock, event);
+        return;
     }
-}
-
-int64_t rl_earlier(int64_t a_ns, int64_t b_ns)
-{
-    return a_ns < b_ns ? a_ns : b_ns;
 }
 
 int64_t rl_lock_timer_ns(const struct rl_lock *lock)

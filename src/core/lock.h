@@ -40,7 +40,7 @@
  * A node votes once in a round, so the answer of a node that was timed out is no vote; a grant that
  * comes when the lock is HELD still adds to the margin. A late grant to an owner is given the owner's
  * token (token.c). Answers to an earlier attempt, or to a freed handle, end in the engine
- * (rl_hear_answer()).
+ * (hear_answer() in engine/hear.c).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
@@ -133,6 +133,7 @@ struct rl_acquisition {
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
     uint8_t again_count;     /* requests of this round that were repeated */
     uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
+    uint16_t unsafe;         /* nodes that do not pass the safety checks of a profile */
     uint16_t counts_once;    /* nodes whose server votes by another name already */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint16_t overtakes;      /* nodes whose grant is not counted, because other clients wait */
@@ -173,7 +174,14 @@ struct rl_lock {
     uint32_t longest_ttl_ms;   /* of any request for this key: a shorter may not be native */
     uint32_t extension_count;
 
-    uint16_t asked;          /* ASKING, CHECKING and so on: nodes whose answer is still out */
+    union {
+        uint16_t asked; /* ASKING, CHECKING and so on: nodes whose answer is still out */
+        /*
+         * HELD: elected votes whose new term this hold may succeed to. Before its server is
+         * greeted, and among nodes_proven until the key is found there (docs/elected.md, E9).
+         */
+        uint16_t nodes_succeeding;
+    };
     uint16_t slot;           /* SEMAPHORE: the one that is tried or held, from 1 */
     uint16_t nodes_with_key; /* nodes known to carry our key, a bit each */
     /*
@@ -182,6 +190,8 @@ struct rl_lock {
      * set there proves nothing (G3).
      */
     uint16_t nodes_proven;
+    uint16_t
+        nodes_proving; /* whose part in the last round won is what the deadline counts from */
     uint16_t maybe_queued; /* of a hold that was waited for: nodes that may still queue us */
     enum rl_state state : 8;
     int8_t jeopardy_error;    /* why the last renewal failed */
@@ -208,6 +218,8 @@ enum rl_event_type {
     RL_EVENT_WAKE,       /* nodes: there the lock may be free, and we are at the head; slot */
     RL_EVENT_SETS_HEARD, /* every node has said its set, or had its time to (G8) */
     RL_EVENT_TOO_LATE, /* granted, but the wait's deadline passed before its owner knew (A9) */
+    RL_EVENT_TERM,     /* node: an elected vote has another term or incarnation; rose */
+    RL_EVENT_GREETED,  /* node: its server in the new term has told its incarnation */
 };
 
 struct rl_event {
@@ -228,6 +240,7 @@ struct rl_event {
     uint16_t warming;
     int64_t warm_at_ns;
 
+    bool rose;        /* TERM: a later one, named by a majority of the electors */
     bool awaits_sets; /* nodes that may say that there is a set have not been heard (G8) */
 
     bool yields;       /* other clients are known to wait: begin with a place in the queue */

@@ -9,83 +9,33 @@
 #define TEXT_OF(x) #x
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 
-const char *redlock_strerror(int error)
-{
-    switch (error) {
-#define CASE(name, number, text)                                                               \
+/* One line of a list of redlock.h. */
+#define NUMBER_TEXT(name, number, text)                                                        \
     case number:                                                                               \
         return text;
-        REDLOCK_ERRORS(CASE)
-#undef CASE
-    default:
-        return "unknown error";
-    }
-}
+#define NUMBER_NAME(name, number, text) NUMBER_TEXT(name, number, #name)
+#define VOTE_TEXT(name, text) NUMBER_TEXT(name, REDLOCK_VOTE_##name, text)
+#define EVENT_TEXT(name, text) NUMBER_TEXT(name, REDLOCK_EVENT_##name, text)
+#define REASON_TEXT(name, text) NUMBER_TEXT(name, REDLOCK_REASON_##name, text)
+#define REASON_NAME(name, text) NUMBER_TEXT(name, REDLOCK_REASON_##name, #name)
 
-const char *redlock_error_name(int error)
-{
-    switch (error) {
-#define CASE(name, number, text)                                                               \
-    case number:                                                                               \
-        return #name;
-        REDLOCK_ERRORS(CASE)
-#undef CASE
-    default:
-        return "UNKNOWN";
+#define IN_WORDS(function, LIST, LINE, otherwise)                                              \
+    const char *function(int number)                                                           \
+    {                                                                                          \
+        switch (number) {                                                                      \
+            LIST(LINE)                                                                         \
+        default:                                                                               \
+            return otherwise;                                                                  \
+        }                                                                                      \
     }
-}
 
-const char *redlock_vote_text(int vote)
-{
-    switch (vote) {
-#define CASE(name, text)                                                                       \
-    case REDLOCK_VOTE_##name:                                                                  \
-        return text;
-        REDLOCK_VOTES(CASE)
-#undef CASE
-    default:
-        return "unknown";
-    }
-}
-
-const char *redlock_event_text(int type)
-{
-    switch (type) {
-#define CASE(name, text)                                                                       \
-    case REDLOCK_EVENT_##name:                                                                 \
-        return text;
-        REDLOCK_EVENTS(CASE)
-#undef CASE
-    default:
-        return "unknown";
-    }
-}
-
-const char *redlock_reason_text(int reason)
-{
-    switch (reason) {
-#define CASE(name, text)                                                                       \
-    case REDLOCK_REASON_##name:                                                                \
-        return text;
-        REDLOCK_REASONS(CASE)
-#undef CASE
-    default:
-        return "unknown";
-    }
-}
-
-const char *redlock_kind_text(int kind)
-{
-    switch (kind) {
-#define CASE(name, number, text)                                                               \
-    case number:                                                                               \
-        return text;
-        REDLOCK_KINDS(CASE)
-#undef CASE
-    default:
-        return "unknown";
-    }
-}
+IN_WORDS(redlock_strerror, REDLOCK_ERRORS, NUMBER_TEXT, "unknown error")
+IN_WORDS(redlock_error_name, REDLOCK_ERRORS, NUMBER_NAME, "UNKNOWN")
+IN_WORDS(redlock_vote_text, REDLOCK_VOTES, VOTE_TEXT, "unknown")
+IN_WORDS(redlock_event_text, REDLOCK_EVENTS, EVENT_TEXT, "unknown")
+IN_WORDS(redlock_reason_text, REDLOCK_REASONS, REASON_TEXT, "unknown")
+IN_WORDS(redlock_reason_name, REDLOCK_REASONS, REASON_NAME, "UNKNOWN")
+IN_WORDS(redlock_kind_text, REDLOCK_KINDS, NUMBER_TEXT, "unknown")
 
 int redlock_kind_number(const char *text)
 {
@@ -94,6 +44,19 @@ int redlock_kind_number(const char *text)
         return number;
     REDLOCK_KINDS(SAME)
 #undef SAME
+    return -1;
+}
+
+const char *redlock_profile_text(int profile)
+{
+    return profile == REDLOCK_PROFILE_CORRECTNESS ? "correctness" : "efficiency";
+}
+
+int redlock_profile_number(const char *text)
+{
+    for (int i = REDLOCK_PROFILE_EFFICIENCY; i <= REDLOCK_PROFILE_CORRECTNESS; i++)
+        if (text && strcmp(text, redlock_profile_text(i)) == 0)
+            return i;
     return -1;
 }
 

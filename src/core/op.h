@@ -12,21 +12,22 @@ enum rl_op {
     RL_OP_ACQUIRE,
     RL_OP_ACQUIRE_AGAIN, /* the acquire of the same attempt, for a node that has refused it */
     RL_OP_EXTEND,
-    RL_OP_RELEASE,  /* the holder gives the lock back; its reply counts */
-    RL_OP_ROLLBACK, /* the same for a failed attempt; its reply decides nothing */
-    RL_OP_QUIT,     /* a rollback that also leaves the queue */
-    RL_OP_LEAVE,    /* leaves the queue, and nothing else */
-    RL_OP_TICKET,   /* which place in the queue does the node offer? */
-    RL_OP_WAITERS,  /* are there waiters? */
-    RL_OP_WAKE,     /* wakes the head of the queue */
-    RL_OP_HEAL,     /* set our key where a node misses it (A8) */
-    RL_OP_ALIGN,    /* raise the fence counter to the token */
-    RL_OP_INQUIRE,  /* the remaining life of whatever is under the key, and who holds it */
-    RL_OP_LOOK,     /* everything about a name */
-    RL_OP_BREAK,    /* delete the hold that has a fingerprint, whosever it is */
-    RL_OP_LIST,     /* names of locks on this node, from a cursor on */
-    RL_OP_FORGET,   /* delete the fence counter: only of names that the audit made up */
-    RL_OP_ADMIT,    /* write the marker of this incarnation (G5) */
+    RL_OP_RELEASE,   /* the holder gives the lock back; its reply counts */
+    RL_OP_ROLLBACK,  /* the same for a failed attempt; its reply decides nothing */
+    RL_OP_QUIT,      /* a rollback that also leaves the queue */
+    RL_OP_LEAVE,     /* leaves the queue, and nothing else */
+    RL_OP_TICKET,    /* which place in the queue does the node offer? */
+    RL_OP_WAITERS,   /* are there waiters? */
+    RL_OP_WAKE,      /* wakes the head of the queue */
+    RL_OP_HEAL,      /* set our key where a node misses it (A8) */
+    RL_OP_ALIGN,     /* raise the fence counter to the token */
+    RL_OP_INQUIRE,   /* the remaining life of whatever is under the key, and who holds it */
+    RL_OP_LOOK,      /* everything about a name */
+    RL_OP_BREAK,     /* delete the hold that has a fingerprint, whosever it is */
+    RL_OP_LIST,      /* names of locks on this node, from a cursor on */
+    RL_OP_FORGET,    /* delete the fence counter: only of names that the audit made up */
+    RL_OP_ADMIT,     /* write the marker of this incarnation (G5) */
+    RL_OP_REPLICATE, /* wait for a replica to have what was written on this connection */
     RL_OP_PING,
 };
 

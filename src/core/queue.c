@@ -88,7 +88,7 @@ static void ask_for_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_acti
 {
     lock->state = RL_TICKETING;
     lock->asked = lock->policy->all_nodes;
-    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
+    lock->round_deadline_ns = now_ns + rl_round_timeout_ns(lock);
     rl_send(out, RL_OP_TICKET, lock->asked, lock->round);
 }
 
@@ -111,13 +111,13 @@ static int64_t agreed_ticket(const struct rl_lock *lock)
 
 static void enter(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    rl_acquire_attempt(lock, event->now_ns, event->random, out);
+    rl_acquire_attempt(lock, event, out);
     lock->acquisition->grace_ends_ns = event->now_ns + GRACE_NS;
 }
 
 void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
+    rl_round_begin(lock, now_ns, rl_round_timeout_ns(lock));
     lock->acquisition->attempt_error = REDLOCK_BUSY;
     ask_for_tickets(lock, now_ns, out);
 }
@@ -126,15 +126,12 @@ void rl_queue_unpark(struct rl_lock *lock, const struct rl_event *event, struct 
 {
     if (lock->state != RL_PARKED)
         return;
-    if (event->now_ns >= lock->acquisition->wait_deadline_ns) {
+    if (event->now_ns >= lock->acquisition->wait_deadline_ns)
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
-        return;
-    }
-    if (!event->client_holds) {
-        rl_acquire_attempt(lock, event->now_ns, event->random, out);
-        return;
-    }
-    lock->acquisition->retry_at_ns = event->now_ns + HANDOVER_WAIT_NS;
+    else if (!event->client_holds)
+        rl_acquire_attempt(lock, event, out);
+    else
+        lock->acquisition->retry_at_ns = event->now_ns + HANDOVER_WAIT_NS;
 }
 
 /* Fewer than a quorum made an offer. */
@@ -290,7 +287,7 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
     if (lock->state == RL_PARKED && event->behind_release &&
         event->now_ns < acquisition->wait_deadline_ns) {
         lock->overtakes_none = true;
-        rl_acquire_attempt(lock, event->now_ns, event->random, out);
+        rl_acquire_attempt(lock, event, out);
         return;
     }
     if (lock->state == RL_QUEUED && event->now_ns < acquisition->wait_deadline_ns) {
@@ -310,15 +307,6 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
         ask_again(lock, refused, out);
 }
 
-/* The nodes see the same holders, so the first answer is as good as any. */
-static void note_free_slot(struct rl_lock *lock, const struct rl_answer *answer)
-{
-    struct rl_acquisition *acquisition = lock->acquisition;
-
-    if (!acquisition->free_slot && answer->free_slot[0] <= lock->terms.slots)
-        acquisition->free_slot = answer->free_slot[0];
-}
-
 void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
@@ -326,7 +314,9 @@ void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
     const struct rl_answer *answer = &event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
 
-    note_free_slot(lock, answer);
+    /* The nodes see the same holders, so the first answer is as good as any. */
+    if (!acquisition->free_slot && answer->free_slot[0] <= lock->terms.slots)
+        acquisition->free_slot = answer->free_slot[0];
     if (!acquisition->ticket)
         return;
     if (answer->place > acquisition->place || acquisition->place_round != lock->round)

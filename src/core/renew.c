@@ -54,10 +54,15 @@ void rl_renew_begin(struct rl_lock *lock, const struct rl_event *event, struct r
     start_extension(lock, event->now_ns, event->ttl_ns, false, out);
 }
 
+static void begin_jeopardy(struct rl_lock *lock, struct rl_actions *out)
+{
+    out->jeopardy = !lock->jeopardy;
+    lock->jeopardy = true;
+    lock->jeopardy_error = rl_no_quorum_error(lock);
+}
+
 static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    int error = rl_no_quorum_error(lock);
-
     /*
      * The old deadline stands (A7), so what was renewed stays: it is the same key. The watchdog tries
      * again while it lasts.
@@ -66,11 +71,9 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
         rl_send(out, RL_OP_ROLLBACK, lock->policy->all_nodes, lock->round);
     lock->extending = false;
     plan_renewal(lock, now_ns + rl_ttl_ns(lock) / RETRIES_PER_TTL);
-    out->jeopardy = !lock->jeopardy;
-    lock->jeopardy = true;
-    lock->jeopardy_error = error;
+    begin_jeopardy(lock, out);
     if (!lock->by_watchdog)
-        rl_finish(out, error);
+        rl_finish(out, lock->jeopardy_error);
 }
 
 /*
@@ -104,7 +107,10 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     }
     if (end_ns > lock->deadline_ns) {
         lock->deadline_ns = end_ns;
-        lock->nodes_with_key = lock->tally.yes;
+        lock->nodes_with_key = lock->nodes_proving = lock->tally.yes;
+        /* The proof of those that have not taken part ends earlier than this deadline. */
+        if (RL_RULE(SUCCESSION_GREETED))
+            lock->nodes_succeeding = 0;
         rl_renew_heal(lock, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), out);
     } else {
         /* Shorter than what stands: it proves nothing about the time up to the deadline. */
@@ -136,18 +142,6 @@ bool rl_renew_proves_loss(const struct rl_lock *lock)
     return rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated_count(lock);
 }
 
-/*
- * An extension that cannot be won any more may still prove the loss, as long as nodes have their
- * time to answer: one that is down must not make a failure of what the others know.
- */
-static bool may_prove_loss(const struct rl_lock *lock)
-{
-    uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
-
-    return RL_RULE(LOSS_PROVEN) && lock->round_deadline_ns != RL_NEVER_NS &&
-           rl_votes_of(lock, REDLOCK_VOTE_MISSING) + silent_count > tolerated_count(lock);
-}
-
 void rl_renew_lost(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     if (!RL_RULE(REST_TO_THE_END))
@@ -157,6 +151,8 @@ void rl_renew_lost(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 
 void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
+    uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
+
     switch (rl_tally_verdict(&lock->tally)) {
     case RL_TALLY_PENDING:
         return;
@@ -164,9 +160,16 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
         extension_won(lock, now_ns, out);
         return;
     case RL_TALLY_LOST:
+        /*
+         * An extension that cannot be won any more may still prove the loss, as long as nodes
+         * have their time to answer: one that is down must not make a failure of what the
+         * others know.
+         */
         if (rl_renew_proves_loss(lock))
             rl_renew_lost(lock, now_ns, out);
-        else if (!may_prove_loss(lock))
+        else if (!RL_RULE(LOSS_PROVEN) || lock->round_deadline_ns == RL_NEVER_NS ||
+                 rl_votes_of(lock, REDLOCK_VOTE_MISSING) + silent_count <=
+                     tolerated_count(lock))
             extension_failed(lock, now_ns, out);
         return;
     }
@@ -185,9 +188,7 @@ static void leave_open(struct rl_lock *lock, struct rl_actions *out)
         if (silent & (1u << i))
             lock->node[i].vote = REDLOCK_VOTE_SILENT;
     lock->round_deadline_ns = RL_NEVER_NS;
-    out->jeopardy = !lock->jeopardy;
-    lock->jeopardy = true;
-    lock->jeopardy_error = rl_no_quorum_error(lock);
+    begin_jeopardy(lock, out);
 }
 
 void rl_renew_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)

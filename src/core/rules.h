@@ -3,9 +3,10 @@
  * The rules that keep the promise, by name, each at the line that implements it; a rule that is a
  * line of a script is an edit of its text (sim/planted/NAME.cmake).
  *
- * RL_RULE(NAME) is the constant true, and the compiler leaves nothing of it. Only one build of
- * the simulator (RL_PLANTED, sim/planted.c) can switch a rule off, one at a time: a simulator
- * that does not notice a missing rule would not notice a bug there either.
+ * RL_RULE(NAME) is the constant true, and the compiler leaves nothing of it. Only with
+ * RL_PLANTED (sim/planted.c: a build of the simulator, one of chaos, one of a test) can a rule be
+ * switched off, one at a time: what does not notice a missing rule would not notice a bug there
+ * either.
  */
 #ifndef RL_CORE_RULES_H
 #define RL_CORE_RULES_H
@@ -63,7 +64,28 @@
     X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
     X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
     X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
-    X(BROKEN_STAYS, "healing puts back what an operator has evicted (A8)")
+    X(BROKEN_STAYS, "healing puts back what an operator has evicted (A8)")                     \
+    X(ELECTOR_ONCE, "an elector that has two addresses counts twice (E2)")                     \
+    X(ELECTOR_MAJORITY, "less than a majority of the electors names a term (E4)")              \
+    X(TERM_WHOLE, "a server is in one term whatever the epoch (E3)")                           \
+    X(VOUCH_FRESH, "electors vouch for a term for ever (E4)")                                  \
+    X(VOUCHED, "a grant counts whatever the electors say (E4)")                                \
+    X(RENEWAL_VOUCHED, "a renewal counts whatever the electors say (E4, E8)")                  \
+    X(TERM_WITNESSED, "a renewal counts whichever incarnation made it (E5)")                   \
+    X(TERM_GUARD_TIME, "the quarantine of a term is as long as a TTL, without L (E6)")         \
+    X(MARKER_NAMES_TERM, "a marker admits its incarnation in every term (E7)")                 \
+    X(STAMP_NAMES_TERM, "the stamp of an earlier term admits the same incarnation (E7)")       \
+    X(STAMP_MAJORITY, "a server is stamped in a term that no majority has named (E7)")         \
+    X(STAMP_AGE, "a stamp of any age admits (E7)")                                             \
+    X(RENEWAL_IN_TERM, "a renewal counts in a term that its hold has no proof of (E8)")        \
+    X(SUCCESSION_IN_TIME, "a hold succeeds to a new term however short its proof is (E9)")     \
+    X(SUCCESSION_GREETED, "a hold succeeds though its proof ended before the greeting (E9)")   \
+    X(SUCCESSION_TERM, "a hold succeeds to every incarnation in the term (E9)")                \
+    X(FENCE_TERM, "a counter of an earlier term of its server goes on counting (E11)")         \
+    X(MISSING_VOIDS, "a proof outlives the answer that the key is missing (E13)")              \
+    X(VOID_WHOLE, "a right to succeed outlives the answer that the key is missing (E13)")      \
+    X(BREAK_FINAL, "an eviction is final as soon as it is done (E13)")                         \
+    X(PROMOTED_IS_YOUNG, "a promoted replica votes by its uptime (G1)")
 
 enum rl_rule {
     RL_RULE_NONE,

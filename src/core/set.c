@@ -58,7 +58,9 @@ void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t
     if (node_count >= 10)
         *at++ = (char)('0' + node_count / 10);
     *at++ = (char)('0' + node_count % 10);
-    if (quorum.size > 0 && quorum.size < RL_SET_TAIL_MAX - sizeof "/15 ?") {
+    memcpy(at, RL_SET_VERSION, sizeof RL_SET_VERSION);
+    at += sizeof RL_SET_VERSION - 1;
+    if (quorum.size > 0 && quorum.size < RL_SET_TAIL_MAX - sizeof "/15" RL_SET_VERSION " ?") {
         *at++ = ' ';
         memcpy(at, quorum.data, quorum.size);
     }
@@ -106,9 +108,18 @@ static bool has_tail(const char *set)
     return strlen(set) > RL_SET_HEAD_SIZE;
 }
 
+/* Sets that were made before there were versions are of the first one, but for elected votes. */
 static bool fits(const struct rl_set_self *self, const char *set)
 {
-    return has_tail(set) && strcmp(set + RL_SET_HEAD_SIZE, self->tail) == 0;
+    size_t number_size = strcspn(self->tail, ";");
+    const char *tail = set + RL_SET_HEAD_SIZE;
+
+    if (!has_tail(set))
+        return false;
+    return strcmp(tail, self->tail) == 0 ||
+           (!self->has_elected && strncmp(tail, self->tail, number_size) == 0 &&
+            strcmp(tail + number_size, self->tail + number_size + sizeof RL_SET_VERSION - 1) ==
+                0);
 }
 
 bool rl_set_has_names(const struct rl_set_self *self, const char *set)
@@ -124,7 +135,7 @@ uint8_t rl_set_number(const char *set)
     if (!has_tail(set) || set[RL_SET_HEAD_SIZE] != '/')
         return 0;
     for (const char *at = set + RL_SET_HEAD_SIZE + 1;
-         *at && *at != ' ' && *at != RL_SET_PENDING; at++) {
+         *at && *at != RL_SET_VERSION[0] && *at != ' ' && *at != RL_SET_PENDING; at++) {
         if (*at < '0' || *at > '9')
             return 0;
         number = number * 10 + (unsigned)(*at - '0');
@@ -175,16 +186,6 @@ void rl_set_write_pending(const char *set, const char *answer, char out[RL_SET_A
 
 /* ---- what counts ---- */
 
-static uint8_t count_sayers(const struct rl_set_self *self, const struct rl_set_answer *answers,
-                            const char *set)
-{
-    uint8_t count = 0;
-
-    for (uint8_t i = 0; i < self->node_count; i++)
-        count += answers[i].answered && strcmp(answers[i].set, set) == 0;
-    return count;
-}
-
 int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *answers,
                     const char *current)
 {
@@ -192,11 +193,12 @@ int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *
     uint8_t best_count = 0;
 
     for (uint8_t i = 0; i < self->node_count; i++) {
-        uint8_t count;
+        uint8_t count = 0;
 
         if (!answers[i].answered || !fits(self, answers[i].set))
             continue;
-        count = count_sayers(self, answers, answers[i].set);
+        for (uint8_t j = 0; j < self->node_count; j++)
+            count += answers[j].answered && strcmp(answers[j].set, answers[i].set) == 0;
         if (count > best_count ||
             (count == best_count && strcmp(answers[i].set, current) == 0)) {
             best = i;
@@ -206,31 +208,22 @@ int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *
     return best;
 }
 
-/* A node that belongs to none: does any of the others to any, or may it, since it does not tell? */
-static enum redlock_reason judge_none(const struct rl_set_self *self,
-                                      const struct rl_set_answer *answers, const char *in_force)
-{
-    if (rl_set_has_names(self, in_force))
-        return REDLOCK_REASON_NONE;
-    for (uint8_t i = 0; i < self->node_count; i++)
-        if (answers[i].answered && (answers[i].set[0] || answers[i].unreadable))
-            return REDLOCK_REASON_NO_SET;
-    return REDLOCK_REASON_NONE;
-}
-
-/* A set of another tail: is it at least of as many nodes? */
+/* A set of another tail: is it at least of this protocol, and of as many nodes? */
 static enum redlock_reason judge_misfit(const struct rl_set_self *self, const char *set)
 {
-    size_t number_size = strcspn(self->tail, " ");
+    const char *version;
 
     if (!has_tail(set))
         return REDLOCK_REASON_OTHER_SET;
     if (rl_set_is_pending(set))
         return REDLOCK_REASON_SET_PENDING;
-    if (strncmp(set + RL_SET_HEAD_SIZE, self->tail, number_size) == 0 &&
-        strcspn(set + RL_SET_HEAD_SIZE, " ") == number_size)
-        return REDLOCK_REASON_OTHER_QUORUM;
-    return REDLOCK_REASON_OTHER_NUMBER;
+    version = set + RL_SET_HEAD_SIZE + strcspn(set + RL_SET_HEAD_SIZE, "; ");
+    if ((self->has_elected || *version == RL_SET_VERSION[0]) &&
+        (strcspn(version, " ") != sizeof RL_SET_VERSION - 1 ||
+         strncmp(version, RL_SET_VERSION, sizeof RL_SET_VERSION - 1) != 0))
+        return REDLOCK_REASON_VERSION;
+    return rl_set_number(set) == self->node_count ? REDLOCK_REASON_OTHER_QUORUM
+                                                  : REDLOCK_REASON_OTHER_NUMBER;
 }
 
 enum redlock_reason rl_set_objection(const struct rl_set_self *self,
@@ -243,11 +236,15 @@ enum redlock_reason rl_set_objection(const struct rl_set_self *self,
         return REDLOCK_REASON_NONE;
     if (answers[node].unreadable)
         return REDLOCK_REASON_SET_UNREADABLE;
-    if (!set[0])
-        return judge_none(self, answers, in_force);
-    if (!fits(self, set))
+    if (set[0] && !fits(self, set))
         return judge_misfit(self, set);
-    return strcmp(set, in_force) == 0 ? REDLOCK_REASON_NONE : REDLOCK_REASON_OTHER_SET;
+    if (set[0])
+        return strcmp(set, in_force) == 0 ? REDLOCK_REASON_NONE : REDLOCK_REASON_OTHER_SET;
+    /* It belongs to none: does any of the others to any, or may it, since it does not tell? */
+    for (uint8_t i = 0; i < self->node_count && !rl_set_has_names(self, in_force); i++)
+        if (answers[i].answered && (answers[i].set[0] || answers[i].unreadable))
+            return REDLOCK_REASON_NO_SET;
+    return REDLOCK_REASON_NONE;
 }
 
 /* ---- init ---- */
@@ -257,10 +254,16 @@ static bool has_id(const char *set, const char *id)
     return strncmp(set, id, RL_SET_ID_SIZE) == 0;
 }
 
-static bool is_or_was_in(const struct rl_set_answer *answer, const char *set)
+/* The nodes that are in it, or were before an init that has not finished. */
+static uint8_t count_in(const struct rl_set_self *self, const struct rl_set_answer *reached,
+                        const char *set)
 {
-    return answer->answered &&
-           (has_id(answer->set, set) || has_id(set_before(answer->set), set));
+    uint8_t count = 0;
+
+    for (uint8_t i = 0; i < self->node_count; i++)
+        count += reached[i].answered &&
+                 (has_id(reached[i].set, set) || has_id(set_before(reached[i].set), set));
+    return count;
 }
 
 /* Would this set have a majority left if the nodes that are reached were taken? */
@@ -268,11 +271,9 @@ static bool lives_on(const struct rl_set_self *self, const struct rl_set_answer 
                      const char *set)
 {
     uint8_t number = rl_set_number(set);
-    uint8_t taken_count = 0;
 
-    for (uint8_t i = 0; i < self->node_count; i++)
-        taken_count += is_or_was_in(&reached[i], set);
-    return number > 0 && taken_count < number / 2 + 1 && !rl_set_has_names(self, set);
+    return number > 0 && count_in(self, reached, set) < number / 2 + 1 &&
+           !rl_set_has_names(self, set);
 }
 
 /* Where a set is in force on a node, it had been written on all, and none is in an older one. */
@@ -284,14 +285,6 @@ static bool is_in_force(const struct rl_set_self *self, const struct rl_set_answ
             !rl_set_is_pending(reached[i].set))
             return true;
     return false;
-}
-
-static bool must_not_take(const struct rl_set_self *self, const struct rl_set_answer *reached,
-                          const char *answer)
-{
-    return lives_on(self, reached, answer) ||
-           (rl_set_is_pending(answer) && !is_in_force(self, reached, answer) &&
-            lives_on(self, reached, set_before(answer)));
 }
 
 /*
@@ -328,24 +321,18 @@ enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
 {
     if (is_kept(self, reached, node))
         return RL_SET_KEEP;
-    for (uint8_t i = 0; i < self->node_count; i++)
-        if (reached[i].answered && must_not_take(self, reached, reached[i].set)) {
+    for (uint8_t i = 0; i < self->node_count; i++) {
+        const char *answer = reached[i].set;
+
+        if (reached[i].answered &&
+            (lives_on(self, reached, answer) ||
+             (rl_set_is_pending(answer) && !is_in_force(self, reached, answer) &&
+              lives_on(self, reached, set_before(answer))))) {
             *node = i;
             return RL_SET_REFUSE;
         }
+    }
     return RL_SET_DRAW;
-}
-
-static uint8_t count_in(const struct rl_set_self *self, const struct rl_set_answer *reached,
-                        const char *set)
-{
-    uint8_t count = 0;
-
-    if (rl_set_number(set) != self->node_count)
-        return 0;
-    for (uint8_t i = 0; i < self->node_count; i++)
-        count += is_or_was_in(&reached[i], set);
-    return count;
 }
 
 uint8_t rl_set_count_newcomers(const struct rl_set_self *self,
@@ -354,11 +341,35 @@ uint8_t rl_set_count_newcomers(const struct rl_set_self *self,
     uint8_t most = 0;
 
     for (uint8_t i = 0; i < self->node_count; i++) {
-        uint8_t now = count_in(self, reached, reached[i].set);
-        uint8_t before = count_in(self, reached, set_before(reached[i].set));
+        const char *sets[] = {reached[i].set, set_before(reached[i].set)};
 
-        most = now > most ? now : most;
-        most = before > most ? before : most;
+        for (int s = 0; s < 2; s++)
+            if (rl_set_number(sets[s]) == self->node_count &&
+                count_in(self, reached, sets[s]) > most)
+                most = count_in(self, reached, sets[s]);
     }
     return (uint8_t)(self->node_count - most);
+}
+
+/* Of a pending set: of what it is going to be. */
+static bool has_same_nodes(const struct rl_set_self *self, const struct rl_set_answer *reached,
+                           const char *set)
+{
+    char plain[RL_SET_ANSWER_MAX] = "";
+
+    memcpy(plain, set, strcspn(set, (char[]){RL_SET_PENDING, '\0'}));
+    return fits(self, plain) && (rl_set_has_names(self, plain) ||
+                                 count_in(self, reached, plain) == self->node_count);
+}
+
+bool rl_set_regroups(const struct rl_set_self *self, const struct rl_set_answer *reached)
+{
+    for (uint8_t i = 0; i < self->node_count; i++) {
+        const char *sets[] = {reached[i].set, set_before(reached[i].set)};
+
+        for (int s = 0; s < 2; s++)
+            if (sets[s][0] && !has_same_nodes(self, reached, sets[s]))
+                return true;
+    }
+    return false;
 }

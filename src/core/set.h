@@ -5,10 +5,11 @@
  * Two majorities have a node in common only if they are majorities of the same nodes. So
  * `redlock init` draws an id and writes it on all of them, with their number:
  *
- *     ID:NAMES/NUMBER                of several quorums: ID:NAMES/NUMBER QUORUM@QUORUMS
+ *     ID:NAMES/NUMBER;VERSION       of several quorums: ID:NAMES/NUMBER;VERSION QUORUM@QUORUMS
  *
  * What follows the names is the *tail*, and a client knows its own: a set whose tail is another is
- * not the client's, whatever its id. QUORUMS is a fingerprint of the names of all quorums.
+ * not the client's, whatever its id. VERSION is that of the protocol: a client that does not know it
+ * does not count the nodes. QUORUMS is a fingerprint of the names of all quorums.
  *
  * Each init draws its own id and writes it on as many nodes as it says. While no id is on more nodes
  * than its number, two majorities that carry one id share a node. A client counts nodes of one
@@ -41,8 +42,10 @@
 #define RL_SET_ID_SIZE 16
 #define RL_SET_NAMES_SIZE 16
 #define RL_SET_HEAD_SIZE (RL_SET_ID_SIZE + 1 + RL_SET_NAMES_SIZE)
-/* "/15 ", the name of a quorum, @, sixteen digits, RL_SET_PENDING. */
-#define RL_SET_TAIL_MAX 56
+/* Of the protocol: what clients of one set do alike, beyond what each checks for itself. */
+#define RL_SET_VERSION ";1"
+/* "/15;1 ", the name of a quorum, @, sixteen digits, RL_SET_PENDING. */
+#define RL_SET_TAIL_MAX 60
 #define RL_SET_MAX (RL_SET_HEAD_SIZE + RL_SET_TAIL_MAX)
 /* Behind a set that is not yet on all its nodes: it fits no client. What the node said before
  * follows. */
@@ -73,7 +76,8 @@ struct rl_set_self {
     uint8_t node_count;
     char
         names[RL_SET_NAMES_SIZE + 1]; /* fingerprint; empty: they do not tell the nodes apart */
-    char tail[RL_SET_TAIL_MAX];       /* "/3", or "/3 blue@0123456789abcdef" */
+    char tail[RL_SET_TAIL_MAX];       /* "/3;1", or "/3;1 blue@0123456789abcdef" */
+    bool has_elected; /* set by the caller: an elected vote is among the nodes */
 };
 
 /* Another machine would take this address for another server, as far as it can be seen. */
@@ -135,5 +139,12 @@ enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
  */
 uint8_t rl_set_count_newcomers(const struct rl_set_self *self,
                                const struct rl_set_answer *reached);
+
+/*
+ * Is a node, or was it before an init that has not finished, in a set that may have other nodes
+ * than these, or another quorum? Then locks may be held with nodes that are not among these. By
+ * its id on all of them, or by its names, a set is known to have the same.
+ */
+bool rl_set_regroups(const struct rl_set_self *self, const struct rl_set_answer *reached);
 
 #endif

@@ -84,8 +84,7 @@ void rl_token_agree(struct rl_lock *lock, const struct rl_event *event, int64_t 
     lock->state = RL_ALIGNING;
     acquisition->grace_ends_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
     lock->asked = unaligned;
-    lock->round_deadline_ns =
-        event->now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
+    lock->round_deadline_ns = event->now_ns + rl_round_timeout_ns(lock);
     rl_send(out, RL_OP_ALIGN, unaligned, lock->round);
 }
 

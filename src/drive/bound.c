@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/bound.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,9 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "drive/client.h"
-#include "drive/handles.h"
-#include "drive/order.h"
+#include "drive/drive.h"
 
 /* A thread, as long as it lives or a client watches it. */
 struct rl_thread {
@@ -96,23 +92,16 @@ struct rl_thread *rl_thread_own(void)
 
 /* ---- the client's side ---- */
 
-static struct rl_bound_thread *find(redlock *client, const struct rl_thread *thread)
+static struct rl_bound_thread *watch(redlock *client, struct rl_thread *thread)
 {
     struct rl_bound_thread *known;
 
     LIST_FOREACH (known, &client->bound, others)
         if (known->thread == thread)
             return known;
-    return NULL;
-}
-
-static struct rl_bound_thread *begin_watching(redlock *client, struct rl_thread *thread)
-{
-    struct rl_bound_thread *known = calloc(1, sizeof *known);
-
-    if (!known)
-        return NULL;
-    if (rl_reactor_add(&client->reactor, thread->fd, EPOLLIN, RL_REACTOR_THREAD) < 0) {
+    known = calloc(1, sizeof *known);
+    if (!known ||
+        rl_reactor_add(&client->reactor, thread->fd, EPOLLIN, RL_REACTOR_THREAD) < 0) {
         free(known);
         return NULL;
     }
@@ -123,26 +112,12 @@ static struct rl_bound_thread *begin_watching(redlock *client, struct rl_thread 
     return known;
 }
 
-static void end_watching(redlock *client, struct rl_bound_thread *known)
-{
-    LIST_REMOVE(known, others);
-    /* In a child: the epoll set is the parent's as well, and not ours to change. */
-    if (!rl_client_is_forked(client)) {
-        if (!client->closed)
-            rl_reactor_remove(&client->reactor, known->thread->fd);
-        unref(known->thread);
-    }
-    free(known);
-}
-
 int rl_bind(redlock *client, redlock_lock *lock, struct rl_thread *thread)
 {
     struct rl_bond *bond = malloc(sizeof *bond);
-    struct rl_bound_thread *known = find(client, thread);
+    struct rl_bound_thread *known = bond ? watch(client, thread) : NULL;
 
-    if (bond && !known)
-        known = begin_watching(client, thread);
-    if (!bond || !known) {
+    if (!known) {
         free(bond);
         return -1;
     }
@@ -155,12 +130,21 @@ int rl_bind(redlock *client, redlock_lock *lock, struct rl_thread *thread)
 void rl_unbind(redlock *client, redlock_lock *lock)
 {
     struct rl_bond *bond = lock->bond;
+    struct rl_bound_thread *known = bond->to;
 
     lock->bond = NULL;
     LIST_REMOVE(bond, others);
-    if (LIST_EMPTY(&bond->to->bonds))
-        end_watching(client, bond->to);
     free(bond);
+    if (!LIST_EMPTY(&known->bonds))
+        return;
+    LIST_REMOVE(known, others);
+    /* In a child: the epoll set is the parent's as well, and not ours to change. */
+    if (!rl_client_is_forked(client)) {
+        if (!client->closed)
+            rl_reactor_remove(&client->reactor, known->thread->fd);
+        unref(known->thread);
+    }
+    free(known);
 }
 
 static struct rl_bound_thread *find_ended(redlock *client)

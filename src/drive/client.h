@@ -15,7 +15,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "drive/bound.h"
 #include "drive/events.h"
 #include "drive/order.h"
 #include "drive/question.h"
@@ -25,6 +24,9 @@
 #include "redlock.h"
 
 #define RL_LOCKS_KEPT 1024
+
+/* The threads that a client watches, each with the locks that are bound to it (bound.c). */
+LIST_HEAD(rl_bound_threads, rl_bound_thread);
 
 /* What the owner of a handle is waiting for. */
 enum rl_operation {
@@ -70,9 +72,18 @@ struct redlock_lock {
     struct rl_node_vote vote[]; /* of every node; behind them the name */
 };
 
+/* Who drives a client with an I/O thread: that, or the reader in its place (thread.c). */
+struct rl_relief {
+    atomic_bool is_on;        /* the I/O thread stands by */
+    atomic_uint blocked;      /* threads that wait for it in a call: then it drives */
+    bool sleeps;              /* it stands by until it is woken, and looks no more by itself */
+    uint32_t turns;           /* of the reader */
+    pthread_cond_t wake_cond; /* for the I/O thread */
+};
+
 /*
- * A client of one quorum. The mutex guards everything but `inbox`, `threaded`, `turning` and
- * `dozing`, and what never changes between open and close.
+ * A client of one quorum. The mutex guards everything but `inbox`, `threaded`, `turning`,
+ * `dozing` and atomics, and what never changes between open and close.
  */
 struct redlock {
     pthread_mutex_t mutex;
@@ -80,11 +91,15 @@ struct redlock {
     uint32_t references; /* the owner until close, and every handle */
     bool closed;
     uint32_t flags;
+    enum redlock_profile profile;
     int64_t max_ttl_ms;
-    struct rl_front *front; /* it only stands for the clients of several quorums; else NULL */
-    const void *group;      /* the front that it is a member of; NULL: of none */
-    uint32_t quorum_index;  /* in the group */
+    bool is_front;  /* it only stands for its reader's members: see quorums/front.h */
+    bool is_member; /* of several quorums */
+    bool is_shared; /* and without an I/O thread: the driver of any member looks at all */
+    uint32_t quorum_index;                    /* among the members */
+    uint64_t quorum_seed;                     /* of its name: core/rendezvous.h */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
+    char of_quorum[REDLOCK_QUORUM_MAX + 16];  /* for sentences: " of quorum 'east'", or empty */
     char placement[RL_SET_TAIL_MAX];          /* that and the set of quorums; may be empty */
     size_t prefix_size;
     char prefix[REDLOCK_PREFIX_MAX + 1];
@@ -94,17 +109,22 @@ struct redlock {
     struct rl_entropy entropy;
     struct rl_conn conn[REDLOCK_NODES_MAX];
     struct rl_conn subscriber[REDLOCK_NODES_MAX]; /* the connections that only listen */
+    struct rl_conn *elector; /* of all elected votes; NULL: there are none */
+    uint32_t elector_count;
     struct rl_url url[REDLOCK_NODES_MAX];
+    struct rl_url *elector_url; /* as many as elector_count */
     struct rl_tls_context *tls;
+    struct rl_secret password; /* for nodes whose URL has none */
+    struct rl_secret sentinel_password;
     /* Copies of the options that the nodes' logins point to. */
     char *username;
-    char *password;
+    char *sentinel_username;
     char *client_name;
     char *tls_server_name;
 
     struct rl_pool kept_locks; /* for reuse: a busy client allocates nothing */
     struct rl_events events;
-    struct rl_reader *reader; /* of redlock_next(); a member has that of its front */
+    struct rl_reader *reader; /* of redlock_next(); a member has that of the front */
     bool is_read;             /* the turn under way is one of redlock_next() */
     bool was_interrupted;     /* a signal ended the last wait for the sockets */
     void (*notify)(void *data);
@@ -123,31 +143,14 @@ struct redlock {
     atomic_bool dozing;               /* the driver sleeps or is about to: wake it */
     _Atomic(struct rl_order *) inbox; /* orders for the driver, the latest first */
     pthread_cond_t turn_cond;         /* a turn or notify has ended, or events wait */
+    struct rl_relief relief;          /* REDLOCK_THREAD: of the I/O thread, by the reader */
     int64_t turned_ns;                /* when the last turn looked at the sockets */
-    /* How a driver waits for events, without the mutex; NULL: for those of this client only. */
-    int (*wait)(redlock *client, struct epoll_event *events, int timeout_ms);
 };
-
-/* Every handle: the engine's list is of handles, which begin locks. */
-static inline redlock_lock *rl_first_lock(const redlock *client)
-{
-    return (redlock_lock *)LIST_FIRST(&client->engine.handles);
-}
-
-static inline redlock_lock *rl_next_lock(const redlock_lock *lock)
-{
-    return (redlock_lock *)LIST_NEXT(&lock->handle, all);
-}
 
 /* Of several names, the first. */
 static inline char *rl_lock_name(const redlock_lock *lock)
 {
     return (char *)(lock->vote + lock->client->engine.policy.node_count);
 }
-
-/*
- * The end of a client that was closed, apart from the memory of the struct and of its handles.
- */
-void rl_client_tear_down(redlock *client);
 
 #endif

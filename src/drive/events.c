@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/events.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "drive/client.h"
-#include "drive/explain.h"
-#include "drive/handles.h"
-#include "drive/turn.h"
+#include "drive/drive.h"
 #include "io/clock.h"
-
-void rl_events_init(redlock *client)
-{
-    TAILQ_INIT(&client->events.urgent);
-    TAILQ_INIT(&client->events.others);
-}
 
 uint32_t rl_events_waiting(const redlock *client)
 {
@@ -112,9 +101,10 @@ void rl_reader_clear(struct rl_reader *reader)
     reader->question = NULL;
 }
 
-static void begin_event(struct rl_reader *reader, enum redlock_event_type type, int error)
+static void begin_event(struct rl_reader *reader, enum redlock_event_type type, int error,
+                        const char *detail)
 {
-    reader->detail[0] = '\0';
+    snprintf(reader->detail, sizeof reader->detail, "%s", detail);
     reader->event = (redlock_event){
         .size = sizeof reader->event,
         .type = type,
@@ -124,34 +114,24 @@ static void begin_event(struct rl_reader *reader, enum redlock_event_type type, 
     };
 }
 
-static void keep_detail(struct rl_reader *reader, const char *detail)
-{
-    snprintf(reader->detail, sizeof reader->detail, "%s", detail);
-}
-
-/* A9: the moment at which the owner learns that it holds the lock, or that it does not. */
-static int hand_out(redlock *client, redlock_lock *lock)
-{
-    int error = lock->unread.outcome;
-
-    if (!error) {
-        error = rl_handle_hand_out(&client->engine, &lock->handle, lock->wait_deadline_ns,
-                                   rl_now_ns());
-        if (error) /* the keys are to be deleted, also if this was the last call */
-            rl_wake(client);
-    }
-    if (error)
-        rl_events_purge(client, lock);
-    else
-        lock->adopted |= lock->handle.lock.terms.keep;
-    return error;
-}
-
 static int take_outcome(redlock *client, redlock_lock *lock)
 {
     enum rl_operation operation = lock->operation;
-    int error = operation == RL_ACQUISITION ? hand_out(client, lock) : lock->unread.outcome;
+    int error = lock->unread.outcome;
 
+    if (operation == RL_ACQUISITION) {
+        /* A9: the moment at which the owner learns that it holds the lock, or does not. */
+        if (!error) {
+            error = rl_handle_hand_out(&client->engine, &lock->handle, lock->wait_deadline_ns,
+                                       rl_now_ns());
+            if (error) /* the keys are to be deleted, also if this was the last call */
+                rl_wake(client);
+        }
+        if (error)
+            rl_events_purge(client, lock);
+        else
+            lock->adopted |= lock->handle.lock.terms.keep;
+    }
     lock->operation = RL_NO_OPERATION;
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
     rl_explain(lock, operation, error);
@@ -180,9 +160,7 @@ static void take_of_lock(redlock *client, redlock_lock *lock, struct rl_reader *
     default:
         error = take_outcome(client, lock);
     }
-    begin_event(reader, type, error);
-    if (error)
-        keep_detail(reader, redlock_detail());
+    begin_event(reader, type, error, error ? redlock_detail() : "");
     reader->event.lock = lock;
     reader->event.data = lock->data;
     reader->event.place = place;
@@ -192,7 +170,7 @@ static void take_warning(redlock *client, struct rl_reader *reader)
 {
     struct rl_events *events = &client->events;
 
-    begin_event(reader, REDLOCK_EVENT_WARNING, REDLOCK_OK);
+    begin_event(reader, REDLOCK_EVENT_WARNING, REDLOCK_OK, "");
     reader->warning = events->warning[events->first_warning];
     reader->event.address = reader->warning.address;
     reader->event.detail = reader->warning.text;
@@ -209,8 +187,7 @@ static bool take_answer(redlock *client, struct rl_reader *reader)
 
     if (!question)
         return false;
-    begin_event(reader, REDLOCK_EVENT_ANSWERED, question->error);
-    keep_detail(reader, rl_question_detail(question));
+    begin_event(reader, REDLOCK_EVENT_ANSWERED, question->error, rl_question_detail(question));
     reader->event.job = question->id;
     reader->event.data = question->data;
     reader->event.answer = &question->answer;

@@ -58,10 +58,14 @@ struct rl_events {
 };
 
 /*
- * The side of redlock_next(), which the members of several quorums share: what it has returned,
- * until its next call, and the bell, a descriptor that is readable while events wait.
+ * The side of redlock_next(), which the members of several quorums share: whom it reads, what
+ * it has returned, until its next call, and the bell, a descriptor that is readable while
+ * events wait.
  */
 struct rl_reader {
+    size_t count;
+    redlock *member[REDLOCK_QUORUMS_MAX]; /* of one quorum: the client itself */
+    int driven_fd; /* what a turn waits for, of all members; -1: I/O threads drive */
     int bell_fd;
     atomic_bool is_heard; /* a thread may wait for the bell; else it is not rung */
     atomic_bool is_rung;  /* the bell is readable, or about to be */
@@ -79,8 +83,6 @@ struct rl_reader {
     struct rl_warning warning;
     struct rl_question *question; /* whose answer was returned */
 };
-
-void rl_events_init(redlock *client);
 
 /* How many wait. */
 uint32_t rl_events_waiting(const redlock *client);

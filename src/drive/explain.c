@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/explain.h"
+#include "drive/drive.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "drive/detail.h"
+#include "core/audit.h"
 #include "engine/survey.h"
 #include "io/clock.h"
 #include "protocol/answer.h"
@@ -15,14 +15,6 @@
 #define NODES_TEXT_MAX 640
 #define TIME_TEXT_MAX 32
 #define TIMES_TEXT_MAX 96
-
-const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX])
-{
-    text[0] = '\0';
-    if (client->quorum_name[0])
-        snprintf(text, RL_OF_QUORUM_MAX, " of quorum '%s'", client->quorum_name);
-    return text;
-}
 
 static bool could_vote(uint8_t vote)
 {
@@ -87,18 +79,6 @@ static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vot
         snprintf(out + used, size - used, ": raise node_timeout_ms");
 }
 
-/* How long the keys of other holders may live; -1: no node told. */
-static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vote *votes)
-{
-    const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
-    int64_t longest_ms = -1;
-
-    for (uint8_t i = 0; acquisition && i < lock->client->engine.policy.node_count; i++)
-        if (votes[i].vote == REDLOCK_VOTE_TAKEN && acquisition->key_ttl_ms[i] > longest_ms)
-            longest_ms = acquisition->key_ttl_ms[i];
-    return longest_ms;
-}
-
 bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out)
 {
     const struct rl_blocker *blocker = rl_blocker_of(&lock->handle);
@@ -155,10 +135,10 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
     uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_TAKEN);
-    int64_t ttl_ms = longest_ttl_ms(lock, votes);
+    const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
+    int64_t ttl_ms = -1; /* how long the keys of other holders may live; -1: no node told */
     redlock_holder holder = {.held_ms = -1, .remaining_ms = -1};
     char times[TIMES_TEXT_MAX];
-    char of_quorum[RL_OF_QUORUM_MAX];
     bool is_told = rl_lock_holder(lock, &holder);
     const char *who = holder.label[0] ? holder.label : "another";
 
@@ -168,6 +148,9 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     if (rl_count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count && !is_told)
         return rl_detail(error, "the wait for '%s' ended before its first attempt could start",
                          rl_lock_name(lock));
+    for (uint8_t i = 0; acquisition && i < policy->node_count; i++)
+        if (votes[i].vote == REDLOCK_VOTE_TAKEN && acquisition->key_ttl_ms[i] > ttl_ms)
+            ttl_ms = acquisition->key_ttl_ms[i];
     if (held_count > 0 && ttl_ms == 0)
         return rl_detail(error,
                          "'%s' is free or about to be, but others are ahead in its queue",
@@ -178,7 +161,7 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
                          rl_lock_name(lock), who, times);
     return rl_detail(error, "'%s' is %sheld by %s on %u of %u nodes%s%s", rl_lock_name(lock),
                      error == REDLOCK_TIMEOUT ? "still " : "", who, held_count,
-                     policy->node_count, rl_of_quorum(lock->client, of_quorum), times);
+                     policy->node_count, lock->client->of_quorum, times);
 }
 
 static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote *votes,
@@ -186,26 +169,41 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
     char nodes[NODES_TEXT_MAX];
-    char of_quorum[RL_OF_QUORUM_MAX];
     uint8_t granted_count = rl_count_votes(policy, votes, REDLOCK_VOTE_GRANTED);
     uint8_t voters = 0;
 
-    rl_of_quorum(lock->client, of_quorum);
     for (uint8_t i = 0; i < policy->node_count; i++)
         voters += could_vote(votes[i].vote);
     list_silent_nodes(lock, votes, nodes, sizeof nodes);
     if (granted_count >= policy->quorum)
         return rl_detail(error, "%u of %u nodes%s voted, but not in time to be worth anything",
-                         voters, policy->node_count, of_quorum);
+                         voters, policy->node_count, lock->client->of_quorum);
     /* A renewal: neither a majority has the key, nor is it gone from so many that it is lost. */
     if (voters >= policy->quorum)
-        return rl_detail(error,
-                         "'%s' was renewed by %u of %u nodes%s, %u needed: gone from %u; %s",
-                         rl_lock_name(lock), granted_count, policy->node_count, of_quorum,
-                         policy->quorum, voters - granted_count, nodes);
+        return rl_detail(
+            error, "'%s' was renewed by %u of %u nodes%s, %u needed: gone from %u; %s",
+            rl_lock_name(lock), granted_count, policy->node_count, lock->client->of_quorum,
+            policy->quorum, voters - granted_count, nodes);
     return rl_detail(error, "%u of %u node%s%s could vote, %u needed: %s", voters,
-                     policy->node_count, policy->node_count == 1 ? "" : "s", of_quorum,
-                     policy->quorum, nodes);
+                     policy->node_count, policy->node_count == 1 ? "" : "s",
+                     lock->client->of_quorum, policy->quorum, nodes);
+}
+
+/* Waiting does not help: the message has the check, and what is to be mended. */
+static int explain_unsafe(const redlock_lock *lock, uint16_t unsafe, int error)
+{
+    const struct rl_engine *engine = &lock->client->engine;
+    uint8_t i = 0;
+
+    while (!(unsafe >> i & 1))
+        i++;
+    return rl_detail(
+        error,
+        "%u of %u node%s%s do not pass the safety checks of the profile correctness. %s: %s; %s",
+        rl_count_nodes(unsafe), engine->policy.node_count,
+        engine->policy.node_count == 1 ? "" : "s", lock->client->of_quorum,
+        engine->node[i].address, engine->node[i].session.failure_text,
+        rl_remedy(engine->node[i].session.failure_reason));
 }
 
 /* The way out for young nodes has to be in the message: wait, or vouch for them (G5). */
@@ -214,12 +212,14 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
 {
     const struct rl_engine *engine = &lock->client->engine;
     uint8_t guarded_count = rl_count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
-    char of_quorum[RL_OF_QUORUM_MAX];
     const struct rl_node *culprit = NULL;
     enum redlock_reason reason = REDLOCK_REASON_NONE; /* of the culprit */
     const char *text = "not trusted a moment ago";
     bool nameless = false;
+    const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
 
+    if (acquisition && acquisition->unsafe)
+        return explain_unsafe(lock, acquisition->unsafe, error);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_session *session = &engine->node[i].session;
         bool is_cluster = session->guard.reason == REDLOCK_REASON_CLUSTER;
@@ -236,11 +236,10 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
             reason = is_cluster ? REDLOCK_REASON_CLUSTER : session->guard.objection;
         }
     }
-    rl_of_quorum(lock->client, of_quorum);
     /* No number of nodes: those that have not answered yet do perhaps not count either. */
     if (culprit)
         return rl_detail(
-            error, "too few nodes%s count. %s: %s%s", of_quorum, culprit->address,
+            error, "too few nodes%s count. %s: %s%s", lock->client->of_quorum, culprit->address,
             redlock_reason_text((int)reason),
             reason == REDLOCK_REASON_CLUSTER || reason == REDLOCK_REASON_SET_UNREADABLE ? ""
             : reason == REDLOCK_REASON_SAME_SERVER
@@ -249,7 +248,7 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
                   "them again by redlock_admit()");
     return rl_detail(
         error, "%u of %u nodes%s are in quarantine (%s): %s", guarded_count,
-        engine->policy.node_count, of_quorum, text,
+        engine->policy.node_count, lock->client->of_quorum, text,
         nameless
             ? "wait, or allow +info for this user"
             : "wait, or if nothing can be held on them let them vote now by redlock_admit()");

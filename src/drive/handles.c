@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/handles.h"
+#include "drive/drive.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive/bound.h"
-#include "drive/detail.h"
-#include "drive/order.h"
-#include "drive/turn.h"
 #include "engine/pool.h"
 #include "io/clock.h"
-
-static redlock_lock *allocate(redlock *client, size_t name_size)
-{
-    size_t fixed =
-        sizeof(redlock_lock) + client->engine.policy.node_count * sizeof(struct rl_node_vote);
-    size_t size = rl_piece_size(fixed + name_size + 1);
-    redlock_lock *lock = calloc(1, size);
-
-    if (!lock)
-        return NULL;
-    lock->client = client;
-    lock->name_room = size - fixed < UINT8_MAX ? (uint8_t)(size - fixed) : UINT8_MAX;
-    return lock;
-}
 
 static void recycle(redlock *client, redlock_lock *lock)
 {
@@ -34,31 +16,14 @@ static void recycle(redlock *client, redlock_lock *lock)
         rl_pool_give(&client->kept_locks, lock, RL_LOCKS_KEPT);
 }
 
-/* The keys of all names, one behind the other. */
-static struct rl_slice write_keys(const redlock *client, const struct rl_names *names,
-                                  char *out)
-{
-    char *at = out;
-
-    for (size_t i = 0; i < names->count; i++) {
-        if (i > 0)
-            *at++ = RL_KEY_SEPARATOR;
-        at = rl_slice_append(at, (struct rl_slice){client->prefix, client->prefix_size});
-        at = rl_slice_append(at, names->name[i]);
-    }
-    /* A question without a name has no key, not a key that is just the prefix. */
-    return (struct rl_slice){out, (size_t)(at - out)};
-}
-
-redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
+redlock_lock *rl_lock_new_for(redlock *client, const char *name,
                               const struct rl_lock_terms *terms)
 {
-    struct rl_names names = {.count = name_size > 0,
-                             .name = {{name, name_size}},
-                             .owner = {"", 0},
-                             .tag = {"", 0},
-                             .label = {"", 0}};
+    const struct rl_slice none = {"", 0};
+    struct rl_names names = {.owner = none, .tag = none, .label = none};
 
+    if (name)
+        names.name[names.count++] = (struct rl_slice){name, strlen(name)};
     return rl_lock_new(client, &names, terms);
 }
 
@@ -67,23 +32,37 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
 {
     struct rl_slice name = names->count ? names->name[0] : (struct rl_slice){"", 0};
     redlock_lock *lock = rl_pool_take(&client->kept_locks);
-    char keys[RL_KEYS_MAX];
+    char keys[RL_KEYS_MAX]; /* of all names, one behind the other */
+    char *at = keys;
     struct rl_about about = {
-        .key = write_keys(client, names, keys),
         .name_count = (uint8_t)(names->count ? names->count : 1),
         .owner = names->owner,
         .tag = names->tag,
         .label = names->label,
     };
 
+    for (size_t i = 0; i < names->count; i++) {
+        if (i > 0)
+            *at++ = RL_KEY_SEPARATOR;
+        at = rl_slice_append(at, (struct rl_slice){client->prefix, client->prefix_size});
+        at = rl_slice_append(at, names->name[i]);
+    }
+    /* A question without a name has no key, not a key that is just the prefix. */
+    about.key = (struct rl_slice){keys, (size_t)(at - keys)};
     /* One that was kept, if it has room for the name; else it makes way for one that has. */
     if (!lock || lock->name_room <= name.size) {
+        size_t fixed = sizeof(redlock_lock) +
+                       client->engine.policy.node_count * sizeof(struct rl_node_vote);
+        size_t size = rl_piece_size(fixed + name.size + 1);
+
         free(lock);
-        lock = allocate(client, name.size);
-    }
-    if (!lock) {
-        rl_detail(REDLOCK_NOMEM, "out of memory");
-        return NULL;
+        lock = calloc(1, size);
+        if (!lock) {
+            rl_detail(REDLOCK_NOMEM, "out of memory");
+            return NULL;
+        }
+        lock->client = client;
+        lock->name_room = size - fixed < UINT8_MAX ? (uint8_t)(size - fixed) : UINT8_MAX;
     }
     lock->operation = RL_NO_OPERATION;
     lock->data = NULL;

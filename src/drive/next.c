@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/next.h"
+#include "drive/drive.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,8 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "drive/detail.h"
-#include "drive/turn.h"
 #include "io/clock.h"
 
 /* ---- the reader and its bell ---- */
@@ -31,7 +29,7 @@ struct rl_reader *rl_reader_new(void)
 
     if (!reader)
         return NULL;
-    reader->fd = -1;
+    reader->fd = reader->driven_fd = -1;
     reader->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (reader->bell_fd >= 0)
         return reader;
@@ -84,26 +82,54 @@ static void listen_to(struct rl_reader *reader)
         rl_reader_ring(reader);
 }
 
-int rl_source_fd(const struct rl_source *source)
+/* What both calls begin with. */
+static int check_reading(const redlock *client)
 {
-    struct rl_reader *reader = source->reader;
+    int error = rl_client_check(client);
+
+    if (!error && client->is_member)
+        error = rl_detail(REDLOCK_INVAL, "this is one quorum of several: events come from the "
+                                         "client that was opened");
+    return error;
+}
+
+static void note_driven(const struct rl_reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        atomic_store(&reader->member[i]->driven, true);
+}
+
+static int make_fd(struct rl_reader *reader)
+{
     struct epoll_event event = {.events = EPOLLIN};
     int fd;
 
-    for (size_t i = 0; i < source->count; i++)
-        atomic_store(&source->client[i]->driven, true);
+    note_driven(reader);
     listen_to(reader);
     if (reader->fd >= 0)
         return reader->fd;
-    if (source->driven_fd < 0)
+    if (reader->driven_fd < 0)
         return reader->fd = reader->bell_fd;
     fd = epoll_create1(EPOLL_CLOEXEC);
     if (fd >= 0 && epoll_ctl(fd, EPOLL_CTL_ADD, reader->bell_fd, &event) == 0 &&
-        epoll_ctl(fd, EPOLL_CTL_ADD, source->driven_fd, &event) == 0)
+        epoll_ctl(fd, EPOLL_CTL_ADD, reader->driven_fd, &event) == 0)
         return reader->fd = fd;
     if (fd >= 0)
         close(fd);
     return rl_detail_system("making a descriptor for the events", errno);
+}
+
+int redlock_fd(redlock *client)
+{
+    int fd = check_reading(client);
+
+    if (!fd)
+        fd = rl_client_enter(client);
+    if (fd)
+        return fd;
+    fd = make_fd(client->reader);
+    rl_client_leave(client);
+    return fd;
 }
 
 /* ---- one client ---- */
@@ -131,10 +157,9 @@ static bool await_turn(redlock *client, int timeout_ms)
     return !client->turning;
 }
 
-/* A thread blocked in a call may be driving: it does what is due for us as well. */
-static bool turn_alone(const struct rl_source *source, int timeout_ms)
+/* Another thread may be driving: it does what is due for us as well. False: a signal came. */
+static bool turn_alone(redlock *client, int timeout_ms)
 {
-    redlock *client = source->client[0];
     bool is_done = true;
     bool waits;
 
@@ -146,70 +171,36 @@ static bool turn_alone(const struct rl_source *source, int timeout_ms)
         client->is_read = false;
         is_done = !client->was_interrupted;
         rl_stop_driving(client);
+        if (client->threaded)
+            rl_thread_watch(client);
     }
     pthread_mutex_unlock(&client->mutex);
     return is_done;
 }
 
-static struct rl_source source_of(redlock *const *client)
+/* With an I/O thread: may this thread drive in its place while it waits? */
+static bool may_relieve(const struct rl_reader *reader, int timeout_ms)
 {
-    return (struct rl_source){
-        .reader = (*client)->reader,
-        .client = client,
-        .count = 1,
-        .driven_fd = (*client)->threaded ? -1 : (*client)->reactor.epoll_fd,
-        .turn = turn_alone,
-    };
-}
+    redlock *client = reader->member[0];
+    bool may = false;
 
-static int check_reading(const redlock *client)
-{
-    int error = rl_client_check(client);
-
-    if (!error && client->group)
-        error = rl_detail(REDLOCK_INVAL, "this is one quorum of several: events come from the "
-                                         "client that was opened");
-    return error;
-}
-
-int rl_client_fd(redlock *client)
-{
-    struct rl_source source;
-    int fd = check_reading(client);
-
-    if (fd)
-        return fd;
-    fd = rl_client_enter(client);
-    if (fd)
-        return fd;
-    source = source_of(&client);
-    fd = rl_source_fd(&source);
-    rl_client_leave(client);
-    return fd;
-}
-
-int rl_client_next(redlock *client, const redlock_event **event, int timeout_ms)
-{
-    struct rl_source source;
-    int error = check_reading(client);
-
-    if (error)
-        return error;
-    atomic_store(&client->driven, true);
-    source = source_of(&client);
-    return rl_source_next(&source, event, timeout_ms);
+    if (reader->count > 1 || timeout_ms == 0)
+        return false;
+    pthread_mutex_lock(&client->mutex);
+    if (client->threaded)
+        may = rl_thread_relieve(client);
+    pthread_mutex_unlock(&client->mutex);
+    return may;
 }
 
 /* ---- draining ---- */
 
 /* Of the next client that has one; members take turns. */
-static bool take(const struct rl_source *source, bool urgent)
+static bool take(struct rl_reader *reader, bool urgent)
 {
-    struct rl_reader *reader = source->reader;
-
-    for (size_t i = 0; i < source->count; i++) {
-        size_t at = (reader->next_member + i) % source->count;
-        redlock *client = source->client[at];
+    for (size_t i = 0; i < reader->count; i++) {
+        size_t at = (reader->next_member + i) % reader->count;
+        redlock *client = reader->member[at];
         bool taken;
 
         pthread_mutex_lock(&client->mutex);
@@ -221,19 +212,19 @@ static bool take(const struct rl_source *source, bool urgent)
         if (!taken)
             continue;
         atomic_store_explicit(&reader->taker, &this_thread, memory_order_relaxed);
-        reader->next_member = (at + 1) % source->count;
+        reader->next_member = (at + 1) % reader->count;
         return true;
     }
     return false;
 }
 
 /* Events that wait now are those of the drain that begins. False: there are none. */
-static bool begin_drain(const struct rl_source *source)
+static bool begin_drain(struct rl_reader *reader)
 {
     uint64_t count = 0;
 
-    for (size_t i = 0; i < source->count; i++) {
-        redlock *client = source->client[i];
+    for (size_t i = 0; i < reader->count; i++) {
+        redlock *client = reader->member[i];
 
         pthread_mutex_lock(&client->mutex);
         client->events.drain = rl_events_waiting(client);
@@ -242,21 +233,21 @@ static bool begin_drain(const struct rl_source *source)
     }
     /* Readable as long as events wait, also for a caller that stops after the first. */
     if (count > 1)
-        rl_reader_ring(source->reader);
-    source->reader->is_draining = count > 0;
+        rl_reader_ring(reader);
+    reader->is_draining = count > 0;
     return count > 0;
 }
 
 /* Writes what was started, unless a turn follows, which begins with that. */
-static void end_drain(const struct rl_source *source, bool turn_follows)
+static void end_drain(struct rl_reader *reader, bool turn_follows)
 {
     bool some = false;
 
-    atomic_store_explicit(&source->reader->taker, NULL, memory_order_relaxed);
-    source->reader->is_draining = false;
-    silence(source->reader);
-    for (size_t i = 0; i < source->count; i++) {
-        redlock *client = source->client[i];
+    atomic_store_explicit(&reader->taker, NULL, memory_order_relaxed);
+    reader->is_draining = false;
+    silence(reader);
+    for (size_t i = 0; i < reader->count; i++) {
+        redlock *client = reader->member[i];
 
         pthread_mutex_lock(&client->mutex);
         client->events.drain = 0;
@@ -266,7 +257,7 @@ static void end_drain(const struct rl_source *source, bool turn_follows)
         pthread_mutex_unlock(&client->mutex);
     }
     if (some)
-        rl_reader_ring(source->reader);
+        rl_reader_ring(reader);
 }
 
 static int left_ms(int64_t end_ns)
@@ -277,40 +268,42 @@ static int left_ms(int64_t end_ns)
 }
 
 /* No event waits. False: a signal came. */
-static bool await_events(const struct rl_source *source, int timeout_ms)
+static bool await_events(struct rl_reader *reader, int timeout_ms)
 {
-    struct pollfd bell = {.fd = source->reader->bell_fd, .events = POLLIN};
+    struct pollfd bell = {.fd = reader->bell_fd, .events = POLLIN};
     /* It was rung for what the turn will write, or for events that were taken back since. */
-    bool was_rung = silence(source->reader);
+    bool was_rung = silence(reader);
 
-    if (source->driven_fd >= 0)
-        return source->turn(source, timeout_ms);
-    listen_to(source->reader);
+    if (reader->driven_fd >= 0 && reader->count > 1)
+        return rl_members_turn(reader, timeout_ms);
+    if (reader->driven_fd >= 0 || may_relieve(reader, timeout_ms))
+        return turn_alone(reader->member[0], timeout_ms);
+    listen_to(reader);
     return was_rung || poll(&bell, 1, timeout_ms) >= 0;
 }
 
-static int next(const struct rl_source *source, const redlock_event **event, int timeout_ms)
+static int next(struct rl_reader *reader, const redlock_event **event, int timeout_ms)
 {
     int64_t end_ns = timeout_ms > 0 ? rl_now_ns() + timeout_ms * RL_NS_PER_MS : 0;
     int wait_ms = timeout_ms;
     bool goes_on = true;
 
     for (;;) {
-        if (source->reader->is_draining) {
+        if (reader->is_draining) {
             /* Of several quorums: what is urgent in one overtakes what waits in all. */
-            if ((source->count > 1 && take(source, true)) || take(source, false)) {
-                *event = &source->reader->event;
+            if ((reader->count > 1 && take(reader, true)) || take(reader, false)) {
+                *event = &reader->event;
                 return 1;
             }
-            end_drain(source, timeout_ms != 0);
+            end_drain(reader, timeout_ms != 0);
             if (timeout_ms == 0)
                 return 0;
         }
-        if (begin_drain(source))
+        if (begin_drain(reader))
             continue;
         if (!goes_on)
             return 0;
-        goes_on = await_events(source, wait_ms) && timeout_ms != 0;
+        goes_on = await_events(reader, wait_ms) && timeout_ms != 0;
         if (timeout_ms > 0) {
             wait_ms = left_ms(end_ns);
             goes_on = goes_on && wait_ms > 0;
@@ -318,11 +311,17 @@ static int next(const struct rl_source *source, const redlock_event **event, int
     }
 }
 
-int rl_source_next(const struct rl_source *source, const redlock_event **event, int timeout_ms)
+int redlock_next(redlock *client, const redlock_event **event, int timeout_ms)
 {
-    struct rl_reader *reader = source->reader;
-    int result = rl_notify_check();
+    struct rl_reader *reader;
+    int cancel_state;
+    int result = check_reading(client);
 
+    if (result)
+        return result;
+    reader = client->reader;
+    note_driven(reader);
+    result = rl_notify_check();
     if (result)
         return result;
     if (!event)
@@ -332,7 +331,10 @@ int rl_source_next(const struct rl_source *source, const redlock_event **event, 
     if (atomic_flag_test_and_set(&reader->is_busy))
         return rl_detail(REDLOCK_BUSY, "another thread is in redlock_next() of this client");
     rl_reader_clear(reader);
-    result = next(source, event, timeout_ms);
+    /* A driver that is cancelled would leave the client without one. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    result = next(reader, event, timeout_ms);
+    pthread_setcancelstate(cancel_state, &cancel_state);
     atomic_flag_clear(&reader->is_busy);
     return result;
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/order.h"
-
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "drive/client.h"
-#include "drive/detail.h"
-#include "drive/next.h"
-#include "drive/turn.h"
+#include "drive/drive.h"
 #include "io/clock.h"
 
 /* Sockets that no turn has looked at for this long may have closed meanwhile. */
@@ -102,6 +97,7 @@ void rl_client_leave(redlock *client)
         return;
     if (!rl_client_is_forked(client)) {
         pthread_cond_destroy(&client->turn_cond);
+        pthread_cond_destroy(&client->relief.wake_cond);
         pthread_mutex_destroy(&client->mutex);
     }
     free(client);
@@ -194,6 +190,9 @@ static int drive_until_finished(redlock *client, struct rl_call *call)
     call->is_listed = true;
     LIST_INSERT_HEAD(&client->callers, call, callers);
     rl_order_put(client, &call->order);
+    /* Without memory its outcome is known at once, and nothing would end the wait of a turn. */
+    if (!client->turning)
+        rl_orders_carry_out(client);
     while (atomic_load(&call->state) != RL_CALL_FINISHED) {
         if (!client->turning) {
             rl_turn(client, -1);
@@ -224,10 +223,12 @@ void rl_call_finish(struct rl_call *call, int result)
 static int leave_to_thread(redlock *client, struct rl_call *call)
 {
     atomic_store_explicit(&call->state, RL_CALL_ASLEEP, memory_order_relaxed);
+    atomic_fetch_add(&client->relief.blocked, 1);
     rl_order_put(client, &call->order);
     rl_wake(client);
     while (sleep_on(call) != RL_CALL_FINISHED)
         ;
+    atomic_fetch_sub(&client->relief.blocked, 1);
     return call->result;
 }
 

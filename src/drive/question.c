@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/question.h"
-
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive/client.h"
-#include "drive/detail.h"
-#include "drive/handles.h"
-#include "drive/order.h"
-#include "drive/turn.h"
+#include "drive/drive.h"
 #include "engine/survey.h"
 #include "io/clock.h"
+
+#define CHECKS_AT_FIRST 32
 
 static const uint32_t turns_max[RL_TURN_KINDS] = {
     [RL_TURN_QUERY] = REDLOCK_JOBS_SENT,
@@ -78,12 +75,34 @@ static void leave(redlock *client, struct rl_question *q)
     client->questions.asker_count -= !is_part(q);
 }
 
+struct rl_question *rl_question_new(const struct rl_question_kind *kind,
+                                    const struct rl_question_terms *terms)
+{
+    size_t name_size = terms->name ? strlen(terms->name) + 1 : 0;
+    size_t holder_size = terms->holder ? strlen(terms->holder) + 1 : 0;
+    struct rl_question *q = calloc(1, sizeof *q + name_size + holder_size);
+
+    if (!q)
+        return NULL;
+    q->kind = kind;
+    q->terms = *terms;
+    if (terms->name)
+        q->terms.name = q->answer.name = memcpy(q->texts, terms->name, name_size);
+    if (terms->holder)
+        q->terms.holder = memcpy(q->texts + name_size, terms->holder, holder_size);
+    return q;
+}
+
 void rl_question_free(struct rl_question *q)
 {
-    if (!q)
+    if (!q || (q->kind->release && !q->kind->release(q)))
         return;
+    for (size_t i = 0; i < q->answer.check_count; i++)
+        free((char *)q->checks[i].address);
+    free(q->checks);
     free(q->detail);
-    q->kind->free(q);
+    free(q->work);
+    free(q);
 }
 
 void redlock_answer_free(redlock_answer *answer)
@@ -112,6 +131,43 @@ bool rl_question_set_lock(redlock *client, struct rl_question *q, redlock_lock *
     if (!lock)
         q->error = rl_detail(REDLOCK_NOMEM, "out of memory");
     return lock != NULL;
+}
+
+/* ---- its answer, where that is a list of checks ---- */
+
+void rl_question_add_check(struct rl_question *q, const redlock_check *check)
+{
+    redlock_check *kept;
+    char *texts; /* one behind the other; the address is the first */
+
+    if (q->answer.check_count == q->check_room) {
+        size_t room = q->check_room ? 2 * q->check_room : CHECKS_AT_FIRST;
+        redlock_check *more = reallocarray(q->checks, room, sizeof *more);
+
+        q->lacks_check |= !more;
+        if (!more)
+            return;
+        q->checks = more;
+        q->check_room = room;
+    }
+    if (asprintf(&texts, "%s%c%s%c%s%c%s", check->address, '\0', check->text, '\0',
+                 check->remedy, '\0', check->quorum) < 0) {
+        q->lacks_check = true;
+        return;
+    }
+    kept = &q->checks[q->answer.check_count++];
+    *kept = *check;
+    kept->address = texts;
+    kept->text = strchr(kept->address, '\0') + 1;
+    kept->remedy = strchr(kept->text, '\0') + 1;
+    kept->quorum = strchr(kept->remedy, '\0') + 1;
+}
+
+void rl_question_answer_checks(struct rl_question *q)
+{
+    if (q->lacks_check)
+        q->error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    q->answer.checks = q->checks;
 }
 
 /* ---- its turn ---- */
@@ -284,11 +340,15 @@ static void discard(redlock *client, struct rl_question *q)
     rl_question_free(q);
 }
 
-int rl_client_cancel_job(redlock *client, redlock_job job)
+int redlock_cancel_job(redlock *client, redlock_job job)
 {
+    size_t index = job % REDLOCK_QUORUMS_MAX;
     struct rl_question *q;
     int error = rl_notify_check();
 
+    /* The number of a job tells its quorum. */
+    if (client && client->is_front)
+        client = client->reader->member[index < client->reader->count ? index : 0];
     if (!error)
         error = rl_client_enter(client);
     if (error)

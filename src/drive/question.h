@@ -12,8 +12,8 @@
  *
  *     waiting --turn--> asked --outcome--> finished --taken--> freed
  *
- * What is large (surveys, reports) is allocated when its turn comes, so a question that waits
- * costs little more than its name. The mutex guards all of it.
+ * What is large (surveys, reports) is its work, allocated when its turn comes, so a question
+ * that waits costs little more than its name. The mutex guards all of it.
  */
 #ifndef RL_DRIVE_QUESTION_H
 #define RL_DRIVE_QUESTION_H
@@ -35,7 +35,7 @@ enum rl_turn_kind {
     RL_TURN_QUERY,
     RL_TURN_SEARCH, /* of many steps: few are asked at a time */
     RL_TURN_ADMISSION, /* one at a time: the engine has one plan of what to write (engine/sets.h) */
-    RL_TURN_JOINT,     /* answered by its parts, which have their own turns (quorums/joint.h) */
+    RL_TURN_JOINT,     /* answered by its parts, which have their own turns (quorums/joint.c) */
     RL_TURN_KINDS,
 };
 
@@ -45,6 +45,27 @@ enum rl_question_state {
     RL_ASKED,
     RL_FINISHED, /* a job whose event has not been returned */
     RL_QUESTION_STATES,
+};
+
+/* What the caller asks for. */
+enum rl_ask {
+    RL_ASK_QUERY, /* these three are about a name */
+    RL_ASK_BREAK,
+    RL_ASK_RELEASE_BY_KEY,
+    RL_ASK_REPLICATE,
+    RL_ASK_PING,
+    RL_ASK_ADMIT,
+    RL_ASK_LOOK_AT_ADMISSION,
+    RL_ASK_LIST,
+    RL_ASK_AUDIT,
+    RL_ASKS,
+};
+
+struct rl_question_terms {
+    enum rl_ask ask;
+    const char *name;
+    const char *holder; /* BREAK: its fingerprint; RELEASE_BY_KEY: its idempotency key */
+    int64_t ttl_ms;     /* AUDIT */
 };
 
 struct rl_question_kind {
@@ -57,7 +78,8 @@ struct rl_question_kind {
      * more.
      */
     bool (*next)(redlock *client, struct rl_question *q);
-    void (*free)(struct rl_question *q);
+    /* Frees what the question's work points to; false: not yet, nor the rest. NULL: nothing. */
+    bool (*release)(struct rl_question *q);
 };
 
 TAILQ_HEAD(rl_question_list, rl_question);
@@ -67,7 +89,9 @@ struct rl_question {
     TAILQ_ENTRY(rl_question) in_list; /* WAITING or FINISHED */
     enum rl_question_state state;
     const struct rl_question_kind *kind;
-    struct rl_call call; /* of the blocked caller; its order, of a part as well */
+    struct rl_question_terms terms; /* with texts of its own */
+    void *work;                     /* what its kind needs once its turn has come; owned */
+    struct rl_call call;            /* of the blocked caller; its order, of a part as well */
     bool blocks;
     redlock_job id;
     void *data; /* the caller's */
@@ -75,11 +99,15 @@ struct rl_question {
     void (*ended)(redlock *client, struct rl_question *q);
     const atomic_bool *canceled; /* the question that it is a part of */
     redlock_lock *lock;          /* asks; NULL: its turn has not come, or is over */
-    struct rl_survey *survey;    /* the answers, in memory of the question */
+    struct rl_survey *survey;    /* the answers, in its work */
     enum rl_op op;
     int error;
-    char *detail; /* about the error; NULL: there was no memory for it */
+    char *detail;          /* about the error; NULL: there was no memory for it */
+    redlock_check *checks; /* of an audit; owned, with their texts; the answer counts them */
+    size_t check_room;
+    bool lacks_check; /* for want of memory */
     redlock_answer answer;
+    char texts[]; /* of the terms */
 };
 
 /* The questions of a client. */
@@ -94,6 +122,10 @@ struct rl_questions {
 };
 
 void rl_questions_init(redlock *client);
+
+/* NULL: out of memory. */
+struct rl_question *rl_question_new(const struct rl_question_kind *kind,
+                                    const struct rl_question_terms *terms);
 
 /* Asks and waits for the outcome. The question stays the caller's. */
 int rl_question_wait(redlock *client, struct rl_question *q);
@@ -119,13 +151,15 @@ struct rl_question *rl_question_take(redlock *client);
 const char *rl_question_detail(const struct rl_question *q);
 
 /*
- * For `next`: a handle that asks, in place of the one before. False: no memory, which is the
+ * For `next`. A handle that asks, in place of the one before; false: no memory, which is the
  * outcome.
  */
 bool rl_question_set_lock(redlock *client, struct rl_question *q, redlock_lock *lock);
+/* Adds a copy to the answer, but for the name of the check, which is a constant. */
+void rl_question_add_check(struct rl_question *q, const redlock_check *check);
+/* All are added. One that is missing is an error. */
+void rl_question_answer_checks(struct rl_question *q);
 
-/* redlock_cancel_job() of one client. */
-int rl_client_cancel_job(redlock *client, redlock_job job);
 /* The client is being closed: blocked callers get CANCELED, jobs go without an event. */
 void rl_questions_cancel(redlock *client);
 /* In a child of the process: frees all. */

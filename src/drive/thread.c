@@ -1,19 +1,92 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/thread.h"
+#include "drive/drive.h"
 
 #include <signal.h>
+#include <time.h>
 
-#include "drive/client.h"
-#include "drive/detail.h"
-#include "drive/turn.h"
+#include "io/clock.h"
+
+/* How long no thread drives when the reader stays away: renewals and notices are later by it. */
+#define AWAY_NS (2 * RL_NS_PER_MS)
+
+/* ---- relief by the reader ---- */
+
+bool rl_thread_relieve(redlock *client)
+{
+    if (atomic_load(&client->relief.blocked) > 0) {
+        rl_thread_summon(client);
+        return false;
+    }
+    atomic_store(&client->relief.is_on, true);
+    if (client->turning)
+        rl_wake(client);
+    return true;
+}
+
+void rl_thread_summon(redlock *client)
+{
+    /* A signal that comes between its look and its sleep is made up for by the end of that. */
+    if (atomic_exchange(&client->relief.is_on, false))
+        pthread_cond_signal(&client->relief.wake_cond);
+}
+
+void rl_thread_watch(redlock *client)
+{
+    client->relief.turns++;
+    /* An order that came after the turn looked would find no driver that is awake. */
+    if (atomic_load(&client->relief.blocked) > 0 || atomic_load(&client->inbox))
+        rl_thread_summon(client);
+    else if (client->relief.sleeps)
+        pthread_cond_signal(&client->relief.wake_cond);
+}
+
+/*
+ * The I/O thread looks once in AWAY_NS whether the reader has come back, however many turns
+ * that makes; and not at all while the reader waits in one, whose end wakes it.
+ */
+static void stand_by(redlock *client)
+{
+    struct rl_relief *relief = &client->relief;
+    struct timespec end;
+    uint32_t turns;
+
+    if (client->turning) {
+        relief->sleeps = true;
+        pthread_cond_wait(&relief->wake_cond, &client->mutex);
+        relief->sleeps = false;
+        if (client->stopping || !atomic_load(&relief->is_on))
+            return;
+    }
+    turns = relief->turns;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += AWAY_NS;
+    if (end.tv_nsec >= 1000 * RL_NS_PER_MS) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000 * RL_NS_PER_MS;
+    }
+    pthread_cond_timedwait(&relief->wake_cond, &client->mutex, &end);
+    if (!client->turning && relief->turns == turns)
+        atomic_store(&relief->is_on, false);
+}
+
+/* ---- the thread ---- */
 
 static void *thread_main(void *data)
 {
     redlock *client = data;
 
     pthread_mutex_lock(&client->mutex);
-    while (!client->stopping)
-        rl_turn(client, -1);
+    while (!client->stopping) {
+        if (atomic_load(&client->relief.is_on)) {
+            stand_by(client);
+        } else if (client->turning) {
+            pthread_cond_wait(&client->turn_cond, &client->mutex);
+        } else {
+            rl_turn(client, -1);
+            if (atomic_load(&client->relief.is_on))
+                pthread_cond_broadcast(&client->turn_cond);
+        }
+    }
     pthread_mutex_unlock(&client->mutex);
     return NULL;
 }
@@ -43,6 +116,7 @@ void rl_thread_stop(redlock *client)
         return;
     client->stopping = true;
     rl_wake(client);
+    rl_thread_summon(client);
     pthread_mutex_unlock(&client->mutex);
     pthread_join(client->thread, NULL);
     pthread_mutex_lock(&client->mutex);

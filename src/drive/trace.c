@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/trace.h"
+#include "drive/drive.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "drive/client.h"
-#include "drive/detail.h"
-#include "drive/order.h"
 #include "io/clock.h"
 
 #define BUFFER_SIZE (32 * 1024)
@@ -132,23 +129,12 @@ void rl_trace_flush(struct rl_trace *trace)
     memmove(t->buffer, t->buffer + written, t->used);
 }
 
-/*
- * Without waiting: neither for a reader of a pipe, whose end would also be the signal SIGPIPE.
- * A pipe that this process could read from itself has none of that.
- */
-static int open_file(const char *path)
-{
-    int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    struct stat info;
-    bool is_pipe = stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
-
-    return open(path, flags | (is_pipe ? O_RDWR : O_WRONLY), 0600);
-}
-
 int rl_trace_open(redlock *client, const char *path)
 {
     static atomic_uint clients;
+    int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     struct trace *t = calloc(1, sizeof *t);
+    struct stat info;
 
     if (!t)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
@@ -156,7 +142,12 @@ int rl_trace_open(redlock *client, const char *path)
     t->client = client;
     t->pid = (int)getpid();
     t->opened_ns = rl_now_ns();
-    t->fd = open_file(path);
+    /*
+     * Without waiting: neither for a reader of a pipe, whose end would also be the signal
+     * SIGPIPE. A pipe that this process could read from itself has none of that.
+     */
+    flags |= stat(path, &info) == 0 && S_ISFIFO(info.st_mode) ? O_RDWR : O_WRONLY;
+    t->fd = open(path, flags, 0600);
     if (t->fd < 0) {
         free(t);
         return rl_detail(REDLOCK_INVAL, "cannot write the trace file %s: %s", path,

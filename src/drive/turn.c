@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "drive/turn.h"
+#include "drive/drive.h"
 
 #include <sched.h>
 
-#include "drive/bound.h"
-#include "drive/client.h"
-#include "drive/detail.h"
-#include "drive/doubts.h"
-#include "drive/next.h"
-#include "drive/trace.h"
 #include "io/clock.h"
 
 #define UNARMED_WAIT_MS 10
@@ -173,11 +167,13 @@ static void post_all(redlock *client)
  */
 void rl_wake(redlock *client)
 {
-    if (!client->threaded && !client->wait && !atomic_load(&client->turning))
+    if (!client->threaded && !client->is_shared && !atomic_load(&client->turning))
         rl_reader_ring(client->reader);
     /* A driver that is awake carries out and sends everything before it sleeps again. */
     else if (atomic_exchange(&client->dozing, false))
         rl_reactor_wake(&client->reactor);
+    else if (client->threaded && !atomic_load(&client->turning))
+        rl_thread_summon(client);
 }
 
 /*
@@ -194,6 +190,8 @@ static void send_all(redlock *client)
         rl_conn_flush(&client->conn[i], now_ns);
         rl_conn_flush(&client->subscriber[i], now_ns);
     }
+    for (uint32_t i = 0; i < client->elector_count; i++)
+        rl_conn_flush(&client->elector[i], now_ns);
     next_ns = rl_engine_next_ns(&client->engine);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         int64_t due_ns = rl_link_due_ns(&client->conn[i].link);
@@ -204,19 +202,49 @@ static void send_all(redlock *client)
         if (subscriber_ns < next_ns)
             next_ns = subscriber_ns;
     }
+    for (uint32_t i = 0; i < client->elector_count; i++) {
+        int64_t due_ns = rl_link_due_ns(&client->elector[i].link);
+
+        if (due_ns < next_ns)
+            next_ns = due_ns;
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct rl_secret *secret = i ? &client->sentinel_password : &client->password;
+
+        if (rl_secret_due_ns(secret) < next_ns)
+            next_ns = rl_secret_due_ns(secret);
+    }
     rl_reactor_arm(&client->reactor, next_ns);
     if (client->engine.trace)
         rl_trace_flush(client->engine.trace);
 }
 
+static void tick_conn(struct rl_conn *conn, int64_t now_ns)
+{
+    if (conn->state == RL_CONN_ELECTING || conn->state == RL_CONN_RESOLVING ||
+        now_ns >= rl_link_due_ns(&conn->link))
+        rl_conn_tick(conn, now_ns);
+    if (conn->secret)
+        rl_conn_log_in(conn, now_ns);
+}
+
+/* The conn of an elector, by what the reactor calls it; NULL: it is none. */
+static struct rl_conn *find_elector(const redlock *client, uint32_t tag)
+{
+    for (uint32_t i = 0; i < client->elector_count; i++)
+        if (rl_conn_tag(&client->elector[i]) == tag)
+            return &client->elector[i];
+    return NULL;
+}
+
 void rl_tick(redlock *client, int64_t now_ns)
 {
-    for (uint32_t i = 0; i < 2u * client->engine.policy.node_count; i++) {
-        struct rl_conn *conn = i % 2 ? &client->subscriber[i / 2] : &client->conn[i / 2];
-
-        if (conn->state == RL_CONN_RESOLVING || now_ns >= rl_link_due_ns(&conn->link))
-            rl_conn_tick(conn, now_ns);
-    }
+    rl_secret_tick(&client->password, now_ns);
+    rl_secret_tick(&client->sentinel_password, now_ns);
+    for (uint32_t i = 0; i < client->elector_count; i++)
+        tick_conn(&client->elector[i], now_ns);
+    for (uint32_t i = 0; i < 2u * client->engine.policy.node_count; i++)
+        tick_conn(i % 2 ? &client->subscriber[i / 2] : &client->conn[i / 2], now_ns);
     rl_engine_tick(&client->engine, now_ns);
 }
 
@@ -229,7 +257,7 @@ static void serve_sockets(redlock *client, int timeout_ms)
      * often.
      */
     bool waits_for_all =
-        client->wait && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
+        client->is_shared && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
     int count;
     int64_t now_ns;
 
@@ -244,7 +272,7 @@ static void serve_sockets(redlock *client, int timeout_ms)
     if (atomic_load(&client->inbox))
         timeout_ms = 0;
     pthread_mutex_unlock(&client->mutex);
-    count = waits_for_all ? client->wait(client, events, timeout_ms)
+    count = waits_for_all ? rl_members_wait(client, events, timeout_ms)
                           : rl_reactor_wait(&client->reactor, events, timeout_ms);
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     /*
@@ -261,6 +289,7 @@ static void serve_sockets(redlock *client, int timeout_ms)
     client->was_interrupted = count < 0;
     for (int i = 0; i < count; i++) {
         uint32_t tag = events[i].data.u32;
+        struct rl_conn *elector = tag >= RL_REACTOR_ELECTOR ? find_elector(client, tag) : NULL;
 
         if (tag == RL_REACTOR_TIMER)
             client->reactor.armed_ns = RL_NEVER_NS;
@@ -271,6 +300,8 @@ static void serve_sockets(redlock *client, int timeout_ms)
         else if (tag - RL_REACTOR_SUBSCRIBER < client->engine.policy.node_count)
             rl_conn_ready(&client->subscriber[tag - RL_REACTOR_SUBSCRIBER], events[i].events,
                           now_ns);
+        else if (elector)
+            rl_conn_ready(elector, events[i].events, now_ns);
     }
 }
 
@@ -312,9 +343,9 @@ void rl_turn(redlock *client, int timeout_ms)
      * Until the next turn of a member no thread looks: orders for it make its descriptor
      * readable.
      */
-    if (client->wait)
+    if (client->is_shared)
         atomic_store(&client->dozing, true);
     if (!client->threaded &&
-        (has_news(client) || (client->wait && atomic_load(&client->inbox))))
+        (has_news(client) || (client->is_shared && atomic_load(&client->inbox))))
         rl_wake(client);
 }

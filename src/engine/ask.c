@@ -87,6 +87,9 @@ static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
     }
     if (op == RL_OP_ADMIT || op == RL_OP_BREAK)
         out->ttl_ms = engine->max_ttl_ns / RL_NS_PER_MS;
+    /* Its answer has to be here before the node counts as silent. */
+    if (op == RL_OP_REPLICATE)
+        out->ttl_ms = engine->policy.node_timeout_ns / RL_NS_PER_MS / 2 + 1;
 }
 
 /* What differs from node to node. */
@@ -96,24 +99,10 @@ static void fill_node(struct rl_engine *engine, uint8_t node, int64_t now_ns,
     struct rl_guard *guard = &engine->node[node].session.guard;
 
     out->identity = guard->identity;
+    out->term = guard->term;
+    out->admitted = guard->admitted;
     if (out->fenced)
         out->in_doubt = !rl_guard_check_vote(guard, now_ns);
-}
-
-/* What a question says beside that. */
-static void fill_question(const struct rl_engine *engine, const struct rl_survey *survey,
-                          uint8_t node, struct rl_request *out)
-{
-    const char *set = engine->node[node].new_set;
-    const char *so_far = engine->node[node].set_so_far;
-
-    out->set = (struct rl_slice){set, strlen(set)};
-    out->set_so_far = (struct rl_slice){so_far, strlen(so_far)};
-    out->cursor = (struct rl_slice){survey->cursor[node], strlen(survey->cursor[node])};
-    out->pattern = survey->pattern;
-    out->fingerprint = survey->fingerprint;
-    out->tag = survey->tag;
-    out->bad_counters = survey->bad_counters;
 }
 
 /* ---- the session ---- */
@@ -124,9 +113,10 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
 {
     struct rl_session *session = &engine->node[node].session;
     /* Where no grant of the hold was counted, its renewal is worth no more than a grant (G2, G3). */
-    bool is_unproven_renewal = engine->strict && op == RL_OP_EXTEND &&
-                               !(claim->handle->lock.nodes_proven & (1u << node)) &&
-                               RL_RULE(RENEWAL_WITNESSED);
+    bool is_unproven_renewal =
+        engine->strict && op == RL_OP_EXTEND &&
+        (!(claim->handle->lock.nodes_proven & (1u << node)) || engine->node[node].elected) &&
+        RL_RULE(RENEWAL_WITNESSED);
     struct rl_pending entry = {
         .subject = claim,
         .round = round,
@@ -162,13 +152,25 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
                      const struct rl_handle *handle, enum rl_op op, uint32_t round,
                      const struct rl_abilities *abilities, int64_t now_ns)
 {
+    const struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
+    const char *set = engine->node[node].new_set;
+    const char *so_far = engine->node[node].set_so_far;
+    const char *electors = engine->node[node].new_electors;
     struct rl_request request;
     struct rl_command command;
 
     fill(engine, claim, handle, op, now_ns, &request);
     fill_node(engine, node, now_ns, &request);
-    if (handle && rl_survey_of(handle))
-        fill_question(engine, rl_survey_of(handle), node, &request);
+    if (survey) {
+        request.set = (struct rl_slice){set, strlen(set)};
+        request.electors = (struct rl_slice){electors, strlen(electors)};
+        request.set_so_far = (struct rl_slice){so_far, strlen(so_far)};
+        request.cursor = (struct rl_slice){survey->cursor[node], strlen(survey->cursor[node])};
+        request.pattern = survey->pattern;
+        request.fingerprint = survey->fingerprint;
+        request.tag = survey->tag;
+        request.bad_counters = survey->bad_counters;
+    }
     rl_command_write(&request, abilities, &command);
     if (abilities != &engine->node[node].session.abilities && !command.script)
         return false;
@@ -191,27 +193,10 @@ bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim
 
 /* ---- one step, to all its nodes ---- */
 
-/* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
-static bool may_heal(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    return !RL_RULE(HEAL_IS_NO_PROOF) ||
-           rl_guard_check_vote(&engine->node[node].session.guard, now_ns);
-}
-
-/* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */
-static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
-{
-    struct rl_local_queue *queue = rl_local_queue_of(handle);
-
-    if (!queue || rl_local_queue_head(queue) != handle)
-        return;
-    rl_local_queue_renumber(&engine->local_queues, queue);
-    rl_acquirer_of(handle)->waiter = queue->number;
-}
-
 uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
                       const struct rl_send *send, int64_t now_ns)
 {
+    struct rl_local_queue *queue = rl_local_queue_of(handle);
     struct rl_request request;
     struct rl_command command;
     enum rl_op op = send->op;
@@ -222,16 +207,18 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     fill(engine, handle->claim, handle, op, now_ns, &request);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
-        enum redlock_reason objection = engine->node[i].session.guard.objection;
+        struct rl_guard *guard = &engine->node[i].session.guard;
 
         if (!(send->nodes & (1u << i)))
             continue;
         /*
          * A server that votes by another name is not asked to grant: it would refuse one of the two
-         * what it has granted to the other.
+         * what it has granted to the other. Healing is for nodes that may vote: on others the
+         * key would prove nothing (A8, G3).
          */
-        if ((op == RL_OP_ACQUIRE && objection == REDLOCK_REASON_SAME_SERVER) ||
-            (op == RL_OP_HEAL && !may_heal(engine, i, now_ns))) {
+        if ((op == RL_OP_ACQUIRE && guard->objection == REDLOCK_REASON_SAME_SERVER) ||
+            (op == RL_OP_HEAL && RL_RULE(HEAL_IS_NO_PROOF) &&
+             !rl_guard_check_vote(guard, now_ns))) {
             unasked |= (uint16_t)(1u << i);
             continue;
         }
@@ -251,7 +238,11 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
             rl_ask_node(engine, i, handle->claim, NULL, RL_OP_WAITERS, 0, now_ns);
         }
     }
-    if (op == RL_OP_LEAVE || op == RL_OP_QUIT)
-        forget_place(engine, handle);
+    /* A place that was given up is not asked for again: late wake-ups for it find no waiter. */
+    if ((op == RL_OP_LEAVE || op == RL_OP_QUIT) && queue &&
+        rl_local_queue_head(queue) == handle) {
+        rl_local_queue_renumber(&engine->local_queues, queue);
+        rl_acquirer_of(handle)->waiter = queue->number;
+    }
     return unasked;
 }

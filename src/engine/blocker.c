@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/blocker.h"
-
 #include <string.h>
 
-#include "core/time.h"
 #include "engine/handle.h"
-#include "engine/local_queue.h"
-
-static bool is_same(const struct rl_blocker *blocker, struct rl_slice value)
-{
-    return blocker->size == value.size && memcmp(blocker->value, value.data, value.size) == 0;
-}
 
 void rl_blocker_note(struct rl_blocker *blocker, uint8_t node, const struct rl_answer *answer,
                      int64_t now_ns)
@@ -30,7 +21,7 @@ void rl_blocker_note(struct rl_blocker *blocker, uint8_t node, const struct rl_a
     blocker->nodes &= (uint16_t)~bit;
     if (value.size == 0)
         return;
-    if (!is_same(blocker, value)) {
+    if (blocker->size != value.size || memcmp(blocker->value, value.data, value.size) != 0) {
         if (blocker->nodes)
             return;
         memcpy(blocker->value, value.data, value.size);

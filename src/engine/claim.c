@@ -127,14 +127,6 @@ int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
     return 0;
 }
 
-static size_t value_max(const struct rl_handle *handle)
-{
-    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-
-    return rl_value_size(rl_kinds[handle->claim->kind].has_slots, acquirer->tag_size,
-                         acquirer->label_size);
-}
-
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max)
 {
     struct rl_claim *old = handle->claim;
@@ -167,6 +159,7 @@ bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum r
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     struct rl_claim *claim = handle->claim;
+    bool has_slots = rl_kinds[claim->kind].has_slots;
 
     if (op == RL_OP_EXTEND && claim->value_size) {
         if (claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
@@ -175,14 +168,15 @@ bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum r
     }
     if (op != RL_OP_ACQUIRE && claim->value_size)
         return true;
-    if (claim->value_size && rl_handle_renew_claim(engine, handle, value_max(handle)) < 0) {
+    if (claim->value_size && rl_handle_renew_claim(engine, handle,
+                                                   rl_value_size(has_slots, acquirer->tag_size,
+                                                                 acquirer->label_size)) < 0) {
         handle->prepare_error = REDLOCK_NOMEM;
         return false;
     }
     claim = handle->claim;
     if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
-        rl_claim_draw_value(engine, claim, acquirer,
-                            rl_kinds[claim->kind].has_slots ? handle->lock.slot : 0) < 0) {
+        rl_claim_draw_value(engine, claim, acquirer, has_slots ? handle->lock.slot : 0) < 0) {
         handle->prepare_error = REDLOCK_SYSTEM;
         return false;
     }

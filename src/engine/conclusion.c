@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/conclusion.h"
-
 #include <string.h>
 
 #include "core/kind.h"
+#include "engine/survey.h"
 
 static bool has_answered(const struct rl_survey *survey, uint8_t node)
 {
@@ -25,29 +24,20 @@ static int find_holder(const struct rl_sight *sight, const char *value)
     return -1;
 }
 
-static uint8_t count_holder(const struct rl_survey *survey, const char *value)
-{
-    uint8_t count = 0;
-
-    for (uint8_t i = 0; i < survey->policy->node_count; i++)
-        count += survey->node[i].vote == REDLOCK_VOTE_TAKEN &&
-                 find_holder(&survey->sight[i], value) >= 0;
-    return count;
-}
-
 /*
- * The value stays on a majority until so many of its keys are gone that a majority is not left:
- * that is the (votes - quorum + 1)-th expiry. A minority value counts to its last key.
+ * How many nodes have the holder's value, and for how long. It stays on a majority until so
+ * many of its keys are gone that a majority is not left: that is the (votes - quorum + 1)-th
+ * expiry. A minority value counts to its last key.
  */
-static int64_t remaining_ms(const struct rl_survey *survey, const char *holder, uint8_t votes)
+static void count_holder(const struct rl_survey *survey, redlock_holder *holder)
 {
     uint8_t quorum = survey->policy->quorum;
-    uint8_t rank = votes >= quorum ? (uint8_t)(votes - quorum) : (uint8_t)(votes - 1);
+    uint8_t rank;
     int64_t sorted_ms[REDLOCK_NODES_MAX];
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
-        int found = find_holder(&survey->sight[i], holder);
+        int found = find_holder(&survey->sight[i], holder->value);
         int64_t left_ms = found < 0 ? 0 : survey->sight[i].holder[found].remaining_ms;
         uint8_t at = count;
 
@@ -60,7 +50,9 @@ static int64_t remaining_ms(const struct rl_survey *survey, const char *holder, 
         sorted_ms[at] = left_ms;
         count++;
     }
-    return rank >= count || sorted_ms[rank] == INT64_MAX ? -1 : sorted_ms[rank];
+    rank = count >= quorum ? (uint8_t)(count - quorum) : (uint8_t)(count - 1);
+    holder->votes = count;
+    holder->remaining_ms = rank >= count || sorted_ms[rank] == INT64_MAX ? -1 : sorted_ms[rank];
 }
 
 /* The largest number that a majority of the nodes has reached. */
@@ -176,8 +168,7 @@ static void conclude_holders(const struct rl_survey *survey, int64_t wall_ms, re
         for (uint32_t h = 0; has_answered(survey, i) && h < shown_holders(sight); h++) {
             redlock_holder holder = sight->holder[h];
 
-            holder.votes = count_holder(survey, holder.value);
-            holder.remaining_ms = remaining_ms(survey, holder.value, (uint8_t)holder.votes);
+            count_holder(survey, &holder);
             insert_holder(out, &holder);
         }
     }

@@ -14,7 +14,7 @@
  * connections without their sockets (link.c), nodes as they come and go (node.c), the connections
  * that only listen (subscriber.c), what is found out about nodes between requests (watch.c), the set
  * that they belong to (sets.c), questions to all of them (survey.c) and the one answer to a query that
- * is made of all (conclusion.c), deadlines (timers.c), and what the trace
+ * is made of all (conclusion.c), what else a profile demands of them (safety.c), deadlines (timers.c), and what the trace
  * says of all this (trace.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
@@ -53,12 +53,18 @@ struct rl_engine {
     rl_secret_fn *secret;        /* values and names: unguessable, and never the same twice */
     rl_wall_fn *wall_ms;         /* for the stamps of values with a label */
     void *random_data;           /* for the three */
-    bool strict;                 /* grants need the node's marker (G2) */
-    struct rl_trace *trace;      /* NULL: none */
+    /* An admission is being planned: not the electors of the set say where the server is, but
+     * those that it will be made with. No grant counts meanwhile. */
+    bool plans_electors;
+    bool strict;            /* grants need the node's marker (G2) */
+    bool requires_safety;   /* grants need the node to pass the safety checks (safety.h) */
+    struct rl_trace *trace; /* NULL: none */
     char id[RL_CLIENT_ID_SIZE + 1]; /* of this client in the nodes' queues; random */
     char channel[sizeof RL_WAKE_PREFIX + RL_CLIENT_ID_SIZE];
 
     struct rl_node node[REDLOCK_NODES_MAX];
+    /* The set that each belongs to (G8), as sets.c has judged it. */
+    struct rl_set_answer set_answer[REDLOCK_NODES_MAX];
     char set[RL_SET_MAX];     /* of nodes, in force (G8); empty: none */
     bool awaits_sets;         /* nodes that may say one have not been heard (G8) */
     uint32_t server_count;    /* run_ids that nodes have told: which of them told it first */

@@ -7,9 +7,9 @@
 #include "core/rules.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/hear.h"
 #include "engine/survey.h"
 #include "engine/trace.h"
-#include "engine/vote.h"
 #include "protocol/value.h"
 
 #define ACQUIRERS_KEPT 1024
@@ -60,18 +60,6 @@ static uint64_t *refusals_of(redlock_counters *stats, int error)
     }
 }
 
-/* A renewal that is late is counted as failed once, whatever comes of it. */
-static void count_renewal(redlock_counters *stats, const struct rl_lock *lock,
-                          const struct rl_lock *past)
-{
-    bool was_late = past->round_deadline_ns == RL_NEVER_NS;
-
-    if (lock->extension_count != past->extension_count)
-        stats->renewed++;
-    else if (!was_late && (!lock->extending || lock->round_deadline_ns == RL_NEVER_NS))
-        stats->renewals_failed++;
-}
-
 /* past: the lock before the step. Before the actions are carried out, which may lead to further steps. */
 static void count_step(redlock_counters *stats, const struct rl_handle *handle,
                        const struct rl_lock *past, const struct rl_event *event,
@@ -94,8 +82,14 @@ static void count_step(redlock_counters *stats, const struct rl_handle *handle,
                            handle->prepare_error ? handle->prepare_error : actions->done_error);
         }
     }
-    if (past->state == RL_HELD && lock->state == RL_HELD && past->extending)
-        count_renewal(stats, lock, past);
+    if (past->state == RL_HELD && lock->state == RL_HELD && past->extending) {
+        /* A renewal that is late is counted as failed once, whatever comes of it. */
+        if (lock->extension_count != past->extension_count)
+            stats->renewed++;
+        else if (past->round_deadline_ns != RL_NEVER_NS &&
+                 (!lock->extending || lock->round_deadline_ns == RL_NEVER_NS))
+            stats->renewals_failed++;
+    }
     if (past->state == RL_HELD && lock->state != RL_HELD) {
         stats->held--;
         /* Since when an adopted lock is held is not known before it was extended. */
@@ -113,21 +107,6 @@ static void count_step(redlock_counters *stats, const struct rl_handle *handle,
     if (actions->done && actions->done_error &&
         (past->state == RL_RELEASING || past->state == RL_CHECKING))
         stats->releases_failed++;
-}
-
-/* The handle is dropped; what it still has is left to the nodes. */
-static void count_dropped(redlock_counters *stats, const struct rl_handle *handle,
-                          int64_t now_ns)
-{
-    if (is_acquiring(handle->lock.state)) {
-        stats->waiting--;
-        stats->refused_canceled++;
-    } else if (handle->lock.state == RL_HELD) {
-        stats->held--;
-        stats->left++;
-        if (handle->lock.acquired_ns)
-            measure(&stats->hold, now_ns - handle->lock.acquired_ns);
-    }
 }
 
 /* ---- news for the owner ---- */
@@ -396,15 +375,26 @@ void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns)
 {
+    redlock_counters *stats = &engine->stats;
+    const struct rl_lock *lock = &handle->lock;
+
     if (give_up && !rl_survey_of(handle)) {
-        if (handle->lock.state == RL_HELD)
+        if (lock->state == RL_HELD)
             rl_handle_release(engine, handle, now_ns);
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
-    if (handle->lock.state != RL_ENDED)
-        count_dropped(&engine->stats, handle, now_ns);
-    if (handle->lock.acquisition) {
+    /* What it still has is left to the nodes. */
+    if (is_acquiring(lock->state)) {
+        stats->waiting--;
+        stats->refused_canceled++;
+    } else if (lock->state == RL_HELD) {
+        stats->held--;
+        stats->left++;
+        if (lock->acquired_ns)
+            measure(&stats->hold, now_ns - lock->acquired_ns);
+    }
+    if (lock->acquisition) {
         if (rl_acquirer_of(handle)->queue)
             rl_local_queue_leave(engine, handle, now_ns);
         end_acquisition(engine, handle);

@@ -10,7 +10,6 @@
 #include <sys/queue.h>
 
 #include "core/lock.h"
-#include "engine/blocker.h"
 #include "engine/claim.h"
 #include "engine/local_queue.h"
 #include "engine/timers.h"
@@ -38,6 +37,20 @@ struct rl_handle {
 
 LIST_HEAD(rl_handles, rl_handle);
 TAILQ_HEAD(rl_ready, rl_handle);
+
+/*
+ * The holder that is in the way of an acquisition, as the refusing nodes name it: for the message
+ * of a refusal and for a caller that waits. One value is kept, not one for every node. It gives
+ * way to another only when no node names it any more, so that the holder on most nodes stays.
+ */
+struct rl_blocker {
+    uint16_t nodes; /* that name it, a bit each; 0: it is gone, or never was */
+    uint8_t size;
+    uint32_t waiters; /* on the node that told most */
+    int64_t since_ns; /* when it was first named */
+    int64_t ends_ns;  /* the latest that its keys may live, as far as told; 0: unknown */
+    char value[REDLOCK_VALUE_MAX];
+};
 
 /*
  * What a handle has only until its lock is held: the core's acquisition, and its place in the
@@ -87,6 +100,17 @@ static inline struct rl_local_queue *rl_local_queue_of(const struct rl_handle *h
 {
     return handle->lock.acquisition ? rl_acquirer_of(handle)->queue : NULL;
 }
+
+/* ---- blocker.c ---- */
+
+/* What a node answered to an attempt or an inquiry. */
+void rl_blocker_note(struct rl_blocker *blocker, uint8_t node, const struct rl_answer *answer,
+                     int64_t now_ns);
+
+/* Of a waiter that is not at the head of its local queue: the head's. NULL: there is none. */
+const struct rl_blocker *rl_blocker_of(const struct rl_handle *handle);
+
+/* ---- handle.c ---- */
 
 /*
  * The texts are copied; the votes, room for one of every node, must outlive the handle.

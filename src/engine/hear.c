@@ -9,7 +9,6 @@
 #include "engine/sets.h"
 #include "engine/survey.h"
 #include "engine/trace.h"
-#include "engine/vote.h"
 #include "engine/watch.h"
 #include "protocol/answer.h"
 #include "protocol/value.h"
@@ -102,7 +101,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 /* Is the round of this request still on, that is, is no rollback or release behind it? */
 static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *pending)
 {
-    if (pending->round != handle->lock.round)
+    if (!handle || pending->round != handle->lock.round)
         return false;
     if (rl_survey_of(handle))
         return true;
@@ -131,8 +130,7 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     struct rl_claim *claim = pending->subject;
     enum rl_op op = (enum rl_op)pending->op;
 
-    if (!rl_ops[op].outlives_lock &&
-        (!claim->handle || !is_round_alive(claim->handle, pending)))
+    if (!rl_ops[op].outlives_lock && !is_round_alive(claim->handle, pending))
         return false;
     /* An acquire behind its own release would stay for its whole TTL (A5). */
     if (rl_ops[op].sets_key && (claim->returned & (1u << node)))
@@ -140,28 +138,15 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     return rl_ask_node_by_text(engine, node, claim, claim->handle, op, pending->round, now_ns);
 }
 
-/*
- * Of an error: a server whose memory is used up refuses every SET, also one that only renews.
- * The script renews without new memory: from now on this connection uses that.
- */
-static bool wants_script(struct rl_session *session, const struct rl_pending *pending,
-                         const struct rl_reply *reply)
-{
-    if (pending->op == RL_OP_EXTEND && !pending->by_script &&
-        rl_slice_starts(reply->scalar.text, "OOM")) {
-        session->abilities.set_ifeq = false;
-        return true;
-    }
-    return rl_reply_is_noscript(reply);
-}
-
 /* ---- from the connection ---- */
 
-static void note_error(struct rl_session *session, const struct rl_reply *reply)
+/* What the replies in front of this one have told; and a refusal may hint at a new term (E10). */
+static void hear_of_elected(struct rl_engine *engine, uint8_t node,
+                            const struct rl_reply *reply, int64_t now_ns)
 {
-    /* A forgotten script is no failure: it is sent again with its text. */
-    if (!rl_reply_is_noscript(reply))
-        rl_session_refused(session, reply->scalar.text);
+    rl_elected_look(engine, node, now_ns);
+    if (reply->scalar.type == RL_REPLY_ERROR)
+        rl_elected_ask(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
 }
 
 /* One reply to a request of a claim. */
@@ -171,8 +156,16 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     struct rl_node *at = &engine->node[node];
     struct rl_claim *claim = pending->subject;
     struct rl_answer answer;
+    /*
+     * A server whose memory is used up refuses every SET, also one that only renews. The script
+     * renews without new memory: from now on this connection uses that.
+     */
+    bool is_full = reply->scalar.type == RL_REPLY_ERROR && pending->op == RL_OP_EXTEND &&
+                   !pending->by_script && rl_slice_starts(reply->scalar.text, "OOM");
 
-    if (reply->scalar.type == RL_REPLY_ERROR && wants_script(&at->session, pending, reply) &&
+    if (is_full)
+        at->session.abilities.set_ifeq = false;
+    if ((is_full || rl_reply_is_noscript(reply)) &&
         repeat_with_text(engine, node, pending, now_ns)) {
         /* The release is behind the attempt that was to follow it now. */
         rl_local_queue_note_release(engine, node, pending,
@@ -198,6 +191,27 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     rl_claim_unref(&engine->claims, claim);
 }
 
+/* reply: NULL when the connection has ended: those grants are not counted. */
+static void hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+                         int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_answer witness;
+
+    if (reply && !rl_vote_hear_witness(engine, node, reply, now_ns, &witness))
+        return;
+    for (uint32_t i = 0; i < at->unconfirmed_count; i++) {
+        struct rl_unconfirmed grant = at->unconfirmed[i];
+        struct rl_answer answer = rl_vote_when_unreachable(engine, node);
+
+        if (reply && !rl_vote_judge_by_witness(engine, node, &grant, &witness, now_ns, &answer))
+            continue;
+        rl_hear_answer(engine, node, &grant.pending, NULL, &answer, now_ns);
+        rl_claim_unref(&engine->claims, grant.pending.subject);
+    }
+    at->unconfirmed_count = 0;
+}
+
 /* -1: the session has failed. */
 static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
 {
@@ -215,8 +229,11 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
     while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {
         if (at->session.set_news)
             rl_sets_judge(engine, node, now_ns);
-        if (reply.scalar.type == RL_REPLY_ERROR)
-            note_error(&at->session, &reply);
+        /* A forgotten script is no failure: it is sent again with its text. */
+        if (reply.scalar.type == RL_REPLY_ERROR && !rl_reply_is_noscript(&reply))
+            rl_session_refused(&at->session, reply.scalar.text);
+        if (at->elected)
+            hear_of_elected(engine, node, &reply, now_ns);
         if (engine->trace)
             rl_trace_standings(engine, now_ns);
         if (engine->trace && pending.subject)
@@ -224,10 +241,16 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
         if (pending.subject)
             hear(engine, node, &pending, &reply, now_ns);
         else
-            rl_vote_hear_witness(engine, node, &reply, now_ns);
+            hear_witness(engine, node, &reply, now_ns);
+        /* It has forgotten who we are: what follows would be refused as well. */
+        if (reply.scalar.type == RL_REPLY_ERROR && rl_slice_starts(reply.scalar.text, "NOAUTH"))
+            return -1;
     }
     if (at->session.set_news)
         rl_sets_judge(engine, node, now_ns);
+    if (at->elected)
+        rl_elected_look(engine, node, now_ns);
+    rl_vote_give_kept(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (engine->trace)
@@ -240,9 +263,19 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
 
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
 {
-    int status = link->is_subscriber
-                     ? rl_subscriber_received(link->engine, link->node, size, now_ns)
-                     : receive(link->engine, link->node, size, now_ns);
+    int status = 0;
+
+    switch (link->role) {
+    case RL_LINK_NODE:
+        status = receive(link->engine, link->node, size, now_ns);
+        break;
+    case RL_LINK_SUBSCRIBER:
+        status = rl_subscriber_received(link->engine, link->node, size, now_ns);
+        break;
+    case RL_LINK_ELECTOR:
+        status = rl_elected_received(link->engine, link->node, link->elector, size, now_ns);
+        break;
+    }
 
     if (link->session->state == RL_SESSION_UP)
         link->failure_count = 0;
@@ -254,10 +287,10 @@ int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
 void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
                      int64_t now_ns)
 {
-    struct rl_node *at = &engine->node[node];
     struct rl_pending pending;
 
-    while (rl_pending_pop(&at->session.pending, &pending)) {
+    hear_witness(engine, node, NULL, now_ns);
+    while (rl_pending_pop(&engine->node[node].session.pending, &pending)) {
         struct rl_claim *claim = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 

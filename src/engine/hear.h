@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way back: from the bytes of a node to the locks that its replies are for. vote.c decides
- * what a reply is worth, the core what follows from it.
+ * The way back: from the bytes of a node to the locks that its replies are for (hear.c). vote.c
+ * decides what a reply is worth, and lists the checks; the core what follows from it.
  */
 #ifndef RL_ENGINE_HEAR_H
 #define RL_ENGINE_HEAR_H
@@ -13,16 +13,13 @@
 
 struct rl_engine;
 struct rl_link;
+struct rl_unconfirmed;
 
 /*
  * Bytes were put into rl_session_room() of the link's session. -1: the caller must close the
  * connection and call rl_link_failed().
  */
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
-
-/* The connection has ended: every request without a reply gets the node's vote as unreachable. */
-void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
-                     int64_t now_ns);
 
 /*
  * One node's answer to one request of a claim, for the lock or the survey that counts it. reply:
@@ -31,5 +28,35 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
 void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                     const struct rl_reply *reply, const struct rl_answer *answer,
                     int64_t now_ns);
+
+/* The connection has ended: every request without a reply gets the node's vote as unreachable. */
+void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
+                     int64_t now_ns);
+
+/* ---- vote.c ---- */
+
+/*
+ * What a reply to a request of a claim is worth. False: the grant waits for its witness, or is kept
+ * (rl_vote_give_kept()), and has the request's reference to the claim.
+ */
+bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
+                   const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out);
+
+/* The witness has answered. False: not yet, its script had to be sent again. */
+bool rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+                          int64_t now_ns, struct rl_answer *witness);
+/* What a grant that waited for it is worth after all. False: it is kept. */
+bool rl_vote_judge_by_witness(struct rl_engine *engine, uint8_t node,
+                              const struct rl_unconfirmed *grant,
+                              const struct rl_answer *witness, int64_t now_ns,
+                              struct rl_answer *out);
+
+/* Counts what was kept, as far as what it waited for has come. */
+void rl_vote_give_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* The connection has ended: what was kept is not counted. */
+void rl_vote_lose_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+
+/* The vote of a node that cannot be asked now, or will not answer any more. */
+struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_t node);
 
 #endif

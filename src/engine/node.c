@@ -10,7 +10,6 @@
 #include "engine/hear.h"
 #include "engine/sets.h"
 #include "engine/trace.h"
-#include "engine/vote.h"
 
 void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns)
 {
@@ -50,6 +49,12 @@ enum redlock_reason rl_reason_of_vote(enum redlock_vote vote)
     return reasons[vote];
 }
 
+static bool is_absence(enum redlock_vote vote)
+{
+    return vote == REDLOCK_VOTE_SILENT || vote == REDLOCK_VOTE_UNREACHABLE ||
+           vote == REDLOCK_VOTE_PENDING || vote == REDLOCK_VOTE_NONE;
+}
+
 enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t node,
                                          enum redlock_vote vote, char out[REDLOCK_TEXT_MAX])
 {
@@ -59,6 +64,14 @@ enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t
                       session->failure_text[0];
 
     out[0] = '\0';
+    /* It has no server to answer while its electors name none. */
+    if (engine->node[node].elected && is_absence(vote)) {
+        enum redlock_reason of_electors = rl_elected_explain(
+            &engine->node[node], engine->node[node].elected->asked_ns, 0, out);
+
+        if (of_electors)
+            return of_electors;
+    }
     if (vote == REDLOCK_VOTE_SILENT &&
         rl_node_describe_late(engine, node, out, REDLOCK_TEXT_MAX))
         return REDLOCK_REASON_LATE;
@@ -94,17 +107,6 @@ void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_
     at->undelivered[at->undelivered_count++] = claim;
 }
 
-/* Keep the queue entry if a waiter still uses this ticket, else remove it. */
-static enum rl_op undelivered_op(const struct rl_engine *engine, const struct rl_claim *claim)
-{
-    const struct rl_local_queue *queue =
-        claim->waiter ? rl_local_queue_by_number(&engine->local_queues, claim->waiter) : NULL;
-
-    return queue && rl_local_queue_head(queue)->lock.acquisition->ticket == claim->ticket
-               ? RL_OP_ROLLBACK
-               : RL_OP_QUIT;
-}
-
 static void send_undelivered(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
@@ -114,9 +116,16 @@ static void send_undelivered(struct rl_engine *engine, uint8_t node, int64_t now
     at->undelivered_sent = count > 0;
     for (uint32_t i = 0; i < count; i++) {
         struct rl_claim *claim = at->undelivered[i];
+        const struct rl_local_queue *queue =
+            claim->waiter ? rl_local_queue_by_number(&engine->local_queues, claim->waiter)
+                          : NULL;
+        /* Keep the queue entry if a waiter still uses this ticket, else remove it. */
+        bool keeps_place =
+            queue && rl_local_queue_head(queue)->lock.acquisition->ticket == claim->ticket;
 
         if (now_ns < claim->expired_by_ns)
-            rl_ask_node(engine, node, claim, NULL, undelivered_op(engine, claim), 0, now_ns);
+            rl_ask_node(engine, node, claim, NULL, keeps_place ? RL_OP_ROLLBACK : RL_OP_QUIT, 0,
+                        now_ns);
         rl_claim_unref(&engine->claims, claim);
     }
 }
@@ -143,7 +152,8 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     struct rl_node *at = &engine->node[node];
     bool nothing_was_sent = !at->connected;
 
-    rl_session_fail(&at->session, vote, reason, text);
+    rl_session_fail(&at->session, vote, reason,
+                    at->elected ? rl_elected_words(reason, text) : text);
     rl_session_end(&at->session);
     if (engine->trace) {
         rl_trace_node(engine, node, NULL, 0, "node down:", at->session.failure_text);
@@ -152,7 +162,9 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     at->connected = false;
     at->warming = false;
     at->late_us = 0; /* it may not answer at all any more */
-    rl_vote_lose_witness(engine, node, now_ns);
+    rl_vote_lose_kept(engine, node, now_ns);
+    if (at->elected)
+        rl_elected_ask(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
     rl_hear_nothing(engine, node, nothing_was_sent, now_ns);
     rl_sets_give_up(engine, node, now_ns);
 }

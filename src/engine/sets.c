@@ -6,32 +6,9 @@
 #include "core/rules.h"
 #include "protocol/vetting.h"
 
-static void gather(const struct rl_engine *engine, struct rl_set_answer *out)
-{
-    for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        out[i] = engine->node[i].set_answer;
-}
-
-/* The set that most nodes say. */
-static void choose(struct rl_engine *engine)
-{
-    struct rl_set_answer answers[REDLOCK_NODES_MAX];
-    int best;
-
-    gather(engine, answers);
-    best = rl_set_in_force(&engine->set_self, answers, engine->set);
-    if (best >= 0)
-        memcpy(engine->set, answers[best].set, sizeof engine->set);
-    else
-        memset(engine->set, 0, sizeof engine->set);
-}
-
 enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node)
 {
-    struct rl_set_answer answers[REDLOCK_NODES_MAX];
-
-    gather(engine, answers);
-    return rl_set_objection(&engine->set_self, answers, node, engine->set);
+    return rl_set_objection(&engine->set_self, engine->set_answer, node, engine->set);
 }
 
 /* ---- one server, two names ---- */
@@ -66,19 +43,41 @@ static bool is_same_server(const struct rl_engine *engine, uint8_t node)
 
 /* ---- what counts ---- */
 
+/* Its electors are written beside the set: without both there is no majority of them. */
+static bool lacks_electors(const struct rl_engine *engine, uint8_t node)
+{
+    const struct rl_node *at = &engine->node[node];
+    const struct rl_set_answer *answer = &engine->set_answer[node];
+
+    if (!at->elected || !answer->answered || answer->unreadable)
+        return false;
+    if (!answer->set[0])
+        return true;
+    /* While a check is under way, its last answer is the one that has the list. */
+    if (at->session.check_asked)
+        return at->session.guard.objection == REDLOCK_REASON_NO_SET;
+    return strlen(at->session.facts.electors) < RL_ELECTOR_ID_SIZE;
+}
+
 static enum redlock_reason find_objection(const struct rl_engine *engine, uint8_t node)
 {
     enum redlock_reason reason = rl_sets_objection(engine, node);
 
     if (engine->guard_mode == RL_GUARD_OFF)
         return REDLOCK_REASON_NONE;
-    return reason == REDLOCK_REASON_NONE && is_same_server(engine, node)
-               ? REDLOCK_REASON_SAME_SERVER
-               : reason;
+    if (reason == REDLOCK_REASON_NONE && lacks_electors(engine, node))
+        return REDLOCK_REASON_NO_SET;
+    if (reason == REDLOCK_REASON_NONE && is_same_server(engine, node))
+        return REDLOCK_REASON_SAME_SERVER;
+    return reason;
 }
 
-/* moved: it was in another set until now. */
-static void apply_objection(struct rl_engine *engine, uint8_t node, bool moved, int64_t now_ns)
+/*
+ * moved: it was in another set until now, or another server spoke for it; why it does not count,
+ * unless there is an objection.
+ */
+static void apply_objection(struct rl_engine *engine, uint8_t node, enum redlock_reason moved,
+                            int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     struct rl_guard *guard = &at->session.guard;
@@ -87,8 +86,8 @@ static void apply_objection(struct rl_engine *engine, uint8_t node, bool moved, 
 
     guard->objection = find_objection(engine, node);
     why = guard->reason == REDLOCK_REASON_CLUSTER ? guard->reason : guard->objection;
-    if (moved && why == REDLOCK_REASON_NONE)
-        why = REDLOCK_REASON_SET_CHANGED;
+    if (why == REDLOCK_REASON_NONE)
+        why = moved;
     if (counted && why != REDLOCK_REASON_NONE && at->session.state != RL_SESSION_DOWN)
         rl_session_fail(&at->session, REDLOCK_VOTE_GUARDED, why, NULL);
     /* All grants that an attempt counts are of one set: of the one in force now. */
@@ -110,7 +109,7 @@ static void update_awaits_sets(struct rl_engine *engine, int64_t now_ns)
     if (engine->guard_mode != RL_GUARD_OFF && !engine->set[0] && RL_RULE(SETS_HEARD))
         for (uint8_t i = 0; i < engine->policy.node_count; i++)
             engine->awaits_sets |=
-                !engine->node[i].set_answer.answered && !engine->node[i].had_its_time;
+                !engine->set_answer[i].answered && !engine->node[i].had_its_time;
     if (awaited && !engine->awaits_sets)
         rl_handles_step(
             engine, &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns}, true);
@@ -133,40 +132,57 @@ void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t no
 
 void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    struct rl_node *at = &engine->node[node];
-    bool had_answered = at->set_answer.answered;
-    bool was_in_set = at->set_answer.set[0];
-    bool changed = strcmp(at->set_answer.set, at->session.set_answer.set) != 0 ||
-                   at->set_answer.unreadable != at->session.set_answer.unreadable;
+    struct rl_session *session = &engine->node[node].session;
+    struct rl_set_answer before = engine->set_answer[node];
+    enum redlock_reason moved = REDLOCK_REASON_NONE;
+    bool changed = !before.answered || strcmp(before.set, session->set_answer.set) != 0 ||
+                   before.unreadable != session->set_answer.unreadable;
+    bool is_elected = engine->node[node].elected != NULL;
+    bool lacked, lacks;
+    int best;
 
-    at->session.set_news = false;
-    at->set_answer = at->session.set_answer;
-    if (!note_server(engine, node) && had_answered && !changed)
+    session->set_news = false;
+    engine->set_answer[node] = session->set_answer;
+    if (before.set[0])
+        moved = changed || !is_elected ? REDLOCK_REASON_SET_CHANGED : REDLOCK_REASON_NEW_TERM;
+    /* The list of electors may go, or come, while the set stays. */
+    lacked = session->guard.objection == REDLOCK_REASON_NO_SET;
+    lacks = lacks_electors(engine, node);
+    if (!note_server(engine, node) && !changed &&
+        (!is_elected || lacked == lacks || engine->guard_mode == RL_GUARD_OFF))
         return;
-    choose(engine);
+    if (is_elected && before.answered && (changed || (lacks && !lacked)))
+        rl_elected_forget_list(engine, node, now_ns);
+    session->has_news = true;
+    /* The set that most nodes say. */
+    best = rl_set_in_force(&engine->set_self, engine->set_answer, engine->set);
+    if (best >= 0)
+        memcpy(engine->set, engine->set_answer[best].set, sizeof engine->set);
+    else
+        memset(engine->set, 0, sizeof engine->set);
     /*
      * A node that was in no set, and counted, has its grants still when it is in the set in force:
      * a client tells it that while it tries to get a lock.
      */
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        apply_objection(engine, i, i == node && was_in_set, now_ns);
+        apply_objection(engine, i, i == node ? moved : REDLOCK_REASON_NONE, now_ns);
     rl_sets_restore(engine, node, now_ns);
     update_awaits_sets(engine, now_ns);
 }
 
 void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    struct rl_node *at = &engine->node[node];
-    struct rl_guard *guard = &at->session.guard;
+    struct rl_session *session = &engine->node[node].session;
+    const struct rl_set_answer *answer = &engine->set_answer[node];
     char set[RL_SET_MAX];
 
-    if (at->session.restore_asked || !at->set_answer.answered || at->set_answer.set[0] ||
-        engine->guard_mode == RL_GUARD_OFF || !rl_set_has_names(&engine->set_self, engine->set))
-        return;
-    if (!rl_guard_check_vote(guard, now_ns))
+    if (session->restore_asked || !answer->answered || answer->set[0] ||
+        engine->node[node].elected || engine->guard_mode == RL_GUARD_OFF ||
+        !rl_set_has_names(&engine->set_self, engine->set) ||
+        !rl_guard_check_vote(&session->guard, now_ns))
         return;
     rl_set_write_restored(engine->set, set);
-    rl_vetting_restore_set(&at->session, set);
+    rl_vetting_restore_set(session, set);
 }
 
 static void write_new_set(struct rl_engine *engine)
@@ -200,19 +216,24 @@ void rl_sets_ask(struct rl_engine *engine, int64_t now_ns)
 
 static void gather_reached(const struct rl_engine *engine, struct rl_set_answer *out)
 {
-    gather(engine, out);
-    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        out[i] = engine->set_answer[i];
         out[i].answered = out[i].answered && !out[i].unreadable &&
                           engine->node[i].session.state == RL_SESSION_UP;
+    }
 }
 
 enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_t node,
                                           const char **text)
 {
-    const struct rl_session *session = &engine->node[node].session;
+    const struct rl_node *at = &engine->node[node];
+    const struct rl_session *session = &at->session;
     const struct rl_facts *facts = &session->facts;
+    char list[RL_ELECTOR_LIST_MAX];
 
     *text = NULL;
+    if (facts->sentinel)
+        return REDLOCK_REASON_SENTINEL;
     if (facts->cluster)
         return REDLOCK_REASON_CLUSTER;
     if (facts->has_persistence && facts->loading)
@@ -223,6 +244,9 @@ enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_
     if (!session->guard.identity[0]) {
         *text = "its identity is unknown: INFO must be allowed";
         return REDLOCK_REASON_INFO;
+    }
+    if (at->elected && !rl_electors_write_list(&at->elected->electors, list)) {
+        return rl_elected_find_obstacle(at, text);
     }
     if (session->set_answer.unreadable) {
         *text = session->marker_error;
@@ -240,31 +264,53 @@ bool rl_sets_is_done(const struct rl_engine *engine)
         const struct rl_node *at = &engine->node[i];
 
         if (session->state != RL_SESSION_UP || strcmp(at->new_set, at->set_so_far) != 0 ||
-            strcmp(session->facts.marker, session->guard.identity) != 0 ||
+            strcmp(session->facts.marker, session->guard.admitted) != 0 ||
+            strcmp(session->facts.electors, at->new_electors) != 0 ||
             session->guard.node_max_ttl_ns != engine->max_ttl_ns)
             return false;
     }
     return true;
 }
 
-uint8_t rl_sets_count_newcomers(const struct rl_engine *engine)
+void rl_sets_compare(const struct rl_engine *engine, redlock_admission *out)
 {
     struct rl_set_answer reached[REDLOCK_NODES_MAX];
 
     gather_reached(engine, reached);
-    return rl_set_count_newcomers(&engine->set_self, reached);
+    out->newcomers = rl_set_count_newcomers(&engine->set_self, reached);
+    out->regroups = rl_set_regroups(&engine->set_self, reached);
+}
+
+/* True: a node has other electors than it was given before. */
+static bool write_new_electors(struct rl_engine *engine)
+{
+    bool changed = false;
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_node *at = &engine->node[i];
+
+        if (!at->elected || !rl_electors_write_list(&at->elected->electors, at->new_electors))
+            continue;
+        changed |= strcmp(at->session.facts.electors, at->new_electors) != 0;
+    }
+    return changed;
 }
 
 int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
 {
     struct rl_set_answer reached[REDLOCK_NODES_MAX];
     char id[RL_SET_ID_SIZE];
+    enum rl_set_plan plan;
 
     *pending = false;
     gather_reached(engine, reached);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_set_answer_write(&reached[i], engine->node[i].set_so_far);
-    switch (rl_set_plan(&engine->set_self, reached, culprit)) {
+    plan = rl_set_plan(&engine->set_self, reached, culprit);
+    /* Other electors, another set: majorities of the two lists need not meet (E2). */
+    if (write_new_electors(engine) && plan == RL_SET_KEEP)
+        plan = RL_SET_DRAW;
+    switch (plan) {
     case RL_SET_KEEP:
         memcpy(engine->new_set, reached[*culprit].set, sizeof engine->new_set);
         write_new_set(engine);

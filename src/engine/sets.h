@@ -35,7 +35,7 @@ enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t no
  */
 static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t node)
 {
-    const struct rl_set_answer *answer = &engine->node[node].set_answer;
+    const struct rl_set_answer *answer = &engine->set_answer[node];
     bool is_told = answer->by_client || (answer->answered && !answer->set[0] && engine->set[0]);
 
     return is_told && !answer->unreadable && !rl_set_is_literal(engine->node[node].address);
@@ -68,10 +68,9 @@ void rl_sets_put_in_force(struct rl_engine *engine);
 enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_t node,
                                           const char **text);
 
-/*
- * Of the plan: is everything there that it would write? And how many nodes are new to the set?
- */
+/* Of the plan: is everything there that it would write? */
 bool rl_sets_is_done(const struct rl_engine *engine);
-uint8_t rl_sets_count_newcomers(const struct rl_engine *engine);
+/* How many nodes are new to the set, and may a set that it takes apart have had others? */
+void rl_sets_compare(const struct rl_engine *engine, redlock_admission *out);
 
 #endif

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/subscriber.h"
-
 #include <string.h>
 
 #include "core/time.h"
@@ -79,35 +77,6 @@ static bool wake(struct rl_engine *engine, uint8_t node, struct rl_slice name, i
     return queue != NULL;
 }
 
-/* False: that was one message too many. */
-static bool hear(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
-                 int64_t now_ns)
-{
-    struct rl_subscriber *subscriber = &engine->node[node].subscriber;
-
-    if (reply->element_count == 3 && reply->element[2].type == RL_REPLY_BULK &&
-        wake(engine, node, reply->element[2].text, now_ns))
-        return true;
-    if (now_ns - subscriber->vain_since_ns >= RL_NS_PER_S) {
-        subscriber->vain_since_ns = now_ns;
-        subscriber->vain_count = 0;
-    }
-    return ++subscriber->vain_count <= VAIN_PER_SECOND_MAX;
-}
-
-/* Earlier messages were missed: sleeping waiters look once, when a quorum of nodes is heard. */
-static void note_up(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    struct rl_subscriber *subscriber = &engine->node[node].subscriber;
-
-    if (subscriber->is_up || subscriber->session.state != RL_SESSION_UP)
-        return;
-    subscriber->is_up = true;
-    engine->subscriber_count++;
-    rl_local_queues_wake(engine, node, engine->subscriber_count == engine->policy.quorum,
-                         now_ns);
-}
-
 int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
 {
     struct rl_subscriber *subscriber = &engine->node[node].subscriber;
@@ -116,9 +85,23 @@ int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, 
     int status;
 
     subscriber->session.input_end += size;
-    while ((status = rl_session_next(&subscriber->session, &entry, &reply, now_ns)) > 0)
-        if (!hear(engine, node, &reply, now_ns))
+    while ((status = rl_session_next(&subscriber->session, &entry, &reply, now_ns)) > 0) {
+        if (reply.element_count == 3 && reply.element[2].type == RL_REPLY_BULK &&
+            wake(engine, node, reply.element[2].text, now_ns))
+            continue;
+        if (now_ns - subscriber->vain_since_ns >= RL_NS_PER_S) {
+            subscriber->vain_since_ns = now_ns;
+            subscriber->vain_count = 0;
+        }
+        if (++subscriber->vain_count > VAIN_PER_SECOND_MAX)
             return RL_SUBSCRIBER_FLOODED;
-    note_up(engine, node, now_ns);
+    }
+    if (subscriber->is_up || subscriber->session.state != RL_SESSION_UP)
+        return status;
+    subscriber->is_up = true;
+    engine->subscriber_count++;
+    /* Earlier messages were missed: sleeping waiters look once, when a quorum is heard. */
+    rl_local_queues_wake(engine, node, engine->subscriber_count == engine->policy.quorum,
+                         now_ns);
     return status;
 }

@@ -5,9 +5,9 @@
 
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/hear.h"
 #include "engine/sets.h"
 #include "engine/trace.h"
-#include "engine/vote.h"
 
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns)
 {
@@ -35,27 +35,12 @@ bool rl_survey_has_listed_all(const struct rl_survey *survey, uint8_t node)
            strcmp(survey->cursor[node], "0") == 0;
 }
 
-/* {next cursor, key, key, ...}: list.lua. */
-static void read_list(struct rl_survey *survey, uint8_t node, const struct rl_reply *reply)
-{
-    struct rl_slice next = reply->element[0].text;
-
-    if (reply->element[0].type != RL_REPLY_BULK || next.size == 0 ||
-        next.size >= RL_CURSOR_MAX) {
-        survey->node[node].vote = REDLOCK_VOTE_PROTO;
-        return;
-    }
-    *rl_slice_append(survey->cursor[node], next) = '\0';
-    for (uint32_t i = 1; i < reply->element_count; i++)
-        if (reply->element[i].type == RL_REPLY_BULK)
-            survey->listed(survey->listed_data, node, reply->element[i].text);
-}
-
 void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer answer,
                       const struct rl_reply *reply, int64_t now_ns)
 {
     uint16_t bit = (uint16_t)(1u << node);
     struct rl_node_vote *vote = &survey->node[node];
+    struct rl_slice next;
 
     if (!(survey->due & bit))
         return;
@@ -67,8 +52,19 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
     if (survey->sight && reply &&
         (answer.vote == REDLOCK_VOTE_TAKEN || answer.vote == REDLOCK_VOTE_MISSING))
         rl_sight_read(reply, &survey->sight[node]);
-    if (survey->listed && reply && answer.vote == REDLOCK_VOTE_GRANTED)
-        read_list(survey, node, reply);
+    if (!survey->listed || !reply || answer.vote != REDLOCK_VOTE_GRANTED)
+        return;
+    /* {next cursor, key, key, ...}: list.lua. */
+    next = reply->element[0].text;
+    if (reply->element[0].type != RL_REPLY_BULK || next.size == 0 ||
+        next.size >= RL_CURSOR_MAX) {
+        vote->vote = REDLOCK_VOTE_PROTO;
+        return;
+    }
+    *rl_slice_append(survey->cursor[node], next) = '\0';
+    for (uint32_t i = 1; i < reply->element_count; i++)
+        if (reply->element[i].type == RL_REPLY_BULK)
+            survey->listed(survey->listed_data, node, reply->element[i].text);
 }
 
 void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at_ns,
@@ -108,26 +104,6 @@ int rl_survey_error(const struct rl_survey *survey)
 
 /* ---- asked by a handle ---- */
 
-static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
-                     enum rl_op op, int64_t now_ns)
-{
-    struct rl_session *session = &engine->node[node].session;
-    struct rl_survey *survey = rl_survey_of(handle);
-    struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
-
-    /* Of those that are up the plan has seen that they can be used. */
-    if (op == RL_OP_ADMIT && session->state != RL_SESSION_UP) {
-        unknown = rl_vote_when_unreachable(engine, node);
-        /* Being connected to again: the last attempt tells why it has not answered. */
-        if (session->state == RL_SESSION_GREETING && session->failure_text[0])
-            unknown.vote = session->failure;
-        rl_survey_answer(survey, node, unknown, NULL, now_ns);
-        return;
-    }
-    if (!rl_ask_node(engine, node, handle->claim, handle, op, handle->lock.round, now_ns))
-        rl_survey_answer(survey, node, rl_vote_when_unreachable(engine, node), NULL, now_ns);
-}
-
 static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
 {
     const struct rl_survey *survey = rl_survey_of(handle);
@@ -165,44 +141,56 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
         return;
     }
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_session *session = &engine->node[i].session;
+        /* Of those that are up the plan of an init has seen that they can be used. */
+        bool may_ask = question != RL_OP_ADMIT || session->state == RL_SESSION_UP;
+        struct rl_answer unasked;
+
         /* A node that has listed everything is not asked any more. */
-        if (question == RL_OP_LIST && !survey->cursor[i][0])
+        if (question == RL_OP_LIST && !survey->cursor[i][0]) {
             survey->due &= (uint16_t) ~(1u << i);
-        else
-            ask_node(engine, handle, i, question, now_ns);
+            continue;
+        }
+        /* Whether a deletion lasts, the electors decide (E13): --wait repeats it until it does. */
+        if (question == RL_OP_BREAK && engine->node[i].elected)
+            rl_elected_ask(engine, i, RL_ELECTORS_EVERY_NS, now_ns);
+        if (may_ask &&
+            rl_ask_node(engine, i, handle->claim, handle, question, handle->lock.round, now_ns))
+            continue;
+        unasked = rl_vote_when_unreachable(engine, i);
+        /* Being connected to again: the last attempt tells why it has not answered. */
+        if (!may_ask && session->state == RL_SESSION_GREETING && session->failure_text[0])
+            unasked.vote = session->failure;
+        rl_survey_answer(survey, i, unasked, NULL, now_ns);
     }
     survey_progress(engine, handle);
-}
-
-/*
- * A hold that was renewed last on a majority has the renewed key on a node that answers now, since
- * two majorities share one: so long may its holder believe in it.
- */
-static void note_evicted(struct rl_survey *survey, const struct rl_answer *answer)
-{
-    redlock_holder *evicted = survey->evicted;
-    int64_t longest_ms = evicted->remaining_ms;
-
-    if (answer->vote != REDLOCK_VOTE_GRANTED)
-        return;
-    if (evicted->votes == 0)
-        rl_holder_read(answer->holder, evicted);
-    evicted->votes++;
-    evicted->remaining_ms = answer->key_ttl_ms > longest_ms ? answer->key_ttl_ms : longest_ms;
 }
 
 void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
                     enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                     int64_t now_ns)
 {
+    struct rl_survey *survey = rl_survey_of(handle);
+
     if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_TAKEN) {
         answer.key_ttl_ms = rl_reply_integer(reply, 1, -1);
         if (answer.key_ttl_ms > REDLOCK_WAIT_MAX_MS)
             answer.key_ttl_ms = REDLOCK_WAIT_MAX_MS;
     }
-    if (op == RL_OP_BREAK)
-        note_evicted(rl_survey_of(handle), &answer);
-    rl_survey_answer(rl_survey_of(handle), node, answer, reply, now_ns);
+    /*
+     * A hold that was renewed last on a majority has the renewed key on a node that answers
+     * now, since two majorities share one: so long may its holder believe in it.
+     */
+    if (op == RL_OP_BREAK && answer.vote == REDLOCK_VOTE_GRANTED) {
+        int64_t longest_ms = survey->evicted->remaining_ms;
+
+        if (survey->evicted->votes == 0)
+            rl_holder_read(answer.holder, survey->evicted);
+        survey->evicted->votes++;
+        survey->evicted->remaining_ms =
+            answer.key_ttl_ms > longest_ms ? answer.key_ttl_ms : longest_ms;
+    }
+    rl_survey_answer(survey, node, answer, reply, now_ns);
     survey_progress(engine, handle);
 }
 

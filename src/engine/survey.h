@@ -57,6 +57,12 @@ void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at
 /* OK when a majority answered; else why not. */
 int rl_survey_error(const struct rl_survey *survey);
 
+/*
+ * What the answers to a look at a name say together: its holders, its queue, its token
+ * (conclusion.c). wall_ms: this machine's wall clock.
+ */
+void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out);
+
 /* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...), asked by a handle. */
 void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                    struct rl_survey *survey, int64_t now_ns);

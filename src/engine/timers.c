@@ -109,30 +109,25 @@ void rl_timers_free(struct rl_timers *timers)
 
 /* ---- what is done when one is due ---- */
 
-static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_t *nodes,
-                         int64_t *until_ns)
-{
-    *nodes = 0;
-    *until_ns = now_ns + engine->policy.node_timeout_ns;
-    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        const struct rl_node *node = &engine->node[i];
-        int64_t ready_ns = node->connected_ns + engine->policy.node_timeout_ns;
-
-        if (!node->warming || (node->connected && now_ns >= ready_ns))
-            continue;
-        *nodes |= (uint16_t)(1u << i);
-        if (node->connected && ready_ns < *until_ns)
-            *until_ns = ready_ns;
-    }
-}
-
 static void handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
+    int64_t timeout_ns = engine->policy.node_timeout_ns;
+    struct rl_event event = {
+        .type = RL_EVENT_TIMER, .now_ns = now_ns, .warm_at_ns = now_ns + timeout_ns};
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     const struct rl_local_queue *queue;
 
-    find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_node *node = &engine->node[i];
+        int64_t ready_ns = node->connected_ns + timeout_ns;
+        bool can_answer = node->connected && !node->session.awaits_password;
+
+        if (!node->warming || (can_answer && now_ns >= ready_ns))
+            continue;
+        event.warming |= (uint16_t)(1u << i);
+        if (can_answer && ready_ns < event.warm_at_ns)
+            event.warm_at_ns = ready_ns;
+    }
     if (acquirer && acquirer->survey) {
         rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;

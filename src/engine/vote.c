@@ -12,16 +12,21 @@
  *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
  *  4. check_overtaking behind our own release, no other client waits on that node.
  *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
- *     judge_by_witness what it found allows this TTL.
+ *     ..._by_witness   what it found allows this TTL.
  *  6. check_marker     strict mode: the node has told its marker and identity.
  *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted, it
  *                      belongs to the set of nodes that is in force (G8; sets.c), and its server
  *                      does not vote by another name already.
+ *     check_safety     the profile `correctness`: it passes the safety checks (safety.h).
+ *
+ *  8. keep             an elected vote: a majority of its electors has named the term that it was
+ *                      sent to, and was asked for it no longer than two seconds ago (elected.h).
+ *                      A node that the age of a stamp may admit: it has been asked for that (E7).
  *
  * What nodes without a set have granted decides only when every node has said its set, has failed
  * or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
- * After them come the checks that are about the lock: rl_hear_answer() drops the answer to a claim
+ * After them come the checks that are about the lock: hear_answer() drops the answer to a claim
  * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
  * the tally counts one vote of a node in a round.
  *
@@ -31,7 +36,7 @@
  * A grant that does not pass is turned into the vote that says why. The key that it has set stays
  * on the node until the attempt is rolled back or the lock is released.
  */
-#include "engine/vote.h"
+#include "engine/hear.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +44,7 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
-#include "engine/hear.h"
+#include "engine/safety.h"
 #include "engine/sets.h"
 #include "engine/watch.h"
 #include "protocol/answer.h"
@@ -125,12 +130,43 @@ static void check_marker(struct rl_answer *answer)
         answer->vote = REDLOCK_VOTE_PROTO;
 }
 
+/* The profile `correctness`: it takes votes away, and gives none. */
+static void check_safety(struct rl_engine *engine, uint8_t node, struct rl_answer *answer)
+{
+    enum redlock_reason reason = rl_safety_find(engine, node);
+    char text[REDLOCK_TEXT_MAX];
+
+    if (!reason)
+        return;
+    answer->vote = REDLOCK_VOTE_GUARDED;
+    answer->is_unsafe = true;
+    snprintf(text, sizeof text, "safety check %s: %s", rl_safety_check_name(reason),
+             redlock_reason_text((int)reason));
+    rl_session_fail(&engine->node[node].session, REDLOCK_VOTE_GUARDED, reason, text);
+}
+
 /* The session remembers why a grant was not counted. */
-static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_answer *answer)
+static void refuse_vote(struct rl_session *session, int64_t now_ns, struct rl_answer *answer)
 {
     struct rl_guard *guard = &session->guard;
     enum redlock_reason reason;
     char text[REDLOCK_TEXT_MAX];
+
+    answer->vote = REDLOCK_VOTE_GUARDED;
+    answer->counts_once = guard->objection == REDLOCK_REASON_SAME_SERVER;
+    reason = rl_watch_describe(guard, now_ns, text, sizeof text);
+    rl_session_fail(session, REDLOCK_VOTE_GUARDED, reason, text);
+}
+
+/*
+ * A grant is not refused for a quarantine that may be over by the age of a stamp: one command after
+ * another, each too short to be asked twice, would find it over, and none would get the lock. Of
+ * an elected vote, the witness must name the incarnation that the stamp will be of (E5).
+ */
+static void check_guard(struct rl_session *session, enum rl_op op, int64_t now_ns,
+                        struct rl_answer *answer)
+{
+    struct rl_guard *guard = &session->guard;
     bool may_vote = answer->has_marker
                         ? rl_guard_marker(guard, answer->marker, answer->identity,
                                           answer->marker_max_ttl_ms, now_ns)
@@ -138,12 +174,23 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
 
     if (answer->beyond_max_ttl) {
         rl_session_fail(session, REDLOCK_VOTE_GUARDED, REDLOCK_REASON_MAX_TTL, NULL);
-    } else if (answer->vote == REDLOCK_VOTE_GRANTED && !may_vote) {
-        answer->vote = REDLOCK_VOTE_GUARDED;
-        answer->counts_once = guard->objection == REDLOCK_REASON_SAME_SERVER;
-        reason = rl_watch_describe(guard, now_ns, text, sizeof text);
-        rl_session_fail(session, REDLOCK_VOTE_GUARDED, reason, text);
+    } else if (answer->vote == REDLOCK_VOTE_GRANTED && !may_vote &&
+               !(rl_ops[op].acquires && rl_guard_awaits_stamp(guard) &&
+                 (!guard->term[0] || rl_guard_is_greeted(guard, answer->identity)))) {
+        refuse_vote(session, now_ns, answer);
     }
+}
+
+/*
+ * An elected vote: the electors may be behind a server that was demoted and promoted again, so the
+ * witness behind a renewal, too, must name the incarnation that was greeted (E5).
+ */
+static void check_renewal(struct rl_guard *guard, int64_t now_ns, struct rl_answer *answer)
+{
+    if (answer->vote == REDLOCK_VOTE_GRANTED && RL_RULE(TERM_WITNESSED) &&
+        !rl_guard_is_greeted(guard, answer->identity))
+        answer->vote = REDLOCK_VOTE_GUARDED;
+    answer->of_new_term = !rl_guard_check_vote(guard, now_ns);
 }
 
 /* Strict: the set that the node was in when it granted. */
@@ -156,21 +203,12 @@ static void hear_set(struct rl_engine *engine, uint8_t node, const struct rl_ans
     rl_sets_hear(engine, node, now_ns);
 }
 
-static void hear_admitted(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    struct rl_session *session = &engine->node[node].session;
-
-    rl_guard_vouched(&session->guard);
-    rl_vetting_note_set(session, (struct rl_slice){engine->node[node].new_set,
-                                                   strlen(engine->node[node].new_set)});
-    rl_sets_hear(engine, node, now_ns);
-}
-
 /* Checks 6 and 7, and what the guard has to do with other replies. */
 static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns,
                        struct rl_answer *answer)
 {
     struct rl_session *session = &engine->node[node].session;
+    const char *new_set = engine->node[node].new_set;
 
     switch (op) {
     case RL_OP_EXTEND:
@@ -182,17 +220,22 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         answer->in_quarantine =
             !rl_guard_check_vote(&session->guard, now_ns) ||
             (engine->strict && !answer->has_marker && RL_RULE(RENEWAL_WITNESSED));
+        if (engine->node[node].elected && engine->strict)
+            check_renewal(&session->guard, now_ns, answer);
         /* But not on a node that is in another set now: others may hold the lock there (G8). */
         if (session->guard.objection != REDLOCK_REASON_NONE &&
             answer->vote == REDLOCK_VOTE_GRANTED)
             answer->vote = REDLOCK_VOTE_GUARDED;
         return;
     case RL_OP_ADMIT:
-        if (answer->vote == REDLOCK_VOTE_GRANTED)
-            hear_admitted(engine, node, now_ns);
-        else if (answer->vote == REDLOCK_VOTE_GUARDED)
+        if (answer->vote == REDLOCK_VOTE_GRANTED) {
+            rl_guard_vouched(&session->guard);
+            rl_vetting_note_set(session, (struct rl_slice){new_set, strlen(new_set)});
+            rl_sets_hear(engine, node, now_ns);
+        } else if (answer->vote == REDLOCK_VOTE_GUARDED) {
             rl_session_fail(session, REDLOCK_VOTE_GUARDED, REDLOCK_REASON_SET_CHANGED,
                             RL_SETS_OTHER_INIT);
+        }
         return;
     case RL_OP_HEAL:
         /*
@@ -212,7 +255,9 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         check_marker(answer);
         hear_set(engine, node, answer, now_ns);
     }
-    check_guard(session, now_ns, answer);
+    check_guard(session, op, now_ns, answer);
+    if (engine->requires_safety && answer->vote == REDLOCK_VOTE_GRANTED)
+        check_safety(engine, node, answer);
 }
 
 /* ---- 5: the witness (G2) ---- */
@@ -247,14 +292,6 @@ static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *pendin
     return true;
 }
 
-static bool is_unconfirmed(const struct rl_node *at, const struct rl_claim *claim)
-{
-    for (uint32_t i = 0; i < at->unconfirmed_count; i++)
-        if (at->unconfirmed[i].pending.subject == claim)
-            return true;
-    return false;
-}
-
 /*
  * True: the answer waits for its witness. So does the renewal of a hold that waits for one: it is
  * worth as much as that. And that of a hold whose grant here was not counted.
@@ -262,10 +299,13 @@ static bool is_unconfirmed(const struct rl_node *at, const struct rl_claim *clai
 static bool await_witness(struct rl_node *at, const struct rl_pending *pending,
                           struct rl_answer *answer)
 {
+    bool waits = pending->needs_witness;
+
     if (answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
         return false;
-    if (!pending->needs_witness &&
-        (pending->op != RL_OP_EXTEND || !is_unconfirmed(at, pending->subject)))
+    for (uint32_t i = 0; pending->op == RL_OP_EXTEND && i < at->unconfirmed_count; i++)
+        waits |= at->unconfirmed[i].pending.subject == pending->subject;
+    if (!waits)
         return false;
     if (keep_unconfirmed(at, pending, answer))
         return true;
@@ -273,71 +313,149 @@ static bool await_witness(struct rl_node *at, const struct rl_pending *pending,
     return false;
 }
 
-/* What the grant is worth after all. A renewal is what it was; its hold has been judged. */
-static struct rl_answer judge_by_witness(const struct rl_unconfirmed *grant,
-                                         struct rl_answer witness)
-{
-    const struct rl_claim *claim = grant->pending.subject;
+/* ---- 8: the electors, and the stamp ---- */
 
-    if (grant->pending.op == RL_OP_EXTEND && witness.vote == REDLOCK_VOTE_GRANTED)
-        return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1,
-                                  .has_marker = witness.has_marker};
-    witness.token = grant->token;
-    if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
-        claim->ttl_ns / RL_NS_PER_MS > witness.marker_max_ttl_ms) {
-        witness.vote = REDLOCK_VOTE_GUARDED;
-        witness.beyond_max_ttl = true;
+static bool awaits_vouch(const struct rl_node *at, bool is_renewal, int64_t now_ns)
+{
+    return at->elected && !rl_elected_is_vouched(at, now_ns) &&
+           (is_renewal ? RL_RULE(RENEWAL_VOUCHED) : RL_RULE(VOUCHED));
+}
+
+/* Until when, the round of the lock decides: it ends with the node timeout. */
+static bool must_wait(const struct rl_node *at, const struct rl_pending *pending,
+                      int64_t now_ns)
+{
+    bool is_renewal = pending->op == RL_OP_EXTEND;
+
+    return awaits_vouch(at, is_renewal, now_ns) ||
+           (!is_renewal && rl_guard_awaits_stamp(&at->session.guard));
+}
+
+/* True: the answer is kept until they have come. */
+static bool keep(struct rl_node *at, const struct rl_pending *pending, struct rl_answer *answer,
+                 int64_t now_ns)
+{
+    struct rl_withheld *kept;
+
+    if (answer->vote != REDLOCK_VOTE_GRANTED ||
+        (pending->op != RL_OP_EXTEND && !rl_ops[pending->op].acquires) ||
+        !must_wait(at, pending, now_ns))
+        return false;
+    if (at->kept_count == at->kept_capacity) {
+        uint32_t capacity = at->kept_capacity ? 2 * at->kept_capacity : CAPACITY_FIRST;
+        struct rl_withheld *grown = realloc(at->kept, capacity * sizeof *at->kept);
+
+        if (!grown) {
+            answer->vote = REDLOCK_VOTE_ERROR;
+            return false;
+        }
+        at->kept = grown;
+        at->kept_capacity = capacity;
     }
-    return witness;
+    kept = &at->kept[at->kept_count++];
+    *kept = (struct rl_withheld){.pending = *pending, .answer = *answer};
+    /* The reply that these point into will be gone. */
+    kept->answer.marker = kept->answer.identity = kept->answer.set = (struct rl_slice){"", 0};
+    kept->answer.tells_holder = false;
+    return true;
 }
 
-static void give_answer(struct rl_engine *engine, uint8_t node,
-                        const struct rl_unconfirmed *grant, const struct rl_answer *answer,
-                        int64_t now_ns)
+/* What it was worth when it came, and still is: the guard may have learnt something since. */
+static void judge_again(struct rl_session *session, const struct rl_withheld *kept,
+                        int64_t now_ns, struct rl_answer *answer)
 {
-    rl_hear_answer(engine, node, &grant->pending, NULL, answer, now_ns);
-    rl_claim_unref(&engine->claims, grant->pending.subject);
+    if (rl_guard_check_vote(&session->guard, now_ns))
+        return;
+    if (kept->pending.op == RL_OP_EXTEND && session->guard.objection == REDLOCK_REASON_NONE)
+        answer->in_quarantine = true;
+    else
+        refuse_vote(session, now_ns, answer);
 }
 
-void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
-                          int64_t now_ns)
+void rl_vote_give_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    struct rl_answer witness;
-    uint32_t count = at->unconfirmed_count;
+    uint32_t count = at->kept_count;
+    uint32_t left_count = 0;
+
+    /* A step can add to them: these come behind, for the next time. */
+    for (uint32_t i = 0; i < count; i++) {
+        struct rl_withheld kept = at->kept[i];
+
+        if (must_wait(at, &kept.pending, now_ns)) {
+            at->kept[left_count++] = kept;
+            continue;
+        }
+        judge_again(&at->session, &kept, now_ns, &kept.answer);
+        rl_hear_answer(engine, node, &kept.pending, NULL, &kept.answer, now_ns);
+        rl_claim_unref(&engine->claims, kept.pending.subject);
+    }
+    if (left_count == count)
+        return;
+    memmove(at->kept + left_count, at->kept + count,
+            (at->kept_count - count) * sizeof *at->kept);
+    at->kept_count -= count - left_count;
+}
+
+void rl_vote_lose_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    uint32_t count = at->kept_count;
+
+    if (count == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        struct rl_pending pending = at->kept[i].pending;
+        struct rl_answer answer = rl_vote_when_unreachable(engine, node);
+
+        rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
+        rl_claim_unref(&engine->claims, pending.subject);
+    }
+    memmove(at->kept, at->kept + count, (at->kept_count - count) * sizeof *at->kept);
+    at->kept_count -= count;
+}
+
+bool rl_vote_judge_by_witness(struct rl_engine *engine, uint8_t node,
+                              const struct rl_unconfirmed *grant,
+                              const struct rl_answer *witness, int64_t now_ns,
+                              struct rl_answer *out)
+{
+    const struct rl_claim *claim = grant->pending.subject;
+    struct rl_answer answer = *witness;
+
+    answer.token = grant->token;
+    if (answer.has_marker && answer.marker_max_ttl_ms > 0 &&
+        claim->ttl_ns / RL_NS_PER_MS > answer.marker_max_ttl_ms) {
+        answer.vote = REDLOCK_VOTE_GUARDED;
+        answer.beyond_max_ttl = true;
+    }
+    /* A renewal is what it was; its hold has been judged. */
+    if (grant->pending.op == RL_OP_EXTEND && witness->vote == REDLOCK_VOTE_GRANTED)
+        answer = (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1,
+                                    .has_marker = witness->has_marker,
+                                    .identity = witness->identity};
+    check_node(engine, node, (enum rl_op)grant->pending.op, now_ns, &answer);
+    *out = answer;
+    return !keep(&engine->node[node], &grant->pending, out, now_ns);
+}
+
+bool rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+                          int64_t now_ns, struct rl_answer *witness)
+{
+    struct rl_node *at = &engine->node[node];
 
     if (rl_reply_is_noscript(reply)) {
         at->session.abilities.known_scripts &= ~(1u << RL_SCRIPT_ID_WITNESS);
-        at->session.wants_witness = count > 0;
-        return;
+        at->session.wants_witness = at->unconfirmed_count > 0;
+        return false;
     }
-    witness = rl_answer_read_witness(reply);
+    *witness = rl_answer_read_witness(reply);
     /* Also when no grant waits for it: one that overtook other waiters is renewed like any other. */
-    hear_set(engine, node, &witness, now_ns);
-    if (witness.has_marker)
-        rl_guard_marker(&at->session.guard, witness.marker, witness.identity,
-                        witness.marker_max_ttl_ms, now_ns);
-    for (uint32_t i = 0; i < count; i++) {
-        struct rl_unconfirmed grant = at->unconfirmed[i];
-        struct rl_answer answer = judge_by_witness(&grant, witness);
-
-        check_node(engine, node, (enum rl_op)grant.pending.op, now_ns, &answer);
-        give_answer(engine, node, &grant, &answer, now_ns);
-    }
-    at->unconfirmed_count = 0;
-}
-
-void rl_vote_lose_witness(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    struct rl_node *at = &engine->node[node];
-
-    for (uint32_t i = 0; i < at->unconfirmed_count; i++) {
-        struct rl_unconfirmed grant = at->unconfirmed[i];
-        struct rl_answer answer = rl_vote_when_unreachable(engine, node);
-
-        give_answer(engine, node, &grant, &answer, now_ns);
-    }
-    at->unconfirmed_count = 0;
+    hear_set(engine, node, witness, now_ns);
+    if (witness->has_marker)
+        rl_guard_marker(&at->session.guard, witness->marker, witness->identity,
+                        witness->marker_max_ttl_ms, now_ns);
+    return true;
 }
 
 /* ---- all of them ---- */
@@ -360,5 +478,5 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
     if (engine->strict && await_witness(at, pending, out))
         return false;
     check_node(engine, node, op, now_ns, out);
-    return true;
+    return !keep(at, pending, out, now_ns);
 }

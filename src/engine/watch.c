@@ -19,12 +19,22 @@ enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_
                                       size_t size)
 {
     int64_t ends_ns = rl_guard_ends_ns(guard);
-    const char *reason = redlock_reason_text((int)guard->reason);
+    enum redlock_reason why = guard->term[0] && guard->reason == REDLOCK_REASON_NOT_ADMITTED
+                                  ? REDLOCK_REASON_NEW_TERM
+                                  : guard->reason;
+    const char *reason = redlock_reason_text((int)why);
 
-    /* A cluster is why its sets cannot be read, and not the other way round. */
-    if (guard->objection != REDLOCK_REASON_NONE && guard->reason != REDLOCK_REASON_CLUSTER) {
-        snprintf(out, size, "%s", redlock_reason_text((int)guard->objection));
-        return guard->objection;
+    /* A cluster, or a Sentinel, is why its sets cannot be read, and not the other way round. */
+    if (guard->objection != REDLOCK_REASON_NONE && guard->reason != REDLOCK_REASON_CLUSTER &&
+        guard->reason != REDLOCK_REASON_SENTINEL) {
+        /* A vote of electors without their list never counts, whatever else is there. */
+        why = guard->objection == REDLOCK_REASON_NO_SET && guard->term[0]
+                  ? REDLOCK_REASON_NO_SETS
+                  : guard->objection;
+        snprintf(out, size, "%s",
+                 why == REDLOCK_REASON_NO_SETS ? RL_WATCH_NO_ELECTORS
+                                               : redlock_reason_text((int)why));
+        return why;
     }
     out[0] = '\0';
     if (guard->state == RL_GUARD_VOTING)
@@ -34,24 +44,46 @@ enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_
     else
         snprintf(out, size, "%s; may vote in %" PRId64 " s", reason,
                  ends_ns > now_ns ? (ends_ns - now_ns + RL_NS_PER_S - 1) / RL_NS_PER_S : 0);
-    return guard->reason;
+    return why;
 }
 
 /* ---- admission (G2) ---- */
+
+/*
+ * An elected vote, and a server that was promoted (E7). Of the former a majority of the set's
+ * electors must have named the term before: no earlier one counts for longer than the guard time.
+ * Not long before, so that a client which does not ask them replaces no stamp of a later term.
+ */
+static void seek_stamp(struct rl_node *node, int64_t now_ns)
+{
+    struct rl_session *session = &node->session;
+    bool is_vouched =
+        !node->elected || rl_elected_is_vouched(node, now_ns) || !RL_RULE(STAMP_MAJORITY);
+
+    if (is_vouched && !session->check_asked && !session->admission_asked &&
+        now_ns >= session->guard.stamp_ends_ns &&
+        now_ns - session->admission_asked_ns >= ADMISSION_EVERY_NS)
+        rl_vetting_stamp(session, now_ns);
+}
 
 /*
  * First the node's identity, then the probation, then, after the guard time, the marker. Each
  * question waits for the answer of the one before, and none is repeated within a second: a node
  * that refuses them must not be hammered.
  */
-static void seek_admission(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
+static void seek_admission(struct rl_engine *engine, struct rl_node *node, int64_t now_ns)
 {
+    struct rl_session *session = &node->session;
     char nonce[2 * NONCE_BYTES + 1] = "";
 
     if (session->check_asked || session->admission_asked)
         return;
     if (session->checked_ns < session->guard.watched_since_ns && !session->guard.probation[0]) {
         rl_vetting_check(session, now_ns);
+        return;
+    }
+    if (rl_guard_wants_stamp(&session->guard)) {
+        seek_stamp(node, now_ns);
         return;
     }
     if (!session->guard.identity[0] ||
@@ -93,65 +125,38 @@ void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     look_by(engine, now_ns + RL_CLOCK_SAMPLE_EVERY_NS);
 }
 
-/* A clock stepped. The others are asked at once: if all did, it was ours that stood still. */
-static void begin_trial(struct rl_engine *engine, int64_t now_ns)
+static void end_trial(struct rl_engine *engine, int64_t now_ns)
 {
-    engine->clock_trial = true;
-    engine->clock_trial_since_ns = now_ns;
+    uint16_t stepped = 0;
+    uint8_t steady_count = 0;
+    bool is_ours;
+
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_session *session = &engine->node[i].session;
 
-        if (session->state == RL_SESSION_UP && session->guard.step_ns == 0)
-            rl_vetting_sample_clock(session, now_ns);
+        if (session->guard.step_ns != 0)
+            stepped |= (uint16_t)(1u << i);
+        else
+            steady_count += session->clock_answered_ns >= engine->clock_trial_since_ns;
     }
-    engine->watch_at_ns = now_ns + engine->policy.node_timeout_ns;
-}
-
-static void blame_nodes(struct rl_engine *engine, uint16_t stepped, int64_t now_ns)
-{
+    engine->clock_trial = false;
+    is_ours = rl_count_nodes(stepped) >= 2 && steady_count == 0;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_session *session = &engine->node[i].session;
+        struct rl_event event = {.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = i};
 
-        if (!(stepped & (1u << i)))
+        if (is_ours)
+            session->guard.step_ns = 0;
+        if (is_ours || !(stepped & (1u << i)))
             continue;
         if (engine->strict && session->state == RL_SESSION_UP)
             rl_vetting_expel(session);
         rl_guard_blame_clock(&session->guard, now_ns);
+        rl_handles_step(engine, &event, false);
+    }
+    if (is_ours)
         rl_handles_step(
-            engine, &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = i},
-            false);
-    }
-}
-
-static void blame_ourselves(struct rl_engine *engine, int64_t now_ns)
-{
-    for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        engine->node[i].session.guard.step_ns = 0;
-    rl_handles_step(engine, &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns},
-                    false);
-}
-
-static void end_trial(struct rl_engine *engine, int64_t now_ns)
-{
-    uint16_t stepped = 0;
-    uint8_t stepped_count = 0;
-    uint8_t steady_count = 0;
-
-    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        struct rl_session *session = &engine->node[i].session;
-
-        if (session->guard.step_ns != 0) {
-            stepped |= (uint16_t)(1u << i);
-            stepped_count++;
-        } else if (session->clock_answered_ns >= engine->clock_trial_since_ns) {
-            steady_count++;
-        }
-    }
-    engine->clock_trial = false;
-    if (stepped_count >= 2 && steady_count == 0)
-        blame_ourselves(engine, now_ns);
-    else
-        blame_nodes(engine, stepped, now_ns);
+            engine, &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns}, false);
 }
 
 static bool is_trial_complete(const struct rl_engine *engine, int64_t now_ns)
@@ -172,36 +177,46 @@ void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
 
-    if (session->state == RL_SESSION_UP && session->guard.state == RL_GUARD_QUARANTINED &&
-        session->guard.reason == REDLOCK_REASON_NOT_ADMITTED)
-        seek_admission(engine, session, now_ns);
-    if (!engine->clock_trial && session->guard.step_ns != 0)
-        begin_trial(engine, now_ns);
+    if (session->state == RL_SESSION_UP && session->guard.state == RL_GUARD_QUARANTINED) {
+        if (session->guard.reason == REDLOCK_REASON_NOT_ADMITTED)
+            seek_admission(engine, &engine->node[node], now_ns);
+        else if (session->guard.reason == REDLOCK_REASON_PROMOTED)
+            seek_stamp(&engine->node[node], now_ns);
+    }
+    if (!engine->clock_trial && session->guard.step_ns != 0) {
+        engine->clock_trial = true;
+        engine->clock_trial_since_ns = now_ns;
+        engine->watch_at_ns = now_ns + engine->policy.node_timeout_ns;
+        /* The other clocks are asked at once: if all stepped, it was ours that stood still. */
+        for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+            session = &engine->node[i].session;
+            if (session->state == RL_SESSION_UP && session->guard.step_ns == 0)
+                rl_vetting_sample_clock(session, now_ns);
+        }
+    }
     if (engine->clock_trial && is_trial_complete(engine, now_ns))
         end_trial(engine, now_ns);
 }
 
 /* ---- looking again ---- */
 
-/* Strict: the marker of a node whose clock was set must go, even if it takes several tries. */
-static void outlaw(struct rl_session *session)
+static void watch_quarantine(struct rl_engine *engine, struct rl_node *node, int64_t now_ns)
 {
-    if (session->facts.marker[0] && strcmp(session->facts.marker, session->guard.identity) == 0)
-        rl_vetting_expel(session);
-}
+    struct rl_session *session = &node->session;
 
-static void watch_quarantine(struct rl_engine *engine, struct rl_session *session,
-                             int64_t now_ns)
-{
     if (session->guard.reason == REDLOCK_REASON_NOT_ADMITTED) {
-        seek_admission(engine, session, now_ns);
+        seek_admission(engine, node, now_ns);
         return;
     }
+    if (session->guard.reason == REDLOCK_REASON_PROMOTED)
+        seek_stamp(node, now_ns);
     /* It may have been loaded or promoted meanwhile, or an operator has vouched for it. */
     if (now_ns - session->checked_ns >= CHECK_EVERY_NS && !session->check_asked)
         rl_vetting_check(session, now_ns);
-    if (engine->strict && session->guard.reason == REDLOCK_REASON_CLOCK)
-        outlaw(session);
+    /* The marker of a node whose clock was set must go, even if it takes several tries. */
+    if (engine->strict && session->guard.reason == REDLOCK_REASON_CLOCK &&
+        session->facts.marker[0] && strcmp(session->facts.marker, session->guard.admitted) == 0)
+        rl_vetting_expel(session);
 }
 
 /* When this node wants to be looked at again. */
@@ -214,6 +229,13 @@ static int64_t watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns
     bool needed = engine->guard_mode != RL_GUARD_OFF &&
                   (engine->handle_count > 0 || session->guard.objection != REDLOCK_REASON_NONE);
 
+    if (engine->node[node].elected && (engine->handle_count > 0 || engine->watches_idle)) {
+        rl_elected_ask(engine, node,
+                       engine->handle_count > 0 ? RL_ELECTORS_EVERY_NS : RL_WATCH_SILENCE_NS,
+                       now_ns);
+        if (session->state == RL_SESSION_DOWN)
+            return soon_ns;
+    }
     if (session->state != RL_SESSION_UP)
         return session->state == RL_SESSION_GREETING ? soon_ns : RL_NEVER_NS;
     /* The tick comes every second, and the last answer came somewhat after the tick before. */
@@ -222,7 +244,7 @@ static int64_t watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns
         ask_again(session, now_ns);
     rl_sets_restore(engine, node, now_ns);
     if (session->guard.state == RL_GUARD_QUARANTINED) {
-        watch_quarantine(engine, session, now_ns);
+        watch_quarantine(engine, &engine->node[node], now_ns);
         return soon_ns;
     }
     return needed || now_ns >= silent_ns ? soon_ns : silent_ns;

@@ -9,6 +9,10 @@
 #include "engine/engine.h"
 
 #define RL_CLOCK_SAMPLE_EVERY_NS RL_NS_PER_S
+/* Of a Sentinel group without a set. */
+#define RL_WATCH_NO_ELECTORS                                                                   \
+    "not initialised, or its master came back without its data: wait for the longest TTL, "    \
+    "then admit it"
 /*
  * A node is asked after that long without a word of it, if the owner wants to know how it is.
  */
@@ -36,6 +40,8 @@ static inline void rl_watch_before_use(struct rl_engine *engine, uint8_t node, i
 {
     int64_t answered_ns = engine->node[node].session.clock_answered_ns;
 
+    if (engine->node[node].elected)
+        rl_elected_ask(engine, node, RL_ELECTORS_EVERY_NS, now_ns);
     if (engine->guard_mode != RL_GUARD_OFF &&
         (now_ns - answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS ||
          engine->watch_at_ns > now_ns + RL_CLOCK_SAMPLE_EVERY_NS))

@@ -11,8 +11,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "io/conn_stream.h"
-
 void rl_conn_init(struct rl_conn *conn)
 {
     conn->state = RL_CONN_WAITING;
@@ -22,7 +20,15 @@ void rl_conn_init(struct rl_conn *conn)
 
 uint32_t rl_conn_tag(const struct rl_conn *conn)
 {
-    return conn->link.is_subscriber ? RL_REACTOR_SUBSCRIBER + conn->link.node : conn->link.node;
+    switch (conn->link.role) {
+    case RL_LINK_NODE:
+        break;
+    case RL_LINK_SUBSCRIBER:
+        return RL_REACTOR_SUBSCRIBER + conn->link.node;
+    case RL_LINK_ELECTOR:
+        return RL_REACTOR_ELECTOR + conn->link.node * RL_ELECTORS_MAX + conn->link.elector;
+    }
+    return conn->link.node;
 }
 
 /*
@@ -117,25 +123,25 @@ static void transport_up(struct rl_conn *conn, int64_t now_ns)
     rl_conn_flush(conn, now_ns);
 }
 
-/* The kernel has measured the way to the node while it connected. */
-static void note_round_trip(struct rl_conn *conn)
+static void socket_up(struct rl_conn *conn, int64_t now_ns)
 {
     struct tcp_info info;
     socklen_t size = sizeof info;
 
-    if (!conn->url->is_unix && getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
-        rl_node_note_delay(conn->link.engine, conn->link.node, (int64_t)info.tcpi_rtt * 1000);
-}
-
-static void socket_up(struct rl_conn *conn, int64_t now_ns)
-{
     rl_conn_want_write(conn, false);
-    note_round_trip(conn);
+    /* The kernel has measured the way to the node while it connected. */
+    if (conn->link.role == RL_LINK_NODE && !conn->url->is_unix &&
+        getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+        rl_node_note_delay(conn->link.engine, conn->link.node, (int64_t)info.tcpi_rtt * 1000);
     if (!conn->tls_context) {
         transport_up(conn, now_ns);
         return;
     }
-    if (rl_tls_new(conn->tls_context, conn->tls_name, &conn->tls) < 0) {
+    if (rl_tls_new(conn->tls_context,
+                   conn->tls_name  ? conn->tls_name
+                   : conn->host[0] ? conn->host
+                                   : conn->url->host,
+                   &conn->tls) < 0) {
         rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_TLS,
                      "TLS could not be set up", now_ns);
         return;
@@ -198,16 +204,6 @@ static void try_addresses(struct rl_conn *conn, int64_t now_ns)
     rl_conn_fail_errno(conn, error, now_ns);
 }
 
-static void connect_to_path(struct rl_conn *conn, int64_t now_ns)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-    conn->state = RL_CONN_CONNECTING;
-    memcpy(address.sun_path, conn->url->path, sizeof address.sun_path);
-    if (!connect_to(conn, AF_UNIX, (struct sockaddr *)&address, sizeof address))
-        rl_conn_fail_errno(conn, errno, now_ns);
-}
-
 static void check_resolved(struct rl_conn *conn, int64_t now_ns)
 {
     const char *error;
@@ -219,8 +215,50 @@ static void check_resolved(struct rl_conn *conn, int64_t now_ns)
         rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_UNRESOLVED, error, now_ns);
 }
 
+static void look_up(struct rl_conn *conn, int64_t now_ns)
+{
+    const char *host = conn->host[0] ? conn->host : conn->url->host;
+    const char *port = conn->host[0] ? conn->port : conn->url->port;
+
+    conn->state = RL_CONN_RESOLVING;
+    if (!conn->resolve &&
+        rl_resolve_start(host, port, conn->reactor->wake_fd, &conn->resolve) < 0)
+        rl_conn_fail_errno(conn, errno, now_ns);
+    else
+        check_resolved(conn, now_ns);
+}
+
+/* Goes on as soon as it is known which server is meant: at once, but for elected votes. */
+static void elect(struct rl_conn *conn, int64_t now_ns)
+{
+    const char *owner = rl_link_choose(&conn->link);
+    const char *colon = owner ? strrchr(owner, ':') : NULL;
+    size_t size;
+
+    if (!owner)
+        return;
+    if (colon) {
+        size = (size_t)(colon - owner);
+        if (owner[0] == '[') { /* an IPv6 address, in brackets */
+            owner++;
+            size -= 2;
+        }
+        /* A lookup that outlasted its attempt may be one of another server's name. */
+        if (strncmp(conn->host, owner, size) != 0 || conn->host[size] != '\0') {
+            rl_resolve_free(conn->resolve);
+            conn->resolve = NULL;
+        }
+        memcpy(conn->host, owner, size);
+        conn->host[size] = '\0';
+        snprintf(conn->port, sizeof conn->port, "%s", colon + 1);
+    }
+    look_up(conn, now_ns);
+}
+
 static void start(struct rl_conn *conn, int64_t now_ns)
 {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
     rl_link_connecting(&conn->link, now_ns);
     /* No memory for the greeting: a connection without it would be silent for ever. */
     if (conn->link.session->state == RL_SESSION_DOWN) {
@@ -228,16 +266,42 @@ static void start(struct rl_conn *conn, int64_t now_ns)
                      now_ns);
         return;
     }
+    if (conn->secret)
+        rl_secret_want(conn->secret, now_ns);
     if (conn->url->is_unix) {
-        connect_to_path(conn, now_ns);
+        conn->state = RL_CONN_CONNECTING;
+        memcpy(address.sun_path, conn->url->path, sizeof address.sun_path);
+        if (!connect_to(conn, AF_UNIX, (struct sockaddr *)&address, sizeof address))
+            rl_conn_fail_errno(conn, errno, now_ns);
         return;
     }
-    conn->state = RL_CONN_RESOLVING;
-    if (!conn->resolve && rl_resolve_start(conn->url->host, conn->url->port,
-                                           conn->reactor->wake_fd, &conn->resolve) < 0)
-        rl_conn_fail_errno(conn, errno, now_ns);
-    else
-        check_resolved(conn, now_ns);
+    conn->state = RL_CONN_ELECTING;
+    elect(conn, now_ns);
+}
+
+void rl_conn_log_in(struct rl_conn *conn, int64_t now_ns)
+{
+    struct rl_session *session = conn->link.session;
+    const struct rl_secret *secret = conn->secret;
+
+    if (conn->link.state == RL_LINK_DOWN)
+        return;
+    if (session->awaits_password
+            ? !rl_secret_is_settled(secret)
+            : session->state != RL_SESSION_UP || conn->link.role == RL_LINK_SUBSCRIBER ||
+                  conn->login_version == secret->version)
+        return;
+    if (!secret->text[0]) {
+        rl_conn_fail(conn, REDLOCK_VOTE_AUTH, REDLOCK_REASON_PASSWORD_NEEDED, secret->failure,
+                     now_ns);
+        return;
+    }
+    if (rl_link_log_in(&conn->link, now_ns) == 0)
+        conn->login_version = secret->version;
+    else if (session->state !=
+             RL_SESSION_UP) /* else it is full, and the next turn tries again */
+        rl_conn_fail(conn, REDLOCK_VOTE_ERROR, REDLOCK_REASON_RESOURCES, "out of memory",
+                     now_ns);
 }
 
 static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
@@ -246,6 +310,8 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
         enum redlock_reason reason;
         const char *text;
     } what[] = {
+        [RL_CONN_ELECTING] = {REDLOCK_REASON_NO_TERM,
+                              "no majority of the sentinels named a master"},
         [RL_CONN_RESOLVING] = {REDLOCK_REASON_UNRESOLVED, "the name was not resolved"},
         [RL_CONN_CONNECTING] = {REDLOCK_REASON_UNREACHABLE, "no TCP connection"},
         [RL_CONN_HANDSHAKE] = {REDLOCK_REASON_SILENT, "no TLS handshake"},
@@ -265,27 +331,29 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
     conn->resolve = lookup;
 }
 
-static void give_up_waiting(struct rl_conn *conn, int64_t now_ns)
+void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
 {
     char text[REDLOCK_TEXT_MAX];
 
-    snprintf(text, sizeof text, "no answer for %lld ms",
-             (long long)(conn->link.engine->stall_ns / RL_NS_PER_MS));
-    rl_conn_fail(conn, REDLOCK_VOTE_SILENT, REDLOCK_REASON_SILENT, text, now_ns);
-}
-
-void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
-{
-    if (conn->state == RL_CONN_RESOLVING)
+    if (conn->state == RL_CONN_ELECTING)
+        elect(conn, now_ns);
+    else if (conn->state == RL_CONN_RESOLVING)
         check_resolved(conn, now_ns);
     if (now_ns < rl_link_due_ns(&conn->link))
         return;
-    if (conn->state == RL_CONN_WAITING)
+    if (rl_link_is_deposed(&conn->link) && conn->state != RL_CONN_WAITING) {
+        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_NO_TERM,
+                     "its sentinels have named another master, or others than before decide",
+                     now_ns);
+    } else if (conn->state == RL_CONN_WAITING) {
         start(conn, now_ns);
-    else if (conn->state == RL_CONN_OPEN)
-        give_up_waiting(conn, now_ns);
-    else
+    } else if (conn->state == RL_CONN_OPEN) {
+        snprintf(text, sizeof text, "no answer for %lld ms",
+                 (long long)(conn->link.engine->stall_ns / RL_NS_PER_MS));
+        rl_conn_fail(conn, REDLOCK_VOTE_SILENT, REDLOCK_REASON_SILENT, text, now_ns);
+    } else {
         give_up_connecting(conn, now_ns);
+    }
 }
 
 void rl_conn_check_connected(struct rl_conn *conn, int64_t now_ns)

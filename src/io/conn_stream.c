@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "io/conn_stream.h"
-
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "engine/hear.h"
 #include "io/clock.h"
+#include "io/conn.h"
 
 #define CIPHER_CHUNK 16384
 #define CIPHER_WAITING_MAX (256 * 1024)
@@ -71,37 +70,24 @@ int rl_conn_send_cipher(struct rl_conn *conn, int64_t now_ns)
     }
 }
 
-static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, int64_t now_ns)
-{
-    const char *bytes;
-    size_t size = rl_session_output(session, &bytes);
-
-    if (size > 0 && conn->cipher.size < CIPHER_WAITING_MAX) {
-        if (rl_tls_write(conn->tls, bytes, size) < 0) {
-            rl_conn_fail_tls(conn, now_ns);
-            return;
-        }
-        rl_session_sent(session, size, now_ns);
-    }
-    rl_conn_send_cipher(conn, now_ns);
-}
-
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
 {
     struct rl_session *session = conn->link.session;
     const char *bytes;
     size_t size;
 
-    if (conn->wants_write)
-        return;
-    if (conn->state == RL_CONN_HANDSHAKE) {
-        rl_conn_send_cipher(conn, now_ns);
-        return;
-    }
-    if (conn->state != RL_CONN_OPEN)
+    if (conn->wants_write || (conn->state != RL_CONN_HANDSHAKE && conn->state != RL_CONN_OPEN))
         return;
     if (conn->tls) {
-        flush_encrypted(conn, session, now_ns);
+        size = conn->state == RL_CONN_OPEN ? rl_session_output(session, &bytes) : 0;
+        if (size > 0 && conn->cipher.size < CIPHER_WAITING_MAX) {
+            if (rl_tls_write(conn->tls, bytes, size) < 0) {
+                rl_conn_fail_tls(conn, now_ns);
+                return;
+            }
+            rl_session_sent(session, size, now_ns);
+        }
+        rl_conn_send_cipher(conn, now_ns);
         return;
     }
     while ((size = rl_session_output(session, &bytes)) > 0) {
@@ -141,8 +127,14 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
 static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 {
     struct rl_session *session = conn->link.session;
+    int status = rl_link_received(&conn->link, size, now_ns);
+    bool refused = status == 0 ? session->login_refused
+                               : session->failure_reason == REDLOCK_REASON_WRONG_PASSWORD ||
+                                     session->failure_reason == REDLOCK_REASON_PASSWORD_NEEDED;
 
-    if (rl_link_received(&conn->link, size, now_ns) == 0)
+    if (conn->secret && refused)
+        rl_secret_refused(conn->secret, now_ns);
+    if (status == 0)
         return 0;
     rl_conn_fail(conn, session->failure, session->failure_reason, session->failure_text,
                  now_ns);

@@ -25,6 +25,7 @@ struct rl_reactor {
  * What epoll hands back in data.u32: a node's number, that of its subscriber, or one of these.
  */
 #define RL_REACTOR_SUBSCRIBER 0x80u
+#define RL_REACTOR_ELECTOR 0x200u /* and node * RL_ELECTORS_MAX + elector */
 #define RL_REACTOR_TIMER 0x100u
 #define RL_REACTOR_WAKE 0x101u
 #define RL_REACTOR_THREAD 0x102u /* a thread that locks are bound to has ended */

@@ -8,10 +8,9 @@
 struct rl_resolve;
 
 /*
- * Starts to look up host and port for a stream connection. An IP address is done at once. A
- * name is looked up by a detached thread that ends by writing 8 bytes (uint64_t 1) to wake_fd,
- * an eventfd of the caller that must stay open until rl_resolve_free(). 0 and *out, the
- * caller's, to be freed; or -1 with errno and *out untouched.
+ * Starts to look up host and port for a stream connection. An IP address is done at once, a name
+ * is an errand (errand.h) that wakes by wake_fd. 0 and *out, the caller's, to be freed; or -1
+ * with errno and *out untouched.
  */
 int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_resolve **out);
 
@@ -21,11 +20,7 @@ int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_
  */
 int rl_resolve_poll(struct rl_resolve *r, const struct addrinfo **list, const char **error);
 
-/*
- * Frees, or abandons a lookup that is still running, without waiting for it: once this has
- * returned, nothing touches wake_fd, and the thread frees what is left when it is done. NULL
- * is fine.
- */
+/* rl_errand_leave(). NULL is fine. */
 void rl_resolve_free(struct rl_resolve *r);
 
 #endif

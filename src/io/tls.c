@@ -14,9 +14,21 @@
 
 #include "io/exposed.h"
 #include "io/tls_explain.h"
+#include "io/trust.h"
 
 #define WHY_SIZE 192
 #define NAME_SIZE 256
+
+/*
+ * A program may call exit() while the I/O thread is in here: OpenSSL must not take itself down
+ * under it. An OpenSSL inside of a package leaves the system's openssl.cnf alone, which may name
+ * engines that were built for the system's OpenSSL, and would crash in another one.
+ */
+#ifdef REDLOCK_OPENSSL_INSIDE
+#define INIT_OPTIONS (OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG)
+#else
+#define INIT_OPTIONS OPENSSL_INIT_NO_ATEXIT
+#endif
 
 struct rl_tls_context {
     SSL_CTX *ctx;
@@ -109,7 +121,7 @@ static int load_files(SSL_CTX *ctx, const char *ca_file, const char *cert_file,
         return -1;
     if (ca_file && SSL_CTX_load_verify_file(ctx, ca_file) != 1)
         return explain_file("TLS CA file", ca_file, why, why_size);
-    if (!ca_file && SSL_CTX_set_default_verify_paths(ctx) != 1) {
+    if (!ca_file && rl_trust_system(ctx) != 0) {
         snprintf(why, why_size,
                  "this system has no store of CA certificates: set the TLS CA file");
         return -1;
@@ -129,9 +141,8 @@ static int load_files(SSL_CTX *ctx, const char *ca_file, const char *cert_file,
 int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *key_file,
                        char *why, size_t why_size, struct rl_tls_context **out)
 {
-    /* A program may call exit() while the I/O thread is in here: OpenSSL must not take itself
-     * down under it. Only the first initialisation of the process can say so. */
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
+    /* Only the first initialisation of the process can set these. */
+    OPENSSL_init_ssl(INIT_OPTIONS, NULL);
     ERR_clear_error();
 
     struct rl_tls_context *context = malloc(sizeof *context);
@@ -185,17 +196,11 @@ static int on_verify(int good, X509_STORE_CTX *store)
     return good;
 }
 
-static bool is_ip_address(const char *name)
-{
-    unsigned char address[sizeof(struct in6_addr)];
-
-    return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
-}
-
 /* Binds the connection to the name that the certificate must carry. */
 static bool expect_name(struct rl_tls *tls, const char *verify_name)
 {
     size_t length = strcspn(verify_name, "%"); /* a zone is local and in no certificate */
+    struct in6_addr address;
 
     if (length > 0 && verify_name[length - 1] == '.')
         length--; /* neither certificates nor SNI have the dot of a rooted name */
@@ -204,7 +209,8 @@ static bool expect_name(struct rl_tls *tls, const char *verify_name)
     memcpy(tls->name, verify_name, length);
     tls->name[length] = '\0';
 
-    if (is_ip_address(tls->name))
+    if (inet_pton(AF_INET, tls->name, &address) == 1 ||
+        inet_pton(AF_INET6, tls->name, &address) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), tls->name) == 1;
     SSL_set_hostflags(tls->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return SSL_set1_host(tls->ssl, tls->name) == 1 &&

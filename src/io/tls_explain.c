@@ -71,14 +71,6 @@ static bool first_name(X509 *certificate, bool address, char *out, size_t size)
     return found;
 }
 
-/* The subject of the certificate: its first alternative name, else its common name. */
-static void subject(X509 *certificate, char *out, size_t size)
-{
-    if (!first_name(certificate, false, out, size) &&
-        !common_name(X509_get_subject_name(certificate), out, size))
-        snprintf(out, size, "no name at all");
-}
-
 /* Only IP entries count for an address in the URL: DNS entries and the common name may spell
  * the very same address, and are no match. */
 static void explain_name(int error, X509 *certificate, const char *wanted_name, char *why,
@@ -88,8 +80,9 @@ static void explain_name(int error, X509 *certificate, const char *wanted_name, 
     bool address = error == X509_V_ERR_IP_ADDRESS_MISMATCH;
     bool has_address = address && first_name(certificate, true, text, sizeof text);
 
-    if (!has_address)
-        subject(certificate, text, sizeof text);
+    if (!has_address && !first_name(certificate, false, text, sizeof text) &&
+        !common_name(X509_get_subject_name(certificate), text, sizeof text))
+        snprintf(text, sizeof text, "no name at all");
     if (address && !has_address) {
         snprintf(why, why_size,
                  "name mismatch: the certificate (%s) has no IP address among its alternative "
@@ -154,63 +147,51 @@ enum redlock_reason rl_tls_explain_certificate(int error, X509 *certificate,
     }
 }
 
-/* What OpenSSL's reason means for a user with a wrong URL or a missing file; or NONE. */
-static enum redlock_reason understand(int reason, const char **remedy)
-{
-    switch (reason) {
-    case SSL_R_WRONG_VERSION_NUMBER:
-    case SSL_R_HTTP_REQUEST:
-    case SSL_R_HTTPS_PROXY_REQUEST:
-    case SSL_R_PACKET_LENGTH_TOO_LONG:
-    case SSL_R_BAD_RECORD_TYPE:
-        *remedy =
-            "the node does not speak TLS here: use its TLS port, or redis:// if it has none";
-        return REDLOCK_REASON_PLAIN_PORT;
-    case SSL_R_UNSUPPORTED_PROTOCOL:
-    case SSL_R_UNSUPPORTED_SSL_VERSION:
-    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
-    case SSL_R_VERSION_TOO_LOW:
-        *remedy = "protocol version: the node offers no TLS 1.2 or newer: allow one there";
-        return REDLOCK_REASON_TLS;
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-        *remedy = "the node wants a client certificate: set the TLS certificate file";
-        return REDLOCK_REASON_CLIENT_CERTIFICATE;
-    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-        *remedy =
-            "the node broke off the handshake: it may want a client certificate, or has no "
-            "cipher in common";
-        return REDLOCK_REASON_CLIENT_CERTIFICATE;
-    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        *remedy = "the node does not know the authority that signed our client certificate";
-        return REDLOCK_REASON_CLIENT_CERTIFICATE;
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-        *remedy = "the node says that our client certificate has expired: renew it";
-        return REDLOCK_REASON_CLIENT_CERTIFICATE;
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-    case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
-        *remedy =
-            "the node did not accept our client certificate: check the TLS certificate file";
-        return REDLOCK_REASON_CLIENT_CERTIFICATE;
-    default:
-        return REDLOCK_REASON_NONE;
-    }
-}
+/* What reasons of OpenSSL mean for a user with a wrong URL or a missing file. */
+static const struct {
+    enum redlock_reason reason;
+    const char *remedy;
+    int codes[6]; /* SSL_R_*; the rest 0 */
+} meanings[] = {
+    {REDLOCK_REASON_PLAIN_PORT,
+     "the node does not speak TLS here: use its TLS port, or redis:// if it has none",
+     {SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST,
+      SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_BAD_RECORD_TYPE}},
+    {REDLOCK_REASON_TLS,
+     "protocol version: the node offers no TLS 1.2 or newer: allow one there",
+     {SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_UNSUPPORTED_SSL_VERSION,
+      SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_VERSION_TOO_LOW}},
+    {REDLOCK_REASON_CLIENT_CERTIFICATE,
+     "the node wants a client certificate: set the TLS certificate file",
+     {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED}},
+    {REDLOCK_REASON_CLIENT_CERTIFICATE,
+     "the node broke off the handshake: it may want a client certificate, or has no cipher in "
+     "common",
+     {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE}},
+    {REDLOCK_REASON_CLIENT_CERTIFICATE,
+     "the node does not know the authority that signed our client certificate",
+     {SSL_R_TLSV1_ALERT_UNKNOWN_CA}},
+    {REDLOCK_REASON_CLIENT_CERTIFICATE,
+     "the node says that our client certificate has expired: renew it",
+     {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED}},
+    {REDLOCK_REASON_CLIENT_CERTIFICATE,
+     "the node did not accept our client certificate: check the TLS certificate file",
+     {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
+      SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN,
+      SSL_R_TLSV1_ALERT_ACCESS_DENIED}},
+};
 
 enum redlock_reason rl_tls_explain_error(unsigned long code, char *why, size_t why_size)
 {
-    enum redlock_reason reason = REDLOCK_REASON_NONE;
-    const char *text;
+    int reason = code != 0 && ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+    const char *text = code != 0 ? ERR_reason_error_string(code) : NULL;
 
-    if (code != 0 && ERR_GET_LIB(code) == ERR_LIB_SSL)
-        reason = understand(ERR_GET_REASON(code), &text);
-    if (reason) {
-        snprintf(why, why_size, "%s", text);
-        return reason;
-    }
-    text = code != 0 ? ERR_reason_error_string(code) : NULL;
+    for (size_t i = 0; reason && i < sizeof meanings / sizeof meanings[0]; i++)
+        for (const int *known = meanings[i].codes; *known; known++)
+            if (*known == reason) {
+                snprintf(why, why_size, "%s", meanings[i].remedy);
+                return meanings[i].reason;
+            }
     snprintf(why, why_size, "TLS protocol error: %s",
              text ? text : "the connection ended in the middle");
     return REDLOCK_REASON_TLS;

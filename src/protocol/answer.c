@@ -41,14 +41,6 @@ enum redlock_vote rl_answer_error_vote(struct rl_slice error, enum redlock_reaso
     return REDLOCK_VOTE_ERROR;
 }
 
-/* Where the words do not matter. */
-static enum redlock_vote error_vote(struct rl_slice error)
-{
-    enum redlock_reason reason;
-
-    return rl_answer_error_vote(error, &reason);
-}
-
 size_t rl_answer_missing_right(const char *error, const char **command)
 {
     static const char before[] = "run the '";
@@ -78,9 +70,12 @@ static int64_t remaining_ms(int64_t pttl)
     return pttl == -2 ? 0 : pttl < 0 ? -1 : at_most(pttl, REDLOCK_WAIT_MAX_MS);
 }
 
-static int64_t believable_ticket(int64_t ticket)
+/* The ticket that the node offers, if it is one that a clock may have given. */
+static void note_ticket(const struct rl_reply *reply, uint32_t index, struct rl_answer *answer)
 {
-    return rl_is_token(ticket) ? ticket : 0;
+    int64_t ticket = rl_reply_integer(reply, index, 0);
+
+    answer->ticket = rl_is_token(ticket) ? ticket : 0;
 }
 
 /* Which value is in the way, cut. */
@@ -97,7 +92,7 @@ static void note_refusal(const struct rl_reply *reply, uint32_t queue, struct rl
 {
     answer->vote = REDLOCK_VOTE_TAKEN;
     answer->key_ttl_ms = remaining_ms(reply->element[1].integer);
-    answer->ticket = believable_ticket(rl_reply_integer(reply, queue, 0));
+    note_ticket(reply, queue, answer);
     answer->place = (uint32_t)rl_reply_integer(reply, queue + 1, 0);
     answer->ahead_ms = at_most(rl_reply_integer(reply, queue + 2, 0), RL_WAITER_TTL_MS);
     note_holder(reply, queue + 3, answer);
@@ -127,100 +122,71 @@ static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_
  * A token or {0, remaining ms, holder}: acquire.lua, and with the queue before the holder
  * wait.lua, which say nothing of the marker.
  */
-static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
+static void read_script_acquire(const struct rl_reply *reply, struct rl_answer *answer)
 {
     const struct rl_scalar *element = reply->element;
-    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
     if (reply->scalar.type == RL_REPLY_INTEGER && reply->scalar.integer != 0) {
-        answer.vote = REDLOCK_VOTE_GRANTED;
-        answer.token = reply->scalar.integer;
-        return answer;
+        answer->vote = REDLOCK_VOTE_GRANTED;
+        answer->token = reply->scalar.integer;
+        return;
     }
     if (reply->element_count < 2 || element[0].type != RL_REPLY_INTEGER ||
         element[1].type != RL_REPLY_INTEGER)
-        return answer;
+        return;
     if (element[0].integer == -2) {
-        answer.vote = REDLOCK_VOTE_GUARDED;
-        answer.beyond_max_ttl = true;
-        return answer;
-    }
-    if (!read_marker(reply, 2, &answer)) {
+        answer->vote = REDLOCK_VOTE_GUARDED;
+        answer->beyond_max_ttl = true;
+    } else if (!read_marker(reply, 2, answer)) {
         if ((reply->element_count == 3 || reply->element_count == 6) && element[0].integer == 0)
-            note_refusal(reply, 2, &answer);
+            note_refusal(reply, 2, answer);
         if (reply->element_count == 3)
-            note_holder(reply, 2, &answer);
+            note_holder(reply, 2, answer);
     } else if (element[0].integer == 1) {
-        answer.vote = REDLOCK_VOTE_GRANTED;
-        answer.token = element[1].integer;
-        answer.owners_token = rl_reply_integer(reply, 6, 0);
+        answer->vote = REDLOCK_VOTE_GRANTED;
+        answer->token = element[1].integer;
+        answer->owners_token = rl_reply_integer(reply, 6, 0);
     } else if (element[0].integer == 0) {
-        note_refusal(reply, 6, &answer);
+        note_refusal(reply, 6, answer);
     }
-    return answer;
 }
 
 struct rl_answer rl_answer_read_witness(const struct rl_reply *reply)
 {
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+    enum redlock_reason reason;
 
     if (reply->scalar.type == RL_REPLY_ERROR)
-        answer.vote = error_vote(reply->scalar.text);
+        answer.vote = rl_answer_error_vote(reply->scalar.text, &reason);
     else if (reply->scalar.type == RL_REPLY_ARRAY && reply->element_count == 4 &&
              read_marker(reply, 0, &answer))
         answer.vote = REDLOCK_VOTE_GRANTED;
     return answer;
 }
 
-/* {ticket, remaining ms}: ticket.lua. */
-static struct rl_answer ticket_answer(const struct rl_reply *reply)
+/*
+ * {remaining ms, holder, waiters}: peek.lua. {1, ms that the evicted holder had left, its
+ * value} or {0, remaining ms, ''}: break.lua.
+ */
+static void read_holder(enum rl_op op, const struct rl_reply *reply, struct rl_answer *answer)
 {
-    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
-
-    answer.ticket = believable_ticket(rl_reply_integer(reply, 0, 0));
-    if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 2 || answer.ticket <= 0)
-        return answer;
-    answer.vote = REDLOCK_VOTE_TAKEN;
-    answer.key_ttl_ms = remaining_ms(rl_reply_integer(reply, 1, -1));
-    return answer;
-}
-
-/* {remaining ms, holder, waiters}: peek.lua. */
-static struct rl_answer inquire_answer(const struct rl_reply *reply)
-{
-    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
-    int64_t pttl;
+    uint32_t first = op == RL_OP_BREAK ? 1 : 0;
+    int64_t found = rl_reply_integer(reply, 0, -1);
+    int64_t pttl = rl_reply_integer(reply, first, -1);
 
     if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 3 ||
-        reply->element[0].type != RL_REPLY_INTEGER)
-        return answer;
-    pttl = reply->element[0].integer;
-    answer.vote = pttl == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_TAKEN;
+        (op == RL_OP_BREAK ? found < 0 || found > 1
+                           : reply->element[0].type != RL_REPLY_INTEGER))
+        return;
+    answer->vote = pttl == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_TAKEN;
+    if (op == RL_OP_BREAK && found)
+        answer->vote = REDLOCK_VOTE_GRANTED;
     /* -1 is a key without expiry: held, for an unknown time. */
     if (pttl >= 0)
-        answer.key_ttl_ms = at_most(pttl, REDLOCK_WAIT_MAX_MS);
-    note_holder(reply, 1, &answer);
-    answer.waiters = (uint32_t)rl_reply_integer(reply, 2, 0);
-    return answer;
-}
-
-/* {1, ms that the evicted holder had left, its value} or {0, remaining ms, ''}: break.lua. */
-static struct rl_answer break_answer(const struct rl_reply *reply)
-{
-    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
-    int64_t found = rl_reply_integer(reply, 0, -1);
-    int64_t left_ms = rl_reply_integer(reply, 1, -1);
-
-    if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 3 || found < 0 ||
-        found > 1)
-        return answer;
-    answer.vote = found           ? REDLOCK_VOTE_GRANTED
-                  : left_ms == -2 ? REDLOCK_VOTE_MISSING
-                                  : REDLOCK_VOTE_TAKEN;
-    if (left_ms >= 0)
-        answer.key_ttl_ms = at_most(left_ms, REDLOCK_WAIT_MAX_MS);
-    note_holder(reply, 2, &answer);
-    return answer;
+        answer->key_ttl_ms = at_most(pttl, REDLOCK_WAIT_MAX_MS);
+    note_holder(reply, first + 1, answer);
+    if (op == RL_OP_INQUIRE)
+        answer->waiters = (uint32_t)rl_reply_integer(reply, 2, 0);
 }
 
 /* What is there is read by the survey: here only whether something is. */
@@ -233,17 +199,24 @@ static enum redlock_vote look_vote(const struct rl_reply *reply)
                                                            : REDLOCK_VOTE_TAKEN;
 }
 
+/* Of an error. */
+static enum redlock_vote error_vote(enum rl_op op, struct rl_slice error)
+{
+    enum redlock_reason reason;
+
+    /* Another kind of lock is under our key: whatever it is, it is not ours. */
+    if ((op == RL_OP_EXTEND || op == RL_OP_RELEASE) && rl_slice_starts(error, "WRONGTYPE"))
+        return REDLOCK_VOTE_MISSING;
+    return rl_answer_error_vote(error, &reason);
+}
+
 struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_reply *reply)
 {
     const struct rl_scalar *scalar = &reply->scalar;
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
     if (scalar->type == RL_REPLY_ERROR) {
-        answer.vote = error_vote(scalar->text);
-        /* Another kind of lock is under our key: whatever it is, it is not ours. */
-        if ((op == RL_OP_EXTEND || op == RL_OP_RELEASE) &&
-            rl_slice_starts(scalar->text, "WRONGTYPE"))
-            answer.vote = REDLOCK_VOTE_MISSING;
+        answer.vote = error_vote(op, scalar->text);
         return answer;
     }
     switch (op) {
@@ -255,11 +228,17 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
          * for.
          */
         if (by_script)
-            return script_acquire_answer(reply);
-        answer.vote = native_vote(scalar, REDLOCK_VOTE_TAKEN);
+            read_script_acquire(reply, &answer);
+        else
+            answer.vote = native_vote(scalar, REDLOCK_VOTE_TAKEN);
         break;
-    case RL_OP_TICKET:
-        return ticket_answer(reply);
+    case RL_OP_TICKET: /* {ticket, remaining ms}: ticket.lua. */
+        note_ticket(reply, 0, &answer);
+        if (scalar->type != RL_REPLY_ARRAY || reply->element_count != 2 || !answer.ticket)
+            break;
+        answer.vote = REDLOCK_VOTE_TAKEN;
+        answer.key_ttl_ms = remaining_ms(rl_reply_integer(reply, 1, -1));
+        break;
     case RL_OP_FORGET:
         if (scalar->type == RL_REPLY_INTEGER)
             answer.vote = REDLOCK_VOTE_GRANTED;
@@ -284,15 +263,19 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
         answer.contended = scalar->type == RL_REPLY_INTEGER && scalar->integer == 2;
         break;
     case RL_OP_INQUIRE:
-        return inquire_answer(reply);
     case RL_OP_BREAK:
-        return break_answer(reply);
+        read_holder(op, reply, &answer);
+        break;
     case RL_OP_LOOK:
         answer.vote = look_vote(reply);
         break;
     case RL_OP_LIST:
         if (scalar->type == RL_REPLY_ARRAY && reply->element_count > 0)
             answer.vote = REDLOCK_VOTE_GRANTED;
+        break;
+    case RL_OP_REPLICATE:
+        if (scalar->type == RL_REPLY_INTEGER && scalar->integer >= 0)
+            answer.vote = scalar->integer ? REDLOCK_VOTE_GRANTED : REDLOCK_VOTE_MISSING;
         break;
     case RL_OP_PING:
         if (scalar->type == RL_REPLY_STATUS && rl_slice_equals(scalar->text, "PONG"))

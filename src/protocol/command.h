@@ -59,6 +59,7 @@ _Static_assert(RL_SCRIPT_ID_COUNT <= 32, "a bit for every script in known_script
 
 /* The command that one node gets. Its arguments point into the request and into its own text. */
 struct rl_command {
+    const struct rl_abilities *abilities; /* of the node */
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
     uint32_t script;    /* a bit: the script that it runs; 0: none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "protocol/info.h"
+#include "protocol/reply.h"
 
 #include <string.h>
 

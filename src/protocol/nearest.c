@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "protocol/nearest.h"
+#include "protocol/span.h"
 
 #define WORD_MAX_BYTES 32 /* longer words are not worth guessing at */
 #define NEAR_EDITS 2

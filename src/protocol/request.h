@@ -16,7 +16,7 @@
 #define RL_KEYS_MAX (REDLOCK_NAMES_MAX * (RL_KEY_MAX + 1))
 
 #define RL_USUAL_PREFIX "redlock:"
-/* What stands beside a lock's key, see rl_add_beside(): no lock may have a key that begins so. */
+/* What stands beside a lock's key (command.c): no lock may have a key that begins so. */
 #define RL_RESERVED_PREFIX "redlock."
 #define RL_FENCE_HEAD "redlock.fence"
 #define RL_QUEUE_HEAD "redlock.queue"
@@ -30,7 +30,7 @@
 
 #define RL_DIGITS_MAX 24
 #define RL_INCARNATION_PART 8 /* of the server's run_id, and of its replid: both are random */
-#define RL_INCARNATION_SIZE (2 * RL_INCARNATION_PART)
+#define RL_INCARNATION_SIZE (2 * RL_INCARNATION_PART + RL_DIGITS_MAX) /* and an epoch */
 #define RL_CLIENT_ID_SIZE 16
 #define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX + 1 + REDLOCK_LABEL_MAX)
 /* Fence counter, queue and liveness of every name. */
@@ -67,6 +67,9 @@ struct rl_request {
 
     /* Of the node that it goes to; these may change from one node to the next. */
     const char *identity;        /* of its connection, run_id:replid; empty: unknown */
+    const char *term;            /* of an elected vote: EPOCH@owner; empty: it is none */
+    const char *admitted;        /* ADMIT: what its marker is to name */
+    struct rl_slice electors;    /* ADMIT: of an elected vote; of size 0: it is none */
     bool in_doubt;               /* it may not vote now: its counters begin in doubt */
     struct rl_slice set;         /* ADMIT: the set of nodes that it belongs to (G8) */
     struct rl_slice set_so_far;  /* ADMIT: what it must still say of its set; of size 0: none */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/op.h"
-#include "protocol/greeting.h"
+#include "protocol/elector.h"
 #include "protocol/vetting.h"
 #include "protocol/wipe.h"
 
@@ -14,19 +14,6 @@
 #define PENDING_FIRST 64
 
 /* ---- bytes waiting to be sent ---- */
-
-/* As realloc(), which leaves behind what it copied. */
-static char *grow_secretly(struct rl_buffer *buffer, size_t capacity)
-{
-    char *bytes = malloc(capacity);
-
-    if (!bytes)
-        return NULL;
-    memcpy(bytes, buffer->bytes, buffer->start + buffer->size);
-    rl_wipe(buffer->bytes, buffer->start + buffer->size);
-    free(buffer->bytes);
-    return bytes;
-}
 
 static bool grow_buffer(struct rl_buffer *buffer, size_t needed)
 {
@@ -37,10 +24,15 @@ static bool grow_buffer(struct rl_buffer *buffer, size_t needed)
         capacity *= 2;
     if (capacity > RL_BUFFER_MAX)
         return false;
-    bytes = buffer->secret && buffer->bytes ? grow_secretly(buffer, capacity)
-                                            : realloc(buffer->bytes, capacity);
+    /* What realloc() copies it leaves behind. */
+    bytes = buffer->secret ? malloc(capacity) : realloc(buffer->bytes, capacity);
     if (!bytes)
         return false;
+    if (buffer->secret && buffer->bytes) {
+        memcpy(bytes, buffer->bytes, buffer->start + buffer->size);
+        rl_wipe(buffer->bytes, buffer->start + buffer->size);
+        free(buffer->bytes);
+    }
     buffer->bytes = bytes;
     buffer->capacity = capacity;
     return true;
@@ -139,11 +131,43 @@ void rl_pending_free(struct rl_pending_queue *queue)
 
 /* ---- the connection ---- */
 
-void rl_session_trace(const struct rl_session *session, uint16_t step,
+/*
+ * Its name in the trace, and the reply that makes sense. A server that answers a question with
+ * something that is no answer to it is out of step, or no Redis at all: its next "OK" would be
+ * taken for a grant. An error is an answer: managed services do not tell everything.
+ */
+static const struct {
+    const char *name;
+    enum rl_reply_type type;
+    uint32_t element_count; /* of an array; 0: any number */
+} steps[] = {
+    [RL_STEP_AUTH] = {"AUTH", RL_REPLY_STATUS, 0},
+    [RL_STEP_SELECT] = {"SELECT", RL_REPLY_STATUS, 0},
+    [RL_STEP_NAME] = {"CLIENT SETNAME", RL_REPLY_STATUS, 0},
+    [RL_STEP_SUBSCRIBE] = {"SUBSCRIBE", RL_REPLY_ARRAY, 0},
+    [RL_STEP_NATIVE] = {"native commands", RL_REPLY_INTEGER, 0},
+    [RL_STEP_SERVER] = {"INFO server", RL_REPLY_BULK, 0},
+    [RL_STEP_REPLICATION] = {"INFO replication", RL_REPLY_BULK, 0},
+    [RL_STEP_PERSISTENCE] = {"INFO persistence", RL_REPLY_BULK, 0},
+    [RL_STEP_MEMORY] = {"INFO memory", RL_REPLY_BULK, 0},
+    [RL_STEP_MARKER] = {"marker", RL_REPLY_ARRAY, 4},
+    [RL_STEP_SET] = {"set of nodes", RL_REPLY_ARRAY, 1},
+    [RL_STEP_RESTORE] = {"restore set of nodes", RL_REPLY_INTEGER, 0},
+    [RL_STEP_TIME] = {"TIME", RL_REPLY_ARRAY, 2},
+    [RL_STEP_PROBE] = {"probation", RL_REPLY_BULK, 0},
+    [RL_STEP_ADMIT] = {"admission", RL_REPLY_INTEGER, 0},
+    [RL_STEP_EXPEL] = {"take admission back", RL_REPLY_INTEGER, 0},
+    [RL_STEP_STAMP] = {"stamp", RL_REPLY_INTEGER, 0},
+    [RL_STEP_SENTINEL] = {"Sentinel", RL_REPLY_ARRAY, 2},
+    [RL_STEP_ELECTOR_ID] = {"SENTINEL MYID", RL_REPLY_BULK, 0},
+    [RL_STEP_ELECTOR_TERM] = {"SENTINEL MASTER", RL_REPLY_ARRAY, 0},
+    [RL_STEP_WITNESS] = {.name = "witness"},
+};
+
+void rl_session_trace(const struct rl_session *session, enum rl_step step,
                       const struct rl_reply *reply)
 {
-    const char *name =
-        step < RL_VETTING_FIRST ? rl_greeting_step_name(step) : rl_vetting_step_name(step);
+    const char *name = steps[step].name;
     struct rl_trace_subject subject = {.address = session->address};
     char words[REDLOCK_TEXT_MAX] = "answered";
 
@@ -176,7 +200,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
 {
     rl_buffer_clear(&session->output);
     session->input_start = session->input_end = 0;
-    session->gated = false;
+    session->gated = session->login_refused = false;
     session->greeting_left = 0;
     session->abilities = (struct rl_abilities){0};
     session->progress_ns = now_ns;
@@ -195,6 +219,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
 void rl_session_end(struct rl_session *session)
 {
     session->state = RL_SESSION_DOWN;
+    session->has_news = true;
     rl_buffer_clear(&session->output);
     session->input_start = session->input_end = 0;
 }
@@ -259,13 +284,13 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
     return true;
 }
 
-int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words)
+int rl_session_send(struct rl_session *session, enum rl_step step, const char *const *words)
 {
     struct rl_command command;
 
     for (command.argument_count = 0; *words; words++)
         command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
-    if (!rl_session_push(session, &command, (struct rl_pending){.op = step}))
+    if (!rl_session_push(session, &command, (struct rl_pending){.op = (uint16_t)step}))
         return -1;
     /*
      * The greeting is always the same, and waits for its connection: the trace has the replies.
@@ -277,8 +302,55 @@ int rl_session_say(struct rl_session *session, uint16_t step, const char *const 
     return 0;
 }
 
+/* In front of everything, of which nothing has been sent yet. */
+static bool push_first(struct rl_session *session, const struct rl_command *command,
+                       struct rl_pending entry)
+{
+    struct rl_pending_queue *queue = &session->pending;
+    size_t size = rl_resp_encoded_size(command);
+
+    /* Room first, as in rl_session_push(). */
+    if (!rl_buffer_reserve(&session->output, size) || !rl_pending_push(queue, entry))
+        return false;
+    queue->first = (queue->first - 1) & (queue->capacity - 1);
+    queue->entry[queue->first] = entry;
+
+    char *front = session->output.bytes + session->output.start;
+    memmove(front + size, front, session->output.size);
+    rl_resp_encode(command, front);
+    session->output.size += size;
+    session->gate = (session->gated ? session->gate : 0) + size;
+    session->gated = true;
+    session->greeting_left++;
+    return true;
+}
+
+int rl_session_log_in(struct rl_session *session)
+{
+    const struct rl_login *login = session->login;
+    const char *password = login->password ? login->password : "";
+    const char *words[] = {"AUTH", login->user ? login->user : password,
+                           login->user ? password : NULL, NULL};
+    struct rl_command command = {.argument_count = 0};
+
+    /* Until the password has left: rl_session_sent(). */
+    session->output.secret |= login->password != NULL;
+    if (!session->awaits_password)
+        return rl_session_send(session, RL_STEP_AUTH, words);
+    session->awaits_password = false;
+    for (; words[command.argument_count]; command.argument_count++) {
+        const char *word = words[command.argument_count];
+
+        command.argument[command.argument_count] = (struct rl_slice){word, strlen(word)};
+    }
+    return push_first(session, &command, (struct rl_pending){.op = RL_STEP_AUTH}) ? 0 : -1;
+}
+
 size_t rl_session_output(struct rl_session *session, const char **bytes)
 {
+    *bytes = NULL;
+    if (session->awaits_password)
+        return 0;
     if (session->wants_witness && rl_vetting_witness(session) == 0)
         session->wants_witness = false;
     *bytes = session->output.bytes + session->output.start;
@@ -318,36 +390,31 @@ static int refuse(struct rl_session *session, const char *why)
     return -1;
 }
 
-/* An unsolicited reply: the server says why it will not serve us, or is no server. */
-static int refuse_unsolicited(struct rl_session *session, const struct rl_reply *reply)
-{
-    if (reply->scalar.type != RL_REPLY_ERROR)
-        return refuse(session, "a reply to no request");
-    rl_session_refused(session, reply->scalar.text);
-    return -1;
-}
-
 /* The reply to one of the session's own requests. -1: the session has failed. */
-static int answer_own(struct rl_session *session, uint16_t step, const struct rl_reply *reply,
-                      int64_t now_ns)
+static int answer_own(struct rl_session *session, enum rl_step step,
+                      const struct rl_reply *reply, int64_t now_ns)
 {
-    int status = step < RL_VETTING_FIRST ? rl_greeting_answer(session, step, reply)
-                                         : rl_vetting_answer(session, step, reply, now_ns);
+    bool makes_sense =
+        reply->scalar.type == RL_REPLY_ERROR ||
+        (reply->scalar.type == steps[step].type &&
+         (!steps[step].element_count || reply->element_count == steps[step].element_count));
 
-    if (status < 0)
+    session->has_news = true;
+    if (makes_sense && (step == RL_STEP_ELECTOR_ID || step == RL_STEP_ELECTOR_TERM)) {
+        int status = rl_elector_answer(session, step, reply);
+
+        if (status > 0)
+            return -1;
+        makes_sense = status == 0;
+    } else if (step >= RL_STEP_SERVER && makes_sense)
+        makes_sense = rl_vetting_answer(session, step, reply, now_ns);
+    if (!makes_sense)
         return refuse(session, "its answers do not fit the questions");
-    if (status > 0)
+    if (step < RL_STEP_SERVER && rl_greeting_answer(session, step, &reply->scalar) < 0)
         return -1;
     if (session->state == RL_SESSION_GREETING && --session->greeting_left == 0)
         session->state = RL_SESSION_UP;
     return 0;
-}
-
-static bool is_message(const struct rl_reply *reply)
-{
-    return reply->scalar.type == RL_REPLY_ARRAY && reply->element_count > 0 &&
-           reply->element[0].type == RL_REPLY_BULK &&
-           rl_slice_equals(reply->element[0].text, "message");
 }
 
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,
@@ -362,19 +429,26 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
         if (taken < 0)
             return refuse(session,
                           "the answer is not the Redis protocol, or beyond its limits");
-        if (session->login->channel && is_message(reply)) {
+        if (session->login->channel && reply->scalar.type == RL_REPLY_ARRAY &&
+            reply->element_count > 0 && reply->element[0].type == RL_REPLY_BULK &&
+            rl_slice_equals(reply->element[0].text, "message")) {
             session->input_start += (size_t)taken;
             return 1;
         }
-        if (!rl_pending_pop(&session->pending, entry))
-            return refuse_unsolicited(session, reply);
+        if (!rl_pending_pop(&session->pending, entry)) {
+            /* The server says why it will not serve us, or is no server. */
+            if (reply->scalar.type != RL_REPLY_ERROR)
+                return refuse(session, "a reply to no request");
+            rl_session_refused(session, reply->scalar.text);
+            return -1;
+        }
         session->input_start += (size_t)taken;
         session->progress_ns = now_ns;
         if (!entry->subject)
-            rl_session_trace(session, entry->op, reply);
-        if (entry->subject || entry->op == RL_VETTING_WITNESS)
+            rl_session_trace(session, (enum rl_step)entry->op, reply);
+        if (entry->subject || entry->op == RL_STEP_WITNESS)
             return 1;
-        if (answer_own(session, entry->op, reply, now_ns) < 0)
+        if (answer_own(session, (enum rl_step)entry->op, reply, now_ns) < 0)
             return -1;
     }
 }

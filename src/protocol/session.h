@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/electors.h"
 #include "core/guard.h"
 #include "core/set.h"
 #include "core/trace.h"
@@ -35,10 +36,22 @@
 struct rl_login {
     const char *user;     /* NULL: none */
     const char *password; /* NULL: none */
+    bool awaits_password; /* it is being read when a connection begins: rl_session_log_in() */
     uint32_t database;
     const char *client_name;
     bool probe_native;
     const char *channel; /* a session that only listens, to this; NULL: one that asks */
+    const char *group; /* one with an elector: asked for the master of this; NULL: no elector */
+};
+
+/* What an elector has said on this connection (elector.h). */
+struct rl_elector_talk {
+    char id[RL_ELECTOR_ID_SIZE + 1]; /* empty: not said yet */
+    struct rl_term term;
+    int64_t answered_asked_ns; /* when the question left that `term` answers */
+    int64_t asked_ns;          /* when the question under way left; 0: none is */
+    int64_t down_after_ms;     /* its down-after-milliseconds for the group; -1: not told */
+    bool has_news;             /* the engine has not looked at it yet */
 };
 
 /*
@@ -67,7 +80,7 @@ void rl_buffer_free(struct rl_buffer *buffer);
 struct rl_pending {
     void *subject; /* the claim it is about; NULL for the session's own requests */
     uint32_t round;
-    uint16_t op;        /* enum rl_op, or a step of the greeting */
+    uint16_t op;        /* enum rl_op, or enum rl_step */
     bool by_script;     /* how it was asked */
     bool needs_witness; /* a grant counts once the witness behind it has answered */
 };
@@ -87,6 +100,34 @@ bool rl_pending_push(struct rl_pending_queue *queue, struct rl_pending entry);
 bool rl_pending_pop(struct rl_pending_queue *queue, struct rl_pending *out);
 void rl_pending_free(struct rl_pending_queue *queue);
 
+/* What a session asks by itself; session.c has a row for each. */
+enum rl_step {
+    /* The greeting: greeting.c. */
+    RL_STEP_AUTH,
+    RL_STEP_SELECT,
+    RL_STEP_NAME,
+    RL_STEP_SUBSCRIBE,
+    RL_STEP_NATIVE,
+    /* May the node vote? vetting.c; in the greeting too. */
+    RL_STEP_SERVER,
+    RL_STEP_REPLICATION,
+    RL_STEP_PERSISTENCE,
+    RL_STEP_MEMORY,
+    RL_STEP_MARKER, /* the last of a check: its answer leads to the judgement */
+    RL_STEP_SET,
+    RL_STEP_RESTORE,
+    RL_STEP_TIME,
+    RL_STEP_PROBE,
+    RL_STEP_ADMIT,
+    RL_STEP_EXPEL,
+    RL_STEP_STAMP,
+    RL_STEP_SENTINEL,
+    /* Who leads? elector.c. */
+    RL_STEP_ELECTOR_ID,
+    RL_STEP_ELECTOR_TERM,
+    RL_STEP_WITNESS, /* the engine's to hear, not the session's */
+};
+
 enum rl_session_state {
     RL_SESSION_DOWN,
     RL_SESSION_GREETING, /* begun, not confirmed */
@@ -102,6 +143,9 @@ struct rl_session {
     size_t
         gate; /* bytes of output that may be sent; the greeting's while it is not confirmed */
     bool gated;
+    bool awaits_password; /* nothing may be sent before rl_session_log_in() */
+    bool was_logged_in;   /* on this connection or an earlier one: the password was right */
+    bool login_refused;   /* the last time, on a connection that goes on as it was */
     struct rl_pending_queue pending;
     uint32_t greeting_left; /* greeting replies still to come */
     struct rl_abilities abilities;
@@ -116,10 +160,12 @@ struct rl_session {
      */
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
+    struct rl_elector_talk elector; /* of a session with one */
     struct rl_facts facts; /* what the node says of itself, as far as it has answered */
     struct rl_guard guard; /* may it vote? */
-    struct rl_set_answer set_answer;     /* its set (G8), on whatever connection it told it */
-    bool set_news;                       /* the engine has not looked at that yet */
+    struct rl_set_answer set_answer; /* its set (G8), on whatever connection it told it */
+    bool set_news;                   /* the engine has not looked at that yet */
+    bool has_news; /* its own requests were answered, or it ended: there may be new doubts */
     char marker_error[REDLOCK_TEXT_MAX]; /* if set_answer is unreadable: the server's words */
     bool restore_asked;                  /* it was told its set on this connection */
     int64_t checked_ns;                  /* when it was last asked for the facts */
@@ -148,10 +194,25 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns);
 void rl_session_end(struct rl_session *session);
 
 /* Queues a request of the session's own, a list of words that ends with NULL. */
-int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words);
+int rl_session_send(struct rl_session *session, enum rl_step step, const char *const *words);
+#define RL_SEND(session, step, ...)                                                            \
+    rl_session_send((session), (step), (const char *const[]){__VA_ARGS__, NULL})
+
+/*
+ * AUTH with the password as it is now: in front of a greeting that waits for it; on a session
+ * that is up, behind the requests so far. That one goes on as before if it is refused. -1: out of
+ * memory.
+ */
+int rl_session_log_in(struct rl_session *session);
+
+/* Writes the greeting in front of an empty output. -1: out of memory. */
+int rl_greeting_write(struct rl_session *session, int64_t now_ns);
+/* Understands the reply to one step of it. -1: the node refuses us, failure says why. */
+int rl_greeting_answer(struct rl_session *session, enum rl_step step,
+                       const struct rl_scalar *reply);
 
 /* For the trace, if there is one: that request was queued; or, with a reply, answered. */
-void rl_session_trace(const struct rl_session *session, uint16_t step,
+void rl_session_trace(const struct rl_session *session, enum rl_step step,
                       const struct rl_reply *reply);
 
 /* Queues one command. False: the session is down or full; nothing was queued. */

@@ -40,14 +40,6 @@ static int64_t believable_ms(int64_t time_ms)
     return time_ms < REDLOCK_WAIT_MAX_MS ? time_ms : REDLOCK_WAIT_MAX_MS;
 }
 
-static int32_t kind_of(struct rl_slice type)
-{
-    for (int32_t kind = 0; kind < RL_KIND_COUNT; kind++)
-        if (rl_slice_equals(type, rl_kinds[kind].key_type))
-            return kind;
-    return -1;
-}
-
 void rl_holder_read(struct rl_slice value, redlock_holder *out)
 {
     struct rl_value parts;
@@ -69,13 +61,6 @@ void rl_holder_set_age(redlock_holder *holder, int64_t wall_ms)
     holder->held_ms = holder->held_ms > wall_ms ? 0 : wall_ms - holder->held_ms;
 }
 
-/* A fingerprint is hex, whatever the node says. */
-static void copy_fingerprint(struct rl_slice fingerprint, char *out)
-{
-    if (fingerprint.size == REDLOCK_FINGERPRINT_SIZE && rl_text_is_printable(fingerprint))
-        copy_text(fingerprint, out, REDLOCK_FINGERPRINT_SIZE + 1);
-}
-
 static void read_waiters(const struct rl_reply *reply, uint32_t first, struct rl_sight *out)
 {
     out->shown_waiter_count = at_most(rl_reply_integer(reply, 4, 0), REDLOCK_SHOWN_MAX);
@@ -93,7 +78,10 @@ void rl_sight_read(const struct rl_reply *reply, struct rl_sight *out)
 {
     uint32_t shown;
 
-    out->kind = kind_of(reply->element[0].text);
+    out->kind = -1;
+    for (int32_t kind = 0; kind < RL_KIND_COUNT; kind++)
+        if (rl_slice_equals(reply->element[0].text, rl_kinds[kind].key_type))
+            out->kind = kind;
     out->fence = rl_reply_integer(reply, 2, 0);
     if (!rl_is_token(out->fence))
         out->fence = 0;
@@ -103,10 +91,14 @@ void rl_sight_read(const struct rl_reply *reply, struct rl_sight *out)
     shown = at_most(out->holder_count, REDLOCK_SHOWN_MAX);
     for (uint32_t i = 0; i < shown; i++) {
         uint32_t at = FIELDS + FIELDS_OF_HOLDER * i;
+        struct rl_slice fingerprint = text_at(reply, at + 2);
 
         rl_holder_read(text_at(reply, at), &out->holder[i]);
         out->holder[i].remaining_ms = believable_ms(rl_reply_integer(reply, at + 1, -1));
-        copy_fingerprint(text_at(reply, at + 2), out->holder[i].fingerprint);
+        /* It is hex, whatever the node says. */
+        if (fingerprint.size == REDLOCK_FINGERPRINT_SIZE && rl_text_is_printable(fingerprint))
+            copy_text(fingerprint, out->holder[i].fingerprint,
+                      sizeof out->holder[i].fingerprint);
         /* The owner's holds: an earlier one may have been given back. */
         if (out->kind >= 0)
             out->holder[i].held_at_least = rl_kinds[out->kind].has_owner;

@@ -85,4 +85,10 @@ static inline struct rl_span rl_span_until(struct rl_span *s, const char *stops)
     return head;
 }
 
+/*
+ * nearest.c: what a mistyped word was probably meant to be, of `names` (NULL-terminated, lower
+ * case); NULL when none is near.
+ */
+const char *rl_nearest(struct rl_span word, const char *const *names);
+
 #endif

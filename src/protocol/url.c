@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "protocol/url.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/scheme.h"
+#include "core/slice.h"
 #include "protocol/span.h"
 #include "protocol/wipe.h"
 
 #define MESSAGE_MAX 256
+#define SCHEME_MAX_BYTES 16 /* longer words are not repeated in a message */
 
 /*
  * The rule for messages: a part of the text is repeated only where it cannot be a misplaced
@@ -17,21 +19,69 @@
  */
 struct parse {
     struct rl_url url;
+    const char *default_port;
     char why[MESSAGE_MAX];
 };
 
-static int fail(struct parse *p, const char *message)
+__attribute__((format(printf, 2, 3))) static int fail(struct parse *p, const char *format, ...)
 {
-    snprintf(p->why, sizeof p->why, "%s", message);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(p->why, sizeof p->why, format, arguments);
+    va_end(arguments);
     return -1;
 }
 
-/* format has one "%.*s" for the quoted part. */
-static int fail_about(struct parse *p, const char *format, struct rl_span quoted)
+/* ---- the words before "://" ---------------------------------------------------------- */
+
+struct scheme {
+    const char *name;
+    bool tls;
+    bool is_unix;
+    bool is_sentinel;
+};
+
+static const struct scheme schemes[] = {
+    {.name = "redis"},
+    {.name = "rediss", .tls = true},
+    {.name = "valkey"},
+    {.name = "valkeys", .tls = true},
+    {.name = "unix", .is_unix = true},
+    {.name = "sentinel", .is_sentinel = true},
+    {.name = "sentinels", .tls = true, .is_sentinel = true},
+};
+#define SCHEME_COUNT (sizeof schemes / sizeof schemes[0])
+
+/* NULL when there is no such scheme. Case does not matter. */
+static const struct scheme *find_scheme(struct rl_span name)
 {
-    snprintf(p->why, sizeof p->why, format, (int)quoted.length, quoted.at);
-    return -1;
+    for (size_t i = 0; i < SCHEME_COUNT; i++)
+        if (rl_span_is(name, schemes[i].name))
+            return &schemes[i];
+    return NULL;
 }
+
+static int explain_scheme(struct parse *p, struct rl_span name)
+{
+    const char *names[SCHEME_COUNT + 1] = {NULL};
+
+    if (name.length > SCHEME_MAX_BYTES || !rl_span_only(name, "+-."))
+        return fail(p, "what stands before '://' must be redis, rediss (TLS), valkey, valkeys "
+                       "(TLS), unix, sentinel or sentinels (TLS)");
+    for (size_t i = 0; i < SCHEME_COUNT; i++)
+        names[i] = schemes[i].name;
+    const char *nearest = rl_nearest(name, names);
+    if (nearest)
+        return fail(p, "unknown scheme '%.*s://': did you mean %s://?", (int)name.length,
+                    name.at, nearest);
+    return fail(p,
+                "unknown scheme '%.*s://': use redis:// or valkey://, rediss:// or valkeys:// "
+                "(TLS), unix://, sentinel://",
+                (int)name.length, name.at);
+}
+
+/* ---- the parts ----------------------------------------------------------------------- */
 
 /* Percent-decodes s into a terminated string. 0, or -1 after a message about `what`. */
 static int decode(struct parse *p, struct rl_span s, char *out, size_t size, const char *what)
@@ -46,24 +96,19 @@ static int decode(struct parse *p, struct rl_span s, char *out, size_t size, con
             int high = whole ? rl_hex_value(s.at[i + 1]) : -1;
             int low = whole ? rl_hex_value(s.at[i + 2]) : -1;
 
-            if (high < 0 || low < 0) {
-                snprintf(p->why, sizeof p->why,
-                         "a '%%' in the %s must be followed by two hex digits; write a plain "
-                         "'%%' as %%25",
-                         what);
-                return -1;
-            }
+            if (high < 0 || low < 0)
+                return fail(
+                    p,
+                    "a '%%' in the %s must be followed by two hex digits; write a plain "
+                    "'%%' as %%25",
+                    what);
             c = (char)(high * 16 + low);
             i += 2;
         }
-        if (c == '\0') {
-            snprintf(p->why, sizeof p->why, "the %s contains %%00, a NUL byte", what);
-            return -1;
-        }
-        if (n + 1 >= size) {
-            snprintf(p->why, sizeof p->why, "the %s is longer than %zu bytes", what, size - 1);
-            return -1;
-        }
+        if (c == '\0')
+            return fail(p, "the %s contains %%00, a NUL byte", what);
+        if (n + 1 >= size)
+            return fail(p, "the %s is longer than %zu bytes", what, size - 1);
         out[n++] = c;
     }
     out[n] = '\0';
@@ -76,22 +121,20 @@ static int parse_port(struct parse *p, struct rl_span port)
 {
     uint32_t value = 0;
 
-    if (port.length == 0) {
-        return fail(p,
-                    "the port after ':' is empty: leave out the ':' for " RL_URL_DEFAULT_PORT);
-    }
+    if (port.length == 0)
+        return fail(p, "the port after ':' is empty: leave out the ':' for %s",
+                    p->default_port);
     for (size_t i = 0; i < port.length; i++) {
-        if (!rl_is_digit(port.at[i])) {
+        if (!rl_is_digit(port.at[i]))
             return fail(p,
                         "the port after ':' is not a number (credentials go before the host: "
                         "redis://user:password@host:port)");
-        }
         value = value > 65535 ? value : value * 10 + (uint32_t)(port.at[i] - '0');
     }
-    if (value < 1 || value > 65535) {
+    if (value < 1 || value > 65535)
         return port.length > 5 ? fail(p, "the port is out of range: 1 to 65535")
-                               : fail_about(p, "port %.*s is out of range: 1 to 65535", port);
-    }
+                               : fail(p, "port %.*s is out of range: 1 to 65535",
+                                      (int)port.length, port.at);
     snprintf(p->url.port, sizeof p->url.port, "%u", (unsigned)value);
     return 0;
 }
@@ -137,7 +180,7 @@ static int parse_ipv6(struct parse *p, struct rl_span address)
         bool encoded = zone.length > 3 && memcmp(zone.at, "%25", 3) == 0;
         rl_span_skip(&zone, encoded ? 3 : 1);
         if (zone.length > 31 || !rl_span_only(zone, "-._"))
-            return fail(p, "the zone after '%' in the brackets must be an interface name");
+            return fail(p, "the zone after '%%' in the brackets must be an interface name");
         p->url.host[n++] = '%';
         memcpy(p->url.host + n, zone.at, zone.length);
         n += zone.length;
@@ -146,17 +189,10 @@ static int parse_ipv6(struct parse *p, struct rl_span address)
     return 0;
 }
 
-static void print_address(struct rl_url *u, bool bracketed)
-{
-    int room = (int)sizeof u->printable - 1 - 8; /* for brackets and ":65535" */
-    bool cut = strlen(u->host) > (size_t)room;
-
-    snprintf(u->printable, sizeof u->printable, "%s%.*s%s%s:%s", bracketed ? "[" : "",
-             cut ? room - 3 : room, u->host, cut ? "..." : "", bracketed ? "]" : "", u->port);
-}
-
 static int parse_host_and_port(struct parse *p, struct rl_span s)
 {
+    struct rl_url *u = &p->url;
+    int room = (int)sizeof u->printable - 1 - 8; /* for brackets and ":65535" */
     bool bracketed = s.length > 0 && s.at[0] == '[';
 
     if (bracketed) {
@@ -172,42 +208,27 @@ static int parse_host_and_port(struct parse *p, struct rl_span s)
     } else {
         struct rl_span name = rl_span_until(&s, ":");
 
-        if (s.length > 0 && rl_span_has((struct rl_span){s.at + 1, s.length - 1}, ':')) {
+        if (s.length > 0 && rl_span_has((struct rl_span){s.at + 1, s.length - 1}, ':'))
             return fail(p,
                         "more than one ':' in host and port: an IPv6 address goes in brackets, "
                         "[::1]:6379");
-        }
         if (parse_name(p, name) != 0)
             return -1;
     }
     if (s.length == 0) {
-        memcpy(p->url.port, RL_URL_DEFAULT_PORT, sizeof RL_URL_DEFAULT_PORT);
+        memcpy(p->url.port, p->default_port, strlen(p->default_port) + 1);
     } else {
         rl_span_skip(&s, 1);
         if (parse_port(p, s) != 0)
             return -1;
     }
-    print_address(&p->url, bracketed);
+    bool cut = strlen(u->host) > (size_t)room;
+    snprintf(u->printable, sizeof u->printable, "%s%.*s%s%s:%s", bracketed ? "[" : "",
+             cut ? room - 3 : room, u->host, cut ? "..." : "", bracketed ? "]" : "", u->port);
     return 0;
 }
 
 /* ---- credentials and database -------------------------------------------------------- */
-
-static int parse_credentials(struct parse *p, struct rl_span s)
-{
-    struct rl_span password = s;
-    struct rl_span user = rl_span_until(&password, ":");
-
-    if (decode(p, user, p->url.user, sizeof p->url.user, "user") != 0)
-        return -1;
-    p->url.has_user = user.length > 0;
-    if (password.length > 0) {
-        rl_span_skip(&password, 1);
-        p->url.has_password = true;
-        return decode(p, password, p->url.password, sizeof p->url.password, "password");
-    }
-    return 0;
-}
 
 /* Splits "user:password@rest" at the last '@', so that a password may have one of its own. */
 static int take_credentials(struct parse *p, struct rl_span *authority)
@@ -218,9 +239,17 @@ static int take_credentials(struct parse *p, struct rl_span *authority)
         at--;
     if (at == 0)
         return 0;
-    struct rl_span credentials = {authority->at, at - 1};
+    struct rl_span password = {authority->at, at - 1};
+    struct rl_span user = rl_span_until(&password, ":");
     rl_span_skip(authority, at);
-    return parse_credentials(p, credentials);
+    if (decode(p, user, p->url.user, sizeof p->url.user, "user") != 0)
+        return -1;
+    p->url.has_user = user.length > 0;
+    p->url.has_password = password.length > 0;
+    if (!p->url.has_password)
+        return 0;
+    rl_span_skip(&password, 1);
+    return decode(p, password, p->url.password, sizeof p->url.password, "password");
 }
 
 static int parse_db(struct parse *p, struct rl_span s)
@@ -251,19 +280,14 @@ static int parse_query(struct parse *p, struct rl_span query)
         rl_span_skip(&value, 1);
         return parse_db(p, value);
     }
-    if (named && rl_span_is(name, "db")) {
+    if (named && rl_span_is(name, "db"))
         return fail(
             p, "the database goes after a slash, redis://host:port/N; ?db=N is for unix://");
-    }
-    if (named && name.length <= 32 && rl_span_only(name, "-_")) {
-        return fail_about(p,
-                          p->url.is_unix
-                              ? "unknown parameter '%.*s' after '?': only ?db=N is understood"
-                              : "unknown parameter '%.*s' after '?': redis:// takes none",
-                          name);
-    }
-    return fail(p, p->url.is_unix ? "after '?' only db=N may follow"
-                                  : "nothing may follow a '?': redis:// takes no parameters");
+    if (named && name.length <= 32 && rl_span_only(name, "-_"))
+        return fail(p, "unknown parameter '%.*s' after '?': %s", (int)name.length, name.at,
+                    p->url.is_unix ? "only ?db=N is understood" : "redis:// takes none");
+    return p->url.is_unix ? fail(p, "after '?' only db=N may follow")
+                          : fail(p, "nothing may follow a '?': redis:// takes no parameters");
 }
 
 /* ---- whole URLs ---------------------------------------------------------------------- */
@@ -273,10 +297,9 @@ static int parse_tcp(struct parse *p, struct rl_span s)
 {
     struct rl_span authority = rl_span_until(&s, "/?#");
 
-    if (rl_span_has(s, '@')) {
-        return fail(p,
-                    "a '/', '?' or '#' in user or password must be written as %2F, %3F, %23");
-    }
+    if (rl_span_has(s, '@'))
+        return fail(
+            p, "a '/', '?' or '#' in user or password must be written as %%2F, %%3F, %%23");
     if (take_credentials(p, &authority) != 0 || parse_host_and_port(p, authority) != 0)
         return -1;
     if (s.length > 0 && s.at[0] == '/') {
@@ -299,11 +322,10 @@ static int parse_unix(struct parse *p, struct rl_span s)
 
     if (take_credentials(p, &authority) != 0)
         return -1;
-    if (authority.length > 0 || s.length == 0) {
-        return fail(p, rl_span_has(s, '@')
-                           ? "a '/' in user or password must be written as %2F"
-                           : "a socket needs its absolute path: unix:///path/to/socket");
-    }
+    if ((authority.length > 0 || s.length == 0) && rl_span_has(s, '@'))
+        return fail(p, "a '/' in user or password must be written as %%2F");
+    if (authority.length > 0 || s.length == 0)
+        return fail(p, "a socket needs its absolute path: unix:///path/to/socket");
     struct rl_span path = rl_span_until(&s, "?#");
     if (decode(p, path, p->url.path, sizeof p->url.path, "path") != 0)
         return -1;
@@ -315,21 +337,140 @@ static int parse_unix(struct parse *p, struct rl_span s)
         rl_span_skip(&s, 1);
         return parse_query(p, s);
     }
-    return s.length == 0 ? 0 : fail(p, "a '#' in the path must be written as %23");
+    return s.length == 0 ? 0 : fail(p, "a '#' in the path must be written as %%23");
+}
+
+/* db=N, and tls=servers or tls=sentinels where not both are to have it. */
+static int parse_sentinel_query(struct parse *p, struct rl_span query)
+{
+    while (query.length > 0) {
+        struct rl_span value = rl_span_until(&query, "&");
+        struct rl_span name = rl_span_until(&value, "=");
+
+        rl_span_skip(&query, query.length > 0 ? 1 : 0);
+        rl_span_skip(&value, value.length > 0 ? 1 : 0);
+        if (rl_span_is(name, "db")) {
+            if (parse_db(p, value) != 0)
+                return -1;
+        } else if (rl_span_is(name, "tls") && p->url.tls && rl_span_is(value, "servers")) {
+            p->url.sentinel_tls = false;
+        } else if (rl_span_is(name, "tls") && p->url.tls && rl_span_is(value, "sentinels")) {
+            p->url.sentinel_tls = true;
+            p->url.tls = false;
+        } else {
+            return fail(p,
+                        "after '?' only db=N may follow, and, with sentinels://, tls=servers "
+                        "or tls=sentinels where only those have TLS");
+        }
+    }
+    return 0;
+}
+
+static bool has_sentinel(const char *sentinels, const char *address)
+{
+    struct rl_span rest = {sentinels, strlen(sentinels)};
+
+    while (rest.length > 0) {
+        struct rl_span place = rl_span_until(&rest, "+");
+
+        if (rl_span_is(place, address))
+            return true;
+        rl_span_skip(&rest, rest.length > 0 ? 1 : 0);
+    }
+    return false;
+}
+
+/* host[:port]+host[:port]+... */
+static int parse_sentinels(struct parse *p, struct rl_span s)
+{
+    char *at = p->url.sentinels;
+    char *end = p->url.sentinels + sizeof p->url.sentinels;
+
+    for (;;) {
+        struct rl_span place = rl_span_until(&s, "+");
+
+        if (parse_host_and_port(p, place) != 0)
+            return -1;
+        if (has_sentinel(p->url.sentinels, p->url.printable))
+            return fail(p, "a sentinel is named twice: each of them counts once");
+        if (p->url.sentinel_count++ == RL_URL_SENTINELS_MAX)
+            return fail(p, "a group can have seven sentinels at most");
+        if (strlen(p->url.printable) + 2 > (size_t)(end - at))
+            return fail(p, "the addresses of the sentinels are too long");
+        at += snprintf(at, (size_t)(end - at), "%s%s", at > p->url.sentinels ? "+" : "",
+                       p->url.printable);
+        if (s.length == 0)
+            return 0;
+        rl_span_skip(&s, 1);
+    }
+}
+
+/*
+ * group@host:port+host:port. Where that is too long, as many of the first as there is room for, and a
+ * number that stands for all: two groups of one name must not look the same.
+ */
+static void print_group(struct rl_url *url)
+{
+    size_t room = sizeof url->printable - 1 - strlen(url->group) - 1;
+    size_t size = strlen(url->sentinels);
+    char all[sizeof "+0123"] = "";
+
+    if (size > room) {
+        uint64_t hash = rl_slice_hash((struct rl_slice){url->sentinels, size});
+
+        snprintf(all, sizeof all, "+%04x", (unsigned)(hash & 0xffff));
+        room -= sizeof all - 1;
+        for (size = room; size > 0 && url->sentinels[size] != '+'; size--)
+            ;
+        if (size == 0)
+            size = room;
+    }
+    snprintf(url->printable, sizeof url->printable, "%s@%.*s%s", url->group, (int)size,
+             url->sentinels, all);
+}
+
+/* [user[:password]@]host[:port]+host[:port].../group[?db=N] */
+static int parse_sentinel(struct parse *p, struct rl_span s)
+{
+    struct rl_span authority = rl_span_until(&s, "/?#");
+
+    p->default_port = RL_URL_SENTINEL_PORT;
+    p->url.sentinel_tls = p->url.tls;
+    if (rl_span_has(s, '@'))
+        return fail(
+            p, "a '/', '?' or '#' in user or password must be written as %%2F, %%3F, %%23");
+    if (take_credentials(p, &authority) != 0 || parse_sentinels(p, authority) != 0)
+        return -1;
+    if (p->url.sentinel_count < 3)
+        return fail(p, "a group needs the addresses of all its sentinels, three or more: "
+                       "sentinel://host1+host2+host3/group");
+    rl_span_skip(&s, s.length > 0 && s.at[0] == '/' ? 1 : 0);
+    struct rl_span group = rl_span_until(&s, "?#");
+    if (group.length == 0)
+        return fail(p, "the name of the group is missing: sentinel://host1+host2+host3/group");
+    if (decode(p, group, p->url.group, sizeof p->url.group, "group") != 0)
+        return -1;
+    if (!rl_span_only((struct rl_span){p->url.group, strlen(p->url.group)}, "-._"))
+        return fail(p, "the name of a group has letters, digits, '-', '.' and '_' only");
+    p->url.host[0] = p->url.port[0] = '\0';
+    print_group(&p->url);
+    if (s.length > 0 && s.at[0] == '?') {
+        rl_span_skip(&s, 1);
+        return parse_sentinel_query(p, s);
+    }
+    return s.length == 0 ? 0 : fail(p, "nothing may follow a '#'");
 }
 
 /* Plain host[:port], and the common ways to miss the whole form. */
 static int parse_plain(struct parse *p, struct rl_span s)
 {
     struct rl_span rest = s;
-    const struct rl_scheme *scheme = rl_scheme_find(rl_span_until(&rest, ":"));
+    const struct scheme *scheme = find_scheme(rl_span_until(&rest, ":"));
 
     /* "redis:/host" has lost a slash; "redis:6379" is a host that is called redis. */
-    if (scheme && rest.length > 1 && rest.at[1] == '/') {
-        snprintf(p->why, sizeof p->why, "'%s:' must be followed by two slashes: %s://%s",
-                 scheme->name, scheme->name, scheme->is_unix ? "/path/to/socket" : "host:port");
-        return -1;
-    }
+    if (scheme && rest.length > 1 && rest.at[1] == '/')
+        return fail(p, "'%s:' must be followed by two slashes: %s://%s", scheme->name,
+                    scheme->name, scheme->is_unix ? "/path/to/socket" : "host:port");
     if (s.at[0] == '/')
         return fail(p, "a socket's path needs unix:// before it: unix:///path/to/socket");
     if (rl_span_has(s, '@'))
@@ -343,31 +484,29 @@ static int parse(struct parse *p, const char *text)
 {
     if (!text || text[0] == '\0')
         return fail(p, "the URL is empty: write redis://host:port");
-    for (const char *c = text; *c != '\0'; c++) {
-        if (rl_is_control(*c) || *c == ' ') {
-            return fail(p,
-                        "the URL contains a space or a control character; write it as %XX, its "
-                        "hex code, if it is meant");
-        }
-    }
+    for (const char *c = text; *c != '\0'; c++)
+        if (rl_is_control(*c) || *c == ' ')
+            return fail(
+                p, "the URL contains a space or a control character; write it as %%XX, its "
+                   "hex code, if it is meant");
     const char *colon = strstr(text, "://");
     if (!colon)
         return parse_plain(p, (struct rl_span){text, strlen(text)});
     struct rl_span name = {text, (size_t)(colon - text)};
-    const struct rl_scheme *scheme = rl_scheme_find(name);
-    if (!scheme) {
-        rl_scheme_explain(name, p->why, sizeof p->why);
-        return -1;
-    }
+    const struct scheme *scheme = find_scheme(name);
+    if (!scheme)
+        return explain_scheme(p, name);
     p->url.tls = scheme->tls;
     p->url.is_unix = scheme->is_unix;
     struct rl_span rest = {colon + 3, strlen(colon + 3)};
+    if (scheme->is_sentinel)
+        return parse_sentinel(p, rest);
     return scheme->is_unix ? parse_unix(p, rest) : parse_tcp(p, rest);
 }
 
 int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_size)
 {
-    struct parse p = {.why = ""};
+    struct parse p = {.why = "", .default_port = RL_URL_DEFAULT_PORT};
     int result = parse(&p, text);
 
     if (result == 0)
@@ -376,6 +515,21 @@ int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_siz
         snprintf(why, why_size, "%s", p.why);
     rl_url_wipe(&p.url);
     return result;
+}
+
+void rl_url_sentinel(const struct rl_url *group, uint8_t which, struct rl_url *out)
+{
+    struct rl_span rest = {group->sentinels, strlen(group->sentinels)};
+    struct parse p = {.default_port = RL_URL_SENTINEL_PORT};
+    struct rl_span place = rl_span_until(&rest, "+");
+
+    for (; which > 0; which--) {
+        rl_span_skip(&rest, 1);
+        place = rl_span_until(&rest, "+");
+    }
+    p.url.tls = group->sentinel_tls;
+    parse_host_and_port(&p, place); /* as it was read before */
+    *out = p.url;
 }
 
 void rl_url_wipe(struct rl_url *u)

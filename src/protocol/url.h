@@ -10,6 +10,9 @@
 #include "redlock.h"
 
 #define RL_URL_DEFAULT_PORT "6379"
+#define RL_URL_SENTINEL_PORT "26379"
+#define RL_URL_GROUP_MAX 64
+#define RL_URL_SENTINELS_MAX 7
 #define RL_URL_DB_MAX 2147483647u
 
 /* All text is decoded and terminated. Holds secrets: end its life with rl_url_wipe(). */
@@ -23,7 +26,12 @@ struct rl_url {
     char user[128];
     char password[512];
     uint32_t db;
-    char printable[REDLOCK_ADDRESS_MAX]; /* host:port, [ipv6]:port or path; no credentials.
+    /* A Sentinel group: host and port are empty, user, password and tls are of its servers. */
+    uint8_t sentinel_count; /* 0: it is none */
+    bool sentinel_tls;
+    char group[RL_URL_GROUP_MAX];
+    char sentinels[REDLOCK_ADDRESS_MAX * 4]; /* host:port, a plus sign between two of them */
+    char printable[REDLOCK_ADDRESS_MAX];     /* host:port, [ipv6]:port or path; no credentials.
                                             A name too long for it is cut with "...". */
 };
 
@@ -35,6 +43,9 @@ struct rl_url {
  * untouched.
  */
 int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_size);
+
+/* The address of one of its sentinels; without credentials. */
+void rl_url_sentinel(const struct rl_url *group, uint8_t which, struct rl_url *out);
 
 /* Overwrites everything in a way that the compiler must not drop. NULL is fine. */
 void rl_url_wipe(struct rl_url *u);

@@ -145,12 +145,6 @@ static bool consists_of(struct rl_slice text, const struct set *set)
     return all & 1;
 }
 
-/* Of a hexadecimal digit: the letters are 0x61 to 0x66. */
-static int digit_of(char c)
-{
-    return (c & 15) + (c >> 6) * 9;
-}
-
 bool rl_tag_is_valid(struct rl_slice tag)
 {
     return tag.size == REDLOCK_IDEMPOTENCY_KEY_SIZE && consists_of(tag, &of_tags);
@@ -215,7 +209,8 @@ static bool read_label(struct rl_slice text, struct rl_value *out)
         return false;
     out->stamp_ms = 0;
     for (size_t i = 0; i < stamp.size; i++)
-        out->stamp_ms = out->stamp_ms << 4 | digit_of(stamp.data[i]);
+        /* Of a hexadecimal digit: the letters are 0x61 to 0x66. */
+        out->stamp_ms = out->stamp_ms << 4 | ((stamp.data[i] & 15) + (stamp.data[i] >> 6) * 9);
     return true;
 }
 

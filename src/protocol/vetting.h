@@ -9,10 +9,6 @@
 
 #include "protocol/session.h"
 
-#define RL_VETTING_FIRST 100 /* its steps are numbered from here; the greeting's are below */
-
-#define RL_VETTING_WITNESS UINT16_MAX /* the engine's to hear, not the session's */
-
 /* Asks for the facts and the marker. -1: out of memory. */
 int rl_vetting_check(struct rl_session *session, int64_t now_ns);
 
@@ -28,6 +24,8 @@ void rl_vetting_note_set(struct rl_session *session, struct rl_slice set);
 /* Strict: the node's identity and its marker, behind the grants that need them (G2). */
 int rl_vetting_witness(struct rl_session *session);
 
+/* Since when the server is what it is: notes it, or admits the server once it is old enough. */
+int rl_vetting_stamp(struct rl_session *session, int64_t now_ns);
 /* Strict: begin the probation, turn it into a marker, take the marker away (G2, G6). */
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns);
 int rl_vetting_admit(struct rl_session *session, int64_t now_ns);
@@ -35,11 +33,8 @@ int rl_vetting_expel(struct rl_session *session);
 /* Does a Sentinel watch this node? Where it may not be asked, none is seen (has_sentinel). */
 int rl_vetting_ask_sentinel(struct rl_session *session);
 
-/* Understands a reply. -1: that was no answer to the question. */
-int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply,
-                      int64_t now_ns);
-
-/* What is asked in it, for the trace. */
-const char *rl_vetting_step_name(uint16_t step);
+/* Understands a reply. False: that was no answer to the question. */
+bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
+                       const struct rl_reply *reply, int64_t now_ns);
 
 #endif

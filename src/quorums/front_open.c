@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening several quorums: all or none. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "client/open.h"
+#include "client/calls.h"
 #include "core/rendezvous.h"
-#include "drive/detail.h"
-#include "drive/next.h"
 #include "quorums/front.h"
 
 #define DETAIL_KEPT 640
@@ -85,115 +84,102 @@ static int check_apart(const redlock *a, const redlock *b)
     return REDLOCK_OK;
 }
 
-static bool has_tls(const redlock_quorum *quorum)
+static bool has_tls(const redlock_quorum *quorums, size_t count)
 {
     bool tls = false;
 
-    for (size_t i = 0; i < quorum->node_count && !tls; i++) {
-        struct rl_url url;
-        char why[256];
+    for (size_t k = 0; k < count && !tls; k++)
+        for (size_t i = 0; i < quorums[k].node_count && !tls; i++) {
+            const char *node = quorums[k].nodes[i];
+            struct rl_url url;
+            char why[256];
 
-        /* What is wrong with a URL is said when its member is opened. */
-        tls = quorum->nodes[i] && rl_url_parse(quorum->nodes[i], &url, why, sizeof why) == 0 &&
-              url.tls;
-        rl_url_wipe(&url);
-    }
+            /* What is wrong with a URL is said when its member is opened. */
+            tls = node && rl_url_parse(node, &url, why, sizeof why) == 0 && url.tls;
+            rl_url_wipe(&url);
+        }
     return tls;
 }
 
-/* TLS files are an error where no node uses them; of several quorums one that does is enough. */
-static bool some_tls(const redlock_options *o)
-{
-    for (size_t i = 0; i < o->quorum_count; i++)
-        if (has_tls(&o->quorums[i]))
-            return true;
-    return false;
-}
-
-static int open_member(const redlock_options *o, size_t index, struct rl_front *front)
+static int open_member(const redlock_options *o, size_t index, struct rl_reader *reader)
 {
     const redlock_quorum *quorum = &o->quorums[index];
     struct rl_membership membership = {
-        .group = front,
-        .reader = front->client->reader,
+        .reader = reader,
         .index = (uint32_t)index,
         .name = quorum->name,
         .set = rl_front_fingerprint(o),
     };
     redlock_options own = *o;
+    redlock *member;
     int error;
 
     own.nodes = quorum->nodes;
     own.node_count = quorum->node_count;
     own.quorums = NULL;
     own.quorum_count = 0;
-    if (!has_tls(quorum) && some_tls(o))
+    /* TLS files are an error where no node uses them; here one quorum that does is enough. */
+    if (!has_tls(quorum, 1) && has_tls(o->quorums, o->quorum_count))
         own.tls_ca_file = own.tls_cert_file = own.tls_key_file = NULL;
-    error = rl_client_open(&own, &membership, &front->member[index]);
+    error = rl_client_open(&own, &membership, &member);
     if (error) {
         char detail[DETAIL_KEPT];
 
-        strncpy(detail, redlock_detail(), sizeof detail - 1);
-        detail[sizeof detail - 1] = '\0';
+        snprintf(detail, sizeof detail, "%s", redlock_detail());
         return rl_detail(error, "quorum '%s': %s", quorum->name, detail);
     }
-    front->seed[index] =
+    member->quorum_seed =
         rl_rendezvous_quorum((struct rl_slice){quorum->name, strlen(quorum->name)});
-    front->count++;
+    reader->member[reader->count++] = member;
     for (size_t i = 0; i < index && !error; i++)
-        error = check_apart(front->member[i], front->member[index]);
+        error = check_apart(reader->member[i], member);
     return error;
 }
 
-static int watch_members(struct rl_front *front)
+static int watch_members(struct rl_reader *reader)
 {
-    front->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (front->epoll_fd < 0)
+    reader->driven_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (reader->driven_fd < 0)
         return rl_detail_system("setting up the event loop", errno);
-    for (size_t i = 0; i < front->count; i++) {
+    for (size_t i = 0; i < reader->count; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.u64 = i};
 
-        if (epoll_ctl(front->epoll_fd, EPOLL_CTL_ADD, front->member[i]->reactor.epoll_fd,
+        if (epoll_ctl(reader->driven_fd, EPOLL_CTL_ADD, reader->member[i]->reactor.epoll_fd,
                       &event) < 0)
             return rl_detail_system("setting up the event loop", errno);
-        front->member[i]->wait = rl_front_wait;
+        reader->member[i]->is_shared = true;
     }
     return REDLOCK_OK;
 }
 
 int rl_front_open(const redlock_options *o, redlock **out)
 {
-    struct rl_front *front = calloc(1, sizeof *front);
     redlock *client = calloc(1, sizeof *client);
+    struct rl_reader *reader = rl_reader_new();
     int error = REDLOCK_OK;
 
-    if (client)
-        client->reader = rl_reader_new();
-    if (!front || !client || !client->reader) {
-        if (client)
-            rl_reader_free(client->reader);
-        free(front);
+    if (!client || !reader) {
+        rl_reader_free(reader);
         free(client);
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     }
+    pthread_mutex_init(&client->mutex, NULL);
+    client->references = 1;
     client->stamp = rl_process_stamp();
-    client->front = front;
-    client->group = front;
+    client->is_front = true;
+    client->reader = reader;
     client->prefix_size = strlen(o->prefix);
     memcpy(client->prefix, o->prefix, client->prefix_size);
-    front->client = client;
-    front->epoll_fd = -1;
     for (size_t i = 0; i < o->quorum_count && !error; i++)
-        error = open_member(o, i, front);
+        error = open_member(o, i, reader);
     if (!error && !(o->flags & REDLOCK_THREAD))
-        error = watch_members(front);
+        error = watch_members(reader);
     if (error) {
         char detail[DETAIL_KEPT + 64];
 
         /* Closing is full of calls that may have something to say. */
-        strncpy(detail, redlock_detail(), sizeof detail - 1);
-        detail[sizeof detail - 1] = '\0';
-        rl_front_close(client);
+        snprintf(detail, sizeof detail, "%s", redlock_detail());
+        redlock_close(client);
         return rl_detail(error, "%s", detail);
     }
     *out = client;

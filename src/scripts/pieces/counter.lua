@@ -38,7 +38,8 @@ end
 -- even the node that the client takes it for, no client that knows it trusts this counter.
 if marker and tag == sure then
   local id = call('HMGET', marker, 'id')[1] or ''
-  if string.sub(id, 1, 8) .. string.sub(id, 42, 49) ~= sure then
+  local epoch = string.match(id, '^ (%d+)@', 82) or '' -- of an elected vote
+  if string.sub(id, 1, 8) .. string.sub(id, 42, 49) .. epoch ~= sure then
     tag = sure .. '?'
   end
 end

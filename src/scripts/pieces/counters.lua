@@ -3,6 +3,9 @@
 -- at the clock. How it is stored: counter.lua.
 local function draw_token()
   local token, sure, tags, old = 0, string.match(ARGV[8], '^[^?]*'), {}, {}
+  -- Of an elected vote the marker names the term as well, and the counter its epoch.
+  local epoch = string.match(id, '^ (%d+)@', 82) or ''
+  local is_admitted = string.sub(id, 1, 81) == identity and epoch == string.sub(sure, 17)
   if ARGV[6] == '0' then
     return token
   end
@@ -16,7 +19,7 @@ local function draw_token()
     token = math.max(token, last + 1, known and 0 or now_us)
     tags[i], old[i] = (known or sure == '') and from or ARGV[8], from
     -- Without its marker the node is in quarantine, whatever the client believes (G2).
-    if ARGV[7] == '1' and id ~= identity and not known and tags[i] == sure then
+    if ARGV[7] == '1' and not is_admitted and not known and tags[i] == sure then
       tags[i] = sure .. '?'
     end
   end

@@ -6,16 +6,12 @@
  */
 #include <string.h>
 
-#include "client/report.h"
-#include "client/request.h"
+#include "client/calls.h"
 #include "core/rendezvous.h"
-#include "drive/detail.h"
-#include "drive/order.h"
-#include "quorums/front.h"
 
-size_t rl_front_home(const struct rl_front *front, const char *name, size_t name_size)
+size_t rl_home_of(const struct rl_reader *reader, const char *name, size_t name_size)
 {
-    const redlock *first = front->member[0];
+    const redlock *first = reader->member[0];
     char key[REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX];
     uint64_t hash;
     uint64_t best_weight = 0;
@@ -24,13 +20,14 @@ size_t rl_front_home(const struct rl_front *front, const char *name, size_t name
     memcpy(key, first->prefix, first->prefix_size);
     memcpy(key + first->prefix_size, name, name_size);
     hash = rl_rendezvous_key((struct rl_slice){key, first->prefix_size + name_size});
-    for (size_t i = 0; i < front->count; i++) {
-        uint64_t weight = rl_rendezvous_weight(front->seed[i], hash);
+    for (size_t i = 0; i < reader->count; i++) {
+        uint64_t weight = rl_rendezvous_weight(reader->member[i]->quorum_seed, hash);
         bool wins = weight > best_weight;
 
         /* All that matters is that every client decides alike, whatever the order. */
         if (weight == best_weight)
-            wins = strcmp(front->member[i]->quorum_name, front->member[best]->quorum_name) < 0;
+            wins =
+                strcmp(reader->member[i]->quorum_name, reader->member[best]->quorum_name) < 0;
         if (i == 0 || wins) {
             best = i;
             best_weight = weight;
@@ -39,64 +36,66 @@ size_t rl_front_home(const struct rl_front *front, const char *name, size_t name
     return best;
 }
 
-static int refuse_split(const struct rl_front *front, const struct rl_names *names, size_t at,
+static int refuse_split(const struct rl_reader *reader, const struct rl_names *names, size_t at,
                         size_t home)
 {
     const struct rl_slice *first = &names->name[0];
     const struct rl_slice *other = &names->name[at];
-    size_t other_home = rl_front_home(front, other->data, other->size);
+    size_t other_home = rl_home_of(reader, other->data, other->size);
 
     return rl_detail(REDLOCK_INVAL,
                      "'%.*s' lives in quorum '%s' and '%.*s' in quorum '%s': names that are "
                      "locked together must live together; give them a common part in braces, "
                      "such as {%.*s}",
-                     (int)first->size, first->data, front->member[home]->quorum_name,
-                     (int)other->size, other->data, front->member[other_home]->quorum_name,
+                     (int)first->size, first->data, reader->member[home]->quorum_name,
+                     (int)other->size, other->data, reader->member[other_home]->quorum_name,
                      (int)first->size, first->data);
 }
 
 /* Only what is needed to find the way is read here; the member reads all of it again. */
-int rl_front_route(redlock **client, const char *name, const redlock_request *request)
+int rl_route(redlock **client, const char *name, const redlock_request *request)
 {
-    const struct rl_front *front;
+    const struct rl_reader *reader;
     redlock_request r = REDLOCK_REQUEST();
     struct rl_names names;
     size_t home;
     int error = REDLOCK_OK;
 
-    front = (*client)->front;
-    if (!front)
+    if (!*client || !((*client)->is_front || (*client)->is_member))
+        return REDLOCK_OK;
+    if ((*client)->is_member)
         return rl_detail(REDLOCK_INVAL, "this is one quorum of several: locks are taken "
                                         "through the client that was opened");
+    reader = (*client)->reader;
     if (request)
         error = rl_struct_read("redlock_request", request, request->size, &r, sizeof r);
     if (!error)
         error = rl_names_read(*client, name, &r, &names);
     if (error)
         return error;
-    home = rl_front_home(front, names.name[0].data, names.name[0].size);
+    home = rl_home_of(reader, names.name[0].data, names.name[0].size);
     for (size_t i = 1; i < names.count; i++)
-        if (rl_front_home(front, names.name[i].data, names.name[i].size) != home)
-            return refuse_split(front, &names, i, home);
-    *client = front->member[home];
+        if (rl_home_of(reader, names.name[i].data, names.name[i].size) != home)
+            return refuse_split(reader, &names, i, home);
+    *client = reader->member[home];
     return REDLOCK_OK;
 }
 
 /* A member by itself may be asked about any name: whether it has what it should not, say. */
-int rl_front_route_question(redlock **client, const char *name)
+int rl_route_question(redlock **client, const char *name)
 {
     size_t name_size = 0;
     int error;
 
-    if (!*client || !(*client)->front)
+    if (!*client || !(*client)->is_front)
         return REDLOCK_OK;
     error = rl_name_check(*client, name, &name_size);
     if (!error)
-        *client = (*client)->front->member[rl_front_home((*client)->front, name, name_size)];
+        *client = (*client)->reader->member[rl_home_of((*client)->reader, name, name_size)];
     return error;
 }
 
-int rl_front_quorum_of(redlock *client, const char *name)
+int redlock_quorum_of(redlock *client, const char *name)
 {
     size_t name_size = 0;
     int error = rl_client_check(client);
@@ -105,28 +104,15 @@ int rl_front_quorum_of(redlock *client, const char *name)
         error = rl_name_check(client, name, &name_size);
     if (error)
         return error;
-    /* A member answers for its group. */
-    const struct rl_front *front = client->front ? client->front : client->group;
-
-    return front ? (int)rl_front_home(front, name, name_size) : 0;
+    /* A member answers for all. */
+    return client->is_front || client->is_member
+               ? (int)rl_home_of(client->reader, name, name_size)
+               : 0;
 }
 
-redlock *rl_front_member(redlock *client, size_t index)
+redlock *redlock_member(redlock *client, size_t index)
 {
-    return index < client->front->count ? client->front->member[index] : NULL;
-}
-
-int rl_front_node(redlock *client, size_t index, redlock_node_info *out)
-{
-    const struct rl_front *front = client->front;
-    size_t left = index;
-
-    for (size_t i = 0; i < front->count; i++) {
-        size_t count = front->member[i]->engine.policy.node_count;
-
-        if (left < count)
-            return rl_client_node(front->member[i], left, out);
-        left -= count;
-    }
-    return rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
+    if (client && client->is_front)
+        return index < client->reader->count ? client->reader->member[index] : NULL;
+    return index == 0 ? client : NULL;
 }

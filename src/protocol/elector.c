@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "protocol/elector.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int rl_elector_ask(struct rl_session *session, int64_t now_ns)
+{
+    struct rl_elector_talk *talk = &session->elector;
+
+    if (talk->asked_ns != 0)
+        return 0;
+    if (RL_SEND(session, RL_STEP_ELECTOR_TERM, "SENTINEL", "MASTER", session->login->group) < 0)
+        return -1;
+    talk->asked_ns = now_ns;
+    return 0;
+}
+
+int rl_elector_greet(struct rl_session *session, int64_t now_ns)
+{
+    session->elector = (struct rl_elector_talk){0};
+    return RL_SEND(session, RL_STEP_ELECTOR_ID, "SENTINEL", "MYID") < 0
+               ? -1
+               : rl_elector_ask(session, now_ns);
+}
+
+static int fail(struct rl_session *session, enum redlock_reason reason, const char *text)
+{
+    rl_session_fail(session, REDLOCK_VOTE_ERROR, reason, text);
+    return 1;
+}
+
+static int note_id(struct rl_session *session, const struct rl_scalar *reply)
+{
+    struct rl_elector_talk *talk = &session->elector;
+
+    if (reply->type != RL_REPLY_BULK || reply->text.size != RL_ELECTOR_ID_SIZE)
+        return -1;
+    for (size_t i = 0; i < RL_ELECTOR_ID_SIZE; i++)
+        if (!strchr("0123456789abcdef", reply->text.data[i]) || !reply->text.data[i])
+            return -1;
+    memcpy(talk->id, reply->text.data, RL_ELECTOR_ID_SIZE);
+    talk->id[RL_ELECTOR_ID_SIZE] = '\0';
+    return 0;
+}
+
+/* The value behind a name, in a reply of names and values. */
+static struct rl_slice find(const struct rl_reply *reply, const char *name)
+{
+    for (uint32_t i = 0; i + 1 < reply->element_count; i += 2)
+        if (reply->element[i].type == RL_REPLY_BULK &&
+            rl_slice_equals(reply->element[i].text, name) &&
+            reply->element[i + 1].type == RL_REPLY_BULK)
+            return reply->element[i + 1].text;
+    return (struct rl_slice){"", 0};
+}
+
+/* -1: it is none, or none that an epoch has. */
+static int64_t read_number(struct rl_slice text)
+{
+    int64_t number = 0;
+
+    if (text.size == 0 || text.size > 18)
+        return -1;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return -1;
+        number = number * 10 + (text.data[i] - '0');
+    }
+    return number;
+}
+
+/* Address and epoch out of one reply: they are a term only together (E3). */
+static int note_term(struct rl_session *session, const struct rl_reply *reply)
+{
+    struct rl_elector_talk *talk = &session->elector;
+    struct rl_slice ip = find(reply, "ip");
+    struct rl_slice port = find(reply, "port");
+    int64_t epoch = read_number(find(reply, "config-epoch"));
+    bool is_ipv6 = memchr(ip.data, ':', ip.size) != NULL;
+
+    if (reply->scalar.type != RL_REPLY_ARRAY || epoch < 0 || port.size == 0 || port.size > 5 ||
+        ip.size == 0 || ip.size + port.size + sizeof "[]:" > sizeof talk->term.owner)
+        return -1;
+    talk->term = (struct rl_term){.epoch = epoch};
+    snprintf(talk->term.owner, sizeof talk->term.owner, is_ipv6 ? "[%.*s]:%.*s" : "%.*s:%.*s",
+             (int)ip.size, ip.data, (int)port.size, port.data);
+    talk->down_after_ms = read_number(find(reply, "down-after-milliseconds"));
+    talk->answered_asked_ns = talk->asked_ns;
+    talk->asked_ns = 0;
+    talk->has_news = true;
+    return 0;
+}
+
+int rl_elector_answer(struct rl_session *session, enum rl_step step,
+                      const struct rl_reply *reply)
+{
+    const struct rl_scalar *scalar = &reply->scalar;
+
+    if (scalar->type == RL_REPLY_ERROR && rl_slice_starts(scalar->text, "ERR No such master"))
+        return fail(session, REDLOCK_REASON_NO_GROUP, NULL);
+    if (scalar->type == RL_REPLY_ERROR && rl_slice_starts(scalar->text, "ERR unknown command"))
+        return fail(session, REDLOCK_REASON_NO_SENTINEL, NULL);
+    if (scalar->type == RL_REPLY_ERROR) {
+        rl_session_refused(session, scalar->text);
+        return 1;
+    }
+    return step == RL_STEP_ELECTOR_ID ? note_id(session, scalar) : note_term(session, reply);
+}
