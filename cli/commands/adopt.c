@@ -150,6 +150,9 @@ static void report_success(const struct adopted_locks *h, size_t index, bool ren
         if (renewed) {
             json_integer(&j, "ttl_ms", h->settings.ttl_ms);
             json_integer(&j, "remaining_ms", redlock_remaining_ms(h->lock[index]));
+        } else if (report) {
+            json_bool(&j, "final", report->final_ms == 0);
+            json_integer(&j, "final_ms", report->final_ms);
         }
         if (report)
             report_json(report, &j);

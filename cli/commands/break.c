@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/settle.h"
 #include "commands/source.h"
 #include "report/holders.h"
 #include "report/report.h"
@@ -17,7 +18,7 @@
 #include "ui/table.h"
 #include "ui/text.h"
 
-enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL };
+enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL, OPTION_WAIT };
 
 #define SHOWN 8 /* characters of a fingerprint: enough to tell a few holders apart */
 
@@ -27,7 +28,7 @@ struct breaking {
     const char *name;
     const char
         *holder; /* --holder: a label, or the start of a fingerprint; NULL: the only one */
-    bool yes, all;
+    bool yes, all, wait, waited;
     redlock_info info;
     const redlock_holder *chosen[REDLOCK_SHOWN_MAX]; /* of info */
     size_t chosen_count;
@@ -136,8 +137,20 @@ static void print_json(const struct breaking *b, const redlock_holder *h,
     json_string(&j, "fingerprint", h->fingerprint);
     json_known(&j, "may_act_ms",
                record_is(b->name, &b->info) ? 0 : report->holder.remaining_ms);
+    json_bool(&j, "final", report->final_ms == 0);
+    json_integer(&j, "final_ms", report->final_ms);
     report_json(report, &j);
     json_finish(&j);
+}
+
+static void print_provisional(const char *shown, int64_t final_ms)
+{
+    char left[TEXT_TIME_MAX];
+    text_time(left, (final_ms + 999) / 1000 * 1000);
+    printf("%s: done, and final in %s: a failover before that can bring it back, which "
+           "`redlock status` shows then; a break with --wait stays until it is final, and "
+           "deletes it again\n",
+           shown, left);
 }
 
 static void print_text(const struct breaking *b, const redlock_holder *h,
@@ -153,15 +166,35 @@ static void print_text(const struct breaking *b, const redlock_holder *h,
         printf("%s: evicted %s; it may still act for up to %s\n", shown, who, left);
     else
         printf("%s: evicted %s; for how long it may still act is not known\n", shown, who);
+    if (b->wait && b->waited)
+        printf("%s: it is final: no failover can bring it back\n", shown);
+    else if (report->final_ms > 0)
+        print_provisional(shown, report->final_ms);
     if (b->settings.verbose)
         report_table(report, stdout);
 }
 
 static int evict(struct breaking *b, const redlock_holder *h)
 {
+    static struct settle settle;
     redlock_report report;
     char detail[REPORT_TEXT_MAX];
+    bool direct = b->source.client != NULL;
+    if (b->wait && direct)
+        settle_begin(&settle, b->source.client, b->name);
     int error = source_break(&b->source, b->name, h->fingerprint, &report);
+    if (error == REDLOCK_OK && b->wait) {
+        if (direct)
+            settle_note(&settle, &report);
+        if (report.final_ms > 0 && direct)
+            settle_wait(&settle, &b->settings, &b->source, b->name, h->fingerprint,
+                        report.final_ms);
+        else if (report.final_ms > 0)
+            settle_wait_service(&b->settings, &b->source, b->name, h->fingerprint,
+                                report.final_ms);
+        b->waited = report.final_ms > 0;
+        report.final_ms = 0;
+    }
     if (error == REDLOCK_OK) {
         if (b->settings.json)
             print_json(b, h, &report);
@@ -233,6 +266,9 @@ static int take(void *data, struct args *a, int id, const char *value)
     case OPTION_ALL:
         b->all = true;
         return 0;
+    case OPTION_WAIT:
+        b->wait = true;
+        return 0;
     case OPTION_HOLDER:
         b->holder = value;
         return *value ? 0 : message_usage("--holder is empty");
@@ -271,6 +307,7 @@ static int break_main(const struct command *command, int argc, char **argv)
 static const struct cli_option options[] = {
     {OPTION_HOLDER, 0, "holder", "WHICH", "of several this one: its label or fingerprint"},
     {OPTION_ALL, 0, "all", NULL, "of several holders all"},
+    {OPTION_WAIT, 0, "wait", NULL, "stay until it is final, see below"},
     {OPTION_YES, 'y', "yes", NULL, "do not ask"},
     SERVICE_OPTIONS,
     {0},
@@ -288,6 +325,11 @@ const struct command command_break = {
         "TTL, ends its command and exits with 76; any other may act on until its time is over, "
         "which is told. Only a resource that checks fencing tokens is safe from it "
         "meanwhile.\n\n"
+        "On independent servers that is final. On a Sentinel group it is done at once, and "
+        "final when the same server has been the master for the longest TTL and four seconds "
+        "more: a failover before that can lose the deletion, and the holder goes on with what "
+        "it finds. It is said which; with --wait the command stays until it is final, and "
+        "deletes it again after a failover.\n\n"
         "Asks on a terminal, and needs --yes elsewhere. Exits with 0 when it was evicted, 1 when "
         "you said no or there was nothing to evict, 69 or 77 when no majority answered: then the "
         "report says what is left.\n",

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include "report/advice.h"
+#include "report/node_view.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
 #include "ui/exit.h"
+#include "ui/guarantee.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
@@ -88,8 +90,11 @@ static void print_group(const redlock_check *c)
            address[0] ? address : "all nodes together");
 }
 
-static void print_text(const struct doctor *d)
+static void print_text(const struct doctor *d, redlock *client)
 {
+    redlock *member;
+    for (size_t i = 0; (member = redlock_member(client, i)); i++)
+        guarantee_print(&d->settings, member, stdout);
     const redlock_check *group = NULL;
     char sum[160];
     for (size_t i = 0; i < d->count; i++) {
@@ -113,8 +118,9 @@ static void print_text(const struct doctor *d)
 
 /* ---- for programs ---- */
 
-static void print_json(const struct doctor *d, int status)
+static void print_json(const struct doctor *d, redlock *client, int status)
 {
+    redlock *member;
     struct json j = {.out = stdout};
     char text[80];
     snprintf(text, sizeof text, "%zu of %zu checks failed", d->verdicts[REDLOCK_CHECK_FAIL],
@@ -144,6 +150,14 @@ static void print_json(const struct doctor *d, int status)
         json_end_object(&j);
     }
     json_end_array(&j);
+    json_array(&j, "quorums");
+    for (size_t i = 0; (member = redlock_member(client, i)); i++) {
+        struct guarantee g = guarantee_of(member);
+        json_object(&j, NULL);
+        guarantee_json(&g, d->settings.config.guard != REDLOCK_NO_GUARD, &j);
+        json_end_object(&j);
+    }
+    json_end_array(&j);
     json_finish(&j);
 }
 
@@ -165,9 +179,9 @@ static int examine(struct doctor *d)
                  : d->verdicts[REDLOCK_CHECK_FAIL] > 0 ? EXIT_UNHEALTHY
                                                        : 0;
         if (d->settings.json)
-            print_json(d, status);
+            print_json(d, client, status);
         else if (!d->settings.quiet)
-            print_text(d);
+            print_text(d, client);
         int unwritten = message_flush();
         status = status ? status : unwritten;
         redlock_answer_free(answer);

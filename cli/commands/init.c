@@ -7,26 +7,32 @@
 #include <unistd.h>
 
 #include "commands/init_held.h"
-#include "commands/replace.h"
+#include "commands/init_watch.h"
 #include "report/advice.h"
+#include "report/node_view.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
+#include "system/timer.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
+#include "ui/guarantee.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/question.h"
 #include "ui/text.h"
 
-enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM, OPTION_FORCE, OPTION_REPLACE };
+enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM, OPTION_FORCE, OPTION_REPLACE, OPTION_WAIT };
 
 /* Another init at the same moment. */
 enum { TRIES_MAX = 8, PAUSE_MIN_MS = 50, PAUSE_MS = 400 };
 
+/* A Sentinel group whose server has to be found; --wait: servers that are being started. */
+enum { FIND_MAX_MS = 500, START_MAX_MS = 60000, LOOK_AGAIN_MS = 50 };
+
 /* What the command line asks for, besides the settings. */
 struct init {
-    bool yes, force;
+    bool yes, force, wait;
     const char *only; /* quorum; NULL: all */
     const char *old;  /* the server that a node replaces; NULL: none */
 };
@@ -72,19 +78,23 @@ static int confirm(const struct settings *s, redlock *member, const struct init 
     return question_confirm("Are they free of locks, and may they vote now?");
 }
 
-static int succeeded(const struct settings *s, const redlock_report *report, bool changed)
+static int succeeded(const struct settings *s, redlock *member, const redlock_report *report,
+                     bool changed)
 {
+    struct guarantee g = guarantee_of(member);
     if (s->json) {
         struct json j = {.out = stdout};
         message_json_success(&j);
         json_bool(&j, "changed", changed);
         report_json(report, &j);
+        guarantee_json(&g, s->config.guard != REDLOCK_NO_GUARD, &j);
         json_finish(&j);
     } else if (!s->quiet) {
         report_table(report, stdout);
         printf("%u of %u nodes%s%s may vote%s\n", report->node_count, report->node_count,
                report->quorum_name[0] ? " of quorum " : "", report->quorum_name,
                changed ? "" : " already: nothing was to be done");
+        guarantee_print(s, member, stdout);
     }
     return message_flush();
 }
@@ -113,24 +123,31 @@ static const char *find_advice(int error, const redlock_report *report)
  * The same command on several machines at once: one of them succeeds, and the others find its set
  * when they try again a moment later.
  */
-static int admit_in_turn(redlock *client, redlock_report *report)
+static int pause_ms(void)
 {
     uint16_t random = 0;
+    if (getrandom(&random, sizeof random, 0) < 0)
+        random = (uint16_t)getpid();
+    return PAUSE_MIN_MS + random % PAUSE_MS;
+}
+
+static int admit_in_turn(redlock *client, redlock_report *report)
+{
     redlock_answer *answer = NULL;
     int error = redlock_admit(client, &answer);
     for (int i = 0; i < TRIES_MAX - 1 && error == REDLOCK_BUSY; i++) {
-        if (getrandom(&random, sizeof random, 0) < 0)
-            random = (uint16_t)getpid();
-        poll(NULL, 0, PAUSE_MIN_MS + random % PAUSE_MS);
+        poll(NULL, 0, pause_ms());
         error = redlock_admit(client, &answer);
     }
     return client_report(report, error, answer);
 }
 
-static int failed(const struct settings *s, int error, const redlock_report *report)
+/* text: NULL: what the library said last. */
+static int failed(const struct settings *s, int error, const char *text,
+                  const redlock_report *report)
 {
     char detail[512];
-    snprintf(detail, sizeof detail, "%s", redlock_detail());
+    snprintf(detail, sizeof detail, "%s", text ? text : redlock_detail());
     struct failure f = {
         .error = error,
         .status = exit_status_of(error),
@@ -141,31 +158,108 @@ static int failed(const struct settings *s, int error, const redlock_report *rep
     return report_failure(s, &f);
 }
 
-/* One quorum: looks first, and states only what is not visibly false. */
-static int admit(struct settings *s, const struct init *i, redlock *member)
+static bool is_complete(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].vote != REDLOCK_VOTE_GRANTED)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Sentinels that are not those of the set are found to be so with the first answer of the
+ * server, which has to be connected to anew then. With --wait all nodes have to be there.
+ */
+static int look_at(const struct settings *s, const struct init *i, redlock *client,
+                   redlock *member, redlock_admission *found, redlock_report *report)
+{
+    const redlock_event *event;
+    char missing[REPORT_TEXT_MAX];
+    bool told = s->quiet || s->json;
+    int64_t limit_ms = i->wait                           ? START_MAX_MS
+                       : guarantee_of(member).groups > 0 ? FIND_MAX_MS
+                                                         : 0;
+    int64_t end_ns = timer_now_ns() + limit_ms * NS_PER_MS;
+    for (;;) {
+        redlock_answer *answer = NULL;
+        int error = redlock_look_at_admission(member, &answer);
+        if (error == REDLOCK_OK)
+            *found = *answer->admission;
+        client_report(report, error, answer);
+        bool is_there = error == REDLOCK_OK && (!i->wait || is_complete(report));
+        bool may_come = error == REDLOCK_OK || error == REDLOCK_NOQUORUM ||
+                        (error == REDLOCK_BUSY && i->wait);
+        if (is_there || !may_come || timer_now_ns() >= end_ns)
+            return error;
+        if (i->wait && !told) {
+            report_failed_nodes(report, missing, sizeof missing);
+            message_line("waiting until all nodes are there: %s", missing);
+            told = true;
+        }
+        redlock_next(client, &event, LOOK_AGAIN_MS);
+    }
+}
+
+/*
+ * --wait. After another init was met the nodes are looked at again: one that was connected to
+ * anew meanwhile is watched from there.
+ */
+static int admit_watched(const struct settings *s, const struct init *i, redlock *client,
+                         redlock *member)
 {
     redlock_report report;
     redlock_admission found = {0};
     redlock_answer *answer = NULL;
+    struct init_watch watch = {0};
+    int64_t left_ms;
+    for (int tries = 0;; poll(NULL, 0, (int)left_ms)) {
+        int error = look_at(s, i, client, member, &found, &report);
+        if (error == REDLOCK_OK && !found.writes)
+            return succeeded(s, member, &report, false);
+        if (error != REDLOCK_OK)
+            return failed(s, error, NULL, &report);
+        if (!is_complete(&report))
+            return failed(s, REDLOCK_NOQUORUM, "not all nodes answer. Nothing was changed",
+                          &report);
+        int status = init_watch_step(s, &watch, member, &found, &left_ms);
+        if (status)
+            return status;
+        if (left_ms > 0)
+            continue;
+        error = redlock_admit(member, &answer);
+        client_report(&report, error, answer);
+        if (error == REDLOCK_OK)
+            return succeeded(s, member, &report, true);
+        if (error != REDLOCK_BUSY || ++tries == TRIES_MAX)
+            return failed(s, error, NULL, &report);
+        left_ms = pause_ms();
+    }
+}
+
+/* One quorum: looks first, and states only what is not visibly false. */
+static int admit(struct settings *s, const struct init *i, redlock *client, redlock *member)
+{
+    redlock_report report;
+    redlock_admission found = {0};
     int status = 0;
-    int error = redlock_look_at_admission(member, &answer);
-    if (error == REDLOCK_OK)
-        found = *answer->admission;
-    client_report(&report, error, answer);
+    int error = look_at(s, i, client, member, &found, &report);
     if (error == REDLOCK_OK && !found.writes)
-        return succeeded(s, &report, false);
+        return succeeded(s, member, &report, false);
     if (error != REDLOCK_OK)
-        return failed(s, error, &report);
+        return failed(s, error, NULL, &report);
     if (!i->old && !i->force)
         status = init_refuse_held(s, member);
     if (status == 0 && !i->yes)
         status = confirm(s, member, i);
     if (status == 0 && i->old)
-        status = replace_wait(s, member, i->old, &found);
+        status = init_watch_replace(s, member, i->old, &found);
     if (status)
         return status;
     error = admit_in_turn(member, &report);
-    return error == REDLOCK_OK ? succeeded(s, &report, true) : failed(s, error, &report);
+    s->has_admitted = error == REDLOCK_OK;
+    return error == REDLOCK_OK ? succeeded(s, member, &report, true)
+                               : failed(s, error, NULL, &report);
 }
 
 static int admit_all(struct settings *s, const struct init *i, redlock *client)
@@ -175,7 +269,9 @@ static int admit_all(struct settings *s, const struct init *i, redlock *client)
     for (size_t k = 0; (member = redlock_member(client, k)); k++) {
         redlock_node_info info = REDLOCK_NODE_INFO();
         redlock_node(member, 0, &info);
-        int result = is_wanted(i->only, info.quorum_name) ? admit(s, i, member) : 0;
+        int result = !is_wanted(i->only, info.quorum_name) ? 0
+                     : i->wait                             ? admit_watched(s, i, client, member)
+                                                           : admit(s, i, client, member);
         status = status ? status : result;
     }
     return status;
@@ -204,6 +300,8 @@ static int take(void *data, struct args *a, int id, const char *value)
         i->only = value;
     else if (id == OPTION_REPLACE)
         i->old = value;
+    else if (id == OPTION_WAIT)
+        i->wait = true;
     return 0;
 }
 
@@ -215,6 +313,10 @@ static int check(const struct settings *s, const struct init *i)
         return message_usage("--replace needs --quorum: which of the quorums has the node?");
     if (i->old && i->force)
         return message_usage("--replace waits until it is safe, and --force does not wait");
+    if (i->wait && (i->old || i->force))
+        return message_usage(i->old
+                                 ? "--replace waits by itself, and for more than --wait does"
+                                 : "--wait waits until it is safe, and --force does not wait");
     return 0;
 }
 
@@ -244,6 +346,7 @@ static const struct cli_option options[] = {
     {OPTION_QUORUM, 0, "quorum", "NAME", "of several quorums only this one"},
     {OPTION_REPLACE, 0, "replace", "OLD",
      "one node is new, in place of this one, which is gone"},
+    {OPTION_WAIT, 0, "wait", NULL, "do not ask: wait until nothing forgotten can be held"},
     {OPTION_YES, 'y', "yes", NULL, "do not ask: nothing is held, or OLD is gone for good"},
     {0},
 };
@@ -255,7 +358,7 @@ const struct command command_init = {
     .about =
         "A server that has just started may have forgotten locks that are still held. "
         "It does not vote until the longest TTL has passed (--max-ttl and two "
-        "seconds). Brand-new servers look exactly the same. With this command you "
+        "seconds, four for a new master of a Sentinel group). Brand-new servers look exactly the same. With this command you "
         "state, since only you can know, that no client holds a lock on the nodes, and they "
         "vote at once. If that is wrong, two processes can hold the same lock.\n\n"
         "From then on the nodes know that they belong together: a client with other "
@@ -270,10 +373,16 @@ const struct command command_init = {
         "is stopped for good, while locks are held on the others: it watches all nodes for the "
         "longest TTL and two seconds, OLD among them, which must not answer, and then lets the new one "
         "vote. Interrupted, it has written nothing, and is begun anew.\n\n"
-        "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
-        "when every node took it, 69 or 77 when not, 73 when locks are held, 75 when another init was at "
-        "work on them, 1 when you said no.\n",
+        "With --wait nothing is stated, so it is for jobs that run whenever a deployment "
+        "starts, whatever is held: it waits up to a minute for servers that are being started; "
+        "where a node is not admitted, it watches all nodes for the longest TTL and two "
+        "seconds, and then lets them vote. They must be new, or the nodes of one set under the "
+        "same names.\n\n"
+        "Asks for confirmation on a terminal, and needs --yes or --wait elsewhere. Exits with "
+        "0 when every node took it, 69 or 77 when not, 73 when locks are held, 75 when another "
+        "init was at work on them, 1 when you said no.\n",
     .examples = "redlock init --yes --nodes redis1,redis2,redis3\n"
+                "redlock init --wait --max-ttl 20s --nodes redis1,redis2,redis3    # 22 s\n"
                 "redlock init --replace redis3 --nodes redis1,redis2,redis4",
     .options = options,
     .run = init_main,

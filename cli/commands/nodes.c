@@ -9,6 +9,7 @@
 #include "settings/open_client.h"
 #include "system/timer.h"
 #include "ui/exit.h"
+#include "ui/guarantee.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/table.h"
@@ -67,6 +68,21 @@ static uint32_t count_answers(const redlock_report *report)
     return count;
 }
 
+/* A majority may speak for the group while a sentinel is away: that is worth knowing early. */
+static void print_groups(const struct settings *s, redlock *member)
+{
+    redlock_node_info *node = calloc(1, sizeof *node);
+    for (size_t i = 0; node; i++) {
+        node->size = sizeof *node;
+        if (redlock_node(member, i, node) != REDLOCK_OK)
+            break;
+        if (node->deployment == REDLOCK_DEPLOYMENT_SENTINEL &&
+            (s->verbose || node->voucher_count < node->elector_count))
+            sentinels_print(node, stdout);
+    }
+    free(node);
+}
+
 static void print_quorum(const struct settings *s, const struct answer *a, bool first)
 {
     const redlock_report *report = &a->report;
@@ -77,10 +93,13 @@ static void print_quorum(const struct settings *s, const struct answer *a, bool 
                report->node_count == 1 ? "" : "s", answered == 1 ? "s" : "", report->quorum,
                a->error ? "; its locks cannot be taken" : "");
     print_table(s, a->member, report);
+    print_groups(s, a->member);
+    guarantee_print(s, a->member, stdout);
 }
 
-static void json_nodes(const struct answer *a, struct json *j)
+static void json_nodes(const struct settings *s, const struct answer *a, struct json *j)
 {
+    struct guarantee g = guarantee_of(a->member);
     json_integer(j, "quorum", a->report.quorum);
     json_array(j, "nodes");
     for (uint32_t i = 0; i < a->report.node_count; i++) {
@@ -91,16 +110,17 @@ static void json_nodes(const struct answer *a, struct json *j)
         json_end_object(j);
     }
     json_end_array(j);
+    guarantee_json(&g, s->config.guard != REDLOCK_NO_GUARD, j);
 }
 
-static void json_quorum(const struct answer *a, struct json *j)
+static void json_quorum(const struct settings *s, const struct answer *a, struct json *j)
 {
     json_object(j, NULL);
     json_string(j, "name", a->report.quorum_name);
     json_bool(j, "available", a->error == REDLOCK_OK);
     json_string(j, "text", a->error == REDLOCK_OK ? NULL : a->detail);
     json_integer(j, "answered", count_answers(&a->report));
-    json_nodes(a, j);
+    json_nodes(s, a, j);
     json_end_object(j);
 }
 
@@ -118,10 +138,10 @@ static void print_json(const struct settings *s, const struct answer *answers, s
     if (answers[0].report.quorum_name[0]) {
         json_array(&j, "quorums");
         for (size_t i = 0; i < count; i++)
-            json_quorum(&answers[i], &j);
+            json_quorum(s, &answers[i], &j);
         json_end_array(&j);
     } else {
-        json_nodes(&answers[0], &j);
+        json_nodes(s, &answers[0], &j);
     }
     json_finish(&j);
 }
@@ -168,6 +188,28 @@ static bool has_silent(const redlock_report *report)
     return false;
 }
 
+/* The server may answer before all sentinels are connected to. */
+static bool has_unheard(redlock *member)
+{
+    redlock_node_info *node = calloc(1, sizeof *node);
+    bool unheard = false;
+    for (size_t i = 0; node && !unheard; i++) {
+        node->size = sizeof *node;
+        if (redlock_node(member, i, node) != REDLOCK_OK)
+            break;
+        for (uint32_t k = 0; k < node->elector_count; k++)
+            unheard = unheard || (!node->elector[k].server[0] && !node->elector[k].reason);
+        /* Since when it is the master stands on it, and is asked for after the greeting. */
+        unheard = unheard || (node->quarantined && node->quarantine_ms < 0 &&
+                              node->reason == REDLOCK_REASON_NEW_TERM);
+        /* With the list of the set, others than those that named the server first decide. */
+        unheard = unheard || (node->server[0] && node->state != REDLOCK_NODE_UP &&
+                              node->reason == REDLOCK_REASON_NO_TERM);
+    }
+    free(node);
+    return unheard;
+}
+
 static int show(const struct settings *s, redlock *client)
 {
     struct answer *answers = calloc(REDLOCK_QUORUMS_MAX, sizeof *answers);
@@ -179,10 +221,10 @@ static int show(const struct settings *s, redlock *client)
         struct answer *a = &answers[count++];
         a->member = member;
         int64_t end_ns = timer_now_ns() + LATE_NS;
-        do
+        do {
             a->error = client_ping(member, &a->report);
-        while (has_silent(&a->report) && timer_now_ns() < end_ns);
-        snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
+            snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
+        } while ((has_silent(&a->report) || has_unheard(member)) && timer_now_ns() < end_ns);
     }
     int status = report_answers(s, answers, count);
     free(answers);

@@ -195,7 +195,8 @@ static bool set_number(const char *variable, int64_t number)
 static bool hide_settings(void)
 {
     return unsetenv("REDLOCK_NODES") == 0 && unsetenv("REDLOCK_PASSWORD") == 0 &&
-           unsetenv("REDLOCK_SERVICE") == 0 && unsetenv("REDLOCK_TOKEN_FILE") == 0;
+           unsetenv("REDLOCK_SENTINEL_PASSWORD") == 0 && unsetenv("REDLOCK_SERVICE") == 0 &&
+           unsetenv("REDLOCK_TOKEN_FILE") == 0;
 }
 
 static int set_environment(const struct run *r)

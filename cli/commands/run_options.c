@@ -211,9 +211,9 @@ static int check_service(const struct run *r)
             "one `redlock run` in another, always in one order");
     if (r->period.period_ms)
         return message_usage("--every needs the nodes: leave it out, or --service");
-    if (r->settings.config.guard)
-        return message_usage("the service decides about its nodes: leave out --strict and "
-                             "--no-guard");
+    if (r->settings.config.guard || r->settings.config.profile)
+        return message_usage("the service decides about its nodes: leave out --profile and "
+                             "--guard");
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "commands/inquiry.h"
 #include "commands/list.h"
 #include "commands/lock_view.h"
+#include "report/node_view.h"
 #include "settings/command.h"
 #include "ui/exit.h"
 #include "ui/message.h"
@@ -68,6 +69,10 @@ static int show(struct status *c, char **names)
     c->status = c->status ? c->status : failed;
     if (!c->settings.json && !c->settings.quiet)
         lock_view_quarantine(c->source.client);
+    redlock *member;
+    bool tells = c->settings.verbose && c->source.client && !c->settings.json;
+    for (size_t i = 0; tells && (member = redlock_member(c->source.client, i)); i++)
+        guarantee_print(&c->settings, member, stdout);
     int status = c->status ? c->status : message_flush();
     return status == 0 && c->test && c->some_free ? EXIT_NOT_HELD : status;
 }
@@ -104,7 +109,7 @@ const struct command command_status = {
         "value; the owner; how many readers or slots), for how long, what the holder has left, the "
         "fencing token that a majority has reached, and how many wait. Node by node when they do "
         "not all agree, which is said, or with -v, which also lists readers or slots and who waits; "
-        "and which nodes are in quarantine. Without NAME it shows all locks, as `redlock list` does. The answer is "
+        "and which nodes are in quarantine, and what the nodes promise. Without NAME it shows all locks, as `redlock list` does. The answer is "
         "old when it arrives: never act on it, take the lock.\n\n"
         "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
     .examples = "redlock status\n"

@@ -178,7 +178,8 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
                         .draw_ns = TIMER_NEVER,
                         .warn_ns = TIMER_NEVER,
                         .announce_ns = TIMER_NEVER};
-    redlock_request request = REDLOCK_REQUEST(.flags = flags, .wait_ms = s->wait_ms);
+    redlock_request request =
+        REDLOCK_REQUEST(.flags = flags | REDLOCK_PLACES, .wait_ms = s->wait_ms);
     *signal_out = 0;
     if (w.timer_fd < 0)
         return conclude(h, REDLOCK_SYSTEM, strerror(errno));

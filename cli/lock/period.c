@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/report.h"
@@ -26,6 +27,8 @@ int period_open(struct period *p, const struct settings *s, const char *name)
                        ? p->period_ms + PERIOD_START_MS
                        : REDLOCK_TTL_LIMIT_MS;
     p->first_ms = s->ttl_ms < p->record_ms ? s->ttl_ms : p->record_ms;
+    /* The lock is not renewed meanwhile. */
+    p->sure_ms = s->ttl_ms / 10 < PERIOD_SURE_MS ? s->ttl_ms / 10 : PERIOD_SURE_MS;
     struct settings own = *s;
     own.config.guard = REDLOCK_NO_GUARD;
     own.no_node_warnings = true; /* the client of the lock tells them */
@@ -99,6 +102,37 @@ static int begin_record(struct period *p, struct held_lock *held,
     return wait_for_record(p, held, redlock_start_extend(p->lock, p->record_ms));
 }
 
+static bool is_elected(redlock *member)
+{
+    redlock_node_info *node = calloc(1, sizeof *node);
+    bool found = false;
+    for (size_t i = 0; node && !found; i++) {
+        node->size = sizeof *node;
+        if (redlock_node(member, i, node) != REDLOCK_OK)
+            break;
+        found = node->deployment == REDLOCK_DEPLOYMENT_SENTINEL;
+    }
+    free(node);
+    return found;
+}
+
+/* A failover forgets what no replica has. */
+static void make_sure(struct period *p)
+{
+    int home = redlock_quorum_of(p->client, p->name);
+    redlock *member = redlock_member(p->client, home < 0 ? 0 : (size_t)home);
+    int64_t end_ns = timer_now_ns() + p->sure_ms * NS_PER_MS;
+    int error;
+    if (!is_elected(member))
+        return;
+    do
+        error = redlock_replicate(member, NULL);
+    while (error != REDLOCK_OK && timer_now_ns() < end_ns);
+    if (error != REDLOCK_OK)
+        message_warn("no replica has the record of this run yet: a failover may forget it, and "
+                     "let the command run again within the period");
+}
+
 int period_begin(struct period *p, struct held_lock *held, const char *label)
 {
     redlock_request request = REDLOCK_REQUEST(.label = label);
@@ -114,6 +148,8 @@ int period_begin(struct period *p, struct held_lock *held, const char *label)
     }
     if (error != REDLOCK_OK)
         period_undo(p);
+    else
+        make_sure(p);
     return error;
 }
 

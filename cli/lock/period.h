@@ -28,11 +28,13 @@
 #define PERIOD_MIN_MS 1000
 #define PERIOD_MAX_MS REDLOCK_TTL_LIMIT_MS
 #define PERIOD_START_MS 1000
+#define PERIOD_SURE_MS 300 /* a replica gets so long to have the record */
 
 struct period {
     int64_t period_ms;   /* 0: there is none, and none of these calls does anything */
     int64_t record_ms;   /* for so long the record is written */
     int64_t first_ms;    /* TTL with which it is acquired */
+    int64_t sure_ms;     /* how long a replica may take to have it */
     int64_t start_by_ns; /* once it is written: later the command must not start */
     char name[REDLOCK_NAME_MAX + 1]; /* of the record */
     redlock *client;
@@ -50,9 +52,11 @@ int period_open(struct period *p, const struct settings *s, const char *name);
 int period_look(struct period *p);
 
 /*
- * Under the lock: writes the record on a majority, and renews the lock meanwhile. BUSY: it is there
- * already. LOST: the lock ended. Any other error: it could not be written. Only OK leaves a record; after
- * anything else it is closed, as by period_undo().
+ * Under the lock: writes the record on a majority, and renews the lock meanwhile. BUSY: it is
+ * there already. LOST: the lock ended. Any other error: it could not be written. Only OK
+ * leaves a record; after anything else it is closed, as by period_undo(). On a Sentinel group
+ * it is waited for that a replica has the record, for a moment: warns of what a failover may
+ * forget where none has.
  */
 int period_begin(struct period *p, struct held_lock *held, const char *label);
 

@@ -8,10 +8,11 @@
 #include "ui/subcommand.h"
 
 #define RIGHTS                                                                                 \
-    "give this user the missing right on the servers (ACL SETUSER); redlock(1) lists all "     \
-    "rights, and `redlock doctor` names what is missing"
+    "give this user the missing right on the servers (ACL SETUSER), or on the sentinels if "   \
+    "these refuse it; redlock(1) lists all rights, and `redlock doctor` names what is missing"
 #define ADDRESSES                                                                              \
-    "write the addresses as the table says: rediss:// is with TLS, redis:// without"
+    "write the addresses as the table says: rediss:// is with TLS, redis:// without; for a "   \
+    "Sentinel group sentinels:// and sentinel://"
 #define OTHER_NODES                                                                            \
     "give this client the nodes that the others have; `redlock doctor` shows which node "      \
     "belongs where"
@@ -25,6 +26,12 @@
     "check the certificates of the nodes, and which authority is trusted (--tls-ca)"
 #define NAME                                                                                   \
     "check the certificates of the nodes, and the name to verify (--tls-name, or the URL's)"
+#define SENTINELS                                                                              \
+    "start the sentinels, and check their addresses in the URL: `redlock nodes -v` shows "     \
+    "what each of them says"
+#define SENTINEL_LOGIN                                                                         \
+    "give user and password of the sentinels, which are not those of the servers: "            \
+    "--sentinel-user, --sentinel-password-file FILE or REDLOCK_SENTINEL_PASSWORD"
 #define CERTIFICATE "check the certificates of the nodes: they are expired, or of no use here"
 #define OWN_CERTIFICATE                                                                        \
     "check the certificate of this client and its key (--tls-cert, --tls-key)"
@@ -43,6 +50,29 @@ static const struct {
      "these are nodes of a Redis Cluster, which cannot be used: run three or five independent "
      "servers (cluster-enabled no) and name those",
      NULL},
+    {REDLOCK_REASON_SENTINEL,
+     "name the group instead, by all its sentinels: sentinel://host1+host2+host3/group", NULL},
+    {REDLOCK_REASON_NO_GROUP,
+     "check the name of the group in the URL: it is the one of `sentinel monitor` in "
+     "sentinel.conf",
+     NULL},
+    {REDLOCK_REASON_NO_SENTINEL,
+     "name the sentinels in the URL, not the servers; their port is 26379 by default", NULL},
+    {REDLOCK_REASON_SENTINEL_LOGIN, SENTINEL_LOGIN, SENTINEL_LOGIN},
+    {REDLOCK_REASON_SENTINEL_TWICE,
+     "name each sentinel once; those that were copied with their file need an id of their own: "
+     "remove `sentinel myid` from the copy and restart it",
+     NULL},
+    {REDLOCK_REASON_ELECTORS,
+     "start all sentinels of the URL, and give all clients the same URL; after a change of the "
+     "sentinels, when nothing is held: `redlock init`",
+     NULL},
+    {REDLOCK_REASON_NO_TERM, SENTINELS, SENTINELS},
+    {REDLOCK_REASON_NOT_VOUCHED, SENTINELS, SENTINELS},
+    {REDLOCK_REASON_VERSION,
+     "run one version of redlock everywhere; after an upgrade of all clients, when nothing is "
+     "held: `redlock init`",
+     NULL},
     {REDLOCK_REASON_SET_UNREADABLE, RIGHTS, NULL},
     {REDLOCK_REASON_SAME_SERVER,
      "give every node a server of its own: one server counts once, however often it is named",
@@ -59,6 +89,8 @@ static const struct {
     {REDLOCK_REASON_OTHER_QUORUM, OTHER_NODES, NULL},
     {REDLOCK_REASON_NO_SET, "after a change of the nodes, `redlock init`; else " OTHER_NODES,
      NULL},
+    {REDLOCK_REASON_NO_SETS,
+     "when nothing that was granted before can be held any more: `redlock init`", NULL},
     {REDLOCK_REASON_SET_PENDING, "do the `redlock init` again that has not finished on them",
      NULL},
     {REDLOCK_REASON_MAX_TTL,
@@ -66,6 +98,14 @@ static const struct {
      "`redlock init --max-ttl TTL`",
      "give all clients the same --max-ttl, or after a change, when nothing is held: redlock "
      "init"},
+    /* As votes these are of the profile correctness alone. */
+    {REDLOCK_REASON_EVICTION, "on the servers: CONFIG SET maxmemory-policy noeviction", NULL},
+    {REDLOCK_REASON_FAILOVER,
+     "use servers without replicas, or name the Sentinel group: sentinel://host1+host2+host3/group",
+     NULL},
+    {REDLOCK_REASON_NO_SETS, "when nothing is held on these nodes: `redlock init`", NULL},
+    {REDLOCK_REASON_SET_BY_NAME, "when nothing is held on it: `redlock init`", NULL},
+    {REDLOCK_REASON_SKEW, "run NTP on the nodes: `redlock nodes` shows their clocks", NULL},
     {REDLOCK_REASON_COUNTER, "`redlock doctor` says more of it, under fencing", NULL},
     {REDLOCK_REASON_TLS_PORT, ADDRESSES, NULL},
     {REDLOCK_REASON_PLAIN_PORT, ADDRESSES, NULL},
@@ -102,9 +142,10 @@ const char *advice_by_reason(const redlock_report *report, bool answered)
 
 const char *advice_for_check(const redlock_check *check, char out[ADVICE_MAX])
 {
-    bool points_elsewhere = strcmp(check->name, "guard") == 0 &&
-                            check->reason != REDLOCK_REASON_YOUNG &&
-                            check->reason != REDLOCK_REASON_NOT_ADMITTED;
+    bool points_elsewhere =
+        strcmp(check->name, "guard") == 0 && check->reason != REDLOCK_REASON_YOUNG &&
+        check->reason != REDLOCK_REASON_PROMOTED && check->reason != REDLOCK_REASON_NEW_TERM &&
+        check->reason != REDLOCK_REASON_NOT_ADMITTED;
     for (size_t k = 0; k < ROWS; k++) {
         if (rows[k].reason == check->reason && rows[k].remedy)
             return rows[k].remedy;

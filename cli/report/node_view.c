@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "report/report.h"
+#include "ui/guarantee.h"
 #include "ui/json.h"
 #include "ui/text.h"
 
@@ -68,6 +69,38 @@ void node_view_look(struct node_view *v, redlock *client, const redlock_report *
         v->why = redlock_vote_text(v->ping->vote);
 }
 
+void guarantee_print(const struct settings *s, redlock *member, FILE *out)
+{
+    bool guarded = s->config.guard != REDLOCK_NO_GUARD;
+    struct guarantee g = guarantee_of(member);
+    char deployment[GUARANTEE_TEXT_MAX], text[GUARANTEE_TEXT_MAX],
+        line[2 * GUARANTEE_TEXT_MAX + sizeof ", profile correctness: "];
+    guarantee_deployment(&g, deployment);
+    guarantee_text(&g, guarded, text);
+    snprintf(line, sizeof line, "%s, profile %s: %s", deployment,
+             redlock_profile_text(g.profile), text);
+    text_wrap(out, line, 0, 2, text_line_columns(fileno(out)));
+    fputc('\n', out);
+}
+
+void sentinels_print(const redlock_node_info *node, FILE *out)
+{
+    fprintf(out, "  %s, term %lld: named by %u of %u sentinels\n",
+            node->server[0] ? node->server : "no server", (long long)node->term,
+            node->voucher_count, node->listed_count);
+    for (uint32_t i = 0; i < node->elector_count; i++) {
+        const redlock_elector *e = &node->elector[i];
+        fprintf(out, "  %s: ", e->address);
+        if (e->server[0])
+            fprintf(out, "%s, term %lld%s", e->server, (long long)e->term,
+                    e->reason ? "; " : "");
+        fprintf(out, "%s\n",
+                e->reason      ? redlock_reason_text(e->reason)
+                : e->server[0] ? ""
+                               : "no answer yet");
+    }
+}
+
 /* An offset may be negative: it is unknown by its error only. */
 static void print_json_clock(struct json *j, const struct node_view *v)
 {
@@ -92,4 +125,5 @@ void node_view_json(const struct node_view *v, struct json *j)
     json_bool(j, "native", v->info.native);
     json_integer(j, "connects", v->info.connects);
     json_string(j, "why", v->why);
+    guarantee_node_json(&v->info, j);
 }

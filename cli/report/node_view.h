@@ -5,6 +5,7 @@
 
 #include <redlock.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "settings/settings.h"
 
@@ -36,6 +37,14 @@ const char *node_view_votes(const struct node_view *v, const struct settings *s,
 
 /* How far its clock is from ours: "+0.001 s"; "-" if that is unknown. */
 const char *node_view_clock(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX]);
+
+/*
+ * What the nodes of the quorum are and what they promise, in a line; of independent servers
+ * only if it was asked to be verbose.
+ */
+void guarantee_print(const struct settings *s, redlock *member, FILE *out);
+/* The server and the sentinels of a Sentinel group, with their terms. */
+void sentinels_print(const redlock_node_info *node, FILE *out);
 
 /* Its members of the object being written. */
 void node_view_json(const struct node_view *v, struct json *j);

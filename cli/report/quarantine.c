@@ -22,12 +22,28 @@ static int64_t quorum_wait_ms(int64_t *waits_ms, size_t count, size_t quorum)
     return waits_ms[quorum - 1];
 }
 
+static bool report_has_reason(const redlock_report *report, int reason)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].reason == reason)
+            return true;
+    }
+    return false;
+}
+
 void quarantine_advice(const redlock_report *report, int64_t wait_ms, char advice[ADVICE_MAX])
 {
     char left[TEXT_TIME_MAX];
     const char *remedy = advice_by_reason(report, true);
     if (remedy) {
         snprintf(advice, ADVICE_MAX, "%s", remedy);
+        return;
+    }
+    if (wait_ms < 0 && report_has_reason(report, REDLOCK_REASON_NEW_TERM)) {
+        snprintf(
+            advice, ADVICE_MAX,
+            "wait (-w TIME does; `redlock nodes` says how long): nothing that the old master "
+            "granted may be held any more");
         return;
     }
     if (wait_ms < 0) {
@@ -39,8 +55,9 @@ void quarantine_advice(const redlock_report *report, int64_t wait_ms, char advic
     }
     text_time(left, (wait_ms + 999) / 1000 * 1000);
     snprintf(advice, ADVICE_MAX,
-             "wait %s (-w TIME does), or, if nothing can be held on these nodes, let them vote "
-             "now: `redlock init`",
+             "wait %s (-w TIME does): a server that has just started may have forgotten locks "
+             "that are still held. New servers, with nothing held on them, vote at once after "
+             "`redlock init --yes`",
              left);
 }
 

@@ -25,18 +25,6 @@ static const char *vote_name(int vote)
     return vote >= 0 && (size_t)vote < sizeof names / sizeof names[0] ? names[vote] : "UNKNOWN";
 }
 
-/* The same of a reason. */
-static const char *reason_name(int reason)
-{
-    static const char *const names[] = {
-#define REASON_NAME(name, text) #name,
-        REDLOCK_REASONS(REASON_NAME)
-#undef REASON_NAME
-    };
-    return reason >= 0 && (size_t)reason < sizeof names / sizeof names[0] ? names[reason]
-                                                                          : "UNKNOWN";
-}
-
 static enum text_colour vote_colour(int vote)
 {
     switch (vote) {
@@ -288,7 +276,7 @@ static void write_json(const redlock_report *report, struct json *j, bool found)
         json_known(j, "rtt_us", report_rtt_us(n));
         if (found)
             json_found(report, n, j);
-        json_string(j, "reason", n->reason ? reason_name(n->reason) : NULL);
+        json_string(j, "reason", n->reason ? redlock_reason_name(n->reason) : NULL);
         json_string(j, "text", n->text);
         json_end_object(j);
     }

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "io/trust.h"
 #include "system/timer.h"
 
 static int fail(struct channel *c, const char *what, int error)
@@ -173,8 +174,9 @@ static const char *use_files(struct channel *c, const struct channel_tls *tls)
     SSL_CTX *context = c->ssl_context;
     const char *key = tls->key ? tls->key : tls->cert;
     bool is_protected = false;
-    if (tls->ca ? SSL_CTX_load_verify_locations(context, tls->ca, NULL) != 1
-                : SSL_CTX_set_default_verify_paths(context) != 1)
+    if (!tls->ca && rl_trust_system(context) != 0)
+        return "finding CA certificates on this system (--tls-ca names others)";
+    if (tls->ca && SSL_CTX_load_verify_file(context, tls->ca) != 1)
         return "TLS files";
     if (!tls->cert)
         return NULL;

@@ -2,6 +2,7 @@
 #include "service/look.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ui/percent.h"
@@ -70,7 +71,7 @@ static void read_holders(struct json_value body, redlock_info *info)
         redlock_holder *h = &info->holders[info->holders_shown++];
         *h = (redlock_holder){0};
         json_text(json_member(holder, "label"), h->label, sizeof h->label);
-        json_text(json_member(holder, "mark"), h->fingerprint, sizeof h->fingerprint);
+        json_text(json_member(holder, "fingerprint"), h->fingerprint, sizeof h->fingerprint);
         strcpy(h->value, h->fingerprint);
         h->held_ms = json_number(json_member(holder, "held_ms"), -1);
         h->remaining_ms = json_number(json_member(holder, "remaining_ms"), -1);
@@ -129,6 +130,27 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
     return error;
 }
 
+int service_look_tenures(const struct service *s, const char *name, struct service_tenures *out,
+                         char detail[SERVICE_DETAIL_MAX])
+{
+    char path[SERVICE_PATH_MAX], text[32];
+    struct service_answer a;
+    struct json_value node;
+    service_path(path, name);
+    int error = get(s, "GET", path, "held", &a, detail);
+    struct json_value nodes = json_member(a.body, "nodes");
+    out->count = 0;
+    while (error == REDLOCK_OK && out->count < REDLOCK_NODES_MAX && json_next(&nodes, &node)) {
+        struct json_value tenure = json_member(node, "tenure");
+        if (!tenure.at)
+            continue;
+        json_text(tenure, text, sizeof text);
+        out->tenure[out->count++] = strtoull(text, NULL, 16);
+    }
+    service_answer_free(&a);
+    return error;
+}
+
 /* ---- all of them ---- */
 
 int service_list(const struct service *s, service_name_fn *each, void *data,
@@ -171,6 +193,7 @@ int service_break(const struct service *s, const char *name, const char *fingerp
     *report = (redlock_report){0};
     json_text(json_member(a.body, "label"), report->holder.label, sizeof report->holder.label);
     report->holder.remaining_ms = json_number(json_member(a.body, "may_act_ms"), -1);
+    report->final_ms = json_number(json_member(a.body, "final_ms"), 0);
     service_answer_free(&a);
     return error;
 }

@@ -21,6 +21,14 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
 int service_break(const struct service *s, const char *name, const char *fingerprint,
                   redlock_report *report, char detail[SERVICE_DETAIL_MAX]);
 
+/* What speaks for each Sentinel group of the lock now (redlock_node_info); 0: none does. */
+struct service_tenures {
+    uint32_t count;
+    uint64_t tenure[REDLOCK_NODES_MAX];
+};
+int service_look_tenures(const struct service *s, const char *name, struct service_tenures *out,
+                         char detail[SERVICE_DETAIL_MAX]);
+
 /* The nodes of an answer that has them. */
 void service_read_nodes(struct json_value body, redlock_report *report);
 

@@ -15,6 +15,16 @@ const struct cli_option help_shared_options[] = {
     {SETTING_PREFIX, 0, "prefix", "TEXT", "goes before NAME to make the key (redlock:)"},
     {SETTING_USER, 0, "user", "NAME", "user for nodes whose URL names none"},
     {SETTING_PASSWORD_FILE, 0, "password-file", "FILE", "its first line is the password"},
+    {SETTING_PASSWORD_COMMAND, 0, "password-command", "COMMAND",
+     "or the first line that it prints"},
+    {SETTING_PASSWORD_MAX_AGE, 0, "password-max-age", "TIME",
+     "log in again so often, with the newest (5m)"},
+    {SETTING_SENTINEL_USER, 0, "sentinel-user", "NAME",
+     "user for the sentinels of sentinel://"},
+    {SETTING_SENTINEL_PASSWORD_FILE, 0, "sentinel-password-file", "FILE",
+     "the sentinels' password"},
+    {SETTING_SENTINEL_PASSWORD_COMMAND, 0, "sentinel-password-command", "COMMAND",
+     "or the first line that it prints"},
     {SETTING_TLS_CA, 0, "tls-ca", "FILE", "trust these certificates (the system's)"},
     {SETTING_TLS_CERT, 0, "tls-cert", "FILE", "client certificate"},
     {SETTING_TLS_KEY, 0, "tls-key", "FILE", "its private key (inside --tls-cert)"},
@@ -24,8 +34,8 @@ const struct cli_option help_shared_options[] = {
      "limit to set up a connection (1s)"},
     {SETTING_MAX_TTL, 0, "max-ttl", "TTL", "the longest TTL any client may ask for (60s)"},
     {SETTING_NO_NATIVE, 0, "no-native", NULL, "use scripts even where the server needs none"},
-    {SETTING_STRICT, 0, "strict", NULL, "check the nodes with every lock, not once only"},
-    {SETTING_NO_GUARD, 0, "no-guard", NULL, "trust nodes that have just restarted, too"},
+    {SETTING_PROFILE, 0, "profile", "PROFILE", "efficiency or correctness (efficiency)"},
+    {SETTING_GUARD, 0, "guard", "MODE", "on, off or strict: for experts (on)"},
     {SETTING_VERBOSE, 'v', "verbose", NULL, "say what each node did, also on success"},
     {SETTING_QUIET, 'q', "quiet", NULL, "no report when a lock operation fails, no warnings"},
     {0},
@@ -90,6 +100,7 @@ int command_help(const struct command *command)
             "\nNodes come from --nodes, else REDLOCK_NODES, else the configuration file, see\n"
             "redlock.conf(5). A URL is [redis://][user[:password]@]host[:port][/db], the same\n"
             "with rediss:// for TLS, or unix:///path; valkey:// and valkeys:// are as good.\n"
+            "A Sentinel group is sentinel://host1+host2+host3/group, sentinels:// with TLS.\n"
             "--service, or REDLOCK_SERVICE, names a redlockd(8) to ask instead of them.\n");
         printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     }

@@ -55,7 +55,8 @@ int client_next(const struct settings *s, redlock *client, const redlock_event *
     int got;
     while ((got = redlock_next(client, event, timeout_ms)) > 0 &&
            (*event)->type == REDLOCK_EVENT_WARNING) {
-        if (!s->quiet && !s->json && !s->no_node_warnings)
+        bool is_mended = s->has_admitted && subcommand_is_init((*event)->reason);
+        if (!s->quiet && !s->json && !s->no_node_warnings && !is_mended)
             tell_warning(*event);
         timeout_ms = 0; /* the turn is over with its events */
     }

@@ -35,12 +35,6 @@ const char *settings_set(struct settings *s, enum setting setting, const char *v
     case SETTING_NO_WAIT:
         problem = rl_config_set(&s->config, RL_SETTING_WAIT, "0");
         break;
-    case SETTING_STRICT:
-        problem = rl_config_set(&s->config, RL_SETTING_GUARD, "strict");
-        break;
-    case SETTING_NO_GUARD:
-        problem = rl_config_set(&s->config, RL_SETTING_GUARD, "off");
-        break;
     case SETTING_CONFIG:
         if (*value == '\0')
             return "is empty";
@@ -63,22 +57,22 @@ const char *settings_set(struct settings *s, enum setting setting, const char *v
     return problem;
 }
 
-/* A file that shows a secret, as the library tells of it. */
-static void on_warning(const char *path, const char *text, void *data)
+/* Files that show a secret, as the library tells of them. */
+static void warn_of_files(const struct rl_config *c)
 {
     char safe[DETAIL_MAX], shown[TEXT_PATH_MAX];
-    (void)data;
-    text_safe(safe, sizeof safe, text);
-    text_safe(shown, sizeof shown, path);
-    message_node_warning(shown, safe);
+
+    for (size_t i = 0; i < c->warning_count; i++) {
+        text_safe(safe, sizeof safe, c->warning[i].text);
+        text_safe(shown, sizeof shown, c->warning[i].path);
+        message_node_warning(shown, safe);
+    }
 }
 
 static int check_contradictions(const struct settings *s)
 {
     if (settings_is_given(s, SETTING_NO_WAIT) && settings_is_given(s, SETTING_WAIT))
         return message_usage("-n and -w contradict each other: wait or do not wait");
-    if (settings_is_given(s, SETTING_STRICT) && settings_is_given(s, SETTING_NO_GUARD))
-        return message_usage("--strict and --no-guard contradict each other");
     if (s->quiet && s->verbose)
         return message_usage("-q and -v contradict each other");
     if (settings_is_given(s, SETTING_SERVICE) && settings_is_given(s, SETTING_NODES))
@@ -127,10 +121,11 @@ int settings_complete(struct settings *s)
     if (s->quiet)
         message_be_quiet();
     warn_of_passwords(s);
-    s->config.warn = s->quiet ? NULL : on_warning;
     if (find_service(s))
         return message_fail(EXIT_INTERNAL, "out of memory");
     int error = rl_config_load(&s->config);
+    if (!s->quiet)
+        warn_of_files(&s->config);
     s->service = s->config.may_use_service ? s->config.text[RL_SETTING_SERVICE] : NULL;
     s->ttl_ms = s->config.ttl_ms;
     /* The default gives way to a smaller maximum. */
@@ -162,11 +157,16 @@ static void write_duration(char out[TEXT_TIME_MAX], int64_t time_ms)
                        : "ms");
 }
 
+int64_t settings_max_ttl_ms(const struct settings *s)
+{
+    if (s->service)
+        return REDLOCK_TTL_LIMIT_MS; /* it knows its own */
+    return s->config.max_ttl_ms ? s->config.max_ttl_ms : SETTINGS_MAX_TTL_MS;
+}
+
 int settings_check_ttl(const struct settings *s)
 {
-    int64_t max_ttl_ms = s->service             ? REDLOCK_TTL_LIMIT_MS /* it knows its own */
-                         : s->config.max_ttl_ms ? s->config.max_ttl_ms
-                                                : SETTINGS_MAX_TTL_MS;
+    int64_t max_ttl_ms = settings_max_ttl_ms(s);
     bool from_file =
         (s->config.given & (1u << RL_SETTING_TTL)) && !settings_is_given(s, SETTING_TTL);
     int status = from_file ? EXIT_CONFIG : EXIT_USAGE;

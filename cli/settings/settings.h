@@ -22,6 +22,11 @@ enum setting {
     SETTING_PREFIX = RL_SETTING_PREFIX,
     SETTING_USER = RL_SETTING_USER,
     SETTING_PASSWORD_FILE = RL_SETTING_PASSWORD_FILE,
+    SETTING_PASSWORD_COMMAND = RL_SETTING_PASSWORD_COMMAND,
+    SETTING_PASSWORD_MAX_AGE = RL_SETTING_PASSWORD_MAX_AGE,
+    SETTING_SENTINEL_USER = RL_SETTING_SENTINEL_USER,
+    SETTING_SENTINEL_PASSWORD_FILE = RL_SETTING_SENTINEL_PASSWORD_FILE,
+    SETTING_SENTINEL_PASSWORD_COMMAND = RL_SETTING_SENTINEL_PASSWORD_COMMAND,
     SETTING_TLS_CA = RL_SETTING_TLS_CA,
     SETTING_TLS_CERT = RL_SETTING_TLS_CERT,
     SETTING_TLS_KEY = RL_SETTING_TLS_KEY,
@@ -30,14 +35,14 @@ enum setting {
     SETTING_CONNECT_TIMEOUT = RL_SETTING_CONNECT_TIMEOUT,
     SETTING_MAX_TTL = RL_SETTING_MAX_TTL,
     SETTING_NO_NATIVE = RL_SETTING_NO_NATIVE,
+    SETTING_PROFILE = RL_SETTING_PROFILE,
+    SETTING_GUARD = RL_SETTING_GUARD,
     SETTING_TTL = RL_SETTING_TTL,
     SETTING_WAIT = RL_SETTING_WAIT,
     SETTING_SERVICE = RL_SETTING_SERVICE,
     SETTING_TOKEN_FILE = RL_SETTING_TOKEN_FILE,
     SETTING_INSECURE = RL_SETTING_INSECURE,
     SETTING_NO_WAIT = RL_SETTING_END,
-    SETTING_STRICT,
-    SETTING_NO_GUARD,
     SETTING_CONFIG,
     SETTING_JSON,
     SETTING_VERBOSE,
@@ -52,6 +57,7 @@ struct settings {
     bool json, verbose, quiet;
     bool
         no_node_warnings; /* what is doubtful about the nodes is told otherwise, or by doctor */
+    bool has_admitted;    /* what an init mends is no news any more */
     uint32_t given;       /* bit per setting that the command line has */
 };
 
@@ -73,5 +79,7 @@ int settings_complete(struct settings *s);
 
 /* Checks the TTL against the maximum. Returns 0 or an exit status, after saying why. */
 int settings_check_ttl(const struct settings *s);
+/* The longest that any client may ask for, as this command knows it. */
+int64_t settings_max_ttl_ms(const struct settings *s);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CLI_LOOKUP_H
 #define CLI_LOOKUP_H
 
-/* In a static command, names of hosts and users are looked up by what the C library has inside: files and
+/* In a static program, names of hosts, users and groups are looked up by what the C library has inside: files and
  * DNS. /etc/nsswitch.conf of the machine may name modules, which are shared libraries for the machine's own
  * C library; a static program that loads one made for another version can crash. Before the first thread. */
 void lookup_without_modules(void);

@@ -45,6 +45,7 @@ void message_be_quiet(void)
 static void print_wrapped(const char *before, const char *text)
 {
     FILE *out = errors_stream();
+    errors_erase(); /* a warning may come while the live line of a wait is drawn */
     fputs(before, out);
     text_wrap(out, text, text_width(before), CONTINUED_INDENT, errors_line_columns());
     putc('\n', out);

@@ -3,7 +3,7 @@
 
 #include <redlock.h>
 
-const char *subcommand_for(int reason)
+bool subcommand_is_init(int reason)
 {
     switch (reason) {
     case REDLOCK_REASON_YOUNG:
@@ -17,10 +17,18 @@ const char *subcommand_for(int reason)
     case REDLOCK_REASON_SET_CHANGED:
     case REDLOCK_REASON_SET_BY_NAME:
     case REDLOCK_REASON_NO_SETS:
-        return " (`redlock init`)";
-    case REDLOCK_REASON_SET_UNREADABLE:
-        return " (`redlock doctor` says more)";
+    case REDLOCK_REASON_PROMOTED:
+    case REDLOCK_REASON_VERSION:
+    case REDLOCK_REASON_ELECTORS:
+        return true;
     default:
-        return "";
+        return false;
     }
+}
+
+const char *subcommand_for(int reason)
+{
+    if (subcommand_is_init(reason))
+        return " (`redlock init`)";
+    return reason == REDLOCK_REASON_SET_UNREADABLE ? " (`redlock doctor` says more)" : "";
 }

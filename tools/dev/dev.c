@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "dev/quorum.h"
+#include "dev/sentinels.h"
 #include "dev/verbs.h"
 #include "settings/command.h"
 #include "system/path.h"
@@ -20,7 +21,8 @@ enum {
     OPTION_DIR,
     OPTION_PORT,
     OPTION_NO_INIT,
-    OPTION_QUORUMS
+    OPTION_QUORUMS,
+    OPTION_SENTINEL
 };
 
 #define NODES_DEFAULT 5
@@ -28,10 +30,12 @@ enum {
 
 struct dev {
     struct settings settings; /* of the shared options only --json applies */
-    long count, quorums;      /* servers of a quorum; quorums, 0: one without a name */
+    long count,
+        quorums; /* servers of a quorum, 0: as many as usual; quorums, 0: one without a name */
+    bool sentinel;
     const char *server, *directory;
     long base_port;
-    const char *verb, *number;
+    const char *verb, *name;
     char **command;
     struct dev_quorum quorum;
 };
@@ -50,9 +54,9 @@ static int take_word(struct dev *d, const char *word)
             return message_usage("unknown action '%s'; did you mean '%s'?", shown, nearest);
         return message_usage("unknown action '%s'; a command to run goes behind --", shown);
     }
-    if (d->number || strcmp(d->verb, "list") == 0)
+    if (d->name || !dev_verbs_want_name(d->verb))
         return message_usage("unexpected word '%s'", shown);
-    d->number = word;
+    d->name = word;
     return 0;
 }
 
@@ -70,6 +74,9 @@ static int take(void *data, struct args *a, int id, const char *value)
         return args_count("--count", value, REDLOCK_NODES_MAX, &d->count);
     case OPTION_QUORUMS:
         return args_count("--quorums", value, DEV_SERVERS_MAX, &d->quorums);
+    case OPTION_SENTINEL:
+        d->sentinel = true;
+        return 0;
     case OPTION_SERVER:
         d->server = value;
         return 0;
@@ -87,28 +94,40 @@ static int take(void *data, struct args *a, int id, const char *value)
 
 static int server_count(const struct dev *d)
 {
-    return (int)(d->count * (d->quorums > 0 ? d->quorums : 1));
+    if (d->sentinel)
+        return DEV_GROUP_SERVERS + DEV_SENTINELS;
+    return (int)((d->count ? d->count : NODES_DEFAULT) * (d->quorums > 0 ? d->quorums : 1));
+}
+
+/* "2", "s2" or "master". */
+static int check_name(const struct dev *d)
+{
+    long ignored;
+    if (!d->name)
+        return message_usage("which node? `redlock dev %s 1`", d->verb);
+    if (strcmp(d->name, "master") == 0)
+        return 0;
+    return args_count(d->verb, d->name + (d->name[0] == 's'), DEV_SERVERS_MAX, &ignored);
 }
 
 static int check_options(const struct dev *d)
 {
-    long ignored;
     if (d->verb && d->command)
         return message_usage("'%s' and a command exclude each other", d->verb);
     if (d->command && !d->command[0])
         return message_usage("COMMAND is missing behind --");
+    if (d->sentinel && (d->count || d->quorums))
+        return message_usage("--sentinel starts one group of %d servers and %d sentinels; "
+                             "leave out %s",
+                             DEV_GROUP_SERVERS, DEV_SENTINELS,
+                             d->count ? "--count" : "--quorums");
     int servers = server_count(d);
     if (servers > DEV_SERVERS_MAX)
         return message_usage("%ld quorums of %ld servers are %d; at most %d can be started",
-                             d->quorums, d->count, servers, DEV_SERVERS_MAX);
+                             d->quorums, servers / d->quorums, servers, DEV_SERVERS_MAX);
     if (d->base_port && d->base_port + servers - 1 > PORT_MAX)
         return message_usage("--port %ld leaves no room for %d ports", d->base_port, servers);
-    if (d->verb && strcmp(d->verb, "list") != 0) {
-        if (!d->number)
-            return message_usage("which node? `redlock dev %s 1`", d->verb);
-        return args_count(d->verb, d->number, DEV_SERVERS_MAX, &ignored);
-    }
-    return 0;
+    return d->verb && dev_verbs_want_name(d->verb) ? check_name(d) : 0;
 }
 
 static int find_program(struct dev *d)
@@ -128,7 +147,7 @@ static void announce_json(const struct dev_quorum *q, const char *nodes)
     struct json j = {.out = stdout};
     struct dev_row rows[DEV_SERVERS_MAX];
     for (int i = 0; i < q->count; i++)
-        rows[i] = dev_row_of(q, &q->server[i]);
+        rows[i] = dev_row_of(q, &q->server[i], &q->server[0]);
     message_json_success(&j);
     json_string(&j, "dir", q->directory);
     json_string(&j, "redlock_nodes", nodes);
@@ -161,11 +180,9 @@ static void announce(const struct dev_quorum *q, const char *nodes)
     fputs("export REDLOCK_DEV=", stdout);
     print_quoted(q->directory);
     for (int i = 0; i < q->count; i++) {
-        char quorum[DEV_QUORUM_MAX];
-        dev_quorum_name(q, &q->server[i], quorum);
-        printf("# node %-2d  127.0.0.1:%-5d  pid %ld%s%s\n", q->server[i].number,
-               q->server[i].port, (long)q->server[i].child.pid, *quorum ? "  quorum " : "",
-               quorum);
+        const struct dev_row row = dev_row_of(q, &q->server[i], &q->server[0]);
+        printf("# %s %-2s  127.0.0.1:%-5d  pid %ld%s%s\n", *row.role ? row.role : "node",
+               row.name, row.port, row.pid, *row.quorum ? "  quorum " : "", row.quorum);
     }
     if (isatty(STDOUT_FILENO))
         printf("# Paste the first two lines into another terminal. Ctrl-C ends the servers.\n");
@@ -177,7 +194,8 @@ static int run_command(struct dev *d, const char *nodes)
     /* Settings for other servers must not get in the way of these. */
     if (setenv("REDLOCK_NODES", nodes, 1) != 0 || setenv("REDLOCK_DEV", q->directory, 1) != 0 ||
         setenv("REDLOCK_CONFIG", "/dev/null", 1) != 0 || unsetenv("REDLOCK_PASSWORD") != 0 ||
-        unsetenv("REDLOCK_SERVICE") != 0 || unsetenv("REDLOCK_HELD") != 0)
+        unsetenv("REDLOCK_SENTINEL_PASSWORD") != 0 || unsetenv("REDLOCK_SERVICE") != 0 ||
+        unsetenv("REDLOCK_HELD") != 0 || unsetenv("REDLOCK_MAX_TTL") != 0)
         return message_fail(EXIT_INTERNAL, "out of memory");
     int error = child_start(&q->command, d->command, -1, -1);
     if (error) {
@@ -195,6 +213,7 @@ static int serve(struct dev *d)
     char nodes[DEV_NODES_MAX];
     q->count = server_count(d);
     q->quorums = (int)d->quorums;
+    q->sentinels = d->sentinel ? DEV_SENTINELS : 0;
     q->control_fd = -1;
     q->signal_fd = signals_take();
     if (q->signal_fd < 0)
@@ -223,14 +242,14 @@ static int ask(struct dev *d)
 {
     const char *directory = d->directory ? d->directory : getenv("REDLOCK_DEV");
     if (directory && *directory)
-        return dev_verbs_ask(&d->settings, directory, d->verb, d->number);
+        return dev_verbs_ask(&d->settings, directory, d->verb, d->name);
     return message_usage("which servers? REDLOCK_DEV is not set; inside `redlock dev` it is, "
                          "elsewhere name the directory with --dir");
 }
 
 static int dev_main(const struct command *command, int argc, char **argv)
 {
-    static struct dev d = {.count = NODES_DEFAULT};
+    static struct dev d;
     int status = args_read(command, &d.settings, argc, argv, take, &d);
     if (status == 0)
         status = check_options(&d);
@@ -247,6 +266,8 @@ static int dev_main(const struct command *command, int argc, char **argv)
 static const struct cli_option options[] = {
     {OPTION_SERVERS, 'c', "count", "N", "how many servers, 1 to 15 (5)"},
     {OPTION_QUORUMS, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ..."},
+    {OPTION_SENTINEL, 0, "sentinel", NULL,
+     "a master, two replicas and three sentinels instead"},
     {OPTION_SERVER, 0, "server", "PROGRAM",
      "run this instead of redis-server or valkey-server"},
     {OPTION_DIR, 0, "dir", "DIR", "keep logs and socket there (a temporary directory)"},
@@ -259,23 +280,29 @@ const struct command command_dev = {
     .name = "dev",
     .summary = "start real servers on this machine to try things with",
     .usage = "[OPTION...] [-- COMMAND [ARGUMENT...]]\n"
-             "       redlock dev [--dir DIR] kill|start|hang|resume NUMBER\n"
-             "       redlock dev [--dir DIR] list",
+             "       redlock dev [--dir DIR] kill|start|hang|resume NODE\n"
+             "       redlock dev [--dir DIR] failover|list",
     .about = "Starts N real servers without persistence on loopback ports. With COMMAND, "
              "runs it with REDLOCK_NODES naming them and exits with its status; without, "
              "prints the variables to set and stays until it is interrupted. Servers and "
              "directory are gone afterwards.\n\n"
              "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers "
              "can be killed (as in a crash), started again (empty, on the same port), hung "
-             "(they accept and never answer) and resumed. NUMBER counts from 1.\n\n"
+             "(they accept and never answer) and resumed. NODE is a number from 1.\n\n"
              "The servers are initialised (redlock init) and vote at once. One that was "
              "started again is not: it may have forgotten locks, and is in quarantine as "
              "it would be anywhere, until the longest TTL has passed or `redlock init` "
-             "lets it vote.\n",
+             "lets it vote.\n\n"
+             "With --sentinel they are one Sentinel group called redlock: a master, two "
+             "replicas and three sentinels. The sentinels are s1, s2 and s3 to kill, start, "
+             "hang and resume, `master` is the server that most of them name, and `failover` "
+             "makes another one the master at once.\n",
     .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
                 "redlock dev -c 3 --quorums 2 -- redlock nodes\n"
                 "redlock dev -c 3 -- bash\n"
-                "redlock dev hang 2; redlock nodes; redlock dev resume 2",
+                "redlock dev hang 2; redlock nodes; redlock dev resume 2\n"
+                "redlock dev --sentinel -- bash\n"
+                "redlock dev kill master; redlock dev list; redlock dev failover",
     .options = options,
     .local = true,
     .run = dev_main,

@@ -16,7 +16,7 @@
 #include "ui/text.h"
 
 #define REMOVE_DEPTH_MAX 64
-#define LOG_NAME_MAX 32
+#define STATE_NAME "state"
 #define LINK_MAX_BYTES 64
 
 static int open_directory_at(int at_fd, const char *name)
@@ -147,17 +147,17 @@ int dev_directory_make(struct dev_quorum *q, const char *directory)
     return directory ? use_named(q, directory) : make_temporary(q);
 }
 
-static void log_name(int number, char out[LOG_NAME_MAX])
+void dev_directory_log_name(const struct dev_server *s, char out[DEV_FILE_MAX])
 {
-    snprintf(out, LOG_NAME_MAX, "node-%d.log", number);
+    snprintf(out, DEV_FILE_MAX, "%s-%d.log", dev_server_kind(s), s->number);
 }
 
-int dev_directory_open_log(const struct dev_quorum *q, int number)
+int dev_directory_open_log(const struct dev_quorum *q, const struct dev_server *s)
 {
     const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    char name[LOG_NAME_MAX];
+    char name[DEV_FILE_MAX];
     struct stat info;
-    log_name(number, name);
+    dev_directory_log_name(s, name);
     int fd = openat(q->directory_fd, name, flags | O_CREAT | O_EXCL, 0600);
     if (fd >= 0 || errno != EEXIST)
         return fd;
@@ -173,15 +173,45 @@ int dev_directory_open_log(const struct dev_quorum *q, int number)
     return -1;
 }
 
-FILE *dev_directory_read_log(const struct dev_quorum *q, int number)
+FILE *dev_directory_read_log(const struct dev_quorum *q, const struct dev_server *s)
 {
-    char name[LOG_NAME_MAX];
-    log_name(number, name);
+    char name[DEV_FILE_MAX];
+    dev_directory_log_name(s, name);
     int fd = openat(q->directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     FILE *log = fd < 0 ? NULL : fdopen(fd, "r");
     if (!log && fd >= 0)
         close(fd);
     return log;
+}
+
+/* The path of the directory takes at most half of the room. */
+void dev_directory_state_path(const struct dev_quorum *q, char out[DEV_PATH_MAX])
+{
+    snprintf(out, DEV_PATH_MAX, "%.*s/" STATE_NAME, DEV_PATH_MAX / 2, q->directory);
+}
+
+void dev_directory_config_path(const struct dev_quorum *q, const struct dev_server *s,
+                               char out[DEV_PATH_MAX])
+{
+    snprintf(out, DEV_PATH_MAX, "%.*s/" STATE_NAME "/%s-%d.conf", DEV_PATH_MAX / 2,
+             q->directory, dev_server_kind(s), s->number);
+}
+
+int dev_directory_write_config(const struct dev_quorum *q, const struct dev_server *s,
+                               const char *text)
+{
+    char path[DEV_PATH_MAX];
+    size_t length = strlen(text);
+    if (mkdirat(q->directory_fd, STATE_NAME, 0700) != 0 && errno != EEXIST)
+        return errno;
+    dev_directory_config_path(q, s, path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    ssize_t wrote = write(fd, text, length);
+    int error = wrote == (ssize_t)length ? 0 : wrote < 0 ? errno : ENOSPC;
+    close(fd);
+    return error;
 }
 
 /* Takes the descriptor. Links are removed, not followed. */
@@ -206,7 +236,7 @@ static void remove_below(int fd, int depth)
 
 void dev_directory_remove(struct dev_quorum *q)
 {
-    char name[LOG_NAME_MAX];
+    char name[DEV_FILE_MAX];
     int fd = q->directory_fd;
     q->directory_fd = -1;
     if (fd >= 0 && q->directory[0] && q->made) {
@@ -216,8 +246,13 @@ void dev_directory_remove(struct dev_quorum *q)
     }
     if (fd >= 0 && q->directory[0]) {
         for (int i = 0; i < q->count; i++) {
-            log_name(q->server[i].number, name);
+            dev_directory_log_name(&q->server[i], name);
             unlinkat(fd, name, 0);
+        }
+        int state_fd = q->sentinels ? open_directory_at(fd, STATE_NAME) : -1;
+        if (state_fd >= 0) {
+            remove_below(state_fd, 1);
+            unlinkat(fd, STATE_NAME, AT_REMOVEDIR);
         }
         unlinkat(fd, DEV_CONTROL_NAME, 0);
     }

@@ -11,6 +11,7 @@
 
 #include "dev/control.h"
 #include "dev/directory.h"
+#include "dev/sentinels.h"
 #include "dev/verbs.h"
 #include "system/signals.h"
 #include "system/timer.h"
@@ -19,8 +20,7 @@
 #include "ui/text.h"
 
 #define START_LIMIT_MS 10000
-#define START_TRIES 4    /* each on another port */
-#define LOOK_AGAIN_MS 10 /* between two looks at a server that is starting */
+#define START_TRIES 4 /* each on another port */
 #define STOP_LIMIT_MS 2000
 
 static void check_servers(struct dev_quorum *q)
@@ -34,10 +34,9 @@ static void check_servers(struct dev_quorum *q)
             continue;
         s->hung = false;
         if (s->ready && !s->ending)
-            message_warn(
-                "node %d (127.0.0.1:%d) ended by itself; `redlock dev start %d` brings "
-                "it back",
-                s->number, s->port, s->number);
+            message_warn("%s %s (127.0.0.1:%d) ended by itself; `redlock dev start %s` brings "
+                         "it back",
+                         dev_server_kind(s), s->name, s->port, s->name);
     }
 }
 
@@ -61,8 +60,7 @@ static void on_signals(struct dev_quorum *q)
     }
 }
 
-/* Handles the signals that come within `wait_ms`; the first ends the wait. */
-static void wait_signals(struct dev_quorum *q, int wait_ms)
+void dev_quorum_wait(struct dev_quorum *q, int wait_ms)
 {
     struct pollfd watched = {.fd = q->signal_fd, .events = POLLIN};
     if (poll(&watched, 1, wait_ms) > 0)
@@ -76,7 +74,7 @@ bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool end
         int64_t left_ns = limit_ns - timer_now_ns();
         if (left_ns <= 0)
             return false;
-        wait_signals(q, (int)(left_ns / NS_PER_MS) + 1);
+        dev_quorum_wait(q, (int)(left_ns / NS_PER_MS) + 1);
     }
     return true;
 }
@@ -86,7 +84,7 @@ static void last_log_line(const struct dev_quorum *q, const struct dev_server *s
                           size_t size)
 {
     char line[512], last[512] = "nothing";
-    FILE *log = dev_directory_read_log(q, s->number);
+    FILE *log = dev_directory_read_log(q, s);
     while (log && fgets(line, sizeof line, log)) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0])
@@ -103,18 +101,18 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
     int64_t limit_ns = timer_now_ns() + START_LIMIT_MS * NS_PER_MS;
     while (!dev_server_answers(s)) {
         if (timer_now_ns() > limit_ns) {
-            snprintf(problem, DEV_PROBLEM_MAX, "node %d does not answer after %d s", s->number,
-                     START_LIMIT_MS / 1000);
+            snprintf(problem, DEV_PROBLEM_MAX, "%s %s does not answer after %d s",
+                     dev_server_kind(s), s->name, START_LIMIT_MS / 1000);
             return EXIT_UNAVAILABLE;
         }
-        wait_signals(q, LOOK_AGAIN_MS);
+        dev_quorum_wait(q, DEV_LOOK_AGAIN_MS);
         if (q->stop_signal)
             return EXIT_SIGNAL + q->stop_signal;
         if (!dev_server_is_up(s)) {
             char words[DEV_PROBLEM_MAX / 2];
             last_log_line(q, s, words, sizeof words);
-            snprintf(problem, DEV_PROBLEM_MAX, "node %d ended at once on port %d; it said: %s",
-                     s->number, s->port, words);
+            snprintf(problem, DEV_PROBLEM_MAX, "%s %s ended at once on port %d; it said: %s",
+                     dev_server_kind(s), s->name, s->port, words);
             return EXIT_UNAVAILABLE;
         }
     }
@@ -124,15 +122,20 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
 
 static int launch(struct dev_quorum *q, struct dev_server *s, char *problem)
 {
-    int log_fd = dev_directory_open_log(q, s->number);
+    char state[DEV_PATH_MAX], config[DEV_PATH_MAX], log[DEV_FILE_MAX];
+    int log_fd = dev_directory_open_log(q, s);
     if (log_fd < 0) {
         bool foreign = errno == EEXIST || errno == ELOOP;
-        snprintf(problem, DEV_PROBLEM_MAX, "cannot write the log node-%d.log: %s", s->number,
+        dev_directory_log_name(s, log);
+        snprintf(problem, DEV_PROBLEM_MAX, "cannot write the log %s: %s", log,
                  foreign ? "what has this name is not the file that was made here"
                          : strerror(errno));
         return EXIT_CONFIG;
     }
-    int error = dev_server_start(s, q->program, q->directory, log_fd);
+    dev_directory_state_path(q, state);
+    dev_directory_config_path(q, s, config);
+    int error = q->sentinels ? dev_server_start(s, q->program, state, config, log_fd)
+                             : dev_server_start(s, q->program, q->directory, NULL, log_fd);
     close(log_fd);
     if (error == 0)
         return 0;
@@ -173,22 +176,47 @@ static int start_again(struct dev_quorum *q, struct dev_server *s, char *problem
     return status;
 }
 
-static int start_all(struct dev_quorum *q, int base_port, char *problem)
+static int reserve_all(struct dev_quorum *q, int base_port, char *problem)
 {
     int status = 0;
-    for (int i = 0; i < q->count && status == 0; i++) {
-        struct dev_server *s = &q->server[i];
-        status = reserve(s, base_port ? base_port + i : 0, problem);
-        if (status == 0)
-            status = launch(q, s, problem);
-    }
+    for (int i = 0; i < q->count && status == 0; i++)
+        status = reserve(&q->server[i], base_port ? base_port + i : 0, problem);
+    return status;
+}
+
+/*
+ * The master first, so that its replicas find it at once, then these, then the sentinels. None moves to
+ * another port: the others know it by that.
+ */
+static int start_group(struct dev_quorum *q, char *problem)
+{
+    int status = dev_sentinels_configure(q, problem);
+    for (int i = 0; i < q->count && status == 0; i++)
+        status = dev_quorum_start(q, &q->server[i], problem);
+    return status ? status : dev_sentinels_await(q, problem);
+}
+
+static int start_all(struct dev_quorum *q, bool may_move, char *problem)
+{
+    int status = 0;
+    for (int i = 0; i < q->count && status == 0; i++)
+        status = launch(q, &q->server[i], problem);
     for (int i = 0; i < q->count && status == 0; i++) {
         struct dev_server *s = &q->server[i];
         status = await_answer(q, s, problem);
-        if (status == EXIT_UNAVAILABLE && base_port == 0 && !dev_server_is_up(s))
+        if (status == EXIT_UNAVAILABLE && may_move && !dev_server_is_up(s))
             status = start_again(q, s, problem);
     }
     return status;
+}
+
+static void name_server(struct dev_quorum *q, int i)
+{
+    int servers = q->count - q->sentinels;
+    struct dev_server *s = &q->server[i];
+    *s = (struct dev_server){.port_fd = -1, .is_sentinel = i >= servers};
+    s->number = s->is_sentinel ? i - servers + 1 : i + 1;
+    snprintf(s->name, sizeof s->name, "%s%d", s->is_sentinel ? "s" : "", s->number);
 }
 
 int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
@@ -196,11 +224,13 @@ int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
     char problem[DEV_PROBLEM_MAX] = "";
     q->control_fd = q->directory_fd = -1;
     for (int i = 0; i < q->count; i++)
-        q->server[i] = (struct dev_server){.number = i + 1, .port_fd = -1};
+        name_server(q, i);
     int status = dev_directory_make(q, directory);
     if (status)
         return status;
-    status = start_all(q, base_port, problem);
+    status = reserve_all(q, base_port, problem);
+    if (status == 0)
+        status = q->sentinels ? start_group(q, problem) : start_all(q, base_port == 0, problem);
     if (status)
         return q->stop_signal ? status : message_fail(status, "%s", problem);
     status = q->no_init ? 0 : dev_quorum_admit(q);
@@ -261,6 +291,10 @@ void dev_quorum_nodes(const struct dev_quorum *q, char out[DEV_NODES_MAX])
 {
     size_t used = 0;
     out[0] = '\0';
+    if (q->sentinels) {
+        dev_sentinels_url(q, out);
+        return;
+    }
     for (int i = 0; i < q->count; i++) {
         char name[DEV_QUORUM_MAX] = "";
         bool first = q->quorums > 0 && i % (q->count / q->quorums) == 0;

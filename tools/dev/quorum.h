@@ -14,8 +14,9 @@
 #define DEV_SERVERS_MAX 60
 
 struct dev_quorum {
-    int count;   /* of servers, of all quorums */
-    int quorums; /* that share them alike; 0: the nodes are one without a name */
+    int count;     /* of servers, of all quorums, and of sentinels */
+    int quorums;   /* that share them alike; 0: the nodes are one without a name */
+    int sentinels; /* the last of the servers; the others are one group. 0: there is none */
     struct dev_server server[DEV_SERVERS_MAX];
     char program[DEV_PATH_MAX];
     char directory[DEV_PATH_MAX]; /* absolute; empty: not there yet */
@@ -59,7 +60,14 @@ void dev_quorum_name(const struct dev_quorum *q, const struct dev_server *s,
 /* Waits until the server is in the state `hung` or has ended (`ended`). False: it took too long. */
 bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool ended);
 
-/* "127.0.0.1:20001,127.0.0.1:20002,...", or "q1=127.0.0.1:20001,...;q2=...". */
+/* Handles the signals that come within `wait_ms`; the first ends the wait. */
+#define DEV_LOOK_AGAIN_MS 10 /* between two looks at what is not yet as it should be */
+void dev_quorum_wait(struct dev_quorum *q, int wait_ms);
+
+/*
+ * "127.0.0.1:20001,127.0.0.1:20002,...", or "q1=127.0.0.1:20001,...;q2=...", or what
+ * dev_sentinels_url() makes.
+ */
 #define DEV_NODES_MAX (DEV_SERVERS_MAX * 32)
 void dev_quorum_nodes(const struct dev_quorum *q, char out[DEV_NODES_MAX]);
 

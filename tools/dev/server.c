@@ -19,8 +19,8 @@
 #define PORT_LOWEST 10240
 #define PORT_COUNT 20000 /* ends below 32768, where outgoing connections begin */
 #define PORT_TRIES 200
-#define ANSWER_MAX_BYTES 16384
 #define ANSWER_WAIT_MS 1000
+#define QUESTION_MAX_BYTES 128
 
 static const char *install_command(void)
 {
@@ -106,29 +106,26 @@ void dev_server_unreserve(struct dev_server *s)
 }
 
 int dev_server_start(struct dev_server *s, const char *program, const char *directory,
-                     int log_fd)
+                     const char *config, int log_fd)
 {
     char port[16];
-    /* execvp() does not change its arguments; the casts are for its old-fashioned type. */
-    char *const argv[] = {
-        (char *)program,
-        (char *)"--port",
-        port,
-        (char *)"--bind",
-        (char *)"127.0.0.1",
-        (char *)"--save",
-        (char *)"",
-        (char *)"--appendonly",
-        (char *)"no",
-        (char *)"--daemonize",
-        (char *)"no",
-        (char *)"--dir",
-        (char *)directory,
-        NULL,
+    const char *const options[] = {
+        "--port",       port, "--bind",      "127.0.0.1", "--save", "",
+        "--appendonly", "no", "--daemonize", "no",        "--dir",  directory,
     };
+    enum { OPTIONS = sizeof options / sizeof options[0] };
+    const char *argv[OPTIONS + 4] = {program};
+    size_t count = 1;
+    if (config)
+        argv[count++] = config;
+    memcpy(argv + count, options, sizeof options);
+    count += OPTIONS;
+    if (s->is_sentinel)
+        argv[count++] = "--sentinel";
     snprintf(port, sizeof port, "%d", s->port);
     s->hung = s->ready = s->ending = false;
-    return child_start(&s->child, argv, log_fd, -1);
+    /* execvp() does not change its arguments; the cast is for its old-fashioned type. */
+    return child_start(&s->child, (char *const *)argv, log_fd, -1);
 }
 
 /* The server itself, or one that a script in its place has started. */
@@ -137,29 +134,30 @@ static bool is_of_group(long pid, pid_t group)
     return pid == group || getpgid((pid_t)pid) == group;
 }
 
-/* Sends the question and reads until the number of the process that answers has come. */
-static bool converse(int fd, pid_t group)
+/* A reply may end anywhere; that of the PING behind it is known. */
+static bool converse(int fd, const char *question, char reply[DEV_REPLY_MAX])
 {
-    static const char question[] = "PING\r\nINFO server\r\n";
-    char answer[ANSWER_MAX_BYTES + 1];
+    static const char end[] = "+PONG\r\n";
+    const size_t end_length = sizeof end - 1;
+    char line[QUESTION_MAX_BYTES];
     size_t used = 0;
     struct pollfd watched = {.fd = fd, .events = POLLIN};
-    if (send(fd, question, sizeof question - 1, MSG_NOSIGNAL) != (ssize_t)sizeof question - 1)
+    int length = snprintf(line, sizeof line, "%s\r\nPING\r\n", question);
+    if (send(fd, line, (size_t)length, MSG_NOSIGNAL) != length)
         return false;
-    while (used < ANSWER_MAX_BYTES && poll(&watched, 1, ANSWER_WAIT_MS) > 0) {
-        ssize_t got = recv(fd, answer + used, ANSWER_MAX_BYTES - used, 0);
+    while (used + 1 < DEV_REPLY_MAX && poll(&watched, 1, ANSWER_WAIT_MS) > 0) {
+        ssize_t got = recv(fd, reply + used, DEV_REPLY_MAX - 1 - used, 0);
         if (got <= 0)
             return false;
         used += (size_t)got;
-        answer[used] = '\0';
-        const char *found = strstr(answer, "\nprocess_id:");
-        if (strncmp(answer, "+PONG", 5) == 0 && found && strchr(found + 1, '\n'))
-            return is_of_group(strtol(found + strlen("\nprocess_id:"), NULL, 10), group);
+        reply[used] = '\0';
+        if (used >= end_length && strcmp(reply + used - end_length, end) == 0)
+            return true;
     }
     return false;
 }
 
-bool dev_server_answers(const struct dev_server *s)
+bool dev_server_ask(const struct dev_server *s, const char *question, char reply[DEV_REPLY_MAX])
 {
     struct sockaddr_in address = loopback(s->port);
     /* On the loopback interface connect() answers at once, one way or the other. */
@@ -167,9 +165,22 @@ bool dev_server_answers(const struct dev_server *s)
     if (fd < 0)
         return false;
     bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-                   converse(fd, s->child.pid);
+                   converse(fd, question, reply);
     close(fd);
     return answers;
+}
+
+bool dev_server_answers(const struct dev_server *s)
+{
+    static const char field[] = "\nprocess_id:";
+    char reply[DEV_REPLY_MAX];
+    const char *found = dev_server_ask(s, "INFO server", reply) ? strstr(reply, field) : NULL;
+    return found && is_of_group(strtol(found + sizeof field - 1, NULL, 10), s->child.pid);
+}
+
+const char *dev_server_kind(const struct dev_server *s)
+{
+    return s->is_sentinel ? "sentinel" : "node";
 }
 
 bool dev_server_is_up(const struct dev_server *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One real server on a loopback port, without persistence, for trying things out. */
+/* One real server, or sentinel, on a loopback port, without persistence, for trying things out. */
 #ifndef CLI_DEV_SERVER_H
 #define CLI_DEV_SERVER_H
 
@@ -11,10 +11,14 @@
 #include "system/path.h"
 
 #define DEV_PATH_MAX PATH_FIND_MAX
+#define DEV_NAME_MAX 16
+#define DEV_REPLY_MAX 16384
 
 struct dev_server {
     struct child child;
-    int number; /* from 1 */
+    int number;              /* from 1, of its kind */
+    char name[DEV_NAME_MAX]; /* by which it is called: "1", or "s1" if it is a sentinel */
+    bool is_sentinel;
     int port;
     int port_fd; /* keeps the port ours while the server is down; -1: none */
     bool hung;   /* stopped on purpose */
@@ -32,12 +36,22 @@ bool dev_find_server(char out[DEV_PATH_MAX]);
 int dev_server_reserve(struct dev_server *s, int wanted);
 void dev_server_unreserve(struct dev_server *s);
 
-/* Starts the program in `directory`, its output going to `log_fd`. Returns 0 or errno. */
+/*
+ * Starts the program in `directory`, its output going to `log_fd`. `config` is a file that it reads
+ * first and may rewrite; NULL: none. Returns 0 or errno.
+ */
 int dev_server_start(struct dev_server *s, const char *program, const char *directory,
-                     int log_fd);
+                     const char *config, int log_fd);
+
+/* Sends a line with a command and reads all of the reply. False: it does not answer. */
+bool dev_server_ask(const struct dev_server *s, const char *question,
+                    char reply[DEV_REPLY_MAX]);
 
 /* Does the process that was started answer on its port? */
 bool dev_server_answers(const struct dev_server *s);
+
+/* "node" or "sentinel". */
+const char *dev_server_kind(const struct dev_server *s);
 
 /* "up", "down" or "hung". */
 const char *dev_server_state(const struct dev_server *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be asked of a running `redlock dev`: list, kill, start, hang, resume. */
+/* What can be asked of a running `redlock dev`: list, kill, start, hang, resume, failover. */
 #ifndef CLI_DEV_VERBS_H
 #define CLI_DEV_VERBS_H
 
@@ -10,13 +10,17 @@
 
 /* One server, as it is shown and sent from process to process. */
 struct dev_row {
-    int number, port;
+    char name[DEV_NAME_MAX];
+    int port;
     long pid; /* 0: it is down */
     char state[8];
+    char role[16]; /* in a group, or empty: "master", "replica", "sentinel", or "unknown" */
     char quorum[DEV_QUORUM_MAX]; /* empty: it has no name */
 };
 
-struct dev_row dev_row_of(const struct dev_quorum *q, const struct dev_server *s);
+/* `master` is that of the group, if there is one and it is known. */
+struct dev_row dev_row_of(const struct dev_quorum *q, const struct dev_server *s,
+                          const struct dev_server *master);
 
 /* The member `nodes` of the object being written. */
 struct json;
@@ -24,15 +28,18 @@ void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count);
 
 bool dev_verbs_know(const char *word);
 
+/* Whether the verb is about one server, which has to be named. */
+bool dev_verbs_want_name(const char *verb);
+
 /* In the process that runs the servers: takes one question from the socket and answers it. */
 void dev_verbs_serve(struct dev_quorum *q);
 
 /*
  * In another process: asks the one that runs the servers in `directory` and prints its answer.
- * `number` is NULL for list. Returns the exit status.
+ * `name` is NULL where the verb wants none. Returns the exit status.
  */
 int dev_verbs_ask(const struct settings *s, const char *directory, const char *verb,
-                  const char *number);
+                  const char *name);
 
 /* The names of all verbs, NULL-terminated. */
 extern const char *const dev_verbs[];

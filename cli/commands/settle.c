@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "commands/settle.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "service/look.h"
+#include "system/timer.h"
+#include "ui/guarantee.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+#define LOOK_EVERY_MS 500
+#define PLAIN UINT64_C(1) /* the tenure of what is no Sentinel group, and stays what it is */
+#define TELL_EVERY_NS (10000 * NS_PER_MS)
+
+static void look(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX],
+                 bool vouched[REDLOCK_NODES_MAX])
+{
+    redlock_node_info *node = calloc(1, sizeof *node);
+    for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
+        tenure[i] = 0;
+        vouched[i] = false;
+        if (!node)
+            continue;
+        node->size = sizeof *node;
+        if (redlock_node(member, i, node) != REDLOCK_OK)
+            continue;
+        bool is_group = node->deployment == REDLOCK_DEPLOYMENT_SENTINEL;
+        tenure[i] = is_group ? node->tenure : PLAIN;
+        vouched[i] = !is_group || guarantee_is_vouched(node);
+    }
+    free(node);
+}
+
+void settle_begin(struct settle *s, redlock *client, const char *name)
+{
+    bool vouched[REDLOCK_NODES_MAX];
+    int home = redlock_quorum_of(client, name);
+    s->member = redlock_member(client, home < 0 ? 0 : (size_t)home);
+    look(s->member, s->before, vouched);
+    s->begun_ns = timer_now_ns();
+}
+
+void settle_note(struct settle *s, const redlock_report *report)
+{
+    uint64_t after[REDLOCK_NODES_MAX];
+    bool vouched[REDLOCK_NODES_MAX];
+    look(s->member, after, vouched);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        int vote = report->node[i].vote;
+        bool was_there = vote == REDLOCK_VOTE_GRANTED;
+        bool is_gone = was_there || vote == REDLOCK_VOTE_MISSING || vote == REDLOCK_VOTE_TAKEN;
+        if (!is_gone || after[i] == 0 || after[i] != s->before[i]) {
+            s->tenure[i] = 0;
+        } else if (was_there || s->tenure[i] != after[i]) {
+            s->changed = s->changed || (s->last[i] != 0 && s->last[i] != after[i]);
+            s->tenure[i] = s->last[i] = after[i];
+            s->since_ns[i] = s->begun_ns;
+        }
+    }
+}
+
+/* How long it takes yet, if nothing changes; 0: a majority of the nodes is final. */
+static int64_t left_ms(const struct settle *s, const redlock_report *report, int64_t final_ms)
+{
+    uint64_t tenure[REDLOCK_NODES_MAX];
+    bool vouched[REDLOCK_NODES_MAX];
+    int64_t now_ns = timer_now_ns(), longest_ms = 0;
+    uint32_t final = 0;
+    look(s->member, tenure, vouched);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        bool holds = s->tenure[i] != 0 && s->tenure[i] == tenure[i];
+        int64_t wait_ms = !holds ? final_ms
+                          : tenure[i] == PLAIN
+                              ? 0
+                              : final_ms - (now_ns - s->since_ns[i]) / NS_PER_MS;
+        if (wait_ms <= 0 && !vouched[i])
+            wait_ms = LOOK_EVERY_MS;
+        final += wait_ms <= 0;
+        if (wait_ms > longest_ms)
+            longest_ms = wait_ms;
+    }
+    return final >= report->quorum ? 0 : longest_ms;
+}
+
+/* The client reads what its sentinels say meanwhile. */
+static void pause_a_moment(redlock *client)
+{
+    const redlock_event *event;
+    int64_t end_ns = timer_now_ns() + LOOK_EVERY_MS * NS_PER_MS;
+    for (;;) {
+        int64_t left_ns = end_ns - timer_now_ns();
+        if (left_ns <= 0 ||
+            redlock_next(client, &event, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0)
+            return;
+    }
+}
+
+static void tell(const struct settings *settings, int64_t wait_ms, bool again)
+{
+    char left[TEXT_TIME_MAX];
+    text_time(left, (wait_ms + 999) / 1000 * 1000);
+    if (!settings->quiet && !settings->json)
+        message_line("%swaiting %s until no failover can bring it back",
+                     again ? "another server was promoted, and it is deleted there as well: "
+                           : "",
+                     left);
+}
+
+int settle_wait(struct settle *s, const struct settings *settings, struct source *source,
+                const char *name, const char *fingerprint, int64_t final_ms)
+{
+    redlock_report report = {.size = sizeof report};
+    int64_t told_ns = 0;
+    for (;;) {
+        settle_begin(s, source->client, name);
+        source_break(source, name, fingerprint, &report);
+        settle_note(s, &report);
+        int64_t wait_ms = left_ms(s, &report, final_ms), now_ns = timer_now_ns();
+        if (wait_ms == 0)
+            return 0;
+        if (s->changed || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {
+            tell(settings, wait_ms, s->changed);
+            s->changed = false;
+            told_ns = now_ns;
+        }
+        pause_a_moment(source->client);
+    }
+}
+
+/* ---- through a service ---- */
+
+/*
+ * Has a tenure changed since the last look? *vouched: all groups are sure of theirs. A service
+ * that tells none is never sure.
+ */
+static bool note_tenures(const struct service_tenures *now, uint64_t last[REDLOCK_NODES_MAX],
+                         bool *vouched)
+{
+    bool changed = false;
+    *vouched = now->count > 0;
+    for (uint32_t i = 0; i < now->count; i++) {
+        if (now->tenure[i] == 0) {
+            *vouched = false;
+        } else if (now->tenure[i] != last[i]) {
+            last[i] = now->tenure[i];
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+/*
+ * A service does not tell which nodes have deleted it, so all groups have to stay what they
+ * are, not only a majority. A deletion between two looks that saw the same was done in what
+ * they saw, and there nothing sets the key again.
+ */
+void settle_wait_service(const struct settings *settings, struct source *source,
+                         const char *name, const char *fingerprint, int64_t final_ms)
+{
+    uint64_t last[REDLOCK_NODES_MAX] = {0};
+    int64_t since_ns = -1, told_ns = 0;
+    for (bool again = false;; poll(NULL, 0, LOOK_EVERY_MS)) {
+        redlock_report report;
+        struct service_tenures now;
+        bool vouched;
+        int64_t begun_ns = timer_now_ns();
+        int error = source_break(source, name, fingerprint, &report);
+        if (service_look_tenures(&source->service, name, &now, source->detail) != REDLOCK_OK)
+            continue;
+        bool changed = note_tenures(&now, last, &vouched);
+        bool is_gone = error == REDLOCK_OK || error == REDLOCK_EXPIRED;
+        again = again || (changed && since_ns >= 0);
+        if (changed || error == REDLOCK_OK)
+            since_ns = -1;
+        if (!changed && is_gone && since_ns < 0)
+            since_ns = begun_ns;
+        int64_t now_ns = timer_now_ns();
+        int64_t passed_ms = since_ns < 0 ? 0 : (now_ns - since_ns) / NS_PER_MS;
+        if (passed_ms >= final_ms && vouched)
+            return;
+        if (again || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {
+            tell(settings, passed_ms < final_ms ? final_ms - passed_ms : LOOK_EVERY_MS, again);
+            again = false;
+            told_ns = now_ns;
+        }
+    }
+}
