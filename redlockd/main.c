@@ -7,10 +7,12 @@
 
 #include "life/dev.h"
 #include "life/life.h"
+#include "life/ready.h"
 #include "life/token.h"
 #include "settings/settings.h"
 #include "system/cores.h"
 #include "system/log.h"
+#include "system/lookup.h"
 #include "system/signals.h"
 
 /* As sysexits.h and the command have them. */
@@ -18,7 +20,7 @@
 #define EXIT_UNAVAILABLE 69
 #define EXIT_CONFIG 78 /* no restart helps: RestartPreventExitStatus= of the unit */
 
-/* Of settings_read(), life_check() and life_open(). */
+/* Of settings_read(), life_check(), life_open() and ready_check(). */
 static int fail(int result, const char *why)
 {
     log_line("%s", why);
@@ -80,6 +82,7 @@ int main(int argc, char **argv)
 
     signals_hold();
     open_standard_files();
+    lookup_without_modules();
     if (argc == 3 && strcmp(argv[1], "token") == 0)
         return token_print(argv[2], why, sizeof why) < 0 ? fail(SETTINGS_USAGE, why) : 0;
     result = settings_read(&settings, argc, argv, why, sizeof why);
@@ -89,6 +92,10 @@ int main(int argc, char **argv)
         return fail(result, why);
     if (settings.check)
         return check(&settings, why, sizeof why);
+    if (settings.ready) {
+        result = ready_check(&settings, why, sizeof why);
+        return result < 0 ? fail(result, why) : puts("ready") < 0;
+    }
     if (settings.dev)
         result = dev_begin(&dev, &settings, argv, why, sizeof why);
     result = result < 0 ? fail(result, why) : serve(&settings, &dev, why, sizeof why);

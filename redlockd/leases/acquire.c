@@ -219,7 +219,9 @@ static bool is_known(struct leases *leases, struct http_exchange *exchange,
 static int start(struct lease *lease, const struct lease_terms *terms)
 {
     redlock_request request =
-        REDLOCK_REQUEST(.kind = terms->kind, .flags = terms->flags | REDLOCK_KEEP,
+        REDLOCK_REQUEST(.kind = terms->kind,
+                        .flags =
+                            terms->flags | REDLOCK_KEEP | (lease->stream ? REDLOCK_PLACES : 0),
                         .wait_ms = terms->wait_ms, .data = lease, .slots = terms->slots,
                         .owner = terms->owner[0] ? terms->owner : NULL, .label = terms->label,
                         .idempotency_key = terms->tag.text);

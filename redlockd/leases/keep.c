@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "leases/keep.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include <string.h>
 
 #include "io/clock.h"
@@ -152,9 +155,15 @@ static void note_released(struct lease *lease, int error, const struct holding *
     }
 }
 
-static void reply_released(struct lease *lease, const char *name, int error, const char *detail)
+/*
+ * final_ms: 0, or when no failover can bring the lease back to a replica, or a client, that
+ * still renews it (redlock_report).
+ */
+static void reply_released(struct lease *lease, const char *name, int error, const char *detail,
+                           int64_t final_ms)
 {
     struct http_exchange *exchange;
+    char header[64];
 
     /* A wait that was ended on the way is something that was released. */
     if (lease->had_wait && (error == REDLOCK_EXPIRED || error == REDLOCK_LOST))
@@ -169,7 +178,10 @@ static void reply_released(struct lease *lease, const char *name, int error, con
     if (error)
         lease_reply_refusal(exchange, &gone);
     else
-        http_answer(exchange, &(struct http_answer){.status = 204});
+        snprintf(header, sizeof header, "Redlock-Final-Ms: %" PRId64 "\r\n", final_ms);
+    if (!error)
+        http_answer(exchange, &(struct http_answer){.status = 204,
+                                                    .extra = final_ms > 0 ? header : NULL});
 }
 
 /* By its grant, or by its tag: then the nodes have answered which value that was. */
@@ -183,8 +195,10 @@ void lease_released(struct lease *lease, const redlock_event *event)
     char label[REDLOCK_LABEL_MAX + 1];
     struct holding holding = holding_of(lease, name, value, label);
 
+    const redlock_report *report = answer ? answer->report : redlock_lock_report(lease->lock);
+
     note_released(lease, event->error, &holding);
-    reply_released(lease, name, event->error, event->detail);
+    reply_released(lease, name, event->error, event->detail, report ? report->final_ms : 0);
     lease_free(lease);
 }
 

@@ -99,10 +99,15 @@ struct http_exchange *lease_take_exchange(struct lease *lease)
 static const struct lease_refusal proxied = {
     400, "PROXIED", "no stream through a proxy: connect directly, or use a lease"};
 
-/* The caps of its rule on the TTL; a TTL that the request leaves open is as long as it may be. */
-static bool fit_ttl(struct lease_terms *terms, const struct access_rule *rule,
-                    struct lease_refusal *refusal)
+/*
+ * The caps on the TTL, of the nodes and of its rule; one that the request leaves open is as long
+ * as it may be. What is beyond that of the nodes the library refuses.
+ */
+static bool fit_ttl(const struct leases *leases, struct lease_terms *terms,
+                    const struct access_rule *rule, struct lease_refusal *refusal)
 {
+    if (!terms->has_ttl && leases->max_ttl_ms && terms->ttl_ms > leases->max_ttl_ms)
+        terms->ttl_ms = leases->max_ttl_ms;
     if (!rule || !rule->ttl_max_ms || terms->ttl_ms <= rule->ttl_max_ms)
         return true;
     if (!terms->has_ttl) {
@@ -176,7 +181,7 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
     else if (!is_within_quota(leases, request, &terms,
                               rule = access_rule_of(leases->access, who, terms.name)))
         lease_refuse_quota(leases, exchange, &request->path, who, terms.name);
-    else if (!fit_ttl(&terms, rule, &refusal))
+    else if (!fit_ttl(leases, &terms, rule, &refusal))
         lease_reply_refusal(exchange, &refusal);
     else if (terms.is_stream && terms.has_grant)
         lease_begin_resume(leases, exchange, request, &terms, who);

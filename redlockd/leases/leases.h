@@ -111,6 +111,7 @@ struct leases {
     int64_t comment_ns;      /* a sign of life so often on every stream */
     struct http_body body;
     uint32_t drift_ppm; /* how much slower than ours a client's clock may be */
+    int64_t max_ttl_ms; /* of the nodes' clients; 0: the library's default */
     bool is_due;        /* the library was given work in this turn */
     bool is_draining;   /* no more waits */
     struct leases_counts counts;

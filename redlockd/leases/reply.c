@@ -109,7 +109,8 @@ static int status_of(int error)
  * The fingerprint of the value, as the nodes make it (src/scripts/pieces/mark.lua); NULL: the
  * value was not told whole.
  */
-static const char *mark_of(const char *value, char mark[REDLOCK_FINGERPRINT_SIZE + 1])
+static const char *fingerprint_of(const char *value,
+                                  char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1])
 {
     uint8_t digest[SHA_DIGEST_LENGTH];
 
@@ -117,19 +118,19 @@ static const char *mark_of(const char *value, char mark[REDLOCK_FINGERPRINT_SIZE
         return NULL;
     SHA1((const uint8_t *)value, strlen(value), digest);
     for (size_t i = 0; i < sizeof digest; i++)
-        snprintf(mark + 2 * i, 3, "%02x", digest[i]);
-    return mark;
+        snprintf(fingerprint + 2 * i, 3, "%02x", digest[i]);
+    return fingerprint;
 }
 
 _Static_assert(REDLOCK_FINGERPRINT_SIZE == 2 * SHA_DIGEST_LENGTH, "it is a SHA-1 in hex");
 
 static void write_holder(struct json *json, const redlock_holder *holder)
 {
-    char mark[REDLOCK_FINGERPRINT_SIZE + 1];
+    char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
 
     json_object(json, "holder");
     json_string(json, "label", holder->label[0] ? holder->label : NULL);
-    json_string(json, "mark", mark_of(holder->value, mark));
+    json_string(json, "fingerprint", fingerprint_of(holder->value, fingerprint));
     json_known(json, "remaining_ms", holder->remaining_ms);
     json_known(json, "held_ms", holder->held_ms);
     json_end_object(json);
@@ -142,6 +143,9 @@ static void write_nodes(struct json *json, const redlock_report *report)
         json_object(json, NULL);
         json_string(json, "address", report->node[i].address);
         json_string(json, "vote", redlock_vote_text(report->node[i].vote));
+        json_string(json, "reason",
+                    report->node[i].reason ? redlock_reason_name(report->node[i].reason)
+                                           : NULL);
         json_known(json, "rtt_us", report->node[i].rtt_us);
         json_string(json, "text", report->node[i].text);
         json_end_object(json);

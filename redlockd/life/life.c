@@ -206,6 +206,7 @@ static void on_reload(void *context)
     if (settings && inputs && reload(life, settings, inputs, why, sizeof why) == 0) {
         /* What was begun by rights that are gone ends before the next request is read. */
         leases_reload(&life->leases);
+        redlock_reload_passwords(life->leases.client);
         events_reload(&life->routes.events);
         log_line("reloaded: %u rules, %u tokens%s", life->inputs.access.rules.count,
                  life->inputs.access.tokens.count,
@@ -269,6 +270,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
                          or_null(settings->quorum_config), settings->drift_ppm, why, why_size)
                  ? SETTINGS_WRONG
                  : open_listeners(life, why, why_size);
+    life->leases.max_ttl_ms = life->inputs.quorum.max_ttl_ms;
     if (result == 0 && library_open(&life->library, &life->leases, &life->routes.view) < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         result = -1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/time.h"
-#include "protocol/nearest.h"
+#include "protocol/span.h"
 #include "redlock.h"
 #include "settings/file.h"
 #include "settings/values.h"
@@ -19,6 +19,7 @@
 static const char usage[] =
     "usage: redlockd --listen ADDRESS... [--option VALUE...]\n"
     "       redlockd --config FILE [--check]\n"
+    "       redlockd --ready [--listen ADDRESS|--config FILE]\n"
     "       redlockd --dev\n"
     "       redlockd token NAME\n"
     "\n"
@@ -51,6 +52,8 @@ static const char usage[] =
     "  --drain SECONDS        on TERM, let requests finish for so long (10)\n"
     "  --config FILE          lines of `listen = ADDRESS` and so on\n"
     "  --check                look at the settings, say what is wrong, and end\n"
+    "  --ready                is the daemon of these settings ready? 0: yes.\n"
+    "                         Without any, as in a container, that of process 1\n"
     "  --dev                  start servers of its own, and print what to try\n"
     "  --version, --help\n"
     "  token NAME             print a new token, and its line for the file of tokens\n"
@@ -250,6 +253,8 @@ static int read_word(struct settings *settings, const char *word, int *key)
     }
     if (strcmp(word, "--check") == 0)
         settings->check = true;
+    else if (strcmp(word, "--ready") == 0)
+        settings->ready = true;
     else if (strcmp(word, "--dev") == 0)
         settings->dev = true;
     else

@@ -85,6 +85,7 @@ struct settings {
     bool insecure;        /* plain TCP beyond loopback */
     bool utf8_names;      /* names of locks beyond ASCII */
     bool check;           /* look at the settings and end */
+    bool ready;           /* ask the daemon that runs with them: life/ready.h */
     bool dev;             /* with servers of its own: life/dev.h */
     int argc;             /* of the process: HUP reads them again */
     char **argv;

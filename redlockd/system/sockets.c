@@ -219,6 +219,33 @@ int sockets_open(const char *address, unsigned mode, const char *group, char *wh
     return open_tcp(address, why, why_size);
 }
 
+int sockets_connect(const char *address, unsigned timeout_s, char *why, size_t why_size)
+{
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    struct addrinfo local = {
+        .ai_family = AF_UNIX, .ai_addr = (struct sockaddr *)&path, .ai_addrlen = sizeof path};
+    bool is_unix = strncmp(address, "unix:", 5) == 0;
+    struct timeval timeout = {.tv_sec = timeout_s};
+    struct addrinfo *found = NULL;
+    int fd;
+
+    if (is_unix && check_path(address + 5, why, why_size) < 0)
+        return -1;
+    if (is_unix)
+        strcpy(path.sun_path, address + 5);
+    else if (!(found = find(address, why, why_size)))
+        return -1;
+    const struct addrinfo *to = is_unix ? &local : found;
+    fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0 ||
+        connect(fd, to->ai_addr, to->ai_addrlen) != 0)
+        fd = fail(fd, "connect to", address, why, why_size);
+    if (found)
+        freeaddrinfo(found);
+    return fd;
+}
+
 static bool is_local(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET) {

@@ -25,6 +25,9 @@ int sockets_inherited(int *fds, int most, char *why, size_t why_size);
 int sockets_open(const char *address, unsigned mode, const char *group, char *why,
                  size_t why_size);
 
+/* Connects to what sockets_open() has opened; each read and write takes so long at most. As sockets_open(). */
+int sockets_connect(const char *address, unsigned timeout_s, char *why, size_t why_size);
+
 /* The number of a group given by its name or number; -1 with a sentence in why: there is none. */
 int64_t sockets_group(const char *group, char *why, size_t why_size);
 

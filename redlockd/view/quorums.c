@@ -23,6 +23,7 @@ unsigned quorums_look(redlock *client, struct quorum_view out[REDLOCK_QUORUMS_MA
         }
         quorum->nodes++;
         quorum->voting += quorums_node_votes(&node);
+        guarantee_add(&quorum->guarantee, &node);
     }
     for (unsigned i = 0; i < count; i++)
         out[i].needed = out[i].nodes / 2 + 1;

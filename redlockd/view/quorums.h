@@ -6,12 +6,14 @@
 #include <stdbool.h>
 
 #include "redlock.h"
+#include "ui/guarantee.h"
 
 struct quorum_view {
     char name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
     unsigned nodes;
     unsigned needed; /* a majority */
     unsigned voting; /* connected and not in quarantine */
+    struct guarantee guarantee;
 };
 
 /* A node that is connected, and whose grants are counted. */

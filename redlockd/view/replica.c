@@ -49,7 +49,9 @@ static void write_nodes(struct view *view)
         else
             json_string(json, "clock_offset_us", NULL);
         json_string(json, "version", node.version[0] ? node.version : NULL);
+        json_string(json, "reason", node.reason ? redlock_reason_name(node.reason) : NULL);
         json_string(json, "text", node.text);
+        guarantee_node_json(&node, json);
         json_end_object(json);
     }
     json_end_array(json);
@@ -68,6 +70,7 @@ static void write_quorums(struct view *view)
         json_integer(json, "nodes", quorums[i].nodes);
         json_integer(json, "needed", quorums[i].needed);
         json_integer(json, "voting", quorums[i].voting);
+        guarantee_json(&quorums[i].guarantee, true, json);
         json_end_object(json);
     }
     json_end_array(json);
@@ -153,7 +156,7 @@ static void write_lock(struct json *json, const struct survey_lock *lock)
     for (uint32_t i = 0; i < lock->shown; i++) {
         json_object(json, NULL);
         json_string(json, "label", lock->label[i][0] ? lock->label[i] : NULL);
-        json_string(json, "mark", lock->fingerprint[i]);
+        json_string(json, "fingerprint", lock->fingerprint[i]);
         json_end_object(json);
     }
     json_end_array(json);

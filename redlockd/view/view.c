@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "view/view.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include "http/user.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
+#include "ui/guarantee.h"
 #include "ui/record.h"
 
 #define JSON "application/json"
@@ -122,7 +125,7 @@ static void write_holders(struct json *json, const redlock_info *info)
 
         json_object(json, NULL);
         json_string(json, "label", holder->label[0] ? holder->label : NULL);
-        json_string(json, "mark", holder->fingerprint);
+        json_string(json, "fingerprint", holder->fingerprint);
         json_known(json, "held_ms", holder->held_ms);
         json_known(json, "remaining_ms", holder->remaining_ms);
         json_integer(json, "votes", holder->votes);
@@ -141,7 +144,22 @@ static void write_holders(struct json *json, const redlock_info *info)
     json_end_array(json);
 }
 
-static void write_report(struct json *json, const redlock_report *report)
+/* By what a client that has broken the lock knows whether a failover can undo it (E13). */
+static void write_tenure(redlock *client, const char *address, struct json *json)
+{
+    redlock_node_info node = REDLOCK_NODE_INFO();
+    char text[17];
+
+    for (size_t i = 0; redlock_node(client, i, &node) == REDLOCK_OK; i++) {
+        if (node.deployment != REDLOCK_DEPLOYMENT_SENTINEL || strcmp(node.address, address))
+            continue;
+        snprintf(text, sizeof text, "%016" PRIx64, node.tenure);
+        json_string(json, "tenure", node.tenure && guarantee_is_vouched(&node) ? text : NULL);
+        return;
+    }
+}
+
+static void write_report(redlock *client, struct json *json, const redlock_report *report)
 {
     json_array(json, "nodes");
     for (uint32_t i = 0; report && i < report->node_count; i++) {
@@ -150,11 +168,13 @@ static void write_report(struct json *json, const redlock_report *report)
         json_object(json, NULL);
         json_string(json, "address", node->address);
         json_string(json, "vote", redlock_vote_text(node->vote));
+        json_string(json, "reason", node->reason ? redlock_reason_name(node->reason) : NULL);
         json_known(json, "rtt_us", node->rtt_us);
         json_known(json, "remaining_ms", node->key_remaining_ms);
         json_integer(json, "holder_count", node->holder_count);
         json_integer(json, "waiters", node->waiter_count);
         json_string(json, "text", node->text);
+        write_tenure(client, node->address, json);
         json_end_object(json);
     }
     json_end_array(json);
@@ -186,7 +206,7 @@ void view_answer_lock(struct view *view, const redlock_event *event)
     json_bool(json, "disagree", info->disagree && !is_record);
     json_bool(json, "record", is_record);
     write_holders(json, info);
-    write_report(json, answer->report);
+    write_report(view->leases->client, json, answer->report);
     http_body_answer(&view->body, exchange, 200, JSON, NULL);
 }
 
@@ -230,8 +250,8 @@ void view_answer_break(struct view *view, const redlock_event *event)
     if (!exchange)
         return;
     if (event->error == REDLOCK_EXPIRED) {
-        http_answer_problem(exchange, 412, "EXPIRED", "the holder of that mark is gone already",
-                            NULL);
+        http_answer_problem(exchange, 412, "EXPIRED",
+                            "the holder of that fingerprint is gone already", NULL);
     } else if (event->error) {
         answer_error(view, exchange, event->error, event->detail);
     } else {
@@ -241,6 +261,8 @@ void view_answer_break(struct view *view, const redlock_event *event)
                     answer->report->holder.label[0] ? answer->report->holder.label : NULL);
         /* It is not asked: how long it may still believe in the lock. */
         json_known(&view->body.json, "may_act_ms", answer->report->holder.remaining_ms);
+        json_bool(&view->body.json, "final", answer->report->final_ms == 0);
+        json_integer(&view->body.json, "final_ms", answer->report->final_ms);
         http_body_answer(&view->body, exchange, 200, JSON, NULL);
     }
 }
@@ -250,20 +272,20 @@ void view_begin_break(struct view *view, struct http_exchange *exchange,
                       const struct access_who *who)
 {
     static const char *const names[] = {"break", NULL};
-    char mark[REDLOCK_FINGERPRINT_SIZE + 1];
+    char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
     struct question *question;
     redlock_job job;
 
     if (!http_query_only(request->query, names) ||
-        http_query_get(request->query, "break", mark, sizeof mark) < 0) {
+        http_query_get(request->query, "break", fingerprint, sizeof fingerprint) < 0) {
         http_answer_problem(exchange, 400, "QUERY",
-                            "break needs a mark of GET, and nothing else", NULL);
+                            "break needs a fingerprint of GET, and nothing else", NULL);
         return;
     }
     question = question_new(view, exchange, ASKED_BREAK, who);
     if (question)
         asked(view, question,
-              redlock_start_break(view->leases->client, name, mark, question, &job));
+              redlock_start_break(view->leases->client, name, fingerprint, question, &job));
 }
 
 /* ---- which locks there are --------------------------------------------------------------- */
