@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "look.h"
+#include "steps.h"
 
 #include <string.h>
 
@@ -65,8 +65,10 @@ static void keep_mark(struct world *w, const json_t *step, const redlock_info *i
         memcpy(mark->mark, info->holders[0].fingerprint, sizeof mark->mark);
 }
 
-static bool look(struct world *w, const json_t *step, bool lists)
+/* query, list */
+bool step_look(struct world *w, const json_t *step)
 {
+    bool lists = strcmp(field_text(step, "do", ""), "list") == 0;
     int64_t end_ms = world_now_ms() + GIVE_UP_MS;
     redlock *client = step_client_of(w, step);
 
@@ -89,16 +91,6 @@ static bool look(struct world *w, const json_t *step, bool lists)
         world_sleep(AGAIN_MS);
     } while (world_now_ms() < end_ms);
     return world_fail(w, "it did not come to be so");
-}
-
-bool step_query(struct world *w, const json_t *step)
-{
-    return look(w, step, false);
-}
-
-bool step_list(struct world *w, const json_t *step)
-{
-    return look(w, step, true);
 }
 
 bool step_break(struct world *w, const json_t *step)

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include "expect.h"
-#include "look.h"
 
 enum { TTL_MS = 20000, NODE_TIMEOUT_MS = 2000 };
 
@@ -129,20 +128,14 @@ static bool step_cancel(struct world *w, const json_t *step)
     return true;
 }
 
-static bool step_extend(struct world *w, const json_t *step)
+/* extend, release */
+static bool step_operate(struct world *w, const json_t *step)
 {
     struct held *held = world_held(w, field_text(step, "lock", "one"));
+    bool extends = strcmp(field_text(step, "do", ""), "extend") == 0;
 
-    int error = redlock_extend(held->lock, field_int(step, "ttl_ms", TTL_MS));
-    outcome_take(&held->outcome, error, error ? NULL : redlock_lock_report(held->lock));
-    return expect_outcome(w, step, &held->outcome);
-}
-
-static bool step_release(struct world *w, const json_t *step)
-{
-    struct held *held = world_held(w, field_text(step, "lock", "one"));
-
-    int error = redlock_release(held->lock);
+    int error = extends ? redlock_extend(held->lock, field_int(step, "ttl_ms", TTL_MS))
+                        : redlock_release(held->lock);
     outcome_take(&held->outcome, error, error ? NULL : redlock_lock_report(held->lock));
     return expect_outcome(w, step, &held->outcome);
 }
@@ -236,33 +229,16 @@ static bool run_command(struct world *w, const char *const *argv)
     return status == 0 || world_fail(w, "redlock %s %s: status %d", argv[1], argv[2], status);
 }
 
-static bool act_on_node(struct world *w, const json_t *step, const char *what)
+/* kill, restart, hang, resume: the words of `redlock dev`, but for one. */
+static bool step_node(struct world *w, const json_t *step)
 {
+    const char *what = field_text(step, "do", "");
     char number[16];
-    const char *argv[] = {"redlock", "dev", what, number, NULL};
+    const char *argv[] = {"redlock", "dev", strcmp(what, "restart") == 0 ? "start" : what,
+                          number, NULL};
 
     snprintf(number, sizeof number, "%d", (int)field_int(step, "node", 1));
     return run_command(w, argv);
-}
-
-static bool step_kill(struct world *w, const json_t *step)
-{
-    return act_on_node(w, step, "kill");
-}
-
-static bool step_restart(struct world *w, const json_t *step)
-{
-    return act_on_node(w, step, "start");
-}
-
-static bool step_hang(struct world *w, const json_t *step)
-{
-    return act_on_node(w, step, "hang");
-}
-
-static bool step_resume(struct world *w, const json_t *step)
-{
-    return act_on_node(w, step, "resume");
 }
 
 static bool step_admit(struct world *w, const json_t *step)
@@ -299,21 +275,21 @@ static const struct {
     {"outcome", step_outcome, " lock expect says "},
     {"acquire", step_acquire, REQUEST},
     {"cancel", step_cancel, " lock "},
-    {"extend", step_extend, " lock ttl_ms expect says votes "},
-    {"release", step_release, " lock expect says votes "},
+    {"extend", step_operate, " lock ttl_ms expect says votes "},
+    {"release", step_operate, " lock expect says votes "},
     {"state", step_state, " lock is "},
     {"lost", step_lost, " lock says "},
     {"remaining", step_remaining, " lock from_ms to_ms "},
     {"fences", step_fences, " locks "},
     {"slots", step_slots, " locks of "},
     {"no_fence", step_no_fence, " lock "},
-    {"query", step_query, LOOKS "held kind label holders waiters slots owner keep_mark "},
-    {"list", step_list, LOOKS "has lacks "},
+    {"query", step_look, LOOKS "held kind label holders waiters slots owner keep_mark "},
+    {"list", step_look, LOOKS "has lacks "},
     {"break", step_break, LOOKS "mark literal_mark label "},
-    {"kill", step_kill, " node "},
-    {"restart", step_restart, " node "},
-    {"hang", step_hang, " node "},
-    {"resume", step_resume, " node "},
+    {"kill", step_node, " node "},
+    {"restart", step_node, " node "},
+    {"hang", step_node, " node "},
+    {"resume", step_node, " node "},
     {"admit", step_admit, " "},
     {"pass", step_pass, " ms "},
 };

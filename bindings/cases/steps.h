@@ -10,4 +10,13 @@
 /* false: the outcome was not as expected, or the step is none; w->why says how. */
 bool step_play(struct world *w, const json_t *step);
 
+/* The steps that look at the nodes: most ask again until what they expect has come to be so. */
+bool step_ping(struct world *w, const json_t *step);
+bool step_quorum_of(struct world *w, const json_t *step);
+bool step_look(struct world *w, const json_t *step);
+bool step_break(struct world *w, const json_t *step);
+
+/* The client that the step names. */
+redlock *step_client_of(struct world *w, const json_t *step);
+
 #endif

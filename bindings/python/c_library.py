@@ -4,8 +4,8 @@
 Its source is part of the source distribution, in libredlock/, and is compiled into the extension
 module: installing the package needs a compiler and the headers of OpenSSL, and running it needs no
 library of ours. In a clone of the repository libredlock/ is made anew from the tree each time. With
-REDLOCK_SYSTEM_LIBRARY=1 the module is linked with the library that pkg-config finds instead, as the
-packages of a distribution are.
+REDLOCK_OPENSSL_INSIDE=1, as for wheels, OpenSSL is compiled in, too. With REDLOCK_SYSTEM_LIBRARY=1 the
+module is linked with the library that pkg-config finds instead, as the packages of a distribution are.
 """
 import glob
 import os
@@ -25,8 +25,12 @@ def fail(*lines):
     sys.exit("\n".join(f"redlock-native: {line}" for line in lines))
 
 
+def is_set(variable):
+    return os.environ.get(variable, "") not in ("", "0")
+
+
 def uses_system_library():
-    return os.environ.get("REDLOCK_SYSTEM_LIBRARY", "") not in ("", "0")
+    return is_set("REDLOCK_SYSTEM_LIBRARY")
 
 
 def pkg_config(*words):
@@ -58,13 +62,26 @@ def bundle():
         fail(f"in the source tree cmake is needed to embed the scripts: {error}")
 
 
+def system_directories(kind):
+    """Those of the library that pkg-config finds, which leaves out what the compiler knows anyway."""
+    return [f[2:] for f in pkg_config("--cflags", "--libs").split() if f.startswith(kind)]
+
+
+def header():
+    """The path of redlock.h."""
+    directories = [BUNDLED + "/include"]
+    if uses_system_library():
+        directories = [*system_directories("-I"), "/usr/include"]
+    return os.path.join(HERE, directories[0], "redlock.h")
+
+
 def version():
     """That of the library, which is that of the package."""
     if uses_system_library():
         return pkg_config("--modversion")
     try:
-        with open(os.path.join(HERE, BUNDLED, "include/redlock.h"), encoding="utf-8") as header:
-            return ".".join(re.findall(r"#define REDLOCK_VERSION_\w+ (\d+)", header.read()))
+        with open(header(), encoding="utf-8") as file:
+            return ".".join(re.findall(r"#define REDLOCK_VERSION_\w+ (\d+)", file.read()))
     except OSError:
         fail("the source of the C library is missing: this is neither the source distribution that "
              "`make python-package` makes nor bindings/python of a clone of redlock")
@@ -75,17 +92,22 @@ def build_options():
     options = {"sources": [], "include_dirs": [HERE],
                "define_macros": [("_GNU_SOURCE", None)]}
     if uses_system_library():
-        flags = pkg_config("--cflags", "--libs").split()
-        options["include_dirs"] += [f[2:] for f in flags if f.startswith("-I")]
-        options["library_dirs"] = [f[2:] for f in flags if f.startswith("-L")]
+        options["include_dirs"] += system_directories("-I")
+        options["library_dirs"] = system_directories("-L")
         options["libraries"] = ["redlock"]
         return options
     options["sources"] += sorted(glob.glob(BUNDLED + "/src/**/*.c", recursive=True))
     options["include_dirs"] += [os.path.join(BUNDLED, d) for d in ("include", "src", "generated")]
-    options["libraries"] = ["ssl", "crypto"]
     options["extra_compile_args"] = ["-std=c11", "-fvisibility=hidden", "-pthread"]
     # Calls within the module stay there, also beside a libredlock that the process has loaded.
-    options["extra_link_args"] = ["-pthread", "-Wl,-Bsymbolic"]
+    options["extra_link_args"] = ["-pthread", f"-Wl,--version-script={HERE}/module.map"]
+    if is_set("REDLOCK_OPENSSL_INSIDE"):
+        options["define_macros"].append(("REDLOCK_OPENSSL_INSIDE", None))
+        # Destructors of threads may run at any later time: the module is never unloaded.
+        options["extra_link_args"] += ["-s", "-Wl,-z,nodelete", "-Wl,--exclude-libs,ALL",
+                                       "-l:libssl.a", "-l:libcrypto.a"]
+    else:
+        options["libraries"] = ["ssl", "crypto"]
     return options
 
 

@@ -5,7 +5,7 @@
 // and what they stood for is ended then.
 
 const native = require('./native.js');
-const { canceled, closed, eventError, expired, invalid, lastError, lostByClose } = require('./errors.js');
+const { canceled, closed, eventError, invalid, lastError, lost } = require('./errors.js');
 
 // enum redlock_event_type
 const ACQUIRED = 0;
@@ -24,7 +24,6 @@ const STATE = 1;
 const FENCE = 2;
 const SLOT = 3;
 const MARGIN = 4;
-const FENCED = 2; // of the flags of a request
 const STATES = ['waiting', 'failed', 'adopted', 'held', 'jeopardy', 'lost', 'released'];
 
 // Clients that are open, to be closed when the program ends: their locks are given up then.
@@ -88,7 +87,7 @@ class Hold {
   get lost() {
     if (!this.loss && this.state === 'lost') {
       this.core.drain();
-      this.beLost(expired(this.name, this.report()));
+      this.beLost(lost(this.name, `the validity of '${this.name}' had ended`, this.report()));
     }
     return this.loss;
   }
@@ -152,7 +151,7 @@ class Hold {
   takeAway() {
     if (this.releasing) return;
     this.giveUp();
-    this.beLost(lostByClose(this.name));
+    this.beLost(lost(this.name, 'the client was closed while the lock was held, and has released it'));
     this.releasing = Promise.reject(this.loss);
     this.releasing.catch(() => {});
   }
@@ -172,14 +171,14 @@ class Hold {
       case RECOVERED:
         return onJeopardy && call(onJeopardy, error);
       case QUEUED:
-        return onQueued && call(onQueued, place);
+        return call(onQueued, place);
     }
     const { resolve, reject } = this.end();
     if (type === RELEASED || (type === ACQUIRED && error)) this.drop();
     if (error) return reject(error);
     if (type === ACQUIRED) {
       this.isAcquired = true;
-      if (this.request.flags & FENCED) this.fence = this.number(FENCE);
+      this.fence = this.number(FENCE) || null; // the profile correctness gives every lock one
     }
     resolve(type === ACQUIRED ? this : this.remaining);
   }

@@ -49,12 +49,9 @@ function closed(lock) {
   return new RedlockError('CLOSED', 'the client has been closed; open another', { lock });
 }
 
-function expired(lock, report) {
-  return new RedlockError('LOST', `the validity of '${lock}' had ended`, { ...report, lock });
+// A loss that no event has told.
+function lost(lock, message, report) {
+  return new RedlockError('LOST', message, { ...report, lock });
 }
 
-function lostByClose(lock) {
-  return new RedlockError('LOST', 'the client was closed while the lock was held, and has released it', { lock });
-}
-
-module.exports = { RedlockError, lastError, eventError, invalid, canceled, closed, expired, lostByClose };
+module.exports = { RedlockError, lastError, eventError, invalid, canceled, closed, lost };

@@ -159,7 +159,7 @@ export class Lock {
   readonly held: boolean;
   /** How long it is still certainly ours; 0 when it is not held. Asked of the local clock. */
   readonly remaining: number;
-  /** The fencing token of a lock acquired with `fenced`. */
+  /** The fencing token of a lock acquired with `fenced`, or with the profile correctness. */
   readonly fence: number | null;
   /** Which slot of a semaphore is held, from 1 on. */
   readonly slot: number | null;
@@ -184,7 +184,8 @@ export class Lock {
 }
 
 export interface ClientOptions {
-  /** URLs: redis://[user[:password]@]host[:port][/db], rediss://, unix:///path, host:port. */
+  /** URLs: redis://[user[:password]@]host[:port][/db], rediss://, unix:///path, host:port; or of one
+   * Sentinel group, sentinel://host1+host2+host3/group. */
   nodes?: string[];
   /** Instead of `nodes`: several quorums, by name. */
   quorums?: Record<string, string[]>;
@@ -203,14 +204,27 @@ export interface ClientOptions {
   retryMax?: number;
   username?: string;
   password?: string;
+  /** Its first line; read for every connection. */
   passwordFile?: string;
+  /** Prints it: an absolute path and arguments, separated by blanks, without a shell. */
+  passwordCommand?: string;
+  /** So often file and command are read again and connections log in again; 300000 by default. */
+  passwordMaxAge?: number;
+  /** The same for the sentinels of sentinel:// nodes. */
+  sentinelUsername?: string;
+  sentinelPassword?: string;
+  sentinelPasswordFile?: string;
+  sentinelPasswordCommand?: string;
   clientName?: string;
   tlsCaFile?: string;
   tlsCertFile?: string;
   tlsKeyFile?: string;
   tlsServerName?: string;
-  /** Read the node's marker with every acquire: catches FLUSHALL and promotion in place. */
-  strict?: boolean;
+  /**
+   * "efficiency" by default. "correctness": every lock has a fencing token, nodes are checked with every
+   * acquire, and grants count only of nodes that pass the safety checks of `redlock doctor`.
+   */
+  profile?: 'efficiency' | 'correctness';
   noGuard?: boolean;
   noNative?: boolean;
   /** What is doubtful about a node; process.emitWarning() by default. */
@@ -254,6 +268,10 @@ export interface NodeInfo {
   /** In quarantine because it belongs to another set of nodes, or to none while others do. */
   misplaced: boolean;
   quarantineFor: number | null;
+  /** 'failover': another server can take its place unseen. 'sentinel': a group; its server and its term are what most of its sentinels name. */
+  deployment: 'server' | 'failover' | 'sentinel';
+  server: string | null;
+  term: number | null;
 }
 
 export interface Stats {

@@ -13,7 +13,9 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 // redlock_request.flags and redlock_options.flags
 const FLAGS = { renew: 1, fenced: 2, fair: 8 };
-const CLIENT_FLAGS = { noNative: 2, strict: 4, noGuard: 8 };
+const PLACES = 0x20; // asked for by onQueued
+const CLIENT_FLAGS = { noNative: 2, noGuard: 8 };
+const PROFILES = { efficiency: 1, correctness: 2 };
 
 // The value of an option of this type, or `otherwise` where it is left out.
 function option(options, name, type, otherwise) {
@@ -103,6 +105,8 @@ function readRequest(name, options = NO_OPTIONS, hasBody = false) {
   let flags = 0;
   for (const flag in FLAGS)
     if (option(options, flag, 'boolean', hasBody && flag === 'renew')) flags |= FLAGS[flag];
+  const onQueued = option(options, 'onQueued', 'function', undefined);
+  if (onQueued) flags |= PLACES;
   return {
     name: names[0],
     moreNames: names.length > 1 ? names.slice(1) : undefined,
@@ -116,18 +120,18 @@ function readRequest(name, options = NO_OPTIONS, hasBody = false) {
     maxExtensions: count(options, 'maxExtensions'),
     maxHold: number(options, 'maxHold', 0),
     signal: readSignal(options),
-    onQueued: option(options, 'onQueued', 'function', undefined),
+    onQueued,
     onJeopardy: option(options, 'onJeopardy', 'function', undefined),
   };
 }
 
-const CLIENT_NUMBERS = ['nodeTimeout', 'connectTimeout', 'maxTtl', 'driftPpm', 'retryMin', 'retryMax'];
+const CLIENT_NUMBERS = ['nodeTimeout', 'connectTimeout', 'maxTtl', 'driftPpm', 'retryMin', 'retryMax', 'passwordMaxAge'];
 const CLIENT_TEXTS = [
-  'prefix', 'username', 'password', 'passwordFile', 'clientName', 'tlsCaFile', 'tlsCertFile',
-  'tlsKeyFile', 'tlsServerName', 'configFile', 'traceFile',
+  'prefix', 'username', 'password', 'passwordFile', 'passwordCommand', 'sentinelUsername', 'sentinelPassword',
+  'sentinelPasswordFile', 'sentinelPasswordCommand', 'clientName', 'tlsCaFile', 'tlsCertFile', 'tlsKeyFile', 'tlsServerName', 'configFile', 'traceFile',
 ];
 const CLIENT_OPTIONS = new Set([
-  'nodes', 'quorums', 'onWarning', ...Object.keys(CLIENT_FLAGS), ...CLIENT_NUMBERS, ...CLIENT_TEXTS,
+  'nodes', 'quorums', 'onWarning', 'profile', ...Object.keys(CLIENT_FLAGS), ...CLIENT_NUMBERS, ...CLIENT_TEXTS,
 ]);
 
 function readNodes(nodes, what) {
@@ -140,6 +144,11 @@ function readClientOptions(options = NO_OPTIONS) {
   checkNames(options, CLIENT_OPTIONS, 'Client');
   const out = { flags: 0 };
   for (const flag in CLIENT_FLAGS) if (option(options, flag, 'boolean', false)) out.flags |= CLIENT_FLAGS[flag];
+  const profile = text(options, 'profile');
+  if (profile) {
+    if (!Object.hasOwn(PROFILES, profile)) throw invalid('profile is neither efficiency nor correctness');
+    out.profile = PROFILES[profile];
+  }
   for (const name of CLIENT_NUMBERS) out[name] = count(options, name);
   for (const name of CLIENT_TEXTS) out[name] = text(options, name);
   // An empty list is a list that was meant to be filled: the machine's configuration is not asked.

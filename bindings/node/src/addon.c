@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The functions that lib/ calls. It alone knows how: nothing of this is for users of the package. */
-#include "ask.h"
 #include "client.h"
-#include "lock.h"
 
 /* detail() -> the sentence about the last call that failed */
 static napi_value detail(napi_env env, napi_callback_info info)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ask.h"
+#include "client.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "objects.h"
-#include "options.h"
 
 struct client *client_of(napi_env env, napi_value external)
 {

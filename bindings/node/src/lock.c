@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lock.h"
+#include "client.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,21 +6,12 @@
 #define NAME_OF(name, text) #name,
 #define TEXT_OF(name, text) text,
 static const char *const vote_names[] = {REDLOCK_VOTES(NAME_OF)};
-static const char *const reason_names[] = {REDLOCK_REASONS(NAME_OF)};
 static const char *const state_texts[] = {REDLOCK_NODE_STATES(TEXT_OF)};
-
-static void put_us(napi_env env, napi_value object, const char *name, int32_t us)
-{
-    if (us < 0)
-        put_text(env, object, name, NULL);
-    else
-        put_number(env, object, name, us / US_PER_MS);
-}
 
 static void put_reason(napi_env env, napi_value object, int32_t reason)
 {
     put_text(env, object, "reason",
-             reason == REDLOCK_REASON_NONE ? NULL : reason_names[reason]);
+             reason == REDLOCK_REASON_NONE ? NULL : redlock_reason_name(reason));
 }
 
 /* null: there is none. */
@@ -32,10 +23,10 @@ static napi_value new_holder(napi_env env, const redlock_holder *holder)
     put_text(env, out, "value", holder->value);
     put_text(env, out, "label", holder->label);
     put_text(env, out, "fingerprint", holder->fingerprint);
-    put_ms(env, out, "heldFor", holder->held_ms);
+    put_ms(env, out, "heldFor", (double)holder->held_ms);
     put_flag(env, out, "heldAtLeast", holder->held_at_least != 0);
     put_number(env, out, "votes", holder->votes);
-    put_ms(env, out, "remaining", holder->remaining_ms);
+    put_ms(env, out, "remaining", (double)holder->remaining_ms);
     return out;
 }
 
@@ -47,8 +38,8 @@ static napi_value new_node_report(napi_env env, const redlock_node_report *node)
     put_text(env, out, "vote", vote_names[node->vote]);
     put_text(env, out, "meaning", redlock_vote_text(node->vote));
     put_reason(env, out, node->reason);
-    put_us(env, out, "rtt", node->rtt_us);
-    put_ms(env, out, "keyRemaining", node->key_remaining_ms);
+    put_ms(env, out, "rtt", node->rtt_us / US_PER_MS);
+    put_ms(env, out, "keyRemaining", (double)node->key_remaining_ms);
     put_text(env, out, "value", node->value);
     put_text(env, out, "text", node->text);
     return out;
@@ -87,7 +78,7 @@ static napi_value new_info(napi_env env, const redlock_info *info)
 
         put_text(env, waiter, "name", info->waiters[i].name);
         put_text(env, waiter, "label", info->waiters[i].label);
-        put_ms(env, waiter, "waitedFor", info->waiters[i].waited_ms);
+        put_ms(env, waiter, "waitedFor", (double)info->waiters[i].waited_ms);
         napi_set_element(env, waiters, i, waiter);
     }
     put_flag(env, out, "held", info->held != 0);
@@ -122,6 +113,12 @@ napi_value new_event(napi_env env, const redlock_event *event)
     return out;
 }
 
+static const char *const deployment_texts[] = {
+#define DEPLOYMENT_TEXT(name, text) text,
+    REDLOCK_DEPLOYMENTS(DEPLOYMENT_TEXT)
+#undef DEPLOYMENT_TEXT
+};
+
 napi_value new_node(napi_env env, const redlock_node_info *node)
 {
     napi_value out = new_object(env);
@@ -133,13 +130,19 @@ napi_value new_node(napi_env env, const redlock_node_info *node)
     put_text(env, out, "quorum", node->quorum_name);
     put_flag(env, out, "tls", node->tls != 0);
     put_flag(env, out, "native", node->native != 0);
-    put_us(env, out, "rtt", node->rtt_us);
+    put_ms(env, out, "rtt", node->rtt_us / US_PER_MS);
     put_number(env, out, "connects", node->connects);
     put_number(env, out, "pending", node->pending);
     put_text(env, out, "version", node->version);
     put_flag(env, out, "quarantined", node->quarantined != 0);
     put_flag(env, out, "misplaced", node->misplaced != 0);
-    put_ms(env, out, "quarantineFor", node->quarantine_ms);
+    put_ms(env, out, "quarantineFor", (double)node->quarantine_ms);
+    put_text(env, out, "deployment", deployment_texts[node->deployment]);
+    put_text(env, out, "server", node->server);
+    if (node->term < 0)
+        put_text(env, out, "term", NULL);
+    else
+        put_number(env, out, "term", (double)node->term);
     return out;
 }
 

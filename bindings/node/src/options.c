@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "options.h"
+#include "client.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
+struct field {
     const char *name;
     size_t offset;
-} text_options[OPTION_TEXTS] = {
+};
+
+static const struct field text_options[OPTION_TEXTS] = {
     {"prefix", offsetof(redlock_options, prefix)},
     {"username", offsetof(redlock_options, username)},
     {"password", offsetof(redlock_options, password)},
     {"passwordFile", offsetof(redlock_options, password_file)},
+    {"passwordCommand", offsetof(redlock_options, password_command)},
+    {"sentinelUsername", offsetof(redlock_options, sentinel_username)},
+    {"sentinelPassword", offsetof(redlock_options, sentinel_password)},
+    {"sentinelPasswordFile", offsetof(redlock_options, sentinel_password_file)},
+    {"sentinelPasswordCommand", offsetof(redlock_options, sentinel_password_command)},
     {"clientName", offsetof(redlock_options, client_name)},
     {"tlsCaFile", offsetof(redlock_options, tls_ca_file)},
     {"tlsCertFile", offsetof(redlock_options, tls_cert_file)},
@@ -21,17 +28,16 @@ static const struct {
     {"traceFile", offsetof(redlock_options, trace_file)},
 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} number_options[] = {
+static const struct field number_options[] = {
     {"flags", offsetof(redlock_options, flags)},
+    {"profile", offsetof(redlock_options, profile)},
     {"nodeTimeout", offsetof(redlock_options, node_timeout_ms)},
     {"connectTimeout", offsetof(redlock_options, connect_timeout_ms)},
     {"maxTtl", offsetof(redlock_options, max_ttl_ms)},
     {"driftPpm", offsetof(redlock_options, drift_ppm)},
     {"retryMin", offsetof(redlock_options, retry_min_ms)},
     {"retryMax", offsetof(redlock_options, retry_max_ms)},
+    {"passwordMaxAge", offsetof(redlock_options, password_max_age_ms)},
 };
 
 /* [{name, nodes: [...]}, ...] */

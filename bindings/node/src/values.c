@@ -130,12 +130,9 @@ void put_number(napi_env env, napi_value object, const char *name, double number
     put(env, object, name, new_number(env, number));
 }
 
-void put_ms(napi_env env, napi_value object, const char *name, int64_t ms)
+void put_ms(napi_env env, napi_value object, const char *name, double ms)
 {
-    if (ms < 0)
-        put_text(env, object, name, NULL);
-    else
-        put_number(env, object, name, (double)ms);
+    put(env, object, name, ms < 0 ? new_text(env, NULL) : new_number(env, ms));
 }
 
 void put_text(napi_env env, napi_value object, const char *name, const char *text)

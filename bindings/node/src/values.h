@@ -35,7 +35,7 @@ napi_value new_texts(napi_env env, const char *const *texts, size_t count);
 napi_value new_object(napi_env env);
 void put(napi_env env, napi_value object, const char *name, napi_value value);
 void put_number(napi_env env, napi_value object, const char *name, double number);
-void put_ms(napi_env env, napi_value object, const char *name, int64_t ms); /* negative: null */
+void put_ms(napi_env env, napi_value object, const char *name, double ms); /* negative: null */
 void put_text(napi_env env, napi_value object, const char *name, const char *text);
 void put_flag(napi_env env, napi_value object, const char *name, bool flag);
 

@@ -3,9 +3,10 @@
 // exceptions, input. redlock dev -c 3 -- node behaviour.mjs REDLOCK
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -369,6 +370,50 @@ test('A warning while the client is opened reaches onWarning.', async () => {
   assert.match(told.join(), /others can read/);
   await client.close();
   rmSync(dirname(configFile), { recursive: true });
+});
+
+// One command to every server, outside of the library.
+async function tellServers(...words) {
+  for (const url of process.env.REDLOCK_NODES.split(',')) {
+    const { hostname: host, port } = new URL(url.includes('://') ? url : `redis://${url}`);
+    const text = `*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join('')}`;
+    const socket = connect({ host, port: Number(port) });
+    socket.write(text);
+    await once(socket, 'data');
+    socket.destroy();
+  }
+}
+
+test('A lock outlives the rotation of its password, from a file and from a command.', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'redlock-'));
+  const passwordFile = join(directory, 'password');
+  const passwordCommand = join(directory, 'command');
+  writeFileSync(passwordCommand, `#!/bin/sh\ncat ${passwordFile}\n`, { mode: 0o700 });
+  for (const options of [{ passwordFile }, { passwordCommand, passwordMaxAge: 60_000 }]) {
+    writeFileSync(passwordFile, 'old\n', { mode: 0o600 });
+    await tellServers('ACL', 'SETUSER', 'friend', 'reset', 'on', '>old', '~redlock*', '&redlock*', '+@all');
+    const client = new Client({ username: 'friend', nodeTimeout: 2000, ...options });
+    const lock = await client.acquire('rotation', { ttl: TTL });
+    writeFileSync(passwordFile, 'new\n');
+    await tellServers('ACL', 'SETUSER', 'friend', 'resetpass', '>new');
+    await tellServers('CLIENT', 'KILL', 'USER', 'friend');
+    // Connections that were ended are not made again yet: NOQUORUM.
+    await until('new logins', () => lock.extend(TTL + 5000).then(() => true, (error) => error.code !== 'NOQUORUM' && Promise.reject(error)));
+    assert.ok(lock.remaining > TTL);
+    await lock.release();
+    await client.close();
+  }
+  rmSync(directory, { recursive: true });
+});
+
+test('The profile correctness gives every lock a token and refuses kinds without one.', async () => {
+  const client = new Client({ profile: 'correctness', nodeTimeout: 2000 });
+  const lock = await client.acquire('correct', { ttl: TTL });
+  assert.ok(lock.fence > 0);
+  await lock.release();
+  await assert.rejects(client.acquire('correct', { kind: 'shared' }), /no fencing token: use a mutex/);
+  await client.close();
+  assert.throws(() => new Client({ profile: 'speed' }), /neither efficiency nor correctness/);
 });
 
 test('Nodes have the reason for which they do not answer.', async () => {

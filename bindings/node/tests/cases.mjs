@@ -5,22 +5,12 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, RedlockError } from 'redlock-native';
+import { GIVE_UP_MS, until } from './check.mjs';
 
-const GIVE_UP_MS = 30_000;
-const AGAIN_MS = 20;
 const [table, command, group, only] = process.argv.slice(2);
 const run = promisify(execFile);
 
 class Failed extends Error {}
-
-// Asks again until `probe` says true; `seen` tells what it saw last.
-async function until(probe, seen) {
-  const end = performance.now() + GIVE_UP_MS;
-  while (!(await probe())) {
-    if (performance.now() > end) throw new Failed(`still ${seen()}`);
-    await sleep(AGAIN_MS);
-  }
-}
 
 // What became of a promise, as the library would tell it.
 async function outcomeOf(promise) {
@@ -114,11 +104,11 @@ const steps = {
   close: ['client', (world, step) => world.clients[step.client].close()],
   ping: ['client expect votes', async (world, step) => {
     let outcome;
-    await until(async () => {
+    await until(() => `answered as expected, but ${outcome.code}`, async () => {
       outcome = await outcomeOf(world.clients[step.client].ping());
       outcome.nodes ??= outcome.value.nodes;
       return matches(step, outcome);
-    }, () => outcome.code);
+    });
   }],
   quorum_of: ['client name is', (world, step) => {
     const is = world.clients[step.client].quorumOf(step.name);
@@ -135,11 +125,11 @@ const steps = {
   release: ['lock expect says votes', (world, step) => onLock(world, step, (lock) => lock.release())],
   state: ['lock is', (world, step) => {
     const { lock } = world.locks[step.lock];
-    return until(() => lock.state === step.is, () => lock.state);
+    return until(() => `${step.is}, but ${lock.state}`, () => lock.state === step.is);
   }],
   lost: ['lock says', async (world, step) => {
     const { lock } = world.locks[step.lock];
-    await until(() => lock.signal.aborted, () => lock.state);
+    await until(() => `aborted, but ${lock.state}`, () => lock.signal.aborted);
     const { code, message } = lock.signal.reason;
     if (code !== 'LOST' || !message.includes(step.says ?? '')) throw new Failed(`lost: ${code}: ${message}`);
   }],
@@ -168,21 +158,21 @@ const steps = {
     const { held, kind, label, slots, owner, holders, waiters } = step;
     const wanted = { held, kind, slots, owner, holderCount: holders, waiterCount: waiters };
     let outcome;
-    await until(async () => {
+    await until(() => `as expected, but ${JSON.stringify(outcome.value)}`, async () => {
       outcome = await outcomeOf(world.clients[step.client].query(step.name));
       if (outcome.code !== 'OK') return true;
       if (label !== undefined && outcome.value.holder?.label !== label) return false;
       return Object.entries(wanted).every(([key, is]) => is === undefined || outcome.value[key] === is);
-    }, () => JSON.stringify(outcome.value));
+    });
     expectOutcome(step, outcome);
     if (step.keep_mark) world.marks[step.keep_mark] = outcome.value.holders[0].fingerprint;
   }],
   list: ['client has lacks', async (world, step) => {
     let names;
-    await until(async () => {
+    await until(() => `as expected, but ${names.join(', ')}`, async () => {
       names = await world.clients[step.client].list();
       return step.has.every((name) => names.includes(name)) && !step.lacks.some((name) => names.includes(name));
-    }, () => names.join(', '));
+    });
   }],
   break: ['client name mark literal_mark label expect', async (world, step) => {
     const mark = step.literal_mark ?? world.marks[step.mark];

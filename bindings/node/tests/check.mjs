@@ -36,12 +36,13 @@ export async function run() {
   }
 }
 
+// `what` is a text, or a function that makes it of what was seen last.
 export async function until(what, probe) {
   const end = performance.now() + GIVE_UP_MS;
   for (let value; ; await sleep(5)) {
     value = await probe();
     if (value) return value;
-    if (performance.now() > end) throw new Error(`never: ${what}`);
+    if (performance.now() > end) throw new Error(`never: ${typeof what === 'function' ? what() : what}`);
   }
 }
 

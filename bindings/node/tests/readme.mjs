@@ -27,7 +27,7 @@ blocks.forEach(([, kind, text], index) => {
 assert.ok(count >= 8, `${count} examples`);
 
 test('The table of defaults is that of the main README.md, and true.', () => {
-  const [table, main] = text.map((file) => file.match(/^\| \| ttl \|.*?\n\n/ms)[0]);
+  const [table, main] = text.slice(0, 2).map((file) => file.match(/^\| \| ttl \|.*?\n\n/ms)[0]);
   assert.equal(table, main);
   const { readRequest } = createRequire(createRequire(import.meta.url).resolve('redlock-native'))('./request.js');
   const yes = (flag) => (flag ? 'yes' : 'no');

@@ -17,8 +17,8 @@ from ._aio_lock import AsyncLock
 from ._errors import (AlreadyYours, AuthenticationFailed, Canceled, Error, Forked, Guarded,
                       InvalidRequest, LockBusy, LockExpired, LockLost, LockTimeout, NoQuorum,
                       OutOfMemory, ProtocolError, SystemFailure)
-from ._model import (Check, Histogram, Holder, Kind, LockInfo, NodeInfo, NodeReport, Report, State,
-                     Stats, Verdict, Vote, Waiter, text as _text)
+from ._model import (Check, Histogram, Holder, Kind, LockInfo, NodeInfo, NodeReport, Reason, Report,
+                     State, Stats, Verdict, Vote, Waiter, text as _text)
 from ._native import lib as _lib
 from ._once import SKIPPED, Skipped
 from ._sync import Client
@@ -31,6 +31,6 @@ __all__ = [
     "AlreadyYours", "AsyncClient", "AsyncLock", "AuthenticationFailed", "Canceled", "Check",
     "Client", "Error", "Forked", "Guarded", "Histogram", "Holder", "InvalidRequest", "Kind",
     "Lock", "LockBusy", "LockExpired", "LockInfo", "LockLost", "LockTimeout", "NoQuorum",
-    "NodeInfo", "NodeReport", "OutOfMemory", "ProtocolError", "Report", "SKIPPED", "Skipped",
-    "State", "Stats", "SystemFailure", "Verdict", "Vote", "Waiter",
+    "NodeInfo", "NodeReport", "OutOfMemory", "ProtocolError", "Reason", "Report", "SKIPPED",
+    "Skipped", "State", "Stats", "SystemFailure", "Verdict", "Vote", "Waiter",
 ]

@@ -13,14 +13,16 @@ from typing import Any, Callable, List, Optional, TypeVar
 from . import _jobs
 from ._aio_lock import AsyncLock
 from ._core import ClientBase, Core, Notice
-from ._errors import Canceled, Error, InvalidRequest, LockLost, thread_error
+from ._errors import Canceled, Error, LockLost, thread_error
 from ._model import Check, LockInfo, Report, State
-from ._native import lib
+from ._native import ffi, lib
 from ._once import AsyncOnce
-from ._terms import DEFAULT_TTL, Name, Nodes, Terms
+from ._terms import DEFAULT_TTL, Name, Nodes
 from ._threads import Reader
 
 T = TypeVar("T")
+
+SUCCEEDED_MAX = 256  # events taken from the library with one call
 
 
 def _readable(reference: "weakref.ref[AsyncClient]") -> None:
@@ -39,6 +41,9 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
               the client, also while the loop is blocked. It has to return soon.
     """
 
+    _lock_type = AsyncLock
+    _once_type = AsyncOnce
+
     def __init__(self, nodes: Nodes = None, *, notify: Optional[Callable[[AsyncLock], object]] = None,
                  **options: Any) -> None:
         self._flags = lib.REDLOCK_THREAD if notify is not None else 0
@@ -46,8 +51,11 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
         self._notify = notify
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._fd = -1  # that the loop watches
+        self._succeeded = ffi.new("int64_t[]", SUCCEEDED_MAX)  # and these three: for rlpy_next()
+        self._number = ffi.new("int *")
+        self._event = ffi.new("redlock_event **")
         end = (self._core.close if notify is None
-               else Reader(self._core, weakref.ref(self)).close)
+               else Reader(self._core, weakref.ref(self), False).close)
         self._finalizer = weakref.finalize(self, end)
 
     # ---- the loop ----
@@ -84,9 +92,18 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
 
     def _turn(self) -> None:
         """The library does what is due; then its events reach their futures and locks."""
-        error = self._drain()
-        if error < 0:
-            self._fail(thread_error(error))
+        core, succeeded, number, event = self._core, self._succeeded, self._number, self._event
+        more = 1
+        while more > 0 and core.is_open:
+            more = lib.rlpy_next(core.pointer, succeeded, SUCCEEDED_MAX, number, event)
+            for ident in ffi.unpack(succeeded, number[0]):
+                ended = self._pending.pop(ident, None)
+                if ended is not None:
+                    self._settle(ended, None)
+            if more == 1:
+                self._take(event[0])
+        if more < 0:
+            self._fail(thread_error(more))
 
     def _fail(self, error: Error) -> None:
         """The library cannot go on in this process: every operation ends with that.
@@ -186,14 +203,6 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
 
     # ---- locks ----
 
-    def _make_lock(self, terms: Terms, *told: Any) -> AsyncLock:
-        if terms.has(lib.REDLOCK_BOUND):
-            raise InvalidRequest("bound is for the threads of a Client")
-        return AsyncLock(self, terms, *told)
-
-    def _make_once(self, *settings: Any) -> AsyncOnce:
-        return AsyncOnce(self, *settings)
-
     async def acquire(self, *names: Name, wait: Optional[float] = 0, renew: bool = False,
                       **options: Any) -> AsyncLock:
         """A lock that is held until its release(), or LockBusy: it is tried once, and not renewed.
@@ -208,12 +217,9 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
         ended: "asyncio.Future[Any]" = self._enter().create_future()
         end = self._start_job(job, ended)
         try:
-            answer = await ended
+            return _jobs.answer_of(await ended)
         finally:
             end()
-        if isinstance(answer, Error):
-            raise answer
-        return answer  # type: ignore[no-any-return]
 
     async def query(self, name: Name) -> LockInfo:
         """The holders and waiters of `name`, asked of every node: advice, never a basis for acting."""
@@ -238,6 +244,13 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
     async def ping(self, *, quorum: Optional[int] = None) -> Optional[Report]:
         """Asks every node for a sign of life; NoQuorum when no majority gave one."""
         return await self._ask(_jobs.ping(quorum))
+
+    async def replicate(self, *, quorum: Optional[int] = None) -> Optional[Report]:
+        """Waits until a replica of each Sentinel group has what this client wrote on it.
+
+        LockTimeout: none has confirmed it in time.
+        """
+        return await self._ask(_jobs.replicate(quorum))
 
     async def init(self, *, quorum: Optional[int] = None) -> Optional[Report]:
         """States that nothing is held on these nodes: ends quarantine (`redlock init`)."""

@@ -23,6 +23,8 @@ class AsyncLock(LockBase):
     _client: "AsyncClient"
 
     def __init__(self, client: "AsyncClient", terms: Terms, *told: Any) -> None:
+        if terms.has(lib.REDLOCK_BOUND):
+            raise InvalidRequest("bound is for the threads of a Client")
         super().__init__(client, terms, *told)
         self._lost_event: Optional[asyncio.Event] = None
         self._task: Optional["asyncio.Task[Any]"] = None  # whose body a loss cancels
@@ -65,7 +67,7 @@ class AsyncLock(LockBase):
         self._lost_event = None
         try:
             self._begin(lib.redlock_start_acquire, self._terms.ttl_ms, ended)
-            await self._wait(ended)
+            self._check_outcome(await ended)
             if self._loss is not None:
                 raise self._loss
         except BaseException:
@@ -112,13 +114,7 @@ class AsyncLock(LockBase):
             raise InvalidRequest("the lock is not held any more")
         ended = loop.create_future()
         self._start(start, arguments, ended)
-        await self._wait(ended)
-
-    async def _wait(self, ended: "asyncio.Future[Optional[Error]]") -> None:
-        error = await ended
-        if error is not None:
-            error.report = self.report()
-            raise error
+        self._check_outcome(await ended)
 
     def _abandon(self, end: Callable[[Any], None] = lib.rlpy_free,
                  state: Optional[State] = None) -> None:
@@ -131,7 +127,7 @@ class AsyncLock(LockBase):
         await self.acquire()
         self._is_canceled = False
         self._task = asyncio.current_task()
-        self._cancels_before = _cancelling(self._task)
+        self._cancels_before = _cancels(self._task, "cancelling")
         return self
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
@@ -139,7 +135,7 @@ class AsyncLock(LockBase):
         task, self._task = self._task, None
         canceled_by_us, self._is_canceled = self._is_canceled, False
         # Requests to cancel the task that are not ours stay in force.
-        others = _uncancel(task) > self._cancels_before if canceled_by_us else True
+        others = _cancels(task, "uncancel") > self._cancels_before if canceled_by_us else True
         loss = self._loss
         if loss is not None or kind is GeneratorExit or self._client._is_stranded():
             self._abandon()
@@ -174,11 +170,7 @@ class AsyncLock(LockBase):
             self._client._flush()
 
 
-def _cancelling(task: Optional["asyncio.Task[Any]"]) -> int:
-    count = getattr(task, "cancelling", None)  # since Python 3.11
-    return int(count()) if count is not None else 0
-
-
-def _uncancel(task: Optional["asyncio.Task[Any]"]) -> int:
-    uncancel = getattr(task, "uncancel", None)
-    return int(uncancel()) if uncancel is not None else 0
+def _cancels(task: Optional["asyncio.Task[Any]"], method: str) -> int:
+    """What "cancelling" or "uncancel" of a task counts; since Python 3.11."""
+    function = getattr(task, method, None)
+    return int(function()) if function is not None else 0

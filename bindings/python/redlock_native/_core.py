@@ -6,7 +6,8 @@ import os
 import threading
 import warnings
 import weakref
-from typing import Any, Callable, Dict, Generic, List, Optional, TypeVar, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, List, Optional, Type, TypeVar,
+                    Union)
 
 from ._errors import Error, Forked, InvalidRequest, LockLost, error_of, thread_error
 from ._jobs import Job
@@ -15,13 +16,14 @@ from ._model import Kind, NodeInfo, Report, State, Stats, node_of, report_of, st
 from ._native import ffi, lib
 from ._terms import DEFAULT_TTL, Name, Nodes, Terms, c_text, encoded, fill_nodes, milliseconds
 
+if TYPE_CHECKING:
+    from ._once import _Once
+
 logger = logging.getLogger("redlock_native")
 
 Notice = Callable[..., object]
 L = TypeVar("L", bound="LockBase")
-O = TypeVar("O")
-
-SUCCEEDED_MAX = 256  # events taken from the library with one call
+O = TypeVar("O", bound="_Once")
 
 RELEASED: int = lib.REDLOCK_EVENT_RELEASED
 LOST: int = lib.REDLOCK_EVENT_LOST
@@ -33,14 +35,15 @@ WARNING: int = lib.REDLOCK_EVENT_WARNING
 class Core:
     """The client in C.
 
-    `gate` is held in every call: close() meets no other, and no handle is freed while it is looked
-    at. No call waits for a node but close(). The same thread may enter again, because a finalizer or
-    a signal handler may run in it at any time.
+    `gate` is held in every call that returns at once, and in close(): no handle is freed while it
+    is looked at. The same thread may enter again, because a finalizer or a signal handler may run
+    in it at any time. What waits for nodes has a gate of its own (shim.h).
     """
 
     def __init__(self, options: Any) -> None:
         slot = ffi.new("redlock **")
-        error = lib.redlock_open(options, slot)
+        self.threads = ffi.new("rlpy_threads *")
+        error = lib.rlpy_open(options, self.threads, slot)
         if error:
             raise thread_error(error)
         self.pointer = slot[0]
@@ -60,9 +63,11 @@ class Core:
     def close(self) -> None:
         """From any thread, any number of times. In a child it frees the copy of the child."""
         with self.gate:
-            if self.is_open:
-                self.is_open = False
+            was_open, self.is_open = self.is_open, False
+            if was_open and self.is_forked:
                 lib.redlock_close(self.pointer)
+            elif was_open:
+                lib.rlpy_close(self.pointer, self.threads)
 
 
 _cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
@@ -81,27 +86,38 @@ os.register_at_fork(after_in_child=_after_fork)
 class ClientBase(Generic[L, O]):
     """Opening, locks, events, and what needs no node to be asked."""
 
+    _lock_type: Type[L]
+    _once_type: Type[O]
     _flags = 0  # enum redlock_flags
     _notify: Optional[Callable[[L], object]] = None
 
     def __init__(self, nodes: Nodes = None, *, config_file: Optional[str] = None,
-                 strict: bool = False, guard: bool = True, native: bool = True,
+                 profile: Optional[str] = None, guard: bool = True, native: bool = True,
                  node_timeout: Optional[float] = None, connect_timeout: Optional[float] = None,
                  max_ttl: Optional[float] = None, drift: Optional[float] = None,
                  retry_min: Optional[float] = None, retry_max: Optional[float] = None,
                  prefix: Optional[str] = None, username: Optional[str] = None,
                  password: Optional[str] = None, password_file: Optional[str] = None,
+                 password_command: Optional[str] = None,
+                 password_max_age: Optional[float] = None,
+                 sentinel_username: Optional[str] = None,
+                 sentinel_password: Optional[str] = None,
+                 sentinel_password_file: Optional[str] = None,
+                 sentinel_password_command: Optional[str] = None,
                  client_name: Optional[str] = None, tls_ca_file: Optional[str] = None,
                  tls_cert_file: Optional[str] = None, tls_key_file: Optional[str] = None,
                  tls_server_name: Optional[str] = None, trace_file: Optional[str] = None,
                  label: Optional[str] = None, warn: bool = True) -> None:
         """Opens a client; connecting goes on in the background, so this does not wait.
 
-        nodes            URLs of the nodes ("redis://10.0.0.1", ...), or a mapping of quorum names
+        nodes            URLs of the nodes ("redis://10.0.0.1", ..., or of one Sentinel group,
+                         "sentinel://host1+host2+host3/group"), or a mapping of quorum names
                          to such lists, or both as REDLOCK_NODES has them; None: the machine's
                          configuration, REDLOCK_NODES or redlock.conf, as for the command
         config_file      without nodes: this configuration file and no other
-        strict           read the node's marker with every acquire
+        profile          "efficiency" (the default), or "correctness": every lock has a fencing
+                         token, nodes are checked with every acquire, and grants count only of
+                         nodes that pass the safety checks of `redlock doctor`
         guard            False: trust every node, however young (for tests)
         native           False: always use scripts
         node_timeout     deadline of a request to one node (0.05 s)
@@ -110,7 +126,13 @@ class ClientBase(Generic[L, O]):
         drift            allowance for the rate of clocks (0.01)
         retry_min, retry_max   bounds of the delay between attempts (0.01 and 0.25 s)
         prefix           before every name, to make the key ("redlock:")
-        username, password, password_file    for nodes whose URL has none
+        username, password  for nodes whose URL has none
+        password_file    instead of password: the first line of this file, which is read for every
+                         connection
+        password_command  or the first line that this command prints: an absolute path and
+                         arguments, separated by blanks, without a shell
+        password_max_age  so often they are read again, and connections log in again (300 s)
+        sentinel_...     the same for the sentinels of sentinel:// nodes
         tls_...          files in PEM, and the name to verify instead of the URL's host
         trace_file       every request, reply and decision is appended to it, a line each
         label            of every lock that names none of its own, for people to read: who holds it
@@ -125,22 +147,24 @@ class ClientBase(Generic[L, O]):
         fill_nodes(options, nodes, keep)
         options.flags = (self._flags
                          | (0 if native else lib.REDLOCK_NO_NATIVE)
-                         | (lib.REDLOCK_STRICT if strict else 0)
                          | (0 if guard else lib.REDLOCK_NO_GUARD))
-        for field, value in (("node_timeout", node_timeout), ("connect_timeout", connect_timeout),
-                             ("max_ttl", max_ttl), ("retry_min", retry_min),
-                             ("retry_max", retry_max)):
+        if profile is not None:
+            options.profile = lib.redlock_profile_number(c_text(profile, keep))
+            if options.profile < 0:
+                raise InvalidRequest("profile is neither efficiency nor correctness")
+        for field in ("node_timeout", "connect_timeout", "max_ttl", "retry_min", "retry_max",
+                      "password_max_age"):
+            value = self._options[field]
             if value is not None:
                 self._set_number(options, field + "_ms", milliseconds(value, field))
         if drift is not None:
             self._set_number(options, "drift_ppm", round(drift * 1e6))
-        for field, words in (("config_file", config_file), ("prefix", prefix),
-                             ("username", username), ("password", password),
-                             ("password_file", password_file), ("client_name", client_name),
-                             ("tls_ca_file", tls_ca_file), ("tls_cert_file", tls_cert_file),
-                             ("tls_key_file", tls_key_file), ("tls_server_name", tls_server_name),
-                             ("trace_file", trace_file)):
-            setattr(options, field, c_text(words, keep))
+        for field in ("config_file", "prefix", "username", "password", "password_file",
+                      "password_command", "sentinel_username", "sentinel_password",
+                      "sentinel_password_file", "sentinel_password_command",
+                      "client_name", "tls_ca_file", "tls_cert_file", "tls_key_file",
+                      "tls_server_name", "trace_file"):
+            setattr(options, field, c_text(self._options[field], keep))
         self._texts: List[Any] = []
         self._label = c_text(default_label() if label is None else label, self._texts)
         self._tells_doubts = warn
@@ -150,9 +174,6 @@ class ClientBase(Generic[L, O]):
         self._locks: Dict[int, "weakref.ref[L]"] = {}
         self._pending: Dict[int, Any] = {}  # the futures of operations and jobs under way
         self._reads: Dict[int, Callable[[Any], Any]] = {}  # of jobs: Job.read
-        self._succeeded = ffi.new("int64_t[]", SUCCEEDED_MAX)  # and these three: for rlpy_next()
-        self._number = ffi.new("int *")
-        self._event = ffi.new("redlock_event **")
 
     @staticmethod
     def _set_number(options: Any, field: str, value: int) -> None:
@@ -197,13 +218,6 @@ class ClientBase(Generic[L, O]):
 
     # ---- locks ----
 
-    def _make_lock(self, terms: Terms, on_lost: Any, on_jeopardy: Optional[Notice],
-                   on_queued: Optional[Notice]) -> L:
-        raise NotImplementedError
-
-    def _make_once(self, *settings: Any) -> O:
-        raise NotImplementedError
-
     def lock(self, *names: Name, ttl: float = DEFAULT_TTL, wait: Optional[float] = None,
              kind: Kind = Kind.MUTEX, slots: int = 0, owner: Optional[str] = None,
              renew: bool = True, fair: bool = False, fenced: bool = False, keep: bool = False,
@@ -234,11 +248,11 @@ class ClientBase(Generic[L, O]):
         on_queued       called with the lock and its place while it waits
         """
         terms = Terms(names, ttl=ttl, wait=wait, kind=kind, slots=slots, owner=owner, renew=renew,
-                      fair=fair, fenced=fenced, keep=keep, bound=bound,
+                      fair=fair, fenced=fenced, keep=keep, bound=bound, places=on_queued is not None,
                       label=self._label if label is None else label,
                       idempotency_key=idempotency_key, max_extensions=max_extensions,
                       max_hold=max_hold)
-        return self._make_lock(terms, on_lost, on_jeopardy, on_queued)
+        return self._lock_type(self, terms, on_lost, on_jeopardy, on_queued)
 
     def shared(self, name: Name, **options: Any) -> L:
         """A reader's lock: many at once, never together with the holder of a mutex."""
@@ -253,15 +267,16 @@ class ClientBase(Generic[L, O]):
         return self.lock(name, kind=Kind.SEMAPHORE, slots=slots, **options)
 
     def adopt(self, name: Name, value: str, *, kind: Kind = Kind.MUTEX, slots: int = 0,
-              owner: Optional[str] = None, fence: int = 0, renew: bool = False,
+              owner: Optional[str] = None, fence: Optional[int] = None, renew: bool = False,
               ttl: float = DEFAULT_TTL,
               on_lost: Union[None, str, Callable[[L], object]] = None) -> L:
         """A lock that another process acquired, by its value. It is held once extend() succeeded.
 
         Only release() gives it up. `kind` and so on have to be what it was acquired with.
         """
-        lock = self._make_lock(Terms([name], ttl=ttl, kind=kind, slots=slots, owner=owner,
-                                     renew=renew, fence=fence), on_lost, None, None)
+        terms = Terms([name], ttl=ttl, kind=kind, slots=slots, owner=owner, renew=renew,
+                      fence=fence)
+        lock = self._lock_type(self, terms, on_lost, None, None)
         lock._begin(lib.redlock_adopt, encoded(value))
         return lock
 
@@ -275,7 +290,7 @@ class ClientBase(Generic[L, O]):
         min_hold: keep the lock at least so long after it was taken, even if the function ends
         earlier.
         """
-        return self._make_once(name, every, min_hold, ttl, wait,
+        return self._once_type(self, name, every, min_hold, ttl, wait,
                                self._label if label is None else label)
 
     # ---- jobs ----
@@ -295,40 +310,27 @@ class ClientBase(Generic[L, O]):
             core.check()
             asked = (core.pointer if job.quorum is None
                      else lib.redlock_member(core.pointer, job.quorum))
-            error = job.start(asked, *job.arguments, ffi.cast("void *", ident), number)
-            if error:
-                raise thread_error(error)
+            # First: the thread that takes the events may have the answer before start() returns.
             self._reads[ident] = job.read
             self._pending[ident] = ended
+            error = job.start(asked, *job.arguments, ffi.cast("void *", ident), number)
+            if error:
+                failure = thread_error(error)
+                del self._reads[ident]
+                self._pending.pop(ident, None)
+                raise failure
         return end
 
     # ---- events ----
 
-    def _drain(self) -> int:
-        """Takes every event that waits, and drives a client without thread; negative: an error.
-
-        What is taken is read before anything else happens: taking more, or closing, ends it.
-        """
-        core, succeeded, number, slot = self._core, self._succeeded, self._number, self._event
-        more = 1
-        while more > 0:
-            with core.gate:
-                if not core.is_open:
-                    return 0
-                more = lib.rlpy_next(core.pointer, succeeded, SUCCEEDED_MAX, number, slot)
-            event = slot[0]
-            for ident in ffi.unpack(succeeded, number[0]):
-                ended = self._pending.pop(ident, None)
-                if ended is not None:
-                    self._deliver(self._settle, ended, None)
-            if more == 1:
-                try:
-                    self._take(event)
-                except Exception as error:  # `notify`, or a log handler of the program
-                    self._deliver(self._complain, "telling about a lock failed", error)
-        return more
-
     def _take(self, event: Any) -> None:
+        """Reads an event before anything else happens: taking another, or closing, ends it."""
+        try:
+            self._read(event)
+        except Exception as error:  # `notify`, or a log handler of the program
+            self._deliver(self._complain, "telling about a lock failed", error)
+
+    def _read(self, event: Any) -> None:
         kind: int = event.type
         ident = int(ffi.cast("intptr_t", event.data))
         if kind <= RELEASED:
@@ -460,9 +462,9 @@ class LockBase:
         return 0.0 if self._loss is not None else int(self._look(lib.redlock_deadline_ns)) / 1e9
 
     @property
-    def fence(self) -> int:
-        """The fencing token of a lock taken with fenced=True; 0 without one."""
-        return int(self._look(lib.redlock_fence, self._last_fence))
+    def fence(self) -> Optional[int]:
+        """The fencing token of a lock taken with fenced=True or the profile correctness, or None."""
+        return int(self._look(lib.redlock_fence, self._last_fence)) or None
 
     @property
     def position(self) -> int:
@@ -524,19 +526,30 @@ class LockBase:
         if not self._slot[0]:
             raise self._loss or InvalidRequest("the lock is not held")
 
+    def _check_outcome(self, error: Optional[Error]) -> None:
+        """Raises what an operation failed with."""
+        if error is not None:
+            error.report = self.report()
+            raise error
+
+    def _register(self, ended: Any = None) -> None:
+        """Before a handle is made; `ended` gets the outcome of the acquire that is to be started."""
+        client = self._client
+        client._core.check()
+        if client._is_closing:
+            raise InvalidRequest("the client has been closed")
+        self._id = next(client._ids)
+        self._loss = None
+        self._terms.request.data = ffi.cast("void *", self._id)
+        client._locks[self._id] = weakref.ref(self)
+        if ended is not None:
+            client._pending[self._id] = ended
+
     def _begin(self, start: Callable[..., int], argument: Any, ended: Any = None) -> None:
         """Makes the handle: redlock_start_acquire(), whose outcome `ended` gets, or redlock_adopt()."""
-        client, terms, core = self._client, self._terms, self._client._core
+        terms, core = self._terms, self._client._core
         with core.gate:
-            core.check()
-            if client._is_closing:
-                raise InvalidRequest("the client has been closed")
-            ident = self._id = next(client._ids)
-            self._loss = None
-            terms.request.data = ffi.cast("void *", ident)
-            client._locks[ident] = weakref.ref(self)
-            if ended is not None:
-                client._pending[ident] = ended
+            self._register(ended)
             error = start(core.pointer, terms.name, argument, terms.request, self._slot)
             failure = thread_error(error) if error else None
         if failure is not None:
@@ -548,10 +561,12 @@ class LockBase:
         core = self._client._core
         with core.gate:
             core.check()
+            self._client._pending[self._id] = ended  # first: see _start_job()
             error = start(self._slot[0], *arguments)
             if error:
-                raise self._loss or thread_error(error)
-            self._client._pending[self._id] = ended
+                failure = self._loss or thread_error(error)
+                self._client._pending.pop(self._id, None)
+                raise failure
 
     def _free(self, end: Callable[[Any], None] = lib.rlpy_free,
               state: Optional[State] = None) -> None:
@@ -568,7 +583,7 @@ class LockBase:
                 self._last_state = (State.RELEASED if now in (State.HELD, State.JEOPARDY)
                                     else now)
                 if self._terms.has(lib.REDLOCK_FENCED):
-                    self._last_fence = self.fence
+                    self._last_fence = self.fence or 0
                 end(self._slot)
         if ended is not None:
             client._settle(ended, InvalidRequest("the lock was given back meanwhile"))
@@ -593,5 +608,5 @@ class LockBase:
             self._client._call(self._on_jeopardy, self, error)
 
     def _note_place(self, place: int) -> None:
-        if self._on_queued is not None:
+        if self._on_queued is not None:  # for the type checker: without it none is asked for
             self._client._call(self._on_queued, self, place)

@@ -5,6 +5,8 @@ from typing import Dict, Optional, Type
 from ._model import Report, text
 from ._native import lib
 
+CLASSES: "Dict[str, Type[Error]]" = {}  # by their codes
+
 
 class Error(Exception):
     """The base of all of them.
@@ -17,6 +19,11 @@ class Error(Exception):
 
     code = "UNKNOWN"
 
+    def __init_subclass__(cls, *, code: Optional[str] = None) -> None:
+        if code is not None:  # one of a program has that of its base
+            cls.code = code
+            CLASSES[code] = cls
+
     def __init__(self, detail: str = "", *, number: int = 0,
                  report: Optional[Report] = None) -> None:
         super().__init__(detail)
@@ -25,94 +32,60 @@ class Error(Exception):
         self.report = report
 
 
-class LockBusy(Error):
+class LockBusy(Error, code="BUSY"):
     """Held by another, and `wait` was 0. `report.holder` is the holder, as far as it is known."""
 
-    code = "BUSY"
 
-
-class NoQuorum(Error):
+class NoQuorum(Error, code="NOQUORUM"):
     """Too few nodes could vote; `report` says what each did."""
 
-    code = "NOQUORUM"
 
-
-class LockTimeout(Error, TimeoutError):
+class LockTimeout(Error, TimeoutError, code="TIMEOUT"):
     """Still held by another when the wait ended."""
 
-    code = "TIMEOUT"
 
-
-class LockLost(Error):
+class LockLost(Error, code="LOST"):
     """The lock ended before it was released: what it protects must not be touched any more."""
 
-    code = "LOST"
 
-
-class LockExpired(LockLost):
+class LockExpired(LockLost, code="EXPIRED"):
     """The lock had ended when it was released; no other holder was seen."""
 
-    code = "EXPIRED"
 
-
-class Guarded(Error):
+class Guarded(Error, code="GUARDED"):
     """Nodes in quarantine, young or suspect ones, prevent a quorum."""
 
-    code = "GUARDED"
 
-
-class Canceled(Error):
+class Canceled(Error, code="CANCELED"):
     """The client was closed while this was under way."""
 
-    code = "CANCELED"
 
-
-class InvalidRequest(Error, ValueError):
+class InvalidRequest(Error, ValueError, code="INVAL"):
     """An argument that makes no sense, or a call at the wrong time."""
 
-    code = "INVAL"
 
-
-class AuthenticationFailed(Error):
+class AuthenticationFailed(Error, code="AUTH"):
     """The nodes refuse the credentials, so that a majority is impossible."""
 
-    code = "AUTH"
 
-
-class ProtocolError(Error):
+class ProtocolError(Error, code="PROTO"):
     """The nodes do not speak the Redis protocol."""
 
-    code = "PROTO"
 
-
-class OutOfMemory(Error, MemoryError):
+class OutOfMemory(Error, MemoryError, code="NOMEM"):
     """No memory was left."""
 
-    code = "NOMEM"
 
-
-class SystemFailure(Error):
+class SystemFailure(Error, code="SYSTEM"):
     """A system call failed."""
 
-    code = "SYSTEM"
 
-
-class Forked(Error, RuntimeError):
+class Forked(Error, RuntimeError, code="FORKED"):
     """Used in a child of the process that opened it: a child opens its own client."""
 
-    code = "FORKED"
 
-
-class AlreadyYours(Error):
+class AlreadyYours(Error, code="YOURS"):
     """Held already under the idempotency key of this request."""
-
-    code = "YOURS"
-
-
-CLASSES: Dict[str, Type[Error]] = {
-    c.code: c for c in (LockBusy, NoQuorum, LockTimeout, LockLost, LockExpired, Guarded, Canceled,
-                        InvalidRequest, AuthenticationFailed, ProtocolError, OutOfMemory,
-                        SystemFailure, Forked, AlreadyYours)}
 
 
 def error_of(number: int, detail: str, report: Optional[Report] = None) -> Error:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the nodes can be asked: how the library is called, and what becomes of its answer."""
 from dataclasses import dataclass
-from typing import Any, Callable, Generic, List, Optional, Tuple, TypeVar
+from typing import Any, Callable, Generic, List, Optional, Tuple, TypeVar, Union
 
+from ._errors import Error
 from ._model import Check, LockInfo, Report, check_of, info_of, report_of, text
 from ._native import lib
 from ._terms import Name, encoded, milliseconds
@@ -18,6 +19,13 @@ class Job(Generic[T]):
     arguments: Tuple[Any, ...]
     read: Callable[[Any], T]
     quorum: Optional[int] = None  #: which one alone; None: the whole client
+
+
+def answer_of(result: Union[T, Error]) -> T:
+    """What the future of a job has in the end."""
+    if isinstance(result, Error):
+        raise result
+    return result
 
 
 def query(name: Name) -> Job[LockInfo]:
@@ -52,6 +60,10 @@ def release_by_key(name: Name, idempotency_key: str) -> Job[Optional[Report]]:
 
 def ping(quorum: Optional[int]) -> Job[Optional[Report]]:
     return Job(lib.redlock_start_ping, (), _report, quorum)
+
+
+def replicate(quorum: Optional[int]) -> Job[Optional[Report]]:
+    return Job(lib.redlock_start_replicate, (), _report, quorum)
 
 
 def init(quorum: Optional[int]) -> Job[Optional[Report]]:

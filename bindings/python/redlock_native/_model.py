@@ -72,6 +72,79 @@ class Verdict(_Word):
     UNKNOWN = 3  #: the server does not tell
 
 
+class Reason(_Word):
+    """Why a node does not vote or did not answer, or what is doubtful; `text` says it in words."""
+
+    NONE = 0
+    UNRESOLVED = 1
+    REFUSED = 2
+    UNREACHABLE = 3
+    RESOURCES = 4
+    SILENT = 5
+    LATE = 6
+    TLS_PORT = 7
+    PLAIN_PORT = 8
+    AUTHORITY = 9
+    SERVER_NAME = 10
+    CERTIFICATE = 11
+    CLIENT_CERTIFICATE = 12
+    TLS = 13
+    PASSWORD_NEEDED = 14
+    WRONG_PASSWORD = 15
+    PROTECTED_MODE = 16
+    RIGHTS = 17
+    PROTOCOL = 18
+    LOADING = 19
+    REPLICA = 20
+    CLUSTER = 21
+    SENTINEL = 22
+    SERVER_ERROR = 23
+    COUNTER = 24
+    UNCHECKED = 25
+    YOUNG = 26
+    INFO = 27
+    PROMOTED = 28
+    NOT_ADMITTED = 29
+    MAX_TTL = 30
+    CLOCK = 31
+    OTHER_SET = 32
+    OTHER_NUMBER = 33
+    OTHER_QUORUM = 34
+    NO_SET = 35
+    SET_PENDING = 36
+    SET_CHANGED = 37
+    SET_UNREADABLE = 38
+    VERSION = 39
+    SAME_SERVER = 40
+    NEW_TERM = 41
+    NO_TERM = 42
+    NOT_VOUCHED = 43
+    NO_GROUP = 44
+    NO_SENTINEL = 45
+    SENTINEL_LOGIN = 46
+    SENTINEL_TWICE = 47
+    ELECTORS = 48
+    FAILOVER = 49
+    EVICTION = 50
+    PERSISTENCE = 51
+    SKEW = 52
+    SET_BY_NAME = 53
+    NO_SETS = 54
+    GUARD_OFF = 55
+    TOO_FEW = 56
+    EVEN_NUMBER = 57
+    ONE_NODE = 58
+    SHORT_TTL = 59
+    ONE_HOST = 60
+    VERSIONS = 61
+    PLACEMENT = 62
+    EXPOSED = 63
+
+    @property
+    def text(self) -> str:
+        return text(lib.redlock_reason_text(int(self)))
+
+
 @dataclass(frozen=True)
 class Holder:
     """One holder of a lock. `..._for` is since when, `remaining` until when, in seconds."""
@@ -100,7 +173,7 @@ class NodeReport:
 
     address: str
     vote: Vote
-    reason: str  #: why it did not vote or answer, in a few fixed words; "" if there is none
+    reason: Optional[Reason]  #: why it did not vote or answer; None if it did
     rtt: Optional[float]
     key_remaining: Optional[float]
     value: str  #: the value that is in the way; "" if there is none
@@ -150,8 +223,8 @@ class NodeInfo:
 
     address: str
     state: str  #: "down", "connecting" or "up"
-    reason: str  #: why it is down, late or in quarantine, in a few fixed words; "" if it is not
-    text: str  #: the same with the particulars
+    reason: Optional[Reason]  #: why it is down, late or in quarantine; None if it is not
+    text: str  #: the same in words, with the particulars
     tls: bool
     native: bool
     rtt: Optional[float]
@@ -165,6 +238,10 @@ class NodeInfo:
     answered: Optional[float]  #: seconds since its last reply
     quorum_index: int
     quorum_name: str
+    #: "server", "failover" (another can take its place unseen) or "sentinel" (a group)
+    deployment: str
+    server: str  #: of a group: the one that most of its sentinels name
+    term: Optional[int]  #: and its epoch
 
 
 @dataclass(frozen=True)
@@ -174,7 +251,7 @@ class Check:
     address: str
     name: str
     verdict: Verdict
-    reason: str
+    reason: Optional[Reason]  #: None with Verdict.OK
     text: str
     remedy: str
     quorum: str
@@ -190,6 +267,7 @@ class Histogram:
 
 
 NODE_STATES = ("down", "connecting", "up")
+DEPLOYMENTS = ("server", "failover", "sentinel")
 
 
 def text(pointer: Any) -> str:
@@ -200,16 +278,12 @@ def text(pointer: Any) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def seconds(milliseconds: int) -> Optional[float]:
-    return None if milliseconds < 0 else milliseconds / 1e3
+def seconds(number: int, in_a_second: float = 1e3) -> Optional[float]:
+    return None if number < 0 else number / in_a_second
 
 
-def _microseconds(value: int) -> Optional[float]:
-    return None if value < 0 else value / 1e6
-
-
-def _reason(number: int) -> str:
-    return text(lib.redlock_reason_text(number)) if number else ""
+def _reason(number: int) -> Optional[Reason]:
+    return Reason(number) if number else None
 
 
 def _holder_of(c: Any) -> Holder:
@@ -226,7 +300,7 @@ def report_of(c: Any) -> Optional[Report]:
     if c == ffi.NULL:
         return None
     nodes = tuple(
-        NodeReport(text(n.address), Vote(n.vote), _reason(n.reason), _microseconds(n.rtt_us),
+        NodeReport(text(n.address), Vote(n.vote), _reason(n.reason), seconds(n.rtt_us, 1e6),
                    seconds(n.key_remaining_ms), text(n.value), text(n.text))
         for n in (c.node[i] for i in range(c.node_count)))
     return Report(nodes, c.quorum, c.quorum_index, text(c.quorum_name),
@@ -245,10 +319,11 @@ def info_of(name: str, c: Any, report: Optional[Report]) -> LockInfo:
 def node_of(c: Any) -> NodeInfo:
     offset = None if c.clock_error_us < 0 else c.clock_offset_us / 1e6
     return NodeInfo(text(c.address), NODE_STATES[c.state], _reason(c.reason), text(c.text),
-                    bool(c.tls), bool(c.native), _microseconds(c.rtt_us), c.connects, c.pending,
+                    bool(c.tls), bool(c.native), seconds(c.rtt_us, 1e6), c.connects, c.pending,
                     text(c.version), bool(c.quarantined), bool(c.misplaced),
                     seconds(c.quarantine_ms), offset, seconds(c.answered_ms), c.quorum_index,
-                    text(c.quorum_name))
+                    text(c.quorum_name), DEPLOYMENTS[c.deployment], text(c.server),
+                    None if c.term < 0 else c.term)
 
 
 def check_of(c: Any) -> Check:
@@ -256,10 +331,9 @@ def check_of(c: Any) -> Check:
                  text(c.text), text(c.remedy), text(c.quorum))
 
 
-COUNTERS = ("acquired", "refused_busy", "refused_timeout", "refused_noquorum", "refused_guarded",
-            "refused_canceled", "refused_other", "late", "adopted", "renewed", "renewals_failed",
-            "released", "releases_failed", "left", "lost_expired", "lost_missing", "lost_doubt",
-            "waiting", "held")
+#: All of the library, by their names.
+COUNTERS = [name for name, field in ffi.typeof("redlock_counters").fields
+            if field.type.kind == "primitive" and name != "size"]
 
 
 @dataclass(frozen=True)

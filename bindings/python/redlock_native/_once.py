@@ -19,14 +19,11 @@ import functools
 import time
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, TypeVar, Union
 
+from ._core import logger
 from ._errors import Error, InvalidRequest, LockBusy, LockLost, LockTimeout, NoQuorum
 
 if TYPE_CHECKING:
-    from ._aio import AsyncClient
-    from ._aio_lock import AsyncLock
     from ._core import ClientBase, LockBase
-    from ._sync import Client
-    from ._sync_lock import Lock
     from ._terms import Name
 
 T = TypeVar("T")
@@ -35,6 +32,7 @@ RECORD_SUFFIX = ".every"
 EVERY_MIN = 1.0
 EVERY_MAX = 86400.0
 START_S = 1.0  # from the record to the start
+SURE_S = 0.3  # for a replica to have the record
 START_TRIES = 5  # records whose second was over before the function could start
 
 
@@ -60,15 +58,16 @@ SKIPPED = Skipped.SKIPPED
 
 
 class _Once:
-    """What both decorators share."""
+    """What the decorators of both clients do, as a coroutine."""
 
-    def __init__(self, name: "Name", every: Optional[float], min_hold: float, ttl: float,
-                 wait: Optional[float], label: Optional[str]) -> None:
+    def __init__(self, client: "ClientBase[Any, Any]", name: "Name", every: Optional[float],
+                 min_hold: float, ttl: float, wait: Optional[float], label: Optional[str]) -> None:
         if every is not None and not EVERY_MIN <= every <= EVERY_MAX:
             raise InvalidRequest("every is one second to one day")
         if min_hold < 0:
             raise InvalidRequest("min_hold is a number of seconds")
         raw = name.encode("utf-8", "surrogateescape") if isinstance(name, str) else name
+        self.client = client
         self.name = name
         self.record_name = raw + RECORD_SUFFIX.encode()
         self.every = every
@@ -78,204 +77,148 @@ class _Once:
         self.wait = wait
         self.label = label
 
-    def record_options(self, client: "ClientBase[Any, Any]") -> Any:
-        """The client of the record: the same nodes, longer times, no quarantine."""
-        options = dict(client._options)
-        options["guard"] = False
-        options["warn"] = False  # the client of the lock tells them
-        options["max_ttl"] = max(options.get("max_ttl") or 0, self.record_ttl, 60.0)
-        return options
+    async def outcome(self, called: Any) -> Any:
+        """Of a call of the client, of a lock of its, or of the function."""
+        return await called
 
-    def record_of(self, records: Any) -> Any:
-        """The record, not written yet."""
-        return records.lock(self.record_name, ttl=min(self.ttl, self.record_ttl), wait=0,
-                            renew=False, label=self.label)
+    async def enter(self, stack: contextlib.AsyncExitStack, manager: Any) -> Any:
+        return await stack.enter_async_context(manager)
 
-    @staticmethod
-    def may_start(lock: "LockBase", recorded: float) -> bool:
-        """The last look before the function: this process may have stood still since the record."""
-        lock.check()
-        return _now() < recorded + START_S
+    async def hold(self, lock: Any, timeout: float) -> None:
+        """Until the time is over, or the lock is lost."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(lock.lost.wait(), timeout)
 
-    @staticmethod
-    def leftover() -> Error:
-        return NoQuorum("what is left of an earlier record is on some of the nodes, and on no "
-                        "majority")
-
-    @staticmethod
-    def too_late() -> Error:
-        return LockLost("the function could not be started within a second of its record, which "
-                        "was taken back; it was not started")
-
-    def left_to_hold(self, taken: float) -> float:
-        return taken + self.min_hold - time.monotonic()
-
-
-class AsyncOnce(_Once):
-    """The decorator that AsyncClient.once() gives."""
-
-    def __init__(self, client: "AsyncClient", *settings: Any) -> None:
-        super().__init__(*settings)
-        self.client = client
-
-    def __call__(self, function: Callable[..., Awaitable[T]]
-                 ) -> Callable[..., Awaitable[Union[T, Skipped]]]:
-        @functools.wraps(function)
-        async def run(*arguments: Any, **words: Any) -> Union[T, Skipped]:
-            return await self.run(lambda: function(*arguments, **words))
-
-        return run
-
-    async def run(self, function: Callable[[], Awaitable[T]]) -> Union[T, Skipped]:
+    async def run(self, function: Callable[[], Any]) -> Any:
         """Runs it, or returns SKIPPED."""
         if self.every is None:
             return await self._run_locked(function, None)
-        async with type(self.client)(**self.record_options(self.client)) as records:
+        async with contextlib.AsyncExitStack() as stack:
+            records = await self.enter(stack, type(self.client)(**self._record_options()))
             try:
-                if (await records.query(self.record_name)).held:
+                if (await self.outcome(records.query(self.record_name))).held:
                     return SKIPPED
             except Error:
                 pass  # nodes that cannot be asked are told of by the lock, which is tried next
             return await self._run_locked(function, records)
 
-    async def _run_locked(self, function: Callable[[], Awaitable[T]],
-                          records: "Optional[AsyncClient]") -> Union[T, Skipped]:
+    def _record_options(self) -> Any:
+        """The client of the record: the same nodes, longer times, no quarantine."""
+        options = dict(self.client._options)
+        options["guard"] = False
+        options["warn"] = False  # the client of the lock tells them
+        options["max_ttl"] = max(options.get("max_ttl") or 0, self.record_ttl, 60.0)
+        return options
+
+    async def _run_locked(self, function: Callable[[], Any], records: Any) -> Any:
         lock = self.client.lock(self.name, ttl=self.ttl, wait=self.wait, label=self.label)
         was_protected = False
         try:
             async with contextlib.AsyncExitStack() as stack:
                 try:
-                    await stack.enter_async_context(lock)
+                    await self.enter(stack, lock)
                 except (LockBusy, LockTimeout):
                     return SKIPPED
-                taken = time.monotonic()
+                end = time.monotonic() + self.min_hold
                 if records is not None and not await self._record(records, lock):
                     return SKIPPED
-                result = await function()
-                if self.left_to_hold(taken) > 0:
+                result = await self.outcome(function())
+                if time.monotonic() < end:
                     await self._prove(lock)
                     was_protected = True
                     lock._on_lost = "event"  # the work is over: a loss has nothing to stop
-                    await self._hold(lock, taken)
+                    await self.hold(lock, end - time.monotonic())
         except LockLost:
             if not was_protected:
                 raise
         return result
 
-    async def _record(self, records: "AsyncClient", lock: "AsyncLock") -> bool:
+    async def _record(self, records: Any, lock: "LockBase") -> bool:
         """Writes the record. False: there is one, of a function that another has run."""
         for _ in range(START_TRIES):
-            record = self.record_of(records)
+            record = records.lock(self.record_name, ttl=min(self.ttl, self.record_ttl), wait=0,
+                                  renew=False, label=self.label)
             try:
-                await record.acquire()
+                await self.outcome(record.acquire())
             except LockBusy:
-                if not (await records.query(self.record_name)).held:
-                    raise self.leftover() from None
+                if not (await self.outcome(records.query(self.record_name))).held:
+                    raise NoQuorum("what is left of an earlier record is on some of the nodes, and "
+                                   "on no majority") from None
                 return False
             try:
                 recorded = _now()
-                await record.extend(self.record_ttl)
-                if self.may_start(lock, recorded):
+                await self.outcome(record.extend(self.record_ttl))
+                await self._make_sure(records)
+                lock.check()
+                if _now() < recorded + START_S:  # this process may have stood still since then
                     record.leave()
                     return True
             finally:
                 if record._slot[0]:
                     with contextlib.suppress(Error):
-                        await record.release()
-        raise self.too_late()
+                        await self.outcome(record.release())
+        raise LockLost("the function could not be started within a second of its record, which "
+                       "was taken back; it was not started")
 
-    async def _prove(self, lock: "AsyncLock") -> None:
+    async def _make_sure(self, records: Any) -> None:
+        """Has a replica confirm the record: a failover of a Sentinel group forgets what none has."""
+        home = records.quorum_of(self.record_name)
+        if not any(node.deployment == "sentinel" and node.quorum_index == home
+                   for node in records.nodes()):
+            return
+        end = _now() + min(self.ttl / 10, SURE_S)
+        while True:
+            try:
+                await self.outcome(records.replicate(quorum=home))
+                return
+            except Error:
+                if _now() >= end:
+                    break
+        logger.warning("no replica has the record of %r yet: a failover may forget it, and let the "
+                       "function run again within the period", self.name)
+
+    async def _prove(self, lock: Any) -> None:
         try:
-            await lock.extend()
+            await self.outcome(lock.extend())
         except LockLost:
             raise
         except Error:
             pass  # no majority could be asked, which is no proof of a loss
 
-    async def _hold(self, lock: "AsyncLock", taken: float) -> None:
-        try:
-            await asyncio.wait_for(lock.lost.wait(), self.left_to_hold(taken))
-        except asyncio.TimeoutError:
-            pass
 
+class AsyncOnce(_Once):
+    """The decorator that AsyncClient.once() gives."""
 
-class SyncOnce(_Once):
-    """The decorator that Client.once() gives."""
-
-    def __init__(self, client: "Client", *settings: Any) -> None:
-        super().__init__(*settings)
-        self.client = client
-
-    def __call__(self, function: Callable[..., T]) -> Callable[..., Union[T, Skipped]]:
+    def __call__(self, function: Callable[..., Awaitable[T]]
+                 ) -> Callable[..., Awaitable[Union[T, Skipped]]]:
         @functools.wraps(function)
-        def run(*arguments: Any, **words: Any) -> Union[T, Skipped]:
-            return self.run(lambda: function(*arguments, **words))
+        async def run(*arguments: Any, **words: Any) -> Any:
+            return await self.run(lambda: function(*arguments, **words))
 
         return run
 
-    def run(self, function: Callable[[], T]) -> Union[T, Skipped]:
-        """Runs it, or returns SKIPPED."""
-        if self.every is None:
-            return self._run_locked(function, None)
-        with type(self.client)(**self.record_options(self.client)) as records:
+
+class SyncOnce(_Once):
+    """The decorator that Client.once() gives.
+
+    A call of a Client has waited when it returns: the coroutine is never suspended.
+    """
+
+    def __call__(self, function: Callable[..., T]) -> Callable[..., Union[T, Skipped]]:
+        @functools.wraps(function)
+        def run(*arguments: Any, **words: Any) -> Any:
             try:
-                if records.query(self.record_name).held:
-                    return SKIPPED
-            except Error:
-                pass
-            return self._run_locked(function, records)
+                self.run(lambda: function(*arguments, **words)).send(None)
+            except StopIteration as ended:
+                return ended.value
 
-    def _run_locked(self, function: Callable[[], T],
-                    records: "Optional[Client]") -> Union[T, Skipped]:
-        lock = self.client.lock(self.name, ttl=self.ttl, wait=self.wait, label=self.label)
-        was_protected = False
-        try:
-            with contextlib.ExitStack() as stack:
-                try:
-                    stack.enter_context(lock)
-                except (LockBusy, LockTimeout):
-                    return SKIPPED
-                taken = time.monotonic()
-                if records is not None and not self._record(records, lock):
-                    return SKIPPED
-                result = function()
-                if self.left_to_hold(taken) > 0:
-                    self._prove(lock)
-                    was_protected = True
-                    self._hold(lock, taken)
-        except LockLost:
-            if not was_protected:
-                raise
-        return result
+        return run
 
-    def _record(self, records: "Client", lock: "Lock") -> bool:
-        for _ in range(START_TRIES):
-            record = self.record_of(records)
-            try:
-                record.acquire()
-            except LockBusy:
-                if not records.query(self.record_name).held:
-                    raise self.leftover() from None
-                return False
-            try:
-                recorded = _now()
-                record.extend(self.record_ttl)
-                if self.may_start(lock, recorded):
-                    record.leave()
-                    return True
-            finally:
-                if record._slot[0]:
-                    with contextlib.suppress(Error):
-                        record.release()
-        raise self.too_late()
+    async def outcome(self, called: Any) -> Any:
+        return called
 
-    def _prove(self, lock: "Lock") -> None:
-        try:
-            lock.extend()
-        except LockLost:
-            raise
-        except Error:
-            pass
+    async def enter(self, stack: contextlib.AsyncExitStack, manager: Any) -> Any:
+        return stack.enter_context(manager)
 
-    def _hold(self, lock: "Lock", taken: float) -> None:
-        lock.lost.wait(self.left_to_hold(taken))
+    async def hold(self, lock: Any, timeout: float) -> None:
+        lock.lost.wait(timeout)

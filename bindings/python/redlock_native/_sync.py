@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The client of a program with threads. The library's own thread does the input and output.
 
-One thread of this module takes the events of the library, wakes the threads that wait for an outcome,
-and sets `lock.lost`. Functions of the program (on_lost, on_jeopardy, on_queued) run in a second
-thread, so that they may use the client and take their time.
+A thread of the program waits in C, without the interpreter's lock. One thread of this module takes
+the events of the library, wakes the threads that wait for a lock, and sets `lock.lost`. Functions of
+the program (on_lost, on_jeopardy, on_queued) run in a second thread, so that they may use the client
+and take their time.
 """
 import warnings
 import weakref
+from concurrent.futures import Future
 from typing import Any, Dict, List, Optional, TypeVar
 
 from . import _jobs
-from ._core import ClientBase, Notice
+from ._core import ClientBase, Core, Notice
 from ._errors import Canceled, LockLost
 from ._model import Check, LockInfo, Report
 from ._native import lib
 from ._once import SyncOnce
-from ._sync_lock import Lock, Outcome
-from ._terms import DEFAULT_TTL, Name, Nodes, Terms
+from ._sync_lock import Lock
+from ._terms import DEFAULT_TTL, Name, Nodes
 from ._threads import Caller, Reader
 
 T = TypeVar("T")
@@ -28,13 +30,16 @@ class Client(ClientBase[Lock, SyncOnce]):
     After fork() a child opens its own: every call on that of its parent raises Forked.
     """
 
+    _lock_type = Lock
+    _once_type = SyncOnce
     _flags = lib.REDLOCK_THREAD
 
     def __init__(self, nodes: Nodes = None, **options: Any) -> None:
         super().__init__(nodes, **options)
         self._caller = Caller()
         self._finalizer = weakref.finalize(
-            self, _close, Reader(self._core, weakref.ref(self)), self._pending, self._caller)
+            self, _close, Reader(self._core, weakref.ref(self), True), self._core, self._pending,
+            self._caller)
 
     def _call(self, function: Notice, *arguments: object) -> None:
         self._caller.call(function, *arguments)
@@ -64,12 +69,6 @@ class Client(ClientBase[Lock, SyncOnce]):
 
     # ---- locks ----
 
-    def _make_lock(self, terms: Terms, *told: Any) -> Lock:
-        return Lock(self, terms, *told)
-
-    def _make_once(self, *settings: Any) -> SyncOnce:
-        return SyncOnce(self, *settings)
-
     def acquire(self, *names: Name, wait: Optional[float] = 0, renew: bool = False,
                 **options: Any) -> Lock:
         """A lock that is held until its release(), or LockBusy: it is tried once, and not renewed.
@@ -81,11 +80,10 @@ class Client(ClientBase[Lock, SyncOnce]):
     # ---- jobs ----
 
     def _ask(self, job: "_jobs.Job[T]") -> T:
-        ended = Outcome()
+        ended: "Future[Any]" = Future()
         end = self._start_job(job, ended)
         try:
-            answer: T = ended.wait()
-            return answer
+            return _jobs.answer_of(ended.result())
         finally:
             end()
 
@@ -113,6 +111,13 @@ class Client(ClientBase[Lock, SyncOnce]):
         """Asks every node for a sign of life; NoQuorum when no majority gave one."""
         return self._ask(_jobs.ping(quorum))
 
+    def replicate(self, *, quorum: Optional[int] = None) -> Optional[Report]:
+        """Waits until a replica of each Sentinel group has what this client wrote on it.
+
+        LockTimeout: none has confirmed it in time.
+        """
+        return self._ask(_jobs.replicate(quorum))
+
     def init(self, *, quorum: Optional[int] = None) -> Optional[Report]:
         """States that nothing is held on these nodes: ends quarantine (`redlock init`)."""
         return self._ask(_jobs.init(quorum))
@@ -122,8 +127,10 @@ class Client(ClientBase[Lock, SyncOnce]):
         return self._ask(_jobs.audit(ttl))
 
 
-def _close(reader: Reader, pending: Dict[int, Outcome], caller: Caller) -> None:
+def _close(reader: Reader, core: Core, pending: "Dict[int, Future[Any]]", caller: Caller) -> None:
     reader.close()
     while pending:  # no event comes any more
-        pending.popitem()[1].set_result(Canceled("the client was closed"))
+        ident, ended = pending.popitem()
+        ended.set_result(Canceled("the client was closed"))
+        lib.rlpy_ring(core.threads, ident)
     caller.close()

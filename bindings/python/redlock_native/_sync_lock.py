@@ -1,42 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A lock of a program with threads."""
 import threading
+from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Optional, Type
+from typing import TYPE_CHECKING, Any, Optional, Type
 
 from ._core import LockBase, logger
-from ._errors import Canceled, Error, InvalidRequest, LockLost
+from ._errors import Canceled, Error, InvalidRequest, LockLost, thread_error
 from ._model import State
 from ._native import lib
 from ._terms import Terms, milliseconds
 
 if TYPE_CHECKING:
     from ._sync import Client
-
-
-class Outcome:
-    """What a thread waits for. Signal handlers run meanwhile, and may raise: Ctrl-C ends the wait."""
-
-    __slots__ = ("_ended", "_result")
-
-    def __init__(self) -> None:
-        self._ended = threading.Lock()
-        self._ended.acquire()
-        self._result: Any = None
-
-    def done(self) -> bool:
-        return not self._ended.locked()
-
-    def set_result(self, result: Any) -> None:
-        self._result = result
-        self._ended.release()
-
-    def wait(self) -> Any:
-        """The result; an Error is raised."""
-        with self._ended:
-            if isinstance(self._result, Error):
-                raise self._result
-            return self._result
 
 
 class _OneThread:
@@ -76,9 +52,7 @@ class Lock(LockBase):
             self.lost.clear()
             self._is_acquiring = True
             try:
-                ended = Outcome()
-                self._begin(lib.redlock_start_acquire, self._terms.ttl_ms, ended)
-                self._wait(ended)
+                self._acquire()
                 if self._loss is not None:
                     raise self._loss
                 if self._client._is_closing:
@@ -104,7 +78,7 @@ class Lock(LockBase):
             try:
                 # A client that was closed has given it up already.
                 if self._loss is None or not self._client.closed:
-                    self._operate(lib.redlock_start_release)
+                    self._operate(0)
                 if self._loss is not None:
                     raise self._loss
             except LockLost:
@@ -119,31 +93,44 @@ class Lock(LockBase):
         ttl_ms = self._terms.ttl_ms if ttl is None else milliseconds(ttl, "ttl")
         with self._operation:
             self._check_taken()
-            try:
-                self._operate(lib.redlock_start_extend, ttl_ms)
-            except Error:
-                raise
-            except BaseException:  # the library is not done: it is not known what is held
-                self._free()
-                raise
+            self._operate(ttl_ms or -1)  # 0 would be refused, too
+
+    def leave(self) -> None:
+        with self._operation:
+            super().leave()
 
     def cancel(self) -> None:
         """From any thread: ends an acquire() under way, which raises Canceled."""
-        ended = self._client._pending.pop(self._id, None) if self._is_acquiring else None
+        core, ident = self._client._core, self._id
+        ended = self._client._pending.pop(ident, None) if self._is_acquiring else None
         if ended is not None:
             self._client._settle(ended, Canceled("the wait was canceled"))
+            self._look(lib.redlock_cancel)
+            lib.rlpy_ring(core.threads, ident)
 
-    def _operate(self, start: Callable[..., int], *arguments: int) -> None:
-        ended = Outcome()
-        self._start(start, arguments, ended)
-        self._wait(ended)
+    def _acquire(self) -> None:
+        """Whatever is first to take the outcome from `_pending` says how it ended."""
+        core, terms = self._client._core, self._terms
+        ended: "Future[Optional[Error]]" = Future()
+        self._register(ended)
+        result = lib.rlpy_acquire(core.pointer, terms.name, terms.ttl_ms, terms.request, self._slot,
+                                  core.threads)
+        if result < 0:
+            raise thread_error(result)
+        while result == 2:  # signal handlers run here
+            result = lib.rlpy_await(core.threads, self._slot[0], self._id)
+        if result or self._client._pending.pop(self._id, None) is None:
+            self._check_outcome(ended.result())  # Ctrl-C ends the wait
 
-    def _wait(self, ended: Outcome) -> None:
-        try:
-            ended.wait()
-        except Error as error:
+    def _operate(self, ttl_ms: int) -> None:
+        """Extends or releases it, which takes at most node_timeout. What is refused is lost."""
+        core = self._client._core
+        core.check()
+        number = lib.rlpy_operate(core.threads, self._slot[0], ttl_ms)
+        if number:
+            error = thread_error(number)
             error.report = self.report()
-            raise
+            raise self._loss or error if isinstance(error, InvalidRequest) else error
 
     def __enter__(self) -> "Lock":
         return self.acquire()

@@ -27,8 +27,7 @@ def milliseconds(value: float, what: str) -> int:
 
 def wait_milliseconds(wait: Optional[float]) -> int:
     if wait is None:
-        forever: int = lib.REDLOCK_WAIT_FOREVER
-        return forever
+        return int(lib.REDLOCK_WAIT_FOREVER)
     value = milliseconds(wait, "wait")
     if value < 0:
         raise InvalidRequest("wait is None (for ever), 0 (try once) or a number of seconds")
@@ -104,9 +103,9 @@ class Terms:
     def __init__(self, names: Sequence[Name], *, ttl: float, wait: Optional[float] = 0,
                  kind: Kind = Kind.MUTEX, slots: int = 0, owner: Optional[str] = None,
                  renew: bool = False, fair: bool = False, fenced: bool = False,
-                 keep: bool = False, bound: bool = False, label: Any = None,
+                 keep: bool = False, bound: bool = False, places: bool = False, label: Any = None,
                  idempotency_key: Optional[str] = None, max_extensions: int = 0,
-                 max_hold: Optional[float] = None, fence: int = 0) -> None:
+                 max_hold: Optional[float] = None, fence: Optional[int] = None) -> None:
         if not names:
             raise InvalidRequest("a lock has a name")
         self.keep: List[Any] = []  # what the request points to
@@ -116,8 +115,9 @@ class Terms:
             "size": REQUEST_SIZE, "kind": kind, "wait_ms": wait_milliseconds(wait),
             "flags": ((lib.REDLOCK_RENEW if renew else 0) | (lib.REDLOCK_FAIR if fair else 0)
                       | (lib.REDLOCK_FENCED if fenced else 0) | (lib.REDLOCK_KEEP if keep else 0)
-                      | (lib.REDLOCK_BOUND if bound else 0)),
-            "slots": slots, "max_extensions": max_extensions, "fence": fence,
+                      | (lib.REDLOCK_BOUND if bound else 0)
+                      | (lib.REDLOCK_PLACES if places else 0)),
+            "slots": slots, "max_extensions": max_extensions, "fence": fence or 0,
             "label": c_text(label, self.keep), "owner": c_text(owner, self.keep),
             "idempotency_key": c_text(idempotency_key, self.keep),
             "more_name_count": len(names) - 1,

@@ -2,13 +2,12 @@
 """Threads of a client whose input and output the library's own thread does."""
 import os
 import queue
-import select
 import threading
 from typing import Any, Optional, Tuple
 
 from ._core import Core, Notice, logger
 from ._errors import thread_error
-from ._native import lib
+from ._native import ffi, lib
 
 JOIN_S = 5.0  # for functions of the program that run in a thread of the client
 
@@ -16,30 +15,26 @@ JOIN_S = 5.0  # for functions of the program that run in a thread of the client
 class Reader:
     """Takes the events. It keeps the client in C, and not that of Python, alive.
 
-    It sleeps without the interpreter's lock until redlock_fd() says that there are events.
+    It sleeps without the interpreter's lock until there is one that Python is to be told of.
     """
 
-    def __init__(self, core: Core, reference: Any) -> None:
+    def __init__(self, core: Core, reference: Any, rings: bool) -> None:
         self._core = core
         self._reference = reference  # weak, to the client
-        self._events = lib.redlock_fd(core.pointer)
-        if self._events < 0:
-            raise thread_error(self._events)
+        self._rings = rings  # it wakes threads that wait for a lock
         self._end, self._ender = os.pipe()
         self._thread = threading.Thread(target=self._run, name="redlock-events", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        poll, ended = select.poll(), False
-        poll.register(self._events, select.POLLIN)
-        poll.register(self._end, select.POLLIN)
-        while not ended and self._core.is_open:
-            ended = self._end in dict(poll.poll())
+        core, event, more = self._core, ffi.new("redlock_event **"), 1
+        while more == 1:
+            more = lib.rlpy_listen(core.pointer, core.threads, self._end, self._rings, event)
             client = self._reference()
-            error = client._drain() if client is not None else 0  # also what came before the end
-            if error < 0:
-                client._fail(thread_error(error))
-                return
+            if client is not None and more == 1:
+                client._take(event[0])
+            elif client is not None and more < 0:
+                client._fail(thread_error(more))
             del client
 
     def close(self) -> None:

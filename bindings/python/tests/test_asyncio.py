@@ -2,12 +2,14 @@
 """The asyncio client: one lock through its life, kinds, questions."""
 import asyncio
 import os
+import pathlib
+import re
 import subprocess
 import time
 from unittest import mock
 
 import redlock_native as redlock
-from redlock_native import Kind, State, Vote
+from redlock_native import Kind, Reason, State, Vote
 from redlock_native._label import default_label
 from redlock_native._model import text
 from redlock_native._native import lib
@@ -248,11 +250,20 @@ class Questions(AsyncCase):
             with lock("x"):
                 pass
 
+    async def test_reasons_are_those_of_the_library(self):
+        header = pathlib.Path(__file__).resolve().parents[3] / "include" / "redlock.h"
+        listed = header.read_text(encoding="utf-8").split("#define REDLOCK_REASONS(X)")[1]
+        listed = listed.split("enum redlock_reason")[0]
+        self.assertEqual(re.findall(r"\bX\(([A-Z_]+),", listed), [r.name for r in Reason])
+
     async def test_errors_tell_what_each_node_said(self):
         async with redlock.AsyncClient(["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"]) as nowhere:
             with self.assertRaises(redlock.NoQuorum) as raised:
                 await nowhere.acquire("x")
             votes = [n.vote for n in raised.exception.report.nodes]
             self.assertGreaterEqual(votes.count(Vote.REFUSED), 2)
+            reasons = [n.reason for n in raised.exception.report.nodes]
+            self.assertGreaterEqual(reasons.count(Reason.REFUSED), 2)
+            self.assertEqual(Reason.REFUSED.text, "connection refused")
             with self.assertRaises(redlock.NoQuorum):
                 await nowhere.query("x")

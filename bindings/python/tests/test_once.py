@@ -195,17 +195,17 @@ class Sync(Case):
 
                     with self.assertRaises(redlock.LockLost):
                         notice_nothing()
-            name, hold = fresh(), SyncOnce._hold
+            name, hold = fresh(), SyncOnce.hold
 
             @client.once(name, ttl=6, min_hold=PATIENCE_S)
             def job():
                 return "done"
 
-            def lose_and_hold(*arguments):
+            async def lose_and_hold(*arguments):
                 delete_everywhere(name)
-                hold(*arguments)
+                await hold(*arguments)
 
-            with mock.patch.object(SyncOnce, "_hold", lose_and_hold):
+            with mock.patch.object(SyncOnce, "hold", lose_and_hold):
                 with self.assertLogs("redlock_native"):
                     self.assertEqual(job(), "done")
 

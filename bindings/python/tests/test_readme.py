@@ -13,6 +13,7 @@ from support import PATIENCE_S, PYTHON
 HERE = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(HERE, "..", "README.md")
 PROJECT = os.path.join(HERE, "..", "..", "..", "README.md")
+TOUR = os.path.join(HERE, "..", "..", "..", "docs", "tour.md")
 BLOCK = re.compile(r"(<!-- not run: (?P<why>[^\n]+) -->\n)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
                    re.MULTILINE | re.DOTALL)
 
@@ -43,8 +44,8 @@ class Readme(unittest.TestCase):
                 ran += 1
         self.assertGreaterEqual(ran, 6)
 
-    def test_example_of_the_project(self):
-        with open(PROJECT, encoding="utf-8") as file:
+    def test_example_of_the_tour(self):
+        with open(TOUR, encoding="utf-8") as file:
             blocks = [block["text"] for block in BLOCK.finditer(file.read())
                       if "import redlock_native" in block["text"]]
         self.assertEqual(len(blocks), 1)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The client for threads: one lock through its life, signals, fork."""
+import dataclasses
 import os
 import signal
+import tempfile
 import threading
 import time
 from unittest import mock
 
 import redlock_native as redlock
-from redlock_native import State
-from redlock_native._sync_lock import Outcome
-from support import PATIENCE_S, Case, delete_everywhere, dev, fresh, nodes_with, start, until
+from redlock_native import Lock, State, _jobs
+from support import PATIENCE_S, Case, ask, delete_everywhere, dev, fresh, nodes_with, start, until
 
 
 class Life(Case):
@@ -93,7 +94,7 @@ class Life(Case):
 
     def test_a_loss_sets_the_event_calls_back_and_raises(self):
         name, told = fresh(), threading.Event()
-        with self.assertLogs("redlock_native", "WARNING"):
+        with self.assertLogs("redlock_native", "WARNING") as log:
             with self.assertRaises(redlock.LockLost) as raised:
                 with self.client.lock(name, ttl=2, on_lost=lambda lock: told.set()) as lock:
                     delete_everywhere(name)
@@ -102,6 +103,7 @@ class Life(Case):
                     self.assertIs(lock.state, State.LOST)
                     with self.assertRaises(redlock.LockLost):
                         lock.check()
+            until(lambda: log.output, "the log, which is written last")
         self.assertTrue(raised.exception.detail)
 
     def test_the_bodys_own_exception_is_the_one_that_is_raised(self):
@@ -219,18 +221,34 @@ class Life(Case):
         self.assertEqual(seen, [False])
 
     def test_an_interrupt_in_the_moment_of_the_grant_leaves_nothing(self):
-        name, real = fresh(), Outcome.wait
+        name, real = fresh(), Lock._acquire
 
-        def interrupted(ended):
-            real(ended)
+        def interrupted(lock):
+            real(lock)
             raise KeyboardInterrupt
 
         for keep in (False, True):
-            with mock.patch.object(Outcome, "wait", interrupted):
+            with mock.patch.object(Lock, "_acquire", interrupted):
                 with self.assertRaises(KeyboardInterrupt):
                     self.client.lock(name, ttl=20, keep=keep).acquire()
             self.assertEqual(self.client.stats()["left"], 0)
             until(lambda: nodes_with(name) == 0, "the release")
+
+    def test_an_answer_may_come_before_the_call_that_asked_returns(self):
+        def ping_slowly(quorum, real=_jobs.ping):
+            def start_slowly(*arguments):
+                error = job.start(*arguments)
+                time.sleep(0.3)  # the nodes have answered
+                return error
+
+            job = real(quorum)
+            return dataclasses.replace(job, start=start_slowly)
+
+        with mock.patch.object(_jobs, "ping", ping_slowly):
+            pinging = threading.Thread(target=self.client.ping, daemon=True)
+            pinging.start()
+            pinging.join(PATIENCE_S)
+        self.assertFalse(pinging.is_alive())
 
     def test_one_lock_is_of_one_thread_at_a_time(self):
         name, waiting = fresh(), threading.Event()
@@ -354,3 +372,49 @@ class Processes(Case):
         program.communicate()
         with redlock.Client() as client, client.lock(name, wait=PATIENCE_S):
             pass
+
+
+class Passwords(Case):
+    def extends(self, lock):
+        """False: connections that were ended are not made again yet."""
+        try:
+            lock.extend(40)
+        except redlock.NoQuorum:
+            return False
+        return True
+
+    def test_a_lock_outlives_the_rotation_of_its_password(self):
+        name = fresh()
+        rights = "~redlock*", "&redlock*", "+@all"
+        with tempfile.TemporaryDirectory() as directory:
+            path, command = directory + "/password", directory + "/command"
+            with open(command, "w", encoding="ascii") as file:
+                file.write(f"#!/bin/sh\ncat {path}\n")
+            os.chmod(command, 0o700)
+            for options in {"password_file": path}, {"password_command": command}:
+                with open(path, "w", encoding="ascii") as file:
+                    file.write("old\n")
+                for n in range(3):
+                    ask(n, "ACL", "SETUSER", "friend", "reset", "on", ">old", *rights)
+                with redlock.Client(username="friend", password_max_age=60, **options) as client:
+                    with client.lock(name, ttl=30, wait=PATIENCE_S) as lock:
+                        with open(path, "w", encoding="ascii") as file:
+                            file.write("new\n")
+                        for n in range(3):
+                            ask(n, "ACL", "SETUSER", "friend", "resetpass", ">new")
+                            ask(n, "CLIENT", "KILL", "USER", "friend")
+                        until(lambda: self.extends(lock), "new logins")
+                        self.assertGreater(lock.remaining, 30)
+        with self.assertRaisesRegex(redlock.InvalidRequest, "absolute path"):
+            redlock.Client(password_command="cat password")
+
+
+class Profiles(Case):
+    def test_correctness_gives_tokens_and_refuses_kinds_without(self):
+        with redlock.Client(profile="correctness", node_timeout=2) as client:
+            with client.lock(fresh(), wait=PATIENCE_S) as lock:
+                self.assertGreater(lock.fence, 0)
+            with self.assertRaisesRegex(redlock.InvalidRequest, "no fencing token: use a mutex"):
+                client.acquire(fresh(), kind=redlock.Kind.SHARED)
+        with self.assertRaisesRegex(redlock.InvalidRequest, "efficiency nor correctness"):
+            redlock.Client(profile="speed")

@@ -11,7 +11,7 @@ async def with_asyncio() -> None:
     async with redlock.AsyncClient(["redis://a", "redis://b"], node_timeout=0.5) as client:
         async with client.lock("x", ttl=30, wait=None, on_lost="event") as lock:
             left: float = lock.remaining
-            token: int = lock.fence
+            token: Optional[int] = lock.fence
             event: asyncio.Event = lock.lost
             print(left, token, event, lock.state is redlock.State.HELD)
         handle: redlock.AsyncLock = await client.acquire("x", fenced=True)
