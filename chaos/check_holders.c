@@ -112,6 +112,11 @@ static void compare_holders(struct checking *c, int name, const struct claim *a,
         c->out->forgiven++;
         return;
     }
+    /* An end by another asks no holder: that may believe for as long as it did before. */
+    if (a->evict_asked_ns != 0 && a->evict_asked_ns < b->granted_ns) {
+        c->out->beside_evicted++;
+        return;
+    }
     if (is_late_kill(c, a, b, end_ns)) {
         c->out->late_kills++;
         return;
@@ -231,6 +236,41 @@ static void check_tokens_of(struct checking *c, int name)
 
 void check_tokens(struct checking *c)
 {
-    for (int name = 0; name < REGISTERS; name++)
-        check_tokens_of(c, name);
+    for (int name = 0; name < NAMES; name++)
+        if (name_is_fenced(name))
+            check_tokens_of(c, name);
+}
+
+/* Did a majority of the sentinels turn in between? */
+static bool has_turned(const struct checking *c, int64_t from_ns, int64_t to_ns)
+{
+    for (size_t i = 0; i < c->history->count; i++) {
+        const struct record *r = &c->history->record[i];
+        if (r->what == RECORD_TERM && r->at_ns > from_ns && r->at_ns < to_ns)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * E13: an end by another is final when the same term has lasted for max_ttl + L and a margin. Nothing that the
+ * holder sent after it counts then, whatever failovers follow: it ends with what it had.
+ */
+void check_evictions(struct checking *c)
+{
+    int64_t vouch_ns = VOUCH_MS * 1000000LL, margin_ns = MARGIN_MS * 1000000LL;
+    for (size_t i = 0; i < c->claims.count; i++) {
+        const struct claim *k = &c->claims.claim[i];
+        if (k->evicted_ns == 0 || c->max_ttl_ns == 0)
+            continue;
+        c->out->evicted++;
+        if (has_turned(c, k->evict_asked_ns - vouch_ns,
+                       k->evicted_ns + c->max_ttl_ns + vouch_ns + margin_ns))
+            continue;
+        c->out->evicted_for_good++;
+        if (k->end_ns > k->evicted_ns + c->max_ttl_ns)
+            breach_add(c, BREACH_EVICTED, k->end_ns, NAME_EVICTED,
+                       "#%u of worker %d held on for %.1f ms after another ended it", k->number,
+                       k->worker + 1, (double)(k->end_ns - k->evicted_ns) / 1e6);
+    }
 }

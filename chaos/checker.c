@@ -68,26 +68,19 @@ static void find_phases(struct checking *c)
     }
 }
 
-void check_history(struct history *h, struct verdict *out)
+static void check(struct history *h, struct checking c)
 {
-    int64_t token_floor[REGISTERS] = {0};
-    check_round(h, ALLOWANCE_MS, token_floor, out);
-}
-
-void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[REGISTERS],
-                 struct verdict *out)
-{
-    memset(out, 0, sizeof *out);
+    memset(c.out, 0, sizeof *c.out);
     history_sort(h);
-    struct checking c = {
-        .history = h, .out = out, .last_call_ns = INT64_MAX, .token_floor = token_floor};
-    c.allowance_ns = allowance_ms * 1000000;
+    c.history = h;
+    c.last_call_ns = INT64_MAX;
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);
     find_phases(&c);
     count(&c);
     check_overlaps(&c);
     check_tokens(&c);
+    check_evictions(&c);
     check_unclaimed(&c);
     check_registers(&c);
     check_losses(&c);
@@ -95,4 +88,27 @@ void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[RE
     check_workers(&c);
     claims_free(&c.claims);
     stretches_free(&c.stretches);
+}
+
+void check_history(struct history *h, struct verdict *out)
+{
+    int64_t token_floor[NAMES] = {0};
+    check_round(h, ALLOWANCE_MS, token_floor, out);
+}
+
+void check_group(struct history *h, int64_t max_ttl_ms, struct verdict *out)
+{
+    int64_t token_floor[NAMES] = {0};
+    check(h, (struct checking){.out = out,
+                               .allowance_ns = ALLOWANCE_MS * 1000000LL,
+                               .max_ttl_ns = max_ttl_ms * 1000000,
+                               .token_floor = token_floor});
+}
+
+void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[NAMES],
+                 struct verdict *out)
+{
+    check(h, (struct checking){.out = out,
+                               .allowance_ns = allowance_ms * 1000000,
+                               .token_floor = token_floor});
 }

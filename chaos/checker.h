@@ -14,6 +14,7 @@
     X(DOUBLE, "two holders at once")                                                           \
     X(SLOTS, "more holders than the semaphore has slots")                                      \
     X(TOKEN, "fencing token not larger than an earlier one")                                   \
+    X(EVICTED, "went on after an eviction that was final")                                     \
     X(FENCED, "update lost in spite of fencing")                                               \
     X(TOLD_LATE, "loss not told in time")                                                      \
     X(WAIT_LATE, "wait outlasted its deadline")                                                \
@@ -58,6 +59,8 @@ struct verdict {
     size_t by_lease, by_command; /* of those: by HTTP, by the command */
     size_t several;              /* of those: more than one name */
     size_t denied, lost, killed;
+    size_t evicted, evicted_for_good; /* of those that hold; the latter are checked */
+    size_t beside_evicted;            /* two holders, one of whom had been evicted */
     size_t forgiven;   /* two holders within BLIND_MS of a clock that was set forward */
     size_t late_kills; /* a command outlived its lock by less than the machine was late */
     size_t fenced_writes, fenced_refused, plain_writes;
@@ -75,11 +78,14 @@ struct verdict {
     int64_t start_ns, quiet_ns, over_ns;
 };
 
+/* max_ttl of the locks on a Sentinel group; evictions are not checked without. */
+void check_group(struct history *h, int64_t max_ttl_ms, struct verdict *out);
+
 /* Sorts the history. */
 void check_history(struct history *h, struct verdict *out);
 
 /* The same of one round of several: tokens go on from the largest so far, which is updated. */
-void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[REGISTERS],
+void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[NAMES],
                  struct verdict *out);
 
 /* For the parts of the checker. */
@@ -89,7 +95,8 @@ struct checking {
     struct stretches stretches;
     int64_t allowance_ns;
     int64_t last_call_ns;
-    int64_t *token_floor; /* REGISTERS of them */
+    int64_t max_ttl_ns;   /* of a Sentinel group; 0: it is none */
+    int64_t *token_floor; /* NAMES of them */
     struct verdict *out;
 };
 __attribute__((format(printf, 5, 6))) void breach_add(struct checking *c, int breach,
@@ -97,6 +104,7 @@ __attribute__((format(printf, 5, 6))) void breach_add(struct checking *c, int br
                                                       const char *format, ...);
 void check_overlaps(struct checking *c);
 void check_tokens(struct checking *c);
+void check_evictions(struct checking *c);
 void check_unclaimed(struct checking *c);
 void check_registers(struct checking *c);
 void check_losses(struct checking *c);

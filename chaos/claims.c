@@ -3,6 +3,8 @@
 
 #include "schedule.h"
 
+#include <redlock.h>
+
 #include <stdlib.h>
 
 static void note(struct claim *c, const struct record *r)
@@ -16,7 +18,8 @@ static void note(struct claim *c, const struct record *r)
                             .names = r->names,
                             .flags = r->flags,
                             .asked_ns = r->at_ns,
-                            .wait_until_ns = r->deadline_ns};
+                            .wait_until_ns = r->deadline_ns,
+                            .ttl_ms = r->value};
         break;
     case RECORD_GRANT:
         c->granted_ns = r->at_ns;
@@ -80,6 +83,18 @@ static void end_of_worker(struct claims *c, const struct record *r)
     }
 }
 
+/* It may have been ended even if the one that did it does not know. */
+static void note_eviction(struct claims *c, const struct record *r)
+{
+    struct claim *k = r->hold < c->count ? &c->claim[r->hold] : NULL;
+    if (k == NULL)
+        return;
+    if (k->evict_asked_ns == 0)
+        k->evict_asked_ns = r->value;
+    if (k->evicted_ns == 0 && r->error == REDLOCK_OK)
+        k->evicted_ns = r->at_ns;
+}
+
 struct claims claims_read(const struct history *h)
 {
     struct claims c = {0};
@@ -94,6 +109,9 @@ struct claims claims_read(const struct history *h)
             note(&c.claim[h->record[i].hold], &h->record[i]);
         else if (h->record[i].what == RECORD_FAULT && h->record[i].kind == FAULT_KILL_CLIENT)
             end_of_worker(&c, &h->record[i]);
+    for (size_t i = 0; i < h->count; i++)
+        if (h->record[i].what == RECORD_EVICT)
+            note_eviction(&c, &h->record[i]);
     for (size_t i = 0; i < c.count; i++)
         find_end(&c.claim[i]);
     return c;

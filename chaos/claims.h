@@ -21,13 +21,15 @@ struct claim {
     unsigned int names;
     int flags; /* RECORD_FAIR and so on */
     int64_t asked_ns, wait_until_ns;
+    int64_t ttl_ms; /* 0: not told */
     int64_t granted_ns, denied_ns;
     int64_t deadline_ns; /* the last that the holder has seen */
     int64_t looked_ns;   /* when it last looked */
     int64_t gone_ns;     /* when it first saw that it is over */
     int64_t released_ns, lost_ns;
     int64_t token;
-    int64_t end_ns; /* of the claim; granted_ns if it never was one */
+    int64_t evict_asked_ns, evicted_ns; /* by another: before the call, and when it succeeded */
+    int64_t end_ns;                     /* of the claim; granted_ns if it never was one */
 };
 
 struct claims {

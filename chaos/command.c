@@ -105,13 +105,15 @@ static void write_words(struct words *w, const struct crew *c, const struct hold
     put(w, "--nodes");
     put(w, nodes);
     put_number(w, "--node-timeout", NODE_TIMEOUT_MS, "ms");
-    put_number(w, "--max-ttl", MAX_TTL_MS, "ms");
+    put_number(w, "--max-ttl", c->rig->schedule->max_ttl_ms, "ms");
     put_number(w, "--ttl", h->ttl_ms, "ms");
     put_number(w, "--wait", h->wait_ms, "ms");
     if (h->fair)
         put(w, "--fair");
-    if (c->rig->schedule->regime == REGIME_STRICT)
-        put(w, "--strict");
+    if (c->rig->schedule->regime == REGIME_STRICT) {
+        put(w, "--guard");
+        put(w, "strict");
+    }
     put_kind(w, c, h);
     for (int i = 0; i < NAMES; i++)
         if (h->names >> i & 1)

@@ -9,7 +9,9 @@
 
 #include "clock.h"
 
-enum { LOOK_MS = 20, TOLD_MAX = 64 };
+#include <stdio.h>
+
+enum { LOOK_MS = 20, TOLD_MAX = 16384 };
 
 struct record hold_record(const struct crew *c, const struct hold *h, int what)
 {
@@ -19,7 +21,7 @@ struct record hold_record(const struct crew *c, const struct hold *h, int what)
         .life = (uint16_t)c->life,
         .hold = h->number,
         .kind = (uint8_t)h->kind,
-        .names = (uint8_t)h->names,
+        .names = h->names,
         .flags =
             (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
                       (c->way == WAY_LIBRARY ? 0 : RECORD_LEASE) |
@@ -30,7 +32,7 @@ struct record hold_record(const struct crew *c, const struct hold *h, int what)
 
 /*
  * Holds of this process of which notify may have to speak: a hold itself lives on the worker's
- * stack and may be gone. There are never more at a time than names.
+ * stack and may be gone. Numbers that a worker has at a time are never so far apart.
  */
 static struct told {
     uint32_t number;
@@ -66,6 +68,16 @@ int64_t hold_fence(const struct hold *h)
     return h->lock != NULL ? redlock_fence(h->lock) : h->fence;
 }
 
+void hold_key(uint32_t number, char out[HOLD_KEY_SIZE])
+{
+    snprintf(out, HOLD_KEY_SIZE, "hold-%017u", number);
+}
+
+bool hold_of_value(const char *value, uint32_t *number)
+{
+    return sscanf(value, "hold-%17u:", number) == 1;
+}
+
 bool hold_take(struct crew *c, struct hold *h)
 {
     only_crew = c;
@@ -74,8 +86,10 @@ bool hold_take(struct crew *c, struct hold *h)
         return h->streamed ? stream_take(c, h) : lease_take(c, h);
     if (c->way == WAY_COMMAND)
         return command_take(c, h);
-    const char *name[NAMES];
+    const char *name[NAMES] = {NULL};
     size_t count = 0;
+    char key[HOLD_KEY_SIZE];
+    hold_key(h->number, key);
     for (int i = 0; i < NAMES; i++)
         if (h->names >> i & 1)
             name[count++] = name_text[i];
@@ -86,11 +100,13 @@ bool hold_take(struct crew *c, struct hold *h)
             .wait_ms = h->wait_ms, .data = told_of(h),
             .slots = redlock_kind_traits(h->kind) & REDLOCK_KIND_SLOTS ? PRINTERS : 0,
             .owner = redlock_kind_traits(h->kind) & REDLOCK_KIND_OWNER ? c->owner : NULL,
+            .idempotency_key = h->names == 1u << NAME_EVICTED ? key : NULL,
             .more_names = count > 1 ? name + 1 : NULL, .more_name_count = count - 1);
     told_of(h)->number = h->number;
     struct record r = hold_record(c, h, RECORD_ASK);
     r.at_ns = now_ns();
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * 1000000 : 0;
+    r.value = h->ttl_ms;
     record_append(c->rig->history, r);
     int error = redlock_acquire(c->client, name[0], h->ttl_ms, &q, &h->lock);
     r = hold_record(c, h, error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY);
@@ -111,8 +127,7 @@ bool hold_take(struct crew *c, struct hold *h)
     return true;
 }
 
-/* False when it is over. */
-static bool look(struct crew *c, struct hold *h)
+bool hold_look(struct crew *c, const struct hold *h)
 {
     struct record r = hold_record(c, h, RECORD_SEEN);
     r.deadline_ns = redlock_deadline_ns(h->lock);
@@ -138,7 +153,7 @@ void hold_stay(struct crew *c, struct hold *h)
             redlock_extend(h->lock, h->ttl_ms);
             extend = false;
         }
-        if (!look(c, h))
+        if (!hold_look(c, h))
             return;
     }
 }

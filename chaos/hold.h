@@ -62,4 +62,12 @@ bool hold_take(struct crew *c, struct hold *h);
 void hold_stay(struct crew *c, struct hold *h);
 void hold_end(struct crew *c, struct hold *h);
 
+/* Of NAME_EVICTED: the key by which others may release a hold, from its number and back. */
+enum { HOLD_KEY_SIZE = REDLOCK_IDEMPOTENCY_KEY_SIZE + 1 };
+void hold_key(uint32_t number, char out[HOLD_KEY_SIZE]);
+bool hold_of_value(const char *value, uint32_t *number);
+
+/* Notes until when it is held, by the library; false when it is over. */
+bool hold_look(struct crew *c, const struct hold *h);
+
 #endif

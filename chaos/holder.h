@@ -9,6 +9,6 @@
 
 /* In the environment: the descriptor of the history, and what all records of the hold have in common. */
 #define HOLDER_ABOUT "CHAOS_HOLD"
-#define HOLDER_FORMAT "%d %hu %hu %u %hhu %hhu %hhu" /* worker life hold kind names flags */
+#define HOLDER_FORMAT "%d %hu %hu %u %hhu %u %hhu" /* worker life hold kind names flags */
 
 #endif

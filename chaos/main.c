@@ -7,12 +7,16 @@
  *     CHAOS_SEED     which faults (0: drawn)
  *     CHAOS_REGIME   default or strict (drawn from the seed)
  *     CHAOS_NETWORK  0: proxies even where namespaces are possible
+ *     CHAOS_TRAP     any, isolated, split, one-way, stopped, lost, command, late-turn, late-heir, leader,
+ *                    laggards (any)
+ *     CHAOS_MAX_TTL  of the locks on a Sentinel group, in ms (3000)
  *     CHAOS_DIR      where history, report and picture go (thrown away)
  *     SOAK_ROUND_SECONDS  of a soak, after which its history is checked (300)
  *     SOAK_LEAK      descriptor or memory: planted, so that a soak ends badly
  */
 #include "report.h"
 #include "rig.h"
+#include "run.h"
 #include "soak.h"
 
 #include "check.h"
@@ -25,7 +29,7 @@
 
 enum {
     QUIET_SECONDS = 4,      /* of the run, left for the end */
-    PATIENCE_SECONDS = 150, /* for a run that outlasts its time */
+    PATIENCE_SECONDS = 190, /* for a run that outlasts its time */
     UNCLAIMED_SLACK_MS = 1500,
 };
 
@@ -53,8 +57,10 @@ static const char *describe_network(const struct network *n)
 {
     static char text[200];
     if (n->ready)
-        snprintf(text, sizeof text,
-                 "%d nodes in network namespaces, the others behind proxies%s%s", NETWORKED,
+        snprintf(text, sizeof text, "%d %s%s%s", n->count,
+                 n->count == NETWORKED
+                     ? "nodes in network namespaces, the others behind proxies"
+                     : "network namespaces, cut off from each other",
                  n->why[0] != '\0' ? "; " : "", n->why);
     else
         snprintf(text, sizeof text, "proxies on loopback (no network namespaces: %s)", n->why);
@@ -67,36 +73,38 @@ static const char *chosen_dir(void)
     return dir == NULL || dir[0] == '\0' ? check_dir() : dir;
 }
 
-static void open_network(struct network *network)
+static void open_network(struct network *network, int count)
 {
     if (check_setting("CHAOS_NETWORK", 1) != 0)
-        network_open(network);
+        network_open(network, count);
     else
         snprintf(network->why, sizeof network->why, "not wanted");
 }
 
-/* The whole run; the verdict is the caller's to judge. */
-static void run(enum regime regime, bool service, uint64_t seed, int64_t seconds,
-                struct verdict *verdict)
+void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
 {
     static struct rig rig;
     static struct schedule schedule;
     const char *dir = chosen_dir();
     char path[512];
     alarm((unsigned int)(seconds + PATIENCE_SECONDS));
-    open_network(&rig.network);
-    schedule = (struct schedule){.seed = seed,
-                                 .regime = regime,
-                                 .network = rig.network.ready,
-                                 .netem = rig.network.netem,
-                                 .service = service,
-                                 .faults_ms = (seconds - QUIET_SECONDS) * 1000};
+    open_network(&rig.network, terms.sentinel ? GROUP_PLACES : NETWORKED);
+    schedule = terms;
+    schedule.network = rig.network.ready;
+    if (trap_needs_network(schedule.trap) && !schedule.network)
+        check_skip("no network namespaces: %s", rig.network.why);
+    schedule.netem = rig.network.netem;
+    schedule.faults_ms = (seconds - QUIET_SECONDS) * 1000;
     CHECK(schedule.faults_ms > 0);
     schedule_draw(&schedule);
     rig.schedule = &schedule;
-    struct report_about about = {&schedule, seconds, 0, describe_network(&rig.network), NULL};
-    printf("seed %llu: %lld s, regime %s, %zu faults; %s\n", (unsigned long long)seed,
-           (long long)seconds, regime_text(regime), schedule.count, about.network);
+    static struct turns turns;
+    struct report_about about = {
+        .schedule = &schedule, .seconds = seconds, .network = describe_network(&rig.network)};
+    printf("seed %llu: %lld s, regime %s, %zu faults; %s%s%s\n",
+           (unsigned long long)schedule.seed, (long long)seconds, regime_text(schedule.regime),
+           schedule.count, about.network, schedule.persistent ? "; persistent servers" : "",
+           schedule.skew_ms != 0 ? "; clocks differ" : "");
     fflush(stdout);
     snprintf(path, sizeof path, "%s/history.bin", dir);
     rig_start(&rig, path);
@@ -106,7 +114,13 @@ static void run(enum regime regime, bool service, uint64_t seed, int64_t seconds
     CHECK(history.count > 0);
     about.late_ms = rig.late_ms;
     about.balancer = rig.replicas.balancer.switches;
-    check_history(&history, verdict);
+    if (!schedule.sentinel) {
+        check_history(&history, verdict);
+    } else {
+        check_group(&history, schedule.max_ttl_ms, verdict);
+        turns_read(&history, &turns);
+        about.turns = &turns;
+    }
     report_print(stdout, verdict, &about, false);
     if (!report_write(dir, &history, verdict, &about))
         FAIL("cannot write the report to %s", dir);
@@ -115,7 +129,16 @@ static void run(enum regime regime, bool service, uint64_t seed, int64_t seconds
     history_free(&history);
 }
 
-static uint64_t chosen_seed(void)
+static void run(enum regime regime, bool service, uint64_t seed, int64_t seconds,
+                struct verdict *verdict)
+{
+    chaos_run(
+        (struct schedule){
+            .seed = seed, .regime = regime, .service = service, .max_ttl_ms = MAX_TTL_MS},
+        seconds, verdict);
+}
+
+uint64_t chaos_seed(void)
 {
     long seed = check_setting("CHAOS_SEED", 0);
     return seed != 0 ? (uint64_t)seed : draw_seed();
@@ -124,7 +147,7 @@ static uint64_t chosen_seed(void)
 CASE(chaos, "Every promise is kept while any minority of the nodes fails.")
 {
     static struct verdict verdict;
-    uint64_t seed = chosen_seed();
+    uint64_t seed = chaos_seed();
     run(choose_regime(seed), false, seed, check_setting("CHAOS_SECONDS", 120), &verdict);
     CHECK_INT(0, verdict.breach_count);
 }
@@ -133,8 +156,7 @@ CASE(broken_guard,
      "With the guard off, restarted nodes give two holders, and the checker reports them.")
 {
     static struct verdict verdict;
-    run(REGIME_BROKEN_GUARD, false, chosen_seed(), check_setting("CHAOS_SECONDS", 30),
-        &verdict);
+    run(REGIME_BROKEN_GUARD, false, chaos_seed(), check_setting("CHAOS_SECONDS", 30), &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
 }
 
@@ -142,8 +164,7 @@ CASE(broken_nodes,
      "Clients with different lists of nodes give two holders, and the checker reports them.")
 {
     static struct verdict verdict;
-    run(REGIME_BROKEN_NODES, false, chosen_seed(), check_setting("CHAOS_SECONDS", 10),
-        &verdict);
+    run(REGIME_BROKEN_NODES, false, chaos_seed(), check_setting("CHAOS_SECONDS", 10), &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
 }
 
@@ -160,17 +181,42 @@ static int64_t unclaimed_bound_ms(const struct verdict *v)
 CASE(service, "HTTP clients of three replicas keep every promise behind a lossy balancer.")
 {
     static struct verdict verdict;
-    uint64_t seed = chosen_seed();
+    uint64_t seed = chaos_seed();
     run(choose_regime(seed), true, seed, check_setting("CHAOS_SECONDS", 120), &verdict);
     CHECK_INT(0, verdict.breach_count);
     CHECK_BETWEEN(0, unclaimed_bound_ms(&verdict), verdict.unclaimed_max_ms);
+}
+
+/* CHAOS_TRAP: nothing but one of them, by its name. */
+static enum trap chosen_trap(void)
+{
+    const char *word = getenv("CHAOS_TRAP");
+    for (int trap = TRAP_ANY; trap < TRAP_COUNT; trap++)
+        if (word == NULL || word[0] == '\0' || strcmp(word, trap_text(trap)) == 0)
+            return (enum trap)trap;
+    FAIL("there is no trap \"%s\"", word);
+}
+
+CASE(sentinel, "Every promise is kept on one Sentinel group, whatever its failovers do.")
+{
+    static struct verdict verdict;
+    uint64_t seed = chaos_seed();
+    chaos_run((struct schedule){.seed = seed,
+                                .regime = REGIME_STRICT, /* by itself */
+                                .persistent = seed % 2,
+                                .skew_ms = seed / 2 % 2 ? GROUP_SKEW_MS : 0,
+                                .sentinel = true,
+                                .trap = chosen_trap(),
+                                .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
+              check_setting("CHAOS_SECONDS", 120), &verdict);
+    CHECK_INT(0, verdict.breach_count);
 }
 
 CASE(broken_deadline,
      "HTTP clients that count from the answer become two holders, and it is reported.")
 {
     static struct verdict verdict;
-    run(REGIME_BROKEN_DEADLINE, true, chosen_seed(), check_setting("CHAOS_SECONDS", 30),
+    run(REGIME_BROKEN_DEADLINE, true, chaos_seed(), check_setting("CHAOS_SECONDS", 30),
         &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
 }
@@ -203,11 +249,12 @@ static void run_soak(enum leak leak, struct soak *s)
 {
     static struct rig rig;
     static struct schedule schedule;
-    uint64_t seed = chosen_seed();
+    uint64_t seed = chaos_seed();
     s->seconds = check_setting("CHAOS_SECONDS", 3600);
     alarm((unsigned int)(s->seconds + s->seconds / 10 + PATIENCE_SECONDS));
-    open_network(&rig.network);
+    open_network(&rig.network, NETWORKED);
     schedule = (struct schedule){.seed = seed,
+                                 .max_ttl_ms = MAX_TTL_MS,
                                  .regime = choose_regime(seed),
                                  .network = rig.network.ready,
                                  .netem = rig.network.netem,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How each fault is done and undone. */
+#include "overthrow.h"
 #include "record.h"
 #include "rig.h"
 
@@ -161,13 +162,36 @@ static void end_replica(struct rig *r, const struct fault *f)
     replica_launch(s, f->target);
 }
 
-static void note(struct rig *r, const struct fault *f, size_t number, int what)
+static void note_at(struct rig *r, const struct fault *f, size_t number, int what, int target,
+                    int64_t at_ns)
 {
     record_append(r->history, (struct record){.what = (uint8_t)what,
+                                              .at_ns = at_ns,
                                               .hold = (uint32_t)number,
                                               .kind = (uint8_t)f->kind,
-                                              .worker = (uint16_t)f->target,
+                                              .worker = (uint16_t)target,
                                               .value = f->param});
+}
+
+static void note(struct rig *r, const struct fault *f, size_t number, int what)
+{
+    note_at(r, f, number, what, f->target, 0);
+}
+
+/* Its target is known once it has begun. */
+static void begin_of_group(struct rig *r, const struct fault *f, size_t number)
+{
+    int64_t at_ns = now_ns();
+    int member = overthrow_begin(r, f, number);
+    if (member >= 0)
+        note_at(r, f, number, RECORD_FAULT, member, at_ns);
+}
+
+static void end_of_group(struct rig *r, const struct fault *f, size_t number)
+{
+    int member = overthrow_end(r, f, number);
+    if (member >= 0)
+        note_at(r, f, number, RECORD_HEALED, member, 0);
 }
 
 void fault_go_on(struct rig *r, const struct fault *f)
@@ -179,6 +203,10 @@ void fault_go_on(struct rig *r, const struct fault *f)
 /* The record brackets the fault: before it begins, after it has ended. */
 void fault_begin(struct rig *r, const struct fault *f, size_t number)
 {
+    if (fault_hits_group(f->kind)) {
+        begin_of_group(r, f, number);
+        return;
+    }
     note(r, f, number, RECORD_FAULT);
     if (fault_hits_client(f->kind))
         begin_client(r, f);
@@ -190,6 +218,10 @@ void fault_begin(struct rig *r, const struct fault *f, size_t number)
 
 void fault_end(struct rig *r, const struct fault *f, size_t number)
 {
+    if (fault_hits_group(f->kind)) {
+        end_of_group(r, f, number);
+        return;
+    }
     if (fault_hits_client(f->kind))
         end_client(r, f);
     else if (fault_hits_replica(f->kind))

@@ -59,8 +59,10 @@ static bool connect_node(struct network *n, int i)
             (int)getpid(), n->node[i]) &&
         run("ip addr add 10.213.%d.1/24 dev veth%d && ip link set veth%d up", i + 1, i, i);
     network_enter(n, i);
-    made = made && run("ip link set lo up && ip addr add %s/24 dev eth0 && ip link set eth0 up",
-                       n->address[i]);
+    made =
+        made && run("ip link set lo up && ip addr add %s/24 dev eth0 && ip link set eth0 up && "
+                    "ip route add default via 10.213.%d.1",
+                    n->address[i], i + 1);
     network_leave(n);
     return made;
 }
@@ -74,9 +76,9 @@ static bool prepare(struct network *n)
     if (unshare(CLONE_NEWNET) != 0)
         return refuse(n, "namespaces are not allowed here");
     n->home = namespace_of(getpid());
-    if (n->home < 0 || !run("ip link set lo up"))
+    if (n->home < 0 || !run("ip link set lo up && echo 1 >/proc/sys/net/ipv4/ip_forward"))
         return refuse(n, "no loopback in a new namespace");
-    for (int i = 0; i < NETWORKED; i++)
+    for (int i = 0; i < n->count; i++)
         if (!connect_node(n, i))
             return refuse(n, "veth pairs cannot be made here");
     n->netem = run("tc qdisc add dev veth0 root netem loss 1%% && tc qdisc del dev veth0 root");
@@ -85,10 +87,10 @@ static bool prepare(struct network *n)
     return true;
 }
 
-void network_open(struct network *n)
+void network_open(struct network *n, int count)
 {
     int outside = namespace_of(getpid());
-    *n = (struct network){0};
+    *n = (struct network){.count = count};
     n->ready = prepare(n);
     /* Half of it is worse than nothing: back to where loopback works. */
     if (!n->ready && n->home > 0 && setns(outside, CLONE_NEWNET) != 0)
@@ -133,4 +135,32 @@ void network_heal(const struct network *n, int node)
     if (n->netem)
         run("tc qdisc del dev veth%d root", node);
     CHECK(run("ip link set veth%d up", node));
+}
+
+/* All rules at once: a fault is to begin at one moment. */
+static void change(struct network *n, const char *verb, unsigned int from, unsigned int to)
+{
+    FILE *ip = popen("PATH=$PATH:/usr/sbin:/sbin ip -batch - >/dev/null 2>&1", "we");
+    int step = verb[0] == 'a' ? 1 : -1;
+    CHECK(ip != NULL);
+    for (int i = 0; i < n->count; i++)
+        for (int k = 0; k < n->count; k++) {
+            if (i == k || !(from >> i & 1) || !(to >> k & 1))
+                continue;
+            n->blocked[i][k] += step;
+            if (n->blocked[i][k] == (step > 0 ? 1 : 0))
+                fprintf(ip, "rule %s from %s to %s blackhole\n", verb, n->address[i],
+                        n->address[k]);
+        }
+    CHECK_INT(0, pclose(ip));
+}
+
+void network_block(struct network *n, unsigned int from, unsigned int to)
+{
+    change(n, "add", from, to);
+}
+
+void network_unblock(struct network *n, unsigned int from, unsigned int to)
+{
+    change(n, "del", from, to);
 }

@@ -27,6 +27,9 @@
     X(HEALED, "healed")     /* and has ended it */                                             \
     X(LATE,                                                                                    \
       "late") /* it stood still for the `value` ns before: the machine, or `worker` - 1 */     \
+    X(TERM, "term")   /* a majority of the sentinels names server `worker`, epoch `value` */   \
+    X(EVICT, "evict") /* another ended acquisition `hold`, asked at `value`, with `error` */   \
+    X(INIT, "init")   /* no set is left on server `worker`: a new one is made */               \
     X(PHASE, "phase") /* `value` is the phase that begins */                                   \
     X(BORN, "born")   /* a worker starts */                                                    \
     X(DIED, "died")   /* it has ended; `error` is its status, as wait() has it */
@@ -63,8 +66,9 @@ enum {
 struct record {
     int64_t at_ns;
     int64_t deadline_ns;
-    int64_t token;    /* GRANT and writes; 0: none */
-    int64_t value;    /* writes: the new content; FAULT: the parameter; PHASE */
+    int64_t token; /* GRANT and writes; 0: none */
+    int64_t
+        value; /* writes: the new content; FAULT: the parameter; ASK: the TTL in ms; PHASE */
     int64_t based_on; /* writes: the content that was read before */
     uint32_t hold;    /* number of the acquisition; FAULT, HEALED: of the fault */
     int32_t error;
@@ -73,9 +77,9 @@ struct record {
     uint8_t what;    /* enum record_what */
     uint8_t kind;    /* enum redlock_kind; FAULT, HEALED: enum fault_kind */
     uint8_t slot;    /* of a semaphore, from 1 */
-    uint8_t names;   /* a bit for each name; writes: the one */
     uint8_t flags;
-    uint8_t unused[7];
+    uint32_t names; /* a bit for each name; writes: the one */
+    uint8_t unused[4];
 };
 
 /* Appends; safe from any thread and process that has the descriptor. Sets at_ns if it is 0. */

@@ -61,7 +61,7 @@ static void note_write(struct registers *r, const struct register_request *ask, 
                                               .worker = ask->worker,
                                               .life = ask->life,
                                               .hold = ask->hold,
-                                              .names = (uint8_t)(1u << ask->name),
+                                              .names = 1u << ask->name,
                                               .token = ask->token,
                                               .based_on = ask->based_on,
                                               .value = ask->based_on + 1});

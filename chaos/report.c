@@ -9,8 +9,11 @@
 
 const char *regime_text(int regime)
 {
-    static const char *const texts[] = {"default", "strict", "broken: no guard",
+    static const char *const texts[] = {"default",
+                                        "strict",
+                                        "broken: no guard",
                                         "broken: two lists of nodes",
+                                        "broken: a rule is switched off",
                                         "broken: deadlines counted from the answer"};
     return texts[regime];
 }
@@ -29,6 +32,11 @@ __attribute__((format(printf, 3, 4))) static void row(const struct page *p, cons
     vfprintf(p->out, format, args);
     fputs(p->html ? "</td></tr>\n" : "\n", p->out);
     va_end(args);
+}
+
+static void print_line(void *page, const char *head, const char *text)
+{
+    row(page, head, "%s", text);
 }
 
 static void print_faults(const struct page *p, const struct verdict *v)
@@ -53,6 +61,8 @@ static void print_acquisitions(const struct page *p, const struct verdict *v)
     for (int kind = 0; kind < KIND_COUNT && used < sizeof text; kind++)
         used += (size_t)snprintf(text + used, sizeof text - used, ", %s %zu",
                                  redlock_kind_text(kind), v->grants[kind]);
+    if (v->by_command > 0 && used < sizeof text)
+        snprintf(text + used, sizeof text - used, "; %zu by command", v->by_command);
     row(p, "acquisitions", "%s", text);
 }
 
@@ -71,6 +81,8 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
             (long)about->balancer->hidden, (long)about->balancer->killed,
             (long)about->balancer->streams, (long)about->balancer->returned);
     print_acquisitions(&p, v);
+    if (about->turns != NULL)
+        turns_print(about->turns, about->schedule->max_ttl_ms, print_line, &p);
     row(&p, "refused or in vain", "%zu", v->denied);
     row(&p, "locks lost and told", "%zu", v->lost);
     if (v->told > 0)
@@ -89,6 +101,9 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
     row(&p, "register without tokens",
         "%zu writes, %zu updates lost (no lock can prevent that)", v->plain_writes,
         v->plain_lost);
+    if (v->evicted > 0)
+        row(&p, "evictions", "%zu, of them %zu final; %zu holders beside one that was evicted",
+            v->evicted, v->evicted_for_good, v->beside_evicted);
     row(&p, "forgiven", "%zu double holds within %d ms of a clock set forward", v->forgiven,
         BLIND_MS);
     row(&p, "the machine itself", "late by up to %lld ms, %zu times by 30 ms or more",

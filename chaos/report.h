@@ -5,6 +5,7 @@
 
 #include "balancer.h"
 #include "checker.h"
+#include "turns.h"
 
 /* What the run was, for the heading. */
 struct report_about {
@@ -13,6 +14,7 @@ struct report_about {
     int64_t late_ms;
     const char *network;                      /* one clause */
     const struct balancer_switches *balancer; /* NULL: workers use the library */
+    struct turns *turns;                      /* NULL: there are no sentinels */
 };
 
 const char *regime_text(int regime);

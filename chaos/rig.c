@@ -19,8 +19,10 @@
 
 enum {
     LAST_CALL_MS = 1000, /* before the end of the faults */
-    QUIET_MS = 60000,    /* by then every worker has ended, or hangs */
+    QUIET_MS = 100000,   /* by then every worker has ended, or hangs */
     TURN_MS = 5,
+    TERM_EVERY_MS = 20,
+    SET_EVERY_MS = 200,
     LATE_MS = 30, /* oversleeping by so much excuses others too */
 };
 
@@ -94,16 +96,78 @@ static void start_registers(struct rig *r)
     close(place.listener);
 }
 
+static void start_nodes(struct rig *r)
+{
+    r->cluster.count = NODES;
+    for (int i = 0; i < NODES; i++)
+        start_node(r, i);
+}
+
+/* One node of the workers, whatever it is made of. */
+static void start_group(struct rig *r)
+{
+    group_start(&r->group, &r->network, r->schedule->persistent, r->schedule->skew_ms);
+    r->term.server = -1;
+    CHECK_OK(group_admit(&r->group, r->schedule->max_ttl_ms));
+    r->cluster.count = 1;
+    r->cluster.urls[0] = r->group.url;
+}
+
+/* The next one tries again where this one fails. */
+static void init_again(void *data)
+{
+    const struct rig *r = data;
+    (void)group_admit(&r->group, r->schedule->max_ttl_ms);
+}
+
+/*
+ * A server that was empty when it was promoted has lost the set, too, and never votes again until an
+ * operator says that nothing is held there: when all that was has ended.
+ */
+static void look_at_set(struct rig *r)
+{
+    int64_t at_ns = now_ns(), wait_ms = r->schedule->max_ttl_ms + VOUCH_MS + MARGIN_MS;
+    if (r->initialiser != 0 && waitpid(r->initialiser, NULL, WNOHANG) > 0)
+        r->initialiser = 0;
+    if (r->term.server < 0 || at_ns - r->set_asked_ns < SET_EVERY_MS * 1000000LL)
+        return;
+    r->set_asked_ns = at_ns;
+    if (group_has_set(&r->group, r->term.server)) {
+        r->set_missed_ns = 0;
+    } else if (r->set_missed_ns == 0) {
+        r->set_missed_ns = at_ns;
+    } else if (r->initialiser == 0 && at_ns - r->set_missed_ns > wait_ms * 1000000) {
+        record_append(r->history, (struct record){.what = RECORD_INIT,
+                                                  .worker = (uint16_t)r->term.server,
+                                                  .value = r->term.epoch});
+        r->initialiser = helper_start(init_again, r);
+    }
+}
+
+/* When a majority of the sentinels has turned, by our own eyes. */
+static void look_at_term(struct rig *r)
+{
+    if (now_ns() - r->term_asked_ns < TERM_EVERY_MS * 1000000LL)
+        return;
+    struct group_term term = group_term(&r->group);
+    r->term_asked_ns = now_ns();
+    if (term.server < 0 || (term.server == r->term.server && term.epoch == r->term.epoch))
+        return;
+    r->term = term;
+    r->set_missed_ns = 0;
+    record_append(r->history, (struct record){.what = RECORD_TERM,
+                                              .worker = (uint16_t)term.server,
+                                              .value = term.epoch});
+}
+
 void rig_start(struct rig *r, const char *history_path)
 {
-    snprintf(max_ttl, sizeof max_ttl, "%d", MAX_TTL_MS);
+    snprintf(max_ttl, sizeof max_ttl, "%lld", (long long)r->schedule->max_ttl_ms);
     r->board = helper_memory(sizeof *r->board);
     r->history = open(history_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
     if (r->history < 0)
         FAIL("cannot write %s", history_path);
-    r->cluster.count = NODES;
-    for (int i = 0; i < NODES; i++)
-        start_node(r, i);
+    (r->schedule->sentinel ? start_group : start_nodes)(r);
     start_registers(r);
     if (r->schedule->service)
         replicas_start(&r->replicas, &r->cluster, r->schedule->regime == REGIME_STRICT,
@@ -125,7 +189,11 @@ void rig_start_worker(struct rig *r, int index)
     static struct worker_job job[WORKERS];
     job[index] = (struct worker_job){r, index};
     r->worker[index].life++;
+    if (r->schedule->sentinel)
+        group_enter_side(&r->group, index * GROUP_SIDES / WORKERS);
     r->worker[index].pid = helper_start(worker_run, &job[index]);
+    if (r->schedule->sentinel)
+        group_leave_side(&r->group);
 }
 
 static void note_death(struct rig *r, int index, int status)
@@ -179,6 +247,10 @@ static void turn(struct rig *r)
                       (struct record){.what = RECORD_LATE, .value = late_ms * 1000000});
     r->late_ms = late_ms > r->late_ms ? late_ms : r->late_ms;
     look_after_workers(r);
+    if (r->schedule->sentinel) {
+        look_at_term(r);
+        look_at_set(r);
+    }
     if (r->schedule->service)
         replicas_look(&r->replicas);
     if (r->schedule->mixed) {
@@ -271,7 +343,9 @@ void rig_stop(struct rig *r)
     for (int i = 0; i < WORKERS; i++)
         helper_stop(&r->worker[i].pid);
     helper_stop(&r->registers);
+    helper_stop(&r->initialiser);
     replicas_stop(&r->replicas);
+    group_stop(&r->group);
     for (int i = 0; i < NODES; i++) {
         proxy_stop(&r->proxy[i]);
         server_kill(&r->cluster.node[i]);

@@ -7,6 +7,7 @@
 #ifndef REDLOCK_CHAOS_RIG_H
 #define REDLOCK_CHAOS_RIG_H
 
+#include "group.h"
 #include "names.h"
 #include "network.h"
 #include "proxy.h"
@@ -38,6 +39,11 @@ struct rig {
     struct cluster cluster;
     struct proxy proxy[NODES]; /* workers connect through these, */
     struct network network;    /* or over real links */
+    struct group group;        /* or there is one node, of sentinels, */
+    struct group_term term;    /* and this is what they said last */
+    int64_t term_asked_ns;
+    int64_t set_asked_ns, set_missed_ns; /* since when its master knows no set; 0: it does */
+    pid_t initialiser;                   /* makes a new one; 0: none */
     pid_t registers;
     char register_path[96];
     int history;              /* descriptor, append only */

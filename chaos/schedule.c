@@ -43,8 +43,15 @@ bool fault_hits_replica(int kind)
            kind == FAULT_STOP_REPLICA;
 }
 
+bool fault_hits_group(int kind)
+{
+    return kind >= FAULT_FAILOVER && kind <= FAULT_STOP_SENTINEL;
+}
+
 const char *fault_target_text(int kind)
 {
+    if (kind == FAULT_KILL_SENTINEL || kind == FAULT_STOP_SENTINEL)
+        return "member";
     return fault_hits_client(kind) ? "worker" : fault_hits_replica(kind) ? "replica" : "node";
 }
 
@@ -96,7 +103,7 @@ static int weight_of(const struct schedule *s, int kind)
 
 static bool possible(const struct schedule *s, int kind)
 {
-    return (!fault_hits_replica(kind) || s->service) &&
+    return !fault_hits_group(kind) && (!fault_hits_replica(kind) || s->service) &&
            (kind != FAULT_NET_DOWN || s->network) && (kind != FAULT_NET_LOSS || s->netem);
 }
 
@@ -286,6 +293,10 @@ static void draw_fault(struct draw *d)
 
 void schedule_draw(struct schedule *s)
 {
+    if (s->sentinel) {
+        failovers_draw(s);
+        return;
+    }
     struct draw d = {.out = s, .random = s->seed, .now_ms = 300};
     /* Too long for the short runs. */
     bool outages = s->faults_ms >= 40000 && !s->service;

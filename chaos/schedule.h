@@ -29,7 +29,15 @@
     X(KILL_REPLICA, "replica killed", "#c0392b")   /* kill -9; `param` 1: at its next grant */ \
     X(DRAIN_REPLICA, "replica drained", "#16a085") /* SIGTERM, and started again */            \
     X(STOP_REPLICA, "replica stopped", "#8e44ad")  /* SIGSTOP, SIGCONT */                      \
-    X(MACHINE, "machine late", "#000000")          /* never drawn: it happens by itself */     \
+    X(FAILOVER, "failover by command", "#2980b9")  /* sentinel `target` is told */             \
+    X(KILL_MASTER, "master killed", "#c0392b")     /* kill -9, started again at the end */     \
+    X(STOP_MASTER, "master stopped", "#8e44ad")    /* SIGSTOP, SIGCONT */                      \
+    X(CUT_MASTER, "master cut off", "#34495e")     /* `param`: enum cut */                     \
+    X(CUT_SIDE, "clients cut off", "#7f5539")      /* of side `target`; `param`: enum cut */   \
+    X(KILL_STANDBY, "standby killed", "#c0392b")   /* not the master; started again */         \
+    X(KILL_SENTINEL, "sentinel killed", "#c0392b") /* it has its file when it comes back */    \
+    X(STOP_SENTINEL, "sentinel stopped", "#8e44ad")                                            \
+    X(MACHINE, "machine late", "#000000") /* never drawn: it happens by itself */              \
     X(OUTAGE_FREEZE, "outage: all stopped", "#8e44ad")                                         \
     X(OUTAGE_KILL, "outage: all killed", "#c0392b")
 
@@ -44,6 +52,37 @@ const char *fault_text(int kind);
 const char *fault_colour(int kind);
 bool fault_hits_client(int kind);
 bool fault_hits_replica(int kind);
+bool fault_hits_group(int kind); /* of sentinels and their servers */
+
+/* What a cut leaves: FAULT_CUT_MASTER up to REPLICAS_ONLY, FAULT_CUT_SIDE the others. */
+enum cut {
+    CUT_OUT = 1,           /* what the master sends is lost */
+    CUT_IN = 2,            /* what is sent to it is lost */
+    CUT_WITH_SIDE = 4,     /* the clients of the first side are cut off with it */
+    CUT_WITH_SENTINEL = 8, /* and one sentinel */
+    CUT_REPLICAS_ONLY = 16,
+    CUT_FROM_MASTER = 32,
+    CUT_FROM_SENTINELS = 64,
+};
+
+/* Faults of a Sentinel group that belong together (failovers.c). */
+enum trap {
+    TRAP_ANY,
+    TRAP_ISOLATED,
+    TRAP_SPLIT,
+    TRAP_ONE_WAY,
+    TRAP_STOPPED,
+    TRAP_LOST,
+    TRAP_COMMAND,
+    TRAP_LATE_TURN,
+    TRAP_LATE_HEIR,
+    TRAP_LEADER,
+    TRAP_LAGGARDS,
+    TRAP_COUNT
+};
+
+const char *trap_text(int trap);
+bool trap_needs_network(int trap);       /* servers and clients in namespaces */
 const char *fault_target_text(int kind); /* node, worker or replica */
 
 enum { FAULTS_MAX = 4096 };
@@ -52,7 +91,7 @@ struct fault {
     int64_t start_ms, end_ms; /* since the run began */
     int64_t whole_ms;         /* until then it keeps others from the node or worker */
     int kind;
-    int target; /* node, worker or replica */
+    int target; /* node, worker or replica; -1: known when it begins */
     int param;
 };
 
@@ -62,6 +101,7 @@ enum regime {
     REGIME_STRICT,
     REGIME_BROKEN_GUARD,    /* what only a guard can bear, and no guard */
     REGIME_BROKEN_NODES,    /* half of the workers know other nodes */
+    REGIME_PLANTED,         /* a rule is switched off in all workers (planted.c) */
     REGIME_BROKEN_DEADLINE, /* HTTP clients count from the answer instead of from the request */
 };
 
@@ -70,18 +110,24 @@ enum leak { LEAK_NONE, LEAK_DESCRIPTOR, LEAK_MEMORY };
 struct schedule {
     uint64_t seed;
     enum regime regime;
-    bool network;      /* nodes in namespaces: links can go down */
-    bool netem;        /* and lose packets */
-    bool service;      /* workers ask replicas of redlockd by HTTP */
-    bool mixed;        /* with service: some of them, others use the library or the command */
-    enum leak leak;    /* planted in the workers that use the library */
-    int64_t faults_ms; /* how long there are faults */
+    bool network;   /* nodes in namespaces: links can go down */
+    bool netem;     /* and lose packets */
+    bool service;   /* workers ask replicas of redlockd by HTTP */
+    bool mixed;     /* with service: some of them, others use the library or the command */
+    enum leak leak; /* planted in the workers that use the library */
+    bool sentinel;  /* the node is a Sentinel group; TRAP_ANY, or nothing but this trap: */
+    enum trap trap;
+    int64_t skew_ms;    /* between the clocks of its servers */
+    bool persistent;    /* its servers find their keys again when they are restarted */
+    int64_t max_ttl_ms; /* of all clients */
+    int64_t faults_ms;  /* how long there are faults */
     size_t count;
     struct fault fault[FAULTS_MAX]; /* in the order of start_ms */
 };
 
 /* The fields up to faults_ms are set; the rest is drawn. */
 void schedule_draw(struct schedule *s);
+void failovers_draw(struct schedule *s); /* of a Sentinel group; schedule_draw() calls it */
 
 /*
  * In a mixed run one worker of each way and one replica are never killed, so that what they keep shows:

@@ -52,8 +52,12 @@ static void keep_round(const struct rig *rig, const char *dir, int number, struc
                        const struct verdict *v)
 {
     char path[512];
-    struct report_about about = {rig->schedule, rig->schedule->faults_ms / 1000 + QUIET_S,
-                                 rig->late_ms, "", rig->replicas.balancer.switches};
+    struct report_about about = {rig->schedule,
+                                 rig->schedule->faults_ms / 1000 + QUIET_S,
+                                 rig->late_ms,
+                                 "",
+                                 rig->replicas.balancer.switches,
+                                 NULL};
     snprintf(path, sizeof path, "%s/round-%d", dir, number);
     if ((mkdir(path, 0755) != 0 && errno != EEXIST) || !report_write(path, h, v, &about))
         fprintf(stderr, "cannot write to %s\n", path);
@@ -64,7 +68,7 @@ static void keep_round(const struct rig *rig, const char *dir, int number, struc
 static void judge_round(struct soak *s, struct rig *rig, const char *dir, const char *path)
 {
     static struct verdict v;
-    static int64_t token_floor[REGISTERS];
+    static int64_t token_floor[NAMES];
     struct history history = history_read(path);
     CHECK(history.count > 0);
     check_round(&history, LONG_ALLOWANCE_MS, token_floor, &v);

@@ -35,7 +35,7 @@ static struct record *hold(int kind, int name, int worker, uint32_t number, int6
 {
     struct record *r = add(RECORD_ASK, ask_ms, worker, number);
     r->kind = (uint8_t)kind;
-    r->names = (uint8_t)(1u << name);
+    r->names = 1u << name;
     if (release_ms != 0)
         add(RECORD_RELEASE, release_ms, worker, number);
     r = add(RECORD_GRANT, ask_ms + 1, worker, number);
@@ -87,6 +87,59 @@ CASE(two_holders, "A grant a millisecond before the release of another is a doub
     hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 48, 1000, 90);
     CHECK_INT(1, broken(BREACH_DOUBLE));
     CHECK_INT(NAME_ORDERS, verdict.note[0].name);
+}
+
+/* Broken at this time, by a call of a millisecond. */
+static struct record *evict(uint32_t number, int64_t at_ms)
+{
+    struct record *r = add(RECORD_EVICT, at_ms, 3, number);
+    r->names = 1u << NAME_EVICTED;
+    r->value = (at_ms - 1) * 1000000;
+    return r;
+}
+
+CASE(beside_evicted,
+     "A new holder beside one that was broken before is counted, and no breach.")
+{
+    hold(REDLOCK_MUTEX, NAME_EVICTED, 0, 1, 10, 1000, 0);
+    evict(1, 500);
+    hold(REDLOCK_MUTEX, NAME_EVICTED, 1, 2, 500, 1500, 600);
+    check_group(&history, 1000, &verdict);
+    CHECK_INT(0, verdict.breaches[BREACH_DOUBLE]);
+    CHECK_INT(1, verdict.beside_evicted);
+}
+
+CASE(before_the_eviction, "A new holder beside one that is broken later is a double hold.")
+{
+    hold(REDLOCK_MUTEX, NAME_EVICTED, 0, 1, 10, 1000, 0);
+    hold(REDLOCK_MUTEX, NAME_EVICTED, 1, 2, 400, 1500, 600);
+    evict(1, 500);
+    check_group(&history, 1000, &verdict);
+    CHECK_INT(1, verdict.breaches[BREACH_DOUBLE]);
+}
+
+CASE(evicted_for_good, "A holder that goes on after a final eviction is a breach.")
+{
+    hold(REDLOCK_MUTEX, NAME_EVICTED, 0, 1, 10, 1501, 0);
+    evict(1, 500);
+    check_group(&history, 1000, &verdict);
+    CHECK_INT(1, verdict.breaches[BREACH_EVICTED]);
+    add(RECORD_TERM, 5499, 1, 0);
+    check_group(&history, 1000, &verdict);
+    CHECK_INT(0, verdict.breaches[BREACH_EVICTED]);
+    CHECK_INT(1, verdict.evicted);
+    CHECK_INT(0, verdict.evicted_for_good);
+}
+
+CASE(evicted_perhaps, "What may have ended a hold excuses another holder, and is never final.")
+{
+    hold(REDLOCK_MUTEX, NAME_EVICTED, 0, 1, 10, 1501, 0);
+    evict(1, 500)->error = REDLOCK_NOQUORUM;
+    hold(REDLOCK_MUTEX, NAME_EVICTED, 1, 2, 500, 1500, 600);
+    check_group(&history, 1000, &verdict);
+    CHECK_INT(0, verdict.breaches[BREACH_DOUBLE]);
+    CHECK_INT(0, verdict.breaches[BREACH_EVICTED]);
+    CHECK_INT(0, verdict.evicted);
 }
 
 CASE(dead_holder_counts, "A holder that was killed holds until its validity ends, not longer.")
@@ -202,7 +255,7 @@ CASE(token_order,
 CASE(token_of_an_earlier_round,
      "A token that is not larger than the largest of the round before is a breach.")
 {
-    int64_t floor[REGISTERS] = {0};
+    int64_t floor[NAMES] = {0};
     struct verdict v;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 20);
     check_round(&history, ALLOWANCE_MS, floor, &v);

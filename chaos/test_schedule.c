@@ -73,3 +73,53 @@ CASE(clocks_are_set_alone, "No other fault is active while a clock is set, nor s
     }
     CHECK(steps > 40);
 }
+
+static struct schedule drawn_failovers(uint64_t seed, bool network, enum trap trap)
+{
+    static struct schedule s;
+    s = (struct schedule){.seed = seed,
+                          .regime = REGIME_STRICT,
+                          .network = network,
+                          .sentinel = true,
+                          .trap = trap,
+                          .max_ttl_ms = 3000,
+                          .faults_ms = 116000};
+    schedule_draw(&s);
+    return s;
+}
+
+CASE(failovers_of_a_seed,
+     "A seed gives the same faults of a Sentinel group, in order, and all end within the run.")
+{
+    static struct schedule a, b;
+    a = drawn_failovers(11, true, TRAP_ANY);
+    b = drawn_failovers(11, true, TRAP_ANY);
+    CHECK(a.count > 20);
+    CHECK(memcmp(&a, &b, sizeof a) == 0);
+    for (size_t i = 0; i < a.count; i++) {
+        CHECK(a.fault[i].end_ms <= a.faults_ms);
+        CHECK(i == 0 || a.fault[i - 1].start_ms <= a.fault[i].start_ms);
+    }
+}
+
+CASE(failovers_without_network, "Without namespaces nothing is cut off.")
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct schedule s = drawn_failovers(seed, false, TRAP_ANY);
+        CHECK(s.count > 20);
+        for (size_t i = 0; i < s.count; i++)
+            CHECK(s.fault[i].kind != FAULT_CUT_MASTER && s.fault[i].kind != FAULT_CUT_SIDE);
+    }
+}
+
+CASE(every_trap,
+     "Each trap alone has faults, and with every one of them the master is deposed.")
+{
+    for (int trap = TRAP_ANY + 1; trap < TRAP_COUNT; trap++) {
+        struct schedule s = drawn_failovers(3, true, (enum trap)trap);
+        int deposed = 0;
+        for (size_t i = 0; i < s.count; i++)
+            deposed += s.fault[i].kind >= FAULT_FAILOVER && s.fault[i].kind <= FAULT_CUT_MASTER;
+        CHECK(deposed > 3);
+    }
+}

@@ -17,7 +17,8 @@ enum {
     GAP = 26,   /* between sections, with room for a heading */
     MARKED = 9, /* room for marks below a lane */
     LEGEND = 58,
-    LANES = 8, /* of names: see rows */
+    LANES = 8,   /* of names: see rows */
+    SERVERS = 3, /* of a Sentinel group, and as many sentinels */
 };
 
 static const char *const worker_colour[WORKERS] = {"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1",
@@ -51,6 +52,7 @@ struct canvas {
     struct claims claims;
     struct stretches stretches;
     const struct verdict *verdict;
+    bool is_group; /* of sentinels: there are terms */
 };
 
 static double x_of(const struct canvas *c, int64_t at_ns)
@@ -111,7 +113,11 @@ static void draw_targets(struct canvas *c, const char *title, const char *word, 
     heading(c, title);
     for (int i = 0; i < count; i++) {
         char text[32];
-        snprintf(text, sizeof text, "%s %d", word, i + 1);
+        if (c->is_group && !client)
+            snprintf(text, sizeof text, "%s %d", i < SERVERS ? "server" : "sentinel",
+                     i % SERVERS + 1);
+        else
+            snprintf(text, sizeof text, "%s %d", word, i + 1);
         label(c, text);
         if (client)
             fprintf(c->out, "<rect x='%d' y='%.0f' width='5' height='%d' fill='%s'/>\n",
@@ -262,6 +268,20 @@ static void draw_grid(struct canvas *c, double top, double bottom)
     }
 }
 
+/* When a majority of the sentinels named another master, and which. */
+static void draw_terms(struct canvas *c, const struct history *h, double top, double bottom)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        const struct record *r = &h->record[i];
+        double x = x_of(c, r->at_ns);
+        if (r->what == RECORD_TERM)
+            fprintf(c->out,
+                    "<path d='M%.1f %.0fV%.0f' stroke='#2980b9'/>"
+                    "<text x='%.1f' y='%.0f' fill='#2980b9'>server %u</text>\n",
+                    x, top, bottom, x + 3, top - 4, r->worker + 1u);
+    }
+}
+
 /* One entry; begins a new line of the legend where the old one is full. */
 static void legend(struct canvas *c, double *x, const char *shape, const char *colour,
                    const char *text)
@@ -319,7 +339,10 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
     struct canvas c = {.out = out, .verdict = v, .start_ns = v->start_ns, .end_ns = v->over_ns};
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);
-    int bottom = TOP - 14 + 3 * GAP + (NODES + WORKERS + LANES) * LANE + 3 * MARKED + 4;
+    for (size_t i = 0; i < h->count; i++)
+        c.is_group = c.is_group || h->record[i].what == RECORD_TERM;
+    int nodes = c.is_group ? 2 * SERVERS : NODES;
+    int bottom = TOP - 14 + 3 * GAP + (nodes + WORKERS + LANES) * LANE + 3 * MARKED + 4;
     int height = bottom + 24 + LEGEND;
     fprintf(
         out,
@@ -335,8 +358,13 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
         all_grants(v), c.stretches.count - v->faults[FAULT_MACHINE], v->breach_count,
         v->breaches[BREACH_FENCED], v->fenced_refused, v->plain_lost);
     draw_grid(&c, TOP + 12, bottom);
+    draw_terms(&c, h, TOP + 12, bottom);
     c.y = TOP - 14;
-    draw_targets(&c, "Nodes", "node", false, NODES);
+    draw_targets(&c,
+                 c.is_group
+                     ? "The group (line: a majority of the sentinels names another master)"
+                     : "Nodes",
+                 "node", false, nodes);
     draw_targets(&c, "Workers", "worker", true, WORKERS);
     draw_names(&c);
     c.y = bottom + 24;

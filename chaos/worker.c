@@ -20,11 +20,14 @@
 enum {
     WRITE_MARGIN_MS = 1,   /* little on purpose: looking and acting are never one */
     LAST_WAIT_MS = 30000,  /* a wait under way when the faults end must succeed */
+    GROUP_WAIT_MS = 60000, /* sentinels take longer to be well again */
     NODE_TIMEOUT_MS = 150, /* a busy machine is no fault */
     ROUND_POLL_MS = 10,
     PULSE_MS = 10,
     LATE_MS = 30,
     LEAK_BYTES = 16384,
+    LONG_HOLDS = 6,
+    LOOK_MS = 20,
 };
 
 /* Adds one to the register of `name`, the fenced or the plain one, as holders do: read, think,
@@ -67,8 +70,12 @@ static void write_registers(struct crew *c, struct hold *h)
 /* A draw for the whole request: how long, how patient, how polite. */
 static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
 {
-    struct hold h = {.kind = kind, .names = names, .fenced = names < 1u << REGISTERS};
-    h.ttl_ms = random_between(&c->random, 300, MAX_TTL_MS);
+    struct hold h = {.kind = kind,
+                     .names = names,
+                     .fenced = names < 1u << REGISTERS || names >= 1u << NAME_PARCEL};
+    bool elected = c->rig->schedule->sentinel;
+    int64_t max_ttl_ms = c->rig->schedule->max_ttl_ms;
+    h.ttl_ms = random_between(&c->random, 300, max_ttl_ms);
     if (random_between(&c->random, 0, 3) > 0)
         h.wait_ms = random_between(&c->random, 100, MAX_WAIT_MS);
     h.fair = random_next(&c->random) % 2;
@@ -81,9 +88,9 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     bool unguarded = c->rig->schedule->regime == REGIME_BROKEN_GUARD;
     bool holds = c->index < (unguarded ? 5 : 2) && (unguarded || random_next(&c->random) % 2);
     if (holds) {
-        h.ttl_ms = MAX_TTL_MS;
-        h.renewed = false;
-        h.stay_ms = MAX_TTL_MS;
+        h.ttl_ms = max_ttl_ms;
+        h.renewed = elected;
+        h.stay_ms = elected ? random_between(&c->random, 1000, 3 * max_ttl_ms) : max_ttl_ms;
     } else if (unguarded || (c->index >= 5 && random_next(&c->random) % 2)) {
         h.wait_ms = 0;
         h.stay_ms = 1;
@@ -104,7 +111,7 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     }
     h.stream = -1;
     if (c->rig->board->phase >= PHASE_LAST_CALL) {
-        h.wait_ms = LAST_WAIT_MS;
+        h.wait_ms = elected ? GROUP_WAIT_MS : LAST_WAIT_MS;
         h.stay_ms = 1;
     }
     return h;
@@ -139,6 +146,92 @@ static void use_nested(struct crew *c)
         hold_end(c, &h[--taken]);
 }
 
+static unsigned int any_parcel(struct crew *c)
+{
+    return 1u << random_between(&c->random, NAME_PARCEL, NAMES - 1);
+}
+
+/* One after the other, each as short as it can be. */
+static void use_briefly(struct crew *c)
+{
+    for (int64_t left = random_between(&c->random, 5, 25); left > 0; left--) {
+        struct hold h = draw_hold(c, REDLOCK_MUTEX, any_parcel(c));
+        h.wait_ms = 0;
+        h.stay_ms = random_between(&c->random, 0, 2);
+        if (!hold_take(c, &h))
+            continue;
+        hold_stay(c, &h);
+        hold_end(c, &h);
+    }
+}
+
+/* Ends the hold of another, as an operator or a second client would: by a break, or a release by its key. */
+static void evict(struct crew *c)
+{
+    const char *name = name_text[NAME_EVICTED];
+    redlock_answer *answer = NULL;
+    struct record r = {.what = RECORD_EVICT,
+                       .worker = (uint16_t)c->index,
+                       .life = (uint16_t)c->life,
+                       .names = 1u << NAME_EVICTED,
+                       .value = now_ns()};
+    if (redlock_query(c->client, name, &answer) != REDLOCK_OK)
+        return;
+    const redlock_holder *holder = &answer->info->holder;
+    if (answer->info->held && hold_of_value(holder->value, &r.hold)) {
+        char key[HOLD_KEY_SIZE];
+        hold_key(r.hold, key);
+        r.error = random_next(&c->random) % 2
+                      ? redlock_break(c->client, name, holder->fingerprint, NULL)
+                      : redlock_release_by_key(c->client, name, key, NULL);
+        record_append(c->rig->history, r);
+    }
+    redlock_answer_free(answer);
+}
+
+/* Many at once, renewed for so long that failovers fall into it. */
+static void use_long(struct crew *c)
+{
+    struct hold h[LONG_HOLDS];
+    int count = 0;
+    int64_t max_ttl_ms = c->rig->schedule->max_ttl_ms;
+    for (int i = 0; i < LONG_HOLDS; i++) {
+        h[count] = draw_hold(c, REDLOCK_MUTEX, i == 0 ? 1u << NAME_EVICTED : any_parcel(c));
+        h[count].ttl_ms = random_between(&c->random, max_ttl_ms / 2, max_ttl_ms);
+        h[count].renewed = true;
+        h[count].wait_ms = 0;
+        count += hold_take(c, &h[count]);
+    }
+    int64_t end_ms = now_ms() + random_between(&c->random, 1000, 3 * max_ttl_ms);
+    for (int held = count; held > 0 && now_ms() < end_ms;) {
+        sleep_ms(LOOK_MS);
+        held = 0;
+        for (int i = 0; i < count; i++)
+            held += hold_look(c, &h[i]);
+    }
+    while (count > 0)
+        hold_end(c, &h[--count]);
+}
+
+/*
+ * Of a Sentinel group: some have much to lose, the others are after it. In a trap for a rule that is
+ * switched off the former are on the side that is cut off.
+ */
+static void use_parcels(struct crew *c)
+{
+    bool trapped = c->rig->schedule->trap != TRAP_ANY;
+    bool holds =
+        trapped ? c->index < 2 : c->index % (WORKERS / 2) < 2 && random_next(&c->random) % 2;
+    if (c->way == WAY_LIBRARY && holds)
+        use_long(c);
+    else if (c->way == WAY_LIBRARY && !trapped && random_between(&c->random, 0, 9) == 0)
+        evict(c);
+    else if (c->way == WAY_LIBRARY)
+        use_briefly(c);
+    else
+        use_one(c, REDLOCK_MUTEX, any_parcel(c));
+}
+
 /* Two names at once; by HTTP one. */
 static unsigned int several(const struct crew *c)
 {
@@ -147,6 +240,11 @@ static unsigned int several(const struct crew *c)
 
 static void use_something(struct crew *c)
 {
+    const struct schedule *s = c->rig->schedule;
+    if (s->sentinel && (s->trap != TRAP_ANY || random_between(&c->random, 0, 3) > 0)) {
+        use_parcels(c);
+        return;
+    }
     switch (random_between(&c->random, 0, 9)) {
     case 0:
     case 1:
@@ -188,9 +286,10 @@ static void open_client(struct crew *c)
 {
     const struct rig *r = c->rig;
     redlock_options o =
-        REDLOCK_OPTIONS(.nodes = r->cluster.urls, .node_count = NODES, .flags = REDLOCK_THREAD,
-                        .node_timeout_ms = NODE_TIMEOUT_MS, .max_ttl_ms = MAX_TTL_MS,
-                        .client_name = "chaos", .notify = hold_notify);
+        REDLOCK_OPTIONS(.nodes = r->cluster.urls, .node_count = r->cluster.count,
+                        .flags = REDLOCK_THREAD, .node_timeout_ms = NODE_TIMEOUT_MS,
+                        .max_ttl_ms = (uint32_t)r->schedule->max_ttl_ms, .client_name = "chaos",
+                        .notify = hold_notify);
     if (r->schedule->regime == REGIME_STRICT)
         o.flags |= REDLOCK_STRICT;
     if (r->schedule->regime == REGIME_BROKEN_GUARD)
@@ -207,9 +306,11 @@ static void open_client(struct crew *c)
     }
 }
 
-/* Library, service and command in the proportion 4 : 2 : 2. */
+/* Library, service and command in the proportion 4 : 2 : 2; of a group, a command on each side. */
 static enum way way_of(const struct schedule *s, int index)
 {
+    if (s->sentinel && s->trap == TRAP_ANY && index % (WORKERS / 2) == WORKERS / 2 - 1)
+        return WAY_COMMAND;
     if (!s->service)
         return WAY_LIBRARY;
     if (!s->mixed)
@@ -290,7 +391,8 @@ void worker_run(void *data)
         _exit(3);
     pthread_t pulse;
     c.way = way_of(r->schedule, c.index);
-    if (r->schedule->mixed && pthread_create(&pulse, NULL, feel_pulse, &c) != 0)
+    if ((r->schedule->mixed || r->schedule->sentinel) &&
+        pthread_create(&pulse, NULL, feel_pulse, &c) != 0)
         _exit(3);
     if (c.way == WAY_LIBRARY)
         open_client(&c);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The faults of a Sentinel group. Most come as traps: faults that only together show what a rule is
+ * for, since chance seldom finds the moment. "The master" is the server that a majority of the
+ * sentinels names when the fault begins; nothing of that is known when it is drawn.
+ */
+#include "random.h"
+#include "schedule.h"
+
+#include "names.h"
+
+#include <stdlib.h>
+
+enum {
+    TURN_MS = 1100,  /* from SENTINEL FAILOVER until a majority says so */
+    FOUND_MS = 2500, /* from the death of a master until then */
+    ABSENT_MAX = 3,  /* workers at once */
+};
+
+struct draw {
+    struct schedule *out;
+    uint64_t random;
+    int64_t now_ms;
+    int64_t worker_ms[WORKERS]; /* until when it is taken */
+    int64_t sentinel_ms;        /* one of them at a time */
+    int64_t standby_ms;
+};
+
+static int64_t quarantine_ms(const struct schedule *s)
+{
+    return s->max_ttl_ms + VOUCH_MS + MARGIN_MS;
+}
+
+static int64_t between(struct draw *d, int64_t low, int64_t high)
+{
+    return random_between(&d->random, low, high);
+}
+
+static void add(struct draw *d, int kind, int target, int param, int64_t start_ms,
+                int64_t length_ms)
+{
+    struct schedule *s = d->out;
+    struct fault f = {start_ms, start_ms + length_ms, start_ms + length_ms, kind, target,
+                      param};
+    if (f.end_ms <= s->faults_ms && s->count < FAULTS_MAX)
+        s->fault[s->count++] = f;
+}
+
+/* ---- traps: each returns when the electors should have turned --------------------------------- */
+
+/* Long enough for a rival to be admitted at the new master, or not. */
+static int64_t cut_length_ms(struct draw *d)
+{
+    int64_t long_ms = FOUND_MS + quarantine_ms(d->out) + 4000;
+    return d->out->trap == TRAP_ANY ? between(d, 4000, long_ms + 2000) : long_ms;
+}
+
+/* A deposed master that lives, with clients that reach no other server (E4). */
+static int64_t isolate(struct draw *d)
+{
+    add(d, FAULT_CUT_MASTER, -1, CUT_OUT | CUT_IN | CUT_WITH_SIDE, d->now_ms, cut_length_ms(d));
+    return d->now_ms + FOUND_MS;
+}
+
+/*
+ * The same, and a sentinel that goes on naming it (E2). Clients that believe in one elector believe in
+ * the first that they know: it is on the other side.
+ */
+static int64_t split(struct draw *d)
+{
+    bool any = d->out->trap == TRAP_ANY;
+    int sentinel = any ? (int)between(d, 0, 2) : 2;
+    int side = any && between(d, 0, 1) ? 0 : CUT_WITH_SIDE; /* or clients reach everybody */
+    add(d, FAULT_CUT_MASTER, sentinel, CUT_OUT | CUT_IN | CUT_WITH_SENTINEL | side, d->now_ms,
+        cut_length_ms(d));
+    /*
+     * A leader names the old server with the new epoch for a moment. A client that believes in the
+     * first of one elector would stay with that (E3), so the second one leads.
+     */
+    if (!any)
+        add(d, FAULT_FAILOVER, 1, 0, d->now_ms + 100, 100);
+    return d->now_ms + FOUND_MS;
+}
+
+/* Deaf or mute to its sentinels and replicas; its clients reach everybody. */
+static int64_t cut_one_way(struct draw *d)
+{
+    add(d, FAULT_CUT_MASTER, -1, between(d, 0, 1) ? CUT_OUT : CUT_IN, d->now_ms,
+        between(d, 3000, 10000));
+    return d->now_ms + FOUND_MS;
+}
+
+/* Comes back deposed, with requests in its buffers; or comes back in time. */
+static int64_t stop(struct draw *d)
+{
+    bool brief = between(d, 0, 3) == 0;
+    add(d, FAULT_STOP_MASTER, -1, 0, d->now_ms,
+        brief ? between(d, 200, 900) : between(d, 3000, 13000));
+    return d->now_ms + (brief ? 0 : FOUND_MS);
+}
+
+/* What it granted last has not reached a replica; it comes back within its term, or deposed. */
+static int64_t lose_writes(struct draw *d)
+{
+    int64_t cut_ms = d->out->network && between(d, 0, 1) ? between(d, 200, 1200) : 0;
+    bool within = between(d, 0, 2) == 0;
+    if (cut_ms > 0)
+        add(d, FAULT_CUT_MASTER, -1, CUT_OUT | CUT_IN | CUT_REPLICAS_ONLY, d->now_ms,
+            cut_ms + 50);
+    add(d, FAULT_KILL_MASTER, -1, 0, d->now_ms + cut_ms,
+        within ? between(d, 50, 400) : between(d, 3000, 9000));
+    return d->now_ms + cut_ms + (within ? 0 : FOUND_MS);
+}
+
+static int64_t command(struct draw *d)
+{
+    add(d, FAULT_FAILOVER, 0, 0, d->now_ms, 100);
+    return d->now_ms + TURN_MS;
+}
+
+/*
+ * Clients of a side that is cut off, with the old master, just before the electors turn: they have
+ * the longest belief that there is, and the others the shortest wait (E6).
+ */
+static int64_t turn_late(struct draw *d)
+{
+    add(d, FAULT_FAILOVER, 0, 0, d->now_ms, 100);
+    add(d, FAULT_CUT_MASTER, -1, CUT_OUT | CUT_IN | CUT_WITH_SIDE,
+        d->now_ms + between(d, 600, TURN_MS), between(d, 7000, 10000));
+    return d->now_ms + TURN_MS;
+}
+
+/*
+ * Holders of one side cannot renew, and are about to run out when they hear of the new term; waiters
+ * of the other still count on the old master when that happens (E9).
+ */
+static int64_t succeed_late(struct draw *d)
+{
+    int64_t left_ms = d->out->max_ttl_ms - MARGIN_MS; /* before the electors turn */
+    int64_t begin_ms = d->now_ms + between(d, 0, 600);
+    if (left_ms < 0)
+        left_ms = 0;
+    add(d, FAULT_CUT_SIDE, 0, CUT_FROM_MASTER, begin_ms, left_ms + TURN_MS + 1500);
+    add(d, FAULT_FAILOVER, 0, 0, begin_ms + left_ms - between(d, 200, 600), 100);
+    add(d, FAULT_CUT_SIDE, 1, CUT_FROM_SENTINELS, begin_ms + left_ms + between(d, 200, 700),
+        VOUCH_MS);
+    return begin_ms + left_ms + TURN_MS;
+}
+
+/*
+ * The sentinel that leads a failover dies in it, before or after the others have heard: it comes back
+ * with a new epoch of the old master, or the others begin another one.
+ */
+static int64_t lose_leader(struct draw *d)
+{
+    add(d, FAULT_FAILOVER, 0, 0, d->now_ms, 100);
+    add(d, FAULT_KILL_SENTINEL, 0, 0, d->now_ms + between(d, 600, 1900), between(d, 200, 4000));
+    return d->now_ms + FOUND_MS;
+}
+
+/* One sentinel promotes another server by command; the others are stopped, and name the old one later. */
+static int64_t lag(struct draw *d)
+{
+    for (int sentinel = 1; sentinel <= 2; sentinel++)
+        add(d, FAULT_STOP_SENTINEL, sentinel, 0, d->now_ms, between(d, 800, 1900));
+    add(d, FAULT_FAILOVER, 0, 0, d->now_ms + 50, 100);
+    return d->now_ms + FOUND_MS;
+}
+
+static int64_t (*const traps[])(struct draw *) = {
+    [TRAP_ISOLATED] = isolate,    [TRAP_SPLIT] = split,
+    [TRAP_ONE_WAY] = cut_one_way, [TRAP_STOPPED] = stop,
+    [TRAP_LOST] = lose_writes,    [TRAP_COMMAND] = command,
+    [TRAP_LATE_TURN] = turn_late, [TRAP_LATE_HEIR] = succeed_late,
+    [TRAP_LEADER] = lose_leader,  [TRAP_LAGGARDS] = lag,
+};
+
+const char *trap_text(int trap)
+{
+    static const char *const texts[TRAP_COUNT] = {
+        "any",     "isolated",  "split",     "one-way", "stopped", "lost",
+        "command", "late-turn", "late-heir", "leader",  "laggards"};
+    return texts[trap];
+}
+
+bool trap_needs_network(int trap)
+{
+    return trap != TRAP_ANY && trap != TRAP_STOPPED && trap != TRAP_LOST &&
+           trap != TRAP_COMMAND && trap != TRAP_LEADER && trap != TRAP_LAGGARDS;
+}
+
+static int draw_trap(struct draw *d)
+{
+    const struct schedule *s = d->out;
+    int trap;
+    if (s->trap != TRAP_ANY)
+        return s->trap;
+    do
+        trap = (int)between(d, TRAP_ANY + 1, TRAP_COUNT - 1);
+    while (trap_needs_network(trap) && !s->network);
+    return trap;
+}
+
+/* ---- what happens beside them ------------------------------------------------------------------ */
+
+static void draw_client(struct draw *d, int64_t at_ms)
+{
+    static const int kinds[] = {FAULT_STOP_CLIENT, FAULT_STOP_WRITER, FAULT_KILL_CLIENT};
+    int kind = kinds[between(d, 0, 2)], worker = (int)between(d, 0, WORKERS - 1), absent = 0;
+    int64_t length_ms = kind == FAULT_KILL_CLIENT ? between(d, 100, 800) : between(d, 50, 4000);
+    for (int i = 0; i < WORKERS; i++)
+        absent += d->worker_ms[i] > at_ms;
+    if (absent >= ABSENT_MAX || d->worker_ms[worker] > at_ms)
+        return;
+    d->worker_ms[worker] = at_ms + length_ms + 100;
+    add(d, kind, worker, 0, at_ms, length_ms);
+}
+
+/* One stopped for two seconds distrusts itself for thirty: mostly it is less. */
+static void draw_sentinel(struct draw *d, int64_t at_ms)
+{
+    bool kills = between(d, 0, 1);
+    int64_t length_ms =
+        kills || between(d, 0, 4) == 0 ? between(d, 200, 3000) : between(d, 100, 1500);
+    if (d->sentinel_ms > at_ms)
+        return;
+    d->sentinel_ms = at_ms + length_ms + 1000;
+    add(d, kills ? FAULT_KILL_SENTINEL : FAULT_STOP_SENTINEL, (int)between(d, 0, 2), 0, at_ms,
+        length_ms);
+}
+
+static void draw_standby(struct draw *d, int64_t at_ms)
+{
+    int64_t length_ms = between(d, 100, 2000);
+    if (d->standby_ms > at_ms)
+        return;
+    d->standby_ms = at_ms + length_ms + 5000;
+    add(d, FAULT_KILL_STANDBY, -1, 0, at_ms, length_ms);
+}
+
+static void draw_rest(struct draw *d)
+{
+    for (int64_t at_ms = 500; at_ms < d->out->faults_ms; at_ms += between(d, 300, 2500))
+        switch (between(d, 0, 5)) {
+        case 0:
+        case 1:
+        case 2:
+            draw_client(d, at_ms);
+            break;
+        case 3:
+        case 4:
+            draw_sentinel(d, at_ms);
+            break;
+        default:
+            draw_standby(d, at_ms);
+        }
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct fault *x = a, *y = b;
+    if (x->start_ms != y->start_ms)
+        return x->start_ms < y->start_ms ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+void failovers_draw(struct schedule *s)
+{
+    struct draw d = {.out = s, .random = s->seed, .now_ms = 1500};
+    s->count = 0;
+    while (d.now_ms < s->faults_ms) {
+        d.now_ms = traps[draw_trap(&d)](&d);
+        /* The next one in the quarantine of this one, or when locks have been taken again. */
+        if (s->trap == TRAP_ANY && between(&d, 0, 2) == 0)
+            d.now_ms += between(&d, 500, quarantine_ms(s));
+        else
+            d.now_ms += quarantine_ms(s) + between(&d, 3000, 6000);
+    }
+    if (s->trap == TRAP_ANY)
+        draw_rest(&d);
+    qsort(s->fault, s->count, sizeof *s->fault, by_start);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Runs on a Sentinel group with one rule of docs/elected.md switched off in all workers, each with the
+ * faults that this rule is for. The checker has to find two holders.
+ */
+#include "run.h"
+
+#include "check.h"
+#include "core/rules.h"
+
+enum rl_rule rl_rule_broken = RL_RULE_NONE;
+
+static void expect_two_holders(enum rl_rule rule, enum trap trap)
+{
+    static struct verdict verdict;
+    rl_rule_broken = rule;
+    chaos_run((struct schedule){.seed = chaos_seed(),
+                                .regime = REGIME_PLANTED,
+                                .sentinel = true,
+                                .trap = trap,
+                                .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
+              check_setting("CHAOS_SECONDS", 60), &verdict);
+    CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+}
+
+CASE(planted_vouch, "Where grants count whatever the electors say (E4), two hold a lock.")
+{
+    expect_two_holders(RL_RULE_VOUCHED, TRAP_ISOLATED);
+}
+
+CASE(planted_renewal_vouch,
+     "Where renewals count whatever the electors say (E4), two hold a lock.")
+{
+    expect_two_holders(RL_RULE_RENEWAL_VOUCHED, TRAP_LATE_TURN);
+}
+
+CASE(planted_majority, "Where one elector is enough (E2, E4), two hold a lock.")
+{
+    expect_two_holders(RL_RULE_ELECTOR_MAJORITY, TRAP_SPLIT);
+}
+
+CASE(planted_stale_vouch, "Where electors vouch for ever (E4), two hold a lock.")
+{
+    expect_two_holders(RL_RULE_VOUCH_FRESH, TRAP_ISOLATED);
+}
+
+CASE(planted_quarantine,
+     "Where the quarantine does not last for max_ttl (E6), two hold a lock.")
+{
+    expect_two_holders(RL_RULE_GUARD_TIME, TRAP_LATE_TURN);
+}
+
+CASE(planted_heir, "Where any key that is found counts (E9), two hold a lock.")
+{
+    expect_two_holders(RL_RULE_SUCCESSION_IN_TIME, TRAP_LATE_HEIR);
+}
+
+CASE(planted_found,
+     "Where a key counts in a term that its hold has no proof of (E8), two hold a lock.")
+{
+    expect_two_holders(RL_RULE_RENEWAL_IN_TERM, TRAP_LATE_HEIR);
+}
