@@ -133,7 +133,7 @@ static void handle(const redlock_event *event)
 {
     struct caller *c = event->data;
     bool is_acquired = event->type == REDLOCK_EVENT_ACQUIRED && event->error == REDLOCK_OK;
-    if (event->type == REDLOCK_EVENT_WARNING || event->type == REDLOCK_EVENT_QUEUED)
+    if (event->type == REDLOCK_EVENT_WARNING)
         return;
     if (is_acquired && redlock_start_release(event->lock) == REDLOCK_OK)
         return;

@@ -8,7 +8,7 @@
 
 #include "capture.h"
 #include "commands/run.h"
-#include "config/file.h"
+#include "config/sources.h"
 #include "fuzz.h"
 #include "json_check.h"
 #include "settings/command.h"

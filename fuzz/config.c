@@ -4,7 +4,7 @@
  * as a duration too. Whatever stands in it: a setting is within its bounds or the file is
  * refused with one harmless message that names the line and no password.
  */
-#include "config/file.h"
+#include "config/sources.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "client/options.h"
+#include "client/calls.h"
 #include "drive/client.h"
 #include "fuzz.h"
 
