@@ -62,10 +62,10 @@ is '   and none votes' "$(grep -c '^127.* no .*this is a Redis Cluster' <<<"$out
 try "$redlock" run -n x -- true
 expect 'run: 69' 69 'this is a Redis Cluster'
 like '   and says what to do' "$err" 'next: these are nodes of a Redis Cluster'
-try "$redlock" run -n --no-fence --strict x -- true
-expect 'run --strict: 69' 69 'this is a Redis Cluster'
+try "$redlock" run -n --no-fence --guard strict x -- true
+expect 'run --guard strict: 69' 69 'this is a Redis Cluster'
 # What the servers themselves answer is explained as well where the guard is not asked.
-try "$redlock" run -n --shared --no-guard x -- true
+try "$redlock" run -n --shared --guard off x -- true
 expect 'without the guard: 69' 69 'next: these are nodes of a Redis Cluster'
 try timeout 60 "$redlock" run -w 3s x -- true
 expect 'a wait: 69' 69 'next: these are nodes of a Redis Cluster'

@@ -31,6 +31,15 @@ is '--nodes before all' \
     "$(REDLOCK_NODES=127.0.0.1:15 nodes --config "$tmp/flag.conf" --nodes 127.0.0.1:16)" 127.0.0.1:16
 is 'commas and repetition' "$(nodes --nodes 127.0.0.1:1,127.0.0.1:2 --nodes=127.0.0.1:3)" \
     127.0.0.1:1,127.0.0.1:2,127.0.0.1:3
+try env REDLOCK_NODES=127.0.0.1:15 REDLOCK_MAX_TTL=20s "$redlock" lock -t 21s x
+expect 'REDLOCK_MAX_TTL: the longest TTL of a client' 64 'beyond the maximum of 20'
+try env REDLOCK_NODES=127.0.0.1:15 REDLOCK_MAX_TTL=20s "$redlock" lock -t 41s --max-ttl 40s x
+expect '   the command line goes before it' 64 'beyond the maximum of 40'
+printf 'nodes = 127.0.0.1:15\nmax-ttl = 30s\n' >"$tmp/long.conf"
+try env REDLOCK_MAX_TTL=20s "$redlock" lock -t 21s --config "$tmp/long.conf" x
+expect '   and it before the file' 64 'beyond the maximum of 20'
+try env REDLOCK_NODES=127.0.0.1:15 REDLOCK_MAX_TTL= "$redlock" lock x
+expect '   set but empty is a mistake: 78' 78 'REDLOCK_MAX_TTL'
 is 'blanks and lines in REDLOCK_NODES' \
     "$(REDLOCK_NODES=$' 127.0.0.1:1\n127.0.0.1:2 \t127.0.0.1:3,' nodes)" \
     127.0.0.1:1,127.0.0.1:2,127.0.0.1:3

@@ -21,7 +21,8 @@ second=127.0.0.1:$(port 2)
 
 try "$redlock" doctor
 expect 'nothing wrong: 0' 0
-is '   and only the summary' "$(sed 's/[0-9]\+/N/g' "$tmp/out")" 'N nodes, N checks: N ok, N warn, N fail, N unknown (-v shows all)'
+is '   and only the promise and the summary' "$(sed 's/[0-9]\+/N/g' "$tmp/out")" \
+    $'N independent servers, profile efficiency: one holder; N of N may be away, or wait N s after a restart\nN nodes, N checks: N ok, N warn, N fail, N unknown (-v shows all)'
 like '   which counts' "$out" '3 nodes, [0-9]+ checks: [0-9]+ ok, 0 warn, 0 fail, 0 unknown'
 unlike 'no colours without a terminal' "$out" $'\033'
 is 'nothing is left behind' "$(ask "$(port 1)" KEYS 'redlock:*')" '*0'
@@ -45,15 +46,15 @@ like '   and where to look' "$err" 'next: .*`redlock doctor` shows'
 unlike '   and init is not what to do next' "$(grep next: "$tmp/err")" 'redlock init'
 like '   but the right nodes are' "$err" 'next: give this client the nodes that the others have'
 finds 'an even number' 1 '^  warn +number ' 'odd' --nodes "$first,$second"
-try "$redlock" lock -n --no-guard --nodes "$first,$second" even
+try "$redlock" lock -n --guard off --nodes "$first,$second" even
 expect 'a subcommand that opens a client warns' 0 '^redlock: warning: .*even number'
 is '   once' "$(grep -c 'warning.*even' "$tmp/err")" 1
 like '   and that only the guard leaves them out' "$err" 'does not count while the guard is on'
-try "$redlock" lock -n -q --no-guard --nodes "$first,$second" even-quiet
+try "$redlock" lock -n -q --guard off --nodes "$first,$second" even-quiet
 is '   none with -q' "$status:$err" 0:
-try "$redlock" run -n --skip-ok --no-guard --nodes "$first,$second" even-cron -- true
+try "$redlock" run -n --skip-ok --guard off --nodes "$first,$second" even-cron -- true
 is '   nor with --skip-ok' "$status:$err" 0:
-try "$redlock" lock -n --json --no-guard --nodes "$first,$second" even-json
+try "$redlock" lock -n --json --guard off --nodes "$first,$second" even-json
 is '   nor with --json' "$status:$err" 0:
 
 finds 'another max_ttl' 0 '^  warn +max_ttl +initialised with 60.000 s, this client has 300.000 s' 'max-ttl' \
@@ -86,7 +87,7 @@ ask "$(port 2)" CONFIG SET maxmemory-policy noeviction >/dev/null
 ask "$(port 2)" REPLICAOF 127.0.0.1 "$(port 1)" >/dev/null
 finds 'a replica' 1 '^  fail +role +a replica' 'REPLICAOF NO ONE'
 unlike '   neither rights nor init would help' "$(sed -n "/^$second/,/^127/p" "$tmp/out")" '-> .*(rights listed|redlock init)'
-try "$redlock" lock -n --no-guard --nodes "$second" replica
+try "$redlock" lock -n --guard off --nodes "$second" replica
 like '   nor would it help to bring it back' "$err" 'next: a replica grants nothing: name its master'
 ask "$(port 2)" REPLICAOF NO ONE >/dev/null
 

@@ -75,7 +75,7 @@ tells() {
 }
 that 'list names the way out' eventually tells '--node-timeout' timeout 60 "$redlock" list --nodes "$nodes" 'many-*'
 that 'watch names the way out' eventually tells 'a: unknown: .*--node-timeout' timeout 60 "$redlock" watch -c 1 --nodes "$nodes" a
-that 'wait without a limit names the way out' eventually tells '--node-timeout' timeout 10 "$redlock" wait --nodes "$nodes" a
+that 'wait without a limit names the way out' eventually tells '--node-timeout' timeout -k 5 10 "$redlock" wait --nodes "$nodes" a
 for sub in nodes 'top -c 2 -d 300ms'; do
     # shellcheck disable=SC2086
     that "$sub: a node is late, and by how much" \

@@ -23,12 +23,12 @@ for sub in 'lock -n x' 'run -n x true' 'run -w 1s x true'; do
         like "   node $k: why and for how long" "$err" \
             "127.0.0.1:$(port $k) +in quarantine .*restarted not long ago; may vote in [0-9]+ s"
     done
-    like '   the ways out: wait, or vouch for them' "$err" 'next: wait (1 min|[0-9]+)[^,]* s .*`redlock init`'
+    like '   the ways out: wait, or vouch for them, and why' "$err" 'next: wait (1 min|[0-9]+)[^,]* s .*may have forgotten locks.* `redlock init --yes`'
 done
 ("$redlock" run patient -- echo at last >"$tmp/patient" 2>"$tmp/warning"; echo $? >>"$tmp/patient") &
 that 'waiting for ever is not silent' eventually grep -qs 'waiting for patient: the nodes are in quarantine, .* more' "$tmp/warning"
 that '   and names them' eventually grep -qs 'next: wait' "$tmp/warning"
-like '   and says what to do' "$(cat "$tmp/warning")" 'next: wait .*`redlock init`'
+like '   and says what to do' "$(cat "$tmp/warning")" 'next: wait .*`redlock init --yes`'
 
 try "$redlock" nodes
 expect 'nodes: a majority answers' 0
@@ -37,15 +37,15 @@ like '   the others vote' "$out" "127.0.0.1:$(port 4) +up +yes "
 like '   with their clocks' "$out" "127.0.0.1:$(port 5) .* [+-]0\.0[0-9]+ s "
 try "$redlock" status x
 like 'status: which node is in quarantine, why and for how long' "$out" "^in quarantine: 127.0.0.1:$(port 2) .restarted not long ago; may vote in [0-9]+ s"
-try "$redlock" nodes --no-guard
-like 'nodes --no-guard' "$out" "127.0.0.1:$(port 2) +up +unchecked "
-try "$redlock" lock -n --no-guard trusting
-expect '--no-guard: they count' 0
+try "$redlock" nodes --guard off
+like 'nodes --guard off' "$out" "127.0.0.1:$(port 2) +up +unchecked "
+try "$redlock" lock -n --guard off trusting
+expect '--guard off: they count' 0
 printf 'guard = off\nnode-timeout = 1s\n' >"$tmp/conf"
 try "$redlock" lock -n --config "$tmp/conf" trusting-too
 expect 'guard = off in the configuration file' 0
-try "$redlock" lock -n --config "$tmp/conf" --strict strict
-expect '--strict is stronger' 69 'in quarantine'
+try "$redlock" lock -n --config "$tmp/conf" --guard strict strict
+expect '--guard strict is stronger' 69 'in quarantine'
 
 # The way out: `redlock init`.
 try "$redlock" init --force </dev/null
@@ -78,11 +78,11 @@ try "$redlock" init --yes
 expect 'init --yes: again is fine' 0
 is '   a row for each node' "$(grep -c 'granted' "$tmp/out")" 5
 like '   and how many' "$out" '^5 of 5 nodes may vote already: nothing was to be done$'
-try "$redlock" lock -n --strict strictly
-expect '--strict: with markers they vote' 0
+try "$redlock" lock -n --guard strict strictly
+expect '--guard strict: with markers they vote' 0
 for k in 1 2 3; do ask "$(port $k)" FLUSHALL >/dev/null; done
-try "$redlock" lock -n --strict flushed
-expect '--strict: FLUSHALL is noticed' 69 'in quarantine'
+try "$redlock" lock -n --guard strict flushed
+expect '--guard strict: FLUSHALL is noticed' 69 'in quarantine'
 "$redlock" dev hang 4 >/dev/null
 try "$redlock" init --yes --force --node-timeout 1s
 expect 'init with a node that hangs: 69' 69 "127.0.0.1:$(port 4) +timed out"
@@ -91,7 +91,7 @@ expect 'init with a node that hangs: 69' 69 "127.0.0.1:$(port 4) +timed out"
 try "$redlock" init --yes --force
 expect 'init with a node down: 69' 69 "127.0.0.1:$(port 4) +connection refused"
 like '   and what to do' "$err" 'next: bring back'
-try "$redlock" lock -n --strict admitted
+try "$redlock" lock -n --guard strict admitted
 expect '   the others took it' 0
 for k in 1 2 3 5; do ask "$(port $k)" DEL redlock.admit >/dev/null; done
 try "$redlock" init --yes --force

@@ -86,7 +86,7 @@ touch "$tmp/go"
 wait $holder
 rm -f "$tmp/held" "$tmp/go"
 ask "$(port 2)" DEL redlock.admit >/dev/null
-try "$redlock" run -n --no-guard --every 1h nightly -- true
+try "$redlock" run -n --guard off --every 1h nightly -- true
 try "$redlock" init --yes
 expect 'records of --every are no locks' 0 ''
 

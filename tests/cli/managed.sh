@@ -116,7 +116,7 @@ column() { # RIGHTS...
     attempt fence "$redlock" run -n fence -- sh -c '[ -n "$REDLOCK_FENCE" ]'
     attempt shared "$redlock" run -n --shared shared -- true
     attempt semaphore "$redlock" run -n --slots 2 semaphore -- true
-    attempt strict "$redlock" run -n --strict strict -- true
+    attempt strict "$redlock" run -n --guard strict strict -- true
     attempt status "$redlock" status lock
     attempt doctor "$redlock" doctor
     if [ "$(cat "$results/doctor")" = yes ] && grep -q unknown "$results/doctor.said"; then

@@ -18,7 +18,7 @@ attempts() {
 
 try_lock() {
     ask "$(port 1)" CONFIG RESETSTAT >/dev/null
-    try timeout 30 "$redlock" lock -n --no-guard --no-native --node-timeout "$1" name
+    try timeout 30 "$redlock" lock -n --guard off --no-native --node-timeout "$1" name
 }
 
 "$redlock" dev hang 2

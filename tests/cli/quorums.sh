@@ -141,7 +141,7 @@ expect '   not of one that is not there' 64 'none of the quorums'
 # A client with another set of quorums.
 try env REDLOCK_NODES="${one#q1=}" "$redlock" lock -n -t 20s "$second"
 expect 'a client of one of them, without its name, counts no node' 69 'another quorum, or to another set'
-REDLOCK_NODES=${one#q1=} "$redlock" lock -n -q --no-guard -t 20s --label astray "$second" >"$tmp/stray"
+REDLOCK_NODES=${one#q1=} "$redlock" lock -n -q --guard off -t 20s --label astray "$second" >"$tmp/stray"
 try "$redlock" doctor
 expect 'doctor sees a lock that lives elsewhere' 1
 like '   and says where, which and whose' "$(paste -sd' ' <<<"$out" | tr -s ' ')" \

@@ -49,9 +49,9 @@ like '   and kinds' "$(head -n 1 "$tmp/frames")" '"name":"gpu","held":true,"kind
 "$redlock" run --min-hold 20s turns -- true &
 holder=$!
 eventually "$redlock" status --held -q turns # by a majority: a look that sees less sees no holder
-"$redlock" top --json -c 3 -d 4s >"$tmp/frames" &
+"$redlock" top --json -c 3 -d 4s >"$tmp/turns" &
 watcher=$!
-frames() { [ "$(wc -l <"$tmp/frames")" -ge "$1" ]; }
+frames() { [ "$(wc -l <"$tmp/turns")" -ge "$1" ]; }
 eventually frames 2
 kill -STOP $watcher # until there were other holders
 kill $holder
@@ -59,8 +59,8 @@ wait $holder
 for i in 1 2 3; do "$redlock" run turns -- true; done
 kill -CONT $watcher
 wait $watcher
-like 'the same holder is no change' "$(sed -n 2p "$tmp/frames")" '"name":"turns","held":true,"kind":"reentrant",.*"changes":0,'
-like 'holders between two looks are one, though none is seen' "$(sed -n 3p "$tmp/frames")" '"name":"turns","held":false,"kind":null,.*"changes":1,"span_ms":[1-9][0-9]{3,5}\}'
+like 'the same holder is no change' "$(sed -n 2p "$tmp/turns")" '"name":"turns","held":true,"kind":"reentrant",.*"changes":0,'
+like 'holders between two looks are one, though none is seen' "$(sed -n 3p "$tmp/turns")" '"name":"turns","held":false,"kind":null,.*"changes":1,"span_ms":[1-9][0-9]{3,5}\}'
 
 # A node that is down, nodes that disagree.
 ask "$(port 1)" DEL redlock:readers >/dev/null

@@ -70,7 +70,8 @@ mistake 64 'grace may be at most half' run --grace 16s name -- true
 mistake 64 "min-hold: 'x' is not" run --min-hold x name -- true
 mistake 64 "on-lost: .maybe. is neither term, kill, ignore nor" run --on-lost maybe name -- true
 mistake 64 "on-lost: .SIGSTOP. is neither" run --on-lost SIGSTOP name -- true
-mistake 64 'strict and --no-guard contradict' run --strict --no-guard name -- true
+mistake 64 "'perhaps' is neither on, off nor strict" run --guard perhaps name -- true
+mistake 64 "'speed' is neither efficiency nor correctness" run --profile speed name -- true
 mistake 64 'the nodes are named with --nodes' init 127.0.0.1:1
 mistake 64 'no word is needed' doctor 127.0.0.1:1
 mistake 64 'redlock doctor: a TTL of 1 min 1 s is beyond' doctor -t 61s

@@ -49,13 +49,13 @@ expect 'a reader keeps it from being free' 75 'held by 1 reader'
 for k in 1 2; do "$redlock" dev hang $k >/dev/null; done
 try "$redlock" wait -w 2s --node-timeout 200ms c
 expect 'too few nodes answer until the end: 69' 69 'could vote'
-"$redlock" wait --node-timeout 200ms c 2>"$tmp/err" &
+"$redlock" wait --node-timeout 200ms c 2>"$tmp/few" &
 waiter=$!
-that 'without a limit it says so' eventually grep -q 'too few nodes answer' "$tmp/err"
+that 'without a limit it says so' eventually grep -q 'too few nodes answer' "$tmp/few"
 for k in 1 2; do "$redlock" dev resume $k >/dev/null; done
 wait $waiter
 is '   and goes on until they do' $? 0
-is '   once, with what would help' "$(grep -c . "$tmp/err"):$(grep -c 'next: .*--node-timeout' "$tmp/err")" 2:1
+is '   once, with what would help' "$(grep -c . "$tmp/few"):$(grep -c 'next: .*--node-timeout' "$tmp/few")" 2:1
 for k in 1 2 3; do ask "$(port $k)" CONFIG SET requirepass secret >/dev/null; done
 try "$redlock" wait c
 expect 'nodes that refuse us: 77 at once' 77

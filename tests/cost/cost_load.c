@@ -317,7 +317,7 @@ static void read_event(struct side *side, int timeout_ms)
     const redlock_event *event;
     int found = redlock_next(side->client, &event, timeout_ms);
     CHECK(found >= 0);
-    if (found == 0 || event->type == REDLOCK_EVENT_QUEUED)
+    if (found == 0)
         return;
     CHECK_OK(event->error);
     side->done = true;

@@ -21,8 +21,8 @@ CASE(init_again_keeps_the_set, "Running init again on the same nodes keeps their
     cluster_start(&c, 3);
     CHECK_OK(init_nodes(&c, 0, 3));
     snprintf(first, sizeof first, "%s", set_of(&c, 0));
-    CHECK_INT(35, strlen(first));
-    CHECK_STR("/3", first + 33);
+    CHECK_INT(37, strlen(first));
+    CHECK_STR("/3;1", first + 33); /* their number, and the version of the protocol */
     CHECK_STR(first, set_of(&c, 1));
     CHECK_STR(first, set_of(&c, 2));
     CHECK_OK(init_nodes(&c, 0, 3));

@@ -115,6 +115,9 @@ CASE(every_reason_has_words,
             CHECK(strcmp(words[i], words[j]) != 0);
     CHECK_STR("unknown", redlock_reason_text(COUNT));
     CHECK_STR("unknown", redlock_reason_text(-1));
+    CHECK_STR("YOUNG", redlock_reason_name(REDLOCK_REASON_YOUNG));
+    CHECK_STR("UNKNOWN", redlock_reason_name(COUNT));
+    CHECK_STR("UNKNOWN", redlock_reason_name(-1));
 }
 
 /* ---- no connection, no answer ---- */

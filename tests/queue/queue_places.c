@@ -11,7 +11,8 @@ enum { NODES = 3, TTL_MS = LONG_TTL_MS, MINE = 3, MANY = 100, SERVED = 30 };
 
 static redlock_lock *start(redlock *r, struct tally *tally)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = tally);
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_PLACES,
+                                        .wait_ms = REDLOCK_WAIT_FOREVER, .data = tally);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
     return lock;
@@ -59,6 +60,29 @@ CASE(places, "Waiters are told their places, and again when a waiter ahead is go
         drain(r);
         CHECK_INT(told, t[i].count[REDLOCK_EVENT_QUEUED]);
     }
+    redlock_close(r);
+    redlock_close(other);
+}
+
+CASE(only_who_asks, "A waiter that did not ask for its place is told nothing but its outcome.")
+{
+    struct cluster c;
+    struct tally asks = {0}, plain = {0};
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
+    redlock *other = client_open_warm(&c, 0);
+    redlock_lock *held = client_lock(other, "x", TTL_MS), *lock[2] = {NULL};
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &plain);
+    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock[0]));
+    CHECK(queue_await(&c, "x", 1));
+    lock[1] = start(r, &asks);
+    await_place(r, &asks, 2);
+    CHECK_INT(0, plain.count[REDLOCK_EVENT_QUEUED]);
+    CHECK_INT(1, redlock_position(lock[0])); /* it can ask */
+    client_unlock(held);
+    DRAIN_UNTIL(r, &plain, ACQUIRED, 1);
+    CHECK_INT(0, plain.count[REDLOCK_EVENT_QUEUED]);
+    for (int i = 0; i < 2; i++)
+        redlock_lock_free(lock[i]);
     redlock_close(r);
     redlock_close(other);
 }

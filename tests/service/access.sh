@@ -107,18 +107,18 @@ is 'health needs no right' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
 # ---- who is in the way ----
 
 may 'a reader that is refused is told the holder' 423 '' PUT /v1/locks/own/a '{}'
-mark=$(jq -r .holder.mark <<<"$body")
+mark=$(jq -r .holder.fingerprint <<<"$body")
 is '   its label' "$(jq -r .holder.label <<<"$body")" mine
-may '   and its mark, by which GET names it, too' 200 '' GET /v1/locks/own/a
-is '      the same' "$(jq -r '.holders[0].mark' <<<"$body")" "$mark"
+may '   and its fingerprint, by which GET names it, too' 200 '' GET /v1/locks/own/a
+is '      the same' "$(jq -r '.holders[0].fingerprint' <<<"$body")" "$mark"
 may 'a holder without a label' 201 '' PUT /v1/locks/own/unnamed '{}'
 may '   has the name of its principal' 423 '' PUT /v1/locks/own/unnamed '{}'
 is '      which proves more than a label' "$(jq -r .holder.label <<<"$body")" "uid:$me"
 while read -r name holder other; do
     may "a holder: $holder" 201 '' PUT "/v1/locks/own/$name" "$holder"
     may '   is in the way' 423 '' PUT "/v1/locks/own/$name" "$other"
-    mark=$(jq -r .holder.mark <<<"$body")
-    may '   and is broken by the mark of that answer' 200 '' DELETE "/v1/locks/own/$name?break=$mark"
+    mark=$(jq -r .holder.fingerprint <<<"$body")
+    may '   and is broken by the fingerprint of that answer' 200 '' DELETE "/v1/locks/own/$name?break=$mark"
 done <<'END'
 shared {"kind":"shared","label":"reader"} {}
 slots {"kind":"semaphore","slots":1,"label":"slot"} {"kind":"semaphore","slots":1}

@@ -16,7 +16,7 @@ echo 'nodes = 127.0.0.1:1' >"$tmp/nodes"
 page=$(sed -n '/^\.Ss Keys/,/^\.Ss Rules/s/^\.It Li \([a-z-]*\)\( , \([a-z-]*\)\)\{0,1\}$/\1\n\3/p' \
     "$tree/man/redlockd.conf.5" | grep . | sort)
 help=$("$redlockd" --help | grep -oE '^  --[a-z-]+' | cut -c 5- |
-    grep -vxE 'config|check|dev|version|help' | sort)
+    grep -vxE 'config|check|ready|dev|version|help' | sort)
 example=$(sed -n 's/^#\{0,1\}\([a-z-]*\) = .*/\1/p' "$tree/packaging/redlockd.conf" | sort -u)
 known=$(sed -n 's/^    X([A-Z_]*, "\([a-z-]*\)").*/\1/p' "$tree/redlockd/settings/settings.h" | sort)
 between 'there are keys' "$(wc -w <<<"$known")" 14 40

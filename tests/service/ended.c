@@ -86,7 +86,7 @@ static void break_lock(void)
 
     snprintf(request, sizeof request,
              "DELETE /v1/locks/job?break=%s HTTP/1.1\r\nHost: localhost\r\n\r\n",
-             lease_member(answer, "mark"));
+             lease_member(answer, "fingerprint"));
     CHECK_HAS("HTTP/1.1 200 ", lease_ask(&three, request));
 }
 

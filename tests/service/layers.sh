@@ -20,7 +20,7 @@ allowed() {
     access) echo "(access|http|system)/.*|$library" ;;
     audit) echo "(audit|http|system)/.*|ui/json.h|$library" ;;
     leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
-    view) echo "(view|leases|audit|access|http|system)/.*|ui/(json|record).h|$library" ;;
+    view) echo "(view|leases|audit|access|http|system)/.*|ui/(guarantee|json|record).h|$library" ;;
     metrics) echo "(metrics|view|leases|audit|access|http|system)/.*|$library" ;;
     events) echo "(events|view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;

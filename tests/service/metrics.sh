@@ -83,7 +83,7 @@ shows 'held for as long as it was' "value('hold_seconds_count') == 1" "0 < value
 
 # ---- the end of others ----
 
-mark=$(curl -sS --unix-socket "$socket" http://h/v1/locks/stream-name | jq -r '.holders[0].mark')
+mark=$(curl -sS --unix-socket "$socket" http://h/v1/locks/stream-name | jq -r '.holders[0].fingerprint')
 curl -sS -o /dev/null -X DELETE --unix-socket "$socket" "http://h/v1/locks/stream-name?break=$mark"
 kill "$stream" # a broken stream hears of it at its next renewal, in 20 s
 wait "$stream" 2>/dev/null

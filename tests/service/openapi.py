@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-good, port, refusing, lonely, capped = sys.argv[1], int(sys.argv[2]), *sys.argv[3:6]
+good, port, refusing, lonely, capped, mixed = sys.argv[1], int(sys.argv[2]), *sys.argv[3:7]
 problems = []
 seen_responses = set()
 seen_fields = set()
@@ -240,7 +240,7 @@ first.join()
 ask(good, 'DELETE', LOCK, 204, waiting)
 second.join()
 ask(good, 'DELETE', LOCK + '?break=' + '0' * 40, 412)
-ask(good, 'DELETE', LOCK + '?break=' + found['holders'][0]['mark'], 200)
+ask(good, 'DELETE', LOCK + '?break=' + found['holders'][0]['fingerprint'], 200)
 ask(good, 'POST', LOCK, 410, lease, grant, '{}')
 ask(good, 'DELETE', LOCK, 410, lease, grant)
 ask(good, 'PUT', LOCK, 410, lease, body='{}')
@@ -256,7 +256,7 @@ behind.until('queued')
 impatient = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":2000}')
 impatient.until('lost')
 stream.until('renewed')
-mark = ask(good, 'GET', '/v1/locks/stream', 200)['holders'][0]['mark']
+mark = ask(good, 'GET', '/v1/locks/stream', 200)['holders'][0]['fingerprint']
 ask(good, 'DELETE', '/v1/locks/stream?break=' + mark, 200)
 feed.until('broken')
 stream.until('lost')
@@ -368,6 +368,8 @@ for where, expected in ((refusing, 502), (lonely, 503)):
     ask(where, 'GET', '/v1/locks', expected)
 ask(lonely, 'GET', '/readyz?verbose', 503)
 ask(lonely, 'GET', '/v1/status', 200)
+ask(lonely, 'GET', '/v1/nodes', 200)
+ask(mixed, 'GET', '/v1/locks/one', 200)  # one node of it is a group
 
 # ---- nodes that go: the last, since it leaves the good daemon without a majority ----
 

@@ -49,10 +49,11 @@ another() {
     eventually serves "$tmp/$name" livez
 }
 another refusing "$(cat "$tmp/ports")"
-another lonely 127.0.0.1:1
+another lonely sentinel://127.0.0.1:1+127.0.0.1:2+127.0.0.1:3/group
+another mixed "$REDLOCK_NODES,sentinel://127.0.0.1:1+127.0.0.1:2+127.0.0.1:3/group"
 another capped "$REDLOCK_NODES" --allow "uid:$(id -u) * acquire,read,admin leases=1 requests=1"
 is 'the document and the answers are the same' "$(timeout 120 python3 "$here/../service/openapi.py" "$socket" "$tcp" \
-    "$tmp/refusing" "$tmp/lonely" "$tmp/capped" 2>&1)" fine
+    "$tmp/refusing" "$tmp/lonely" "$tmp/capped" "$tmp/mixed" 2>&1)" fine
 # shellcheck disable=SC2086 # a list of numbers
 kill $others
 # shellcheck disable=SC2086

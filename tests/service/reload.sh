@@ -144,6 +144,17 @@ guarded() { [ "$(curl -s -m 60 --unix-socket "$socket" http://h/readyz | jq -r .
 that 'a replica with other nodes is not ready' eventually guarded
 is '   and grants nothing' "$(code '' PUT /v1/locks/free -d '{}') $(jq -r .code "$tmp/body")" '503 GUARDED'
 stop
+
+# ---- the longest TTL, by the environment ----
+
+echo "nodes = $nodes" >"$tmp/nodes"
+"$redlock" init --yes -q --force --nodes "$nodes" --max-ttl 20s
+export REDLOCK_MAX_TTL=20s
+start --config "$tmp/conf"
+that 'a replica with the longest TTL of its nodes is ready' eventually ready
+is '   a TTL that is left open is no longer' "$(code '' PUT /v1/locks/ci/open -d '{}') $(jq .ttl_ms "$tmp/body")" '201 20000'
+is '   one that is longer is refused' "$(code '' PUT /v1/locks/ci/long -d '{"ttl_ms":20001}')" 422
+stop
 unlike 'no secret is in the log' "$(cat "$tmp/log")" 'secret|lease-of|waits-in'
 unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
 done_testing

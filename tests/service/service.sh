@@ -24,7 +24,7 @@ mine=$id
 http GET /v1/locks/billing/nightly ''
 is 'GET tells who holds it' "$code $(field 'holders[0].label') $(field held) $(field kind)" \
     '200 web3 invoice run true mutex'
-mark=$(field 'holders[0].mark')
+mark=$(field 'holders[0].fingerprint')
 unlike '   and neither the lease id nor a value' "$body" "$id|value"
 new_id
 http PUT /v1/locks/billing/nightly "$id" -d '{}'
@@ -44,9 +44,9 @@ is '   nor behind itself' "$(field 'names | length')" 0
 http GET '/v1/locks?limit=0' ''
 is '   a limit is 1 to 1000' "$code" 400
 http DELETE "/v1/locks/billing/nightly?break=$(tr 0-9a-f 1-9a-f0 <<<"$mark")" ''
-is 'a break with the mark of another is 412' "$code" 412
+is 'a break with the fingerprint of another is 412' "$code" 412
 http DELETE "/v1/locks/billing/nightly?break=$mark" ''
-is 'a break with its mark evicts it' "$code $(field label)" '200 web3 invoice run'
+is 'a break with its fingerprint evicts it' "$code $(field label)" '200 web3 invoice run'
 between '   and says how long it may still act' "$(field may_act_ms)" 1 50000
 http POST /v1/locks/billing/nightly "$mine" -H "Grant: $grant"  -d '{}'
 is '   its renewal is 410' "$code" 410

@@ -29,6 +29,9 @@ voting() {
 states() {
     [ "$(curl -sS -m 60 --unix-socket "$socket" http://h/v1/nodes | jq -r '[.nodes[].state] | join(" ")')" = "$1" ]
 }
+reasons() {
+    [ "$(curl -sS -m 60 --unix-socket "$socket" http://h/v1/nodes | jq -r '[.nodes[].reason] | join(" ")')" = "$1" ]
+}
 said() { grep -q "$1" "$tmp/log"; }
 
 that 'three nodes vote' eventually voting 3
@@ -42,6 +45,7 @@ that '   metrics: the margin' eventually metric 'quorum_margin{quorum=""} -1'
 that '   metrics: its last answer is long ago' metric \
     "node_last_answer_seconds{node=\"127.0.0.1:$(port 1)\"} \([2-9]\|[1-9][0-9]\+\)\.[0-9]*"
 that '   nodes: down, also while new connections are tried' eventually states 'down down up'
+that '   with the reason, for programs' eventually reasons 'SILENT SILENT '
 that '   the manager is told' eventually grep -q '^STATUS=1/3 nodes vote' "$tmp/told"
 that 'the log: each node, and why' eventually said "redlockd: node 127.0.0.1:$(port 2) is down: no answer for"
 that '   the quorum' eventually said 'quorum has no majority: 1 of 3 nodes vote, 2 are needed'

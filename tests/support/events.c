@@ -40,7 +40,7 @@ const redlock_event *poll_event(redlock *r, int64_t limit_ms)
 
 static bool is_noise(const redlock_event *event)
 {
-    return event->type == REDLOCK_EVENT_QUEUED || event->type == REDLOCK_EVENT_WARNING;
+    return event->type == REDLOCK_EVENT_WARNING;
 }
 
 const redlock_event *expect_event(const char *file, int line, redlock *r, int type, int error,

@@ -136,7 +136,7 @@ static void start_flight(struct flight *f)
 static void read_event(const redlock_event *event)
 {
     struct flight *f = event->data;
-    if (event->type == REDLOCK_EVENT_LOST || event->type == REDLOCK_EVENT_QUEUED)
+    if (event->type == REDLOCK_EVENT_LOST)
         return;
     CHECK(f->lock == event->lock);
     CHECK_INT(f->awaited, event->type);

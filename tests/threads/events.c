@@ -7,6 +7,7 @@
 #include "clock.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -44,6 +45,42 @@ CASE(second_reader, "A second thread in redlock_next() gets BUSY, and does not w
         CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, NULL, &lock));
         pthread_join(thread, NULL);
         redlock_lock_free(lock);
+        redlock_close(r);
+    }
+}
+
+static _Atomic bool has_returned;
+
+static void *read_none(void *client)
+{
+    const redlock_event *event;
+    CHECK_INT(0, redlock_next(client, &event, -1));
+    has_returned = true;
+    return NULL;
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+CASE(signal_ends_the_wait, "A signal that the program handles ends a wait for events, with 0.")
+{
+    struct cluster c;
+    struct sigaction action = {.sa_handler = ignore};
+    CHECK_INT(0, sigaction(SIGUSR1, &action, NULL));
+    for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
+        redlock *r = client_start(&c, 3, flags);
+        pthread_t thread;
+        NO_EVENT(r);
+        has_returned = false;
+        CHECK_INT(0, pthread_create(&thread, NULL, read_none, r));
+        for (int64_t end_ms = now_ms() + GIVE_UP_MS; !has_returned && now_ms() < end_ms;) {
+            CHECK_INT(0, pthread_kill(thread, SIGUSR1)); /* it may not wait yet */
+            sleep_ms(10);
+        }
+        CHECK(has_returned);
+        pthread_join(thread, NULL);
         redlock_close(r);
     }
 }
@@ -104,7 +141,7 @@ static void *read_all(void *client)
     while (!over) {
         uint64_t called = ++moment;
         const redlock_event *event = next_event(client, 10);
-        if (!event || event->type == REDLOCK_EVENT_QUEUED)
+        if (!event)
             continue;
         struct flight *f = event->data;
         /* It may have been taken before the end, but not in a call that began after it. */

@@ -96,6 +96,19 @@ CASE(one_set_counts, "G8: of all nodes those count that say the set which most o
     COUNTS("sYYY", "", "junk", A "/4", A "/4", A "/4");
 }
 
+CASE(a_set_without_a_version,
+     "G8: a set without a version counts, but not where an elected vote is among the nodes.")
+{
+    struct rl_set_self self = self_of(1, "@sentinel1");
+    SAY(A "/1 @sentinel1");
+
+    CHECK_INT(0, rl_set_in_force(&self, answer, ""));
+    CHECK_INT(REDLOCK_REASON_NONE, rl_set_objection(&self, answer, 0, A "/1 @sentinel1"));
+    self.has_elected = true;
+    CHECK_INT(-1, rl_set_in_force(&self, answer, ""));
+    CHECK_INT(REDLOCK_REASON_VERSION, rl_set_objection(&self, answer, 0, ""));
+}
+
 CASE(nodes_without_a_set, "G8: a node without a set counts only while no node has one.")
 {
     COUNTS("Y00", "", A "/3", "", "");
@@ -252,6 +265,33 @@ CASE(newcomers, "Nodes are new to the set, of as many, that most of the others a
     NEWCOMERS(1, B "/3?" A "/3", A "/3", "");
     NEWCOMERS(1, B "/3?" A "/3", B "/3?" A "/3", "");
     NEWCOMERS(0, B "/3", B "/3?" A "/3", B "/3?");
+}
+
+#define REGROUPS(expected, ...)                                                                \
+    do {                                                                                       \
+        SAY(__VA_ARGS__);                                                                      \
+        struct rl_set_self self = self_of(COUNT, "");                                          \
+        CHECK_INT(expected, rl_set_regroups(&self, answer));                                   \
+    } while (0)
+
+CASE(regroups,
+     "A set is known to have these very nodes by its names, or by its id on all of them.")
+{
+    REGROUPS(false, "", "", "");
+    REGROUPS(false, A "/3", A "/3", A "/3");
+    REGROUPS(false, THESE "/3", THESE "/3", "");
+    REGROUPS(false, THESE "/3", "", "");
+    REGROUPS(false, THESE "/3?", "", "");
+    REGROUPS(false, THESE "/3?" THESE "/3", THESE "/3", "");
+    REGROUPS(false, B "/3?" A "/3", B "/3?" A "/3", B "/3?" A "/3");
+    REGROUPS(true, A "/3", A "/3", "");
+    REGROUPS(true, THESE "/3", A "/3", "");
+    REGROUPS(true, THESE "/5", THESE "/5", THESE "/5");
+    REGROUPS(true, THESE "/3;1 blue@0123456789abcdef", THESE "/3;1 blue@0123456789abcdef", "");
+    REGROUPS(true, THESE "/3?" A "/3", THESE "/3", "");
+    REGROUPS(true, A "/3?" THESE "/3", "", "");
+    REGROUPS(true, B "/3", B "/3?" A "/3", B "/3?" A "/3");
+    REGROUPS(true, "junk", "", "");
 }
 
 CASE(literal_addresses,

@@ -35,7 +35,7 @@ static const struct {
     {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
     {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
     {"guarded", REDLOCK_VOTE_GUARDED}, {"toolong", REDLOCK_VOTE_GUARDED},
-    {"kept", REDLOCK_VOTE_GRANTED},
+    {"kept", REDLOCK_VOTE_GRANTED},    {"lacking", REDLOCK_VOTE_MISSING},
 };
 
 struct trace {
@@ -169,6 +169,7 @@ static void answer(struct trace *t, struct rl_event *event, char **words, const 
     event->answer.key_ttl_ms = -1;
     event->answer.beyond_max_ttl = strcmp(words[1], "toolong") == 0;
     event->answer.in_quarantine = strcmp(words[1], "kept") == 0;
+    event->answer.of_new_term = strcmp(words[1], "lacking") == 0;
     for (int i = 2; words[i]; i++)
         read_detail(t, words[i], &event->answer);
     step(t, event, expected);
@@ -254,6 +255,11 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
     } else if (strcmp(words[0], "out") == 0) {
         event.type = RL_EVENT_NODE_OUT;
         event.node = (uint8_t)__builtin_ctz(read_nodes(words[1]));
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "term") == 0 || strcmp(words[0], "greeted") == 0) {
+        event.type = words[0][0] == 't' ? RL_EVENT_TERM : RL_EVENT_GREETED;
+        event.node = (uint8_t)__builtin_ctz(read_nodes(words[1]));
+        event.rose = words[2] != NULL;
         step(t, &event, expected);
     } else if (strcmp(words[0], "untold") == 0) {
         event.type = RL_EVENT_TOO_LATE;

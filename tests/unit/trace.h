@@ -14,7 +14,9 @@
  *     NODE VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [owners=TOKEN]
  *                  an answer to the last request: granted held missing timedout refused auth
  *                  proto loading guarded toolong kept
+ *                  (in quarantine: kept, granted; lacking, missing, on an elected vote)
  *     out NODE     the node's memory or clock is not to be trusted
+ *     term NODE [later]    an elected vote has another term, or incarnation; greeted NODE
  *     untold       the wait ended before the result was delivered
  *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round

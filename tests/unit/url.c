@@ -143,6 +143,26 @@ CASE(lengths,
     CHECK_LACKS("aaaa", why);
 }
 
+CASE(long_groups,
+     "A group whose sentinels do not fit into its name has whole ones, and a number for all.")
+{
+#define HOSTS(last)                                                                            \
+    "sentinel://sentinel-0.redis.production.svc:26379+sentinel-1.redis.production.svc:26379+"  \
+    "sentinel-2.redis.production.svc:26379+" last ":26379/mymaster"
+    char why[128];
+    struct rl_url a, b;
+
+    CHECK_INT(0, rl_url_parse(HOSTS("sentinel-3"), &a, why, sizeof why));
+    CHECK_INT(0, rl_url_parse(HOSTS("sentinel-4"), &b, why, sizeof why));
+    CHECK(strncmp(a.printable, "mymaster@sentinel-0.redis.production.svc:26379+sentinel-1.",
+                  57) == 0);
+    CHECK(strcmp(a.printable, b.printable) != 0);
+    CHECK_INT(':', a.printable[strlen(a.printable) - sizeof "26379+0123"]);
+    CHECK_INT(0, rl_url_parse("sentinel://a+b+c/g", &a, why, sizeof why));
+    CHECK_STR("g@a:26379+b:26379+c:26379", a.printable);
+#undef HOSTS
+}
+
 CASE(short_answers, "A small buffer for the message is filled and terminated.")
 {
     struct rl_url u;

@@ -69,7 +69,7 @@ static void take_turn(struct job *job, redlock *r)
     struct tally tally = {0};
     struct crowd_record record = {.who = job->who, .asked_ns = now_ns()};
     redlock_lock *lock = NULL;
-    redlock_request q = REDLOCK_REQUEST(.flags = crowd->terms.flags,
+    redlock_request q = REDLOCK_REQUEST(.flags = crowd->terms.flags | REDLOCK_PLACES,
                                         .wait_ms = REDLOCK_WAIT_FOREVER, .data = &tally);
     CHECK_OK(redlock_start_acquire(r, NAME, TTL_MS, &q, &lock));
     while (!tally.count[REDLOCK_EVENT_ACQUIRED] && !crowd->stop) {

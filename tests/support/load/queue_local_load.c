@@ -19,7 +19,7 @@ struct one {
 static void serve(redlock *r, int64_t limit_ms, struct local_queue *found, int *last)
 {
     const redlock_event *event = next_event(r, limit_ms);
-    if (!event || event->type == REDLOCK_EVENT_QUEUED)
+    if (!event)
         return;
     CHECK_OK(event->error);
     struct one *one = event->data;

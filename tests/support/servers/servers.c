@@ -53,8 +53,11 @@ static void become_server(const struct server *s, pid_t parent)
     };
     const char *argv[ARGS_MAX];
     size_t count = 0;
-    for (size_t i = 0; fixed[i] != NULL; i++)
+    for (size_t i = 0; fixed[i] != NULL; i++) {
         argv[count++] = fixed[i];
+        if (i == 0 && s->config != NULL)
+            argv[count++] = s->config;
+    }
     if (s->tls && !s->closed) {
         argv[count++] = "--tls-port";
         argv[count++] = port;

@@ -27,6 +27,7 @@ struct server {
     int64_t volatile *clock_ms; /* its offset */
     const char *db;             /* where the marker goes; NULL: 0 */
     const char *max_ttl_ms;     /* what the marker says; NULL: 60000, the library's default */
+    const char *config; /* a file that the server rewrites, its first argument; NULL: none */
     const char *const *extra; /* server arguments ended by NULL; must stay alive; may be NULL */
 };
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The profile `correctness`: strict, with tokens, and only nodes that pass the safety checks. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Nodes of one set, as `redlock init` makes them. */
+static void start(struct cluster *c, size_t count)
+{
+    cluster_start(c, count);
+    redlock *r = client_open(c, 0);
+    CHECK_OK(redlock_admit(r, NULL));
+    redlock_close(r);
+}
+
+static redlock *open_correct(const struct cluster *c)
+{
+    redlock_options o = client_options(c);
+    o.profile = REDLOCK_PROFILE_CORRECTNESS;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    return r;
+}
+
+/* The reply to an acquire that would wait for long: what waiting does not mend is told at once. */
+static int acquire(redlock *r, int32_t kind)
+{
+    redlock_request q = REDLOCK_REQUEST(.kind = kind, .wait_ms = GIVE_UP_MS,
+                                        .slots = kind == REDLOCK_SEMAPHORE);
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(r, "x", 10000, &q, &lock);
+    if (!error)
+        client_unlock(lock);
+    return error;
+}
+
+CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has one.")
+{
+    struct cluster c;
+    start(&c, 3);
+    redlock *r = open_correct(&c);
+    redlock_lock *lock = client_lock(r, "x", 10000);
+    CHECK(redlock_fence(lock) > 0);
+    client_unlock(lock);
+    redlock_node_info info = REDLOCK_NODE_INFO();
+    CHECK_OK(redlock_node(r, 0, &info));
+    CHECK_INT(REDLOCK_PROFILE_CORRECTNESS, info.profile);
+    CHECK_INT(REDLOCK_REASON_NONE, info.unsafe_reason);
+    redlock_close(r);
+}
+
+CASE(kinds_without_tokens, "With correctness kinds that have no token are refused, with why.")
+{
+    struct cluster c;
+    start(&c, 3);
+    redlock *r = open_correct(&c);
+    CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SHARED));
+    CHECK_HAS("a shared lock has no fencing token: use a mutex", redlock_detail());
+    CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SEMAPHORE));
+    CHECK_OK(acquire(r, REDLOCK_REENTRANT));
+    redlock_close(r);
+}
+
+CASE(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.")
+{
+    struct cluster c;
+    start(&c, 3);
+    redlock *r = open_correct(&c);
+    CHECK_OK(acquire(r, REDLOCK_MUTEX));
+    for (size_t i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "FLUSHALL", NULL);
+    CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
+    redlock_close(r);
+}
+
+/* Nodes that would evict locks: `count` of three. */
+static void allow_eviction(struct cluster *c, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        server_cmd(&c->node[i], "CONFIG", "SET", "maxmemory-policy", "allkeys-lru", NULL);
+        server_cmd(&c->node[i], "CONFIG", "SET", "maxmemory", "100mb", NULL);
+    }
+}
+
+CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants nothing.")
+{
+    struct cluster c;
+    start(&c, 3);
+    allow_eviction(&c, 2);
+    redlock *r = open_correct(&c);
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
+    CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
+    const redlock_report *report = redlock_failure_report();
+    CHECK_INT(REDLOCK_REASON_EVICTION, report->node[0].reason);
+    CHECK_HAS("safety check eviction", report->node[0].text);
+    CHECK_HAS("safety check", redlock_detail());
+    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    redlock_close(r);
+    /* Efficiency goes on, with the warning that it always had. */
+    r = client_open(&c, 0);
+    CHECK_OK(acquire(r, REDLOCK_MUTEX));
+    redlock_close(r);
+}
+
+CASE(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.")
+{
+    struct cluster c;
+    start(&c, 5);
+    allow_eviction(&c, 1);
+    server_kill(&c.node[4]);
+    redlock_options o = client_options(&c);
+    o.profile = REDLOCK_PROFILE_CORRECTNESS;
+    redlock *r = client_open_with(&o);
+    client_warm_nodes(r, 4);
+    CHECK_OK(acquire(r, REDLOCK_MUTEX));
+    server_kill(&c.node[3]);
+    CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
+    CHECK_HAS("1 of 5 nodes do not pass the safety checks", redlock_detail());
+    redlock_close(r);
+}
+
+CASE(nodes_of_no_set, "With correctness nodes that were never initialised grant nothing.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = open_correct(&c);
+    CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
+    /* Two of three decide: which node has not answered by then is open. */
+    CHECK_HAS("safety check membership", redlock_detail());
+    redlock_close(r);
+}
+
+CASE(replica_can_take_over, "With correctness a server with a replica does not count.")
+{
+    struct cluster c;
+    char port[16];
+    cluster_start(&c, 1);
+    struct server replica;
+    server_init(&replica, NULL, NULL);
+    server_launch(&replica);
+    server_ready(&replica);
+    snprintf(port, sizeof port, "%d", c.node[0].port.number);
+    CHECK_STR("OK", server_cmd(&replica, "REPLICAOF", "127.0.0.1", port, NULL));
+    while (strstr(server_cmd(&c.node[0], "INFO", "replication", NULL), "state=online") == NULL)
+        sleep_ms(10);
+    redlock *r = client_open(&c, 0);
+    CHECK_OK(redlock_admit(r, NULL));
+    redlock_close(r);
+    r = open_correct(&c);
+    CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
+    CHECK_INT(REDLOCK_REASON_FAILOVER, redlock_failure_report()->node[0].reason);
+    redlock_close(r);
+}
+
+CASE(audit_tells_the_profile, "An audit fails for the profile if too few nodes pass.")
+{
+    struct cluster c;
+    start(&c, 3);
+    allow_eviction(&c, 2);
+    redlock *r = open_correct(&c);
+    redlock_answer *answer = NULL;
+    bool found = false;
+    CHECK_OK(redlock_audit(r, 10000, &answer));
+    for (size_t i = 0; i < answer->check_count; i++) {
+        const redlock_check *check = &answer->checks[i];
+        if (strcmp(check->name, "profile") != 0)
+            continue;
+        found = true;
+        CHECK_INT(REDLOCK_CHECK_FAIL, check->verdict);
+        CHECK_HAS("correctness; 1 of 3 nodes pass the safety checks", check->text);
+    }
+    CHECK(found);
+    redlock_answer_free(answer);
+    redlock_close(r);
+}
+
+CASE(profiles_refused, "A profile that is none, and correctness without a guard, are INVAL.")
+{
+    const char *node = "127.0.0.1:1";
+    redlock_options o = REDLOCK_OPTIONS(.nodes = &node, .node_count = 1, .profile = 3);
+    redlock *r = NULL;
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    o.profile = REDLOCK_PROFILE_CORRECTNESS;
+    o.flags = REDLOCK_NO_GUARD;
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    CHECK_HAS("exclude each other", redlock_detail());
+    CHECK_INT(REDLOCK_PROFILE_CORRECTNESS, redlock_profile_number("correctness"));
+    CHECK_INT(-1, redlock_profile_number("speed"));
+    CHECK_INT(-1, redlock_profile_number(NULL));
+    CHECK_STR("efficiency", redlock_profile_text(0));
+}

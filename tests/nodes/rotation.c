@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Passwords that change while a client lives, from files and commands. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "events.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OLD "s3cr3t-old"
+#define NEW "s3cr3t-new"
+
+static const char *in_dir(const char *name)
+{
+    static char path[4][160];
+    static int next;
+    char *out = path[next++ % 4];
+    snprintf(out, sizeof path[0], "%s/%s", check_dir(), name);
+    return out;
+}
+
+/* In one step, as a Secret of Kubernetes is replaced. */
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    char fresh[200];
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *f = fopen(fresh, "w");
+    CHECK(f != NULL);
+    fputs(text, f);
+    fclose(f);
+    CHECK_INT(0, chmod(fresh, mode));
+    CHECK_INT(0, rename(fresh, path));
+}
+
+static void start(struct cluster *c)
+{
+    cluster_start(c, 3);
+    for (size_t i = 0; i < c->count; i++)
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", "reset", "on",
+                                   ">" OLD, "~redlock*", "&redlock*", "+@all", NULL));
+}
+
+/* The servers know the new password only, and every connection has ended. */
+static void rotate(struct cluster *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", "resetpass",
+                                   ">" NEW, NULL));
+        server_cmd(&c->node[i], "CLIENT", "KILL", "USER", "locker", NULL);
+    }
+}
+
+static redlock_options options_of(const struct cluster *c)
+{
+    redlock_options o = client_options(c);
+    o.username = "locker";
+    o.flags = REDLOCK_THREAD;
+    return o;
+}
+
+static bool is_up(void *data)
+{
+    redlock *r = data;
+    for (size_t i = 0; i < 3; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO();
+        if (redlock_node(r, i, &info) != REDLOCK_OK || info.state != REDLOCK_NODE_UP)
+            return false;
+    }
+    return true;
+}
+
+static int64_t connections(redlock *r)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < 3; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO();
+        CHECK_OK(redlock_node(r, i, &info));
+        count += info.connects;
+    }
+    return count;
+}
+
+struct renewal {
+    const redlock_lock *lock;
+    int64_t after_ns; /* a deadline of a renewal that was made later than some moment */
+};
+
+static bool is_renewed(void *data)
+{
+    const struct renewal *renewal = data;
+    return redlock_deadline_ns(renewal->lock) > renewal->after_ns;
+}
+
+/* A renewal succeeds after this call. */
+static void await_renewal(const redlock_lock *lock, int64_t ttl_ms)
+{
+    struct renewal renewal = {lock, now_ns() + ttl_ms * 1000000};
+    CHECK(wait_until(is_renewed, &renewal));
+    CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
+}
+
+static bool has_auth(void *data)
+{
+    return strstr(server_cmd(data, "INFO", "commandstats", NULL), "cmdstat_auth:") != NULL;
+}
+
+static redlock_lock *hold(redlock *r, const char *name)
+{
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .wait_ms = GIVE_UP_MS);
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, name, RENEWED_TTL_MS, &q, &lock));
+    return lock;
+}
+
+CASE(rotation_keeps_the_hold,
+     "A new password everywhere and the end of every connection lose no lock.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_file = in_dir("password");
+    write_file(o.password_file, OLD "\n", 0600);
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock = hold(r, "x");
+    write_file(o.password_file, NEW "\n", 0600);
+    rotate(&c);
+    await_renewal(lock, RENEWED_TTL_MS);
+    CHECK(wait_until(is_up, r));
+    client_unlock(hold(r, "y"));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(fixed_password_loses_the_hold,
+     "A rotation with a password in the options is AUTH: it cannot be read again.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password = OLD;
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock = hold(r, "x"), *other = NULL;
+    rotate(&c);
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
+    CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "y", RENEWED_TTL_MS, &q, &other));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(late_file_is_waited_for,
+     "A request goes on, refused, until the file has the new password.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_file = in_dir("password");
+    write_file(o.password_file, OLD, 0600);
+    redlock *r = client_open_with(&o);
+    client_unlock(hold(r, "x"));
+    rotate(&c);
+    /* With the file as it was: refused, by nodes that have accepted it before. */
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    CHECK_INT(REDLOCK_REASON_WRONG_PASSWORD, redlock_failure_report()->node[0].reason);
+    CHECK_LACKS("s3cr3t", redlock_detail());
+    q.wait_ms = GIVE_UP_MS;
+    CHECK_OK(redlock_start_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    write_file(o.password_file, NEW, 0600);
+    EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(login_again_by_age, "Connections that are up log in again by the age of the password.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_file = in_dir("password");
+    o.password_max_age_ms = 100;
+    write_file(o.password_file, OLD, 0600);
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock = hold(r, "x");
+    CHECK(wait_until(is_up, r));
+    int64_t before = connections(r);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "locker", ">" NEW, NULL));
+        server_forget_commands(&c.node[i]);
+    }
+    write_file(o.password_file, NEW, 0600);
+    for (size_t i = 0; i < 3; i++)
+        CHECK(wait_until(has_auth, &c.node[i]));
+    client_unlock(lock);
+    CHECK_INT(before, connections(r));
+    redlock_close(r);
+}
+
+static bool has_warned(void *data)
+{
+    static char text[4096];
+    text[0] = '\0';
+    read_warnings(data, text, sizeof text);
+    CHECK_LACKS("s3cr3t", text);
+    return strstr(text, "is refused; the connection goes on") != NULL;
+}
+
+CASE(refused_login_keeps_the_connection,
+     "A refused login ends no connection that is up, and warns.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_file = in_dir("password");
+    o.password_max_age_ms = 100;
+    write_file(o.password_file, OLD, 0600);
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock = hold(r, "x");
+    CHECK(wait_until(is_up, r));
+    int64_t before = connections(r);
+    write_file(o.password_file, "s3cr3t-wrong", 0600);
+    CHECK(wait_until(has_warned, r));
+    client_unlock(hold(r, "y"));
+    client_unlock(lock);
+    CHECK_INT(before, connections(r));
+    redlock_close(r);
+}
+
+CASE(login_again_on_request, "redlock_reload_passwords() reads the file and logs in at once.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_file = in_dir("password");
+    write_file(o.password_file, OLD, 0600);
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    server_forget_commands(&c.node[0]);
+    CHECK_OK(redlock_reload_passwords(r));
+    CHECK(wait_until(has_auth, &c.node[0]));
+    redlock_close(r);
+    CHECK_ERR(REDLOCK_INVAL, redlock_reload_passwords(NULL));
+}
+
+CASE(hung_file_delays_nothing,
+     "A password file that hangs stalls no lock: the last value is used.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_file = in_dir("password");
+    write_file(o.password_file, OLD, 0600);
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock = hold(r, "x");
+    CHECK(wait_until(is_up, r));
+    /* A pipe without a writer: open() does not return. */
+    CHECK_INT(0, unlink(o.password_file));
+    CHECK_INT(0, mkfifo(o.password_file, 0600));
+    int64_t before = connections(r);
+    server_cmd(&c.node[0], "CLIENT", "KILL", "USER", "locker", NULL);
+    client_unlock(hold(r, "y"));
+    await_renewal(lock, RENEWED_TTL_MS);
+    CHECK(wait_until(is_up, r));
+    CHECK(connections(r) > before);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+/* ---- commands ---------------------------------------------------------------------------- */
+
+/* Prints the file `secret`, and leaves a line in the file `runs`. */
+static const char *make_command(const char *body)
+{
+    char text[600];
+    const char *path = in_dir("command");
+    snprintf(text, sizeof text, "#!/bin/sh\necho run >> %s\n%s\n", in_dir("runs"), body);
+    write_file(path, text, 0700);
+    return path;
+}
+
+static int runs(void)
+{
+    FILE *f = fopen(in_dir("runs"), "r");
+    int count = 0;
+    for (int c = f ? fgetc(f) : EOF; c != EOF; c = fgetc(f))
+        count += c == '\n';
+    if (f)
+        fclose(f);
+    return count;
+}
+
+CASE(command_prints_the_password,
+     "A command is run once for all connections, and again when it is refused.")
+{
+    struct cluster c;
+    char body[300], command[300];
+    start(&c);
+    write_file(in_dir("secret"), OLD "\n", 0600);
+    snprintf(body, sizeof body, "cat \"$1\"");
+    snprintf(command, sizeof command, "%s  %s", make_command(body), in_dir("secret"));
+    redlock_options o = options_of(&c);
+    o.password_command = command;
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock = hold(r, "x");
+    CHECK(wait_until(is_up, r));
+    CHECK_INT(1, runs());
+    write_file(in_dir("secret"), NEW "\n", 0600);
+    rotate(&c);
+    await_renewal(lock, RENEWED_TTL_MS);
+    CHECK(wait_until(is_up, r));
+    client_unlock(lock);
+    CHECK_BETWEEN(2, 4, runs());
+    redlock_close(r);
+}
+
+CASE(slow_command_is_waited_for, "The first attempt waits for a slow command.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_command = make_command("sleep 0.7; echo " OLD);
+    o.node_timeout_ms = STEADY_MS / 2;
+    redlock *r = client_open_with(&o);
+    CHECK_OK(client_try(r, "x", 10000));
+    for (size_t i = 0; i < 3; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO();
+        CHECK_OK(redlock_node(r, i, &info));
+        /* Half of the time that the command took would be the error of a clock dated before. */
+        CHECK_BETWEEN(0, 300000, info.clock_error_us);
+    }
+    redlock_close(r);
+}
+
+CASE(command_fails, "A command that fails is a reason of the node, without what it printed.")
+{
+    struct cluster c;
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_command = make_command("echo s3cr3t-half; exit 3");
+    redlock *r = client_open_with(&o);
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    CHECK_HAS("exited with 3", redlock_failure_report()->node[0].text);
+    CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
+    redlock_close(r);
+}
+
+CASE(command_hangs, "A command that hangs delays neither a lock nor the close.")
+{
+    struct cluster c;
+    char body[300];
+    start(&c);
+    write_file(in_dir("secret"), OLD "\n", 0600);
+    snprintf(body, sizeof body, "cat %s 2>/dev/null || { echo $$ > %s; exec sleep 60; }",
+             in_dir("secret"), in_dir("pid"));
+    redlock_options o = options_of(&c);
+    o.password_command = make_command(body);
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock = hold(r, "x");
+    CHECK(wait_until(is_up, r));
+    CHECK_INT(0, unlink(in_dir("secret")));
+    CHECK_OK(redlock_reload_passwords(r));
+    int64_t start_ms = now_ms();
+    await_renewal(lock, RENEWED_TTL_MS);
+    client_unlock(lock);
+    redlock_close(r);
+    CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
+    /* Its own time is 10 s: it would outlive the case. */
+    FILE *f = fopen(in_dir("pid"), "r");
+    int pid = 0;
+    CHECK(f != NULL && fscanf(f, "%d", &pid) == 1 && pid > 1);
+    fclose(f);
+    CHECK_INT(0, kill(pid, SIGKILL));
+}
+
+CASE(command_refused, "What cannot be run as a command is INVAL at once, with what to do.")
+{
+    struct cluster c = {.count = 0};
+    redlock_options o = client_options(&c);
+    const char *node = "127.0.0.1:1";
+    redlock *r = NULL;
+    char many[200] = "/bin/true";
+    o.nodes = &node;
+    o.node_count = 1;
+    o.password_command = "cat secret";
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    CHECK_HAS("absolute path", redlock_detail());
+    o.password_command = "/nonexistent/command";
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    CHECK_HAS("cannot run the password command /nonexistent/command", redlock_detail());
+    for (int i = 0; i < 40; i++)
+        strcat(many, " x");
+    o.password_command = many;
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    CHECK_HAS("more than 32 words", redlock_detail());
+    o.password_command = make_command("true");
+    CHECK_INT(0, chmod(o.password_command, 0777));
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    CHECK_HAS("others can write", redlock_detail());
+    o.password_file = "/dev/null";
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    CHECK_HAS("give one of", redlock_detail());
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* Is the region of this process that has `text` left out of core dumps? Fails if none has it. */
+static bool is_dumped(const char *text)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool found = false, has_text = false, dumped = false;
+    CHECK(maps != NULL);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        unsigned long from, to;
+        char rights[5];
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3)
+            has_text = strcmp(rights, "rw-p") == 0 && !strchr(line, '[') &&
+                       memmem((void *)from, to - from, text, strlen(text)) != NULL;
+        found |= has_text;
+        if (has_text && strncmp(line, "VmFlags:", 8) == 0)
+            dumped |= strstr(line, " dd") == NULL;
+    }
+    fclose(maps);
+    CHECK(found);
+    return dumped;
+}
+
+CASE(password_not_in_core_dumps, "The password of a file is in no memory that a core dump has.")
+{
+    struct cluster c;
+    if (CHECK_SANITIZED)
+        check_skip("a sanitizer's memory is too large to be searched");
+    start(&c);
+    redlock_options o = options_of(&c);
+    o.password_file = in_dir("password");
+    /* Not a literal of this program: it is put together when it is written. */
+    char text[] = "S3CR3T-OLD";
+    for (char *at = text; *at; at++)
+        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at + 'a' - 'A') : *at;
+    FILE *f = fopen(o.password_file, "w");
+    setvbuf(f, NULL, _IONBF, 0);
+    fputs(text, f);
+    fclose(f);
+    CHECK_INT(0, chmod(o.password_file, 0600));
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    CHECK(!is_dumped(text));
+    redlock_close(r);
+}

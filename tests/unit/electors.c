@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which server may speak for an elected vote, and until when (E2 to E4, E12)? And its guard (E6, E7). */
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/electors.h"
+#include "core/guard.h"
+
+#define S_NS 1000000000ll
+#define MS_NS 1000000ll
+
+static struct rl_electors electors;
+
+static const char *id_of(char letter)
+{
+    static char id[RL_ELECTOR_ID_SIZE + 1];
+
+    memset(id, letter, RL_ELECTOR_ID_SIZE);
+    return id;
+}
+
+/* The elector at this address says its id, an epoch and a server. */
+static bool hear(uint8_t which, char id, int64_t epoch, const char *owner, int64_t asked_ms)
+{
+    struct rl_term term = {.epoch = epoch};
+
+    snprintf(term.owner, sizeof term.owner, "%s", owner);
+    return rl_electors_hear(&electors, which, id_of(id), &term, asked_ms * MS_NS);
+}
+
+static bool list(const char *letters)
+{
+    char text[RL_ELECTOR_LIST_MAX] = "";
+
+    for (; *letters; letters++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", text[0] ? " " : "",
+                 id_of(*letters));
+    return rl_electors_set_list(&electors, (struct rl_slice){text, strlen(text)});
+}
+
+static int64_t vouch_ms(void)
+{
+    return rl_electors_vouch_end_ns(&electors) / MS_NS;
+}
+
+static void begin(uint8_t count, const char *letters)
+{
+    electors = (struct rl_electors){.count = count};
+    CHECK(!list(letters));
+}
+
+CASE(a_majority_names_the_term, "E4: a majority of the electors names the term, each once.")
+{
+    begin(3, "abc");
+    CHECK(!hear(0, 'a', 1, "A", 1000));
+    CHECK_INT(0, vouch_ms());
+    CHECK(hear(1, 'b', 1, "A", 1100));
+    CHECK_STR("A", electors.term.owner);
+    CHECK(!hear(2, 'c', 1, "A", 1200));
+}
+
+CASE(each_answer_has_its_own_date,
+     "E4: a majority vouches until two seconds after its oldest question, the best of them.")
+{
+    begin(3, "abc");
+    hear(0, 'a', 1, "A", 1000);
+    hear(1, 'b', 1, "A", 1500);
+    CHECK_INT(3000, vouch_ms());
+    hear(2, 'c', 1, "A", 1400);
+    CHECK_INT(3400, vouch_ms());
+    hear(0, 'a', 1, "A", 1600);
+    CHECK_INT(3500, vouch_ms());
+}
+
+CASE(another_word_takes_the_first_back,
+     "E4: an elector that names another term vouches no more.")
+{
+    begin(3, "abc");
+    hear(0, 'a', 1, "A", 1000);
+    hear(1, 'b', 1, "A", 1000);
+    CHECK(!hear(1, 'b', 2, "B", 1100));
+    CHECK_INT(0, vouch_ms());
+    CHECK(hear(2, 'c', 2, "B", 1200));
+    CHECK(electors.rose);
+    CHECK_INT(3100, vouch_ms());
+}
+
+CASE(a_term_is_a_whole, "E3: server and epoch make a term together.")
+{
+    begin(3, "abc");
+    hear(0, 'a', 1, "A", 1000);
+    CHECK(!hear(1, 'b', 3, "A", 1000)); /* it has won back, and not all know */
+    CHECK_INT(0, vouch_ms());
+    CHECK(hear(2, 'c', 3, "A", 1000));
+    CHECK_INT(3, electors.term.epoch);
+}
+
+CASE(two_owners_of_one_epoch, "E3: two servers with one epoch are no term.")
+{
+    begin(3, "abc");
+    hear(0, 'a', 2, "A", 1000);
+    hear(1, 'b', 2, "A", 1000);
+    CHECK(!hear(1, 'b', 2, "B", 1100));
+    CHECK(!hear(0, 'a', 2, "B", 1100));
+    CHECK_INT(0, vouch_ms());
+    CHECK(!hear(0, 'a', 3, "B", 1200));
+    CHECK(hear(1, 'b', 3, "B", 1200));
+}
+
+CASE(one_elector_two_addresses, "E2: an elector counts once, by the id that it says of itself.")
+{
+    begin(4, "abc");
+    CHECK(!hear(0, 'a', 1, "A", 1000));
+    CHECK(!hear(3, 'a', 1, "A", 1100));
+    CHECK_INT(0, vouch_ms());
+    /* And its word is the one that was asked for last. */
+    CHECK(hear(1, 'b', 1, "A", 1000));
+    hear(3, 'a', 2, "B", 1300);
+    CHECK_INT(0, vouch_ms());
+}
+
+CASE(strangers_are_no_electors, "E2: an id that the set does not list counts for nothing.")
+{
+    begin(3, "abc");
+    CHECK(!hear(0, 'x', 1, "A", 1000));
+    CHECK(!hear(1, 'a', 1, "A", 1000));
+    CHECK(hear(2, 'b', 1, "A", 1000));
+}
+
+CASE(a_majority_of_the_list, "E2: a majority is one of the listed number, not of those asked.")
+{
+    begin(3, "abcde");
+    hear(0, 'a', 1, "A", 1000);
+    CHECK(!hear(1, 'b', 1, "A", 1000));
+    CHECK(hear(2, 'c', 1, "A", 1000));
+}
+
+CASE(before_the_list_nothing_counts, "E2: without the list of the set no elector vouches.")
+{
+    electors = (struct rl_electors){.count = 3};
+    hear(0, 'a', 1, "A", 1000);
+    CHECK(hear(1, 'b', 1, "A", 1000)); /* where to look */
+    CHECK_INT(0, vouch_ms());
+    CHECK(!list("abc"));
+    CHECK_INT(3000, vouch_ms());
+}
+
+CASE(the_list_may_say_otherwise,
+     "E5: a term that others than the list had named is heard anew, and greeted after that.")
+{
+    electors = (struct rl_electors){.count = 3};
+    hear(0, 'x', 9, "A", 1000);
+    CHECK(hear(1, 'a', 9, "A", 1000));
+    hear(2, 'b', 9, "A", 1000); /* too late to have been before the greeting */
+    CHECK(list("abc"));
+    CHECK(electors.term_number > 1);
+    CHECK(!electors.rose);
+    CHECK_STR("A", electors.term.owner);
+    CHECK(list("cde"));
+    CHECK_STR("", electors.term.owner);
+}
+
+CASE(electors_that_go_back, "E12: an earlier epoch of a majority is a term, not a later one.")
+{
+    begin(3, "abc");
+    hear(0, 'a', 5, "A", 1000);
+    hear(1, 'b', 5, "A", 1000);
+    hear(0, 'a', 4, "B", 1100);
+    CHECK(hear(1, 'b', 4, "B", 1100));
+    CHECK(!electors.rose);
+    CHECK_INT(1, electors.went_back_count);
+    CHECK_INT(3100, vouch_ms()); /* it is vouched for, and has its quarantine */
+    /* One time is told once, however often it is said. */
+    CHECK(!hear(2, 'c', 4, "B", 1200));
+    CHECK(!hear(0, 'a', 4, "B", 2100));
+    CHECK_INT(1, electors.went_back_count);
+}
+
+CASE(one_elector_that_goes_back, "E12: less than a majority takes no term back.")
+{
+    begin(3, "abc");
+    hear(0, 'a', 5, "A", 1000);
+    hear(1, 'b', 5, "A", 1000);
+    hear(2, 'c', 5, "A", 1000);
+    CHECK(!hear(0, 'a', 4, "B", 1100));
+    CHECK_INT(5, electors.term.epoch);
+    CHECK_INT(3000, vouch_ms());
+    CHECK_INT(0, electors.went_back_count);
+}
+
+CASE(after_they_went_back,
+     "E9, E12: holds succeed to a term that is later than every one before, and to no other.")
+{
+    uint32_t term_number;
+
+    begin(3, "abc");
+    hear(0, 'a', 5, "A", 1000);
+    hear(1, 'b', 5, "A", 1000);
+    hear(0, 'a', 3, "B", 1100);
+    CHECK(hear(1, 'b', 3, "B", 1100));
+    term_number = electors.term_number;
+    /* Later than the last one, but that term may have been held in before. */
+    hear(0, 'a', 4, "A", 1200);
+    CHECK(hear(1, 'b', 4, "A", 1200));
+    CHECK(!electors.rose);
+    CHECK_INT(term_number + 1, electors.term_number);
+    hear(0, 'a', 5, "A", 1300);
+    CHECK(hear(1, 'b', 5, "A", 1300));
+    CHECK(!electors.rose);
+    hear(0, 'a', 6, "B", 1400);
+    CHECK(hear(1, 'b', 6, "B", 1400));
+    CHECK(electors.rose);
+}
+
+CASE(the_list_that_init_writes, "E2: init writes all ids in order, and none twice.")
+{
+    char text[RL_ELECTOR_LIST_MAX];
+
+    electors = (struct rl_electors){.count = 2};
+    hear(0, 'b', 1, "A", 1000);
+    CHECK(!rl_electors_write_list(&electors, text));
+    hear(1, 'b', 1, "A", 1000);
+    CHECK(!rl_electors_write_list(&electors, text));
+    hear(1, 'a', 1, "A", 1000);
+    CHECK(rl_electors_write_list(&electors, text));
+    CHECK_INT(2 * RL_ELECTOR_ID_SIZE + 1, strlen(text));
+    CHECK(text[0] == 'a' && text[RL_ELECTOR_ID_SIZE] == ' ');
+}
+
+/* ---- the guard of an elected vote ---- */
+
+static struct rl_guard guard;
+
+static struct rl_facts facts_of(const char *run_id, const char *marker)
+{
+    struct rl_facts facts = {.has_server = true,
+                             .has_replication = true,
+                             .has_persistence = true,
+                             .master = true,
+                             .replid = "p1",
+                             .uptime_s = 100000,
+                             .marker_max_ttl_ms = 60000};
+
+    snprintf(facts.run_id, sizeof facts.run_id, "%s", run_id);
+    snprintf(facts.marker, sizeof facts.marker, "%s", marker);
+    return facts;
+}
+
+static void greet(const char *term, const char *run_id, const char *marker, int64_t now_s)
+{
+    struct rl_facts facts = facts_of(run_id, marker);
+
+    rl_guard_connected(&guard);
+    snprintf(guard.term, sizeof guard.term, "%s", term);
+    rl_guard_judge(&guard, &facts, now_s * S_NS);
+}
+
+CASE(a_marker_names_both, "E7: only a marker that names term and incarnation admits.")
+{
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
+    greet("5@A", "r1", "r1:p1 5@A", 0);
+    CHECK(rl_guard_is_voting(&guard));
+    greet("7@A", "r1", "r1:p1 5@A", 0); /* it has won back undemoted */
+    CHECK(!rl_guard_is_voting(&guard));
+    greet("5@A", "r2", "r1:p1 5@A", 0);
+    CHECK(!rl_guard_is_voting(&guard));
+    greet("5@A", "r1", "r1:p1", 0);
+    CHECK(!rl_guard_is_voting(&guard));
+}
+
+CASE(the_quarantine_is_longer,
+     "E6: the quarantine of a term lasts for L more than that of a node.")
+{
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
+    CHECK_INT(62 * S_NS, rl_guard_time_ns(&guard));
+    greet("5@A", "r1", "", 0);
+    CHECK_INT(64 * S_NS, rl_guard_time_ns(&guard));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS)); /* not by itself */
+}
+
+CASE(a_stamp_admits,
+     "E7: a stamp that is old enough admits, a younger one says how long it takes.")
+{
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
+    greet("5@A", "r1", "", 10);
+    CHECK(rl_guard_wants_stamp(&guard));
+    /* No grant is refused before the first answer, which may be an error. */
+    CHECK(rl_guard_awaits_stamp(&guard));
+    guard.stamp_answered = true;
+    CHECK(!rl_guard_awaits_stamp(&guard));
+    rl_guard_stamped(&guard, 4000, 11 * S_NS);
+    CHECK(!rl_guard_check_vote(&guard, 15 * S_NS));
+    CHECK_INT(15 * S_NS, rl_guard_ends_ns(&guard));
+    rl_guard_stamped(&guard, 0, 15 * S_NS);
+    CHECK(rl_guard_check_vote(&guard, 15 * S_NS));
+    /* The next connection asks again. */
+    greet("5@A", "r2", "r1:p1 5@A", 20);
+    CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
+    CHECK(rl_guard_awaits_stamp(&guard));
+}
+
+CASE(a_witness_of_another_incarnation,
+     "E5, E6: a witness that names another incarnation begins the quarantine anew.")
+{
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
+    greet("5@A", "r1", "r1:p1 5@A", 0);
+    CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){"r1:p2", 5}));
+    CHECK(!rl_guard_marker(&guard, (struct rl_slice){"r1:p1 5@A", 9},
+                           (struct rl_slice){"r1:p2", 5}, 60000, S_NS));
+    CHECK(!rl_guard_is_voting(&guard));
+}
+
+CASE(a_promoted_replica_is_young,
+     "G1: how long a promoted replica is up says nothing of what it has not heard of.")
+{
+    struct rl_facts facts = facts_of("r1", "");
+
+    rl_guard_init(&guard, RL_GUARD_DEFAULT, 60 * S_NS, 10000);
+    rl_guard_connected(&guard);
+    facts.was_promoted = true;
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK_INT(REDLOCK_REASON_PROMOTED, guard.reason);
+    CHECK(rl_guard_wants_stamp(&guard));
+    CHECK(!rl_guard_check_vote(&guard, 61 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 62 * S_NS)); /* watched for so long by this client */
+}
