@@ -26,7 +26,7 @@ built = $(call configured,$(1)) && cmake --build --preset $(1) --parallel $(JOBS
 
 .PHONY: help
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 .PHONY: deps
 deps: ## install what building and testing need (the other targets do this by themselves)
@@ -84,15 +84,25 @@ test-page: ## the status page of redlockd in a headless Chromium, which it insta
 	    ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure || failed=$$?; \
 	    $(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF); exit $$failed
 
+# The processors that the packages of Node and Python are compiled for; empty: none, their source alone.
+PREBUILT ?= x86_64 aarch64
+
 .PHONY: node-package
-node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
-	@scripts/deps.sh build node
-	@cd bindings/node && npm pack --silent --pack-destination "$(CURDIR)/build"
+node-package: ## build/redlock-native-VERSION.tgz for npm install, compiled and as source
+	@scripts/deps.sh build node $(if $(PREBUILT),static-amd64 static-arm64)
+	@mkdir -p build
+	@cd bindings/node && REDLOCK_PREBUILT="$(PREBUILT)" npm pack --silent --pack-destination "$(CURDIR)/build"
 
 .PHONY: python-package
-python-package: ## build/redlock-native-VERSION.tar.gz and a wheel for pip install, with the library inside
-	@scripts/deps.sh build python-package
-	@bindings/python/pack.sh build sdist bdist_wheel
+python-package: ## build/redlock-native-VERSION.tar.gz and wheels for pip install, with the library inside
+	@scripts/deps.sh build python-package $(if $(PREBUILT),static-amd64 static-arm64)
+	@bindings/python/pack.sh build sdist $(PREBUILT)
+
+.PHONY: prebuilt-test
+prebuilt-test: node-package python-package ## both in bare Debians without a compiler, amd64 and arm64, over TLS too (root)
+	@scripts/deps.sh test bare-debian static-check-arm64
+	@$(call built,release,--target redlock) >/dev/null
+	@scripts/check-prebuilt.sh $(RELEASE)/redlock
 
 .PHONY: test-node
 test-node: ## install the package of Node from its tarball, check its types, run its README in TypeScript
@@ -119,6 +129,7 @@ sim: ## play SEEDS=10000 simulated worlds full of faults; SEED=n replays one wit
 	@scripts/deps.sh sim
 	@$(call built,release,--target redlock-sim) >/dev/null
 	@$(SIM) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM) --workers $(SIM_WORKERS))
+	@$(if $(SEED)$(filter-out 1,$(FROM)),:,$(SIM) --elected --seeds $(SEEDS) --workers $(SIM_WORKERS))
 
 .PHONY: sim-forever
 sim-forever: ## fresh seeds until stopped, or until one fails
@@ -160,6 +171,31 @@ chaos-broken: ## the same with clients that are set up wrongly: does the checker
 	@$(call chaos_run,build/chaos/broken-guard) $(CHAOS) broken_guard
 	@$(call chaos_run,build/chaos/broken-nodes) $(CHAOS) broken_nodes
 	@$(call chaos_run,build/chaos/broken-deadline) $(CHAOS) broken_deadline
+
+# On a Sentinel group: max_ttl in ms, and nothing but one kind of fault (docs/chaos.md lists them).
+CHAOS_MAX_TTL ?= 3000
+CHAOS_TRAP ?=
+chaos_group = $(call chaos_run,$(1)) CHAOS_SECONDS=$(2) CHAOS_MAX_TTL=$(CHAOS_MAX_TTL) CHAOS_TRAP=$(CHAOS_TRAP)
+
+.PHONY: chaos-sentinel
+chaos-sentinel: ## the same on one Sentinel group, with failovers, deposed masters and cut-offs
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call chaos_group,build/chaos/sentinel,$(CHAOS_SECONDS)) $(CHAOS) sentinel
+
+.PHONY: chaos-rivals
+chaos-rivals: ## two clients of a deposed master and its successor, case by case (4 minutes; root)
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(CHAOS) rival_of_stopped rival_of_stopped_and_cut rival_of_isolated rival_of_split rival_of_mute rival_of_deaf
+
+.PHONY: chaos-sentinel-broken
+chaos-sentinel-broken: ## the same for a minute each with a rule switched off: two holders are found (root)
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos-planted) >/dev/null
+	@for rule in vouch renewal_vouch stale_vouch majority quarantine heir found; do \
+	    $(call chaos_group,build/chaos/planted-$$rule,60) $(CHAOS)-planted planted_$$rule || exit 1; \
+	done
 
 # A soak: how long (an hour; days are fine), and a leak that is planted to see it found.
 SOAK_SECONDS ?= 3600
@@ -334,22 +370,63 @@ deb-test: deb ## the packages in a bare Debian and in a booted one: install, use
 	@scripts/deps.sh deb-test
 	@scripts/check-packages.sh
 
+# amd64 or arm64: the machine that static programs and the image are for. Another one than this is emulated by tests.
+ARCH ?= $(shell dpkg --print-architecture 2>/dev/null)
+STATIC = build/static-$(ARCH)
+IMAGE = build/image/redlock-$(shell scripts/version.sh)-image-$(ARCH).tar
+
 .PHONY: static
-static: ## the command as one file that needs no other, build/static/redlock
-	@scripts/deps.sh build
-	@mkdir -p build/static
-	@{ $(call built,static); } >build/static/link.log 2>&1 || { cat build/static/link.log >&2; false; }
-	@ls -l build/static/redlock
+static: ## the command and the service as files that need no other, for ARCH: build/static-ARCH
+	@scripts/deps.sh build static-$(ARCH)
+	@scripts/sysroot.sh $(ARCH)
+	@mkdir -p $(STATIC)
+	@{ $(call built,static-$(ARCH)); } >$(STATIC)/link.log 2>&1 || { cat $(STATIC)/link.log >&2; false; }
+	@! readelf -lW $(STATIC)/redlock $(STATIC)/redlockd | grep INTERP || \
+	    { echo 'static: these programs need a loader, and would run on no other machine' >&2; false; }
+	@ls -l $(STATIC)/redlock $(STATIC)/redlockd
+
+.PHONY: static-arm64
+static-arm64: ## the same for arm64, cross-built where this machine is another
+	@$(MAKE) static ARCH=arm64
 
 .PHONY: static-check
-static-check: static ## the same, taking locks in an empty root directory, over TLS too
-	@scripts/deps.sh test
+static-check: static ## the same, locking in an empty root directory, over TLS too; built again: the same bytes?
+	@scripts/deps.sh test static-check-$(ARCH)
 	@$(call built,release,--target redlock) >/dev/null
-	@scripts/check-static.sh build/static/redlock $(RELEASE)/redlock
+	@scripts/check-static.sh $(ARCH) $(RELEASE)/redlock
+
+.PHONY: static-check-arm64
+static-check-arm64: ## the same for arm64, emulated where this machine is another
+	@$(MAKE) static-check ARCH=arm64
+
+.PHONY: image
+image: static ## a container image of both for ARCH in build/image, and loaded where docker runs on such a machine
+	@mkdir -p build/image
+	@python3 -B scripts/image.py $(ARCH) $$(scripts/version.sh) $$(scripts/version.sh --seconds) $(IMAGE)
+	@ls -l $(IMAGE)
+	@if [ $(ARCH) = "$$(dpkg --print-architecture)" ] && docker info >/dev/null 2>&1; then \
+	    docker load --input $(IMAGE); else echo 'to load it where docker runs: docker load --input $(IMAGE)'; fi
+
+.PHONY: image-test
+image-test: image ## the image under a docker of its own: health, drain, read-only, no rights, no shell (root)
+	@scripts/deps.sh test docker
+	@$(call built,release,--target redlock) >/dev/null
+	@scripts/check-image.sh $(IMAGE) $(RELEASE)/redlock
+
+.PHONY: compose-test
+compose-test: image ## compose.yaml under a docker of its own: a lock in a minute, and what crashes cost (3 min, root)
+	@scripts/deps.sh test docker compose
+	@scripts/check-compose.sh $(IMAGE)
+
+.PHONY: kubernetes-check
+kubernetes-check: ## packaging/kubernetes against the API's schemas from npm, and what its containers run
+	@scripts/deps.sh test node
+	@$(call built,release,--target redlock redlockd) >/dev/null
+	@scripts/check-kubernetes.sh $(RELEASE)
 
 .PHONY: release
-release: ## make a release, check it, and say what to tag and sign (half an hour, as root)
-	@scripts/deps.sh build abi
+release: ## all files of a release in one directory, checked; says what to tag and sign (45 min, as root)
+	@scripts/deps.sh build abi node python-package
 	@scripts/release.sh
 
 .PHONY: format

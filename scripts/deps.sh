@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|python-package|deb|
-#         deb-test|abi]...
+#         deb-test|abi|static-ARCH|static-check-ARCH|docker|compose|bare-debian]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
@@ -11,7 +11,9 @@
 # `python-package` what makes that of Python, `etcd` what the service is measured against, `browser` what
 # shows its page in tests,
 # `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian,
-# `abi` what compares the binary interface with that of the last release.
+# `abi` what compares the binary interface with that of the last release, `static-amd64` and `static-arm64` what links
+# static programs for these, `static-check-...` what runs them here, `docker` what runs containers,
+# `compose` several of them by compose.yaml, and `bare-debian` what makes a Debian to try packages in.
 #
 # Does nothing, quickly and without the network, when all is there. What is missing is installed with
 # apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
@@ -196,6 +198,25 @@ check_abi() {
     have abidiff || miss abigail-tools
 }
 
+# The compiler for a processor, which on a machine with that processor is the usual one.
+check_static() {
+    have python3 || miss python3
+    case $1 in
+    amd64) have x86_64-linux-gnu-gcc || miss gcc-x86-64-linux-gnu ;;
+    arm64) have aarch64-linux-gnu-gcc || miss gcc-aarch64-linux-gnu ;;
+    esac
+}
+
+check_emulation() {
+    [ "$1" = "$(dpkg --print-architecture)" ] || have qemu-aarch64-static || miss qemu-user-static
+}
+
+check_docker() {
+    have dockerd || have /usr/sbin/dockerd || miss docker.io
+    # dockerd asks for it even where it is to change nothing.
+    have iptables || have /usr/sbin/iptables || miss iptables
+}
+
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
@@ -216,8 +237,13 @@ for purpose in "${@:-test}"; do
     deb) check_deb ;;
     deb-test) check_deb_test ;;
     abi) check_abi ;;
+    static-check-*) check_emulation "${purpose##*-}" ;;
+    static-*) check_static "${purpose##*-}" ;;
+    docker) check_docker ;;
+    compose) have docker-compose || miss docker-compose ;;
+    bare-debian) have mmdebstrap || miss mmdebstrap ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|python-package|deb|deb-test|abi]..." >&2
+        sed -n 's/^#  *\(.*\]\.\.\.\)$/\1/p; s/^# deps.sh /usage: &/p' "$0" | sed 's/# //' >&2
         exit 64
         ;;
     esac
@@ -381,6 +407,7 @@ services=
 for package in $wanted; do
     case $package in
     redis-server | haproxy | prometheus) services="$services $package" ;;
+    docker.io) services="$services docker" ;;
     nginx-light) services="$services nginx" ;;
     etcd-server) services="$services etcd" ;;
     esac

@@ -19,12 +19,11 @@ mkdir "$stage/$name"
 if [ "$(git rev-parse --show-prefix 2>/dev/null || echo none)" = "" ]; then
     git diff --quiet HEAD || echo "dist: what is not committed is left out" >&2
     git archive HEAD | tar -xf - -C "$stage/$name"
-    seconds=$(git log -1 --format=%ct)
 else
     tar -cf - --exclude=./build --exclude=./.git --exclude=__pycache__ . |
         tar -xf - -C "$stage/$name"
-    seconds=$(stat -c %Y include/redlock.h)
 fi
+seconds=$(scripts/version.sh --seconds)
 LC_ALL=C tar -cf "$stage/tar" -C "$stage" --sort=name --format=ustar --mtime="@$seconds" --owner=0 --group=0 \
     --numeric-owner --mode=a=rX,u+w "$name"
 gzip -9n "$stage/tar"

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# release.sh: makes everything that a release consists of, and says what is left to do by hand: tag, sign,
-# publish. Nothing of that is done here, and the tree that it is called in stays as it is: the commit of the
+# release.sh: makes everything that a release consists of, in build/release-VERSION/upload, and says what is left to do by
+# hand: tag, publish. Nothing of that is done here, and the tree that it is called in stays as it is: the commit of the
 # release is made in a clone, build/release-VERSION/tree, and checked there. docs/releasing.md explains.
 #
-# RELEASE_CHECKS: targets of make that must succeed in the clone. ABI_REVIEWED=yes: changes of the binary
-# interface have been looked at.
+# RELEASE_CHECKS: targets of make that must succeed in the clone. RELEASE_KEY: the key of gpg that signs the digests.
+# ABI_REVIEWED=yes: changes of the binary interface have been looked at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(scripts/version.sh)
 into=$PWD/build/release-$version
-checks=${RELEASE_CHECKS-test deb-check deb-test static-check}
+upload=$into/upload
+checks=${RELEASE_CHECKS-test deb-check deb-test static-check static-check-arm64 image-test compose-test kubernetes-check}
 name=libredlock.abi
 baseline=packaging/$name
 
@@ -25,7 +26,7 @@ grep -q '^## \[Unreleased\]$' CHANGELOG.md || fail "CHANGELOG.md has no section 
 # ---- the commit of the release -----------------------------------------------------------------
 
 rm -rf "$into"
-mkdir -p "$into"
+mkdir -p "$upload"
 git clone --quiet . "$into/tree"
 for key in user.name user.email; do
     git -C "$into/tree" config "$key" "$(git config "$key")"
@@ -54,21 +55,43 @@ that are built with this version rely on."
 
 # ---- what it consists of -------------------------------------------------------------------------
 
+# make_target TARGET [VARIABLE=VALUE]
+make_target() {
+    local log=$into/$1${2:+-$2}.log
+    echo "release: make $*"
+    make "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; fail "make $*: $log"; }
+}
 for check in $checks; do
-    echo "release: make $check"
-    make "$check" >"$into/$check.log" 2>&1 || { tail -n 20 "$into/$check.log" >&2; fail "make $check: $into/$check.log"; }
+    make_target "$check"
 done
-scripts/dist.sh "$into" >/dev/null
-[ -d build/deb ] || scripts/deb.sh >/dev/null
-cp build/deb/*.deb build/deb/*.dsc build/deb/*.tar.* "$into"
-[ ! -e build/static/redlock ] || cp build/static/redlock "$into/redlock-$version-static-$(uname -m)"
-cd "$into"
-find . -maxdepth 1 -type f ! -name '*.log' ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
+scripts/dist.sh "$upload" >/dev/null
+[ -d build/deb ] || make_target deb
+cp build/deb/*.deb build/deb/*.dsc build/deb/*.tar.* "$upload"
+make_target node-package
+make_target python-package
+cp build/redlock*.tgz build/redlock*.tar.gz build/redlock*.whl compose.yaml "$upload"
+for architecture in amd64 arm64; do
+    make_target image "ARCH=$architecture"
+    for program in redlock redlockd; do
+        cp "build/static-$architecture/$program" "$upload/$program-$version-linux-$architecture"
+    done
+    gzip -9n <"build/image/redlock-$version-image-$architecture.tar" >"$upload/redlock-$version-image-$architecture.tar.gz"
+    python3 -B scripts/sbom.py "build/sysroot/$architecture/PARTS" "$version" "$(scripts/version.sh --seconds)" \
+        "$upload/"*"-$version-"*"-$architecture"* >"$upload/redlock-$version-linux-$architecture.spdx.json"
+done
+cd "$upload"
+find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
+sign="gpg --armor --detach-sign $upload/SHA256SUMS"
+if [ -n "${RELEASE_KEY:-}" ]; then
+    gpg --local-user "$RELEASE_KEY" --armor --detach-sign SHA256SUMS
+    gpg --verify SHA256SUMS.asc SHA256SUMS
+    sign="(signed: SHA256SUMS.asc)"
+fi
 cat <<END
-release: $version is in $into. What is left:
+release: $version is in $upload. What is left:
     git pull --ff-only $into/tree HEAD
     git tag --sign v$version --message 'redlock $version'
-    gpg --armor --detach-sign $into/SHA256SUMS
+    $sign
     git push origin HEAD v$version
-    and publish the files of $into/SHA256SUMS with their signature
+    and publish all files of $upload
 END
