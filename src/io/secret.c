@@ -21,23 +21,25 @@
 /* After a failed reading, or a login that was refused on a connection that goes on. */
 #define RETRY_NS (5 * RL_NS_PER_S)
 
-/* One reading: an errand with its own copy of everything, as it may outlive the client. */
+/*
+ * One reading: an errand with its own copy of everything, as it may outlive the client. It is one
+ * block, all of it outside of core dumps.
+ */
 struct rl_secret_reading {
     struct rl_errand errand;
-    char *path;    /* owned, as the next */
-    char *command; /* cut into its words by the thread */
+    size_t size; /* of the block */
+    bool is_command;
     bool ok;
     char text[RL_SECRET_MAX + 1];
     char why[RL_SECRET_WHY_MAX];
+    char source[]; /* the path, or the command, which the thread cuts into its words */
 };
 
 static void destroy(struct rl_errand *errand)
 {
     struct rl_secret_reading *reading = (struct rl_secret_reading *)errand;
 
-    free(reading->path);
-    free(reading->command);
-    rl_secret_free(reading, sizeof *reading);
+    rl_secret_free(reading, reading->size);
 }
 
 static void work(struct rl_errand *errand)
@@ -46,10 +48,10 @@ static void work(struct rl_errand *errand)
     char *words[RL_SECRET_WORDS_MAX + 1];
     bool is_regular;
 
-    if (reading->path)
+    if (!reading->is_command)
         reading->ok =
-            rl_secret_read_file(reading->path, reading->text, &is_regular, reading->why);
-    else if (rl_secret_split(reading->command, words))
+            rl_secret_read_file(reading->source, reading->text, &is_regular, reading->why);
+    else if (rl_secret_split(reading->source, words))
         reading->ok = rl_secret_run(words, reading->text, reading->why);
 }
 
@@ -144,7 +146,9 @@ static void note_failure(struct rl_secret *s, const char *why, int64_t now_ns)
 
 static void begin(struct rl_secret *s, int64_t now_ns)
 {
-    struct rl_secret_reading *reading = rl_secret_alloc(sizeof *reading);
+    const char *source = s->command ? s->command : s->path;
+    size_t size = sizeof(struct rl_secret_reading) + strlen(source) + 1;
+    struct rl_secret_reading *reading = rl_secret_alloc(size);
     int error = ENOMEM;
 
     s->began_ns = now_ns;
@@ -153,10 +157,10 @@ static void begin(struct rl_secret *s, int64_t now_ns)
     if (reading) {
         reading->errand.work = work;
         reading->errand.destroy = destroy;
-        reading->path = s->path ? strdup(s->path) : NULL;
-        reading->command = s->command ? strdup(s->command) : NULL;
-        if (reading->path || reading->command)
-            error = rl_errand_init(&reading->errand);
+        reading->size = size;
+        reading->is_command = s->command != NULL;
+        strcpy(reading->source, source);
+        error = rl_errand_init(&reading->errand);
         if (error) {
             destroy(&reading->errand);
         } else {
