@@ -100,14 +100,18 @@ static int delete_lease(struct service_lease *l, int tries)
                                  .grant = l->grant[0] ? l->grant : NULL,
                                  .limit_ms = DELETE_LIMIT_MS,
                                  .cancel_fd = -1};
-    for (int i = 0; i < tries; i++) {
+    int i;
+
+    for (i = 0; i < tries; i++) {
         service_ask(l->service, &q, &a);
         service_answer_free(&a);
         bool known = a.outcome == SERVICE_ANSWERED && a.status != 503 && a.status != 502;
         if (known)
             break;
     }
-    return a.error;
+    /* An earlier try, whose outcome is unknown, may have deleted it: that is no loss. */
+    bool gone = a.error == REDLOCK_EXPIRED || a.error == REDLOCK_LOST;
+    return gone && i > 0 ? REDLOCK_OK : a.error;
 }
 
 /* From an answer that grants or renews. False: it has no grant, or the time was over when it came. */

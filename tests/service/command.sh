@@ -249,13 +249,13 @@ wait "$other" 2>/dev/null
 
 cat >"$tmp/proxy.py" <<'PY'
 # Passes requests on, one per connection. The first PUT gets no answer, the second one of its own making,
-# the fourth one that comes late.
+# the fourth one that comes late. The fifth DELETE gets no answer.
 import socket, sys, time
 path, upstream, log = sys.argv[1:]
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(path)
 listener.listen(10)
-puts = 0
+puts = deletes = 0
 while True:
     client, _ = listener.accept()
     request = b''
@@ -275,11 +275,13 @@ while True:
     while (part := server.recv(65536)):
         answer += part
     puts += method == 'PUT'
+    deletes += method == 'DELETE'
+    lost = method == 'PUT' and puts == 1 or method == 'DELETE' and deletes == 5
     if method == 'PUT' and puts == 2:
         answer = b'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nno\n'
     if method == 'PUT' and puts == 4:
         time.sleep(1)
-    if method != 'PUT' or puts != 1:
+    if not lost:
         client.sendall(answer)
     client.close()
     server.close()
@@ -296,6 +298,9 @@ is '   and no id was used twice' "$(grep PUT "$tmp/requests" | cut -d' ' -f2 | s
 try "$redlock" run -t 5s --service "unix:$tmp/proxy" job -- sh -c 'echo $REDLOCK_DEADLINE'
 sent=$(grep PUT "$tmp/requests" | sed -n '4s/.* //p')
 that 'the deadline counts from the request, however late its answer comes' [ "$out" -lt $((sent + 5000000000)) ]
+try "$redlock" run --service "unix:$tmp/proxy" job -- true
+is 'a lost answer to DELETE is no loss of the lock' "$status $err" '0 '
+is '   it was sent again' "$(tail -n 3 "$tmp/requests" | cut -d' ' -f1 | tr '\n' ' ')" 'PUT DELETE DELETE '
 kill "$proxy"
 wait "$proxy" 2>/dev/null
 stop
