@@ -7,11 +7,13 @@
  *
  *     // A thread of the library renews the lock while we work; wait 5 s for another holder.
  *     redlock_options options = REDLOCK_OPTIONS(.flags = REDLOCK_THREAD);
- *     redlock_request request = REDLOCK_REQUEST(.wait_ms = 5000, .flags = REDLOCK_RENEW);
+ *     // Programs that find it busy are told the label.
+ *     redlock_request request = REDLOCK_REQUEST(.wait_ms = 5000, .flags = REDLOCK_RENEW,
+ *                                               .label = "report on host7");
  *     redlock *client = NULL;
  *     redlock_lock *lock = NULL;
  *
- *     // No options.nodes: those of REDLOCK_NODES or /etc/redlock.conf, as for the command.
+ *     // No options.nodes: those of REDLOCK_NODES or redlock.conf(5), as for the command.
  *     // Else: const char *const nodes[] = {"redis://10.0.0.1", "redis://10.0.0.2", ...};
  *     // and .nodes = nodes, .node_count = 3.
  *     int error = redlock_open(&options, &client);
@@ -20,7 +22,8 @@
  *     if (error == REDLOCK_OK) {
  *         while (there_is_work() && redlock_remaining_ms(lock) > TIME_FOR_ONE_STEP_MS)
  *             do_one_step();
- *         // EXPIRED, LOST: the lock ended before the work did.
+ *         if (there_is_work())
+ *             fputs("stopped: too little of the lock was left\n", stderr); // a failure, too
  *         error = redlock_release(lock);
  *     }
  *     if (error != REDLOCK_OK)
@@ -32,18 +35,19 @@
  *
  * Conventions, true of every call:
  *
- *  - A call that can fail returns REDLOCK_OK (0) or a negative enum redlock_error, and
- *    redlock_detail() says in a sentence what was wrong. Out-parameters are untouched on
- *    failure. Everything passed in is copied before the call returns, but for pointers called
- *    `data`.
+ *  - A call that can fail returns REDLOCK_OK (0) or a negative enum redlock_error (BUSY below
+ *    is REDLOCK_BUSY, and so on), and redlock_detail() is a sentence about it. Out-parameters
+ *    are untouched on failure. Everything passed in is copied before the call returns, but for
+ *    pointers called `data`.
  *  - Structs that a caller fills begin with `size`: use their initialiser (REDLOCK_OPTIONS()
- *    and so on). A zero field means its default. An older library accepts the struct of a newer
- *    header as long as what it does not know is zero.
+ *    and so on; in C++ without arguments, and assign the fields afterwards). A zero field means
+ *    its default. An older library accepts the struct of a newer header as long as what it does
+ *    not know is zero.
  *  - What the library returns a pointer to stays the library's, and lives as long as is said
  *    there.
  *  - Times are milliseconds (`_ms`) or nanoseconds (`_ns`) of CLOCK_BOOTTIME, which goes on
- *    while the machine sleeps: a suspended holder finds its lock expired.
- *  - A client may be used from any number of threads at once. One handle should be used by one
+ *    while the machine sleeps: a holder that was suspended or stopped finds its lock expired.
+ *  - A client may be used from any number of threads at once. One handle must be used by one
  *    thread at a time, except that redlock_cancel(), redlock_state() and the
  *    redlock_remaining_ms() family may be called from any thread until redlock_lock_free().
  *  - The library calls no function of the program, but for redlock_options.notify.
@@ -76,7 +80,7 @@ typedef struct redlock_request redlock_request;
 /* ---- what every program needs ----------------------------------------------------------- */
 
 /*
- * Opens a client of the nodes of redlock_options.nodes; if there are none, or the options are
+ * Opens a client for the nodes in redlock_options.nodes; if there are none, or the options are
  * NULL, of those that the machine is configured for, as the command is (redlock.conf(5)). Does
  * not wait for the network: nodes that cannot be reached are no error here. INVAL, NOMEM,
  * SYSTEM.
@@ -84,14 +88,19 @@ typedef struct redlock_request redlock_request;
 REDLOCK_API int redlock_open(const redlock_options *options, redlock **out);
 
 /*
- * Acquires the lock `name` for ttl_ms on a majority of the nodes, or fails. The request may be
- * NULL: a mutex, tried once, not renewed. With wait_ms it waits while another holds it; with
- * REDLOCK_RENEW, and REDLOCK_THREAD of the client, it is renewed until it is released. With
- * success *out is a held lock; with failure nothing is held, and there is nothing to free.
+ * Acquires the lock `name` for ttl_ms (10 to max_ttl_ms, which is 60000 unless set) on a
+ * majority of the nodes, or fails. The request may be NULL: a mutex, tried once, not renewed.
+ * With wait_ms it tries for so long while another holds it or too few nodes can vote; with
+ * REDLOCK_RENEW, and REDLOCK_THREAD of the client, it is renewed at a third of its TTL until it
+ * is released. On success *out is a held lock; on failure nothing is held, and there is nothing
+ * to free.
  *   BUSY      another holds it, and wait_ms was 0
  *   TIMEOUT   another still held it when wait_ms had passed
- *   NOQUORUM  too few nodes could vote
- * The other errors are at struct redlock_request.
+ *   NOQUORUM  too few nodes could vote: they are down, hang or cannot be reached
+ *   GUARDED   too few nodes may vote yet: they are new, or restarted less than max_ttl_ms and
+ *             2 s ago; redlock_detail() has which, and for how long
+ * These may pass by themselves. AUTH, PROTO, INVAL and the rest (at struct redlock_request) do
+ * not.
  */
 REDLOCK_API int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
                                 const redlock_request *request, redlock_lock **out);
@@ -111,12 +120,13 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock_lock *lock);
 REDLOCK_API int64_t redlock_fence(const redlock_lock *lock);
 
 /*
- * Renews the lock for ttl_ms from now on a majority, which REDLOCK_RENEW does by itself. Never
- * shortens it, never re-creates it.
- *   NOQUORUM  too few nodes confirmed; the old deadline stands
+ * Renews the lock for ttl_ms from now on a majority, which REDLOCK_RENEW does by itself; by
+ * hand it is due at a third of the TTL. Never shortens it, never re-creates it.
+ *   NOQUORUM  too few nodes confirmed; the old deadline stands: try again while there is time
  *   LOST      a majority is impossible because nodes no longer have our key, or the validity
- *             had ended: the lock is over
- *   INVAL     also: a cap of the request forbids it
+ *             had ended: the lock is over. Whether another has it now is redlock_release()'s
+ *             to find out
+ *   INVAL     also: max_extensions or max_hold_ms of the request forbid it
  */
 REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms);
 
@@ -126,7 +136,8 @@ REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms);
  *   OK        released while it was ours
  *   EXPIRED   its validity had ended, or its key was gone from a majority; no other took it
  *   LOST      the same, and another holds it now
- *   NOQUORUM  too few nodes confirmed; what remains expires with its TTL
+ *   NOQUORUM  too few nodes answered, so whether it was still ours is not known: what
+ *             redlock_remaining_ms() was before the call counts. What remains expires
  */
 REDLOCK_API int redlock_release(redlock_lock *lock);
 
@@ -148,11 +159,11 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 REDLOCK_API void redlock_close(redlock *client);
 
 /*
- * Password files and commands of the client are read again, and its connections log in with the
- * result, now instead of at password_max_age_ms. Does not wait for it: the driver does it in
- * its next turns. No effect without files and commands.
+ * One sentence about the last redlock call of this thread that failed: what was wrong and,
+ * where that is known, what to do. Empty before the first failure. Valid until the next redlock
+ * call of this thread. Passwords never appear in it. Of events it is redlock_event.detail.
  */
-REDLOCK_API int redlock_reload_passwords(redlock *client);
+REDLOCK_API const char *redlock_detail(void);
 
 /* ---- errors ----------------------------------------------------------------------------- */
 
@@ -185,13 +196,6 @@ REDLOCK_API const char *redlock_strerror(int error);
 
 /* "BUSY" for REDLOCK_BUSY and so on; "UNKNOWN" for any other number. Never NULL. */
 REDLOCK_API const char *redlock_error_name(int error);
-
-/*
- * One sentence about the last redlock call of this thread that failed: what was wrong and what
- * to do. Empty before the first failure. Valid until the next redlock call of this thread.
- * Passwords never appear in it. Of events it is redlock_event.detail.
- */
-REDLOCK_API const char *redlock_detail(void);
 
 /* ---- options of a client ---------------------------------------------------------------- */
 
@@ -367,6 +371,13 @@ struct redlock_options {
 };
 
 #define REDLOCK_OPTIONS(...) REDLOCK_INIT(redlock_options, __VA_ARGS__)
+
+/*
+ * Password files and commands of the client are read again, and its connections log in with the
+ * result, now instead of at password_max_age_ms. Does not wait for it: the driver does it in
+ * its next turns. No effect without files and commands.
+ */
+REDLOCK_API int redlock_reload_passwords(redlock *client);
 
 /* ---- requests for a lock ---------------------------------------------------------------- */
 

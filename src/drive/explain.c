@@ -55,9 +55,12 @@ static void describe_silence(const redlock_lock *lock, uint8_t node, uint8_t vot
         *at = (char)toupper((unsigned char)*at);
 }
 
-/* "127.0.0.1:7001 connection refused; 127.0.0.1:7002 timed out" for nodes that did not vote. */
+/*
+ * "127.0.0.1:7001 connection refused; 127.0.0.1:7002 timed out" for nodes that did not vote,
+ * perhaps without those whose answer was not waited for.
+ */
 static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vote *votes,
-                              char *out, size_t size)
+                              bool with_pending, char *out, size_t size)
 {
     const struct rl_engine *engine = &lock->client->engine;
     size_t used = 0;
@@ -67,7 +70,8 @@ static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vot
     for (uint8_t i = 0; i < engine->policy.node_count && used < size; i++) {
         char more[REDLOCK_TEXT_MAX + 4];
 
-        if (could_vote(votes[i].vote))
+        if (could_vote(votes[i].vote) ||
+            (votes[i].vote == REDLOCK_VOTE_PENDING && !with_pending))
             continue;
         describe_silence(lock, i, votes[i].vote, more, sizeof more);
         is_late |= votes[i].vote == REDLOCK_VOTE_SILENT && more[0];
@@ -170,11 +174,14 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
     const struct rl_policy *policy = &lock->client->engine.policy;
     char nodes[NODES_TEXT_MAX];
     uint8_t granted_count = rl_count_votes(policy, votes, REDLOCK_VOTE_GRANTED);
+    uint8_t pending_count = rl_count_votes(policy, votes, REDLOCK_VOTE_PENDING);
     uint8_t voters = 0;
+    bool was_hopeless; /* the others had failed: these were not waited for */
 
     for (uint8_t i = 0; i < policy->node_count; i++)
         voters += could_vote(votes[i].vote);
-    list_silent_nodes(lock, votes, nodes, sizeof nodes);
+    was_hopeless = pending_count > 0 && voters + pending_count < policy->quorum;
+    list_silent_nodes(lock, votes, !was_hopeless, nodes, sizeof nodes);
     if (granted_count >= policy->quorum)
         return rl_detail(error, "%u of %u nodes%s voted, but not in time to be worth anything",
                          voters, policy->node_count, lock->client->of_quorum);
@@ -184,9 +191,10 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
             error, "'%s' was renewed by %u of %u nodes%s, %u needed: gone from %u; %s",
             rl_lock_name(lock), granted_count, policy->node_count, lock->client->of_quorum,
             policy->quorum, voters - granted_count, nodes);
-    return rl_detail(error, "%u of %u node%s%s could vote, %u needed: %s", voters,
-                     policy->node_count, policy->node_count == 1 ? "" : "s",
-                     lock->client->of_quorum, policy->quorum, nodes);
+    return rl_detail(
+        error, "%s%u of %u node%s%s could vote, %u needed: %s", was_hopeless ? "at most " : "",
+        was_hopeless ? voters + pending_count : voters, policy->node_count,
+        policy->node_count == 1 ? "" : "s", lock->client->of_quorum, policy->quorum, nodes);
 }
 
 /* Waiting does not help: the message has the check, and what is to be mended. */
@@ -261,10 +269,11 @@ static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *vot
     uint8_t missing_count = rl_count_votes(policy, votes, REDLOCK_VOTE_MISSING);
 
     if (held_count > 0)
-        return rl_detail(error, "'%s' was taken by another: its key is on %u of %u nodes",
+        return rl_detail(error, "'%s' was taken by another, whose key is on %u of %u nodes",
                          rl_lock_name(lock), held_count, policy->node_count);
     if (missing_count > 0)
-        return rl_detail(error, "the key of '%s' was gone from %u of %u nodes",
+        return rl_detail(error,
+                         "the key of '%s' was gone from %u of %u nodes: expired, or deleted",
                          rl_lock_name(lock), missing_count, policy->node_count);
     return rl_detail(error, "the validity of '%s' had ended", rl_lock_name(lock));
 }

@@ -171,6 +171,26 @@ CASE(silent, "A server that hangs gives no answer.")
     redlock_close(r);
 }
 
+CASE(
+    not_waited_for,
+    "A node whose answer could not make a majority any more is not called one that cannot vote.")
+{
+    struct cluster c;
+    redlock_lock *lock = NULL;
+
+    cluster_start(&c, 3);
+    server_kill(&c.node[1]);
+    server_kill(&c.node[2]);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    client_warm_nodes(r, 1);
+    server_freeze(&c.node[0]);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK_HAS("at most 1 of 3 nodes could vote, 2 needed: ", redlock_detail());
+    CHECK_LACKS("no answer yet", redlock_detail());
+    server_thaw(&c.node[0]);
+    redlock_close(r);
+}
+
 CASE(late, "A server that answers after the node timeout is late, not silent.")
 {
     struct cluster c;
