@@ -6,6 +6,8 @@
 #include "io/clock.h"
 
 #define UNARMED_WAIT_MS 10
+/* A wait that is over earlier has found what was there already. */
+#define AT_ONCE_NS RL_NS_PER_MS
 
 /* ---- what became of locks: events for their owners, outcomes for blocked callers ---- */
 
@@ -258,8 +260,9 @@ static void serve_sockets(redlock *client, int timeout_ms)
      */
     bool waits_for_all =
         client->is_shared && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
-    int count;
+    int64_t begun_ns = rl_now_ns();
     int64_t now_ns;
+    int count;
 
     /* Nothing would wake the driver for a deadline: it looks at the clock instead. */
     if (client->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
@@ -285,6 +288,8 @@ static void serve_sockets(redlock *client, int timeout_ms)
         sched_yield();
     pthread_mutex_lock(&client->mutex);
     now_ns = rl_now_ns();
+    /* What was there at once may have come at any time since the last turn. */
+    client->engine.watched_ns = now_ns - begun_ns >= AT_ONCE_NS ? now_ns : client->turned_ns;
     client->turned_ns = now_ns;
     client->was_interrupted = count < 0;
     for (int i = 0; i < count; i++) {

@@ -122,6 +122,32 @@ CASE(it_is_forgotten, "A node that answers in time again, or breaks off, is not 
     redlock_close(r);
 }
 
+CASE(a_pause_of_the_caller,
+     "A reply that waited while no thread drove the client does not make its node late.")
+{
+    enum { TIMEOUT_MS = 3000, PAUSE_MS = TIMEOUT_MS + 300, HELD_MS = 4 * TIMEOUT_MS + 2000 };
+    struct late l;
+    redlock_lock *lock = NULL;
+
+    start(&l);
+    /* The first two decide, and the reply of the third stays unread. */
+    for (int i = 0; i < NODES; i++)
+        l.proxy[i].switches->down_delay_ms = i == NODES - 1 ? 100 : 0;
+    l.options.node_timeout_ms = TIMEOUT_MS;
+    redlock *r = client_open_with(&l.options);
+    client_warm(r);
+    CHECK_OK(redlock_acquire(r, "x", HELD_MS, NULL, &lock));
+    sleep_ms(PAUSE_MS);
+    CHECK_OK(redlock_extend(lock, HELD_MS));
+    cluster_each(&l.cluster, 0, NODES, server_freeze);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_extend(lock, HELD_MS));
+    CHECK_HAS("timed out", redlock_detail());
+    CHECK_LACKS(SAID, redlock_detail());
+    cluster_each(&l.cluster, 0, NODES, server_thaw);
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
 static int unreachable, late, starting;
 
 static void note(const redlock_check *check)
