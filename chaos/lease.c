@@ -134,7 +134,7 @@ static int lease_ask(struct crew *c, struct hold *h, const char *method, const c
 void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer)
 {
     int64_t told_ms = atoll(lease_member(answer, "after_ms"));
-    told_ms += atoll(lease_member(answer, "valid_ms"));
+    told_ms += atoll(lease_member(answer, "remaining_ms"));
     if (c->rig->schedule->regime == REGIME_BROKEN_DEADLINE)
         began_ns = now_ns();
     h->deadline_ns = began_ns + told_ms * 1000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A hold by HTTP: what a client in any language does with redlockd. It believes in nothing but after_ms and
- * valid_ms, counted from the moment at which it began to send, and its fence. An answer that does not
+ * remaining_ms, counted from the moment at which it began to send, and its fence. An answer that does not
  * come, or that says `YOURS` or `SUPERSEDED`, costs one DELETE and a new lease id.
  */
 #ifndef REDLOCK_CHAOS_LEASE_H

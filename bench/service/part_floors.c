@@ -23,7 +23,7 @@
 #define BATCHES 100
 
 static const char body[] = "{\"name\":\"billing/nightly\",\"grant\":\"Kx9vTq0Zb3m7u1Yd5r8sWA\","
-                           "\"fence\":1790000000123456,\"after_ms\":1,\"valid_ms\":29629,"
+                           "\"fence\":1790000000123456,\"after_ms\":1,\"remaining_ms\":29629,"
                            "\"ttl_ms\":30000}\n";
 
 static const char request[] =

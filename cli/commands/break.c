@@ -135,7 +135,7 @@ static void print_json(const struct breaking *b, const redlock_holder *h,
     json_string(&j, "label", h->label[0] ? h->label : NULL);
     json_string(&j, "holder", value);
     json_string(&j, "fingerprint", h->fingerprint);
-    json_known(&j, "may_act_ms",
+    json_known(&j, "remaining_ms",
                record_is(b->name, &b->info) ? 0 : report->holder.remaining_ms);
     json_bool(&j, "final", report->final_ms == 0);
     json_integer(&j, "final_ms", report->final_ms);

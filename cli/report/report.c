@@ -13,17 +13,7 @@
 #include "ui/message.h"
 #include "ui/table.h"
 #include "ui/text.h"
-
-/* The name of a vote as a program wants to compare it. */
-static const char *vote_name(int vote)
-{
-    static const char *const names[] = {
-#define VOTE_NAME(name, text) #name,
-        REDLOCK_VOTES(VOTE_NAME)
-#undef VOTE_NAME
-    };
-    return vote >= 0 && (size_t)vote < sizeof names / sizeof names[0] ? names[vote] : "UNKNOWN";
-}
+#include "ui/vote.h"
 
 static enum text_colour vote_colour(int vote)
 {
@@ -272,7 +262,7 @@ static void write_json(const redlock_report *report, struct json *j, bool found)
             text_holder(holder, n->value);
             json_string(j, "holder", holder);
         }
-        json_known(j, "key_remaining_ms", n->key_remaining_ms);
+        json_known(j, "remaining_ms", n->key_remaining_ms);
         json_known(j, "rtt_us", report_rtt_us(n));
         if (found)
             json_found(report, n, j);

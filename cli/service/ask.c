@@ -59,9 +59,9 @@ void service_close(struct service *s)
     explicit_bzero(s->token, sizeof s->token);
 }
 
-void service_path(char out[SERVICE_PATH_MAX], const char *name)
+void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char *name)
 {
-    percent_encode(stpcpy(out, "/v1/locks/"), name, "._-/");
+    percent_encode(stpcpy(out, collection), name, "._-/");
 }
 
 /* ---- the question ---- */

@@ -68,6 +68,8 @@ void service_answer_is_foreign(struct service_answer *a);
 
 /* "/v1/locks/NAME", as a path of a URL. */
 #define SERVICE_PATH_MAX (3 * REDLOCK_NAME_MAX + 64)
-void service_path(char out[SERVICE_PATH_MAX], const char *name);
+#define SERVICE_LOCKS "/v1/locks/"
+#define SERVICE_BREAKS "/v1/breaks/"
+void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char *name);
 
 #endif

@@ -120,12 +120,12 @@ static bool take_grant(struct service_lease *l, const struct service_answer *a,
 {
     char grant[GRANT_MAX];
     int64_t after_ms = json_number(json_member(a->body, "after_ms"), -1);
-    int64_t valid_ms = json_number(json_member(a->body, "valid_ms"), -1);
+    int64_t remaining_ms = json_number(json_member(a->body, "remaining_ms"), -1);
     if (!json_text(json_member(a->body, "grant"), grant, sizeof grant) || after_ms < 0 ||
-        valid_ms < 0)
+        remaining_ms < 0)
         return false;
     strcpy(l->grant, grant);
-    int64_t deadline_ns = a->began_ns + (after_ms + valid_ms) * NS_PER_MS;
+    int64_t deadline_ns = a->began_ns + (after_ms + remaining_ms) * NS_PER_MS;
     if (deadline_ns <= timer_now_ns())
         return false;
     /* Each that was told stands; the later one counts. */
@@ -343,7 +343,7 @@ struct service_lease *service_lease_start(const struct service *s,
     l->service = s;
     l->terms = terms;
     pthread_mutex_init(&l->mutex, NULL);
-    service_path(l->path, terms->name);
+    service_path(l->path, SERVICE_LOCKS, terms->name);
     l->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     l->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int error =

@@ -6,16 +6,20 @@
 #include <string.h>
 
 #include "ui/percent.h"
+#include "ui/vote.h"
 
 #define LIMIT_MS 10000
 #define NAMES_AT_ONCE 1000 /* of a list: as many as the service gives */
 
 /* `member`: what the answer of a redlockd has. */
-static int get(const struct service *s, const char *method, const char *path,
-               const char *member, struct service_answer *a, char detail[SERVICE_DETAIL_MAX])
+static int ask(const struct service *s, const char *path, const char *body, const char *member,
+               struct service_answer *a, char detail[SERVICE_DETAIL_MAX])
 {
-    struct service_question q = {
-        .method = method, .path = path, .limit_ms = LIMIT_MS, .cancel_fd = -1};
+    struct service_question q = {.method = body ? "POST" : "GET",
+                                 .path = path,
+                                 .body = body,
+                                 .limit_ms = LIMIT_MS,
+                                 .cancel_fd = -1};
     service_ask(s, &q, a);
     if (a->error == REDLOCK_OK && !json_member(a->body, member).at)
         service_answer_is_foreign(a);
@@ -34,16 +38,9 @@ static int32_t read_kind(struct json_value value)
 
 static int32_t read_vote(struct json_value value)
 {
-    char words[64];
-    int32_t vote = 0;
-    json_text(value, words, sizeof words);
-#define SAME_VOTE(name, text)                                                                  \
-    if (strcmp(words, text) == 0)                                                              \
-        return vote;                                                                           \
-    vote++;
-    REDLOCK_VOTES(SAME_VOTE)
-#undef SAME_VOTE
-    return REDLOCK_VOTE_NONE;
+    char word[32];
+    json_text(value, word, sizeof word);
+    return vote_number(word);
 }
 
 void service_read_nodes(struct json_value body, redlock_report *report)
@@ -111,8 +108,8 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
 {
     char path[SERVICE_PATH_MAX];
     struct service_answer a;
-    service_path(path, name);
-    int error = get(s, "GET", path, "held", &a, detail);
+    service_path(path, SERVICE_LOCKS, name);
+    int error = ask(s, path, NULL, "held", &a, detail);
     *report = (redlock_report){0};
     service_read_nodes(a.body, report);
     if (error == REDLOCK_OK)
@@ -136,8 +133,8 @@ int service_look_tenures(const struct service *s, const char *name, struct servi
     char path[SERVICE_PATH_MAX], text[32];
     struct service_answer a;
     struct json_value node;
-    service_path(path, name);
-    int error = get(s, "GET", path, "held", &a, detail);
+    service_path(path, SERVICE_LOCKS, name);
+    int error = ask(s, path, NULL, "held", &a, detail);
     struct json_value nodes = json_member(a.body, "nodes");
     out->count = 0;
     while (error == REDLOCK_OK && out->count < REDLOCK_NODES_MAX && json_next(&nodes, &node)) {
@@ -166,7 +163,7 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
         int size = snprintf(path, sizeof path, "/v1/locks?limit=%d", NAMES_AT_ONCE);
         if (after[0])
             percent_encode(stpcpy(path + size, "&after="), after, "._-");
-        error = get(s, "GET", path, "names", &a, detail);
+        error = ask(s, path, NULL, "names", &a, detail);
         more = json_true(json_member(a.body, "more"));
         names = json_member(a.body, "names");
         while (error == REDLOCK_OK && json_next(&names, &value)) {
@@ -185,14 +182,15 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
 int service_break(const struct service *s, const char *name, const char *fingerprint,
                   redlock_report *report, char detail[SERVICE_DETAIL_MAX])
 {
-    char path[SERVICE_PATH_MAX + REDLOCK_FINGERPRINT_SIZE + 16];
+    char path[SERVICE_PATH_MAX],
+        body[sizeof "{\"fingerprint\":\"\"}" + REDLOCK_FINGERPRINT_SIZE];
     struct service_answer a;
-    service_path(path, name);
-    snprintf(path + strlen(path), sizeof path - strlen(path), "?break=%s", fingerprint);
-    int error = get(s, "DELETE", path, "may_act_ms", &a, detail);
+    service_path(path, SERVICE_BREAKS, name);
+    snprintf(body, sizeof body, "{\"fingerprint\":\"%s\"}", fingerprint);
+    int error = ask(s, path, body, "final", &a, detail);
     *report = (redlock_report){0};
     json_text(json_member(a.body, "label"), report->holder.label, sizeof report->holder.label);
-    report->holder.remaining_ms = json_number(json_member(a.body, "may_act_ms"), -1);
+    report->holder.remaining_ms = json_number(json_member(a.body, "remaining_ms"), -1);
     report->final_ms = json_number(json_member(a.body, "final_ms"), 0);
     service_answer_free(&a);
     return error;

@@ -52,7 +52,7 @@ func main() {
 	go func() { ended <- work.Wait() }()
 	for until, renewAt := 0.0, 0.0; len(ended) == 0; time.Sleep(50 * time.Millisecond) {
 		if told["grant"] != nil { // 503, another's answer or none: the old deadline stands, and we ask again
-			until = told["sent"].(float64) + told["after_ms"].(float64) + told["valid_ms"].(float64) - 10
+			until = told["sent"].(float64) + told["after_ms"].(float64) + told["remaining_ms"].(float64) - 10
 			renewAt = until - ttl*2/3
 		}
 		if code := told["code"]; now() >= until-100 || code == "LOST" || code == "EXPIRED" || code == "ENDED" {

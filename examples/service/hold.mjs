@@ -23,7 +23,7 @@ async function ask(limit, method, body) {
   const answer = fetch(url, { method, headers, body }).then((response) => response.json());
   // A race and no AbortSignal: fetch of Node 18 may forget its signal, and then wait for five minutes.
   const told = await Promise.race([answer, sleep(Math.max(1, limit))]).catch(() => undefined);
-  return told ? { ...told, until: sent + told.after_ms + told.valid_ms - 10 } : {}; // from the sending
+  return told ? { ...told, until: sent + told.after_ms + told.remaining_ms - 10 } : {}; // from the sending
 }
 
 let renewAt = now() + ttl / 3;

@@ -18,7 +18,7 @@ def ask(method, seconds=5.0, body=None):
     try:
         connection.request(method, url.path, json.dumps(body) if body else None, headers)
         told = json.loads(connection.getresponse().read())
-        return {**told, "until": sent + told.get("after_ms", 0) + told.get("valid_ms", 0)}  # from the sending
+        return {**told, "until": sent + told.get("after_ms", 0) + told.get("remaining_ms", 0)}  # from the sending
     except (OSError, http.client.HTTPException, ValueError, TypeError):
         return {}
     finally:

@@ -13,7 +13,7 @@ ask() {
         -H 'Content-Type: application/json' "${@:3}" "$url"
 }
 # From the sending, not from the answer; 10 ms: what now() cuts off.
-deadline() { jq "$1 + .after_ms + .valid_ms - 10 | floor" <<<"$2"; }
+deadline() { jq "$1 + .after_ms + .remaining_ms - 10 | floor" <<<"$2"; }
 
 sent=$(now)
 answer=$(ask 60 PUT -d "{\"ttl_ms\":$ttl,\"wait_ms\":20000,\"fenced\":true,\"label\":\"hold.sh\"}")

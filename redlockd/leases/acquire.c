@@ -50,7 +50,7 @@ static void tell_grant(struct lease *lease, int64_t now_ns)
 
     told.deadline =
         lease_deadline_of(lease->received_ns, now_ns, deadline_ns, leases->drift_ppm);
-    if (told.deadline.valid_ms == 0 || !lease_write_grant(lease, text)) {
+    if (told.deadline.remaining_ms == 0 || !lease_write_grant(lease, text)) {
         lease_reply_refusal(lease_take_exchange(lease), &late);
         lease_undo(lease);
         return;

@@ -63,7 +63,7 @@ void lease_renewed(struct lease *lease, const redlock_event *event)
         if (event->error == REDLOCK_LOST || event->error == REDLOCK_EXPIRED)
             note_lost(lease, &holding, event->error);
         lease_reply_error(lease, holding.name, event->error, event->detail);
-    } else if (told.deadline.valid_ms == 0) {
+    } else if (told.deadline.remaining_ms == 0) {
         lease_reply_error(lease, holding.name, REDLOCK_NOQUORUM, lease_late.detail);
     } else {
         holdings_held(leases, &holding, false);

@@ -171,7 +171,11 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
     struct lease_terms terms;
 
     if (request->query.length > 0) {
-        http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
+        http_answer_problem(exchange, 400, "QUERY",
+                            request->method == HTTP_DELETE
+                                ? "a release has no parameter; a break is POST /v1/breaks/NAME"
+                                : "there is no such parameter",
+                            NULL);
         return;
     }
     if (!lease_terms_read(request, name, who->principal, &terms, &refusal))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/time.h"
+#include "ui/vote.h"
 
 #define PROBLEM "application/problem+json"
 #define PPM 1000000
@@ -20,9 +21,9 @@ struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
     int64_t after_ms = (now_ns - received_ns) / RL_NS_PER_MS;
     int64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns) / RL_NS_PER_MS : 0;
     int64_t drift_ms = ((after_ms + left_ms) * drift_ppm + PPM - 1) / PPM;
-    int64_t valid_ms = left_ms - drift_ms - 1;
+    int64_t remaining_ms = left_ms - drift_ms - 1;
 
-    return (struct lease_deadline){after_ms, valid_ms > 0 ? valid_ms : 0, deadline_ns};
+    return (struct lease_deadline){after_ms, remaining_ms > 0 ? remaining_ms : 0, deadline_ns};
 }
 
 /* ---- held -------------------------------------------------------------------------------- */
@@ -34,7 +35,7 @@ static void write_held(struct json *json, const struct lease_told *told)
         json_string(json, "grant", told->grant);
     json_known(json, "fence", told->fence ? told->fence : -1);
     json_integer(json, "after_ms", told->deadline.after_ms);
-    json_integer(json, "valid_ms", told->deadline.valid_ms);
+    json_integer(json, "remaining_ms", told->deadline.remaining_ms);
     json_integer(json, "ttl_ms", told->ttl_ms);
     if (told->is_local)
         json_integer(json, "deadline_boottime_ns", told->deadline.deadline_ns);
@@ -142,7 +143,7 @@ static void write_nodes(struct json *json, const redlock_report *report)
     for (uint32_t i = 0; i < report->node_count; i++) {
         json_object(json, NULL);
         json_string(json, "address", report->node[i].address);
-        json_string(json, "vote", redlock_vote_text(report->node[i].vote));
+        json_string(json, "vote", vote_name(report->node[i].vote));
         json_string(json, "reason",
                     report->node[i].reason ? redlock_reason_name(report->node[i].reason)
                                            : NULL);

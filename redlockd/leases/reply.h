@@ -8,10 +8,10 @@
  *     502, 503       the nodes refuse us; too few nodes, and the deadline that the client knows stands
  *
  * *The deadline* is told as two spans: after_ms, from the receipt of the request that is
- * answered to the answer, and valid_ms, what is left then. The client adds both to the moment
+ * answered to the answer, and remaining_ms, what is left then. The client adds both to the moment
  * at which it began to send. It sent before we received, so its deadline is never later than
  * ours, however long the answer travels. Both spans are counted by the client's clock, which
- * may be slower than ours: valid_ms is less by drift_ppm of their sum and by 1 ms for what was
+ * may be slower than ours: remaining_ms is less by drift_ppm of their sum and by 1 ms for what was
  * cut off.
  */
 #ifndef REDLOCKD_LEASES_REPLY_H
@@ -24,8 +24,8 @@
 
 struct lease_deadline {
     int64_t after_ms;
-    int64_t valid_ms;    /* never negative */
-    int64_t deadline_ns; /* CLOCK_BOOTTIME, as the library has it */
+    int64_t remaining_ms; /* never negative */
+    int64_t deadline_ns;  /* CLOCK_BOOTTIME, as the library has it */
 };
 
 struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,

@@ -264,7 +264,7 @@ static void tell_renewed(struct lease *lease)
     struct lease_deadline deadline = deadline_of(lease);
     bool was_in_jeopardy = stream->in_jeopardy;
 
-    if (deadline.valid_ms == 0) {
+    if (deadline.remaining_ms == 0) {
         endanger(lease, REDLOCK_NOQUORUM, lease_late.detail);
         return;
     }
@@ -335,7 +335,7 @@ void lease_stream_granted(struct lease *lease)
     struct lease_deadline deadline = deadline_of(lease);
     char grant[LEASE_GRANT_MAX + 1];
 
-    if (deadline.valid_ms == 0 || !lease_write_grant(lease, grant)) {
+    if (deadline.remaining_ms == 0 || !lease_write_grant(lease, grant)) {
         refuse_late(lease);
         return;
     }

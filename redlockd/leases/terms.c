@@ -255,3 +255,23 @@ bool lease_terms_read(const struct http_request *request, const char *name,
     return read_accept(request, terms, refusal) && read_id(request, terms, refusal) &&
            read_grant(request, terms, refusal) && read_body(request, principal, terms, refusal);
 }
+
+bool break_terms_read(const struct http_request *request,
+                      char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1],
+                      struct lease_refusal *refusal)
+{
+    const char *why, *text;
+    json_t *body;
+
+    if (request->query.length > 0)
+        return refuse(refusal, 400, "QUERY", "there is no such parameter");
+    body = http_json_read(request->body, &why);
+    if (!body)
+        return refuse(refusal, 400, "JSON", why);
+    text = json_string_value(json_object_get(body, "fingerprint"));
+    if (!text || json_object_size(body) != 1 || strlen(text) != REDLOCK_FINGERPRINT_SIZE ||
+        strspn(text, "0123456789abcdef") != REDLOCK_FINGERPRINT_SIZE)
+        return invalid(refusal, "a break has one field, the fingerprint of a holder of GET");
+    memcpy(fingerprint, text, REDLOCK_FINGERPRINT_SIZE + 1);
+    return true;
+}

@@ -48,4 +48,9 @@ bool lease_terms_read(const struct http_request *request, const char *name,
                       const char *principal, struct lease_terms *terms,
                       struct lease_refusal *refusal);
 
+/* The holder that a break is about. False: *refusal says why. */
+bool break_terms_read(const struct http_request *request,
+                      char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1],
+                      struct lease_refusal *refusal);
+
 #endif

@@ -12,6 +12,8 @@
 #include "view/replica.h"
 
 #define READ_ONLY "Allow: GET, HEAD\r\n"
+#define LOCKS "/v1/locks/"
+#define BREAKS "/v1/breaks/" /* beside the locks: NAME/break would be a name, too */
 
 static bool is_path(const struct http_request *request, const char *path)
 {
@@ -94,14 +96,16 @@ static bool is_within_quota(struct routes *routes, struct http_exchange *exchang
 
 static void begin_lock(struct routes *routes, struct http_exchange *exchange,
                        const struct http_request *request, struct rl_span encoded,
-                       const struct access_who *who)
+                       bool is_break, const struct access_who *who)
 {
-    bool is_look = request->method == HTTP_GET || request->method == HTTP_HEAD;
-    bool is_break = request->method == HTTP_DELETE && request->query.length > 0;
+    bool is_look = !is_break && (request->method == HTTP_GET || request->method == HTTP_HEAD);
     char name[REDLOCK_NAME_MAX + 1];
     const char *why = http_name_decode(encoded, routes->utf8_names, name, sizeof name);
 
-    if (why)
+    if (is_break && request->method != HTTP_POST)
+        http_answer_problem(exchange, 405, "METHOD_NOT_ALLOWED", "a break is a POST",
+                            "Allow: POST\r\n");
+    else if (why)
         http_answer_problem(exchange, 400, "NAME", why, NULL);
     else if (is_look && may(routes, exchange, request, who, ACCESS_READ, name) &&
              is_within_quota(routes, exchange, request, who, name))
@@ -118,14 +122,15 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
 {
     bool is_for_admins = is_path(request, "/v1/nodes") || is_path(request, "/metrics");
     struct rl_span name;
-    bool is_lock = http_path_below(request->path, "/v1/locks/", &name);
+    bool is_break = http_path_below(request->path, BREAKS, &name);
+    bool is_lock = is_break || http_path_below(request->path, LOCKS, &name);
 
     /* What is about one lock has caps of its own, if there is a rule. */
     if ((!is_lock || access_is_stranger(routes->access, who)) &&
         !is_within_quota(routes, exchange, request, who, NULL))
         return;
     if (is_lock)
-        begin_lock(routes, exchange, request, name, who);
+        begin_lock(routes, exchange, request, name, is_break, who);
     else if (!is_read(exchange, request))
         return;
     else if (is_for_admins ? !may(routes, exchange, request, who, ACCESS_ADMIN, NULL)
@@ -148,10 +153,10 @@ static bool needs_right(const struct http_request *request)
 {
     struct rl_span name;
 
-    return http_path_below(request->path, "/v1/locks/", &name) ||
-           is_path(request, "/v1/locks") || is_path(request, "/v1/events") ||
-           is_path(request, "/v1/nodes") || is_path(request, "/v1/status") ||
-           is_path(request, "/metrics");
+    return http_path_below(request->path, LOCKS, &name) ||
+           http_path_below(request->path, BREAKS, &name) || is_path(request, "/v1/locks") ||
+           is_path(request, "/v1/events") || is_path(request, "/v1/nodes") ||
+           is_path(request, "/v1/status") || is_path(request, "/metrics");
 }
 
 static enum op op_of(const struct http_request *request)
@@ -164,14 +169,16 @@ static enum op op_of(const struct http_request *request)
                  {"/livez", OP_LIVE},       {"/version", OP_FILE}};
     struct rl_span name;
 
-    if (http_path_below(request->path, "/v1/locks/", &name))
+    if (http_path_below(request->path, BREAKS, &name))
+        return OP_BREAK;
+    if (http_path_below(request->path, LOCKS, &name))
         switch (request->method) {
         case HTTP_PUT:
             return OP_ACQUIRE;
         case HTTP_POST:
             return OP_RENEW;
         case HTTP_DELETE:
-            return request->query.length > 0 ? OP_BREAK : OP_RELEASE;
+            return OP_RELEASE;
         default:
             return OP_LOOK;
         }

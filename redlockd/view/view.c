@@ -13,6 +13,7 @@
 #include "leases/holdings.h"
 #include "ui/guarantee.h"
 #include "ui/record.h"
+#include "ui/vote.h"
 
 #define JSON "application/json"
 #define PROBLEM "application/problem+json"
@@ -28,6 +29,7 @@ struct question {
     unsigned limit;                   /* list, as what follows */
     char prefix[REDLOCK_NAME_MAX + 1];
     char after[REDLOCK_NAME_MAX + 1];
+    char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1]; /* break */
 };
 
 /* ---- questions --------------------------------------------------------------------------- */
@@ -167,7 +169,7 @@ static void write_report(redlock *client, struct json *json, const redlock_repor
 
         json_object(json, NULL);
         json_string(json, "address", node->address);
-        json_string(json, "vote", redlock_vote_text(node->vote));
+        json_string(json, "vote", vote_name(node->vote));
         json_string(json, "reason", node->reason ? redlock_reason_name(node->reason) : NULL);
         json_known(json, "rtt_us", node->rtt_us);
         json_known(json, "remaining_ms", node->key_remaining_ms);
@@ -241,12 +243,15 @@ static void note_broken(struct view *view, const struct question *question, cons
 void view_answer_break(struct view *view, const redlock_event *event)
 {
     const redlock_answer *answer = event->answer;
+    struct question *question = event->data;
+    char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
     struct http_exchange *exchange;
 
     /* Also if the operator is gone: the holder is. */
     if (!event->error)
-        note_broken(view, event->data, answer->name, &answer->report->holder);
-    exchange = question_end(view, event->data);
+        note_broken(view, question, answer->name, &answer->report->holder);
+    strcpy(fingerprint, question->fingerprint);
+    exchange = question_end(view, question);
     if (!exchange)
         return;
     if (event->error == REDLOCK_EXPIRED) {
@@ -259,8 +264,9 @@ void view_answer_break(struct view *view, const redlock_event *event)
         json_string(&view->body.json, "name", answer->name);
         json_string(&view->body.json, "label",
                     answer->report->holder.label[0] ? answer->report->holder.label : NULL);
+        json_string(&view->body.json, "fingerprint", fingerprint);
         /* It is not asked: how long it may still believe in the lock. */
-        json_known(&view->body.json, "may_act_ms", answer->report->holder.remaining_ms);
+        json_known(&view->body.json, "remaining_ms", answer->report->holder.remaining_ms);
         json_bool(&view->body.json, "final", answer->report->final_ms == 0);
         json_integer(&view->body.json, "final_ms", answer->report->final_ms);
         http_body_answer(&view->body, exchange, 200, JSON, NULL);
@@ -271,21 +277,21 @@ void view_begin_break(struct view *view, struct http_exchange *exchange,
                       const struct http_request *request, const char *name,
                       const struct access_who *who)
 {
-    static const char *const names[] = {"break", NULL};
     char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
+    struct lease_refusal refusal;
     struct question *question;
     redlock_job job;
 
-    if (!http_query_only(request->query, names) ||
-        http_query_get(request->query, "break", fingerprint, sizeof fingerprint) < 0) {
-        http_answer_problem(exchange, 400, "QUERY",
-                            "break needs a fingerprint of GET, and nothing else", NULL);
+    if (!break_terms_read(request, fingerprint, &refusal)) {
+        http_answer_problem(exchange, refusal.status, refusal.code, refusal.detail, NULL);
         return;
     }
     question = question_new(view, exchange, ASKED_BREAK, who);
-    if (question)
-        asked(view, question,
-              redlock_start_break(view->leases->client, name, fingerprint, question, &job));
+    if (!question)
+        return;
+    strcpy(question->fingerprint, fingerprint);
+    asked(view, question,
+          redlock_start_break(view->leases->client, name, fingerprint, question, &job));
 }
 
 /* ---- which locks there are --------------------------------------------------------------- */

@@ -2,11 +2,11 @@
 /*
  * Looking: the holder and the waiters of a lock, and which locks there are. Advice, old when it arrives.
  * No lease id and no value is ever told: a holder is named by its label, and by its
- * mark, which says to a break exactly which holder is meant.
+ * fingerprint, which says to a break exactly which holder is meant.
  *
  *     GET /v1/locks/NAME                     view_begin_lock()
  *     GET /v1/locks?prefix=P&limit=N&after=NAME  view_begin_list()
- *     DELETE /v1/locks/NAME?break=MARK       view_begin_break()
+ *     POST /v1/breaks/NAME                   view_begin_break()
  *
  * view/replica.h has what is about this replica and its nodes.
  */

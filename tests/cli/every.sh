@@ -55,7 +55,7 @@ is '   a lock of such a name, with a token or an owner, is a lock' \
 try "$redlock" watch -c 1 short.every
 like '   watch' "$out" 'short\.every: ran, by '
 try "$redlock" break --yes --json short.every
-is 'break of a record: nothing acts under it' "$status $(jq .may_act_ms <<<"$out")" '0 0'
+is 'break of a record: nothing acts under it' "$status $(jq .remaining_ms <<<"$out")" '0 0'
 try "$redlock" run --every 1h short -- true
 expect '   and the job may run again' 0
 try "$redlock" break --yes short.every

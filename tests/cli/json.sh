@@ -32,7 +32,7 @@ json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"
     "$redlock" lock --json -t 50 a
 value=$(grep -o '"value":"[^"]*"' <<<"$out" | cut -d'"' -f4)
 like '   with its nodes' "$out" "\"nodes\":\[\{\"address\":\"127.0.0.1:$(port 1)\",\"vote\":\".*\"GRANTED\""
-json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status":75,"name":"a",.*"key_remaining_ms":[0-9]+' \
+json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status":75,"name":"a",.*"remaining_ms":[0-9]+' \
     "$redlock" lock --json -n a
 json 'run, busy' 75 '"error":"BUSY"' "$redlock" run --json -n a -- echo ran
 json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 900ms a true # short: a longer wait is told

@@ -61,7 +61,7 @@ may '   and its one name' 201 secret-of-ci PUT /v1/locks/one '{}'
 may '   and no longer one' 403 secret-of-ci PUT /v1/locks/one/more '{}'
 may '   the first rule that fits decides' 403 secret-of-ci PUT /v1/locks/ci/secret '{}'
 may '   it does not read' 403 secret-of-ci GET /v1/locks/ci/build
-may '   nor break' 403 secret-of-ci DELETE '/v1/locks/ci/build?break=0'
+may '   nor break' 403 secret-of-ci POST /v1/breaks/ci/build '{}'
 may '   who is in its way is not told' 423 secret-of-ci PUT /v1/locks/ci/build '{}'
 unlike '      in no field' "$body" 'robot'
 may '   its list has only what it may read' 200 secret-of-ci GET /v1/locks
@@ -118,7 +118,7 @@ while read -r name holder other; do
     may "a holder: $holder" 201 '' PUT "/v1/locks/own/$name" "$holder"
     may '   is in the way' 423 '' PUT "/v1/locks/own/$name" "$other"
     mark=$(jq -r .holder.fingerprint <<<"$body")
-    may '   and is broken by the fingerprint of that answer' 200 '' DELETE "/v1/locks/own/$name?break=$mark"
+    may '   and is broken by the fingerprint of that answer' 200 '' POST "/v1/breaks/own/$name" "{\"fingerprint\":\"$mark\"}"
 done <<'END'
 shared {"kind":"shared","label":"reader"} {}
 slots {"kind":"semaphore","slots":1,"label":"slot"} {"kind":"semaphore","slots":1}

@@ -63,7 +63,7 @@ ask PUT /v1/locks/broken "$id" -d '{"label":"web 2"}'
 fence=$(jq .fence <<<"$body")
 grant=$(jq -r .grant <<<"$body")
 ask GET /v1/locks/broken ''
-ask DELETE "/v1/locks/broken?break=$(jq -r '.holders[0].fingerprint' <<<"$body")" ''
+ask POST /v1/breaks/broken '' -d "$(jq '.holders[0] | {fingerprint}' <<<"$body")"
 is 'a break' "$code $(told '.event == "broken"')" \
     "200 {\"event\":\"broken\",\"principal\":\"uid:$me\",\"name\":\"broken\",\"label\":\"web 2\",\"fence\":$fence,\"reason\":null}"
 ask POST /v1/locks/broken "$id" -H "Grant: $grant" -d '{}'

@@ -80,13 +80,16 @@ CASE(released_stays_released,
 /* An operator evicts the holder. */
 static void break_lock(void)
 {
-    char request[256];
+    char request[256], body[64];
     const char *answer =
         lease_ask(&three, "GET /v1/locks/job HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
-    snprintf(request, sizeof request,
-             "DELETE /v1/locks/job?break=%s HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    snprintf(body, sizeof body, "{\"fingerprint\":\"%s\"}",
              lease_member(answer, "fingerprint"));
+    snprintf(request, sizeof request,
+             "POST /v1/breaks/job HTTP/1.1\r\nHost: localhost\r\n"
+             "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
     CHECK_HAS("HTTP/1.1 200 ", lease_ask(&three, request));
 }
 

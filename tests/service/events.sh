@@ -52,7 +52,7 @@ that 'released' eventually has all released '.name == "public/a"'
 ask PUT public/b 2 --json '{"ttl_ms":2000}' >/dev/null
 ask PUT private 3 --json '{}' >/dev/null
 mark=$(ask GET private 3 | jq -r '.holders[0].fingerprint')
-ask DELETE "private?break=$mark" 3 >/dev/null
+curl -sS -m 60 -o /dev/null --unix-socket "$socket" --json "{\"fingerprint\":\"$mark\"}" http://h/v1/breaks/private
 that 'broken' eventually has all broken '.name == "private"'
 that 'expired, once the nodes have forgotten it' eventually has all expired '.name == "public/b"'
 that 'a prefix is a part of all' eventually has some released '.name == "public/a"'

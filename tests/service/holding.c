@@ -27,7 +27,7 @@ CASE(granted, "A stream is told the fence and the deadline, and is renewed while
     text = stream_event(text, "granted");
     CHECK_STR("job", lease_member(text, "name"));
     CHECK_INT(20000, lease_number(text, "ttl_ms"));
-    CHECK_BETWEEN(1000, 19799, lease_number(text, "valid_ms"));
+    CHECK_BETWEEN(1000, 19799, lease_number(text, "remaining_ms"));
     CHECK_BETWEEN(0, 19000, lease_number(text, "after_ms"));
     fence = lease_number(text, "fence");
     CHECK(fence > 0);
@@ -70,14 +70,14 @@ CASE(jeopardy,
     text = stream_event(rig_read_until(&one.rig, fd, "event: jeopardy"), "jeopardy");
     CHECK_STR("NOQUORUM", lease_member(text, "code"));
     CHECK(lease_member(text, "detail")[0] != '\0');
-    CHECK(lease_number(text, "valid_ms") > 0);
+    CHECK(lease_number(text, "remaining_ms") > 0);
     CHECK_INT(1, one.leases.counts.jeopardy);
     cluster_each(&cluster, 1, 2, server_thaw);
     /* The nodes may still be busy with the first try. */
     for (int i = 0; i < SOON_MS / 10 && one.leases.counts.jeopardy > 0; i++)
         renew_now(&one);
     text = stream_event(rig_read_until(&one.rig, fd, "event: recovered"), "recovered");
-    CHECK(lease_number(text, "valid_ms") > 0);
+    CHECK(lease_number(text, "remaining_ms") > 0);
     CHECK_INT(0, one.leases.counts.jeopardy);
     close(fd);
     end_one();

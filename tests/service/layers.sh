@@ -19,8 +19,8 @@ allowed() {
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
     access) echo "(access|http|system)/.*|$library" ;;
     audit) echo "(audit|http|system)/.*|ui/json.h|$library" ;;
-    leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
-    view) echo "(view|leases|audit|access|http|system)/.*|ui/(guarantee|json|record).h|$library" ;;
+    leases) echo "(leases|audit|access|http|system)/.*|ui/(json|vote).h|engine/timers.h|$library" ;;
+    view) echo "(view|leases|audit|access|http|system)/.*|ui/(guarantee|json|record|vote).h|$library" ;;
     metrics) echo "(metrics|view|leases|audit|access|http|system)/.*|$library" ;;
     events) echo "(events|view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;

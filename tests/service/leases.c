@@ -23,7 +23,7 @@ CASE(cycle, "A lease is granted, renewed and released, and then it is gone.")
     CHECK_HAS("HTTP/1.1 201 ", answer);
     CHECK_STR("job", lease_member(answer, "name"));
     CHECK_INT(20000, lease_number(answer, "ttl_ms"));
-    CHECK_BETWEEN(1000, 19599, lease_number(answer, "valid_ms"));
+    CHECK_BETWEEN(1000, 19599, lease_number(answer, "remaining_ms"));
     CHECK(lease_number(answer, "fence") > 0);
     CHECK(lease_number(answer, "deadline_boottime_ns") > 0);
     grant = lease_member(answer, "grant");
@@ -33,7 +33,7 @@ CASE(cycle, "A lease is granted, renewed and released, and then it is gone.")
     answer = lease_ask(&one, lease_request("POST", ID_A, grant, "{\"ttl_ms\":50000}"));
     CHECK_HAS("HTTP/1.1 200 ", answer);
     CHECK_STR(grant, lease_member(answer, "grant"));
-    CHECK(lease_number(answer, "valid_ms") > 30000);
+    CHECK(lease_number(answer, "remaining_ms") > 30000);
     CHECK(server_int(&cluster.node[0], "PTTL", KEY, NULL) > 30000);
     CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, grant, NULL)));
     await_nodes(&one, 0);
@@ -355,17 +355,17 @@ CASE(closed_while_asked, "Requests that wait for the nodes when the process ends
 /* ---- the deadline ------------------------------------------------------------------------ */
 
 CASE(deadline,
-     "after_ms and valid_ms together end before the library's deadline, less the drift.")
+     "after_ms and remaining_ms together end before the library's deadline, less the drift.")
 {
     const int64_t ms = 1000000;
     struct lease_deadline d = lease_deadline_of(1000 * ms, 1012 * ms, 31000 * ms, 10000);
 
     CHECK_INT(12, d.after_ms);
-    CHECK_INT(29988 - 300 - 1, d.valid_ms);
+    CHECK_INT(29988 - 300 - 1, d.remaining_ms);
     d = lease_deadline_of(1000 * ms, 1012 * ms + 999999, 31000 * ms, 0);
     CHECK_INT(12, d.after_ms);
-    CHECK_INT(29987 - 1, d.valid_ms);
+    CHECK_INT(29987 - 1, d.remaining_ms);
     CHECK_INT(31000 * ms, d.deadline_ns);
-    CHECK_INT(0, lease_deadline_of(1000 * ms, 1012 * ms, 1012 * ms, 0).valid_ms);
-    CHECK_INT(0, lease_deadline_of(1000 * ms, 9000 * ms, 1012 * ms, 0).valid_ms);
+    CHECK_INT(0, lease_deadline_of(1000 * ms, 1012 * ms, 1012 * ms, 0).remaining_ms);
+    CHECK_INT(0, lease_deadline_of(1000 * ms, 9000 * ms, 1012 * ms, 0).remaining_ms);
 }

@@ -84,7 +84,7 @@ shows 'held for as long as it was' "value('hold_seconds_count') == 1" "0 < value
 # ---- the end of others ----
 
 mark=$(curl -sS --unix-socket "$socket" http://h/v1/locks/stream-name | jq -r '.holders[0].fingerprint')
-curl -sS -o /dev/null -X DELETE --unix-socket "$socket" "http://h/v1/locks/stream-name?break=$mark"
+curl -sS -o /dev/null --unix-socket "$socket" --json "{\"fingerprint\":\"$mark\"}" http://h/v1/breaks/stream-name
 kill "$stream" # a broken stream hears of it at its next renewal, in 20 s
 wait "$stream" 2>/dev/null
 short=$(ask PUT brief-name 6 --json '{"ttl_ms":2000}' | jq -r .grant)

@@ -74,6 +74,8 @@ def check_value(where, schema, value):
         problems.append(f'{where} is {value!r}, and no {schema["type"]}')
     elif 'enum' in schema and value not in schema['enum']:
         problems.append(f'{where} is {value!r}')
+    elif 'pattern' in schema and not re.fullmatch(schema['pattern'], value):
+        problems.append(f'{where} is {value!r}, and not {schema["pattern"]}')
     elif wanted is list:
         for element in value:
             check_value(where + '[]', schema['items'], element)
@@ -92,7 +94,8 @@ def find_path(path):
     path = path.split('?')[0]
     if path in api['paths']:
         return path
-    return '/v1/locks/{name}' if path.startswith('/v1/locks/') else None
+    below = [known for known in api['paths'] if '{' in known and path.startswith(known.split('{')[0])]
+    return below[0] if below else None
 
 
 def check_answer(method, path, answer, text):
@@ -107,8 +110,8 @@ def check_answer(method, path, answer, text):
     statuses.add(answer.status)
     seen_responses.add((template, method.lower(), key))
     response = resolve(operation['responses'].get(key) or api['components']['responses']['Refused'])
-    for header in response.get('headers', {}):
-        if header not in answer.headers:
+    for header, described in response.get('headers', {}).items():
+        if header not in answer.headers and described.get('required') is not False:
             problems.append(f'{where} has no {header}')
     content = response.get('content', {})
     if not content:
@@ -239,8 +242,14 @@ second.start()
 first.join()
 ask(good, 'DELETE', LOCK, 204, waiting)
 second.join()
-ask(good, 'DELETE', LOCK + '?break=' + '0' * 40, 412)
-ask(good, 'DELETE', LOCK + '?break=' + found['holders'][0]['fingerprint'], 200)
+BREAK = LOCK.replace('locks', 'breaks')
+ask(good, 'POST', BREAK, 412, body=json.dumps({'fingerprint': '0' * 40}))
+ask(good, 'POST', BREAK, 200, body=json.dumps({'fingerprint': found['holders'][0]['fingerprint']}))
+ask(good, 'POST', BREAK, 422, body='{}')
+ask(good, 'POST', BREAK, 422, body=json.dumps({'fingerprint': '0' * 40, 'name': 'x'}))
+ask(good, 'POST', BREAK, 422, body=json.dumps({'fingerprint': '0' * 39}))
+ask(good, 'POST', BREAK + '?x=1', 400, body=json.dumps({'fingerprint': '0' * 40}))
+ask(good, 'GET', BREAK, 405)
 ask(good, 'POST', LOCK, 410, lease, grant, '{}')
 ask(good, 'DELETE', LOCK, 410, lease, grant)
 ask(good, 'PUT', LOCK, 410, lease, body='{}')
@@ -257,7 +266,7 @@ impatient = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":2
 impatient.until('lost')
 stream.until('renewed')
 mark = ask(good, 'GET', '/v1/locks/stream', 200)['holders'][0]['fingerprint']
-ask(good, 'DELETE', '/v1/locks/stream?break=' + mark, 200)
+ask(good, 'POST', '/v1/breaks/stream', 200, body=json.dumps({'fingerprint': mark}))
 feed.until('broken')
 stream.until('lost')
 behind.until('granted')
@@ -312,7 +321,7 @@ ask_raw(b'PUT /v1/locks/a HTTP/1.1\r\nHost: h\r\n\r\n', '/v1/locks/a', 411)
 
 # ---- rights and caps: the token may do nothing, the rules of the third daemon little ----
 
-for method, path in [('PUT', LOCK), ('POST', LOCK), ('DELETE', LOCK), ('GET', LOCK), ('GET', '/v1/locks'),
+for method, path in [('PUT', LOCK), ('POST', LOCK), ('POST', BREAK), ('DELETE', LOCK), ('GET', LOCK), ('GET', '/v1/locks'),
                      ('GET', '/v1/nodes'), ('GET', '/v1/status'), ('GET', '/metrics')]:
     body = None if method in ('GET', 'DELETE') else '{}'
     ask(port, method, path, 401, new_id(), grant, body)
@@ -323,14 +332,14 @@ for path in '/v1/status', '/v1/locks', '/v1/events':
 ask(good, 'GET', '/v1/status?locks=0', 400)
 
 
-def flood(method, path, lease=None, grant=None, body=None):
+def flood(method, path, lease=None, grant=None, body=None, where=capped, **more):
     """Until the rule has no room for more: one request a second, and one lease."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        headers = {'Lease-Id': lease or new_id(), 'Content-Type': 'application/json'}
+        headers = {'Lease-Id': lease or new_id(), 'Content-Type': 'application/json', **more}
         if grant:
             headers['Grant'] = grant
-        answer, text = fetch(capped, method, path, headers if lease or body else {}, body)
+        answer, text = fetch(where, method, path, headers if lease or body else {}, body)
         check_answer(method, path, answer, text)
         if answer.status == 429:
             return
@@ -346,6 +355,7 @@ for path in ('/v1/locks/one', '/v1/locks', '/v1/nodes', '/v1/status', '/metrics'
 answer, text = fetch(capped, 'GET', '/v1/events')
 check_answer('GET', '/v1/events', answer, text)
 flood('DELETE', '/v1/locks/one', new_id())
+flood('POST', BREAK, body='{}', where=port, Authorization='Bearer stranger')
 ask(capped, 'DELETE', '/v1/locks/one', 204, lease, held['grant'])
 
 # ---- how it is ----
@@ -364,6 +374,7 @@ for where, expected in ((refusing, 502), (lonely, 503)):
     ask(where, 'PUT', LOCK, expected, lease, body='{}')
     ask(where, 'POST', LOCK, expected, lease, grant, '{}')
     ask(where, 'DELETE', LOCK, expected, lease)
+    ask(where, 'POST', BREAK, expected, body=json.dumps({'fingerprint': '0' * 40}))
     ask(where, 'GET', LOCK, expected)
     ask(where, 'GET', '/v1/locks', expected)
 ask(lonely, 'GET', '/readyz?verbose', 503)

@@ -5,7 +5,7 @@
 needs curl python3 jq sha256sum
 inside_dev 3 "$@"
 unhurried
-for token in powerless streamer reader1 reader2 reader3; do
+for token in powerless streamer stranger reader1 reader2 reader3; do
     printf '%s %s\n' "$token" "$(digest "$token")"
 done >"$tmp/tokens"
 all="uid:$(id -u) * acquire,read,break,admin"

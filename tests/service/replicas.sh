@@ -77,7 +77,7 @@ is '   and free for the next client' "$code" 201
 # ---- clients of four makes ----
 
 # Each takes the lock five times, through one replica or the other, reads a number from a file, writes the
-# next one, and notes its fence. What it believes comes from after_ms and valid_ms only.
+# next one, and notes its fence. What it believes comes from after_ms and remaining_ms only.
 echo 0 >"$tmp/number"
 : >"$tmp/fences"
 export NUMBER=$tmp/number FENCES=$tmp/fences
@@ -113,7 +113,7 @@ for turn in range(5):
     status, text = client.ask('PUT', replicas[turn % 2], headers, b'{"ttl_ms":30000,"wait_ms":50000}')
     told = json.loads(text)
     assert status == 201, told
-    deadline = began + (told['after_ms'] + told['valid_ms']) / 1000
+    deadline = began + (told['after_ms'] + told['remaining_ms']) / 1000
     number = int(open(os.environ['NUMBER']).read())
     time.sleep(0.002)
     assert time.clock_gettime(time.CLOCK_BOOTTIME) < deadline, 'the machine stood still'
@@ -139,7 +139,7 @@ for (let turn = 0; turn < 5; turn++) {
   let answer = await ask("PUT", replicas[turn % 2], '{"ttl_ms":30000,"wait_ms":50000}');
   const told = await answer.json();
   if (answer.status !== 201) throw told;
-  const deadline = began + told.after_ms + told.valid_ms;
+  const deadline = began + told.after_ms + told.remaining_ms;
   const number = Number(readFileSync(NUMBER, "utf8"));
   await new Promise(done => setTimeout(done, 2));
   if (performance.now() >= deadline) throw "the machine stood still";

@@ -19,7 +19,7 @@ new_id
 http PUT /v1/locks/one "$id" -d '{"ttl_ms":30000}'
 is 'a lock' "$code" 201
 mark=$(curl -sS -m 60 --unix-socket "$socket" http://h/v1/locks/one | jq -r '.holders[0].fingerprint')
-http DELETE "/v1/locks/one?break=$mark" ''
+http POST /v1/breaks/one '' -d "{\"fingerprint\":\"$mark\"}"
 is 'a break is done, and says when it is final' "$code:$(field final):$(field final_ms)" 200:false:64000
 new_id
 http PUT /v1/locks/two "$id" -d '{"ttl_ms":30000}'

@@ -99,7 +99,7 @@ hold gone '{"ttl_ms":2000,"label":"died"}' >/dev/null
 that 'a lease that was never released' eventually has '.trouble | any(.name == "gone" and .state == "expired" and .label == "died")'
 hold evicted '{}' >/dev/null
 mark=$(get http://h/v1/locks/evicted | jq -r '.holders[0].fingerprint')
-get -X DELETE "http://h/v1/locks/evicted?break=$mark" >/dev/null
+get --json "{\"fingerprint\":\"$mark\"}" http://h/v1/breaks/evicted >/dev/null
 that 'a holder that was evicted is worse' eventually has '(.trouble | map(.state)) == ["broken", "expired"]'
 is 'a reader is told names that it may read, and no other' "$(get -H 'Authorization: Bearer secret' \
     'http://h/v1/status?locks=100' | jq -c '[(.locks | map(.name)), (.trouble | map(.name)), .nodes, .look.unasked]')" \

@@ -98,7 +98,7 @@ const stream = await ask("PUT", lease, { Accept: "text/event-stream" }, body);
 console.log(stream.status, stream.headers.get("content-type"));
 let renewed = false;
 for await (const [event, data] of events(stream)) {
-    if (event === "granted") console.log(event, data.fence > 0, data.after_ms >= 0, data.valid_ms > 0);
+    if (event === "granted") console.log(event, data.fence > 0, data.after_ms >= 0, data.remaining_ms > 0);
     if (event === "granted") console.log("beside it", (await ask("PUT", other, {}, "{}")).status);
     if (event === "renewed" && !renewed) {
         renewed = true;
@@ -141,7 +141,7 @@ grant=$(curls -X PUT -H "Lease-Id: $id" -d '{}' http://h/v1/locks/lease | jq -r 
 kill -TERM "$pid"
 that '   the holder is told to reconnect' eventually told "$tmp/leaving" reconnect
 wait "$leaving" "$waiting"
-is '   with its grant and the deadline' "$(member "$tmp/leaving" reconnect 'grant != null and .valid_ms > 0')" true
+is '   with its grant and the deadline' "$(member "$tmp/leaving" reconnect 'grant != null and .remaining_ms > 0')" true
 is '   the waiter gets 503' "$(member "$tmp/waiting" lost 'status, .code' | xargs)" '503 DRAINING'
 unlike '   and is not granted' "$(cat "$tmp/waiting")" granted
 like '   new connections are told that it is not ready' \
