@@ -6,8 +6,6 @@
 #include "io/clock.h"
 
 #define UNARMED_WAIT_MS 10
-/* A wait that is over earlier has found what was there already. */
-#define AT_ONCE_NS RL_NS_PER_MS
 
 /* ---- what became of locks: events for their owners, outcomes for blocked callers ---- */
 
@@ -180,9 +178,9 @@ void rl_wake(redlock *client)
 
 /*
  * One write per node for everything that this turn produced, and the timer for what is due
- * next.
+ * next. Returns when it began.
  */
-static void send_all(redlock *client)
+static int64_t send_all(redlock *client)
 {
     int64_t now_ns = rl_now_ns();
     int64_t next_ns;
@@ -219,6 +217,7 @@ static void send_all(redlock *client)
     rl_reactor_arm(&client->reactor, next_ns);
     if (client->engine.trace)
         rl_trace_flush(client->engine.trace);
+    return now_ns;
 }
 
 static void tick_conn(struct rl_conn *conn, int64_t now_ns)
@@ -250,8 +249,8 @@ void rl_tick(redlock *client, int64_t now_ns)
     rl_engine_tick(&client->engine, now_ns);
 }
 
-/* Waits without the mutex and handles what the sockets have. */
-static void serve_sockets(redlock *client, int timeout_ms)
+/* Waits from begun_ns on, without the mutex, and handles what the sockets have. */
+static void serve_sockets(redlock *client, int64_t begun_ns, int timeout_ms)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
     /*
@@ -260,7 +259,6 @@ static void serve_sockets(redlock *client, int timeout_ms)
      */
     bool waits_for_all =
         client->is_shared && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
-    int64_t begun_ns = rl_now_ns();
     int64_t now_ns;
     int count;
 
@@ -288,8 +286,7 @@ static void serve_sockets(redlock *client, int timeout_ms)
         sched_yield();
     pthread_mutex_lock(&client->mutex);
     now_ns = rl_now_ns();
-    /* What was there at once may have come at any time since the last turn. */
-    client->engine.watched_ns = now_ns - begun_ns >= AT_ONCE_NS ? now_ns : client->turned_ns;
+    client->engine.unwatched_ns = begun_ns - client->turned_ns;
     client->turned_ns = now_ns;
     client->was_interrupted = count < 0;
     for (int i = 0; i < count; i++) {
@@ -310,10 +307,10 @@ static void serve_sockets(redlock *client, int timeout_ms)
     }
 }
 
-static void flush(redlock *client)
+static int64_t flush(redlock *client)
 {
     rl_orders_carry_out(client);
-    send_all(client);
+    return send_all(client);
 }
 
 /* Has anything happened that is no event yet, or of which no event was announced? */
@@ -332,14 +329,16 @@ void rl_flush(redlock *client)
 
 void rl_turn(redlock *client, int timeout_ms)
 {
+    int64_t begun_ns;
+
     client->turning = true;
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
-    flush(client);
+    begun_ns = flush(client);
     /*
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
      */
-    serve_sockets(client, has_news(client) ? 0 : timeout_ms);
+    serve_sockets(client, begun_ns, has_news(client) ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     post_all(client);
     flush(client);

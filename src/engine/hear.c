@@ -218,13 +218,12 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
     struct rl_node *at = &engine->node[node];
     struct rl_pending pending;
     struct rl_reply reply;
-    int64_t watched_ns = engine->watched_ns ? engine->watched_ns : now_ns;
+    int64_t delay_ns = now_ns - at->session.progress_ns - engine->unwatched_ns;
     int status;
 
     /* At least so long: with several requests under way it was longer. */
-    if (watched_ns - at->session.progress_ns > engine->policy.node_timeout_ns &&
-        at->session.pending.sent_count > 0)
-        rl_node_note_delay(engine, node, watched_ns - at->session.progress_ns);
+    if (delay_ns > engine->policy.node_timeout_ns && at->session.pending.sent_count > 0)
+        rl_node_note_delay(engine, node, delay_ns);
     at->heard_ns = now_ns;
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {

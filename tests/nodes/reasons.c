@@ -171,9 +171,8 @@ CASE(silent, "A server that hangs gives no answer.")
     redlock_close(r);
 }
 
-CASE(
-    not_waited_for,
-    "A node whose answer could not make a majority any more is not called one that cannot vote.")
+CASE(not_waited_for,
+     "A node whose answer could not change the outcome is not counted as unable to vote.")
 {
     struct cluster c;
     redlock_lock *lock = NULL;

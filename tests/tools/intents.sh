@@ -5,7 +5,7 @@
 set -eu
 find "$@" -name '*.c' -exec awk '
     function complain(why) {
-        print FILENAME ": " why ": " case
+        print FILENAME ": " why ": " found
         bad++
     }
     function check(intent) {
@@ -24,18 +24,18 @@ find "$@" -name '*.c' -exec awk '
     }
     /^CASE\(/ {
         inside = 1
-        case = ""
+        found = ""
         # redlock_test() in CMake finds the names of the cases there.
         if ($0 !~ /^CASE\([a-z0-9_]+,/) {
-            case = "CASE in line " FNR
+            found = "CASE in line " FNR
             complain("has its name on another line")
-            case = ""
+            found = ""
         }
     }
-    inside { case = case $0 }
+    inside { found = found $0 }
     inside && /"\)$/ {
         inside = 0
-        text = case
+        text = found
         gsub(/" *"/, "", text)
         sub(/^[^"]*"/, "", text)
         sub(/"\)$/, "", text)
