@@ -6,7 +6,7 @@
  * you like; replies that come late or never; connections that break with requests under way,
  * which the node may then serve later than what came on the next connection, or not at all;
  * giving up at any moment; time in ticks, keys that expire, nodes whose clocks run fast; and the
- * holder's own look at its own clock. Rules of docs/design.md are cited where they act.
+ * holder's own look at its own clock. Rules of docs/algorithm.md are cited where they act.
  *
  * Abstracted: a refusal is no vote, and any client may give up at any moment, so refusals and
  * timeouts are not told apart (A4 is haste, not a safety rule). Retry delays (A9) are arbitrary.

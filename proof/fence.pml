@@ -4,7 +4,7 @@
  *
  * Modelled: an acquisition collects grants in any order, each of which increments the node's
  * counter in the same step; it takes the largest as its token; unless a quorum of the granting
- * nodes has exactly that, it raises counters (docs/design.md, "Fencing") and is done when a
+ * nodes has exactly that, it raises counters (docs/guards.md, "Fencing") and is done when a
  * quorum has it. Requests are served at any moment; every step may be the last of an acquisition.
  *
  * There is no time in this model: a lock may expire, or be released, at any step, also while

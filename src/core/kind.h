@@ -3,7 +3,7 @@
  * What a kind of lock is: one table, which every other place asks. A number that is not in it is an
  * error, and a key of another type is nothing of ours.
  *
- * All kinds of one name use one key, so they exclude each other. docs/design.md, "Adding a kind",
+ * All kinds of one name use one key, so they exclude each other. docs/kinds.md, "Adding a kind",
  * lists what else a new one needs.
  */
 #ifndef RL_CORE_KIND_H

@@ -11,11 +11,11 @@
  *                       +- BACKOFF: too few nodes answered, and we wait
  *                          ASKING: tried once, and another holds it
  *
- * ALIGNING: a fenced lock whose granting nodes disagree about the token (docs/design.md, Fencing).
+ * ALIGNING: a fenced lock whose granting nodes disagree about the token (docs/guards.md, Fencing).
  * PARKED: behind another waiter in the client's local queue; only its head is sent to the nodes.
  *
  * Pure: the time and the random number come with the event, and the caller carries out the
- * actions. Rule numbers (A1-A11) are those of docs/design.md.
+ * actions. Rule numbers (A1-A11) are those of docs/algorithm.md.
  *
  * Every round of requests has a number. A reply of an older round is never counted for a newer
  * one; it can only add to the margin of the hold it belongs to. What a late answer does depends

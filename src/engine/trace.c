@@ -34,7 +34,7 @@ static const char *const loss_words[] = {
     [RL_LOSS_DOUBT] = "nodes or the clock that it rested on are in doubt (G6)",
 };
 
-/* The rule by which a node does not count, as docs/design.md numbers them. */
+/* The rule by which a node does not count, as docs/guards.md numbers them. */
 static const char *rule_of(enum redlock_reason reason)
 {
     if (reason == REDLOCK_REASON_SILENT || reason == REDLOCK_REASON_LATE)

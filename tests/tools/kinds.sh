@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Every place that has to name each kind of lock names all of them and no other, and no further place
-# lists kinds: it asks redlock_kind_traits() or src/core/kind.h. docs/design.md, "Adding a kind", is
+# lists kinds: it asks redlock_kind_traits() or src/core/kind.h. docs/kinds.md, "Adding a kind", is
 # the same list for a reader.
 #
 # usage: kinds.sh TREE
@@ -52,8 +52,8 @@ sed -n '/^\.It Ev REDLOCK_KIND$/,/^\.It Ev REDLOCK_OWNER$/p' man/redlock.1 |
     sed -nE 's/^\.Li ([a-z]+).*/\1/p' | exactly 'REDLOCK_KIND in man/redlock.1' "$words"
 grep -A1 '^\.Li kind$' man/redlockd.8 | sed -nE 's/^\.Pq (.*) ,$/\1/p' | grep -oE '[a-z]+' |
     exactly man/redlockd.8 "$words"
-sed -n '/^## Kinds$/,/^## /p' docs/design.md | sed -nE 's/^\| \x60([a-z]+)\x60 .*/\1/p' |
-    exactly 'the table of docs/design.md' "$words"
+sed -n '/^## Kinds$/,/^## /p' docs/kinds.md | sed -nE 's/^\| \x60([a-z]+)\x60 .*/\1/p' |
+    exactly 'the table of docs/kinds.md' "$words"
 
 # ---- places that use every kind ----
 
@@ -106,5 +106,5 @@ while IFS= read -r file; do
         fail "$file: a default hides a new kind from the compiler"
 done < <(grep -rlE --include='*.c' 'switch \(\(enum redlock_kind\)' src cli tools redlockd sim chaos)
 
-[ "$fails" -eq 0 ] || echo "see \"Adding a kind\" in docs/design.md"
+[ "$fails" -eq 0 ] || echo "see \"Adding a kind\" in docs/kinds.md"
 exit "$((fails > 0))"

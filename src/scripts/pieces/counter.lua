@@ -6,7 +6,7 @@
 -- in doubt. So one command counts, and says whether there was anything to count on: without it
 -- the number is small, and counters begin at the clock, in microseconds.
 -- A number that is not whole, or whose next is not below 2^52, was planted or damaged: as if it
--- were not there (docs/design.md, "Fencing").
+-- were not there (docs/guards.md, "Fencing").
 local token = 0
 if sure ~= '' then
   token = tonumber(redis.pcall('HINCRBY', fence, sure, '1')) or 0
