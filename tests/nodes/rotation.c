@@ -73,6 +73,18 @@ static bool is_up(void *data)
     return true;
 }
 
+static bool is_refused(void *data)
+{
+    redlock *r = data;
+    for (size_t i = 0; i < 3; i++) {
+        redlock_node_info info = REDLOCK_NODE_INFO();
+        if (redlock_node(r, i, &info) != REDLOCK_OK ||
+            info.reason != REDLOCK_REASON_WRONG_PASSWORD)
+            return false;
+    }
+    return true;
+}
+
 static int64_t connections(redlock *r)
 {
     int64_t count = 0;
@@ -163,6 +175,7 @@ CASE(late_file_is_waited_for,
     client_unlock(hold(r, "x"));
     rotate(&c);
     /* With the file as it was: refused, by nodes that have accepted it before. */
+    CHECK(wait_until(is_refused, r));
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
