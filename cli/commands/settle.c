@@ -7,7 +7,6 @@
 
 #include "service/look.h"
 #include "system/timer.h"
-#include "ui/guarantee.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -15,49 +14,50 @@
 #define PLAIN UINT64_C(1) /* the tenure of what is no Sentinel group, and stays what it is */
 #define TELL_EVERY_NS (10000 * NS_PER_MS)
 
-static void look(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX],
-                 bool vouched[REDLOCK_NODES_MAX])
+static void look(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX])
 {
     redlock_node_info *node = calloc(1, sizeof *node);
     for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
         tenure[i] = 0;
-        vouched[i] = false;
         if (!node)
             continue;
         node->size = sizeof *node;
         if (redlock_node(member, i, node) != REDLOCK_OK)
             continue;
-        bool is_group = node->deployment == REDLOCK_DEPLOYMENT_SENTINEL;
-        tenure[i] = is_group ? node->tenure : PLAIN;
-        vouched[i] = !is_group || guarantee_is_vouched(node);
+        tenure[i] = node->deployment == REDLOCK_DEPLOYMENT_SENTINEL ? node->tenure : PLAIN;
     }
     free(node);
 }
 
 void settle_begin(struct settle *s, redlock *client, const char *name)
 {
-    bool vouched[REDLOCK_NODES_MAX];
     int home = redlock_quorum_of(client, name);
     s->member = redlock_member(client, home < 0 ? 0 : (size_t)home);
-    look(s->member, s->before, vouched);
-    s->begun_ns = timer_now_ns();
+    look(s->member, s->before);
 }
 
+/*
+ * A deletion counts in the tenure that the node had before it and has behind it, from its answer
+ * on: the node may have been slow. A node that lacks the holder while its tenure is not known, for
+ * a moment, is what it was.
+ */
 void settle_note(struct settle *s, const redlock_report *report)
 {
     uint64_t after[REDLOCK_NODES_MAX];
-    bool vouched[REDLOCK_NODES_MAX];
-    look(s->member, after, vouched);
+    int64_t now_ns = timer_now_ns();
+    look(s->member, after);
     for (uint32_t i = 0; i < report->node_count; i++) {
         int vote = report->node[i].vote;
         bool was_there = vote == REDLOCK_VOTE_GRANTED;
         bool is_gone = was_there || vote == REDLOCK_VOTE_MISSING || vote == REDLOCK_VOTE_TAKEN;
+        if (is_gone && !was_there && (s->before[i] == 0 || after[i] == 0))
+            continue;
         if (!is_gone || after[i] == 0 || after[i] != s->before[i]) {
             s->tenure[i] = 0;
         } else if (was_there || s->tenure[i] != after[i]) {
             s->changed = s->changed || (s->last[i] != 0 && s->last[i] != after[i]);
             s->tenure[i] = s->last[i] = after[i];
-            s->since_ns[i] = s->begun_ns;
+            s->since_ns[i] = now_ns;
         }
     }
 }
@@ -66,18 +66,15 @@ void settle_note(struct settle *s, const redlock_report *report)
 static int64_t left_ms(const struct settle *s, const redlock_report *report, int64_t final_ms)
 {
     uint64_t tenure[REDLOCK_NODES_MAX];
-    bool vouched[REDLOCK_NODES_MAX];
     int64_t now_ns = timer_now_ns(), longest_ms = 0;
     uint32_t final = 0;
-    look(s->member, tenure, vouched);
+    look(s->member, tenure);
     for (uint32_t i = 0; i < report->node_count; i++) {
         bool holds = s->tenure[i] != 0 && s->tenure[i] == tenure[i];
         int64_t wait_ms = !holds ? final_ms
                           : tenure[i] == PLAIN
                               ? 0
                               : final_ms - (now_ns - s->since_ns[i]) / NS_PER_MS;
-        if (wait_ms <= 0 && !vouched[i])
-            wait_ms = LOOK_EVERY_MS;
         final += wait_ms <= 0;
         if (wait_ms > longest_ms)
             longest_ms = wait_ms;
@@ -166,8 +163,8 @@ void settle_wait_service(const struct settings *settings, struct source *source,
         redlock_report report;
         struct service_tenures now;
         bool vouched;
-        int64_t begun_ns = timer_now_ns();
         int error = source_break(source, name, fingerprint, &report);
+        int64_t answered_ns = timer_now_ns();
         if (service_look_tenures(&source->service, name, &now, source->detail) != REDLOCK_OK)
             continue;
         bool changed = note_tenures(&now, last, &vouched);
@@ -176,7 +173,7 @@ void settle_wait_service(const struct settings *settings, struct source *source,
         if (changed || error == REDLOCK_OK)
             since_ns = -1;
         if (!changed && is_gone && since_ns < 0)
-            since_ns = begun_ns;
+            since_ns = answered_ns;
         int64_t now_ns = timer_now_ns();
         int64_t passed_ms = since_ns < 0 ? 0 : (now_ns - since_ns) / NS_PER_MS;
         if (passed_ms >= final_ms && vouched)

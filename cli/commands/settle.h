@@ -14,18 +14,14 @@
 #include "commands/source.h"
 #include "settings/settings.h"
 
-/*
- * The nodes before the first deletion, and since when which of them has been without the
- * holder.
- */
+/* Since when, and in which tenure, has each node been without the holder? */
 struct settle {
     redlock *member;
     uint64_t tenure[REDLOCK_NODES_MAX]; /* in which it was deleted; 0: it was not */
     int64_t since_ns[REDLOCK_NODES_MAX];
     uint64_t before[REDLOCK_NODES_MAX]; /* the tenures when the deletion under way was begun */
-    int64_t begun_ns;
-    uint64_t last[REDLOCK_NODES_MAX]; /* tenures of the deletions before; 0: there was none */
-    bool changed;                     /* one of them is another one since this was looked at */
+    uint64_t last[REDLOCK_NODES_MAX];   /* tenures of the deletions before; 0: there was none */
+    bool changed; /* one of them is another one since this was looked at */
 };
 
 /* In front of every deletion of the lock. */

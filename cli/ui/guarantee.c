@@ -8,7 +8,6 @@
 #include "ui/json.h"
 
 #define MS_PER_S 1000
-#define FRESH_MS 2000 /* how old the word of a sentinel may be: L of docs/elected.md */
 
 void guarantee_add(struct guarantee *g, const redlock_node_info *node)
 {
@@ -118,17 +117,6 @@ const char *guarantee_deployment_word(int32_t deployment)
     return deployment >= 0 && (size_t)deployment < sizeof words / sizeof words[0]
                ? words[deployment]
                : "unknown";
-}
-
-bool guarantee_is_vouched(const redlock_node_info *node)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < node->elector_count; i++) {
-        const redlock_elector *e = &node->elector[i];
-        count += e->listed && !e->reason && e->term == node->term && e->age_ms >= 0 &&
-                 e->age_ms <= FRESH_MS;
-    }
-    return count > node->listed_count / 2;
 }
 
 void guarantee_json(const struct guarantee *g, bool guarded, struct json *j)

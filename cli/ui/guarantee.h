@@ -38,9 +38,6 @@ void guarantee_text(const struct guarantee *g, bool guarded, char out[GUARANTEE_
 /* The library's word for an enum redlock_deployment. */
 const char *guarantee_deployment_word(int32_t deployment);
 
-/* Do most of the sentinels name its server now, each asked not long ago? Of a Sentinel group. */
-bool guarantee_is_vouched(const redlock_node_info *node);
-
 struct json;
 /* The members deployment and guarantee of the object that is being written. */
 void guarantee_json(const struct guarantee *g, bool guarded, struct json *j);

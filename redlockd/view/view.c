@@ -11,7 +11,6 @@
 #include "http/user.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
-#include "ui/guarantee.h"
 #include "ui/record.h"
 #include "ui/vote.h"
 
@@ -156,7 +155,7 @@ static void write_tenure(redlock *client, const char *address, struct json *json
         if (node.deployment != REDLOCK_DEPLOYMENT_SENTINEL || strcmp(node.address, address))
             continue;
         snprintf(text, sizeof text, "%016" PRIx64, node.tenure);
-        json_string(json, "tenure", node.tenure && guarantee_is_vouched(&node) ? text : NULL);
+        json_string(json, "tenure", node.tenure ? text : NULL);
         return;
     }
 }

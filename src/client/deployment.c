@@ -57,14 +57,15 @@ static int64_t failover_ms(const struct rl_elected *elected)
     return longest_ms < 0 ? -1 : longest_ms + SWITCH_MS;
 }
 
-/* Term and incarnation in one number, which is not 0. */
-static uint64_t tenure_of(const struct rl_elected *elected)
+/* Term and incarnation in one number; 0: no fresh majority names them. */
+static uint64_t tenure_of(const struct rl_node *node)
 {
+    const char *greeted = node->elected->greeted;
     uint64_t hash;
 
-    if (!elected->greeted[0])
+    if (rl_elected_tenure(node, rl_now_ns()) == 0)
         return 0;
-    hash = rl_slice_hash((struct rl_slice){elected->greeted, strlen(elected->greeted)});
+    hash = rl_slice_hash((struct rl_slice){greeted, strlen(greeted)});
     return hash ? hash : 1;
 }
 
@@ -83,7 +84,7 @@ static void describe_group(const struct rl_node *node, redlock_node_info *out)
     memcpy(out->server, electors->term.owner, sizeof out->server);
     out->term = electors->term.epoch;
     out->voucher_count = rl_elected_count(node, true);
-    out->tenure = tenure_of(elected);
+    out->tenure = tenure_of(node);
 }
 
 void rl_deployment_describe(const redlock *client, uint8_t node, redlock_node_info *out)

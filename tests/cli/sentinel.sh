@@ -257,6 +257,28 @@ hold
 try redlock break --yes --json lock
 is '   as JSON' "$(jq -r '.final, .final_ms' <<<"$out" | paste -sd,)" false,7000
 wait
+# A server that executes a deletion long after it was sent: it is final Q after the answer.
+if has_terminal; then
+    for each in "$s1" "$s2" "$s3"; do
+        answer "${each#*:}" 'SENTINEL SET redlock down-after-milliseconds 60000' >/dev/null
+    done
+    hold
+    terminal "$redlock break --node-timeout 20s --wait lock"
+    shows 'Evict it'
+    redlock dev hang 1 >/dev/null
+    echo y >&"$keys"
+    sleep 1.5 # not as long as its key lives
+    redlock dev resume 1 >/dev/null
+    began=$(date +%s%N)
+    finish
+    is 'a deletion that the server executes late: --wait goes by its answer' "$status:$(grep -c 'it is final' <<<"$screen")" 0:1
+    took=$((($(date +%s%N) - began) / 1000000))
+    that "   and waits for all of Q ($took ms)" [ $took -ge 6900 ]
+    for each in "$s1" "$s2" "$s3"; do
+        answer "${each#*:}" 'SENTINEL SET redlock down-after-milliseconds 2000' >/dev/null
+    done
+fi
+wait
 hold
 began=$(date +%s%N)
 (sleep 1; redlock dev failover >/dev/null) &
