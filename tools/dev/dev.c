@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dev/group.h"
 #include "dev/quorum.h"
-#include "dev/sentinels.h"
 #include "dev/verbs.h"
 #include "settings/command.h"
 #include "system/path.h"
@@ -22,7 +22,8 @@ enum {
     OPTION_PORT,
     OPTION_NO_INIT,
     OPTION_QUORUMS,
-    OPTION_SENTINEL
+    OPTION_SENTINEL,
+    OPTION_CLUSTER
 };
 
 #define NODES_DEFAULT 5
@@ -32,7 +33,6 @@ struct dev {
     struct settings settings; /* of the shared options only --json applies */
     long count,
         quorums; /* servers of a quorum, 0: as many as usual; quorums, 0: one without a name */
-    bool sentinel;
     const char *server, *directory;
     long base_port;
     const char *verb, *name;
@@ -54,9 +54,18 @@ static int take_word(struct dev *d, const char *word)
             return message_usage("unknown action '%s'; did you mean '%s'?", shown, nearest);
         return message_usage("unknown action '%s'; a command to run goes behind --", shown);
     }
-    if (d->name || !dev_verbs_want_name(d->verb))
+    if (d->name || !dev_verbs_take_name(d->verb))
         return message_usage("unexpected word '%s'", shown);
     d->name = word;
+    return 0;
+}
+
+static int take_group(struct dev *d, const struct dev_group *group)
+{
+    const struct dev_group *before = d->quorum.group;
+    if (before && before != group)
+        return message_usage("%s and %s exclude each other", before->option, group->option);
+    d->quorum.group = group;
     return 0;
 }
 
@@ -75,8 +84,9 @@ static int take(void *data, struct args *a, int id, const char *value)
     case OPTION_QUORUMS:
         return args_count("--quorums", value, DEV_SERVERS_MAX, &d->quorums);
     case OPTION_SENTINEL:
-        d->sentinel = true;
-        return 0;
+        return take_group(d, &dev_sentinels);
+    case OPTION_CLUSTER:
+        return take_group(d, &dev_cluster);
     case OPTION_SERVER:
         d->server = value;
         return 0;
@@ -94,40 +104,46 @@ static int take(void *data, struct args *a, int id, const char *value)
 
 static int server_count(const struct dev *d)
 {
-    if (d->sentinel)
-        return DEV_GROUP_SERVERS + DEV_SENTINELS;
+    const struct dev_group *group = d->quorum.group;
+    if (group)
+        return group->servers + group->sentinels;
     return (int)((d->count ? d->count : NODES_DEFAULT) * (d->quorums > 0 ? d->quorums : 1));
 }
 
-/* "2", "s2" or "master". */
+/* "2", "s2", "v2" or "master". */
 static int check_name(const struct dev *d)
 {
     long ignored;
-    if (!d->name)
+    if (!d->name && dev_verbs_want_name(d->verb))
         return message_usage("which node? `redlock dev %s 1`", d->verb);
-    if (strcmp(d->name, "master") == 0)
+    if (!d->name || strcmp(d->name, "master") == 0)
         return 0;
-    return args_count(d->verb, d->name + (d->name[0] == 's'), DEV_SERVERS_MAX, &ignored);
+    return args_count(d->verb, d->name + (d->name[0] == 's' || d->name[0] == 'v'),
+                      DEV_SERVERS_MAX, &ignored);
 }
 
 static int check_options(const struct dev *d)
 {
+    const struct dev_group *group = d->quorum.group;
     if (d->verb && d->command)
         return message_usage("'%s' and a command exclude each other", d->verb);
     if (d->command && !d->command[0])
         return message_usage("COMMAND is missing behind --");
-    if (d->sentinel && (d->count || d->quorums))
+    const char *surplus = d->count ? "--count" : "--quorums";
+    if (group && group->sentinels && (d->count || d->quorums))
         return message_usage("--sentinel starts one group of %d servers and %d sentinels; "
                              "leave out %s",
-                             DEV_GROUP_SERVERS, DEV_SENTINELS,
-                             d->count ? "--count" : "--quorums");
-    int servers = server_count(d);
+                             group->servers, group->sentinels, surplus);
+    if (group && (d->count || d->quorums))
+        return message_usage("--cluster starts one cluster of %d servers; leave out %s",
+                             group->servers, surplus);
+    int servers = server_count(d), ports = servers * (group && group->has_bus ? 3 : 1);
     if (servers > DEV_SERVERS_MAX)
         return message_usage("%ld quorums of %ld servers are %d; at most %d can be started",
                              d->quorums, servers / d->quorums, servers, DEV_SERVERS_MAX);
-    if (d->base_port && d->base_port + servers - 1 > PORT_MAX)
-        return message_usage("--port %ld leaves no room for %d ports", d->base_port, servers);
-    return d->verb && dev_verbs_want_name(d->verb) ? check_name(d) : 0;
+    if (d->base_port && d->base_port + ports - 1 > PORT_MAX)
+        return message_usage("--port %ld leaves no room for %d ports", d->base_port, ports);
+    return d->verb && dev_verbs_take_name(d->verb) ? check_name(d) : 0;
 }
 
 static int find_program(struct dev *d)
@@ -146,8 +162,7 @@ static void announce_json(const struct dev_quorum *q, const char *nodes)
 {
     struct json j = {.out = stdout};
     struct dev_row rows[DEV_SERVERS_MAX];
-    for (int i = 0; i < q->count; i++)
-        rows[i] = dev_row_of(q, &q->server[i], &q->server[0]);
+    dev_rows(q, rows);
     message_json_success(&j);
     json_string(&j, "dir", q->directory);
     json_string(&j, "redlock_nodes", nodes);
@@ -179,10 +194,13 @@ static void announce(const struct dev_quorum *q, const char *nodes)
         printf("%s\n", nodes);
     fputs("export REDLOCK_DEV=", stdout);
     print_quoted(q->directory);
+    struct dev_row rows[DEV_SERVERS_MAX];
+    dev_rows(q, rows);
     for (int i = 0; i < q->count; i++) {
-        const struct dev_row row = dev_row_of(q, &q->server[i], &q->server[0]);
-        printf("# %s %-2s  127.0.0.1:%-5d  pid %ld%s%s\n", *row.role ? row.role : "node",
-               row.name, row.port, row.pid, *row.quorum ? "  quorum " : "", row.quorum);
+        const struct dev_row *row = &rows[i];
+        printf("# %s %-2s  127.0.0.1:%-5d  pid %ld%s%s%s%s\n", *row->role ? row->role : "node",
+               row->name, row->port, row->pid, *row->votes ? "  vote " : "", row->votes,
+               *row->quorum ? "  quorum " : "", row->quorum);
     }
     if (isatty(STDOUT_FILENO))
         printf("# Paste the first two lines into another terminal. Ctrl-C ends the servers.\n");
@@ -213,7 +231,6 @@ static int serve(struct dev *d)
     char nodes[DEV_NODES_MAX];
     q->count = server_count(d);
     q->quorums = (int)d->quorums;
-    q->sentinels = d->sentinel ? DEV_SENTINELS : 0;
     q->control_fd = -1;
     q->signal_fd = signals_take();
     if (q->signal_fd < 0)
@@ -268,6 +285,7 @@ static const struct cli_option options[] = {
     {OPTION_QUORUMS, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ..."},
     {OPTION_SENTINEL, 0, "sentinel", NULL,
      "a master, two replicas and three sentinels instead"},
+    {OPTION_CLUSTER, 0, "cluster", NULL, "a cluster of three masters and their replicas"},
     {OPTION_SERVER, 0, "server", "PROGRAM",
      "run this instead of redis-server or valkey-server"},
     {OPTION_DIR, 0, "dir", "DIR", "keep logs and socket there (a temporary directory)"},
@@ -280,29 +298,37 @@ const struct command command_dev = {
     .name = "dev",
     .summary = "start real servers on this machine to try things with",
     .usage = "[OPTION...] [-- COMMAND [ARGUMENT...]]\n"
-             "       redlock dev [--dir DIR] kill|start|hang|resume NODE\n"
-             "       redlock dev [--dir DIR] failover|list",
-    .about = "Starts N real servers without persistence on loopback ports. With COMMAND, "
-             "runs it with REDLOCK_NODES naming them and exits with its status; without, "
-             "prints the variables to set and stays until it is interrupted. Servers and "
-             "directory are gone afterwards.\n\n"
-             "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers "
-             "can be killed (as in a crash), started again (empty, on the same port), hung "
-             "(they accept and never answer) and resumed. NODE is a number from 1.\n\n"
-             "The servers are initialised (redlock init) and vote at once. One that was "
-             "started again is not: it may have forgotten locks, and is in quarantine as "
-             "it would be anywhere, until the longest TTL has passed or `redlock init` "
-             "lets it vote.\n\n"
-             "With --sentinel they are one Sentinel group called redlock: a master, two "
-             "replicas and three sentinels. The sentinels are s1, s2 and s3 to kill, start, "
-             "hang and resume, `master` is the server that most of them name, and `failover` "
-             "makes another one the master at once.\n",
+             "       redlock dev [--dir DIR] kill|start|hang|resume|isolate NODE\n"
+             "       redlock dev [--dir DIR] failover [NODE]\n"
+             "       redlock dev [--dir DIR] list",
+    .about =
+        "Starts N real servers without persistence on loopback ports. With COMMAND, "
+        "runs it with REDLOCK_NODES naming them and exits with its status; without, "
+        "prints the variables to set and stays until it is interrupted. Servers and "
+        "directory are gone afterwards.\n\n"
+        "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers "
+        "can be killed (as in a crash), started again (empty, on the same port), hung "
+        "(they accept and never answer) and resumed. NODE is a number from 1.\n\n"
+        "The servers are initialised (redlock init) and vote at once. One that was "
+        "started again is not: it may have forgotten locks, and is in quarantine as "
+        "it would be anywhere, until the longest TTL has passed or `redlock init` "
+        "lets it vote.\n\n"
+        "With --sentinel they are one Sentinel group called redlock: a master, two "
+        "replicas and three sentinels. The sentinels are s1, s2 and s3 to kill, start, "
+        "hang and resume, `master` is the server that most of them name, and `failover` "
+        "makes another one the master at once.\n\n"
+        "With --cluster they are one Redis Cluster: the masters 1 to 3 and their replicas 4 "
+        "to 6. `v1`, `v2` and `v3` are the masters of the three votes, which `failover "
+        "v1` replaces; `isolate` cuts a server off from the bus of the others while "
+        "clients reach it, until `resume`.\n",
     .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
                 "redlock dev -c 3 --quorums 2 -- redlock nodes\n"
                 "redlock dev -c 3 -- bash\n"
                 "redlock dev hang 2; redlock nodes; redlock dev resume 2\n"
                 "redlock dev --sentinel -- bash\n"
-                "redlock dev kill master; redlock dev list; redlock dev failover",
+                "redlock dev kill master; redlock dev list; redlock dev failover\n"
+                "redlock dev --cluster -- bash\n"
+                "redlock dev failover v1; redlock dev isolate v2; redlock dev list",
     .options = options,
     .local = true,
     .run = dev_main,

@@ -190,21 +190,39 @@ void dev_directory_state_path(const struct dev_quorum *q, char out[DEV_PATH_MAX]
     snprintf(out, DEV_PATH_MAX, "%.*s/" STATE_NAME, DEV_PATH_MAX / 2, q->directory);
 }
 
+static void name_config(const struct dev_server *s, char out[DEV_FILE_MAX])
+{
+    snprintf(out, DEV_FILE_MAX, "%s-%d.conf", dev_server_kind(s), s->number);
+}
+
+static void path_in_state(const struct dev_quorum *q, const char *name, char out[DEV_PATH_MAX])
+{
+    snprintf(out, DEV_PATH_MAX, "%.*s/" STATE_NAME "/%s", DEV_PATH_MAX / 2, q->directory, name);
+}
+
 void dev_directory_config_path(const struct dev_quorum *q, const struct dev_server *s,
                                char out[DEV_PATH_MAX])
 {
-    snprintf(out, DEV_PATH_MAX, "%.*s/" STATE_NAME "/%s-%d.conf", DEV_PATH_MAX / 2,
-             q->directory, dev_server_kind(s), s->number);
+    char name[DEV_FILE_MAX];
+    name_config(s, name);
+    path_in_state(q, name, out);
 }
 
 int dev_directory_write_config(const struct dev_quorum *q, const struct dev_server *s,
                                const char *text)
 {
+    char name[DEV_FILE_MAX];
+    name_config(s, name);
+    return dev_directory_write_state(q, name, text);
+}
+
+int dev_directory_write_state(const struct dev_quorum *q, const char *name, const char *text)
+{
     char path[DEV_PATH_MAX];
     size_t length = strlen(text);
     if (mkdirat(q->directory_fd, STATE_NAME, 0700) != 0 && errno != EEXIST)
         return errno;
-    dev_directory_config_path(q, s, path);
+    path_in_state(q, name, path);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno;
@@ -249,7 +267,7 @@ void dev_directory_remove(struct dev_quorum *q)
             dev_directory_log_name(&q->server[i], name);
             unlinkat(fd, name, 0);
         }
-        int state_fd = q->sentinels ? open_directory_at(fd, STATE_NAME) : -1;
+        int state_fd = q->group ? open_directory_at(fd, STATE_NAME) : -1;
         if (state_fd >= 0) {
             remove_below(state_fd, 1);
             unlinkat(fd, STATE_NAME, AT_REMOVEDIR);

@@ -35,6 +35,9 @@ void dev_directory_state_path(const struct dev_quorum *q, char out[DEV_PATH_MAX]
 int dev_directory_write_config(const struct dev_quorum *q, const struct dev_server *s,
                                const char *text);
 
+/* Makes another file there. Returns as above. */
+int dev_directory_write_state(const struct dev_quorum *q, const char *name, const char *text);
+
 /* The path of that file. */
 void dev_directory_config_path(const struct dev_quorum *q, const struct dev_server *s,
                                char out[DEV_PATH_MAX]);

@@ -9,9 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dev/bus.h"
 #include "dev/control.h"
 #include "dev/directory.h"
-#include "dev/sentinels.h"
+#include "dev/group.h"
 #include "dev/verbs.h"
 #include "system/signals.h"
 #include "system/timer.h"
@@ -36,7 +37,7 @@ static void check_servers(struct dev_quorum *q)
         if (s->ready && !s->ending)
             message_warn("%s %s (127.0.0.1:%d) ended by itself; `redlock dev start %s` brings "
                          "it back",
-                         dev_server_kind(s), s->name, s->port, s->name);
+                         dev_server_kind(s), s->name, s->port.number, s->name);
     }
 }
 
@@ -112,7 +113,7 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
             char words[DEV_PROBLEM_MAX / 2];
             last_log_line(q, s, words, sizeof words);
             snprintf(problem, DEV_PROBLEM_MAX, "%s %s ended at once on port %d; it said: %s",
-                     dev_server_kind(s), s->name, s->port, words);
+                     dev_server_kind(s), s->name, s->port.number, words);
             return EXIT_UNAVAILABLE;
         }
     }
@@ -134,8 +135,8 @@ static int launch(struct dev_quorum *q, struct dev_server *s, char *problem)
     }
     dev_directory_state_path(q, state);
     dev_directory_config_path(q, s, config);
-    int error = q->sentinels ? dev_server_start(s, q->program, state, config, log_fd)
-                             : dev_server_start(s, q->program, q->directory, NULL, log_fd);
+    int error = q->group ? dev_server_start(s, q->program, state, config, log_fd)
+                         : dev_server_start(s, q->program, q->directory, NULL, log_fd);
     close(log_fd);
     if (error == 0)
         return 0;
@@ -151,9 +152,9 @@ int dev_quorum_start(struct dev_quorum *q, struct dev_server *s, char *problem)
     return status ? status : await_answer(q, s, problem);
 }
 
-static int reserve(struct dev_server *s, int port, char *problem)
+static int reserve(struct dev_port *p, int port, char *problem)
 {
-    int error = dev_server_reserve(s, port);
+    int error = dev_port_reserve(p, port);
     if (error == 0)
         return 0;
     if (port)
@@ -169,7 +170,7 @@ static int start_again(struct dev_quorum *q, struct dev_server *s, char *problem
     int status = EXIT_UNAVAILABLE;
     for (int i = 1; i < START_TRIES && status == EXIT_UNAVAILABLE && !dev_server_is_up(s);
          i++) {
-        status = reserve(s, 0, problem);
+        status = reserve(&s->port, 0, problem);
         if (status == 0)
             status = dev_quorum_start(q, s, problem);
     }
@@ -180,7 +181,12 @@ static int reserve_all(struct dev_quorum *q, int base_port, char *problem)
 {
     int status = 0;
     for (int i = 0; i < q->count && status == 0; i++)
-        status = reserve(&q->server[i], base_port ? base_port + i : 0, problem);
+        status = reserve(&q->server[i].port, base_port ? base_port++ : 0, problem);
+    for (int i = 0; q->group && q->group->has_bus && i < q->count && status == 0; i++) {
+        status = reserve(&q->server[i].bus, base_port ? base_port++ : 0, problem);
+        if (status == 0)
+            status = reserve(&q->server[i].own_bus, base_port ? base_port++ : 0, problem);
+    }
     return status;
 }
 
@@ -190,10 +196,15 @@ static int reserve_all(struct dev_quorum *q, int base_port, char *problem)
  */
 static int start_group(struct dev_quorum *q, char *problem)
 {
-    int status = dev_sentinels_configure(q, problem);
+    int status = dev_group_configure(q, problem);
+    int error = status == 0 && q->group->has_bus ? dev_bus_start(q) : 0;
+    if (error) {
+        snprintf(problem, DEV_PROBLEM_MAX, "no bus: %s", strerror(error));
+        status = EXIT_UNAVAILABLE;
+    }
     for (int i = 0; i < q->count && status == 0; i++)
         status = dev_quorum_start(q, &q->server[i], problem);
-    return status ? status : dev_sentinels_await(q, problem);
+    return status ? status : dev_group_await(q, problem);
 }
 
 static int start_all(struct dev_quorum *q, bool may_move, char *problem)
@@ -212,9 +223,10 @@ static int start_all(struct dev_quorum *q, bool may_move, char *problem)
 
 static void name_server(struct dev_quorum *q, int i)
 {
-    int servers = q->count - q->sentinels;
+    int servers = q->count - (q->group ? q->group->sentinels : 0);
     struct dev_server *s = &q->server[i];
-    *s = (struct dev_server){.port_fd = -1, .is_sentinel = i >= servers};
+    *s = (struct dev_server){.is_sentinel = i >= servers};
+    s->port.fd = s->bus.fd = s->own_bus.fd = -1;
     s->number = s->is_sentinel ? i - servers + 1 : i + 1;
     snprintf(s->name, sizeof s->name, "%s%d", s->is_sentinel ? "s" : "", s->number);
 }
@@ -230,10 +242,10 @@ int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
         return status;
     status = reserve_all(q, base_port, problem);
     if (status == 0)
-        status = q->sentinels ? start_group(q, problem) : start_all(q, base_port == 0, problem);
+        status = q->group ? start_group(q, problem) : start_all(q, base_port == 0, problem);
     if (status)
         return q->stop_signal ? status : message_fail(status, "%s", problem);
-    status = q->no_init ? 0 : dev_quorum_admit(q);
+    status = q->no_init || q->group == &dev_cluster ? 0 : dev_quorum_admit(q);
     if (status)
         return status;
     q->control_fd = dev_control_listen(q->directory_fd);
@@ -282,7 +294,8 @@ void dev_quorum_close(struct dev_quorum *q)
     signal_servers(q, SIGKILL);
     for (int i = 0; i < q->count; i++) {
         dev_quorum_await(q, &q->server[i], true);
-        dev_server_unreserve(&q->server[i]);
+        dev_port_release(&q->server[i].port);
+        dev_port_release(&q->server[i].own_bus); /* the other one is the thread's */
     }
     dev_directory_remove(q);
 }
@@ -291,8 +304,8 @@ void dev_quorum_nodes(const struct dev_quorum *q, char out[DEV_NODES_MAX])
 {
     size_t used = 0;
     out[0] = '\0';
-    if (q->sentinels) {
-        dev_sentinels_url(q, out);
+    if (q->group) {
+        q->group->write_url(q, out);
         return;
     }
     for (int i = 0; i < q->count; i++) {
@@ -304,7 +317,7 @@ void dev_quorum_nodes(const struct dev_quorum *q, char out[DEV_NODES_MAX])
                                  i == 0  ? ""
                                  : first ? ";"
                                          : ",",
-                                 name, first ? "=" : "", q->server[i].port);
+                                 name, first ? "=" : "", q->server[i].port.number);
     }
 }
 

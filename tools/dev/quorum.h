@@ -14,9 +14,9 @@
 #define DEV_SERVERS_MAX 60
 
 struct dev_quorum {
-    int count;     /* of servers, of all quorums, and of sentinels */
-    int quorums;   /* that share them alike; 0: the nodes are one without a name */
-    int sentinels; /* the last of the servers; the others are one group. 0: there is none */
+    int count;   /* of servers, of all quorums, and of sentinels, which are the last ones */
+    int quorums; /* that share them alike; 0: the nodes are one without a name */
+    const struct dev_group *group; /* that they all are; NULL: they do not know each other */
     struct dev_server server[DEV_SERVERS_MAX];
     char program[DEV_PATH_MAX];
     char directory[DEV_PATH_MAX]; /* absolute; empty: not there yet */
@@ -66,7 +66,7 @@ void dev_quorum_wait(struct dev_quorum *q, int wait_ms);
 
 /*
  * "127.0.0.1:20001,127.0.0.1:20002,...", or "q1=127.0.0.1:20001,...;q2=...", or what
- * dev_sentinels_url() makes.
+ * a group writes.
  */
 #define DEV_NODES_MAX (DEV_SERVERS_MAX * 32)
 void dev_quorum_nodes(const struct dev_quorum *q, char out[DEV_NODES_MAX]);

@@ -1,47 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "dev/sentinels.h"
-
-#include <errno.h>
-#include <stdint.h>
+/* A Sentinel group: a master, its replicas, and the sentinels that appoint another master. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "dev/directory.h"
-#include "system/timer.h"
-#include "ui/exit.h"
+#include "dev/group.h"
 #include "ui/text.h"
 
+#define GROUP "redlock"
 #define CONFIG_MAX 4096
-#define ID_BYTES 20
-#define READY_LIMIT_MS 25000
-#define FAILOVER_LIMIT_MS 20000 /* less than the process that asks for it waits */
 
 #define DOWN_AFTER_MS 2000
 /* Also half of the time for which the sentinels leave a group alone after a failover. */
 #define FAILOVER_TIMEOUT_MS 5000
 
-typedef char id_text[2 * ID_BYTES + 1];
-
 static int server_count(const struct dev_quorum *q)
 {
-    return q->count - q->sentinels;
+    return q->group->servers;
 }
 
 /* ---- configuration ----------------------------------------------------------------------- */
-
-/* Sentinels that have to find each other take seconds. These have their ids beforehand. */
-static int make_ids(const struct dev_quorum *q, id_text *ids)
-{
-    for (int i = 0; i < q->sentinels; i++) {
-        unsigned char bytes[ID_BYTES];
-        if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-            return errno;
-        for (int k = 0; k < ID_BYTES; k++)
-            snprintf(ids[i] + 2 * k, 3, "%02x", bytes[k]);
-    }
-    return 0;
-}
 
 /*
  * A server that a sentinel has made a replica, or a master, rewrites this, and is one after a restart.
@@ -55,50 +33,47 @@ static void describe_server(const struct dev_quorum *q, const struct dev_server 
                                    "repl-diskless-sync-delay 0\n",
                                    s->number);
     if (s != &q->server[0])
-        snprintf(out + used, CONFIG_MAX - used, "replicaof 127.0.0.1 %d\n", q->server[0].port);
+        snprintf(out + used, CONFIG_MAX - used, "replicaof 127.0.0.1 %d\n",
+                 q->server[0].port.number);
 }
 
-static void describe_sentinel(const struct dev_quorum *q, int self, id_text *ids, char *out)
+static void describe_sentinel(const struct dev_quorum *q, int self, char *out)
 {
     const struct dev_server *sentinels = q->server + server_count(q);
     size_t used = (size_t)snprintf(out, CONFIG_MAX,
                                    "sentinel myid %s\n"
-                                   "sentinel monitor " DEV_GROUP " 127.0.0.1 %d %d\n"
-                                   "sentinel down-after-milliseconds " DEV_GROUP " %d\n"
-                                   "sentinel failover-timeout " DEV_GROUP " %d\n"
-                                   "sentinel parallel-syncs " DEV_GROUP " %d\n",
-                                   ids[self], q->server[0].port, q->sentinels / 2 + 1,
-                                   DOWN_AFTER_MS, FAILOVER_TIMEOUT_MS, server_count(q));
+                                   "sentinel monitor " GROUP " 127.0.0.1 %d %d\n"
+                                   "sentinel down-after-milliseconds " GROUP " %d\n"
+                                   "sentinel failover-timeout " GROUP " %d\n"
+                                   "sentinel parallel-syncs " GROUP " %d\n",
+                                   sentinels[self].id, q->server[0].port.number,
+                                   q->group->sentinels / 2 + 1, DOWN_AFTER_MS,
+                                   FAILOVER_TIMEOUT_MS, server_count(q));
     for (int i = 1; i < server_count(q); i++)
         used += (size_t)snprintf(out + used, CONFIG_MAX - used,
-                                 "sentinel known-replica " DEV_GROUP " 127.0.0.1 %d\n",
-                                 q->server[i].port);
-    for (int i = 0; i < q->sentinels; i++) {
+                                 "sentinel known-replica " GROUP " 127.0.0.1 %d\n",
+                                 q->server[i].port.number);
+    for (int i = 0; i < q->group->sentinels; i++) {
         if (i != self)
             used += (size_t)snprintf(out + used, CONFIG_MAX - used,
-                                     "sentinel known-sentinel " DEV_GROUP " 127.0.0.1 %d %s\n",
-                                     sentinels[i].port, ids[i]);
+                                     "sentinel known-sentinel " GROUP " 127.0.0.1 %d %s\n",
+                                     sentinels[i].port.number, sentinels[i].id);
     }
 }
 
-int dev_sentinels_configure(struct dev_quorum *q, char *problem)
+static int configure(struct dev_quorum *q)
 {
-    id_text ids[DEV_SENTINELS];
     char text[CONFIG_MAX];
-    int error = make_ids(q, ids);
+    int error = 0;
     for (int i = 0; i < q->count && error == 0; i++) {
         struct dev_server *s = &q->server[i];
         if (s->is_sentinel)
-            describe_sentinel(q, s->number - 1, ids, text);
+            describe_sentinel(q, s->number - 1, text);
         else
             describe_server(q, s, text);
         error = dev_directory_write_config(q, s, text);
     }
-    if (error == 0)
-        return 0;
-    snprintf(problem, DEV_PROBLEM_MAX, "cannot write the configuration of the servers: %s",
-             strerror(error));
-    return EXIT_CONFIG;
+    return error;
 }
 
 /* ---- what they say ----------------------------------------------------------------------- */
@@ -125,103 +100,72 @@ static bool is_ready(const struct dev_quorum *q, const struct dev_server *s)
         return dev_server_ask(s, "INFO replication", reply) &&
                strstr(reply, "master_link_status:up");
     /* A replica whose INFO has not come yet is not promoted. Its master is called "?" until then. */
-    return list_is(s, "SENTINEL REPLICAS " DEV_GROUP, server_count(q) - 1, "\r\n?\r\n") &&
-           list_is(s, "SENTINEL SENTINELS " DEV_GROUP, q->sentinels - 1, NULL);
+    return list_is(s, "SENTINEL REPLICAS " GROUP, server_count(q) - 1, "\r\n?\r\n") &&
+           list_is(s, "SENTINEL SENTINELS " GROUP, q->group->sentinels - 1, NULL);
 }
 
-int dev_sentinels_await(struct dev_quorum *q, char *problem)
-{
-    int64_t limit_ns = timer_now_ns() + READY_LIMIT_MS * NS_PER_MS;
-    int ready = 0;
-    for (;;) {
-        while (ready < q->count && is_ready(q, &q->server[ready]))
-            ready++;
-        if (ready == q->count)
-            return 0;
-        if (timer_now_ns() > limit_ns)
-            break;
-        dev_quorum_wait(q, DEV_LOOK_AGAIN_MS);
-        if (q->stop_signal)
-            return EXIT_SIGNAL + q->stop_signal;
-    }
-    snprintf(problem, DEV_PROBLEM_MAX, "%s %s has not found the others of its group after %d s",
-             dev_server_kind(&q->server[ready]), q->server[ready].name, READY_LIMIT_MS / 1000);
-    return EXIT_UNAVAILABLE;
-}
-
-static bool can_answer(const struct dev_server *s)
-{
-    return s->is_sentinel && dev_server_is_up(s) && !s->hung;
-}
-
-struct dev_server *dev_sentinels_master(struct dev_quorum *q)
+static int find_master(const struct dev_quorum *q)
 {
     char reply[DEV_REPLY_MAX], port[16];
     int votes[DEV_SERVERS_MAX] = {0};
-    for (int i = 0; i < q->count; i++) {
-        if (!can_answer(&q->server[i]) ||
-            !dev_server_ask(&q->server[i], "SENTINEL GET-MASTER-ADDR-BY-NAME " DEV_GROUP,
-                            reply))
+    for (int i = server_count(q); i < q->count; i++) {
+        if (!dev_group_can_answer(&q->server[i]) ||
+            !dev_server_ask(&q->server[i], "SENTINEL GET-MASTER-ADDR-BY-NAME " GROUP, reply))
             continue;
         for (int k = 0; k < server_count(q); k++) {
-            snprintf(port, sizeof port, "\r\n%d\r\n", q->server[k].port);
+            snprintf(port, sizeof port, "\r\n%d\r\n", q->server[k].port.number);
             votes[k] += strstr(reply, port) != NULL;
         }
     }
     for (int k = 0; k < server_count(q); k++) {
-        if (votes[k] > q->sentinels / 2)
-            return &q->server[k];
+        if (votes[k] > q->group->sentinels / 2)
+            return k;
     }
-    return NULL;
+    return -1;
 }
 
-/* False: it has not begun, and `words` (half of DEV_PROBLEM_MAX) say why. */
-static bool begin_failover(const struct dev_quorum *q, char *words)
+static void look(const struct dev_quorum *q, struct dev_view *out)
+{
+    int master = out->owner[0] = find_master(q);
+    for (int i = 0; i < q->count; i++) {
+        out->role[i] = q->server[i].is_sentinel ? "sentinel"
+                       : master < 0             ? "unknown"
+                       : i == master            ? "master"
+                                                : "replica";
+        out->master_of[i] = master;
+    }
+}
+
+static bool depose(const struct dev_quorum *q, const struct dev_view *view, int master,
+                   char words[DEV_PROBLEM_MAX / 2])
 {
     char reply[DEV_REPLY_MAX] = "-it does not answer";
     int i = server_count(q);
-    while (i < q->count - 1 && !can_answer(&q->server[i]))
+    (void)view;
+    (void)master;
+    while (i < q->count - 1 && !dev_group_can_answer(&q->server[i]))
         i++;
-    if (dev_server_ask(&q->server[i], "SENTINEL FAILOVER " DEV_GROUP, reply) && reply[0] == '+')
+    if (dev_server_ask(&q->server[i], "SENTINEL FAILOVER " GROUP, reply) && reply[0] == '+')
         return true;
     reply[strcspn(reply, "\r")] = '\0';
     text_safe(words, DEV_PROBLEM_MAX / 2, reply + 1);
     return false;
 }
 
-/*
- * Right after another failover the sentinels refuse: that is not finished, or they do not know the
- * replicas of the new master yet. They are asked again.
- */
-int dev_sentinels_failover(struct dev_quorum *q, char *problem)
+static void write_url(const struct dev_quorum *q, char out[DEV_NODES_MAX])
 {
-    int64_t limit_ns = timer_now_ns() + FAILOVER_LIMIT_MS * NS_PER_MS;
-    const struct dev_server *old = dev_sentinels_master(q), *now = old;
-    char words[DEV_PROBLEM_MAX / 2] = "";
-    bool begun = false;
-    while (old && (!now || now == old) && timer_now_ns() < limit_ns) {
-        begun = begun || begin_failover(q, words);
-        dev_quorum_wait(q, DEV_LOOK_AGAIN_MS);
-        now = dev_sentinels_master(q);
-    }
-    if (now && now != old)
-        return 0;
-    if (!old)
-        snprintf(problem, DEV_PROBLEM_MAX, "no majority of the sentinels names a master");
-    else if (!begun)
-        snprintf(problem, DEV_PROBLEM_MAX, "the sentinels refuse: %s", words);
-    else
-        snprintf(problem, DEV_PROBLEM_MAX,
-                 "no majority of the sentinels names another master after %d s",
-                 FAILOVER_LIMIT_MS / 1000);
-    return EXIT_UNAVAILABLE;
+    dev_group_url(q, "sentinel", server_count(q), "/" GROUP, out);
 }
 
-void dev_sentinels_url(const struct dev_quorum *q, char out[DEV_NODES_MAX])
-{
-    size_t used = 0;
-    for (int i = server_count(q); i < q->count; i++)
-        used += (size_t)snprintf(out + used, DEV_NODES_MAX - used, "%s127.0.0.1:%d",
-                                 used == 0 ? "sentinel://" : "+", q->server[i].port);
-    snprintf(out + used, DEV_NODES_MAX - used, "/" DEV_GROUP);
-}
+const struct dev_group dev_sentinels = {
+    .servers = 3,
+    .sentinels = 3,
+    .votes = 1,
+    .option = "--sentinel",
+    .electorate = "the sentinels",
+    .configure = configure,
+    .is_ready = is_ready,
+    .look = look,
+    .depose = depose,
+    .write_url = write_url,
+};

@@ -78,9 +78,9 @@ static int reserve(int port)
     return -1;
 }
 
-int dev_server_reserve(struct dev_server *s, int wanted)
+int dev_port_reserve(struct dev_port *p, int wanted)
 {
-    dev_server_unreserve(s);
+    dev_port_release(p);
     for (int i = 0; i < PORT_TRIES; i++) {
         uint32_t random = 0;
         if (wanted == 0 && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
@@ -88,8 +88,7 @@ int dev_server_reserve(struct dev_server *s, int wanted)
         int port = wanted ? wanted : PORT_LOWEST + (int)(random % PORT_COUNT);
         int fd = reserve(port);
         if (fd >= 0) {
-            s->port = port;
-            s->port_fd = fd;
+            *p = (struct dev_port){port, fd};
             return 0;
         }
         if (wanted || errno != EADDRINUSE)
@@ -98,11 +97,11 @@ int dev_server_reserve(struct dev_server *s, int wanted)
     return EADDRINUSE;
 }
 
-void dev_server_unreserve(struct dev_server *s)
+void dev_port_release(struct dev_port *p)
 {
-    if (s->port_fd >= 0)
-        close(s->port_fd);
-    s->port_fd = -1;
+    if (p->fd >= 0)
+        close(p->fd);
+    p->fd = -1;
 }
 
 int dev_server_start(struct dev_server *s, const char *program, const char *directory,
@@ -122,7 +121,7 @@ int dev_server_start(struct dev_server *s, const char *program, const char *dire
     count += OPTIONS;
     if (s->is_sentinel)
         argv[count++] = "--sentinel";
-    snprintf(port, sizeof port, "%d", s->port);
+    snprintf(port, sizeof port, "%d", s->port.number);
     s->hung = s->ready = s->ending = false;
     /* execvp() does not change its arguments; the cast is for its old-fashioned type. */
     return child_start(&s->child, (char *const *)argv, log_fd, -1);
@@ -159,7 +158,7 @@ static bool converse(int fd, const char *question, char reply[DEV_REPLY_MAX])
 
 bool dev_server_ask(const struct dev_server *s, const char *question, char reply[DEV_REPLY_MAX])
 {
-    struct sockaddr_in address = loopback(s->port);
+    struct sockaddr_in address = loopback(s->port.number);
     /* On the loopback interface connect() answers at once, one way or the other. */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -190,5 +189,5 @@ bool dev_server_is_up(const struct dev_server *s)
 
 const char *dev_server_state(const struct dev_server *s)
 {
-    return !dev_server_is_up(s) ? "down" : s->hung ? "hung" : "up";
+    return !dev_server_is_up(s) ? "down" : s->hung ? "hung" : s->isolated ? "isolated" : "up";
 }

@@ -7,15 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dev/bus.h"
 #include "dev/control.h"
-#include "dev/sentinels.h"
+#include "dev/group.h"
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/table.h"
 #include "ui/text.h"
 
-const char *const dev_verbs[] = {"kill", "start", "hang", "resume", "failover", "list", NULL};
+const char *const dev_verbs[] = {"kill",    "start",    "hang", "resume",
+                                 "isolate", "failover", "list", NULL};
 
 bool dev_verbs_know(const char *word)
 {
@@ -31,21 +33,51 @@ bool dev_verbs_want_name(const char *verb)
     return strcmp(verb, "list") != 0 && strcmp(verb, "failover") != 0;
 }
 
-struct dev_row dev_row_of(const struct dev_quorum *q, const struct dev_server *s,
-                          const struct dev_server *master)
+bool dev_verbs_take_name(const char *verb)
 {
-    struct dev_row row = {.port = s->port};
-    const char *role = s->is_sentinel ? "sentinel"
-                       : !master      ? "unknown"
-                       : s == master  ? "master"
-                                      : "replica";
-    memcpy(row.name, s->name, sizeof row.name);
-    if (q->sentinels)
-        snprintf(row.role, sizeof row.role, "%s", role);
-    row.pid = dev_server_is_up(s) ? s->child.pid : 0;
-    snprintf(row.state, sizeof row.state, "%s", dev_server_state(s));
-    dev_quorum_name(q, s, row.quorum);
-    return row;
+    return strcmp(verb, "list") != 0;
+}
+
+/* Only the votes of a cluster have names: a Sentinel group has one. */
+static void list_votes(const struct dev_quorum *q, const struct dev_view *view, int server,
+                       char *out, size_t size)
+{
+    size_t used = 0;
+    for (int vote = 0; q->group->votes > 1 && vote < q->group->votes; vote++) {
+        if (view->owner[vote] == server)
+            used += (size_t)snprintf(out + used, size - used, "%sv%d", used > 0 ? "," : "",
+                                     vote + 1);
+    }
+}
+
+void dev_rows(const struct dev_quorum *q, struct dev_row rows[DEV_SERVERS_MAX])
+{
+    struct dev_view view;
+    if (q->group)
+        q->group->look(q, &view);
+    for (int i = 0; i < q->count; i++) {
+        const struct dev_server *s = &q->server[i];
+        struct dev_row *row = &rows[i];
+        *row = (struct dev_row){.port = s->port.number};
+        memcpy(row->name, s->name, sizeof row->name);
+        row->pid = dev_server_is_up(s) ? s->child.pid : 0;
+        snprintf(row->state, sizeof row->state, "%s", dev_server_state(s));
+        dev_quorum_name(q, s, row->quorum);
+        if (q->group) {
+            snprintf(row->role, sizeof row->role, "%s", view.role[i]);
+            list_votes(q, &view, i, row->votes, sizeof row->votes);
+        }
+    }
+}
+
+static void votes_json(struct json *j, const char *votes)
+{
+    char copy[sizeof((struct dev_row *)NULL)->votes], *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", votes);
+    json_array(j, "votes");
+    for (char *vote = strtok_r(copy, ",", &rest); vote; vote = strtok_r(NULL, ",", &rest))
+        json_string(j, NULL, vote);
+    json_end_array(j);
 }
 
 void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count)
@@ -60,6 +92,8 @@ void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count)
             json_string(j, "name", rows[i].name);
             json_string(j, "role", rows[i].role);
         }
+        if (rows[i].votes[0])
+            votes_json(j, rows[i].votes);
         if (rows[i].quorum[0])
             json_string(j, "quorum_name", rows[i].quorum);
         json_string(j, "address", address);
@@ -92,12 +126,18 @@ static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, cha
         snprintf(problem, DEV_PROBLEM_MAX, "%s %s is down; `redlock dev start %s` starts it",
                  dev_server_kind(s), s->name, s->name);
         return EXIT_UNAVAILABLE;
+    } else if (strcmp(verb, "isolate") == 0) {
+        s->isolated = true;
+        dev_bus_cut(s->number, true);
     } else if (strcmp(verb, "hang") == 0) {
         child_signal(&s->child, SIGSTOP);
         in_time = dev_quorum_await(q, s, false);
     } else {
         child_signal(&s->child, SIGCONT);
         s->hung = false;
+        if (s->isolated)
+            dev_bus_cut(s->number, false);
+        s->isolated = false;
     }
     if (in_time)
         return 0;
@@ -106,77 +146,131 @@ static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, cha
     return EXIT_UNAVAILABLE;
 }
 
-static void describe(const struct dev_quorum *q, const struct dev_server *s,
-                     const struct dev_server *master, char *answer, size_t *used)
+static void describe(const struct dev_row *row, char *answer, size_t *used)
 {
-    struct dev_row row = dev_row_of(q, s, master);
-    int length =
-        snprintf(answer + *used, DEV_ANSWER_MAX - *used, "%s %d %ld %s %s %s\n", row.name,
-                 row.port, row.pid, row.state, *row.role ? row.role : "-", row.quorum);
-    *used += (size_t)length;
+    *used += (size_t)snprintf(answer + *used, DEV_ANSWER_MAX - *used, "%s %d %ld %s %s %s %s\n",
+                              row->name, row->port, row->pid, row->state,
+                              *row->role ? row->role : "-", *row->votes ? row->votes : "-",
+                              row->quorum);
+}
+
+/* What takes the place of a number: "master", or "v2" in a cluster. 0: this does not; else the vote. */
+static int read_vote(const struct dev_quorum *q, const char *name)
+{
+    if (!q->group || q->group->votes == 1)
+        return q->group && strcmp(name, "master") == 0;
+    int vote = name[0] == 'v' && name[1] > '0' && !name[2] ? name[1] - '0' : 0;
+    return vote <= q->group->votes ? vote : 0;
+}
+
+static int explain_names(const struct dev_quorum *q, char *problem)
+{
+    int servers = q->group ? q->group->servers : q->count;
+    int used =
+        snprintf(problem, DEV_PROBLEM_MAX, "there is no such node; they are 1 to %d", servers);
+    size_t left = (size_t)(DEV_PROBLEM_MAX - used);
+    if (q->group && q->group->sentinels)
+        snprintf(problem + used, left, " or master, and the sentinels s1 to s%d",
+                 q->group->sentinels);
+    else if (q->group)
+        snprintf(problem + used, left, ", and v1 to v%d are the masters of the votes",
+                 q->group->votes);
+    return EXIT_USAGE;
 }
 
 /* By its name, or as the master that there is at the moment. NULL with `problem` and a status. */
 static struct dev_server *find(struct dev_quorum *q, const char *name, char *problem,
                                int *status)
 {
-    if (q->sentinels && strcmp(name, "master") == 0) {
-        struct dev_server *master = dev_sentinels_master(q);
+    int vote = read_vote(q, name);
+    struct dev_view view;
+    if (vote) {
+        q->group->look(q, &view);
+        if (view.owner[vote - 1] >= 0)
+            return &q->server[view.owner[vote - 1]];
+        snprintf(problem, DEV_PROBLEM_MAX, "no majority of %s names a master%s%s",
+                 q->group->electorate, q->group->votes > 1 ? " of " : "",
+                 q->group->votes > 1 ? name : "");
         *status = EXIT_UNAVAILABLE;
-        if (!master)
-            snprintf(problem, DEV_PROBLEM_MAX, "no majority of the sentinels names a master");
-        return master;
+        return NULL;
     }
-    *status = EXIT_USAGE;
     for (int i = 0; i < q->count; i++) {
         if (strcmp(q->server[i].name, name) == 0)
             return &q->server[i];
     }
-    if (q->sentinels)
-        snprintf(problem, DEV_PROBLEM_MAX,
-                 "there is no such node; they are 1 to %d or master, and the sentinels s1 to "
-                 "s%d",
-                 q->count - q->sentinels, q->sentinels);
-    else
-        snprintf(problem, DEV_PROBLEM_MAX, "there is no such node; they are 1 to %d", q->count);
+    *status = explain_names(q, problem);
     return NULL;
 }
 
-static int fail_over(struct dev_quorum *q, char *problem)
+/* `*s` is the new master afterwards. */
+static int fail_over(struct dev_quorum *q, const char *name, struct dev_server **s,
+                     char *problem)
 {
-    if (q->sentinels)
-        return dev_sentinels_failover(q, problem);
+    int status = EXIT_USAGE;
+    bool is_cluster = q->group && q->group->votes > 1;
+    struct dev_view view;
+    if (!q->group)
+        snprintf(problem, DEV_PROBLEM_MAX,
+                 "these servers have no sentinels; `redlock dev --sentinel` has some, and "
+                 "`redlock dev --cluster` fails over, too");
+    else if (is_cluster && !*name)
+        snprintf(problem, DEV_PROBLEM_MAX, "which master? `redlock dev failover v1`");
+    else if (!is_cluster && *name)
+        snprintf(problem, DEV_PROBLEM_MAX, "a Sentinel group has one master; leave out %s",
+                 name);
+    else if ((*s = find(q, is_cluster ? name : "master", problem, &status))) {
+        int server = (int)(*s - q->server);
+        q->group->look(q, &view);
+        if (strcmp(view.role[server], "replica") == 0) {
+            snprintf(problem, DEV_PROBLEM_MAX, "node %s is a replica of node %s", (*s)->name,
+                     q->server[view.master_of[server]].name);
+            return EXIT_USAGE;
+        }
+        status = dev_group_failover(q, &server, problem);
+        *s = &q->server[server];
+    }
+    return status;
+}
+
+static int isolate(struct dev_quorum *q, struct dev_server *s, char *problem)
+{
+    if (q->group && q->group->has_bus)
+        return act(q, s, "isolate", problem);
     snprintf(problem, DEV_PROBLEM_MAX,
-             "these servers have no sentinels; `redlock dev --sentinel` has some");
+             "these servers have no bus to be cut off from; those of `redlock dev --cluster` "
+             "have one");
     return EXIT_USAGE;
 }
 
 static void answer_question(struct dev_quorum *q, const char *question, char *answer)
 {
     struct dev_server *s = NULL; /* the one that the verb is about */
-    bool fresh = false;
+    struct dev_row rows[DEV_SERVERS_MAX];
+    bool fresh = false, all = false;
     char verb[16] = "", name[16] = "", problem[DEV_PROBLEM_MAX] = "unknown verb";
     size_t used = 0;
     int status = EXIT_USAGE;
     sscanf(question, "%15s %15s", verb, name);
     if (strcmp(verb, "failover") == 0) {
-        status = fail_over(q, problem);
+        status = fail_over(q, name, &s, problem);
     } else if (strcmp(verb, "list") == 0) {
         status = 0;
+        all = true;
     } else if (dev_verbs_know(verb)) {
         s = find(q, name, problem, &status);
-        fresh = s && strcmp(verb, "start") == 0 && !q->sentinels && !dev_server_is_up(s);
+        fresh = s && strcmp(verb, "start") == 0 && !q->group && !dev_server_is_up(s);
         if (s)
-            status = act(q, s, verb, problem);
+            status = strcmp(verb, "isolate") == 0 ? isolate(q, s, problem)
+                                                  : act(q, s, verb, problem);
     }
     if (status) {
         snprintf(answer, DEV_ANSWER_MAX, "error %d %s\n", status, problem);
         return;
     }
-    const struct dev_server *master = q->sentinels ? dev_sentinels_master(q) : NULL;
+    dev_rows(q, rows);
     for (int i = 0; i < q->count; i++) {
-        if (s ? s == &q->server[i] : strcmp(verb, "list") == 0 || &q->server[i] == master)
-            describe(q, &q->server[i], master, answer, &used);
+        if (all || s == &q->server[i])
+            describe(&rows[i], answer, &used);
     }
     snprintf(answer + used, DEV_ANSWER_MAX - used, "%sok\n", fresh ? "fresh\n" : "");
 }
@@ -195,7 +289,8 @@ void dev_verbs_serve(struct dev_quorum *q)
 
 static void print_table(const struct dev_row *rows, size_t count)
 {
-    static const char *const heading[] = {"#", "QUORUM", "NODE", "ROLE", "STATE", "PID", NULL};
+    static const char *const heading[] = {"#",     "QUORUM", "NODE", "ROLE",
+                                          "VOTES", "STATE",  "PID",  NULL};
     struct table t;
     table_begin(&t, heading);
     for (size_t i = 0; i < count; i++) {
@@ -208,8 +303,9 @@ static void print_table(const struct dev_row *rows, size_t count)
         table_set(&t, 1, TEXT_PLAIN, rows[i].quorum);
         table_set(&t, 2, TEXT_PLAIN, address);
         table_set(&t, 3, TEXT_PLAIN, rows[i].role);
-        table_set(&t, 4, up ? TEXT_GOOD : TEXT_BAD, rows[i].state);
-        table_set(&t, 5, TEXT_PLAIN, rows[i].pid ? pid : "-");
+        table_set(&t, 4, TEXT_PLAIN, rows[i].votes);
+        table_set(&t, 5, up ? TEXT_GOOD : TEXT_BAD, rows[i].state);
+        table_set(&t, 6, TEXT_PLAIN, rows[i].pid ? pid : "-");
     }
     table_print(&t, "", stdout);
 }
@@ -233,11 +329,13 @@ static int read_answer(char *answer, struct dev_row *rows, size_t *count, bool *
             return message_fail(status, "%s", safe);
         }
         if (*count == DEV_SERVERS_MAX ||
-            sscanf(line, "%15s %d %ld %7s %15s %15s", row.name, &row.port, &row.pid, row.state,
-                   row.role, row.quorum) < 5)
+            sscanf(line, "%15s %d %ld %11s %15s %11s %15s", row.name, &row.port, &row.pid,
+                   row.state, row.role, row.votes, row.quorum) < 6)
             break;
         if (strcmp(row.role, "-") == 0)
             row.role[0] = '\0';
+        if (strcmp(row.votes, "-") == 0)
+            row.votes[0] = '\0';
         rows[(*count)++] = row;
     }
     return message_fail(EXIT_UNAVAILABLE, "`redlock dev` ended before it had answered");
@@ -248,7 +346,7 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
 {
     char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
     struct dev_row rows[DEV_SERVERS_MAX];
-    bool fresh = false;
+    bool fresh = false, is_failover = strcmp(verb, "failover") == 0;
     size_t count = 0;
     snprintf(question, sizeof question, "%s %.15s", verb, name ? name : "");
     int error = dev_control_ask(directory, question, answer);
@@ -270,9 +368,10 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
     } else if (strcmp(verb, "list") == 0)
         print_table(rows, count);
     else if (count > 0)
-        printf("%s %s (127.0.0.1:%d) is %s\n",
+        printf("%s %s (127.0.0.1:%d) is %s%s%s\n",
                strcmp(rows[0].role, "sentinel") == 0 ? "sentinel" : "node", rows[0].name,
-               rows[0].port, name ? rows[0].state : "the master");
+               rows[0].port, is_failover ? "the master" : rows[0].state,
+               is_failover && rows[0].votes[0] ? " of " : "", is_failover ? rows[0].votes : "");
     if (fresh && !s->json)
         message_warn(
             "it is empty and in quarantine: it votes after the longest TTL, or at once "

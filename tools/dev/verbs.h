@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be asked of a running `redlock dev`: list, kill, start, hang, resume, failover. */
+/* What can be asked of a running `redlock dev`: list, kill, start, hang, resume, isolate, failover. */
 #ifndef CLI_DEV_VERBS_H
 #define CLI_DEV_VERBS_H
 
@@ -13,14 +13,14 @@ struct dev_row {
     char name[DEV_NAME_MAX];
     int port;
     long pid; /* 0: it is down */
-    char state[8];
-    char role[16]; /* in a group, or empty: "master", "replica", "sentinel", or "unknown" */
+    char state[12];
+    char role[16];  /* in a group, or empty: "master", "replica", "sentinel", or "unknown" */
+    char votes[12]; /* of a cluster that it has: "v1,v3"; or empty */
     char quorum[DEV_QUORUM_MAX]; /* empty: it has no name */
 };
 
-/* `master` is that of the group, if there is one and it is known. */
-struct dev_row dev_row_of(const struct dev_quorum *q, const struct dev_server *s,
-                          const struct dev_server *master);
+/* The rows of all servers, in their order. */
+void dev_rows(const struct dev_quorum *q, struct dev_row rows[DEV_SERVERS_MAX]);
 
 /* The member `nodes` of the object being written. */
 struct json;
@@ -28,8 +28,9 @@ void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count);
 
 bool dev_verbs_know(const char *word);
 
-/* Whether the verb is about one server, which has to be named. */
+/* Whether the verb is about one server, which has to be named, or may be. */
 bool dev_verbs_want_name(const char *verb);
+bool dev_verbs_take_name(const char *verb);
 
 /* In the process that runs the servers: takes one question from the socket and answers it. */
 void dev_verbs_serve(struct dev_quorum *q);
