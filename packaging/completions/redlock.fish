@@ -98,5 +98,5 @@ for line in (redlock --help 2>/dev/null | sed -nE '/^  redlock /!s/^  ([a-z]+) +
         complete -c redlock -n "__redlock_subcommand_is $part[1]" -a '(__redlock_names)'
     end
 end
-complete -c redlock -n '__redlock_subcommand_is dev' -a 'kill start hang resume failover list'
+complete -c redlock -n '__redlock_subcommand_is dev' -a 'kill start hang resume isolate failover list'
 complete -c redlock -n __redlock_has_command -a '(__redlock_command)'

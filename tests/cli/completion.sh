@@ -48,7 +48,7 @@ if command -v fish >/dev/null; then
         complete -C 'redlock run -t 3 name ls' | string replace -r '^' 'command:'
         complete -C 'redlock dev -- ls' | string replace -r '^' 'dashes:'" | cut -f1 >"$tmp/fish"
     is 'fish: subcommands' "$(sed -n 's/^://p' "$tmp/fish" | sorted)" "$listed"
-    is 'fish: actions of dev' "$(sed -n 's/^actions://p' "$tmp/fish" | sorted)" 'failover hang kill list resume start'
+    is 'fish: actions of dev' "$(sed -n 's/^actions://p' "$tmp/fish" | sorted)" 'failover hang isolate kill list resume start'
     is 'fish: the values of --on-lost' "$(sed -n 's/^values://p' "$tmp/fish")" ignore
     is 'fish: the values of --sort' "$(sed -n 's/^orders://p' "$tmp/fish")" age
     like 'fish: run NAME is followed by a command' "$(sed -n 's/^command://p' "$tmp/fish" | sorted)" '\bls\b'
@@ -73,7 +73,7 @@ for sub in $listed; do
     done
     grep -q "^\.It Cm $sub\b" "$root/man/redlock.1" || not_ok "the manual has $sub"
 done
-is 'actions of dev' "$(offered redlock dev '')" 'failover hang kill list resume start'
+is 'actions of dev' "$(offered redlock dev '')" 'failover hang isolate kill list resume start'
 is 'the values of --on-lost' "$(offered redlock run --on-lost i)" ignore
 is 'the values of --sort' "$(offered redlock top --sort a)" age
 is 'the start of a word' "$(offered redlock sta)" status

@@ -21,8 +21,8 @@ try "$redlock" dev -c 1 -- redlock dev failover
 expect 'servers without sentinels have no failover: 64' 64 'no sentinels; `redlock dev --sentinel`'
 try "$redlock" dev -c 1 -- redlock dev kill s1
 expect '   and no server of that name' 64 'they are 1 to 1$'
-try "$redlock" dev failover 1
-expect '   and it takes no number' 64 "unexpected word '1'"
+try "$redlock" dev list 1
+expect '   and a list takes no number' 64 "unexpected word '1'"
 
 # ---- what is there at once ----
 
@@ -117,6 +117,7 @@ ask "$(port_of "$now")" EXISTS key
 echo
 redlock dev failover --json | jq -r '.nodes[] | .role, (.number | tostring) == .name, .state'
 [ "$(master)" != "$now" ] && echo "yet another"
+redlock dev failover 1 || echo "failover=$?"
 redlock dev hang s1
 redlock dev kill s2
 redlock dev failover || echo "failover=$?"
@@ -138,6 +139,7 @@ master
 true
 up
 yet another
+failover=64
 sentinel s1 () is hung
 sentinel s2 () is down
 failover=69
@@ -146,6 +148,7 @@ unknown
 sentinel s1 () is up
 sentinel s2 () is up
 a majority again'
+like '   a group has one master, which needs no number' "$err" 'a Sentinel group has one master; leave out 1'
 is '   with too few sentinels both say so' "$(grep -c 'no majority of the sentinels names a master' "$tmp/err")" 2
 
 # ---- a master that is killed, and one that hangs ----

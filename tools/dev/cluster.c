@@ -171,7 +171,7 @@ static void look(const struct dev_quorum *q, struct dev_view *out)
 static bool depose(const struct dev_quorum *q, const struct dev_view *view, int master,
                    char words[DEV_PROBLEM_MAX / 2])
 {
-    char reply[DEV_REPLY_MAX] = "-it has no replica that is up";
+    char reply[DEV_REPLY_MAX] = "-its replica does not answer";
     for (int i = 0; i < SERVERS; i++) {
         if (i == master || view->master_of[i] != master || !dev_group_can_answer(&q->server[i]))
             continue;

@@ -59,6 +59,15 @@ int dev_group_await(struct dev_quorum *q, char *problem)
     return EXIT_UNAVAILABLE;
 }
 
+static bool has_replica(const struct dev_quorum *q, const struct dev_view *view, int master)
+{
+    for (int i = 0; i < q->group->servers; i++) {
+        if (i != master && view->master_of[i] == master && dev_group_can_answer(&q->server[i]))
+            return true;
+    }
+    return false;
+}
+
 /*
  * Right after another failover this is refused: that is not finished, or the replicas of the new master
  * are not known yet. So it is asked for again.
@@ -70,6 +79,11 @@ int dev_group_failover(struct dev_quorum *q, int *master, char *problem)
     char words[DEV_PROBLEM_MAX / 2] = "";
     struct dev_view view;
     q->group->look(q, &view);
+    if (!has_replica(q, &view, old)) {
+        snprintf(problem, DEV_PROBLEM_MAX, "node %s has no replica that is up",
+                 q->server[old].name);
+        return EXIT_UNAVAILABLE;
+    }
     while (strcmp(view.role[old], "replica") != 0 && timer_now_ns() < limit_ns) {
         bool again = begun_ns == 0 || (q->group->has_bus &&
                                        timer_now_ns() - begun_ns > TRY_LIMIT_MS * NS_PER_MS);
