@@ -230,8 +230,8 @@ enum redlock_flags {
  *     check; kinds that can have none (SHARED, SEMAPHORE) are INVAL;
  *   - a node's grants count only if it passes the safety checks of redlock_audit(): role,
  *     identity, membership, max_ttl, eviction and clock, by what it says when it is connected
- *     to. Where too few do, an acquire is GUARDED at once, and each node's text names the check.
- *     A node that is down is no failure, as long as a majority is there;
+ *     to. Where too few do, an acquire is GUARDED at once, and each node's text names the
+ *     check. A node that is down is no failure, as long as a majority is there;
  *   - REDLOCK_NO_GUARD is INVAL.
  */
 enum redlock_profile {

@@ -34,6 +34,13 @@ if [ "${1:-}" = --check ]; then
         echo "format: run 'make format' and look at what it changed" >&2
         exit 1
     fi
+    # clang-format breaks no comments, and the header is read in terminals.
+    wide=$(grep -nE '.{97,}' include/*.h || true)
+    if [ -n "$wide" ]; then
+        echo "format: wider than 96 columns:" >&2
+        echo "$wide" >&2
+        exit 1
+    fi
 else
     # shellcheck disable=SC2086
     "$tool" -i $files
