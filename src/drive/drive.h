@@ -26,12 +26,8 @@ void rl_tick(redlock *client, int64_t now_ns);
  */
 void rl_wake(redlock *client);
 
-/*
- * Is this thread inside redlock_options.notify? Then it may start, end or wait for nothing:
- * INVAL.
- */
+/* Is this thread inside redlock_options.notify? */
 bool rl_is_notifying(void);
-int rl_notify_check(void);
 
 /* ---- doubts.c: doubts about nodes, each reported once, as an event WARNING ---- */
 

@@ -321,9 +321,6 @@ int redlock_next(redlock *client, const redlock_event **event, int timeout_ms)
         return result;
     reader = client->reader;
     note_driven(reader);
-    result = rl_notify_check();
-    if (result)
-        return result;
     if (!event)
         return rl_detail(REDLOCK_INVAL, "there is nowhere to put the event");
     if (timeout_ms < -1)

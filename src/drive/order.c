@@ -55,14 +55,21 @@ bool rl_client_is_forked(const redlock *client)
     return rl_process_stamp() != client->stamp;
 }
 
-int rl_client_check(const redlock *client)
+static int check_process(const redlock *client)
 {
-    if (!client)
-        return rl_detail(REDLOCK_INVAL, "the client is NULL");
     if (rl_client_is_forked(client))
         return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
                                          "child must open its own");
     return REDLOCK_OK;
+}
+
+int rl_client_check(const redlock *client)
+{
+    int error = client ? check_process(client) : rl_detail(REDLOCK_INVAL, "the client is NULL");
+
+    if (!error && rl_is_notifying())
+        error = rl_detail(REDLOCK_INVAL, "notify may only look at its lock");
+    return error;
 }
 
 int rl_client_enter(redlock *client)
@@ -81,7 +88,7 @@ int rl_client_enter(redlock *client)
 int rl_lock_enter(const redlock_lock *lock)
 {
     int error =
-        lock ? rl_client_check(lock->client) : rl_detail(REDLOCK_INVAL, "the lock is NULL");
+        lock ? check_process(lock->client) : rl_detail(REDLOCK_INVAL, "the lock is NULL");
 
     if (!error)
         pthread_mutex_lock(&lock->client->mutex);
@@ -236,10 +243,8 @@ int rl_call_wait(redlock *client, struct rl_call *call)
 {
     bool for_thread = rl_order_is_for_thread(client);
     int cancel_state;
-    int result = rl_notify_check();
+    int result = for_thread ? REDLOCK_OK : rl_client_enter(client);
 
-    if (!result && !for_thread)
-        result = rl_client_enter(client);
     if (result)
         return result;
     /* The driver looks at this stack: a thread that is cancelled gets its outcome first. */
@@ -251,10 +256,8 @@ int rl_call_wait(redlock *client, struct rl_call *call)
 
 int rl_call_now(redlock *client, struct rl_call *call)
 {
-    int error = rl_notify_check();
+    int error = rl_client_enter(client);
 
-    if (!error)
-        error = rl_client_enter(client);
     if (error)
         return error;
     call->order.carry_out(client, &call->order);

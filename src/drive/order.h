@@ -38,13 +38,17 @@
  */
 uint32_t rl_process_stamp(void);
 
-/* May this process use the client? Without the mutex. */
+/*
+ * May this process use the client, and this thread: is it not inside redlock_options.notify?
+ * Without the mutex.
+ */
 int rl_client_check(const redlock *client);
 bool rl_client_is_forked(const redlock *client);
 /* The same, and that it is open. On success the mutex is held. */
 int rl_client_enter(redlock *client);
 /*
- * For what a handle can be asked, also when its client has been closed: as rl_client_enter().
+ * For what a handle can be asked, also when its client has been closed, and by notify: as
+ * rl_client_enter().
  */
 int rl_lock_enter(const redlock_lock *lock);
 /*

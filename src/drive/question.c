@@ -274,10 +274,8 @@ static int check_room(const redlock *client)
 
 int rl_question_start(redlock *client, struct rl_question *q, void *data, redlock_job *job)
 {
-    int error = rl_notify_check();
+    int error = rl_client_enter(client);
 
-    if (!error)
-        error = rl_client_enter(client);
     if (!error) {
         error = check_room(client);
         if (!error) {
@@ -344,13 +342,12 @@ int redlock_cancel_job(redlock *client, redlock_job job)
 {
     size_t index = job % REDLOCK_QUORUMS_MAX;
     struct rl_question *q;
-    int error = rl_notify_check();
+    int error;
 
     /* The number of a job tells its quorum. */
     if (client && client->is_front)
         client = client->reader->member[index < client->reader->count ? index : 0];
-    if (!error)
-        error = rl_client_enter(client);
+    error = rl_client_enter(client);
     if (error)
         return error;
     TAILQ_FOREACH (q, &client->questions.all, in_all)

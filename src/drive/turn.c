@@ -16,12 +16,6 @@ bool rl_is_notifying(void)
     return is_notifying;
 }
 
-int rl_notify_check(void)
-{
-    return is_notifying ? rl_detail(REDLOCK_INVAL, "notify may only look at its lock")
-                        : REDLOCK_OK;
-}
-
 /* Runs without the mutex, which is held before and after. */
 static void notify(redlock *client, const redlock_lock *lock)
 {

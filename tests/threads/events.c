@@ -231,6 +231,8 @@ static void stay_inside(void *data)
 {
     const redlock_event *event;
     redlock_lock *lock;
+    redlock_counters counters = REDLOCK_COUNTERS();
+    redlock_node_info node = REDLOCK_NODE_INFO();
     if (!data)
         return;
     /* It may only look. */
@@ -238,6 +240,10 @@ static void stay_inside(void *data)
     CHECK_ERR(REDLOCK_INVAL, redlock_ping(data, NULL));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_ping(data, NULL, NULL));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_acquire(data, "y", TTL_MS, NULL, &lock));
+    CHECK_ERR(REDLOCK_INVAL, redlock_stats(data, &counters));
+    CHECK_ERR(REDLOCK_INVAL, redlock_node(data, 0, &node));
+    CHECK_ERR(REDLOCK_INVAL, redlock_fd(data));
+    CHECK_ERR(REDLOCK_INVAL, redlock_cancel_job(data, 1));
     CHECK_HAS("notify", redlock_detail());
     is_inside = true;
     while (!may_leave)
