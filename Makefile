@@ -118,6 +118,16 @@ stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 m
 	@ctest --test-dir $(RELEASE) --label-regex slow --output-on-failure
 	@$(call configured,release,-DREDLOCK_SLOW_TESTS=OFF)
 
+# How many updates each resource confirms, with paused holders among them.
+FENCING_UPDATES ?= 10000
+
+.PHONY: fencing-test
+fencing-test: ## paused holders at every resource of fencing/, PostgreSQL and MariaDB too; what the check costs (10 min)
+	@scripts/deps.sh test databases
+	@scripts/deps.sh clients || echo "what is missing is left out"
+	@$(call built,release,--target redlock) >/dev/null
+	@tests/fencing/resources/all.sh $(RELEASE)/redlock --updates $(FENCING_UPDATES) --rounds 6 --cost
+
 # What the simulator plays: SEEDS of them from FROM on, or one SEED with its trace.
 SEEDS ?= 10000
 FROM ?= 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|python-package|deb|
-#         deb-test|abi|static-ARCH|static-check-ARCH|docker|compose|bare-debian]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|databases|etcd|browser|node|python|python-package|
+#         deb|deb-test|abi|static-ARCH|static-check-ARCH|docker|compose|bare-debian]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
@@ -169,6 +169,14 @@ check_etcd() {
     have etcd || miss etcd
 }
 
+check_databases() {
+    [ -n "$(find /usr/lib/postgresql /usr/bin /usr/local/bin -name initdb -print -quit 2>/dev/null)" ] || miss postgresql
+    have mariadbd || [ -x /usr/sbin/mariadbd ] || miss mariadb-server
+    for module in psycopg2 pymysql; do
+        /usr/bin/python3 -c "import $module" 2>/dev/null || miss python3-$module
+    done
+}
+
 # Without a font there is nothing to see.
 check_browser() {
     have chromium || miss chromium
@@ -230,6 +238,7 @@ for purpose in "${@:-test}"; do
     peers) check_peers ;;
     clients) check_clients ;;
     node) check_node ;;
+    databases) check_databases ;;
     etcd) check_etcd ;;
     browser) check_browser ;;
     python) check_python ;;
@@ -406,9 +415,10 @@ echo "deps: (to do that yourself: Ctrl-C, and REDLOCK_NO_INSTALL=1 prints the co
 services=
 for package in $wanted; do
     case $package in
-    redis-server | haproxy | prometheus) services="$services $package" ;;
+    redis-server | haproxy | prometheus | postgresql) services="$services $package" ;;
     docker.io) services="$services docker" ;;
     nginx-light) services="$services nginx" ;;
+    mariadb-server) services="$services mariadb" ;;
     etcd-server) services="$services etcd" ;;
     esac
 done

@@ -25,11 +25,11 @@ function __redlock_subcommand_is
     and not __redlock_has_command
 end
 
-# Behind -- and behind `run NAME` stands a command.
+# Behind -- and behind `run NAME` or `fence FILE` stands a command.
 function __redlock_has_command
     set -l words (__redlock_words)
     contains -- -- $words; and return 0
-    test (count $words) -ge 2; and test "$words[1]" = run
+    test (count $words) -ge 2; and contains -- "$words[1]" run fence
 end
 
 # What would be offered for that command.
