@@ -280,13 +280,10 @@ void access_rule_missed(struct access_rule *rule, int64_t now_ns)
         rule->misses.tokens--;
 }
 
-bool access_rule_has_room(struct access_rule *rule, bool is_waiter)
+bool access_rule_has_room(const struct access_rule *rule, bool is_waiter)
 {
-    bool is_full = (rule->leases_max && rule->leases >= rule->leases_max) ||
-                   (is_waiter && rule->waiters_max && rule->waiters >= rule->waiters_max);
-
-    rule->rejected += is_full;
-    return !is_full;
+    return !(rule->leases_max && rule->leases >= rule->leases_max) &&
+           !(is_waiter && rule->waiters_max && rule->waiters >= rule->waiters_max);
 }
 
 static bool is_same(const struct access_rule *a, const struct access_rule *b)

@@ -83,8 +83,8 @@ struct access_rule *access_rules_any(struct access_rules *rules, const char *pri
 /* Does a rule in front of `later` decide whatever that is for? */
 bool access_rule_hides(const struct access_rule *earlier, const struct access_rule *later);
 
-/* Is there room for one more lease, for one more waiter? False: counted as rejected. */
-bool access_rule_has_room(struct access_rule *rule, bool is_waiter);
+/* Is there room for one more lease, for one more waiter? */
+bool access_rule_has_room(const struct access_rule *rule, bool is_waiter);
 
 /* A request comes. True: it is within the cap, and counted; false: not in this second. */
 bool access_rule_take(struct access_rule *rule, int64_t now_ns);

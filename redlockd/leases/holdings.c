@@ -24,20 +24,20 @@ static int64_t forgotten_ns(int64_t now_ns, int64_t ttl_ms)
     return now_ns + (ttl_ms + slack_ms(ttl_ms)) * RL_NS_PER_MS;
 }
 
-struct holding holding_of(const struct lease *lease, const char *name, const char *value,
+struct holding holding_of(const struct lease_request *request, const char *value,
                           char label[REDLOCK_LABEL_MAX + 1])
 {
     lease_label_of(value ? value : "", label);
-    return (struct holding){.tag = &lease->tag,
-                            .who = &lease->who,
-                            .name = name,
+    return (struct holding){.tag = &request->tag,
+                            .who = &request->who,
+                            .name = request->name,
                             .label = label,
-                            .fence = lease->fence,
-                            .ttl_ms = lease->ttl_ms,
-                            .valid_ns = lease->lock ? redlock_deadline_ns(lease->lock) : 0,
-                            .peer =
-                                lease->exchange ? http_exchange_peer(lease->exchange) : NULL,
-                            .is_stream = lease->stream != NULL};
+                            .fence = request->fence,
+                            .ttl_ms = request->lease.ttl_ms,
+                            .valid_ns = request->lock ? redlock_deadline_ns(request->lock) : 0,
+                            .peer = request->exchange ? http_exchange_peer(request->exchange)
+                                                      : NULL,
+                            .is_stream = request->lease.is_stream};
 }
 
 struct ledger_entry *holdings_find(const struct leases *leases, const struct lease_tag *tag,
@@ -82,8 +82,9 @@ static void forget(struct leases *leases, struct ledger_entry *entry)
 }
 
 /*
- * The nodes are looked at before the time of a lease is over as well: gone by then, it was ended through
- * another replica; gone afterwards, it was never released. A lease that is renewed in time meets no look.
+ * The nodes are looked at before the time of a lease is over as well: gone by then, it was
+ * ended through another replica; gone afterwards, it was never released. A lease that is
+ * renewed in time meets no look.
  */
 static void plan_look(struct leases *leases, struct ledger_entry *entry, int64_t now_ns)
 {
@@ -141,15 +142,15 @@ void holdings_reload(struct leases *leases)
     }
 }
 
-void holdings_left(struct leases *leases, const struct lease *lease)
+void holdings_left(struct leases *leases, const struct lease_request *request)
 {
-    struct ledger_entry *entry = ledger_find(&leases->ledger, &lease->tag);
+    struct ledger_entry *entry = ledger_find(&leases->ledger, &request->tag);
     int64_t now_ns = rl_now_ns();
 
     if (!entry)
         return;
     entry->is_left = true;
-    entry->valid_ns = redlock_deadline_ns(lease->lock);
+    entry->valid_ns = redlock_deadline_ns(request->lock);
     entry->expires_ns = forgotten_ns(now_ns, entry->ttl_ms);
     plan_look(leases, entry, now_ns);
 }
@@ -177,24 +178,6 @@ void holdings_held(struct leases *leases, const struct holding *holding, bool is
                                                         .label = holding->label,
                                                         .fence = holding->fence,
                                                         .peer = holding->peer});
-}
-
-void holdings_begin(struct lease *lease, bool is_granted)
-{
-    char label[REDLOCK_LABEL_MAX + 1];
-    struct holding holding =
-        holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
-
-    holdings_held(lease->leases, &holding, is_granted);
-}
-
-void holdings_end(struct lease *lease, enum audit_event event, const char *reason)
-{
-    char label[REDLOCK_LABEL_MAX + 1];
-    struct holding holding =
-        holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
-
-    holdings_ended(lease->leases, &holding, event, reason);
 }
 
 void holdings_ended(struct leases *leases, const struct holding *holding,
@@ -225,19 +208,16 @@ void holdings_ended(struct leases *leases, const struct holding *holding,
     }
 }
 
-void holdings_endangered(struct lease *lease, int error)
+void holdings_endangered(struct leases *leases, const struct holding *holding,
+                         const char *error)
 {
-    char label[REDLOCK_LABEL_MAX + 1];
-    struct holding holding =
-        holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
-
-    audit_write(lease->leases->audit,
+    audit_write(leases->audit,
                 &(struct audit_line){.event = error ? AUDIT_JEOPARDY : AUDIT_RECOVERED,
-                                     .principal = holding.who->principal,
-                                     .name = holding.name,
-                                     .label = holding.label,
-                                     .fence = holding.fence,
-                                     .reason = error ? redlock_error_name(error) : NULL});
+                                     .principal = holding->who->principal,
+                                     .name = holding->name,
+                                     .label = holding->label,
+                                     .fence = holding->fence,
+                                     .reason = error});
 }
 
 void holdings_denied(struct leases *leases, const struct http_exchange *exchange,
@@ -255,7 +235,8 @@ void holdings_denied(struct leases *leases, const struct http_exchange *exchange
 
 /* ---- looking ----------------------------------------------------------------------------- */
 
-/* How long the nodes keep a value of this tag; 0: they do not have it; -1: they could not tell. */
+/* How long the nodes keep a value of this tag; 0: they do not have it; -1: they could not
+ * tell. */
 static int64_t kept_ms(const redlock_event *event, const struct lease_tag *tag)
 {
     const redlock_info *info = event->error ? NULL : event->answer->info;

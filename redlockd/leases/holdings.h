@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What becomes of leases, for the audit log, the caps of rules and the counters: called where a lease is
- * granted, renewed, released or found to be gone.
+ * What becomes of leases, for the audit log, the caps of rules and the counters: called where a
+ * lease is granted, renewed, released or found to be gone.
  *
- * A lease that is neither renewed nor released here may have been by another replica, so the nodes are
- * asked: twice before its time is over, and then. If they keep it for longer than this replica knows, the
- * other one tells its end. If it is gone before its time was over, it was ended there: told as AUDIT_ENDED. Only
- * what is gone afterwards is told as expired; a release through another replica in the last sixteenth of
- * a TTL looks like that. If the nodes cannot be asked, they are asked again.
+ * A lease that is neither renewed nor released here may have been by another replica, so the
+ * nodes are asked: twice before its time is over, and then. If they keep it for longer than
+ * this replica knows, the other one tells its end. If it is gone before its time was over, it
+ * was ended there: told as AUDIT_ENDED. Only what is gone afterwards is told as expired; a
+ * release through another replica in the last sixteenth of a TTL looks like that. If the nodes
+ * cannot be asked, they are asked again.
  */
 #ifndef REDLOCKD_LEASES_HOLDINGS_H
 #define REDLOCKD_LEASES_HOLDINGS_H
@@ -29,8 +30,9 @@ struct holding {
     bool is_stream;
 };
 
-/* Of a lease under way; `value` tells the label, and may be NULL. Valid as long as these are. */
-struct holding holding_of(const struct lease *lease, const char *name, const char *value,
+/* Of a lease under way; `value` tells the label, and may be NULL. Valid as long as these
+ * are. */
+struct holding holding_of(const struct lease_request *request, const char *value,
                           char label[REDLOCK_LABEL_MAX + 1]);
 
 /* What this replica knows of a lease, under this name; NULL: nothing. */
@@ -40,25 +42,24 @@ struct ledger_entry *holdings_find(const struct leases *leases, const struct lea
 /* It is held: granted now, or renewed, also by this replica after another. */
 void holdings_held(struct leases *leases, const struct holding *holding, bool is_granted);
 
-/* The same two of a lease that has its lock: holdings_held() and holdings_ended(). */
-void holdings_begin(struct lease *lease, bool is_granted);
-void holdings_end(struct lease *lease, enum audit_event event, const char *reason);
-
-/* A stream that the daemon renews no more and has not released: its time runs out, or it comes back. */
-void holdings_left(struct leases *leases, const struct lease *lease);
+/* A stream that the daemon renews no more and has not released: its time runs out, or it
+ * comes back. */
+void holdings_left(struct leases *leases, const struct lease_request *request);
 
 /*
- * The end of one: AUDIT_RELEASED or AUDIT_LOST (told as AUDIT_EXPIRED if its time is over here), or
- * AUDIT_BROKEN. The label of `holding` counts where this replica does not know the lease: the nodes had it.
+ * The end of one: AUDIT_RELEASED or AUDIT_LOST (told as AUDIT_EXPIRED if its time is over
+ * here), or AUDIT_BROKEN. The label of `holding` counts where this replica does not know the
+ * lease: the nodes had it.
  */
 void holdings_ended(struct leases *leases, const struct holding *holding,
                     enum audit_event event, const char *reason);
 
-/* The renewal of a stream has failed; 0: it has succeeded after that. */
-void holdings_endangered(struct lease *lease, int error);
+/* The renewal of a stream has failed with this error; NULL: it has succeeded after that. */
+void holdings_endangered(struct leases *leases, const struct holding *holding,
+                         const char *error);
 
-/* A request that was refused by rights or quotas. path: NULL if it is gone; who: NULL if that is not
- * proven; name: NULL if it is not about one. */
+/* A request that was refused by rights or quotas. path: NULL if it is gone; who: NULL if
+ * that is not proven; name: NULL if it is not about one. */
 void holdings_denied(struct leases *leases, const struct http_exchange *exchange,
                      const struct rl_span *path, const struct access_who *who, const char *name,
                      const char *reason);
@@ -66,7 +67,8 @@ void holdings_denied(struct leases *leases, const struct http_exchange *exchange
 /* Rules are new: whose cap each lease counts for. */
 void holdings_reload(struct leases *leases);
 
-/* No lease that was granted or renewed here is valid; streams that were left are renewed elsewhere. */
+/* No lease that was granted or renewed here is valid; streams that were left are renewed
+ * elsewhere. */
 bool holdings_are_over(const struct leases *leases, int64_t now_ns);
 
 /* A part of the turn: asks about leases whose time is over. When to be called next. */

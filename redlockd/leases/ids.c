@@ -14,11 +14,11 @@ struct ids_entry {
     struct ids_entry *next;          /* in its bucket */
     struct ids_entry *newer, *older; /* of spent ones, and of those that wait */
     union {
-        void *user;       /* IDS_WAITING and IDS_STREAMING */
+        void *user;       /* LEASE_WAITS and LEASE_STREAMS */
         int64_t until_ns; /* spent ones: forgotten then */
     };
     struct lease_tag tag;
-    uint8_t state;   /* enum ids_state */
+    uint8_t state;   /* enum lease_memory */
     bool is_strange; /* of a spent one: it was not known before */
 };
 
@@ -48,7 +48,8 @@ void ids_free(struct ids *ids)
 
 /* ---- buckets ----------------------------------------------------------------------------- */
 
-/* The upper bits of a product with a random odd number spread whatever is chosen without knowing it. */
+/* The upper bits of a product with a random odd number spread whatever is chosen without
+ * knowing it. */
 static size_t bucket_of(const struct ids *ids, const struct lease_tag *tag)
 {
     uint64_t words[2];
@@ -95,7 +96,7 @@ static void grow(struct ids *ids)
 /* A new entry has no state yet. */
 static bool is_spent(const struct ids_entry *entry)
 {
-    return entry->state == IDS_GRANTED || entry->state == IDS_ENDED;
+    return entry->state == LEASE_GRANTED || entry->state == LEASE_ENDED;
 }
 
 static struct ids_spent *list_of(struct ids *ids, const struct ids_entry *entry)
@@ -107,7 +108,7 @@ static void unlink_entry(struct ids *ids, struct ids_entry *entry)
 {
     struct ids_spent *list = list_of(ids, entry);
 
-    if (entry->state == IDS_WAITING) {
+    if (entry->state == LEASE_WAITS) {
         *(entry->older ? &entry->older->newer : &ids->waiting) = entry->newer;
         if (entry->newer)
             entry->newer->older = entry->older;
@@ -163,18 +164,18 @@ static void expire(struct ids *ids, int64_t now_ns)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
-                        void **user)
+enum lease_memory ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
+                           void **user)
 {
     struct ids_entry *entry;
 
     expire(ids, now_ns);
     entry = *place_of(ids, tag);
     if (!entry)
-        return IDS_UNKNOWN;
+        return LEASE_UNKNOWN;
     if (!is_spent(entry))
         *user = entry->user;
-    return (enum ids_state)entry->state;
+    return (enum lease_memory)entry->state;
 }
 
 /* The entry of this tag, in no list; NULL: out of memory. */
@@ -199,7 +200,7 @@ static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
     return entry;
 }
 
-static int set_user(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
+static int set_user(struct ids *ids, const struct lease_tag *tag, enum lease_memory state,
                     void *user)
 {
     struct ids_entry *entry = take(ids, tag);
@@ -208,31 +209,31 @@ static int set_user(struct ids *ids, const struct lease_tag *tag, enum ids_state
         return -1;
     entry->state = (uint8_t)state;
     entry->user = user;
-    if (state == IDS_WAITING)
+    if (state == LEASE_WAITS)
         link_waiting(ids, entry);
     return 0;
 }
 
 int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *user)
 {
-    return set_user(ids, tag, IDS_WAITING, user);
+    return set_user(ids, tag, LEASE_WAITS, user);
 }
 
 int ids_set_streaming(struct ids *ids, const struct lease_tag *tag, void *user)
 {
-    return set_user(ids, tag, IDS_STREAMING, user);
+    return set_user(ids, tag, LEASE_STREAMS, user);
 }
 
-int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
+int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum lease_memory state,
                   int64_t now_ns)
 {
     struct ids_entry *entry = take(ids, tag);
 
-    assert(state == IDS_GRANTED || state == IDS_ENDED);
+    assert(state == LEASE_GRANTED || state == LEASE_ENDED);
     if (!entry)
         return -1;
     /* A new entry has no state yet. */
-    entry->is_strange = entry->state == IDS_UNKNOWN || (entry->is_strange && is_spent(entry));
+    entry->is_strange = entry->state == LEASE_UNKNOWN || (entry->is_strange && is_spent(entry));
     entry->state = (uint8_t)state;
     entry->until_ns = now_ns + IDS_REMEMBERED_NS;
     link_spent(ids, entry);
@@ -244,7 +245,7 @@ void ids_forget(struct ids *ids, const struct lease_tag *tag)
 {
     struct ids_entry **place = place_of(ids, tag);
 
-    assert(*place && (*place)->state == IDS_WAITING);
+    assert(*place && (*place)->state == LEASE_WAITS);
     drop(ids, place);
 }
 
@@ -256,9 +257,4 @@ void ids_each_wait(struct ids *ids, void (*look)(void *wait, void *context), voi
         next = entry->newer;
         look(entry->user, context);
     }
-}
-
-void *ids_any_wait(struct ids *ids)
-{
-    return ids->waiting ? ids->waiting->user : NULL;
 }

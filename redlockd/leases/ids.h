@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this replica remembers of lease ids, by their tags: which wait here, and which are spent.
+ * What this replica remembers of lease ids, by their tags: which wait here, and which are
+ * spent.
  *
- *     WAITING    a PUT of this id waits here; `user` is it. Until it is granted, refused or gone.
- *     STREAMING  a stream of this id holds it, or comes back with its grant; `user` is it. Until it ends.
- *     GRANTED    it was granted here in the last two minutes, or its stream was left.
- *     ENDED      it was released or lost, or its grant could not be delivered, in the last two minutes.
+ * enum lease_memory has the states. Memory only ever refuses: a spent id gets 409 or 410
+ * without a question to the nodes. Two minutes are longer than any proxy keeps a copy of a
+ * request; beyond that the nodes tell while it is held.
  *
- * Memory only ever refuses: a spent id gets 409 or 410 without a question to the nodes, never 200 or 201,
- * which need a majority that was asked after the request came. An id that was granted once must not be granted again: a late copy
- * of its DELETE, or of a release that is under way, would take the second grant away. Two minutes are
- * longer than any proxy keeps a copy of a request; beyond that the nodes tell while it is held.
- *
- * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. An id that was not known
- * here when it ended, as a DELETE can make any number of, has a bound of its own: it takes no place of one
- * that was granted here. Waits and streams are bounded by the connections.
+ * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. An id that was
+ * not known here when it ended, as a DELETE can make any number of, has a bound of its own: it
+ * takes no place of one that was granted here. Waits and streams are bounded by the
+ * connections.
  */
 #ifndef REDLOCKD_LEASES_IDS_H
 #define REDLOCKD_LEASES_IDS_H
@@ -23,12 +19,11 @@
 #include <stdint.h>
 
 #include "leases/id.h"
+#include "leases/lease.h"
 
 #define IDS_REMEMBERED_NS (120 * INT64_C(1000000000))
 #define IDS_SPENT_MAX (1u << 20)   /* of those that waited or were granted here */
 #define IDS_STRANGE_MAX (1u << 18) /* of the others */
-
-enum ids_state { IDS_UNKNOWN, IDS_WAITING, IDS_STREAMING, IDS_GRANTED, IDS_ENDED };
 
 struct ids_entry;
 
@@ -52,15 +47,15 @@ struct ids {
 int ids_init(struct ids *ids);
 void ids_free(struct ids *ids);
 
-/* What is known of it at now_ns; *user only for IDS_WAITING and IDS_STREAMING. */
-enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
-                        void **user);
+/* What is known of it at now_ns; *user only for LEASE_WAITS and LEASE_STREAMS. */
+enum lease_memory ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
+                           void **user);
 
-/* Each replaces what was known of the tag. 0, or -1: out of memory, and nothing has changed; never of a
- * tag that is known. */
+/* Each replaces what was known of the tag. 0, or -1: out of memory, and nothing has changed;
+ * never of a tag that is known. */
 int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *user);
 int ids_set_streaming(struct ids *ids, const struct lease_tag *tag, void *user);
-int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
+int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum lease_memory state,
                   int64_t now_ns);
 
 /* A wait that was refused or is gone. Only of a tag that waits. */
@@ -68,8 +63,5 @@ void ids_forget(struct ids *ids, const struct lease_tag *tag);
 
 /* Each wait once; `look` may end the one that it is given, and none else. */
 void ids_each_wait(struct ids *ids, void (*look)(void *wait, void *context), void *context);
-
-/* Any wait; NULL: there is none. */
-void *ids_any_wait(struct ids *ids);
 
 #endif

@@ -7,101 +7,25 @@
 #include <string.h>
 
 #include "io/clock.h"
-#include "leases/acquire.h"
+#include "leases/carry.h"
 #include "leases/holdings.h"
-#include "leases/keep.h"
 #include "leases/reply.h"
-#include "leases/resume.h"
-#include "leases/stream.h"
 #include "system/log.h"
-
-/* ---- leases ------------------------------------------------------------------------------ */
-
-static void on_ended(struct http_user *user, enum http_ended how)
-{
-    struct lease *lease = (struct lease *)(void *)((char *)user - offsetof(struct lease, user));
-
-    if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
-        lease_acquire_ended(lease, how);
-    else if (lease->state == LEASE_STREAMING || lease->state == LEASE_RESUMING)
-        lease_stream_ended(lease, how);
-    else
-        lease->exchange = NULL; /* a renewal or a release goes on without its client */
-}
-
-struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
-                        const struct http_request *request, const struct lease_terms *terms,
-                        const struct access_who *who, enum lease_state state)
-{
-    struct lease *lease = malloc(sizeof *lease);
-
-    if (lease)
-        *lease = (struct lease){.leases = leases, .state = state};
-    if (!lease || (terms->is_stream && lease_stream_attach(lease) < 0)) {
-        free(lease);
-        http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
-        return NULL;
-    }
-    lease->exchange = exchange;
-    lease->received_ns = request->received_ns;
-    lease->ttl_ms = terms->ttl_ms;
-    lease->is_local = request->peer->is_unix;
-    lease->kind = (int8_t)terms->kind;
-    lease->slots = (uint16_t)terms->slots;
-    lease->is_known = terms->is_known;
-    lease->is_fenced = (terms->flags & REDLOCK_FENCED) != 0;
-    lease->tag = terms->tag;
-    lease->who = *who;
-    strcpy(lease->owner, terms->owner);
-    lease->next = leases->all;
-    if (lease->next)
-        lease->next->previous = lease;
-    leases->all = lease;
-    lease->user.ended = on_ended;
-    http_set_user(exchange, &lease->user);
-    return lease;
-}
-
-bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1])
-{
-    struct lease_grant grant = {.kind = lease->kind,
-                                .is_stream = lease->stream != NULL,
-                                .slots = lease->slots,
-                                .fence = lease->fence};
-
-    strcpy(grant.owner, lease->owner);
-    strcpy(grant.value, redlock_value(lease->lock));
-    return lease_grant_write(&grant, text);
-}
-
-void lease_free(struct lease *lease)
-{
-    lease_stream_detach(lease);
-    *(lease->previous ? &lease->previous->next : &lease->leases->all) = lease->next;
-    if (lease->next)
-        lease->next->previous = lease->previous;
-    redlock_lock_free(lease->lock);
-    free(lease);
-}
-
-struct http_exchange *lease_take_exchange(struct lease *lease)
-{
-    struct http_exchange *exchange = lease->exchange;
-
-    if (exchange)
-        http_set_user(exchange, NULL);
-    lease->exchange = NULL;
-    return exchange;
-}
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
 static const struct lease_refusal proxied = {
     400, "PROXIED", "no stream through a proxy: connect directly, or use a lease"};
+static const struct lease_refusal ahead = {
+    400, "GRANT", "the fence of the Grant is later than the clock of this host"};
+
+/* Fences are microseconds of the nodes' clocks. As far as these may be ahead of the clock
+ * here. */
+#define FENCE_AHEAD_MS INT64_C(86400000)
 
 /*
- * The caps on the TTL, of the nodes and of its rule; one that the request leaves open is as long
- * as it may be. What is beyond that of the nodes the library refuses.
+ * The caps on the TTL, of the nodes and of its rule; one that the request leaves open is as
+ * long as it may be. What is beyond that of the nodes the library refuses.
  */
 static bool fit_ttl(const struct leases *leases, struct lease_terms *terms,
                     const struct access_rule *rule, struct lease_refusal *refusal)
@@ -119,34 +43,22 @@ static bool fit_ttl(const struct leases *leases, struct lease_terms *terms,
     return false;
 }
 
-/* Does this replica know the lease, under this name: held, streamed or waited for here? */
-static bool is_known(struct leases *leases, const struct lease_terms *terms, int64_t now_ns)
-{
-    void *user = NULL;
-    enum ids_state state = ids_find(&leases->ids, &terms->tag, now_ns, &user);
-
-    if (state == IDS_WAITING || state == IDS_STREAMING)
-        return strcmp(redlock_name(((struct lease *)user)->lock), terms->name) == 0;
-    return holdings_find(leases, &terms->tag, terms->name) != NULL;
-}
-
 /*
- * Every PUT counts. A release of a known lease never does, and a renewal only where such come much too
- * often. What is not known here another replica may have granted: that is charged when it turns out that there
- * is no such lease, and refused only after many that were not.
+ * Every PUT counts. A release of a known lease never does, and a renewal only where such come
+ * much too often. What is not known here another replica may have granted: that is charged when
+ * it turns out that there is no such lease, and refused only after many that were not.
  */
 static bool is_within_quota(struct leases *leases, const struct http_request *request,
-                            struct lease_terms *terms, struct access_rule *rule)
+                            const struct lease_terms *terms, struct access_rule *rule)
 {
     int64_t now_ns = request->received_ns;
     struct ledger_entry *entry;
 
-    /* A stream that comes back is a renewal. */
-    if (request->method == HTTP_PUT && !terms->has_grant)
-        return !rule || access_rule_take(rule, now_ns);
-    terms->is_known = is_known(leases, terms, now_ns);
     if (!rule)
         return true;
+    /* A stream that comes back is a renewal. */
+    if (request->method == HTTP_PUT && !terms->has_grant)
+        return access_rule_take(rule, now_ns);
     if (!terms->is_known)
         return access_rule_may_miss(rule, now_ns);
     entry = holdings_find(leases, &terms->tag, terms->name);
@@ -154,20 +66,119 @@ static bool is_within_quota(struct leases *leases, const struct http_request *re
            access_rule_take(rule, now_ns);
 }
 
-void lease_missed(const struct lease *lease, const char *name)
+void leases_refuse_quota(struct leases *leases, struct http_exchange *exchange,
+                         const struct rl_span *path, const struct access_who *who,
+                         const char *name)
 {
-    struct access_rule *rule = access_rule_of(lease->leases->access, &lease->who, name);
+    holdings_denied(leases, exchange, path, who, name, "QUOTA");
+    lease_reply_refusal(exchange, LEASE_QUOTA);
+}
 
-    if (rule && !lease->is_known)
-        access_rule_missed(rule, rl_now_ns());
+/* A fence is handed on to resources that refuse smaller ones: a made-up one near the end of
+ * the range would lock the next holders out. */
+static bool is_ahead(const struct http_request *request, const struct lease_terms *terms)
+{
+    return terms->has_grant && request->method != HTTP_DELETE &&
+           terms->grant.fence / 1000 > rl_wall_ms(NULL) + FENCE_AHEAD_MS;
+}
+
+/* ---- to the rules ------------------------------------------------------------------------ */
+
+/* A request that waits or streams here, under this name? */
+static bool has_name(const struct lease_request *other, const struct lease_terms *terms)
+{
+    return strcmp(redlock_name(other->lock), terms->name) == 0;
+}
+
+/* What would be granted is what this request asks for. */
+static bool is_same(const struct lease_request *other, const struct lease_terms *terms)
+{
+    return has_name(other, terms) && other->lease.is_stream == terms->is_stream &&
+           other->kind == terms->kind && other->slots == terms->slots &&
+           strcmp(other->owner, terms->owner) == 0 &&
+           other->is_fenced == ((terms->flags & REDLOCK_FENCED) != 0);
+}
+
+static enum lease_verb verb_of(const struct http_request *request,
+                               const struct lease_terms *terms)
+{
+    if (request->method == HTTP_PUT)
+        return terms->has_grant ? LEASE_RESUME : LEASE_ACQUIRE;
+    return request->method == HTTP_POST ? LEASE_RENEW : LEASE_RELEASE;
+}
+
+static struct lease_request *waits_or_streams(struct leases *leases,
+                                              const struct lease_tag *tag, int64_t now_ns,
+                                              enum lease_memory *memory)
+{
+    void *user = NULL;
+
+    *memory = ids_find(&leases->ids, tag, now_ns, &user);
+    return user;
+}
+
+/* The id waits or streams here: what becomes of that, and perhaps of the newer request as
+ * well. */
+static void begin_again(struct lease_request *other, const struct lease_terms *terms,
+                        struct lease_event event, struct lease_newer *newer)
+{
+    struct lease_cause cause = {.newer = newer};
+
+    event.type = LEASE_REPEATED;
+    event.is_same =
+        event.verb == LEASE_ACQUIRE ? is_same(other, terms) : has_name(other, terms);
+    lease_happened(other, &event, &cause);
+}
+
+static void begin(struct leases *leases, const struct http_request *request,
+                  struct lease_terms *terms, struct lease_newer *newer)
+{
+    int64_t now_ns = request->received_ns;
+    struct lease_event event = {.type = LEASE_REQUESTED,
+                                .verb = verb_of(request, terms),
+                                .eof = request->eof,
+                                .is_draining = leases->is_draining,
+                                .has_grant = terms->has_grant,
+                                .is_streams_grant = terms->has_grant && terms->grant.is_stream,
+                                .is_local = request->peer->is_unix,
+                                .received_ns = now_ns};
+    struct lease_request *other = waits_or_streams(leases, &terms->tag, now_ns, &event.memory);
+    struct ledger_entry *entry = ledger_find(&leases->ledger, &terms->tag);
+    struct lease_request *own;
+
+    /* Under another name a release ends nothing here. */
+    event.is_same = other   ? has_name(other, terms)
+                    : entry ? strcmp(entry->name, terms->name) == 0
+                            : true;
+    if (other) {
+        event.had_wait = event.is_same && event.memory == LEASE_WAITS;
+        begin_again(other, terms, event, newer);
+        if (newer->is_settled)
+            return;
+        waits_or_streams(leases, &terms->tag, now_ns, &event.memory);
+    }
+    event.has_room = !newer->rule || access_rule_has_room(newer->rule, terms->wait_ms > 0);
+    own = lease_request_new(leases, newer->exchange, request, terms, newer->who, newer->rule);
+    if (own)
+        lease_happened(own, &event, NULL);
+}
+
+/* Does this replica know the lease, under this name: held, streamed or waited for here? */
+static bool is_known(struct leases *leases, const struct lease_terms *terms, int64_t now_ns)
+{
+    enum lease_memory memory;
+    struct lease_request *other = waits_or_streams(leases, &terms->tag, now_ns, &memory);
+
+    return other ? has_name(other, terms)
+                 : holdings_find(leases, &terms->tag, terms->name) != NULL;
 }
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, const char *name,
-                  const struct access_who *who)
+                  const struct access_who *who, struct access_rule *rule)
 {
+    struct lease_newer newer = {.exchange = exchange, .who = who, .rule = rule};
     struct lease_refusal refusal;
-    struct access_rule *rule;
     struct lease_terms terms;
 
     if (request->query.length > 0) {
@@ -178,23 +189,27 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
                             NULL);
         return;
     }
-    if (!lease_terms_read(request, name, who->principal, &terms, &refusal))
-        lease_reply_refusal(exchange, &refusal);
-    else if (terms.is_stream && access_is_proxied(leases->access, request))
-        lease_reply_refusal(exchange, &proxied);
-    else if (!is_within_quota(leases, request, &terms,
-                              rule = access_rule_of(leases->access, who, terms.name)))
-        lease_refuse_quota(leases, exchange, &request->path, who, terms.name);
-    else if (!fit_ttl(leases, &terms, rule, &refusal))
-        lease_reply_refusal(exchange, &refusal);
-    else if (terms.is_stream && terms.has_grant)
-        lease_begin_resume(leases, exchange, request, &terms, who);
-    else if (request->method == HTTP_PUT)
-        lease_begin_acquire(leases, exchange, request, &terms, who);
-    else if (request->method == HTTP_POST)
-        lease_begin_renew(leases, exchange, request, &terms, who);
-    else
-        lease_begin_release(leases, exchange, request, &terms, who);
+    if (!lease_terms_read(request, name, who->principal, &terms, &refusal)) {
+        lease_reply_invalid(exchange, &refusal);
+        return;
+    }
+    if (terms.is_stream && access_is_proxied(leases->access, request)) {
+        lease_reply_invalid(exchange, &proxied);
+        return;
+    }
+    terms.is_known = (request->method != HTTP_PUT || terms.has_grant) &&
+                     is_known(leases, &terms, request->received_ns);
+    if (!is_within_quota(leases, request, &terms, rule)) {
+        leases_refuse_quota(leases, exchange, &request->path, who, name);
+    } else if (!fit_ttl(leases, &terms, rule, &refusal)) {
+        lease_reply_invalid(exchange, &refusal);
+    } else if (is_ahead(request, &terms)) {
+        lease_reply_invalid(exchange, &ahead);
+    } else {
+        leases->terms = &terms;
+        begin(leases, request, &terms, &newer);
+        leases->terms = NULL;
+    }
 }
 
 void leases_wake(struct leases *leases)
@@ -205,9 +220,15 @@ void leases_wake(struct leases *leases)
 
 int64_t leases_turn(struct leases *leases, int64_t now_ns)
 {
-    int64_t next_ns = leases_turn_streams(leases, now_ns);
-    int64_t looks_ns = holdings_turn(leases, now_ns);
+    struct rl_timer *timer;
+    int64_t next_ns, looks_ns;
 
+    while ((timer = rl_timers_due(&leases->timers, now_ns)) != NULL)
+        lease_tick((struct lease_request *)(void *)((char *)timer -
+                                                    offsetof(struct lease_request, timer)),
+                   LEASE_TICK);
+    next_ns = rl_timers_next_ns(&leases->timers);
+    looks_ns = holdings_turn(leases, now_ns);
     return looks_ns < next_ns ? looks_ns : next_ns;
 }
 
@@ -262,7 +283,7 @@ void leases_close(struct leases *leases)
     /* Sends what is under way; no event tells of it any more. */
     redlock_close(leases->client);
     while (leases->all)
-        lease_free(leases->all);
+        lease_request_free(leases->all);
     rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
     ledger_free(&leases->ledger);
@@ -288,34 +309,30 @@ struct leases_view leases_look(const struct leases *leases)
 
 void leases_drain(struct leases *leases)
 {
-    struct lease *lease;
+    struct lease_request *next;
 
     leases->is_draining = true;
-    while ((lease = ids_any_wait(&leases->ids)) != NULL)
-        lease_end_wait(lease, &lease_draining);
-    leases_send_streams_away(leases);
-}
-
-static void look_at_right(void *wait, void *context)
-{
-    struct lease *lease = wait;
-    const char *name = redlock_name(lease->lock);
-
-    (void)context;
-    /* The counters of the new rules begin at 0. */
-    lease->rule = lease->rule ? access_rule_of(lease->leases->access, &lease->who, name) : NULL;
-    if (lease->rule)
-        lease->rule->waiters++;
-    if (access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
-                         name))
-        return;
-    holdings_denied(lease->leases, lease->exchange, NULL, &lease->who, name,
-                    lease_forbidden.code);
-    lease_end_wait(lease, &lease_forbidden);
+    for (struct lease_request *request = leases->all; request; request = next) {
+        next = request->next;
+        lease_tick(request, LEASE_DRAIN);
+    }
 }
 
 void leases_reload(struct leases *leases)
 {
-    ids_each_wait(&leases->ids, look_at_right, NULL);
+    struct lease_request *next;
+
+    for (struct lease_request *request = leases->all; request; request = next) {
+        next = request->next;
+        request->rule =
+            request->name ? access_rule_of(leases->access, &request->who, request->name) : NULL;
+        /* The counters of the new rules begin at 0. */
+        if (request->rule && request->is_waiter && request->lease.state == LEASE_WAITING)
+            request->rule->waiters++;
+    }
+    for (struct lease_request *request = leases->all; request; request = next) {
+        next = request->next;
+        lease_tick(request, LEASE_RULED);
+    }
     holdings_reload(leases);
 }

@@ -3,35 +3,9 @@
  * Leases: PUT acquires, POST renews, DELETE releases, on every replica. Replicas never talk to
  * each other; the nodes are the only state.
  *
- * The life of a PUT (struct lease, one per request that is under way):
- *
- *     begin -> WAITING    the library acquires; the exchange is suspended. The table of ids has it.
- *                 |  the client is gone: the acquisition is freed, which takes back what it has set
- *                 |  the same id again: the newer request takes the wait over, the older gets 409
- *                 |  DELETE of the id: ended, 410
- *                 |  refused: 423, 5xx
- *                 v
- *              TOLD       granted, and 201 is written. The handle deletes nothing by itself any more
- *                 |       (REDLOCK_KEEP): neither its deadline nor its end does.
- *                 |  a byte of it was sent: forgotten. From here on only the client knows the lease
- *                 v  none was, and the client is gone
- *              UNDONE     released by its value: no answer gave it to a client
- *
- * Of a PUT that asks for a stream, WAITING is followed by STREAMING instead: leases/stream.h.
- *
- * The rules of docs/service.md, and where each is:
- *     an id that was granted once is never granted again    lease_begin_acquire(), lease_acquired()
- *     no 200 or 201 from memory                             memory only refuses: leases/ids.h
- *     no replica prolongs a value that it found by its tag  POST needs the grant: leases/terms.c
- *     no handle sweeps                                      REDLOCK_KEEP: start()
- *     an extension is never rolled back                     lease_renewed()
- *     a client that disconnects while it waits is cancelled lease_acquire_ended()
- *     granted in that instant: released unless a byte was sent    lease_acquire_ended()
- *     a PUT behind which EOF was read is not begun          lease_begin_acquire()
- *     a wait that was taken over counts from its own request      take_over()
- *     where closing releases, belief ends with the stream         lease_stream_ended()
- *     and the grant is told with `reconnect` only                 lease_stream_granted()
- *     all are left, and only then told `reconnect`                tell_reconnect()
+ * What is done with a lease, and when, decides leases/lease.c, without a clock, a socket or the
+ * library. This room brings it what happens: requests (leases.c), the library's events, the
+ * ends of connections and time (carry.c), and carries its actions out (carry.c).
  */
 #ifndef REDLOCKD_LEASES_H
 #define REDLOCKD_LEASES_H
@@ -46,6 +20,7 @@
 #include "http/server.h"
 #include "http/user.h"
 #include "leases/ids.h"
+#include "leases/lease.h"
 #include "leases/ledger.h"
 #include "leases/terms.h"
 #include "redlock.h"
@@ -55,33 +30,22 @@
 /* A comment on every stream so often. */
 #define STREAM_COMMENT_NS (10 * INT64_C(1000000000))
 
-enum lease_state {
-    LEASE_WAITING,   /* PUT: the library acquires */
-    LEASE_TOLD,      /* PUT: 201 is written, perhaps not sent */
-    LEASE_STREAMING, /* PUT: granted, renewed while its client lives */
-    LEASE_RESUMING,  /* PUT with the grant of a stream: the library extends */
-    LEASE_UNDONE,    /* PUT: being released, the client is gone */
-    LEASE_RENEWING,  /* POST */
-    LEASE_ENDING,    /* DELETE */
-};
-
 /* A request that is under way: the data of its lock. Small: thousands of them wait. */
-struct lease {
+struct lease_request {
     enum asked asked_for;  /* first: the data of a release by its tag */
     struct http_user user; /* what http_set_user() is given */
+    struct rl_timer timer; /* of a stream: lease_due_ns() */
+    struct lease lease;
     struct leases *leases;
-    struct lease *previous, *next;  /* in leases->all */
+    struct lease_request *previous, *next; /* in leases->all */
     struct http_exchange *exchange; /* NULL: the client is gone, and the rest goes on without */
-    redlock_lock *lock;             /* PUT: its acquisition; else adopted */
-    int64_t received_ns;            /* of the request that will be answered */
-    int64_t ttl_ms;
-    int64_t fence;               /* of the grant; 0: none */
-    struct lease_stream *stream; /* NULL: a lease */
-    enum lease_state state;
-    bool is_local;            /* it came through a unix socket */
+    redlock_lock *lock;             /* PUT: its acquisition; else adopted, or NULL */
+    const char *name;         /* of its lock; NULL: a release by tag, until it is answered */
+    int64_t fence;            /* of the grant; 0: none */
+    uint64_t granted_mark;    /* of a stream: http_written() before `granted` */
     struct access_who who;    /* of the request that will be answered */
-    struct access_rule *rule; /* whose cap on waiters it counts for; NULL: none */
-    bool had_wait;            /* ENDING: a wait of the id was ended on the way */
+    struct access_rule *rule; /* that decides about it; NULL: none */
+    bool is_waiter;           /* while it waits, it counts for its rule */
     bool is_known;            /* not PUT: this replica knew the lease when the request came */
     bool is_fenced;           /* PUT: asked for */
     uint16_t slots;
@@ -105,10 +69,11 @@ struct leases {
     unsigned looks;       /* questions about leases whose time is over */
     redlock *client;
     struct ids ids;
-    struct lease *all;
-    struct rl_timers timers; /* of streams */
-    size_t stream_count;     /* also those that wait */
-    int64_t comment_ns;      /* a sign of life so often on every stream */
+    struct lease_request *all;
+    const struct lease_terms *terms; /* of the request that leases_begin() is about */
+    struct rl_timers timers;         /* of streams */
+    size_t stream_count;             /* also those that wait */
+    int64_t comment_ns;              /* a sign of life so often on every stream */
     struct http_body body;
     uint32_t drift_ppm; /* how much slower than ours a client's clock may be */
     int64_t max_ttl_ms; /* of the nodes' clients; 0: the library's default */
@@ -117,8 +82,8 @@ struct leases {
     struct leases_counts counts;
 };
 
-/* What --check looks at: the nodes are named, and their files can be used, which the log is warned of. No node
- * is asked. */
+/* What --check looks at: the nodes are named, and their files can be used, which the log is
+ * warned of. No node is asked. */
 int leases_check(const char *config, char *why, size_t why_size);
 
 /* 0, or -1 with a sentence in why and nothing left open. config: NULL for the machine's. */
@@ -137,39 +102,19 @@ void leases_wake(struct leases *leases);
 
 /*
  * From the handler of the server; `name` is what stands behind /v1/locks/ in the path, decoded.
+ * rule: access_rule_of() the two.
  */
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, const char *name,
-                  const struct access_who *who);
+                  const struct access_who *who, struct access_rule *rule);
+
+/* 429: a cap or a quota of a rule. */
+void leases_refuse_quota(struct leases *leases, struct http_exchange *exchange,
+                         const struct rl_span *path, const struct access_who *who,
+                         const char *name);
 
 /* Rules or tokens are new: waits whose principal may not acquire any more end with 403. */
 void leases_reload(struct leases *leases);
-
-/*
- * ---- for the other files of this room -----------------------------------------------------
- */
-
-/*
- * A request that waits for the nodes, with the exchange as its user. NULL: out of memory,
- * answered.
- */
-struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
-                        const struct http_request *request, const struct lease_terms *terms,
-                        const struct access_who *who, enum lease_state state);
-/* The text of its grant; false: none can be written. */
-bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1]);
-
-/* Frees the handle, too: a waiting one is canceled, and what is held stays on the nodes. */
-void lease_free(struct lease *lease);
-
-/* The exchange, which gets an answer now, and of which the lease hears no more; NULL: gone. */
-struct http_exchange *lease_take_exchange(struct lease *lease);
-
-/*
- * A renewal or release found no such lease: charged to its rule, unless the lease was known
- * here.
- */
-void lease_missed(const struct lease *lease, const char *name);
 
 /* By the ways to hold, at this moment; in jeopardy: held, and the last renewal failed. */
 struct leases_view {

@@ -6,25 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/time.h"
 #include "ui/vote.h"
 
 #define PROBLEM "application/problem+json"
-#define PPM 1000000
-
-/* ---- the deadline ------------------------------------------------------------------------ */
-
-struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
-                                        int64_t deadline_ns, uint32_t drift_ppm)
-{
-    /* Both are cut off downwards: the sum is never later than the deadline. */
-    int64_t after_ms = (now_ns - received_ns) / RL_NS_PER_MS;
-    int64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns) / RL_NS_PER_MS : 0;
-    int64_t drift_ms = ((after_ms + left_ms) * drift_ppm + PPM - 1) / PPM;
-    int64_t remaining_ms = left_ms - drift_ms - 1;
-
-    return (struct lease_deadline){after_ms, remaining_ms > 0 ? remaining_ms : 0, deadline_ns};
-}
 
 /* ---- held -------------------------------------------------------------------------------- */
 
@@ -63,6 +47,32 @@ void lease_tell_held(struct http_body *body, struct http_exchange *exchange, con
 
 /* ---- refused ----------------------------------------------------------------------------- */
 
+const char lease_too_late[] = "the nodes answered too late for this to be of use";
+
+static const struct lease_refusal refusals[LEASE_ANSWER_COUNT] = {
+    [LEASE_YOURS] = {409, "YOURS",
+                     "this lease id was granted already: DELETE it and acquire with a new one"},
+    [LEASE_YOURS_HERE] =
+        {409, "YOURS",
+         "this lease id waits or is held here: DELETE it, acquire with a new one"},
+    [LEASE_SUPERSEDED] =
+        {409, "SUPERSEDED",
+         "the same request came again: DELETE the lease, acquire with a new id"},
+    [LEASE_ELSEWHERE] = {409, "SUPERSEDED",
+                         "the stream came back elsewhere: that request has it now"},
+    [LEASE_HAS_ENDED] = {410, "ENDED", "this lease has ended: acquire with a new lease id"},
+    [LEASE_STOP] = {410, "ENDED", "this lease has ended: stop what it protected"},
+    [LEASE_WAS_GONE] = {410, "EXPIRED", "it was gone already"},
+    [LEASE_NO_GRANT] = {400, "GRANT", "send the Grant that the answer to PUT gave"},
+    [LEASE_DRAINING] = {503, "DRAINING", "this replica is about to end: ask another"},
+    [LEASE_FORBIDDEN] = {403, "FORBIDDEN", "no rule allows that any more"},
+    [LEASE_QUOTA] = {429, "QUOTA", "the rule that allows this has no room for more at present"},
+    [LEASE_LATE] = {503, "LATE", lease_too_late},
+    [LEASE_NO_MEMORY] = {503, "NOMEM", "out of memory"},
+};
+
+static const struct lease_refusal busy = {423, "BUSY", "held by another"};
+
 static void end_stream(struct http_exchange *exchange, const struct lease_refusal *refusal)
 {
     char event[512];
@@ -76,7 +86,7 @@ static void end_stream(struct http_exchange *exchange, const struct lease_refusa
     http_stream_end(exchange);
 }
 
-void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal)
+void lease_reply_invalid(struct http_exchange *exchange, const struct lease_refusal *refusal)
 {
     if (http_is_stream(exchange)) {
         end_stream(exchange, refusal);
@@ -85,6 +95,11 @@ void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refu
     http_answer_problem(exchange, refusal->status, refusal->code, refusal->detail,
                         refusal->status == 503 || refusal->status == 429 ? "Retry-After: 1\r\n"
                                                                          : NULL);
+}
+
+void lease_reply_refusal(struct http_exchange *exchange, enum lease_answer what)
+{
+    lease_reply_invalid(exchange, &refusals[what]);
 }
 
 static int status_of(int error)
@@ -159,17 +174,24 @@ const char *lease_detail(int error, const char *detail, bool sees_nodes)
     return sees_nodes || error == REDLOCK_INVAL ? detail : redlock_strerror(error);
 }
 
-void lease_reply_error(struct lease *lease, const char *name, int error, const char *detail)
+void lease_reply_error(struct lease_request *request, int error, const char *detail)
 {
-    struct http_body *body = &lease->leases->body;
-    struct http_exchange *exchange = lease_take_exchange(lease);
-    const redlock_report *report;
-    bool sees_nodes = access_sees_nodes(lease->leases->access, &lease->who, name);
+    struct access *access = request->leases->access;
+    struct http_body *body = &request->leases->body;
+    struct http_exchange *exchange = lease_take_exchange(request);
+    /* A call without a lock would replace `detail`, which may be the library's own. */
+    const redlock_report *report = request->lock ? redlock_lock_report(request->lock) : NULL;
     int status = status_of(error);
-    bool is_stream = exchange && http_is_stream(exchange);
+    bool sees_nodes, is_stream;
 
     if (!exchange)
         return;
+    if (status == 423 && !access_may(access, &request->who, ACCESS_READ, request->name)) {
+        lease_reply_invalid(exchange, &busy);
+        return;
+    }
+    sees_nodes = access_sees_nodes(access, &request->who, request->name);
+    is_stream = http_is_stream(exchange);
     if (is_stream) {
         http_body_begin_event(body, "lost");
         json_integer(&body->json, "status", status);
@@ -178,7 +200,6 @@ void lease_reply_error(struct lease *lease, const char *name, int error, const c
     }
     json_string(&body->json, "code", redlock_error_name(error));
     json_string(&body->json, "detail", lease_detail(error, detail, sees_nodes));
-    report = redlock_lock_report(lease->lock);
     if (status == 423 && report) {
         write_holder(&body->json, &report->holder);
         json_integer(&body->json, "waiters", report->waiter_count);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The answers about leases. Each status means one thing:
- *     200, 201, 204  renewed, granted, released: a majority of the nodes said so for this request
+ * The answers about leases. Each status means one thing: 200, 201, 204  renewed, granted,
+ * released: a majority of the nodes said so for this request
  *     409            SUPERSEDED, YOURS
  *     410            not there any more
  *     423            busy, or still busy when the wait ended
- *     502, 503       the nodes refuse us; too few nodes, and the deadline that the client knows stands
+ *     502, 503       the nodes refuse us; too few nodes, and the deadline that the client knows
+ *     stands
  *
  * *The deadline* is told as two spans: after_ms, from the receipt of the request that is
- * answered to the answer, and remaining_ms, what is left then. The client adds both to the moment
- * at which it began to send. It sent before we received, so its deadline is never later than
- * ours, however long the answer travels. Both spans are counted by the client's clock, which
- * may be slower than ours: remaining_ms is less by drift_ppm of their sum and by 1 ms for what was
- * cut off.
+ * answered to the answer, and remaining_ms, what is left then. The client adds both to the
+ * moment at which it began to send. It sent before we received, so its deadline is never later
+ * than ours, however long the answer travels. Both spans are counted by the client's clock,
+ * which may be slower than ours: remaining_ms is less by drift_ppm of their sum and by 1 ms for
+ * what was cut off.
  */
 #ifndef REDLOCKD_LEASES_REPLY_H
 #define REDLOCKD_LEASES_REPLY_H
@@ -20,16 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "leases/leases.h"
-
-struct lease_deadline {
-    int64_t after_ms;
-    int64_t remaining_ms; /* never negative */
-    int64_t deadline_ns;  /* CLOCK_BOOTTIME, as the library has it */
-};
-
-struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
-                                        int64_t deadline_ns, uint32_t drift_ppm);
+#include "leases/carry.h"
 
 /* What a 200 or 201 tells. */
 struct lease_told {
@@ -51,17 +43,22 @@ void lease_tell_held(struct http_body *body, struct http_exchange *exchange, con
                      const struct lease_told *told, int error, const char *detail);
 
 /* Here and below: a stream that has begun gets the event `lost` with the status, and ends. */
-void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal);
+void lease_reply_refusal(struct http_exchange *exchange, enum lease_answer what);
+/* The same for a request that does not get as far as the rules of leases. */
+void lease_reply_invalid(struct http_exchange *exchange, const struct lease_refusal *refusal);
 
 /*
- * An error of the library about the acquisition, renewal or release of this name, unless the
+ * An error of the library about the acquisition, renewal or release of its name, unless the
  * client is gone; what each node said is for clients that have a right to it
  * (access_sees_nodes()). Frees nothing.
  */
-void lease_reply_error(struct lease *lease, const char *name, int error, const char *detail);
+void lease_reply_error(struct lease_request *request, int error, const char *detail);
 
-/* What is told of an error: the library's detail, or words that name no node. Of a request that makes no
- * sense the former says why, without nodes. */
+/* The nodes confirmed it, and no time is left: told as NOQUORUM. */
+extern const char lease_too_late[];
+
+/* What is told of an error: the library's detail, or words that name no node. Of a request
+ * that makes no sense the former says why, without nodes. */
 const char *lease_detail(int error, const char *detail, bool sees_nodes);
 
 #endif

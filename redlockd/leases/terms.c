@@ -45,8 +45,8 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
         return refuse(refusal, 400, "GRANT", "the Grant is not one that was given");
     if (count == 1 && request->method == HTTP_PUT && !terms->is_stream)
         return refuse(refusal, 400, "GRANT", "a lease is renewed by POST");
-    /* A lease has one way to be renewed, and a stream the other: while a close may be deleting what a
-     * stream held, no POST may tell a client that it holds it. */
+    /* A lease has one way to be renewed, and a stream the other: while a close may be
+     * deleting what a stream held, no POST may tell a client that it holds it. */
     if (count == 1 && request->method == HTTP_POST && terms->grant.is_stream)
         return refuse(refusal, 400, "GRANT", "the grant of a stream serves for coming back");
     if (count == 1 && request->method == HTTP_PUT && !terms->grant.is_stream)
@@ -55,8 +55,8 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
 }
 
 /*
- * A proxy can hide the death of a client, or close a stream that is in use: the rest of the ways through
- * it are leases.
+ * A proxy can hide the death of a client, or close a stream that is in use: the rest of the
+ * ways through it are leases.
  */
 static bool read_accept(const struct http_request *request, struct lease_terms *terms,
                         struct lease_refusal *refusal)
@@ -251,7 +251,7 @@ bool lease_terms_read(const struct http_request *request, const char *name,
                       const char *principal, struct lease_terms *terms,
                       struct lease_refusal *refusal)
 {
-    *terms = (struct lease_terms){.name = name};
+    *terms = (struct lease_terms){.name = name, .path = request->path};
     return read_accept(request, terms, refusal) && read_id(request, terms, refusal) &&
            read_grant(request, terms, refusal) && read_body(request, principal, terms, refusal);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a request for a lock asks for: a name, its lease id and grant, and the fields of
- * its body, checked as far as the daemon can without the library. Nothing is guessed: a field that does
- * not exist, or has another type, is refused, since a misspelt "fenced" would be a lock without a fence.
+ * What a request for a lock asks for: a name, its lease id and grant, and the fields of its
+ * body, checked as far as the daemon can without the library. Nothing is guessed: a field that
+ * does not exist, or has another type, is refused, since a misspelt "fenced" would be a lock
+ * without a fence.
  */
 #ifndef REDLOCKD_LEASES_TERMS_H
 #define REDLOCKD_LEASES_TERMS_H
@@ -24,7 +25,8 @@ struct lease_refusal {
 };
 
 struct lease_terms {
-    const char *name; /* the caller's */
+    const char *name;    /* the caller's */
+    struct rl_span path; /* the same, as it came */
     struct lease_tag tag;
     bool is_stream; /* PUT: it asks for events */
     bool has_grant; /* then `grant` is what it says */

@@ -4,37 +4,16 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 
-#include "leases/acquire.h"
+#include "leases/carry.h"
 #include "leases/holdings.h"
-#include "leases/keep.h"
-#include "leases/resume.h"
-#include "leases/stream.h"
 #include "system/log.h"
 #include "ui/subcommand.h"
-
-static void extended(struct lease *lease, const redlock_event *event)
-{
-    if (lease->state == LEASE_RENEWING)
-        lease_renewed(lease, event);
-    else if (lease->state == LEASE_RESUMING)
-        lease_resumed(lease, event);
-    else
-        lease_stream_extended(lease, event);
-}
-
-static void released(struct lease *lease, const redlock_event *event)
-{
-    if (lease->state == LEASE_UNDONE)
-        lease_free(lease);
-    else
-        lease_released(lease, event);
-}
 
 static void answered(struct library *library, const redlock_event *event)
 {
     switch (*(const enum asked *)event->data) {
     case ASKED_RELEASE:
-        lease_released(event->data, event);
+        lease_heard(event);
         break;
     case ASKED_LOOK:
         holdings_looked(library->leases, event->data, event);
@@ -61,19 +40,11 @@ static void handle(struct library *library, const redlock_event *event)
 {
     switch (event->type) {
     case REDLOCK_EVENT_ACQUIRED:
-        lease_acquired(event->data, event);
-        break;
     case REDLOCK_EVENT_EXTENDED:
-        extended(event->data, event);
-        break;
     case REDLOCK_EVENT_RELEASED:
-        released(event->data, event);
-        break;
     case REDLOCK_EVENT_LOST:
-        lease_stream_lost(event->data, event);
-        break;
     case REDLOCK_EVENT_QUEUED:
-        lease_stream_queued(event->data, event->place);
+        lease_heard(event);
         break;
     case REDLOCK_EVENT_ANSWERED:
         answered(library, event);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "io/clock.h"
-#include "leases/acquire.h"
 #include "leases/holdings.h"
 #include "metrics/ops.h"
 #include "page/page.h"
@@ -90,7 +89,7 @@ static bool is_within_quota(struct routes *routes, struct http_exchange *exchang
         rule = &access->strangers;
     if (!rule || access_rule_take(rule, rl_now_ns()))
         return true;
-    lease_refuse_quota(routes->leases, exchange, &request->path, who, name);
+    leases_refuse_quota(routes->leases, exchange, &request->path, who, name);
     return false;
 }
 
@@ -113,7 +112,8 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
     else if (is_break && may(routes, exchange, request, who, ACCESS_BREAK, name))
         view_begin_break(&routes->view, exchange, request, name, who);
     else if (!is_look && !is_break && may(routes, exchange, request, who, ACCESS_ACQUIRE, name))
-        leases_begin(routes->leases, exchange, request, name, who);
+        leases_begin(routes->leases, exchange, request, name, who,
+                     access_rule_of(routes->access, who, name));
 }
 
 /* What needs a right, and exists. */

@@ -7,7 +7,7 @@
 #define REDLOCKD_SYSTEM_ASKED_H
 
 enum asked {
-    ASKED_RELEASE,      /* struct lease: a release by its tag */
+    ASKED_RELEASE,      /* struct lease_request: a release by its tag */
     ASKED_LOOK,         /* struct ledger_entry: is it still there? */
     ASKED_LOCK,         /* struct question: of a client about a lock */
     ASKED_BREAK,        /* struct question */

@@ -88,7 +88,7 @@ static int compare_lock_names(const void *a, const void *b)
 static void count_wait(void *wait, void *context)
 {
     struct survey *survey = context;
-    const char *name = redlock_name(((struct lease *)wait)->lock);
+    const char *name = redlock_name(((struct lease_request *)wait)->lock);
     struct survey_lock wanted = {.name = (char *)name};
     struct survey_lock *lock =
         survey->count > 0

@@ -217,10 +217,10 @@ CASE(close_while_renewing, "A close in the middle of a renewal releases behind i
     fd = hold(ID_A);
     cluster_each(&cluster, 1, 2, server_freeze);
     renew_now(&one);
-    CHECK(first_stream(&one)->is_extending);
+    CHECK(first_stream(&one)->lease.is_extending);
     close(fd);
     rig_settle(&one.rig);
-    CHECK(first_stream(&one)->is_extending);
+    CHECK(first_stream(&one)->lease.is_extending);
     cluster_each(&cluster, 1, 2, server_thaw);
     await_nodes(&one, 0);
     CHECK(!first_stream(&one));
@@ -250,7 +250,7 @@ CASE(cut_leaves, "A local client that does not read is given up, and its lock le
     fd = hold(ID_A);
     memset(noise, ':', sizeof noise);
     for (int i = 0; i < 1000 && first_stream(&one); i++) {
-        http_stream_send(first_stream(&one)->lease->exchange, noise, sizeof noise);
+        http_stream_send(first_stream(&one)->exchange, noise, sizeof noise);
         loop_turn(&one.rig.loop, 0);
     }
     CHECK(!first_stream(&one));

@@ -136,20 +136,20 @@ CASE(spent_ids_are_forgotten,
     void *wait = NULL;
 
     CHECK_INT(0, ids_init(&ids));
-    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &tag, 5, &wait));
+    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &tag, 5, &wait));
     CHECK_INT(0, ids_set_waiting(&ids, &tag, &tag));
-    CHECK_INT(IDS_WAITING, ids_find(&ids, &tag, 5 + 2 * IDS_REMEMBERED_NS, &wait));
-    CHECK(wait == &tag && ids_any_wait(&ids) == &tag);
-    CHECK_INT(0, ids_set_spent(&ids, &tag, IDS_GRANTED, 10));
-    CHECK(ids_any_wait(&ids) == NULL);
-    CHECK_INT(IDS_GRANTED, ids_find(&ids, &tag, 10 + IDS_REMEMBERED_NS - 1, &wait));
-    CHECK_INT(0, ids_set_spent(&ids, &tag, IDS_ENDED, 20));
-    CHECK_INT(IDS_ENDED, ids_find(&ids, &tag, 20 + IDS_REMEMBERED_NS - 1, &wait));
-    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &tag, 20 + IDS_REMEMBERED_NS, &wait));
+    CHECK_INT(LEASE_WAITS, ids_find(&ids, &tag, 5 + 2 * IDS_REMEMBERED_NS, &wait));
+    CHECK(wait == &tag && ids.waiting != NULL);
+    CHECK_INT(0, ids_set_spent(&ids, &tag, LEASE_GRANTED, 10));
+    CHECK(ids.waiting == NULL);
+    CHECK_INT(LEASE_GRANTED, ids_find(&ids, &tag, 10 + IDS_REMEMBERED_NS - 1, &wait));
+    CHECK_INT(0, ids_set_spent(&ids, &tag, LEASE_ENDED, 20));
+    CHECK_INT(LEASE_ENDED, ids_find(&ids, &tag, 20 + IDS_REMEMBERED_NS - 1, &wait));
+    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &tag, 20 + IDS_REMEMBERED_NS, &wait));
     CHECK_INT(0, ids.count);
     CHECK_INT(0, ids_set_waiting(&ids, &tag, &tag));
     ids_forget(&ids, &tag);
-    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &tag, 5, &wait));
+    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &tag, 5, &wait));
     ids_free(&ids);
 }
 
@@ -159,7 +159,7 @@ static void end_known(struct ids *ids, unsigned number)
     struct lease_tag tag = numbered(number);
 
     CHECK_INT(0, ids_set_waiting(ids, &tag, ids));
-    CHECK_INT(0, ids_set_spent(ids, &tag, IDS_ENDED, 1));
+    CHECK_INT(0, ids_set_spent(ids, &tag, LEASE_ENDED, 1));
 }
 
 CASE(spent_ids_are_bounded, "Beyond its bound the table forgets the id that was spent first.")
@@ -172,8 +172,8 @@ CASE(spent_ids_are_bounded, "Beyond its bound the table forgets the id that was 
     for (unsigned i = 0; i <= IDS_SPENT_MAX; i++)
         end_known(&ids, i);
     CHECK_INT(IDS_SPENT_MAX, ids.known.count);
-    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &first, 1, &wait));
-    CHECK_INT(IDS_ENDED, ids_find(&ids, &second, 1, &wait));
+    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &first, 1, &wait));
+    CHECK_INT(LEASE_ENDED, ids_find(&ids, &second, 1, &wait));
     ids_free(&ids);
 }
 
@@ -189,13 +189,13 @@ CASE(strange_ids_push_out_none,
     for (unsigned i = 1; i <= IDS_STRANGE_MAX + 1; i++) {
         struct lease_tag tag = numbered(i);
 
-        CHECK_INT(0, ids_set_spent(&ids, &tag, IDS_ENDED, 1));
+        CHECK_INT(0, ids_set_spent(&ids, &tag, LEASE_ENDED, 1));
     }
     CHECK_INT(IDS_STRANGE_MAX, ids.strange.count);
-    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &first, 1, &wait));
-    CHECK_INT(IDS_ENDED, ids_find(&ids, &second, 1, &wait));
-    CHECK_INT(IDS_ENDED, ids_find(&ids, &known, 1, &wait));
-    CHECK_INT(IDS_UNKNOWN, ids_find(&ids, &known, 1 + IDS_REMEMBERED_NS, &wait));
+    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &first, 1, &wait));
+    CHECK_INT(LEASE_ENDED, ids_find(&ids, &second, 1, &wait));
+    CHECK_INT(LEASE_ENDED, ids_find(&ids, &known, 1, &wait));
+    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &known, 1 + IDS_REMEMBERED_NS, &wait));
     CHECK_INT(0, ids.count);
     ids_free(&ids);
 }

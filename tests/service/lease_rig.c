@@ -42,7 +42,8 @@ static void begin(void *context, struct http_exchange *exchange,
     snprintf(who.principal, sizeof who.principal, "uid:%u", (unsigned)geteuid());
     if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &encoded) &&
         !http_name_decode(encoded, false, name, sizeof name))
-        leases_begin(&replica->leases, exchange, request, name, &who);
+        leases_begin(&replica->leases, exchange, request, name, &who,
+                     access_rule_of(&replica->access, &who, name));
     else
         routes.begin(routes.context, exchange, request);
 }

@@ -100,15 +100,15 @@ CASE(unacknowledged_is_not_renewed,
     unacknowledged = 1;
     renew_now(&one);
     CHECK_LACKS("event: renewed", rig_read(&one.rig, fd, NULL));
-    CHECK(!first_stream(&one)->is_extending);
-    CHECK_INT(0, redlock_margin(first_stream(&one)->lease->lock) < 0);
+    CHECK(!first_stream(&one)->lease.is_extending);
+    CHECK_INT(0, redlock_margin(first_stream(&one)->lock) < 0);
     unacknowledged = 0;
     renew_now(&one);
     rig_read_until(&one.rig, fd, "event: renewed");
     /* Of a machine that vanished behind its last comment this event is the first that is missed. */
     unacknowledged = 1;
     renew_now(&one);
-    CHECK(!first_stream(&one)->is_extending);
+    CHECK(!first_stream(&one)->lease.is_extending);
     CHECK_LACKS("event: renewed", rig_read(&one.rig, fd, NULL));
     unacknowledged = -1;
     close(fd);
@@ -127,7 +127,7 @@ CASE(forbidden_is_not_renewed,
               access_rules_add(&one.access.rules, "uid:4294967294 * acquire", why, sizeof why));
     renew_now(&one);
     CHECK_LACKS("event: ", rig_read(&one.rig, fd, NULL));
-    CHECK(!first_stream(&one)->is_extending);
+    CHECK(!first_stream(&one)->lease.is_extending);
     close(fd);
     end_one();
 }
@@ -352,7 +352,7 @@ CASE(old_age, "A TCP stream comes back before the drift of its clock has eaten t
 
     begin_one();
     fd = hold_tcp(ID_A, grant);
-    first_stream(&one)->lease->received_ns -= 1001 * RL_NS_PER_S; /* 1 % of it: 10 s */
+    first_stream(&one)->lease.received_ns -= 1001 * RL_NS_PER_S; /* 1 % of it: 10 s */
     renew_now(&one);
     text = read_reconnect(&one, fd);
     CHECK_STR(grant, lease_member(text, "grant"));

@@ -41,7 +41,8 @@ static bool live(unsigned number, const char *id)
     holds = await_outcome(fd);
     if (holds && first_stream(&one))
         renew_now(&one);
-    leases_send_streams_away(&one.leases);
+    leases_drain(&one.leases);
+    one.leases.is_draining = false;
     replica_run(&one, 5);
     counted = memory_counted();
     close(fd);

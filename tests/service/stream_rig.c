@@ -22,20 +22,21 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     return result;
 }
 
-struct lease_stream *first_stream(const struct replica *replica)
+struct lease_request *first_stream(const struct replica *replica)
 {
-    for (const struct lease *lease = replica->leases.all; lease; lease = lease->next)
-        if (lease->stream)
-            return lease->stream;
-    return NULL;
+    struct lease_request *request = replica->leases.all;
+
+    while (request && !request->lease.is_stream)
+        request = request->next;
+    return request;
 }
 
 void renew_now(struct replica *replica)
 {
-    struct lease_stream *stream = first_stream(replica);
+    struct lease_request *stream = first_stream(replica);
 
     CHECK(stream);
-    stream->renew_ns = 0;
+    stream->lease.renew_ns = 0;
     rl_timers_set(&replica->leases.timers, &stream->timer, 0);
     replica_run(replica, 5);
 }

@@ -3,14 +3,14 @@
 #ifndef REDLOCK_TESTS_STREAM_RIG_H
 #define REDLOCK_TESTS_STREAM_RIG_H
 
-#include "leases/stream.h"
+#include "leases/carry.h"
 #include "two_replicas.h"
 
 /* What SIOCOUTQ says, instead of the kernel; -1: what the kernel says. */
 extern int unacknowledged;
 
 /* The first stream of the replica; NULL: there is none. */
-struct lease_stream *first_stream(const struct replica *replica);
+struct lease_request *first_stream(const struct replica *replica);
 
 /* The first stream of the replica is renewed now, if its client is seen to live. */
 void renew_now(struct replica *replica);

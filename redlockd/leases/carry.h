@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Between the rules of a lease (leases/lease.h) and what they are about: events come in,
+ * actions go out. */
+#ifndef REDLOCKD_LEASES_CARRY_H
+#define REDLOCKD_LEASES_CARRY_H
+
+#include "leases/leases.h"
+
+/* A request that comes while another of its id waits or streams here. */
+struct lease_newer {
+    struct http_exchange *exchange;
+    const struct access_who *who;
+    struct access_rule *rule;
+    bool is_settled; /* it was answered, or has taken the wait over */
+};
+
+/* What an event comes with, beside what the rules need; each may be NULL. */
+struct lease_cause {
+    const char *detail;           /* of its error */
+    const char *value;            /* RELEASED by the tag: what was deleted */
+    const redlock_report *report; /* RELEASED */
+    struct lease_newer *newer;    /* REPEATED */
+};
+
+/* A request by these terms, which has begun nothing yet. NULL: out of memory, answered. */
+struct lease_request *lease_request_new(struct leases *leases, struct http_exchange *exchange,
+                                        const struct http_request *request,
+                                        const struct lease_terms *terms,
+                                        const struct access_who *who, struct access_rule *rule);
+
+/* This has happened: a step, and its actions. The request may be freed by it. */
+void lease_happened(struct lease_request *request, const struct lease_event *event,
+                    const struct lease_cause *cause);
+/* The same for what the library says of its lock, or of a release by its tag. */
+void lease_heard(const redlock_event *event);
+
+/* Of a request that is under way, at this moment: may it go on? */
+bool lease_may(const struct lease_request *request);
+
+/* Of one or of all requests: a TICK or a DRAIN. */
+void lease_tick(struct lease_request *request, enum lease_event_type type);
+
+/* Frees the handle, too: a waiting one is canceled, and what is held stays on the nodes. */
+void lease_request_free(struct lease_request *request);
+
+/* The text of its grant; false: none can be written. */
+bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRANT_MAX + 1]);
+
+/* The exchange, which gets an answer now, and of which the request hears no more; NULL:
+ * gone. */
+struct http_exchange *lease_take_exchange(struct lease_request *request);
+
+#endif

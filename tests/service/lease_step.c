@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules of a lease as golden traces: what follows from what, in which order. */
+#include "check.h"
+#include "lease_trace.h"
+
+CASE(granted, "A grant is remembered, then answered, and is the client's once a byte was sent.")
+{
+    lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
+                "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
+                "note grant: TOLD\n"
+                "[13] sent                     -> OVER\n");
+}
+
+CASE(undelivered, "A grant of which no byte was sent is spent, then released.")
+{
+    lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
+                "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
+                "note grant: TOLD\n"
+                "[13] gone -> remember ENDED, note undelivered, end: UNDONE\n"
+                "[15] released                 -> OVER\n");
+    lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
+                "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
+                "note grant: TOLD\n"
+                "[13] cut -> remember ENDED, note undelivered, end: UNDONE\n"
+                "[15] released NOQUORUM        -> OVER\n");
+}
+
+CASE(too_late, "What is granted without time left is spent, refused and given back.")
+{
+    lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
+                "[29999] acquired until=30000  -> remember ENDED, answer LATE, end: UNDONE\n"
+                "[30000] released EXPIRED      -> OVER\n");
+}
+
+CASE(not_begun, "Nothing is begun for a client that has closed, a spent id, a full rule.")
+{
+    lease_trace("[0] put eof          -> drop: OVER\n");
+    lease_trace("[0] put GRANTED      -> note yours, answer YOURS: OVER\n");
+    lease_trace("[0] put ENDED        -> answer HAS_ENDED: OVER\n");
+    lease_trace("[0] put draining     -> answer DRAINING: OVER\n");
+    lease_trace("[0] put full         -> note quota, answer QUOTA: OVER\n");
+    lease_trace("[0] put              -> remember WAITS, start: WAITING\n"
+                "[0] failed           -> answer NO_MEMORY: OVER\n");
+}
+
+CASE(refused, "A wait that ends without a grant leaves nothing behind.")
+{
+    lease_trace("[0] put              -> remember WAITS, start: WAITING\n"
+                "[9] acquired BUSY    -> remember UNKNOWN, answer FAILURE BUSY: OVER\n");
+    lease_trace("[0] put              -> remember WAITS, start: WAITING\n"
+                "[9] acquired YOURS   -> remember UNKNOWN, note yours, answer YOURS: OVER\n");
+    lease_trace("[0] put              -> remember WAITS, start: WAITING\n"
+                "[9] gone             -> note disconnect, remember UNKNOWN: OVER\n");
+    lease_trace("[0] put              -> remember WAITS, start: WAITING\n"
+                "[9] drain            -> remember UNKNOWN, answer DRAINING: OVER\n");
+    lease_trace(
+        "[0] put              -> remember WAITS, start: WAITING\n"
+        "[8] ruled            -> WAITING\n"
+        "[9] ruled denied     -> note denial, remember UNKNOWN, answer FORBIDDEN: OVER\n");
+}
+
+CASE(right_at_grant, "A right or room that is gone when the lock comes gives it back.")
+{
+    lease_trace("[0] put              -> remember WAITS, start: WAITING\n"
+                "[9] acquired denied until=30000 -> note denial, remember ENDED, "
+                "answer FORBIDDEN, end: UNDONE\n");
+    lease_trace("[0] put              -> remember WAITS, start: WAITING\n"
+                "[9] acquired full until=30000 -> note quota, remember ENDED, answer QUOTA, "
+                "end: UNDONE\n");
+}
+
+CASE(taken_over, "The same PUT again takes the wait over, and counts from its own receipt.")
+{
+    lease_trace("[0] put                     -> remember WAITS, start: WAITING\n"
+                "[5000] again put            -> answer SUPERSEDED, take: WAITING\n"
+                "[5001] gone older           -> WAITING\n"
+                "[6000] acquired until=36000 -> remember GRANTED, answer HELD 1000+29689, "
+                "note grant: TOLD\n"
+                "[6001] gone older           -> TOLD\n"
+                "[6002] sent                 -> OVER\n");
+}
+
+CASE(asks_otherwise, "The same id for something else is refused, and the wait goes on.")
+{
+    lease_trace("[0] put                  -> remember WAITS, start: WAITING\n"
+                "[5] again put other      -> note yours, refuse YOURS: WAITING\n"
+                "[6] again put eof        -> drop: WAITING\n"
+                "[7] again delete other   -> WAITING\n"
+                "[8] again resume         -> refuse YOURS_HERE: WAITING\n"
+                "[9] again delete         -> remember UNKNOWN, answer STOP: OVER\n");
+}
+
+CASE(renewed, "A renewal asks a majority, and one that is not confirmed is not rolled back.")
+{
+    lease_trace("[0] post                     -> extend: RENEWING\n"
+                "[4] extended until=30000     -> note held, answer HELD 4+29695: OVER\n");
+    lease_trace("[0] post                     -> extend: RENEWING\n"
+                "[1] gone                     -> RENEWING\n"
+                "[4] extended NOQUORUM        -> answer FAILURE NOQUORUM: OVER\n");
+    lease_trace("[0] post                     -> extend: RENEWING\n"
+                "[4] extended until=5         -> answer FAILURE NOQUORUM: OVER\n");
+    lease_trace(
+        "[0] post                     -> extend: RENEWING\n"
+        "[4] extended LOST            -> note missing LOST, answer FAILURE LOST: OVER\n");
+}
+
+CASE(not_renewed, "POST needs the grant of a lease that has not ended.")
+{
+    lease_trace("[0] post ungranted      -> answer NO_GRANT: OVER\n");
+    lease_trace("[0] post streams        -> answer NO_GRANT: OVER\n");
+    lease_trace("[0] post ENDED          -> answer STOP: OVER\n");
+    lease_trace("[0] post GRANTED        -> extend: RENEWING\n");
+}
+
+CASE(released, "An id is spent before its release begins, and only under its own name.")
+{
+    lease_trace("[0] delete              -> remember ENDED, end: ENDING\n"
+                "[3] released            -> note release, answer RELEASED: OVER\n");
+    lease_trace("[0] delete other        -> end: ENDING\n"
+                "[3] released EXPIRED    -> note missing EXPIRED, answer WAS_GONE: OVER\n");
+    lease_trace("[0] delete waited       -> remember ENDED, end: ENDING\n"
+                "[3] released EXPIRED    -> note missing EXPIRED, answer RELEASED: OVER\n");
+    lease_trace("[0] delete              -> remember ENDED, end: ENDING\n"
+                "[1] gone                -> ENDING\n"
+                "[3] released NOQUORUM   -> answer FAILURE NOQUORUM: OVER\n");
+}
+
+CASE(stream, "A stream is renewed at a third of its TTL; its local client's close releases it.")
+{
+    lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
+                "[1] queued 2                   -> tell place: WAITING\n"
+                "[9999] tick                    -> WAITING\n"
+                "[10000] tick                   -> tell alive: WAITING\n"
+                "[10001] acquired until=40000   -> remember STREAMS, "
+                "tell granted 10001+29998, note grant: STREAMING\n"
+                "[20000] tick                   -> extend: STREAMING\n"
+                "[20003] extended until=50000   -> tell renewed 20003+29996: STREAMING\n"
+                "[20004] gone told              -> remember ENDED, note close, end: UNDONE\n"
+                "[20006] released               -> OVER\n");
+}
+
+CASE(stream_closed_while_renewed, "A release waits for the renewal that is under way.")
+{
+    lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "note grant: STREAMING\n"
+                "[10001] tick                   -> tell alive, extend: STREAMING\n"
+                "[10002] gone told              -> remember ENDED, note close: UNDONE\n"
+                "[10003] extended until=40001   -> end: UNDONE\n"
+                "[10004] released               -> OVER\n");
+}
+
+CASE(stream_cut, "A stream that this side cut is left, unless no byte of its grant was sent.")
+{
+    lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "note grant: STREAMING\n"
+                "[2] cut told                   -> remember GRANTED, note left: OVER\n");
+    lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "note grant: STREAMING\n"
+                "[2] cut                        -> remember ENDED, note undelivered, end: "
+                "UNDONE\n");
+}
+
+CASE(stream_over_tcp, "A stream over TCP has its grant at once, and is left when it breaks.")
+{
+    lease_trace("[0] put stream tcp             -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, "
+                "tell granted with grant 1+29698, note grant: STREAMING\n"
+                "[10000] tick unseen            -> STREAMING\n"
+                "[10001] tick unseen            -> tell alive: STREAMING\n"
+                "[11500] tick denied            -> STREAMING\n"
+                "[13000] tick                   -> extend: STREAMING\n"
+                "[13001] gone told              -> remember GRANTED, note left: OVER\n");
+}
+
+CASE(stream_in_jeopardy,
+     "A renewal that fails is told once, tried again, and told when it recovers.")
+{
+    lease_trace(
+        "[0] put stream                 -> remember WAITS, start: WAITING\n"
+        "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+        "note grant: STREAMING\n"
+        "[10001] tick                   -> tell alive, extend: STREAMING\n"
+        "[10002] extended NOQUORUM until=30000 -> note jeopardy NOQUORUM, "
+        "tell jeopardy 10002+19997 NOQUORUM: STREAMING\n"
+        "[11502] tick                   -> extend: STREAMING\n"
+        "[11503] extended NOQUORUM until=30000 -> STREAMING\n"
+        "[13003] tick                   -> extend: STREAMING\n"
+        "[13004] extended until=43003   -> note recovery, "
+        "tell recovered 13004+29998: STREAMING\n"
+        "[13005] lost LOST -> remember ENDED, note loss LOST, answer FAILURE LOST: OVER\n");
+}
+
+CASE(stream_drained, "A stream is renewed once, left, and only then told to reconnect.")
+{
+    lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "note grant: STREAMING\n"
+                "[5000] drain                   -> extend: STREAMING\n"
+                "[5002] extended until=35000 -> tell renewed 5002+29997, remember GRANTED, "
+                "note left, tell reconnect with grant 5002+29997: OVER\n");
+    lease_trace("[0] put stream tcp             -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, "
+                "tell granted with grant 1+29698, note grant: STREAMING\n"
+                "[5000] drain unseen until=30000 -> remember GRANTED, note left, "
+                "tell reconnect with grant 5000+24699: OVER\n");
+}
+
+CASE(stream_resumed, "A stream that came back extends exactly its grant, and is left on close.")
+{
+    lease_trace("[0] resume stream GRANTED      -> remember STREAMS, extend: RESUMING\n"
+                "[4] extended until=30000       -> tell granted with grant 4+29995, "
+                "note held: STREAMING\n"
+                "[5] again resume               -> remember GRANTED, note left, "
+                "answer ELSEWHERE: OVER\n");
+    lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
+                "[4] extended until=30000       -> tell granted with grant 4+29995, "
+                "note held: STREAMING\n"
+                "[5] gone told                  -> remember GRANTED, note left: OVER\n");
+    lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
+                "[1] gone                       -> remember GRANTED, note left: OVER\n");
+    lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
+                "[4] extended LOST              -> note missing LOST, remember ENDED, "
+                "answer FAILURE LOST: OVER\n");
+    lease_trace("[0] resume stream ENDED        -> answer STOP: OVER\n");
+    lease_trace("[0] resume stream draining     -> answer DRAINING: OVER\n");
+    lease_trace("[0] resume stream eof          -> drop: OVER\n");
+}
+
+CASE(stream_repeated, "A stream that a close releases is not given away to what comes back.")
+{
+    lease_trace(
+        "[0] put stream                 -> remember WAITS, start: WAITING\n"
+        "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+        "note grant: STREAMING\n"
+        "[2] again resume               -> refuse YOURS_HERE: STREAMING\n"
+        "[3] again put                  -> note yours, refuse YOURS: STREAMING\n"
+        "[4] again post                 -> STREAMING\n"
+        "[5] again delete               -> remember ENDED, note left, answer STOP: OVER\n");
+}
