@@ -259,7 +259,8 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
         engine->policy.node_count, lock->client->of_quorum, text,
         nameless
             ? "wait, or allow +info for this user"
-            : "wait, or if nothing can be held on them let them vote now by redlock_admit()");
+            : "they may have forgotten locks that are still held. Wait, or if nothing can be "
+              "held on them let them vote now by redlock_admit(), or init of redlock(1)");
 }
 
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
