@@ -29,6 +29,8 @@ is 'the status in README.md' "$(sed -n '/^## Status/,$ s/^\([0-9]*\.[0-9]*\.[0-9
     "$version"
 grep -qF "$version" <(sed -n '/^## \[/,/^- /p' CHANGELOG.md | head -n 5) ||
     is 'the newest section of CHANGELOG.md' "$(grep -m1 '^## \[' CHANGELOG.md)" "$version"
+# With "latest" the kubelet would ask a registry for an image that was loaded on its machine.
+is 'the image in packaging/kubernetes' "$(sed -n 's/^ *image: redlock://p' packaging/kubernetes/redlock.yaml | sort -u)" "$version"
 for file in bindings/*/pyproject.toml bindings/*/package.json; do
     [ ! -f "$file" ] || ! grep -q '^ *"\?version"\? *[=:]' "$file" ||
         is "$file" "$(sed -n 's/^ *"\?version"\? *[=:] *"\([^"]*\)".*/\1/p' "$file" | head -n 1)" "$version"
