@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 version=$(scripts/version.sh)
 into=$PWD/build/release-$version
 upload=$into/upload
-checks=${RELEASE_CHECKS-test deb-check deb-test static-check static-check-arm64 image-test compose-test kubernetes-check}
+checks=${RELEASE_CHECKS-test deb-check deb-test static-check static-check-arm64 image-test compose-test kubernetes-check prebuilt-test}
 name=libredlock.abi
 baseline=packaging/$name
 
@@ -70,16 +70,21 @@ cp build/deb/*.deb build/deb/*.dsc build/deb/*.tar.* "$upload"
 make_target node-package
 make_target python-package
 cp build/redlock*.tgz build/redlock*.tar.gz build/redlock*.whl compose.yaml "$upload"
-for architecture in amd64 arm64; do
+for pair in 'amd64 x86_64' 'arm64 aarch64'; do
+    read -r architecture processor <<<"$pair"
     make_target image "ARCH=$architecture"
     for program in redlock redlockd; do
         cp "build/static-$architecture/$program" "$upload/$program-$version-linux-$architecture"
     done
     gzip -9n <"build/image/redlock-$version-image-$architecture.tar" >"$upload/redlock-$version-image-$architecture.tar.gz"
     python3 -B scripts/sbom.py "build/sysroot/$architecture/PARTS" "$version" "$(scripts/version.sh --seconds)" \
-        "$upload/"*"-$version-"*"-$architecture"* >"$upload/redlock-$version-linux-$architecture.spdx.json"
+        "$upload/"*"-$version-"*"-$architecture"* "$upload/"*"_$processor.whl" "$upload/"*native*.tgz \
+        >"$upload/redlock-$version-linux-$architecture.spdx.json"
 done
 cd "$upload"
+for file in *-linux-*[46] *-image-* *.whl *.tgz; do
+    grep -qF "\"./$file\"" ./*.spdx.json || fail "no bill of materials names $file"
+done
 find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
 sign="gpg --armor --detach-sign $upload/SHA256SUMS"
 if [ -n "${RELEASE_KEY:-}" ]; then

@@ -3,7 +3,8 @@
 """sbom.py PARTS VERSION SECONDS FILE...: prints an SPDX 2.3 document about files of a release.
 
 PARTS, of scripts/sysroot.sh, names the Debian packages. A file is linked with the C library, the compiler's and OpenSSL;
-redlockd also with jansson; an image (*-image-*) has both programs and the authorities. The same files give the same bytes.
+redlockd also with jansson; an image (*-image-*) has both programs and the authorities; packages for npm and pip (*native-*)
+use the C library of the machine. The same files give the same bytes.
 """
 
 import hashlib
@@ -25,7 +26,8 @@ parts_path, version, seconds, *paths = sys.argv[1:]
 
 def is_in(source, name):
     is_image = "-image-" in name
-    return {"jansson": is_image or name.startswith("redlockd"), "ca-certificates": is_image}.get(source, True)
+    return {"jansson": is_image or name.startswith("redlockd"), "ca-certificates": is_image,
+            "glibc": "native-" not in name}.get(source, True)
 
 
 def identifier(text):

@@ -11,7 +11,9 @@ libc6-dev 2.36-9+deb12u14 glibc 2.36-9+deb12u14
 libjansson-dev 2.14-2 jansson 2.14-2
 libssl-dev 3.0.22-1~deb12u2 openssl 3.0.22-1~deb12u2
 END
-for name in redlock-1.2.3-linux-amd64 redlockd-1.2.3-linux-amd64 redlock-1.2.3-image-amd64.tar.gz; do
+wheel=redlock_native-1.2.3-cp39-abi3-manylinux_2_34_x86_64.whl
+for name in redlock-1.2.3-linux-amd64 redlockd-1.2.3-linux-amd64 redlock-1.2.3-image-amd64.tar.gz \
+    redlock-native-1.2.3.tgz $wheel; do
     echo "$name" >"$tmp/$name"
 done
 make() { python3 -B "$tree/scripts/sbom.py" "$tmp/PARTS" 1.2.3 86400 "$tmp"/redlock*; }
@@ -35,6 +37,8 @@ parts_of() {
 is 'the parts of the command' "$(parts_of redlock-1.2.3-linux-amd64)" 'glibc openssl'
 is 'the parts of the service' "$(parts_of redlockd-1.2.3-linux-amd64)" 'glibc jansson openssl'
 is 'the parts of the image' "$(parts_of redlock-1.2.3-image-amd64.tar.gz)" 'ca-certificates glibc jansson openssl'
+is 'the parts of the package for npm' "$(parts_of redlock-native-1.2.3.tgz)" openssl
+is 'the parts of a wheel' "$(parts_of $wheel)" openssl
 is 'versions are those of Debian' "$(of '.packages[] | select(.name == "openssl").versionInfo')" 3.0.22-1~deb12u2
 is 'a scanner finds the package' "$(of '.packages[] | select(.name == "openssl").externalRefs[0].referenceLocator')" \
     'pkg:deb/debian/openssl@3.0.22-1~deb12u2?arch=source&distro=bookworm'
