@@ -106,6 +106,19 @@ that 'there are examples' [ "$ran" -gt 0 ]
 # Only one file has it.
 [ "$(basename "$file")" = README.md ] || done_testing
 
+# ---- its first screen ----
+
+DOORS=3 COMMANDS_MAX=3 LINES_MAX=200 CODE_COLUMNS_MAX=92
+is 'it begins with its doors' "$(grep '^## ' "$file" | head -n $DOORS | grep -c '^## I have ')" $DOORS
+for ((door = 1; door <= DOORS; door++)); do
+    commands=$(awk -v door=$door '/^## /{ at++ } at == door && /^```/{ fences++; next } at == door && fences == 1' "$file" | grep -c .)
+    that "$commands commands lead through door $door to a held lock" \
+        [ "$commands" -ge 1 -a "$commands" -le $COMMANDS_MAX ]
+done
+that 'it is short' [ "$(wc -l <"$file")" -le $LINES_MAX ]
+is 'no line of its code is cut off on a page' \
+    "$(awk -v max=$CODE_COLUMNS_MAX '/^```/{ code = !code; next } code && length > max' "$file")" ''
+
 # ---- the line for cron, on ten machines that start within a second ----
 
 cron=$(grep -lE ' redlock run .*--every .* -- ' "$tmp"/block/*.crontab | head -n1)
