@@ -241,7 +241,7 @@ void check_tokens(struct checking *c)
             check_tokens_of(c, name);
 }
 
-/* Did a majority of the sentinels turn in between? */
+/* Did a majority of the electors turn in between, of any vote? */
 static bool has_turned(const struct checking *c, int64_t from_ns, int64_t to_ns)
 {
     for (size_t i = 0; i < c->history->count; i++) {

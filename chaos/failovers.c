@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The faults of a Sentinel group. Most come as traps: faults that only together show what a rule is
+ * The faults of elected masters. Most come as traps: faults that only together show what a rule is
  * for, since chance seldom finds the moment. "The master" is the server that a majority of the
- * sentinels names when the fault begins; nothing of that is known when it is drawn.
+ * electors names when the fault begins, in a cluster as that of a vote that is drawn; nothing else of that is
+ * known when it is drawn.
  */
 #include "random.h"
 #include "schedule.h"
@@ -24,11 +25,18 @@ struct draw {
     int64_t worker_ms[WORKERS]; /* until when it is taken */
     int64_t sentinel_ms;        /* one of them at a time */
     int64_t standby_ms;
+    int vote; /* that the trap is for */
 };
 
 static int64_t quarantine_ms(const struct schedule *s)
 {
     return s->max_ttl_ms + VOUCH_MS + MARGIN_MS;
+}
+
+/* From the death of a master until a majority names another one. */
+static int64_t found_ms(const struct draw *d)
+{
+    return d->out->votes > 0 ? FOUND_MS + d->out->node_timeout_ms : FOUND_MS;
 }
 
 static int64_t between(struct draw *d, int64_t low, int64_t high)
@@ -40,8 +48,8 @@ static void add(struct draw *d, int kind, int target, int param, int64_t start_m
                 int64_t length_ms)
 {
     struct schedule *s = d->out;
-    struct fault f = {start_ms, start_ms + length_ms, start_ms + length_ms, kind, target,
-                      param};
+    struct fault f = {start_ms, start_ms + length_ms, start_ms + length_ms, kind, target, param,
+                      d->vote};
     if (f.end_ms <= s->faults_ms && s->count < FAULTS_MAX)
         s->fault[s->count++] = f;
 }
@@ -51,7 +59,7 @@ static void add(struct draw *d, int kind, int target, int param, int64_t start_m
 /* Long enough for a rival to be admitted at the new master, or not. */
 static int64_t cut_length_ms(struct draw *d)
 {
-    int64_t long_ms = FOUND_MS + quarantine_ms(d->out) + 4000;
+    int64_t long_ms = found_ms(d) + quarantine_ms(d->out) + 4000;
     return d->out->trap == TRAP_ANY ? between(d, 4000, long_ms + 2000) : long_ms;
 }
 
@@ -59,7 +67,7 @@ static int64_t cut_length_ms(struct draw *d)
 static int64_t isolate(struct draw *d)
 {
     add(d, FAULT_CUT_MASTER, -1, CUT_OUT | CUT_IN | CUT_WITH_SIDE, d->now_ms, cut_length_ms(d));
-    return d->now_ms + FOUND_MS;
+    return d->now_ms + found_ms(d);
 }
 
 /*
@@ -69,7 +77,7 @@ static int64_t isolate(struct draw *d)
 static int64_t split(struct draw *d)
 {
     bool any = d->out->trap == TRAP_ANY;
-    int sentinel = any ? (int)between(d, 0, 2) : 2;
+    int sentinel = d->out->votes > 0 ? -1 : any ? (int)between(d, 0, 2) : 2;
     int side = any && between(d, 0, 1) ? 0 : CUT_WITH_SIDE; /* or clients reach everybody */
     add(d, FAULT_CUT_MASTER, sentinel, CUT_OUT | CUT_IN | CUT_WITH_SENTINEL | side, d->now_ms,
         cut_length_ms(d));
@@ -77,17 +85,19 @@ static int64_t split(struct draw *d)
      * A leader names the old server with the new epoch for a moment. A client that believes in the
      * first of one elector would stay with that (E3), so the second one leads.
      */
-    if (!any)
+    if (!any && d->out->votes == 0)
         add(d, FAULT_FAILOVER, 1, 0, d->now_ms + 100, 100);
-    return d->now_ms + FOUND_MS;
+    return d->now_ms + found_ms(d);
 }
 
 /* Deaf or mute to its sentinels and replicas; its clients reach everybody. */
 static int64_t cut_one_way(struct draw *d)
 {
-    add(d, FAULT_CUT_MASTER, -1, between(d, 0, 1) ? CUT_OUT : CUT_IN, d->now_ms,
+    /* Where electors are servers, their bus alone: clients of both sides reach all of them. */
+    int only = d->out->votes > 0 ? CUT_REPLICAS_ONLY : 0;
+    add(d, FAULT_CUT_MASTER, -1, only | (between(d, 0, 1) ? CUT_OUT : CUT_IN), d->now_ms,
         between(d, 3000, 10000));
-    return d->now_ms + FOUND_MS;
+    return d->now_ms + found_ms(d);
 }
 
 /* Comes back deposed, with requests in its buffers; or comes back in time. */
@@ -96,7 +106,7 @@ static int64_t stop(struct draw *d)
     bool brief = between(d, 0, 3) == 0;
     add(d, FAULT_STOP_MASTER, -1, 0, d->now_ms,
         brief ? between(d, 200, 900) : between(d, 3000, 13000));
-    return d->now_ms + (brief ? 0 : FOUND_MS);
+    return d->now_ms + (brief ? 0 : found_ms(d));
 }
 
 /* What it granted last has not reached a replica; it comes back within its term, or deposed. */
@@ -109,12 +119,13 @@ static int64_t lose_writes(struct draw *d)
             cut_ms + 50);
     add(d, FAULT_KILL_MASTER, -1, 0, d->now_ms + cut_ms,
         within ? between(d, 50, 400) : between(d, 3000, 9000));
-    return d->now_ms + cut_ms + (within ? 0 : FOUND_MS);
+    return d->now_ms + cut_ms + (within ? 0 : found_ms(d));
 }
 
 static int64_t command(struct draw *d)
 {
-    add(d, FAULT_FAILOVER, 0, 0, d->now_ms, 100);
+    int how = d->out->votes > 0 ? (int)between(d, FAILOVER_AGREED, FAILOVER_TAKEOVER) : 0;
+    add(d, FAULT_FAILOVER, 0, how, d->now_ms, 100);
     return d->now_ms + TURN_MS;
 }
 
@@ -155,7 +166,7 @@ static int64_t lose_leader(struct draw *d)
 {
     add(d, FAULT_FAILOVER, 0, 0, d->now_ms, 100);
     add(d, FAULT_KILL_SENTINEL, 0, 0, d->now_ms + between(d, 600, 1900), between(d, 200, 4000));
-    return d->now_ms + FOUND_MS;
+    return d->now_ms + found_ms(d);
 }
 
 /* One sentinel promotes another server by command; the others are stopped, and name the old one later. */
@@ -164,7 +175,40 @@ static int64_t lag(struct draw *d)
     for (int sentinel = 1; sentinel <= 2; sentinel++)
         add(d, FAULT_STOP_SENTINEL, sentinel, 0, d->now_ms, between(d, 800, 1900));
     add(d, FAULT_FAILOVER, 0, 0, d->now_ms + 50, 100);
-    return d->now_ms + FOUND_MS;
+    return d->now_ms + found_ms(d);
+}
+
+/*
+ * A replica takes over without asking anybody, while the old master with the clients of a side is cut off: it
+ * goes on for as long as cluster-node-timeout.
+ */
+static int64_t take_over(struct draw *d)
+{
+    int64_t turn_ms = d->now_ms + between(d, 50, 600), length_ms = cut_length_ms(d);
+    add(d, FAULT_CUT_MASTER, -1, CUT_OUT | CUT_IN | CUT_WITH_SIDE, d->now_ms, length_ms);
+    add(d, FAULT_FAILOVER, 0, FAILOVER_TAKEOVER, turn_ms, 100);
+    return turn_ms;
+}
+
+/* The same with the masters of two votes, a majority, and their side. */
+static int64_t take_two(struct draw *d)
+{
+    int64_t turn_ms = d->now_ms + between(d, 50, 600), length_ms = cut_length_ms(d);
+    add(d, FAULT_CUT_MASTER, -1, CUT_OUT | CUT_IN | CUT_WITH_SIDE | CUT_WITH_OTHER, d->now_ms,
+        length_ms);
+    for (int i = 0; i < 2; i++) {
+        add(d, FAULT_FAILOVER, 0, FAILOVER_TAKEOVER, turn_ms, 100);
+        d->vote = (d->vote + 1) % 3;
+    }
+    return turn_ms;
+}
+
+/* All keys are moved to another master before anything else happens. */
+static int64_t migrate(struct draw *d)
+{
+    int64_t length_ms = between(d, 300, 3000);
+    add(d, FAULT_MIGRATE, -1, 0, d->now_ms, length_ms);
+    return d->now_ms + length_ms;
 }
 
 static int64_t (*const traps[])(struct draw *) = {
@@ -173,20 +217,33 @@ static int64_t (*const traps[])(struct draw *) = {
     [TRAP_LOST] = lose_writes,    [TRAP_COMMAND] = command,
     [TRAP_LATE_TURN] = turn_late, [TRAP_LATE_HEIR] = succeed_late,
     [TRAP_LEADER] = lose_leader,  [TRAP_LAGGARDS] = lag,
+    [TRAP_TAKEOVER] = take_over,  [TRAP_TWO] = take_two,
+    [TRAP_MIGRATION] = migrate,
 };
 
 const char *trap_text(int trap)
 {
     static const char *const texts[TRAP_COUNT] = {
-        "any",     "isolated",  "split",     "one-way", "stopped", "lost",
-        "command", "late-turn", "late-heir", "leader",  "laggards"};
+        "any",       "isolated",  "split",  "one-way",  "stopped",  "lost", "command",
+        "late-turn", "late-heir", "leader", "laggards", "takeover", "two",  "migration"};
     return texts[trap];
 }
 
 bool trap_needs_network(int trap)
 {
     return trap != TRAP_ANY && trap != TRAP_STOPPED && trap != TRAP_LOST &&
-           trap != TRAP_COMMAND && trap != TRAP_LEADER && trap != TRAP_LAGGARDS;
+           trap != TRAP_COMMAND && trap != TRAP_LEADER && trap != TRAP_LAGGARDS &&
+           trap != TRAP_MIGRATION;
+}
+
+bool trap_fits(int trap, int votes)
+{
+    bool of_sentinels = trap == TRAP_LEADER || trap == TRAP_LAGGARDS || trap == TRAP_LATE_TURN;
+    if (trap == TRAP_TAKEOVER || trap == TRAP_MIGRATION)
+        return votes > 0;
+    if (trap == TRAP_TWO)
+        return votes > 1;
+    return votes == 0 || !of_sentinels;
 }
 
 static int draw_trap(struct draw *d)
@@ -196,8 +253,8 @@ static int draw_trap(struct draw *d)
     if (s->trap != TRAP_ANY)
         return s->trap;
     do
-        trap = (int)between(d, TRAP_ANY + 1, TRAP_COUNT - 1);
-    while (trap_needs_network(trap) && !s->network);
+        trap = (int)between(d, TRAP_ANY + 1, s->votes > 0 ? TRAP_COUNT - 1 : TRAP_LAGGARDS);
+    while (!trap_fits(trap, s->votes) || (trap_needs_network(trap) && !s->network));
     return trap;
 }
 
@@ -235,7 +292,8 @@ static void draw_standby(struct draw *d, int64_t at_ms)
     if (d->standby_ms > at_ms)
         return;
     d->standby_ms = at_ms + length_ms + 5000;
-    add(d, FAULT_KILL_STANDBY, -1, 0, at_ms, length_ms);
+    bool stops = d->out->votes > 0 && between(d, 0, 1);
+    add(d, stops ? FAULT_STOP_STANDBY : FAULT_KILL_STANDBY, -1, 0, at_ms, length_ms);
 }
 
 static void draw_rest(struct draw *d)
@@ -249,8 +307,11 @@ static void draw_rest(struct draw *d)
             break;
         case 3:
         case 4:
-            draw_sentinel(d, at_ms);
-            break;
+            if (d->out->votes == 0) {
+                draw_sentinel(d, at_ms);
+                break;
+            }
+            /* fall through */
         default:
             draw_standby(d, at_ms);
         }
@@ -269,7 +330,9 @@ void failovers_draw(struct schedule *s)
     struct draw d = {.out = s, .random = s->seed, .now_ms = 1500};
     s->count = 0;
     while (d.now_ms < s->faults_ms) {
-        d.now_ms = traps[draw_trap(&d)](&d);
+        int trap = draw_trap(&d);
+        d.vote = s->votes > 1 ? (int)between(&d, 0, s->votes - 1) : 0;
+        d.now_ms = traps[trap](&d);
         /* The next one in the quarantine of this one, or when locks have been taken again. */
         if (s->trap == TRAP_ANY && between(&d, 0, 2) == 0)
             d.now_ms += between(&d, 500, quarantine_ms(s));

@@ -8,8 +8,11 @@
  *     CHAOS_REGIME   default or strict (drawn from the seed)
  *     CHAOS_NETWORK  0: proxies even where namespaces are possible
  *     CHAOS_TRAP     any, isolated, split, one-way, stopped, lost, command, late-turn, late-heir, leader,
- *                    laggards (any)
- *     CHAOS_MAX_TTL  of the locks on a Sentinel group, in ms (3000)
+ *                    laggards; of a cluster also takeover, two, migration (any)
+ *     CHAOS_MAX_TTL  of the locks on a Sentinel group or a cluster, in ms (3000)
+ *     CHAOS_VOTES    of a cluster, 1 or 3 (3)
+ *     CHAOS_COVERAGE 1: cluster-require-full-coverage (0)
+ *     CHAOS_TIMEOUT  cluster-node-timeout in ms (1000; 16000 where nothing but a takeover happens)
  *     CHAOS_DIR      where history, report and picture go (thrown away)
  *     SOAK_ROUND_SECONDS  of a soak, after which its history is checked (300)
  *     SOAK_LEAK      descriptor or memory: planted, so that a soak ends badly
@@ -88,9 +91,11 @@ void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
     const char *dir = chosen_dir();
     char path[512];
     alarm((unsigned int)(seconds + PATIENCE_SECONDS));
-    open_network(&rig.network, terms.sentinel ? GROUP_PLACES : NETWORKED);
+    open_network(&rig.network, terms.elected ? GROUP_PLACES : NETWORKED);
     schedule = terms;
     schedule.network = rig.network.ready;
+    if (!trap_fits(schedule.trap, schedule.votes))
+        FAIL("there is no trap \"%s\" for this", trap_text(schedule.trap));
     if (trap_needs_network(schedule.trap) && !schedule.network)
         check_skip("no network namespaces: %s", rig.network.why);
     schedule.netem = rig.network.netem;
@@ -114,7 +119,7 @@ void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
     CHECK(history.count > 0);
     about.late_ms = rig.late_ms;
     about.balancer = rig.replicas.balancer.switches;
-    if (!schedule.sentinel) {
+    if (!schedule.elected) {
         check_history(&history, verdict);
     } else {
         check_group(&history, schedule.max_ttl_ms, verdict);
@@ -205,10 +210,32 @@ CASE(sentinel, "Every promise is kept on one Sentinel group, whatever its failov
                                 .regime = REGIME_STRICT, /* by itself */
                                 .persistent = seed % 2,
                                 .skew_ms = seed / 2 % 2 ? GROUP_SKEW_MS : 0,
-                                .sentinel = true,
+                                .elected = true,
                                 .trap = chosen_trap(),
                                 .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
               check_setting("CHAOS_SECONDS", 120), &verdict);
+    CHECK_INT(0, verdict.breach_count);
+}
+
+CASE(cluster, "Every promise is kept on one cluster, whatever its failovers do.")
+{
+    static struct verdict verdict;
+    uint64_t seed = chaos_seed();
+    enum trap trap = chosen_trap();
+    bool slow = trap == TRAP_TAKEOVER || trap == TRAP_TWO;
+    chaos_run(
+        (struct schedule){.seed = seed,
+                          .regime = REGIME_STRICT, /* by itself */
+                          .persistent = seed % 2,
+                          .skew_ms = seed / 2 % 2 ? GROUP_SKEW_MS : 0,
+                          .elected = true,
+                          .votes = (int)check_setting("CHAOS_VOTES", 3),
+                          .full_coverage = check_setting("CHAOS_COVERAGE", 0) != 0,
+                          .node_timeout_ms = (int)check_setting(
+                              "CHAOS_TIMEOUT", slow ? LONG_TIMEOUT_MS : CLUSTER_TIMEOUT_MS),
+                          .trap = trap,
+                          .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
+        check_setting("CHAOS_SECONDS", 120), &verdict);
     CHECK_INT(0, verdict.breach_count);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How each fault of a Sentinel group is done and undone. */
+/* How each fault of elected masters is done and undone. */
 #include "rig.h"
 
 #include "overthrow.h"
@@ -10,55 +10,83 @@
 static struct hit {
     int member; /* -1: nothing was done */
     unsigned int here, there;
+    int other; /* where a slot goes */
 } hits[FAULTS_MAX];
 
-static int find_master(const struct group *g)
+static bool is_well(const struct group *g, int member)
 {
-    int server = group_term(g).server;
-    return server >= 0 && g->member[server].pid != 0 && !g->stopped[server] ? server : -1;
+    return member >= 0 && g->member[member].pid != 0 && !g->stopped[member];
 }
 
-/* A server that runs and is not the one that the sentinels name. */
-static int find_standby(const struct group *g)
+/* A server that runs and is the master of no vote, as the electors say. */
+static int find_standby(const struct rig *r)
 {
-    int master = group_term(g).server;
-    for (int i = 0; i < GROUP_SERVERS && master >= 0; i++)
-        if (i != master && g->member[i].pid != 0 && !g->stopped[i])
+    const struct group *g = &r->group;
+    int parts = g->form.votes > 0 ? GROUP_VOTES_MAX : 1;
+    for (int i = 0; i < g->kind->servers; i++) {
+        bool leads = false;
+        for (int vote = 0; vote < parts; vote++)
+            leads = leads || r->term[vote].server < 0 || r->term[vote].server == i;
+        if (!leads && is_well(g, i))
             return i;
+    }
     return -1;
 }
 
 static int find_member(const struct rig *r, const struct fault *f)
 {
     const struct group *g = &r->group;
-    int sentinel = GROUP_SERVERS + f->target;
+    int sentinel = g->kind->servers + f->target, master;
     switch (f->kind) {
     case FAULT_KILL_SENTINEL:
     case FAULT_STOP_SENTINEL:
-        return g->member[sentinel].pid != 0 && !g->stopped[sentinel] ? sentinel : -1;
+        return is_well(g, sentinel) ? sentinel : -1;
     case FAULT_KILL_STANDBY:
-        return find_standby(g);
+    case FAULT_STOP_STANDBY:
+        return find_standby(r);
     case FAULT_FAILOVER:
-        return r->term.server; /* also where a majority of the sentinels cannot say */
+    case FAULT_MIGRATE:
+        return r->term[f->vote].server; /* also where a majority of the electors cannot say */
     default:
-        return find_master(g);
+        master = group_term(g, f->vote).server;
+        return is_well(g, master) ? master : -1;
     }
 }
 
-static struct hit cut_of(const struct fault *f, int master)
+/* The master of another vote, which is another one; -1: there is none. */
+static int find_other_master(const struct rig *r, int vote)
 {
+    for (int i = 1; i < GROUP_VOTES_MAX; i++) {
+        int other = r->term[(vote + i) % GROUP_VOTES_MAX].server;
+        if (other >= 0 && other != r->term[vote].server)
+            return other;
+    }
+    return -1;
+}
+
+static struct hit cut_of(const struct rig *r, const struct fault *f, int master)
+{
+    const struct group *g = &r->group;
     unsigned int all = (1u << GROUP_PLACES) - 1, sides = GROUP_SIDE(0) | GROUP_SIDE(1);
     struct hit hit = {.member = master, .here = 1u << master};
     if (f->kind == FAULT_CUT_SIDE) {
         hit.here = GROUP_SIDE(f->target);
-        hit.there = f->param & CUT_FROM_MASTER ? 1u << master : GROUP_ALL_SENTINELS;
+        hit.there = f->param & CUT_FROM_MASTER ? 1u << master : g->kind->electors;
+        /* A master that is an elector can still be asked for locks. */
+        if (!(f->param & CUT_FROM_MASTER))
+            hit.there &= ~(1u << master);
         return hit;
     }
     if (f->param & CUT_WITH_SIDE)
         hit.here |= GROUP_SIDE(0);
-    if (f->param & CUT_WITH_SENTINEL)
-        hit.here |= 1u << (GROUP_SERVERS + f->target);
-    hit.there = f->param & CUT_REPLICAS_ONLY ? GROUP_ALL_SERVERS : all;
+    int standby = f->param & CUT_WITH_SENTINEL && f->target < 0 ? find_standby(r) : -1;
+    if (standby >= 0)
+        hit.here |= 1u << standby;
+    else if (f->param & CUT_WITH_SENTINEL && f->target >= 0)
+        hit.here |= 1u << (g->kind->servers + f->target);
+    if (f->param & CUT_WITH_OTHER && find_other_master(r, f->vote) >= 0)
+        hit.here |= 1u << find_other_master(r, f->vote);
+    hit.there = f->param & CUT_REPLICAS_ONLY ? (1u << g->kind->servers) - 1 : all;
     /* Clients that are on no side reach everybody. */
     if (!(f->param & CUT_WITH_SIDE))
         hit.there &= ~sides;
@@ -86,7 +114,13 @@ int overthrow_begin(struct rig *r, const struct fault *f, size_t number)
         return -1;
     switch (f->kind) {
     case FAULT_FAILOVER:
-        if (!group_failover(g, f->target))
+        if (!group_failover(g, g->kind->servers % GROUP_MEMBERS + f->target, member,
+                            (enum failover)f->param))
+            hit->member = -1;
+        break;
+    case FAULT_MIGRATE:
+        hit->other = find_other_master(r, f->vote);
+        if (hit->other < 0 || !group_migrate_begin(g, f->vote, member, hit->other))
             hit->member = -1;
         break;
     case FAULT_KILL_MASTER:
@@ -95,12 +129,13 @@ int overthrow_begin(struct rig *r, const struct fault *f, size_t number)
         group_kill(g, member);
         break;
     case FAULT_STOP_MASTER:
+    case FAULT_STOP_STANDBY:
     case FAULT_STOP_SENTINEL:
         group_freeze(g, member);
         break;
     case FAULT_CUT_MASTER:
     case FAULT_CUT_SIDE:
-        *hit = cut_of(f, member);
+        *hit = cut_of(r, f, member);
         cut(g->network, f, hit, network_block);
         break;
     }
@@ -120,8 +155,12 @@ int overthrow_end(struct rig *r, const struct fault *f, size_t number)
         group_launch(g, hit->member);
         break;
     case FAULT_STOP_MASTER:
+    case FAULT_STOP_STANDBY:
     case FAULT_STOP_SENTINEL:
         group_thaw(g, hit->member);
+        break;
+    case FAULT_MIGRATE:
+        group_migrate_end(g, f->vote, hit->member, hit->other);
         break;
     case FAULT_CUT_MASTER:
     case FAULT_CUT_SIDE:

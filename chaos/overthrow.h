@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Faults of a Sentinel group; nemesis.c has the others. */
+/* Faults of elected masters; nemesis.c has the others. */
 #ifndef REDLOCK_CHAOS_OVERTHROW_H
 #define REDLOCK_CHAOS_OVERTHROW_H
 

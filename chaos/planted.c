@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs on a Sentinel group with one rule of docs/elected.md switched off in all workers, each with the
- * faults that this rule is for. The checker has to find two holders.
+ * Runs on a Sentinel group, or a cluster, with one rule of docs/elected.md switched off in all workers, each
+ * with the faults that this rule is for. The checker has to find two holders.
  */
 #include "run.h"
 
@@ -10,17 +10,24 @@
 
 enum rl_rule rl_rule_broken = RL_RULE_NONE;
 
-static void expect_two_holders(enum rl_rule rule, enum trap trap)
+static void expect_two_holders_of(int votes, enum rl_rule rule, enum trap trap)
 {
     static struct verdict verdict;
     rl_rule_broken = rule;
     chaos_run((struct schedule){.seed = chaos_seed(),
                                 .regime = REGIME_PLANTED,
-                                .sentinel = true,
+                                .elected = true,
+                                .votes = votes,
+                                .node_timeout_ms = LONG_TIMEOUT_MS,
                                 .trap = trap,
                                 .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
               check_setting("CHAOS_SECONDS", 60), &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+}
+
+static void expect_two_holders(enum rl_rule rule, enum trap trap)
+{
+    expect_two_holders_of(0, rule, trap);
 }
 
 CASE(planted_vouch, "Where grants count whatever the electors say (E4), two hold a lock.")
@@ -59,4 +66,28 @@ CASE(planted_found,
      "Where a key counts in a term that its hold has no proof of (E8), two hold a lock.")
 {
     expect_two_holders(RL_RULE_RENEWAL_IN_TERM, TRAP_LATE_HEIR);
+}
+
+CASE(planted_cluster_vouch,
+     "Where grants on a cluster count whatever the electors say (E4), two hold a lock.")
+{
+    expect_two_holders_of(1, RL_RULE_VOUCHED, TRAP_TAKEOVER);
+}
+
+CASE(planted_cluster_votes,
+     "Where that is so of two votes of three at once (E1, E4), two hold a lock.")
+{
+    expect_two_holders_of(3, RL_RULE_VOUCHED, TRAP_TWO);
+}
+
+CASE(planted_cluster_majority,
+     "Where one node of the cluster is enough (E2, E4), two hold a lock.")
+{
+    expect_two_holders_of(1, RL_RULE_ELECTOR_MAJORITY, TRAP_TAKEOVER);
+}
+
+CASE(planted_cluster_quarantine,
+     "Where the quarantine on a cluster does not last for max_ttl (E6), two hold a lock.")
+{
+    expect_two_holders_of(1, RL_RULE_GUARD_TIME, TRAP_TAKEOVER);
 }

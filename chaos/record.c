@@ -76,7 +76,8 @@ void record_print(FILE *out, const struct record *r, int64_t zero_ns)
     if (r->what == RECORD_FAULT || r->what == RECORD_HEALED) {
         print_fault(out, r);
     } else if (r->what == RECORD_TERM || r->what == RECORD_INIT) {
-        fprintf(out, "server %u epoch %lld", r->worker + 1u, (long long)r->value);
+        fprintf(out, "vote %u server %u epoch %lld", r->slot + 1u, r->worker + 1u,
+                (long long)r->value);
     } else if (r->what == RECORD_PHASE || r->what == RECORD_LATE) {
         fprintf(out, "%lld", (long long)r->value);
     } else {

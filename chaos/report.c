@@ -82,7 +82,8 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
             (long)about->balancer->streams, (long)about->balancer->returned);
     print_acquisitions(&p, v);
     if (about->turns != NULL)
-        turns_print(about->turns, about->schedule->max_ttl_ms, print_line, &p);
+        turns_print(about->turns, about->schedule->votes, about->schedule->max_ttl_ms,
+                    print_line, &p);
     row(&p, "refused or in vain", "%zu", v->denied);
     row(&p, "locks lost and told", "%zu", v->lost);
     if (v->told > 0)

@@ -106,9 +106,16 @@ static void start_nodes(struct rig *r)
 /* One node of the workers, whatever it is made of. */
 static void start_group(struct rig *r)
 {
-    group_start(&r->group, &r->network, r->schedule->persistent, r->schedule->skew_ms);
-    r->term.server = -1;
-    CHECK_OK(group_admit(&r->group, r->schedule->max_ttl_ms));
+    const struct schedule *s = r->schedule;
+    group_start(&r->group, &r->network,
+                (struct group_form){.votes = s->votes,
+                                    .persistent = s->persistent,
+                                    .full_coverage = s->full_coverage,
+                                    .node_timeout_ms = s->node_timeout_ms,
+                                    .skew_ms = s->skew_ms});
+    for (int vote = 0; vote < GROUP_VOTES_MAX; vote++)
+        r->term[vote].server = -1;
+    CHECK_OK(group_admit(&r->group, s->max_ttl_ms));
     r->cluster.count = 1;
     r->cluster.urls[0] = r->group.url;
 }
@@ -120,44 +127,61 @@ static void init_again(void *data)
     (void)group_admit(&r->group, r->schedule->max_ttl_ms);
 }
 
+static bool misses_set(const struct rig *r)
+{
+    for (int vote = 0; vote < r->group.votes; vote++)
+        if (r->term[vote].server >= 0 && !group_has_set(&r->group, vote, r->term[vote].server))
+            return true;
+    return false;
+}
+
 /*
  * A server that was empty when it was promoted has lost the set, too, and never votes again until an
- * operator says that nothing is held there: when all that was has ended.
+ * operator says that nothing is held there: when all that was has ended, on every vote.
  */
 static void look_at_set(struct rig *r)
 {
     int64_t at_ns = now_ns(), wait_ms = r->schedule->max_ttl_ms + VOUCH_MS + MARGIN_MS;
     if (r->initialiser != 0 && waitpid(r->initialiser, NULL, WNOHANG) > 0)
         r->initialiser = 0;
-    if (r->term.server < 0 || at_ns - r->set_asked_ns < SET_EVERY_MS * 1000000LL)
+    if (at_ns - r->set_asked_ns < SET_EVERY_MS * 1000000LL)
         return;
     r->set_asked_ns = at_ns;
-    if (group_has_set(&r->group, r->term.server)) {
-        r->set_missed_ns = 0;
-    } else if (r->set_missed_ns == 0) {
-        r->set_missed_ns = at_ns;
-    } else if (r->initialiser == 0 && at_ns - r->set_missed_ns > wait_ms * 1000000) {
+    bool missed = misses_set(r);
+    if (missed && !r->set_missed)
+        r->vote_changed_ns = at_ns;
+    r->set_missed = missed;
+    if (missed && r->initialiser == 0 && at_ns - r->vote_changed_ns > wait_ms * 1000000) {
         record_append(r->history, (struct record){.what = RECORD_INIT,
-                                                  .worker = (uint16_t)r->term.server,
-                                                  .value = r->term.epoch});
+                                                  .worker = (uint16_t)r->term[0].server,
+                                                  .value = r->term[0].epoch});
         r->initialiser = helper_start(init_again, r);
     }
 }
 
-/* When a majority of the sentinels has turned, by our own eyes. */
-static void look_at_term(struct rig *r)
+/* When a majority of the electors has turned, by our own eyes. */
+static void look_at_terms(struct rig *r)
 {
+    struct group_term term[GROUP_VOTES_MAX];
     if (now_ns() - r->term_asked_ns < TERM_EVERY_MS * 1000000LL)
         return;
-    struct group_term term = group_term(&r->group);
+    group_terms(&r->group, term);
     r->term_asked_ns = now_ns();
-    if (term.server < 0 || (term.server == r->term.server && term.epoch == r->term.epoch))
-        return;
-    r->term = term;
-    r->set_missed_ns = 0;
-    record_append(r->history, (struct record){.what = RECORD_TERM,
-                                              .worker = (uint16_t)term.server,
-                                              .value = term.epoch});
+    for (int vote = 0; vote < GROUP_VOTES_MAX; vote++) {
+        struct group_term *last = &r->term[vote];
+        if (term[vote].server < 0 ||
+            (term[vote].server == last->server && term[vote].epoch == last->epoch))
+            continue;
+        *last = term[vote];
+        if (vote >= r->group.votes)
+            continue;
+        r->vote_changed_ns = now_ns();
+        record_append(r->history, (struct record){.what = RECORD_TERM,
+                                                  .slot = (uint8_t)vote,
+                                                  .kind = r->schedule->votes > 0,
+                                                  .worker = (uint16_t)last->server,
+                                                  .value = last->epoch});
+    }
 }
 
 void rig_start(struct rig *r, const char *history_path)
@@ -167,7 +191,7 @@ void rig_start(struct rig *r, const char *history_path)
     r->history = open(history_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
     if (r->history < 0)
         FAIL("cannot write %s", history_path);
-    (r->schedule->sentinel ? start_group : start_nodes)(r);
+    (r->schedule->elected ? start_group : start_nodes)(r);
     start_registers(r);
     if (r->schedule->service)
         replicas_start(&r->replicas, &r->cluster, r->schedule->regime == REGIME_STRICT,
@@ -189,10 +213,10 @@ void rig_start_worker(struct rig *r, int index)
     static struct worker_job job[WORKERS];
     job[index] = (struct worker_job){r, index};
     r->worker[index].life++;
-    if (r->schedule->sentinel)
+    if (r->schedule->elected)
         group_enter_side(&r->group, index * GROUP_SIDES / WORKERS);
     r->worker[index].pid = helper_start(worker_run, &job[index]);
-    if (r->schedule->sentinel)
+    if (r->schedule->elected)
         group_leave_side(&r->group);
 }
 
@@ -247,8 +271,8 @@ static void turn(struct rig *r)
                       (struct record){.what = RECORD_LATE, .value = late_ms * 1000000});
     r->late_ms = late_ms > r->late_ms ? late_ms : r->late_ms;
     look_after_workers(r);
-    if (r->schedule->sentinel) {
-        look_at_term(r);
+    if (r->schedule->elected) {
+        look_at_terms(r);
         look_at_set(r);
     }
     if (r->schedule->service)

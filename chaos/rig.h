@@ -37,13 +37,15 @@ struct worker {
 struct rig {
     struct schedule *schedule;
     struct cluster cluster;
-    struct proxy proxy[NODES]; /* workers connect through these, */
-    struct network network;    /* or over real links */
-    struct group group;        /* or there is one node, of sentinels, */
-    struct group_term term;    /* and this is what they said last */
+    struct proxy proxy[NODES];               /* workers connect through these, */
+    struct network network;                  /* or over real links */
+    struct group group;                      /* or there is one node, of electors, */
+    struct group_term term[GROUP_VOTES_MAX]; /* and this is what they said last */
     int64_t term_asked_ns;
-    int64_t set_asked_ns, set_missed_ns; /* since when its master knows no set; 0: it does */
-    pid_t initialiser;                   /* makes a new one; 0: none */
+    int64_t set_asked_ns;
+    bool set_missed;         /* the master of a vote knows no set */
+    int64_t vote_changed_ns; /* when a vote last had a new term, or missed its set */
+    pid_t initialiser;       /* makes a new one; 0: none */
     pid_t registers;
     char register_path[96];
     int history;              /* descriptor, append only */

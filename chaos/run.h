@@ -7,8 +7,10 @@
 #include "schedule.h"
 
 enum {
-    GROUP_TTL_MS = 3000, /* max_ttl on a Sentinel group, if nothing else is said */
-    GROUP_SKEW_MS = 600, /* tokens rest on clocks that differ by less than max_ttl */
+    GROUP_TTL_MS = 3000,       /* max_ttl where masters are elected, if nothing else is said */
+    CLUSTER_TIMEOUT_MS = 1000, /* cluster-node-timeout: soon missed, */
+    LONG_TIMEOUT_MS = 16000,   /* or slow to stop when it is alone */
+    GROUP_SKEW_MS = 600,       /* tokens rest on clocks that differ by less than max_ttl */
 };
 
 /* Of the schedule seed, regime and the like are given; the verdict is the caller's to judge. */

@@ -242,7 +242,7 @@ static void draw_outage(struct draw *d, int kind)
         if (d->node_ms[i] < whole_ms)
             d->node_ms[i] = whole_ms;
         d->lost_ms[i] = kind == FAULT_OUTAGE_KILL ? whole_ms : d->lost_ms[i];
-        add(d, (struct fault){start_ms, end_ms, whole_ms, kind, i, 0});
+        add(d, (struct fault){start_ms, end_ms, whole_ms, kind, i, 0, 0});
     }
     d->now_ms = start_ms;
 }
@@ -267,12 +267,12 @@ static void draw_trap(struct draw *d)
             return; /* one in quarantine, and two would be too many */
     if (end_ms > d->out->faults_ms)
         return;
-    add(d, (struct fault){start_ms, back_ms, back_ms, FAULT_UNREACHABLE, first, 0});
-    add(d, (struct fault){start_ms, back_ms, back_ms, FAULT_UNREACHABLE, second, 0});
+    add(d, (struct fault){start_ms, back_ms, back_ms, FAULT_UNREACHABLE, first, 0, 0});
+    add(d, (struct fault){start_ms, back_ms, back_ms, FAULT_UNREACHABLE, second, 0, 0});
     d->now_ms = end_ms;
     d->node_ms[third] = d->lost_ms[third] = end_ms + GUARD_MS + SETTLE_MS;
     add(d, (struct fault){lapse_ms, end_ms, d->node_ms[third],
-                          flush ? FAULT_FLUSH : FAULT_KILL_NODE, third, 0});
+                          flush ? FAULT_FLUSH : FAULT_KILL_NODE, third, 0, 0});
 }
 
 /* One fault of any kind, from now on. */
@@ -293,7 +293,7 @@ static void draw_fault(struct draw *d)
 
 void schedule_draw(struct schedule *s)
 {
-    if (s->sentinel) {
+    if (s->elected) {
         failovers_draw(s);
         return;
     }

@@ -29,12 +29,14 @@
     X(KILL_REPLICA, "replica killed", "#c0392b")   /* kill -9; `param` 1: at its next grant */ \
     X(DRAIN_REPLICA, "replica drained", "#16a085") /* SIGTERM, and started again */            \
     X(STOP_REPLICA, "replica stopped", "#8e44ad")  /* SIGSTOP, SIGCONT */                      \
-    X(FAILOVER, "failover by command", "#2980b9")  /* sentinel `target` is told */             \
+    X(FAILOVER, "failover by command", "#2980b9")  /* elector `target`; `param`: how */        \
     X(KILL_MASTER, "master killed", "#c0392b")     /* kill -9, started again at the end */     \
     X(STOP_MASTER, "master stopped", "#8e44ad")    /* SIGSTOP, SIGCONT */                      \
     X(CUT_MASTER, "master cut off", "#34495e")     /* `param`: enum cut */                     \
     X(CUT_SIDE, "clients cut off", "#7f5539")      /* of side `target`; `param`: enum cut */   \
+    X(MIGRATE, "slot migrated", "#16a085")         /* of the vote, to another master */        \
     X(KILL_STANDBY, "standby killed", "#c0392b")   /* not the master; started again */         \
+    X(STOP_STANDBY, "standby stopped", "#8e44ad")                                              \
     X(KILL_SENTINEL, "sentinel killed", "#c0392b") /* it has its file when it comes back */    \
     X(STOP_SENTINEL, "sentinel stopped", "#8e44ad")                                            \
     X(MACHINE, "machine late", "#000000") /* never drawn: it happens by itself */              \
@@ -52,20 +54,24 @@ const char *fault_text(int kind);
 const char *fault_colour(int kind);
 bool fault_hits_client(int kind);
 bool fault_hits_replica(int kind);
-bool fault_hits_group(int kind); /* of sentinels and their servers */
+bool fault_hits_group(int kind); /* of elected masters */
 
 /* What a cut leaves: FAULT_CUT_MASTER up to REPLICAS_ONLY, FAULT_CUT_SIDE the others. */
 enum cut {
     CUT_OUT = 1,           /* what the master sends is lost */
     CUT_IN = 2,            /* what is sent to it is lost */
     CUT_WITH_SIDE = 4,     /* the clients of the first side are cut off with it */
-    CUT_WITH_SENTINEL = 8, /* and one sentinel */
+    CUT_WITH_SENTINEL = 8, /* and one sentinel, or a replica of another master */
     CUT_REPLICAS_ONLY = 16,
     CUT_FROM_MASTER = 32,
     CUT_FROM_SENTINELS = 64,
+    CUT_WITH_OTHER = 128, /* the master of another vote is cut off with it */
 };
 
-/* Faults of a Sentinel group that belong together (failovers.c). */
+/* How a failover by command is asked for. Sentinels know one way. */
+enum failover { FAILOVER_AGREED, FAILOVER_FORCED, FAILOVER_TAKEOVER };
+
+/* Faults of a Sentinel group, or a cluster, that belong together (failovers.c). */
 enum trap {
     TRAP_ANY,
     TRAP_ISOLATED,
@@ -78,11 +84,15 @@ enum trap {
     TRAP_LATE_HEIR,
     TRAP_LEADER,
     TRAP_LAGGARDS,
+    TRAP_TAKEOVER,
+    TRAP_TWO,
+    TRAP_MIGRATION,
     TRAP_COUNT
 };
 
 const char *trap_text(int trap);
 bool trap_needs_network(int trap);       /* servers and clients in namespaces */
+bool trap_fits(int trap, int votes);     /* of a cluster; 0: a Sentinel group */
 const char *fault_target_text(int kind); /* node, worker or replica */
 
 enum { FAULTS_MAX = 4096 };
@@ -93,6 +103,7 @@ struct fault {
     int kind;
     int target; /* node, worker or replica; -1: known when it begins */
     int param;
+    int vote; /* of a cluster: whose master it hits */
 };
 
 /* What kind of world: see docs/chaos.md. */
@@ -115,19 +126,22 @@ struct schedule {
     bool service;   /* workers ask replicas of redlockd by HTTP */
     bool mixed;     /* with service: some of them, others use the library or the command */
     enum leak leak; /* planted in the workers that use the library */
-    bool sentinel;  /* the node is a Sentinel group; TRAP_ANY, or nothing but this trap: */
+    bool elected;   /* masters are: TRAP_ANY, or nothing but this trap */
     enum trap trap;
-    int64_t skew_ms;    /* between the clocks of its servers */
-    bool persistent;    /* its servers find their keys again when they are restarted */
-    int64_t max_ttl_ms; /* of all clients */
-    int64_t faults_ms;  /* how long there are faults */
+    int votes;           /* of a cluster; 0: a Sentinel group */
+    bool full_coverage;  /* of a cluster */
+    int node_timeout_ms; /* of a cluster: when a master is missed, and stops if it is alone */
+    int64_t skew_ms;     /* between the clocks of its servers */
+    bool persistent;     /* its servers find their keys again when they are restarted */
+    int64_t max_ttl_ms;  /* of all clients */
+    int64_t faults_ms;   /* how long there are faults */
     size_t count;
     struct fault fault[FAULTS_MAX]; /* in the order of start_ms */
 };
 
 /* The fields up to faults_ms are set; the rest is drawn. */
 void schedule_draw(struct schedule *s);
-void failovers_draw(struct schedule *s); /* of a Sentinel group; schedule_draw() calls it */
+void failovers_draw(struct schedule *s); /* of elected masters; schedule_draw() calls it */
 
 /*
  * In a mixed run one worker of each way and one replica are never killed, so that what they keep shows:

@@ -74,18 +74,25 @@ CASE(clocks_are_set_alone, "No other fault is active while a clock is set, nor s
     CHECK(steps > 40);
 }
 
-static struct schedule drawn_failovers(uint64_t seed, bool network, enum trap trap)
+static struct schedule drawn_of(int votes, uint64_t seed, bool network, enum trap trap)
 {
     static struct schedule s;
     s = (struct schedule){.seed = seed,
                           .regime = REGIME_STRICT,
                           .network = network,
-                          .sentinel = true,
+                          .elected = true,
+                          .votes = votes,
+                          .node_timeout_ms = 1000,
                           .trap = trap,
                           .max_ttl_ms = 3000,
                           .faults_ms = 116000};
     schedule_draw(&s);
     return s;
+}
+
+static struct schedule drawn_failovers(uint64_t seed, bool network, enum trap trap)
+{
+    return drawn_of(0, seed, network, trap);
 }
 
 CASE(failovers_of_a_seed,
@@ -115,11 +122,19 @@ CASE(failovers_without_network, "Without namespaces nothing is cut off.")
 CASE(every_trap,
      "Each trap alone has faults, and with every one of them the master is deposed.")
 {
-    for (int trap = TRAP_ANY + 1; trap < TRAP_COUNT; trap++) {
-        struct schedule s = drawn_failovers(3, true, (enum trap)trap);
-        int deposed = 0;
-        for (size_t i = 0; i < s.count; i++)
-            deposed += s.fault[i].kind >= FAULT_FAILOVER && s.fault[i].kind <= FAULT_CUT_MASTER;
-        CHECK(deposed > 3);
-    }
+    static const int kinds[] = {0, 1, 3}; /* a Sentinel group, and clusters of so many votes */
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        for (int trap = TRAP_ANY + 1; trap < TRAP_COUNT; trap++) {
+            if (!trap_fits(trap, kinds[k]))
+                continue;
+            struct schedule s = drawn_of(kinds[k], 3, true, (enum trap)trap);
+            int deposed = 0;
+            for (size_t i = 0; i < s.count; i++) {
+                int kind = s.fault[i].kind;
+                deposed += (kind >= FAULT_FAILOVER && kind <= FAULT_CUT_MASTER) ||
+                           kind == FAULT_MIGRATE;
+                CHECK(s.fault[i].vote < (kinds[k] > 0 ? kinds[k] : 1));
+            }
+            CHECK(deposed > 3);
+        }
 }

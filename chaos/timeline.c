@@ -52,7 +52,8 @@ struct canvas {
     struct claims claims;
     struct stretches stretches;
     const struct verdict *verdict;
-    bool is_group; /* of sentinels: there are terms */
+    bool is_group; /* of electors: there are terms */
+    bool is_cluster;
 };
 
 static double x_of(const struct canvas *c, int64_t at_ns)
@@ -114,8 +115,9 @@ static void draw_targets(struct canvas *c, const char *title, const char *word, 
     for (int i = 0; i < count; i++) {
         char text[32];
         if (c->is_group && !client)
-            snprintf(text, sizeof text, "%s %d", i < SERVERS ? "server" : "sentinel",
-                     i % SERVERS + 1);
+            snprintf(text, sizeof text, "%s %d",
+                     c->is_cluster || i < SERVERS ? "server" : "sentinel",
+                     c->is_cluster ? i + 1 : i % SERVERS + 1);
         else
             snprintf(text, sizeof text, "%s %d", word, i + 1);
         label(c, text);
@@ -268,7 +270,7 @@ static void draw_grid(struct canvas *c, double top, double bottom)
     }
 }
 
-/* When a majority of the sentinels named another master, and which. */
+/* When a majority of the electors named another master, and which. */
 static void draw_terms(struct canvas *c, const struct history *h, double top, double bottom)
 {
     for (size_t i = 0; i < h->count; i++) {
@@ -340,7 +342,10 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);
     for (size_t i = 0; i < h->count; i++)
-        c.is_group = c.is_group || h->record[i].what == RECORD_TERM;
+        if (h->record[i].what == RECORD_TERM) {
+            c.is_group = true;
+            c.is_cluster = h->record[i].kind != 0;
+        }
     int nodes = c.is_group ? 2 * SERVERS : NODES;
     int bottom = TOP - 14 + 3 * GAP + (nodes + WORKERS + LANES) * LANE + 3 * MARKED + 4;
     int height = bottom + 24 + LEGEND;
@@ -362,7 +367,7 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
     c.y = TOP - 14;
     draw_targets(&c,
                  c.is_group
-                     ? "The group (line: a majority of the sentinels names another master)"
+                     ? "The group (line: a majority of its electors names another master)"
                      : "Nodes",
                  "node", false, nodes);
     draw_targets(&c, "Workers", "worker", true, WORKERS);

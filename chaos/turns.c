@@ -8,6 +8,7 @@
 
 enum {
     LINE_MAX = 256,
+    VOTES_MAX = 3,
     COMMAND_MS = 3000, /* within which a failover by command is done, or was refused */
 };
 
@@ -41,29 +42,35 @@ static const struct stretch *cause_of(const struct stretches *s, int server, int
 
 static void find_turns(const struct history *h, const struct stretches *s, struct turns *out)
 {
-    int64_t before_ns = 0;
-    int server = -1;
+    struct {
+        int64_t before_ns;
+        int server; /* from 1; 0: not yet known */
+    } votes[VOTES_MAX] = {0};
     for (size_t i = 0; i < h->count && out->count < TURNS_MAX; i++) {
         const struct record *r = &h->record[i];
         if (r->what != RECORD_TERM)
             continue;
+        int64_t before_ns = votes[r->slot % VOTES_MAX].before_ns;
+        int server = votes[r->slot % VOTES_MAX].server - 1;
         const struct stretch *cause =
             server >= 0 ? cause_of(s, server, before_ns, r->at_ns) : NULL;
         if (cause != NULL)
             out->turn[out->count++] = (struct turn){.begun_ns = cause->from_ns,
                                                     .turned_ns = r->at_ns,
+                                                    .vote = r->slot,
                                                     .kind = cause->kind,
                                                     .param = (int)cause->param};
-        before_ns = r->at_ns;
-        server = r->worker;
+        votes[r->slot % VOTES_MAX].before_ns = r->at_ns;
+        votes[r->slot % VOTES_MAX].server = r->worker + 1;
     }
 }
 
 /* When a majority turned again; the end of the run, if it did not. */
-static int64_t next_turn_ns(const struct history *h, int64_t after_ns)
+static int64_t next_turn_ns(const struct history *h, int vote, int64_t after_ns)
 {
     for (size_t i = 0; i < h->count; i++)
-        if (h->record[i].what == RECORD_TERM && h->record[i].at_ns > after_ns)
+        if (h->record[i].what == RECORD_TERM && h->record[i].slot == vote &&
+            h->record[i].at_ns > after_ns)
             return h->record[i].at_ns;
     return INT64_MAX;
 }
@@ -77,6 +84,30 @@ static void find_grant(const struct claims *c, int64_t until_ns, struct turn *t)
             (t->granted_ns == 0 || at_ns < t->granted_ns))
             t->granted_ns = at_ns;
     }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The longest time in which no lock was taken that began between the fault and a second after the turn. */
+static void find_pause(const struct claims *c, struct turn *t)
+{
+    int64_t *at_ns = calloc(c->count + 1, sizeof *at_ns);
+    size_t count = 0;
+    if (at_ns == NULL)
+        abort();
+    for (size_t i = 0; i < c->count; i++)
+        if (c->claim[i].granted_ns != 0)
+            at_ns[count++] = c->claim[i].granted_ns;
+    qsort(at_ns, count, sizeof *at_ns, by_size);
+    for (size_t i = 1; i < count; i++)
+        if (at_ns[i] > t->begun_ns && at_ns[i - 1] < t->turned_ns + 1000 * MS &&
+            at_ns[i] - at_ns[i - 1] > t->pause_ns)
+            t->pause_ns = at_ns[i] - at_ns[i - 1];
+    free(at_ns);
 }
 
 /* The bound of docs/elected.md: watchdog at a third of the TTL, E9 with more than L left. */
@@ -126,18 +157,13 @@ void turns_read(const struct history *h, struct turns *out)
     out->count = 0;
     find_turns(h, &stretches, out);
     for (size_t i = 0; i < out->count; i++) {
-        int64_t next_ns = next_turn_ns(h, out->turn[i].turned_ns);
+        int64_t next_ns = next_turn_ns(h, out->turn[i].vote, out->turn[i].turned_ns);
         find_grant(&claims, next_ns, &out->turn[i]);
+        find_pause(&claims, &out->turn[i]);
         count_holders(&claims, &stretches, next_ns, &out->turn[i]);
     }
     claims_free(&claims);
     stretches_free(&stretches);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* "min / median / max (n)" */
@@ -148,10 +174,11 @@ static void describe(int64_t *ms, size_t count, char out[LINE_MAX])
              (long long)ms[count / 2], (long long)ms[count - 1], count);
 }
 
-void turns_print(const struct turns *t, int64_t max_ttl_ms,
+void turns_print(const struct turns *t, int votes, int64_t max_ttl_ms,
                  void (*line)(void *data, const char *head, const char *text), void *data)
 {
-    static int64_t found_ms[TURNS_MAX], admitted_ms[TURNS_MAX], whole_ms[TURNS_MAX];
+    static int64_t found_ms[TURNS_MAX], admitted_ms[TURNS_MAX], whole_ms[TURNS_MAX],
+        pause_ms[TURNS_MAX];
     char text[3 * LINE_MAX], numbers[LINE_MAX], whole[LINE_MAX];
     for (int kind = FAULT_FAILOVER; kind <= FAULT_CUT_MASTER; kind++) {
         int went_on[2] = {0}, lost[2] = {0};
@@ -160,6 +187,7 @@ void turns_print(const struct turns *t, int64_t max_ttl_ms,
             const struct turn *k = &t->turn[i];
             if (k->kind != kind)
                 continue;
+            pause_ms[count] = k->pause_ns / MS;
             found_ms[count++] = (k->turned_ns - k->begun_ns) / MS;
             if (k->granted_ns != 0) {
                 admitted_ms[admitted] = (k->granted_ns - k->turned_ns) / MS;
@@ -175,7 +203,11 @@ void turns_print(const struct turns *t, int64_t max_ttl_ms,
         describe(found_ms, count, numbers);
         snprintf(text, sizeof text, "%zu times, named by a majority after %s", count, numbers);
         line(data, fault_text(kind), text);
-        if (admitted > 0) {
+        if (votes > 1) {
+            describe(pause_ms, count, numbers);
+            snprintf(text, sizeof text, "none was taken for %s", numbers);
+            line(data, "  new locks", text);
+        } else if (admitted > 0) {
             describe(admitted_ms, admitted, numbers);
             describe(whole_ms, admitted, whole);
             snprintf(text, sizeof text,

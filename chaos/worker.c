@@ -73,7 +73,7 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     struct hold h = {.kind = kind,
                      .names = names,
                      .fenced = names < 1u << REGISTERS || names >= 1u << NAME_PARCEL};
-    bool elected = c->rig->schedule->sentinel;
+    bool elected = c->rig->schedule->elected;
     int64_t max_ttl_ms = c->rig->schedule->max_ttl_ms;
     h.ttl_ms = random_between(&c->random, 300, max_ttl_ms);
     if (random_between(&c->random, 0, 3) > 0)
@@ -214,7 +214,7 @@ static void use_long(struct crew *c)
 }
 
 /*
- * Of a Sentinel group: some have much to lose, the others are after it. In a trap for a rule that is
+ * Where masters are elected: some have much to lose, the others are after it. In a trap for a rule that is
  * switched off the former are on the side that is cut off.
  */
 static void use_parcels(struct crew *c)
@@ -241,7 +241,7 @@ static unsigned int several(const struct crew *c)
 static void use_something(struct crew *c)
 {
     const struct schedule *s = c->rig->schedule;
-    if (s->sentinel && (s->trap != TRAP_ANY || random_between(&c->random, 0, 3) > 0)) {
+    if (s->elected && (s->trap != TRAP_ANY || random_between(&c->random, 0, 3) > 0)) {
         use_parcels(c);
         return;
     }
@@ -306,10 +306,10 @@ static void open_client(struct crew *c)
     }
 }
 
-/* Library, service and command in the proportion 4 : 2 : 2; of a group, a command on each side. */
+/* Library, service and command in the proportion 4 : 2 : 2; where masters are elected, a command on each side. */
 static enum way way_of(const struct schedule *s, int index)
 {
-    if (s->sentinel && s->trap == TRAP_ANY && index % (WORKERS / 2) == WORKERS / 2 - 1)
+    if (s->elected && s->trap == TRAP_ANY && index % (WORKERS / 2) == WORKERS / 2 - 1)
         return WAY_COMMAND;
     if (!s->service)
         return WAY_LIBRARY;
@@ -391,7 +391,7 @@ void worker_run(void *data)
         _exit(3);
     pthread_t pulse;
     c.way = way_of(r->schedule, c.index);
-    if ((r->schedule->mixed || r->schedule->sentinel) &&
+    if ((r->schedule->mixed || r->schedule->elected) &&
         pthread_create(&pulse, NULL, feel_pulse, &c) != 0)
         _exit(3);
     if (c.way == WAY_LIBRARY)
