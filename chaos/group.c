@@ -193,8 +193,8 @@ void group_stop(struct group *g)
 
 bool group_has_set(const struct group *g, int vote, int server)
 {
-    static const char *const keys[] = {"redlock.{um}admit", "redlock.{sm}admit",
-                                       "redlock.{pm}admit"};
+    static const char *const keys[] = {"redlock.{um}redlock.admit", "redlock.{sm}redlock.admit",
+                                       "redlock.{pm}redlock.admit"};
     const char *key = g->form.votes == 0   ? "redlock.admit"
                       : g->form.votes == 1 ? keys[1]
                                            : keys[vote];
