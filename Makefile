@@ -182,10 +182,13 @@ chaos-broken: ## the same with clients that are set up wrongly: does the checker
 	@$(call chaos_run,build/chaos/broken-nodes) $(CHAOS) broken_nodes
 	@$(call chaos_run,build/chaos/broken-deadline) $(CHAOS) broken_deadline
 
-# On a Sentinel group: max_ttl in ms, and nothing but one kind of fault (docs/chaos.md lists them).
+# On a Sentinel group or a cluster: max_ttl in ms, and nothing but one kind of fault (docs/chaos.md lists them).
 CHAOS_MAX_TTL ?= 3000
 CHAOS_TRAP ?=
-chaos_group = $(call chaos_run,$(1)) CHAOS_SECONDS=$(2) CHAOS_MAX_TTL=$(CHAOS_MAX_TTL) CHAOS_TRAP=$(CHAOS_TRAP)
+CHAOS_VOTES ?= 3
+CHAOS_COVERAGE ?= 0
+chaos_group = $(call chaos_run,$(1)) CHAOS_SECONDS=$(2) CHAOS_MAX_TTL=$(CHAOS_MAX_TTL) CHAOS_TRAP=$(CHAOS_TRAP) \
+    CHAOS_VOTES=$(CHAOS_VOTES) CHAOS_COVERAGE=$(CHAOS_COVERAGE)
 
 .PHONY: chaos-sentinel
 chaos-sentinel: ## the same on one Sentinel group, with failovers, deposed masters and cut-offs
@@ -205,6 +208,20 @@ chaos-sentinel-broken: ## the same for a minute each with a rule switched off: t
 	@$(call built,release,--target redlock-chaos-planted) >/dev/null
 	@for rule in vouch renewal_vouch stale_vouch majority quarantine heir found; do \
 	    $(call chaos_group,build/chaos/planted-$$rule,60) $(CHAOS)-planted planted_$$rule || exit 1; \
+	done
+
+.PHONY: chaos-cluster
+chaos-cluster: ## the same on one cluster, with failovers, cut-offs from the bus and migrated slots
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call chaos_group,build/chaos/cluster,$(CHAOS_SECONDS)) $(CHAOS) cluster
+
+.PHONY: chaos-cluster-broken
+chaos-cluster-broken: ## the same for a minute each with a rule switched off: two holders are found (root)
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos-planted) >/dev/null
+	@for rule in vouch votes majority quarantine; do \
+	    $(call chaos_group,build/chaos/planted-cluster-$$rule,60) $(CHAOS)-planted planted_cluster_$$rule || exit 1; \
 	done
 
 # A soak: how long (an hour; days are fine), and a leak that is planted to see it found.
