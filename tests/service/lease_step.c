@@ -69,7 +69,7 @@ CASE(right_at_grant, "A right or room that is gone when the lock comes gives it 
                 "end: UNDONE\n");
 }
 
-CASE(taken_over, "The same PUT again takes the wait over, and counts from its own receipt.")
+CASE(taken_over, "A repeated PUT takes the wait over, and counts from its own receipt.")
 {
     lease_trace("[0] put                     -> remember WAITS, start: WAITING\n"
                 "[5000] again put            -> answer SUPERSEDED, take: WAITING\n"
@@ -80,7 +80,7 @@ CASE(taken_over, "The same PUT again takes the wait over, and counts from its ow
                 "[6002] sent                 -> OVER\n");
 }
 
-CASE(asks_otherwise, "The same id for something else is refused, and the wait goes on.")
+CASE(asks_otherwise, "A PUT of a waiting id for something else is refused, and the wait goes on.")
 {
     lease_trace("[0] put                  -> remember WAITS, start: WAITING\n"
                 "[5] again put other      -> note yours, refuse YOURS: WAITING\n"
