@@ -80,7 +80,8 @@ CASE(taken_over, "A repeated PUT takes the wait over, and counts from its own re
                 "[6002] sent                 -> OVER\n");
 }
 
-CASE(asks_otherwise, "A PUT of a waiting id for something else is refused, and the wait goes on.")
+CASE(asks_otherwise,
+     "A PUT of a waiting id for something else is refused, and the wait goes on.")
 {
     lease_trace("[0] put                  -> remember WAITS, start: WAITING\n"
                 "[5] again put other      -> note yours, refuse YOURS: WAITING\n"
