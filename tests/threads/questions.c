@@ -268,6 +268,7 @@ CASE(bounded, "One job past the bound is refused, and canceling makes room again
     for (int i = 0; i < REDLOCK_JOBS_MAX; i++)
         CHECK_OK(redlock_cancel_job(r, jobs[i]));
     cluster_each(&c, 0, 3, server_thaw);
+    client_warm(r);
     CHECK_OK(redlock_start_query(r, "x", NULL, &job));
     EXPECT_ANSWER(r, REDLOCK_OK, job);
     redlock_close(r);
