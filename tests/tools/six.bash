@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # Sourced behind tests/cli/lib.bash by tests that run the examples of a document as they are written.
 # The rest of the test runs in a network of its own, with six servers, 10.0.0.1 to 10.0.0.6 or redis1
-# to redis6, and in an empty directory, where every target of make writes its name to `ran`.
+# to redis6, the first of which is at 127.0.0.1, too, and in an empty directory, where every target of
+# make writes its name to `ran`.
 needs unshare ip mount mountpoint
 server=${REDLOCK_SERVER:-$(command -v redis-server || command -v valkey-server)} ||
     skip 'no server is installed'
@@ -20,7 +21,9 @@ ip link set lo up || exit 1
 for k in 1 2 3 4 5 6; do
     ip address add 10.0.0.$k/32 dev lo || exit 1
     echo "10.0.0.$k redis$k" >>"$tmp/hosts"
-    "$server" --bind 10.0.0.$k --port 6379 --save '' --dir "$tmp" --protected-mode no >/dev/null &
+    addresses=(10.0.0.$k)
+    [ $k != 1 ] || addresses+=(127.0.0.1)
+    "$server" --bind "${addresses[@]}" --port 6379 --save '' --dir "$tmp" --protected-mode no >/dev/null &
     servers+=($!)
 done
 mount --bind "$tmp/hosts" /etc/hosts || exit 1
