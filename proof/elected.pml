@@ -30,6 +30,7 @@
  * BREAK instead P2: no renewal that A sent after the break was complete counts.
  *
  * Switches:
+ *   THREE          three clients; of these one attempt may end, and the run goes on
  *   VOTE_LEVEL     A's lock lives on while its proof of this vote has run out
  *   BUMP           an old master may win back without ever having been demoted
  *   SLOW_REPLICA   clocks of servers that do not lead, and of snapshots, may stand still
@@ -103,7 +104,11 @@
 #ifdef BREAK
 #define CLIENTS 1
 #else
+#ifdef THREE
+#define CLIENTS 3
+#else
 #define CLIENTS 2
+#endif
 #endif
 #if RESTARTS > 0 || defined(SENTINEL)
 #define GREETS /* clients look at the incarnation, after they have heard the term */
@@ -571,13 +576,18 @@ inline serve_renewal(k)
 #define RENEWAL_COUNTS (RENEWAL_VOUCHED && (SAME || ADMITTED(0) || SUCCEEDS || FOUND))
 
 #define BELIEVES(c) (phase[c] == HELD && spent[c] < TTL)
+#if CLIENTS > 2
+#define ALONE(c) (BELIEVES(0) + BELIEVES(1) + BELIEVES(2) <= 1)
+#else
+#define ALONE(c) (!BELIEVES(1 - (c)))
+#endif
 
 inline win(c)
 {
     phase[c] = HELD;
     printf("%c: HOLDS by term %d, %d ticks after t0\n", 65 + c, by[c], spent[c]);
 #ifndef BREAK
-    assert(!BELIEVES(1 - c));
+    assert(ALONE(c));
 #endif
 #if RENEWALS > 0
     if
@@ -598,7 +608,7 @@ inline renewed()
 #ifdef BREAK
     assert(!after_break); /* P2 */
 #else
-    assert(!BELIEVES(1)); /* P1 */
+    assert(ALONE(0)); /* P1 */
 #endif
     spent[0] = renewal_spent;
     proof = by[0];
@@ -893,7 +903,11 @@ inline age_client(c)
 #else
 #define GOES_ON(c) (phase[c] == IDLE || spent[c] + 1 < TTL)
 #endif
-#if CLIENTS > 1
+#if CLIENTS > 2
+/* Two believers need not be A and B: the attempt of one of the three may end. */
+#define ENDED(c) (!GOES_ON(c))
+#define ALL_GO_ON (ENDED(0) + ENDED(1) + ENDED(2) <= 1)
+#elif CLIENTS > 1
 #define ALL_GO_ON (GOES_ON(0) && GOES_ON(1))
 #else
 #define ALL_GO_ON GOES_ON(0)
@@ -932,6 +946,9 @@ inline tick(slow)
     age_client(0);
 #if CLIENTS > 1
     age_client(1);
+#endif
+#if CLIENTS > 2
+    age_client(2);
 #endif
 #ifdef BREAK
     if
@@ -1040,6 +1057,9 @@ end:
     CLIENT(0)
 #if CLIENTS > 1
     CLIENT(1)
+#endif
+#if CLIENTS > 2
+    CLIENT(2)
 #endif
     SERVER(0)
     SERVER(1)
