@@ -208,6 +208,12 @@ bool rl_guard_awaits_stamp(const struct rl_guard *guard)
            guard->objection == REDLOCK_REASON_NONE;
 }
 
+bool rl_guard_may_keep(const struct rl_guard *guard, struct rl_slice identity)
+{
+    return rl_guard_awaits_stamp(guard) &&
+           (!guard->term[0] || rl_guard_is_greeted(guard, identity));
+}
+
 void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns)
 {
     if (!rl_guard_wants_stamp(guard))

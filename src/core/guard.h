@@ -140,6 +140,11 @@ void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns);
  * grant is not refused before that.
  */
 bool rl_guard_awaits_stamp(const struct rl_guard *guard);
+/*
+ * Then: may a grant be kept until the answer? Of an elected vote, its witness must name the
+ * incarnation that the stamp will be of (E5).
+ */
+bool rl_guard_may_keep(const struct rl_guard *guard, struct rl_slice identity);
 /* The time that has to pass before what a node may have forgotten is surely over. */
 int64_t rl_guard_time_ns(const struct rl_guard *guard);
 /* The witness behind a request names the incarnation that this connection has greeted (E5). */

@@ -175,8 +175,7 @@ static void check_guard(struct rl_session *session, enum rl_op op, int64_t now_n
     if (answer->beyond_max_ttl) {
         rl_session_fail(session, REDLOCK_VOTE_GUARDED, REDLOCK_REASON_MAX_TTL, NULL);
     } else if (answer->vote == REDLOCK_VOTE_GRANTED && !may_vote &&
-               !(rl_ops[op].acquires && rl_guard_awaits_stamp(guard) &&
-                 (!guard->term[0] || rl_guard_is_greeted(guard, answer->identity)))) {
+               !(rl_ops[op].acquires && rl_guard_may_keep(guard, answer->identity))) {
         refuse_vote(session, now_ns, answer);
     }
 }

@@ -287,7 +287,10 @@ CASE(a_stamp_admits,
     CHECK(rl_guard_wants_stamp(&guard));
     /* No grant is refused before the first answer, which may be an error. */
     CHECK(rl_guard_awaits_stamp(&guard));
+    CHECK(rl_guard_may_keep(&guard, (struct rl_slice){"r1:p1", 5}));
+    CHECK(!rl_guard_may_keep(&guard, (struct rl_slice){"r1:p2", 5}));
     guard.stamp_answered = true;
+    CHECK(!rl_guard_may_keep(&guard, (struct rl_slice){"r1:p1", 5}));
     CHECK(!rl_guard_awaits_stamp(&guard));
     rl_guard_stamped(&guard, 4000, 11 * S_NS);
     CHECK(!rl_guard_check_vote(&guard, 15 * S_NS));
