@@ -252,20 +252,21 @@ void rl_hold_new_term(struct rl_lock *lock, const struct rl_event *event)
     int64_t drift_ns = RL_VOUCH_NS / 1000000 * lock->policy->drift_ppm + 2 * RL_NS_PER_MS;
     bool outlives = !RL_RULE(SUCCESSION_IN_TIME) ||
                     lock->deadline_ns - event->now_ns > RL_VOUCH_NS + drift_ns;
+    bool has_proof = (lock->nodes_proving & bit) || !RL_RULE(SUCCESSION_PROOF);
 
     if (RL_RULE(RENEWAL_IN_TERM))
         lock->nodes_proven &= (uint16_t)~bit;
     lock->nodes_succeeding &= (uint16_t)~bit;
-    if (event->rose && outlives && (lock->nodes_proving & bit) && !lock->adopted)
+    if (event->rose && outlives && has_proof)
         lock->nodes_succeeding |= bit;
 }
 
 void rl_hold_succeed(struct rl_lock *lock, const struct rl_event *event)
 {
     uint16_t bit = (uint16_t)(1u << event->node);
-    bool in_time = event->now_ns < lock->deadline_ns;
 
-    if (!(lock->nodes_succeeding & bit) || !in_time)
+    /* In time: a hold whose proof has ended is over, and renews no more (rl_hold_answer()). */
+    if (!(lock->nodes_succeeding & bit))
         return;
     lock->nodes_proven |= bit;
     /* The validity has been running since the old server went: it is renewed at once. */

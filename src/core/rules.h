@@ -81,6 +81,7 @@
     X(SUCCESSION_IN_TIME, "a hold succeeds to a new term however short its proof is (E9)")     \
     X(SUCCESSION_GREETED, "a hold succeeds though its proof ended before the greeting (E9)")   \
     X(SUCCESSION_TERM, "a hold succeeds to every incarnation in the term (E9)")                \
+    X(SUCCESSION_PROOF, "a hold succeeds by a validity that other votes carry (E9)")           \
     X(FENCE_TERM, "a counter of an earlier term of its server goes on counting (E11)")         \
     X(MISSING_VOIDS, "a proof outlives the answer that the key is missing (E13)")              \
     X(VOID_WHOLE, "a right to succeed outlives the answer that the key is missing (E13)")      \
