@@ -318,6 +318,23 @@ unlike '   no term is made up' "$out" 'term -1'
 for k in s1 s2 s3; do redlock dev resume $k >/dev/null; done
 END
 
+# ---- sentinels that go back ----
+
+inside back <<'END'
+redlock dev failover >/dev/null
+redlock run lock -- true 2>"$tmp/waits" &
+waiter=$!
+eventually grep -q 'waiting for lock' "$tmp/waits"
+now=$(redlock dev list | awk '$3 == "master" { sub(":", " ", $2); print $2 }')
+for each in "$s1" "$s2" "$s3"; do
+    answer "${each#*:}" $'SENTINEL REMOVE redlock\r\nSENTINEL MONITOR redlock '"$now 2" >/dev/null
+done
+eventually grep -q 'gone back to an earlier epoch' "$tmp/waits"
+is 'sentinels that forget the epoch: a warning' "$(grep -c 'keep their configuration files' "$tmp/waits")" 1
+kill $waiter
+wait $waiter || :
+END
+
 # ---- commands that live for a second ----
 
 inside stamps --no-init <<'END'

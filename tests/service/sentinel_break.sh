@@ -52,5 +52,12 @@ is '   and breaks it again' "$(ask "$(master_port)" EXISTS redlock:two)" :0
 between '   from where it counts anew' $(($(now_ms) - began)) 6000 30000
 http GET /v1/locks/two ''
 unlike '   with what speaks for the group then' "$(field 'nodes[0].tenure')" "$tenure"
+for each in s1 s2; do "$redlock" dev hang $each >/dev/null; done
+unsure() {
+    http GET /v1/locks/two ''
+    [ "$(field 'nodes[0].tenure')" = null ]
+}
+eventually unsure && ok 'with two of three sentinels hung nothing speaks for it' || not_ok 'with two of three sentinels hung nothing speaks for it' "$(seen)"
+for each in s1 s2; do "$redlock" dev resume $each >/dev/null; done
 stop
 done_testing
