@@ -14,7 +14,7 @@ POINTS = 180  # of a curve, at most
 
 # One process for each kind of line: its words in the file, those of the legend.
 SHOWN = (("library client 1", "library client"), ("redlockd 1", "redlockd"),
-         ("redlock run --again", "redlock run"), ("redlock top", "redlock top"),
+         ("redlock lead", "redlock lead"), ("redlock top", "redlock top"),
          ("HTTP client 5", "HTTP client"), ("server", "server, longest life"))
 
 

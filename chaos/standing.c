@@ -15,17 +15,17 @@ enum { WORDS_MAX = 20 };
 
 /* "@" stands for where locks are asked for. */
 static const char *const lines[STANDING][WORDS_MAX] = {
-    {"run", "@", "-q", "--again", "--fair", "--ttl", "2s", "--max-hold", "20s", "leader", "--",
-     "sleep", "infinity", NULL},
-    {"run", "@", "-q", "--again", "--fair", "--ttl", "2s", "--max-hold", "20s", "leader", "--",
-     "sleep", "infinity", NULL},
+    {"lead", "@", "-q", "--fair", "--ttl", "2s", "--max-hold", "20s", "leader", "--", "sleep",
+     "infinity", NULL},
+    {"lead", "@", "-q", "--fair", "--ttl", "2s", "--max-hold", "20s", "leader", "--", "sleep",
+     "infinity", NULL},
     {"watch", "@", "-q", "--delay", "1s", "orders", "leader", NULL},
     {"top", "@", "-q", "--json", "--delay", "1s", NULL},
 };
 
 const char *standing_words(int index)
 {
-    static const char *const words[STANDING] = {"redlock run --again", "redlock run --service",
+    static const char *const words[STANDING] = {"redlock lead", "redlock lead --service",
                                                 "redlock watch", "redlock top"};
     return words[index];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Commands that run for as long as a soak does, faults or not: two candidates for one office (`run --again`,
+ * Commands that run for as long as a soak does, faults or not: two candidates for one office (`redlock lead`,
  * one of them through redlockd), and two that look on (`watch`, `top`). None of them may end.
  */
 #ifndef REDLOCK_CHAOS_STANDING_H

@@ -17,10 +17,10 @@
 #include "ui/text.h"
 
 static const struct command *const commands[] = {
-    &command_run,    &command_hold, &command_lock,  &command_extend, &command_unlock,
-    &command_status, &command_list, &command_watch, &command_wait,   &command_fence,
-    &command_break,  &command_top,  &command_nodes, &command_doctor, &command_init,
-    &command_bench,  &command_dev,
+    &command_run,    &command_lead,   &command_leader, &command_hold, &command_lock,
+    &command_extend, &command_unlock, &command_status, &command_list, &command_watch,
+    &command_wait,   &command_fence,  &command_break,  &command_top,  &command_nodes,
+    &command_doctor, &command_init,   &command_bench,  &command_dev,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

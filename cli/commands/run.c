@@ -209,6 +209,7 @@ static int set_environment(const struct run *r)
     bool found = r->held_around ? setenv("REDLOCK_HELD", r->held_around, 1) == 0
                                 : unsetenv("REDLOCK_HELD") == 0;
     if (!found || !set_number("REDLOCK_FENCE", held_lock_fence(held)) ||
+        (r->leads && !set_number("REDLOCK_TERM", held_lock_fence(held))) ||
         !set_number("REDLOCK_SLOT", held_lock_slot(held)) ||
         !set_number("REDLOCK_DEADLINE", held_lock_deadline_ns(held)) ||
         (value[0] ? setenv("REDLOCK_VALUE", value, 1) : unsetenv("REDLOCK_VALUE")) != 0 ||
@@ -321,9 +322,9 @@ static int run_rounds(struct run *r)
                           : period_report(&r->period, &r->settings, r->terms.name[0],
                                           REDLOCK_BUSY, (int)r->busy_status);
     status = acquire_and_run(r);
-    while (r->start_again || (r->again && r->ended && !r->supervision.asked_to_end)) {
+    while (r->start_again || (r->leads && r->ended && !r->supervision.asked_to_end)) {
         if (!r->start_again)
-            message_warn("waiting for the lock again (--again)");
+            message_warn("the term has ended; standing for election again");
         begin_anew(r);
         status = period_open(&r->period, &r->settings, r->terms.name[0]);
         if (status == 0)
@@ -396,5 +397,29 @@ const struct command command_run = {
                 "redlock run --slots 2 gpu -- sh -c './train --gpu $REDLOCK_SLOT'\n"
                 "redlock run from-account to-account -- ./transfer",
     .options = run_options,
+    .run = run_main,
+};
+
+const struct command command_lead = {
+    .name = "lead",
+    .summary = "run a command on one of many machines: the leader",
+    .usage = "[OPTION...] NAME -- COMMAND [ARGUMENT...]",
+    .about =
+        "Started on every machine: waits until it is elected, which is to hold the lock NAME, and runs "
+        "COMMAND. The lock is renewed for as long as COMMAND runs. If it cannot be, COMMAND is "
+        "stopped before the deadline of the lock (--on-lost, --grace), with everything it has "
+        "started, and this machine stands for election again: COMMAND runs again and again.\n\n"
+        "REDLOCK_TERM, which is also REDLOCK_FENCE, numbers the term: it is larger than in every earlier "
+        "one. A leader that was stopped acts late when it goes on, until it is killed; a resource that "
+        "refuses terms smaller than the largest it has seen is safe from that. It is never "
+        "more than a lock with an expiry gives. redlock-leader(7) says more.\n\n"
+        "To resign is to release the lock: COMMAND ends, and so does this, with its status. A service "
+        "manager that starts it again makes it a candidate again. INT, TERM and QUIT are passed on "
+        "to COMMAND, and end this when it has ended. After --max-hold it resigns and "
+        "stands again; with --fair, the others come first.\n\n"
+        "Exits as `redlock run` does.\n",
+    .examples = "redlock lead --label \"$(hostname -f)\" scheduler -- ./scheduler\n"
+                "redlock lead --fair --max-hold 1h shard-7 -- ./indexer",
+    .options = lead_options,
     .run = run_main,
 };

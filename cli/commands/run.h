@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `redlock run` was asked to do, and what it is doing. */
+/* What `redlock run` or `redlock lead` was asked to do, and what it is doing. */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
@@ -19,8 +19,8 @@ struct run {
     long busy_status;
     bool skip_ok;
     bool hide_settings; /* the command does not get the nodes and the password */
-    bool again;         /* after a loss the lock is waited for, and the command run, anew */
-    bool ended;         /* the lock ended under the command, or before it could be started */
+    bool leads; /* `lead`: after a loss the lock is waited for, and the command run, anew */
+    bool ended; /* the lock ended under the command, or before it could be started */
     int64_t min_hold_ms;
     int64_t max_hold_ms; /* 0: no limit */
     struct period period;
@@ -32,7 +32,7 @@ struct run {
     struct supervision supervision;
 };
 
-extern const struct cli_option run_options[];
+extern const struct cli_option run_options[], lead_options[];
 
 /* Reads and checks the command line. Returns 0, an exit status after saying why, or ARGS_HELPED. */
 int run_read(struct run *r, const struct command *command, int argc, char **argv);

@@ -16,13 +16,21 @@ enum {
     OPTION_MIN_HOLD,
     OPTION_MAX_HOLD,
     OPTION_EVERY,
-    OPTION_AGAIN,
     OPTION_GRACE,
     OPTION_ON_LOST,
     OPTION_NO_ENV,
 };
 
 #define GRACE_DEFAULT (-1)
+
+#define GRACE_OPTION                                                                           \
+    {                                                                                          \
+        OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"  \
+    }
+#define NO_ENV_OPTION                                                                          \
+    {                                                                                          \
+        OPTION_NO_ENV, 0, "no-env", NULL, "hide from it where locks are, and passwords"        \
+    }
 
 const struct cli_option run_options[] = {
     NO_WAIT_OPTION,
@@ -36,10 +44,23 @@ const struct cli_option run_options[] = {
     {OPTION_EVERY, 0, "every", "TIME", "start it at most once in this time, 1s to 1d"},
     {OPTION_MIN_HOLD, 0, "min-hold", "TIME", "keep the lock at least this long"},
     {OPTION_MAX_HOLD, 0, "max-hold", "TIME", "stop the command after this time, with 76"},
-    {OPTION_AGAIN, 0, "again", NULL, "after a loss, wait for the lock and run it anew"},
     {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
-    {OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"},
-    {OPTION_NO_ENV, 0, "no-env", NULL, "hide from it where locks are, and passwords"},
+    GRACE_OPTION,
+    NO_ENV_OPTION,
+    {0},
+};
+
+/* A term has a token and one leader: what would give it none, or several, is not offered. */
+const struct cli_option lead_options[] = {
+    WAIT_OPTION,
+    TTL_OPTION,
+    {OPTION_FAIR, 0, "fair", NULL, "never before a candidate that came earlier"},
+    {OPTION_LABEL, 0, "label", "TEXT", "what `redlock leader` shows (user@host:pid, command)"},
+    SERVICE_OPTIONS,
+    {OPTION_MAX_HOLD, 0, "max-hold", "TIME", "resign after this time, and stand again"},
+    {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill or a signal, if not renewed"},
+    GRACE_OPTION,
+    NO_ENV_OPTION,
     {0},
 };
 
@@ -159,9 +180,6 @@ static int take(void *data, struct args *a, int id, const char *value)
     case OPTION_NO_ENV:
         r->hide_settings = true;
         return 0;
-    case OPTION_AGAIN:
-        r->again = true;
-        return 0;
     case OPTION_EVERY:
         return read_limit("every", value, &r->period.period_ms);
     case OPTION_MIN_HOLD:
@@ -190,15 +208,17 @@ static int check_times(const struct run *r)
                              several ? several : "all names but one");
     if (r->max_hold_ms && r->max_hold_ms < r->min_hold_ms)
         return message_usage("--max-hold is shorter than --min-hold");
-    if (r->supervision.on_lost == ON_LOST_IGNORE && (r->max_hold_ms || r->again))
-        return message_usage("--on-lost ignore lets the command run on, and %s ends it; leave "
-                             "one of them out",
-                             r->again ? "--again" : "--max-hold");
-    if (r->again && period_ms)
-        return message_usage("--again and --every exclude each other; leave one of them out");
-    if (r->again && r->settings.wait_ms == 0)
+    if (r->leads && r->supervision.on_lost == ON_LOST_IGNORE)
         return message_usage(
-            "--again waits for the lock: leave -n out, or wait for a while (-w)");
+            "--on-lost ignore would let a leader act after the end of its term");
+    if (r->supervision.on_lost == ON_LOST_IGNORE && r->max_hold_ms)
+        return message_usage(
+            "--on-lost ignore lets the command run on, and --max-hold ends it; "
+            "leave one of them out");
+    if (r->leads && t->name_count > 1)
+        return message_usage("there is one leader of one NAME; leave the others out");
+    if (r->leads && r->settings.wait_ms == 0)
+        return message_usage("a candidate waits until it is elected: wait for a while (-w)");
     return 0;
 }
 
@@ -221,9 +241,11 @@ static int check_options(struct run *r)
 {
     int status = 0;
     if (r->terms.name_count == 0)
-        return message_usage("NAME is missing: which lock?");
+        return message_usage(r->leads ? "NAME is missing: leader of what?"
+                                      : "NAME is missing: which lock?");
     if (!r->command || !r->command[0])
-        return message_usage("COMMAND is missing: what should run under the lock?");
+        return message_usage(r->leads ? "COMMAND is missing: what should the leader run?"
+                                      : "COMMAND is missing: what should run under the lock?");
     status = settings_complete(&r->settings);
     if (status == 0)
         status = settings_check_ttl(&r->settings);
@@ -250,6 +272,8 @@ static int check_options(struct run *r)
 int run_read(struct run *r, const struct command *command, int argc, char **argv)
 {
     r->busy_status = EXIT_BUSY;
+    r->leads = command == &command_lead;
+    r->terms.fence = r->leads;
     r->supervision.signal = SIGTERM;
     r->supervision.grace_ms = GRACE_DEFAULT;
     int status = args_read(command, &r->settings, argc, argv, take, r);

@@ -33,7 +33,7 @@ struct command {
 extern const struct command command_run, command_hold, command_lock, command_extend,
     command_unlock, command_status, command_list, command_break, command_top, command_nodes,
     command_init, command_doctor, command_bench, command_dev, command_watch, command_wait,
-    command_fence;
+    command_fence, command_lead, command_leader;
 
 /* Options that several subcommands have. */
 #define TTL_OPTION                                                                             \

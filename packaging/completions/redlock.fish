@@ -29,7 +29,7 @@ end
 function __redlock_has_command
     set -l words (__redlock_words)
     contains -- -- $words; and return 0
-    test (count $words) -ge 2; and contains -- "$words[1]" run fence
+    test (count $words) -ge 2; and contains -- "$words[1]" run lead fence
 end
 
 # What would be offered for that command.

@@ -29,6 +29,9 @@ redlock status --json a nothing
 redlock list --json
 redlock watch --json -c 2 a nothing
 redlock wait --json nothing none
+redlock leader --json a
+redlock lead --json -w 1ms a -- true # short: its failure is wanted
+redlock fence --json a -- true
 redlock wait --json -n a
 redlock top --json -c 2 -d 100ms
 redlock nodes --json

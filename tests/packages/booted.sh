@@ -88,7 +88,7 @@ that '   and runs as that user' [ "$(cat /tmp/ran.nobodys)" = nobody ]
 for machine in one two; do
     cat >"/etc/systemd/system/scheduler-$machine.service" <<END
 [Service]
-ExecStart=redlock run --again scheduler -- sh -c 'echo $machine >>/tmp/leaders; exec sleep infinity'
+ExecStart=redlock lead scheduler -- sh -c 'echo $machine >>/tmp/leaders; exec sleep infinity'
 KillMode=mixed
 Restart=always
 RestartSec=5s

@@ -68,6 +68,20 @@ class Client {
     return value;
   }
 
+  async lead(name, options, body) {
+    if (typeof options === 'function' && body === undefined) [options, body] = [{}, options];
+    if (typeof body !== 'function') throw invalid('the last argument of lead() must be a function');
+    for (;;) {
+      let term = null;
+      try {
+        return await this.using(name, { ...options, fenced: true }, (signal, lock) => body(signal, (term = lock)));
+      } catch (error) {
+        // However the body ended: a term that was lost is followed by another one.
+        if (!term?.lost || options?.signal?.aborted || this.closed) throw error;
+      }
+    }
+  }
+
   async query(name) {
     const { info, nodes, quorum } = await this.#core.ask(QUERY, checkText(name, 'name'));
     return { ...info, nodes, quorum };

@@ -147,6 +147,8 @@ export interface UsingOptions extends AcquireOptions {
   ifAvailable?: boolean;
 }
 
+export type LeadOptions = Pick<AcquireOptions, 'ttl' | 'wait' | 'signal' | 'fair' | 'label'>;
+
 export type LockState = 'held' | 'jeopardy' | 'lost' | 'released';
 
 export class Lock {
@@ -312,6 +314,17 @@ export class Client {
     name: string | string[],
     body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
   ): Promise<T>;
+  /**
+   * Waits until it is elected and runs `body`; lock.fence is the number of the term. The signal is aborted when the lock is
+   * lost: then the body stops, and this stands for election again, so the body runs again and again. When
+   * it ends with the lock still held, it resigns, and its outcome is that of lead().
+   */
+  lead<T>(
+    name: string,
+    options: LeadOptions,
+    body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
+  ): Promise<T>;
+  lead<T>(name: string, body: (signal: AbortSignal, lock: Lock) => Promise<T> | T): Promise<T>;
   /** Who holds it? Advice: the answer is old when it arrives. */
   query(name: string): Promise<Query>;
   /** Which locks are there? */

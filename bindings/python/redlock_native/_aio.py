@@ -211,6 +211,21 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
         """
         return await self.lock(*names, wait=wait, renew=renew, **options).acquire()
 
+    async def lead(self, name: Name, body: Callable[[AsyncLock], Awaitable[T]], **options: Any) -> T:
+        """Waits until it is elected, and awaits body(lock): `lock.fence` is the number of the term.
+
+        A body under which the lock is lost is canceled. A leader that was deposed stands for election
+        again, and the body is called again and again. When it returns with the lock still held, it
+        resigns: that is the end. The options are ttl, fair and label of lock().
+        """
+        while True:
+            try:
+                async with self.lock(name, fenced=True, **options) as lock:
+                    return await body(lock)
+            except LockLost:
+                if self.closed:
+                    raise
+
     # ---- jobs ----
 
     async def _ask(self, job: "_jobs.Job[T]") -> T:

@@ -9,7 +9,7 @@ and take their time.
 import warnings
 import weakref
 from concurrent.futures import Future
-from typing import Any, Dict, List, Optional, TypeVar
+from typing import Any, Callable, Dict, List, Optional, TypeVar
 
 from . import _jobs
 from ._core import ClientBase, Core, Notice
@@ -76,6 +76,22 @@ class Client(ClientBase[Lock, SyncOnce]):
         The options are those of lock(), which is for a body and waits.
         """
         return self.lock(*names, wait=wait, renew=renew, **options).acquire()
+
+    def lead(self, name: Name, body: Callable[[Lock], T], **options: Any) -> T:
+        """Waits until it is elected, and calls body(lock): `lock.fence` is the number of the term.
+
+        The body ends before the deadline of the lock, `lock.remaining`, or when `lock.lost` is set: a
+        leader that was deposed stands for election again, and the body is called again and again.
+        When the body returns with the lock still held, it resigns: that is the end. The options are
+        ttl, fair and label of lock().
+        """
+        while True:
+            try:
+                with self.lock(name, fenced=True, **options) as lock:
+                    return body(lock)
+            except LockLost:
+                if self.closed:
+                    raise
 
     # ---- jobs ----
 
