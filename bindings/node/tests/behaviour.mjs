@@ -51,6 +51,41 @@ test('using() gives the value of the body and releases the lock.', async () => {
   await (await other.acquire('use')).release();
 });
 
+test('lead(): a leader that is deposed stands for election again, with a larger term.', async () => {
+  const terms = [];
+  const outcome = await c.lead('lead', { ttl: TTL }, async (signal, lock) => {
+    terms.push(lock.fence);
+    if (terms.length > 1) return 'resigned';
+    await evict('lead');
+    if (!signal.aborted) await once(signal, 'abort');
+    throw signal.reason;
+  });
+  assert.equal(outcome, 'resigned');
+  assert.ok(terms.length === 2 && terms[0] < terms[1], String(terms));
+  await isFree('lead');
+});
+
+test('lead(): what the body throws, the signal of the caller and close() end it.', async () => {
+  const thrown = new TypeError('mine');
+  await assert.rejects(c.lead('lead', () => Promise.reject(thrown)), (error) => error === thrown);
+  const stop = new AbortController();
+  const led = c.lead('lead', { signal: stop.signal }, async (signal) => {
+    stop.abort();
+    if (!signal.aborted) await once(signal, 'abort');
+    throw signal.reason;
+  });
+  await assert.rejects(led, (error) => error === stop.signal.reason);
+  const third = new Client({ nodeTimeout: 2000 });
+  const closed = third.lead('lead', async (signal) => {
+    setImmediate(() => third.close());
+    if (!signal.aborted) await once(signal, 'abort');
+    throw signal.reason;
+  });
+  assert.equal(await codeOf(closed), 'LOST');
+  assert.equal(await codeOf(c.lead('lead')), 'INVAL');
+  await isFree('lead');
+});
+
 test('using() throws what the body throws, and the lock is released.', async () => {
   const thrown = new TypeError('mine');
   await assert.rejects(c.using('use', () => Promise.reject(thrown)), (error) => error === thrown);

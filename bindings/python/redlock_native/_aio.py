@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import warnings
 import weakref
-from typing import Any, Callable, List, Optional, TypeVar
+from typing import Any, Awaitable, Callable, List, Optional, TypeVar
 
 from . import _jobs
 from ._aio_lock import AsyncLock

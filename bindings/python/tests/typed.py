@@ -25,6 +25,12 @@ async def with_asyncio() -> None:
             return str(number)
 
         outcome: Union[str, redlock.Skipped] = await job(1)
+
+        async def work(lock: redlock.AsyncLock) -> int:
+            return lock.fence or 0
+
+        term: int = await client.lead("scheduler", work, fair=True)
+        print(term)
         print(outcome)
 
 
