@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package redlock
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// Forever is a wait without an end but that of the context.
+const Forever = time.Duration(-1)
+
+const (
+	ttlDefault    = 30 * time.Second
+	waitMax       = 50 * time.Second // of one PUT of a lease: as long as the service allows
+	streamMax     = 24 * time.Hour   // of one PUT of a stream
+	waitLeast     = 5 * time.Millisecond
+	answerExtra   = 10 * time.Second // how long an answer may take beyond the wait
+	streamSilence = 30 * time.Second // of a stream that waits: a comment comes every 10 s
+
+	retryFirst, retryMax, retryAfterMax = 50 * time.Millisecond, time.Second, 30 * time.Second
+	unknownTries, endTries              = 3, 3            // of a PUT that does not wait; of a DELETE
+	endLimit                            = 2 * time.Second // of one DELETE
+	proxied                             = "PROXIED"       // code: a stream through a proxy
+)
+
+type terms struct {
+	name string
+	wait time.Duration
+
+	TTLMs  int64  `json:"ttl_ms"`
+	WaitMs int64  `json:"wait_ms"`
+	Kind   string `json:"kind,omitempty"`
+	Fenced *bool  `json:"fenced,omitempty"`
+	Fair   bool   `json:"fair,omitempty"`
+	Label  string `json:"label,omitempty"`
+	Slots  int    `json:"slots,omitempty"`
+	Owner  string `json:"owner,omitempty"`
+}
+
+func (t *terms) ttl() time.Duration { return time.Duration(t.TTLMs) * time.Millisecond }
+
+// LockOption says more about a lock. Without any it is exclusive, expires 30 s after its last
+// renewal, has a fencing token, and is not waited for.
+type LockOption func(*terms)
+
+// TTL is how long it is held at most without a renewal; 30 s by default.
+func TTL(ttl time.Duration) LockOption { return func(t *terms) { t.TTLMs = ttl.Milliseconds() } }
+
+// Wait is how long to wait while another holds it; [Forever]: until the context is done.
+func Wait(wait time.Duration) LockOption { return func(t *terms) { t.wait = wait } }
+
+// Label tells others who holds it.
+func Label(label string) LockOption { return func(t *terms) { t.Label = label } }
+
+// Fair never goes before a waiter that came earlier.
+func Fair() LockOption { return func(t *terms) { t.Fair = true } }
+
+// Shared is held together with other readers. It has no fencing token.
+func Shared() LockOption { return func(t *terms) { t.Kind = "shared" } }
+
+// Slots lets so many hold it at the same time. It has no fencing token.
+func Slots(count int) LockOption {
+	return func(t *terms) { t.Kind, t.Slots = "semaphore", count }
+}
+
+// Owner lets the same owner take it again.
+func Owner(owner string) LockOption {
+	return func(t *terms) { t.Kind, t.Owner = "reentrant", owner }
+}
+
+// Fenced asks for a fencing token, or says that none is needed, which is cheaper for the nodes.
+func Fenced(wanted bool) LockOption { return func(t *terms) { t.Fenced = &wanted } }
+
+// Acquire acquires a lock, which is renewed until it is released. The context ends the wait, and
+// the context of the lock is derived from it: to bound the wait alone, use [Wait].
+func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (*Lock, error) {
+	t := &terms{name: name, TTLMs: ttlDefault.Milliseconds()}
+	for _, option := range options {
+		option(t)
+	}
+	if name == "" || t.TTLMs <= 0 || t.wait < 0 && t.wait != Forever {
+		return nil, &Error{Name: name, kind: ErrInvalid,
+			Detail: "a lock needs a name, a TTL of milliseconds, and a wait that is not negative"}
+	}
+	end := processClock.now() + t.wait
+	if t.wait == Forever {
+		end = 1<<63 - 1
+	}
+	for pause, tries := retryFirst, 1; ; tries++ {
+		lock, e := c.try(ctx, t, -least(processClock.now()-end, 0))
+		if e == nil {
+			return lock, nil
+		}
+		if e.Code == proxied && c.streams.CompareAndSwap(true, false) {
+			continue
+		}
+		left := end - processClock.now()
+		late := left < waitLeast && (e.isRefusal() || e.Code != "" && e.Status >= 500 || tries >= unknownTries)
+		if ctx.Err() != nil || !e.mayPass() || late {
+			if e.kind == ErrTaken && t.wait != 0 {
+				e.kind = ErrTimeout
+			}
+			return nil, e
+		}
+		if e.Code == "" || e.Status >= 429 { // else its wait has ended, or its id is spent: at once
+			sleep(ctx, least(-least(-pause, -e.retry), least(left, retryAfterMax)))
+			pause = least(2*pause, retryMax)
+		}
+	}
+}
+
+func least(a, b time.Duration) time.Duration {
+	if a < b {
+		return a
+	}
+	return b
+}
+
+func sleep(ctx context.Context, span time.Duration) {
+	timer := time.NewTimer(span)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// One PUT with a lease id of its own. Whatever is not seen granted or refused is ended: first by a
+// DELETE, since a wait that is told to end is known to the service, then by closing the connection.
+func (c *Client) try(ctx context.Context, t *terms, wait time.Duration) (*Lock, *Error) {
+	var random [16]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, &Error{Name: t.name, kind: ErrInvalid, cause: err}
+	}
+	isStream := c.streams.Load()
+	wait = least(wait, map[bool]time.Duration{false: waitMax, true: streamMax}[isStream])
+	body := *t
+	body.WaitMs = wait.Milliseconds()
+	l := &Lock{client: c, name: t.name, id: hex.EncodeToString(random[:]), ttl: t.ttl()}
+	r := &request{method: "PUT", name: l.name, id: l.id, stream: isStream, body: &body}
+	put, cancel := context.WithCancel(context.Background())
+	limit := time.AfterFunc(wait+answerExtra, cancel)
+	done := make(chan error, 1)
+	go func() { done <- l.put(put, r) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = &Error{Name: l.name, kind: ErrUnavailable, Detail: "canceled", cause: ctx.Err()}
+	}
+	if err == nil && limit.Stop() {
+		l.begin(ctx, cancel)
+		return l, nil
+	}
+	e, ok := err.(*Error)
+	if !ok {
+		e = &Error{Name: l.name, kind: ErrUnavailable, Detail: "it was granted too late to be of use"}
+	}
+	if e.isRefusal() {
+		cancel()
+		return nil, e
+	}
+	c.ends.Add(1)
+	go func() {
+		defer c.ends.Done()
+		defer cancel()
+		c.endSlots <- struct{}{}
+		c.end(l.name, l.id, "")
+		<-c.endSlots
+	}()
+	return nil, e
+}
+
+var errLate = errors.New("late")
+
+// Nil: it was granted, and there is time left.
+func (l *Lock) put(ctx context.Context, r *request) error {
+	sent := processClock.now()
+	var a *answer
+	var err error
+	if r.stream {
+		if l.events, err = l.client.open(ctx, r); err != nil {
+			return err
+		}
+		a = l.events.granted
+	} else if a, err = l.client.ask(ctx, r); err != nil {
+		return err
+	} else if a.Status != http.StatusCreated || a.Grant == "" {
+		return a.failure(l.name)
+	}
+	l.sent, l.fence = sent, a.Fence
+	if !l.tell(sent, a) {
+		return errLate
+	}
+	return nil
+}
+
+// DELETE until it is known to be gone, but not for long: what is left then expires.
+func (c *Client) end(name, id, grant string) (err error) {
+	for i, pause := 0, retryFirst; i < endTries; i, pause = i+1, 4*pause {
+		ctx, cancel := context.WithTimeout(context.Background(), endLimit)
+		a, failed := c.ask(ctx, &request{method: "DELETE", name: name, id: id, grant: grant})
+		cancel()
+		if err = failed; err == nil {
+			// An earlier try, whose answer was lost, may have deleted it.
+			if a.Status == http.StatusNoContent || a.Status == http.StatusGone && i > 0 {
+				return nil
+			}
+			err = a.failure(name)
+			if a.Code != "" && a.Status < 429 {
+				break
+			}
+		}
+		if i+1 < endTries {
+			time.Sleep(pause)
+		}
+	}
+	return err
+}

@@ -1,0 +1,3 @@
+module redlock
+
+go 1.19

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Do runs act while it holds the lock, and waits for it for ever unless [Wait] says otherwise. Its
+// error is that of act, or why the lock was not acquired, or an [ErrLost] if act ended well
+// but the lock had not lasted.
+func (c *Client) Do(ctx context.Context, name string,
+	act func(ctx context.Context, fence int64) error, options ...LockOption) error {
+	lock, err := c.Acquire(ctx, name, append([]LockOption{Wait(Forever)}, options...)...)
+	if err != nil {
+		return err
+	}
+	err = act(lock.Context(), lock.Fence())
+	if released := lock.Release(ctx); err == nil {
+		err = released
+	}
+	return err
+}
+
+// Lead runs act whenever it is the leader: the holder of the lock of that name. The term grows with
+// every leader; it is the fencing token, for resources to refuse what an earlier leader still
+// sends. The context of act is done when the leader is deposed, and before the lease ends: it must
+// return then. Returning is resigning, and lets the next in the queue lead.
+//
+// Lead goes on, as a candidate again, until ctx is done, an act that was not deposed has returned
+// an error, or the service refuses for good; that is its error.
+func (c *Client) Lead(ctx context.Context, name string,
+	act func(ctx context.Context, term int64) error, options ...LockOption) error {
+	options = append([]LockOption{Fair()}, append(options, Wait(Forever), Fenced(true))...)
+	for {
+		lock, err := c.Acquire(ctx, name, options...)
+		if err != nil {
+			return err
+		}
+		err = act(lock.Context(), lock.Fence())
+		deposed := lock.Err() != nil
+		lock.Release(ctx) // what cannot be released expires
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !deposed {
+			return err
+		}
+	}
+}
+
+// Elector is a candidate in the background, with the one method of gocron's Elector.
+type Elector struct {
+	stop   context.CancelFunc
+	done   chan struct{}
+	mu     sync.Mutex
+	leader context.Context // of the last term
+	term   int64           // 0: there was none
+	why    string          // it is no candidate any more
+}
+
+// Elector is a candidate from now on, until ctx is done or it is closed.
+func (c *Client) Elector(ctx context.Context, name string, options ...LockOption) *Elector {
+	ctx, stop := context.WithCancel(ctx)
+	e := &Elector{stop: stop, done: make(chan struct{}), leader: ctx}
+	lead := func(leader context.Context, term int64) error {
+		e.mu.Lock()
+		e.leader, e.term = leader, term
+		e.mu.Unlock()
+		<-leader.Done()
+		return nil
+	}
+	go func() {
+		defer close(e.done)
+		err := c.Lead(ctx, name, lead, options...)
+		e.mu.Lock()
+		e.why = fmt.Sprint(": ", err)
+		e.mu.Unlock()
+	}()
+	return e
+}
+
+// IsLeader is nil if this candidate leads, and an [ErrNotLeader] otherwise.
+func (e *Elector) IsLeader(context.Context) error {
+	if e.Term() != 0 {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return fmt.Errorf("redlock: %w%s", ErrNotLeader, e.why)
+}
+
+// Term is that in which this candidate leads; 0: it does not.
+func (e *Elector) Term() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.leader.Err() != nil {
+		return 0
+	}
+	return e.term
+}
+
+// Close resigns, and returns when that is done.
+func (e *Elector) Close() error {
+	e.stop()
+	<-e.done
+	return nil
+}
+
+// Locker has the shape of gocron's Locker, whose Lock returns an interface of that package: L is
+// that interface.
+//
+//	gocron.WithDistributedLocker(redlock.NewLocker[gocron.Lock](client, 5*time.Second))
+type Locker[L any] struct {
+	client  *Client
+	splay   time.Duration
+	options []LockOption
+}
+
+// NewLocker tries each lock once. The schedulers of a fleet come at times that differ by what their
+// clocks differ: a job that was done sooner keeps its lock for splay from its start, so that none
+// runs it again.
+func NewLocker[L any](c *Client, splay time.Duration, options ...LockOption) *Locker[L] {
+	return &Locker[L]{c, splay, options}
+}
+
+// Lock tries to acquire the lock key.
+func (l *Locker[L]) Lock(ctx context.Context, key string) (L, error) {
+	var none L
+	start := processClock.now()
+	lock, err := l.client.Acquire(ctx, key, l.options...)
+	if err != nil {
+		return none, err
+	}
+	held, ok := any(unlocker(func(ctx context.Context) error {
+		if left := start + l.splay - processClock.now(); left > 0 && lock.Err() == nil {
+			time.AfterFunc(left, func() { lock.Release(context.Background()) })
+			return nil
+		}
+		return lock.Release(ctx)
+	})).(L)
+	if !ok {
+		lock.Release(ctx)
+		return none, fmt.Errorf("redlock: %w: a Locker needs the interface with Unlock", ErrInvalid)
+	}
+	return held, nil
+}
+
+type unlocker func(context.Context) error
+
+// Unlock releases the lock, in the background if its splay is not over yet.
+func (u unlocker) Unlock(ctx context.Context) error { return u(ctx) }
