@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the rig does to a cluster, without clients: each fault has the effect that it is for. */
+/* What the rig does to a cluster: each fault has the effect that it is for, and what a failover costs. */
 #include "group.h"
 
 #include "check.h"
 #include "clock.h"
 
+#include <redlock.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NODE_TIMEOUT = 1000, KEYS = 40 };
+enum {
+    NODE_TIMEOUT = 1000,
+    KEYS = 40,
+    TTL = 3000,
+    BEFORE_MS = 1000,
+    AFTER_MS = 2000,
+    LOOK_EVERY = 20, /* cycles between two questions to the electors */
+};
 
 static struct network network;
 static struct group group;
@@ -84,4 +92,75 @@ CASE(nodes_migrate, "A slot that is migrated has all its keys, and another term.
     CHECK_INT(2, group_term(&group, 0).server);
     CHECK_INT(KEYS, server_int(&group.member[2], "DBSIZE", NULL));
     CHECK_INT(0, server_int(&group.member[1], "DBSIZE", NULL));
+}
+
+/* ---- what a failover costs --------------------------------------------------------------------- */
+
+static void kill_master(int server)
+{
+    group_kill(&group, server);
+}
+
+static void stop_master(int server)
+{
+    group_freeze(&group, server);
+}
+
+static void depose_master(int server)
+{
+    CHECK(group_failover(&group, 0, server, FAILOVER_AGREED));
+}
+
+/* One lock after the other, until long after the turn. Prints the longest time without a new one. */
+static void measure(const char *what, bool full_coverage, void (*fault)(int server))
+{
+    redlock *client = NULL;
+    redlock_lock *lock = NULL;
+    int64_t start_ms, last_ms, before_ms = 0, after_ms = 0, turned_ms = 0, cycles = 0;
+    snprintf(network.why, sizeof network.why, "on loopback");
+    group_start(&group, &network,
+                (struct group_form){.votes = 3,
+                                    .node_timeout_ms = NODE_TIMEOUT,
+                                    .full_coverage = full_coverage});
+    CHECK_OK(group_admit(&group, TTL));
+    const char *urls[] = {group.url};
+    redlock_options o = REDLOCK_OPTIONS(.nodes = urls, .node_count = 1, .flags = REDLOCK_THREAD,
+                                        .node_timeout_ms = 150, .max_ttl_ms = TTL);
+    CHECK_OK(redlock_open(&o, &client));
+    struct wanted wanted = {0, group_term(&group, 0)};
+    bool begun = false;
+    start_ms = last_ms = now_ms();
+    while (turned_ms == 0 || now_ms() < turned_ms + AFTER_MS) {
+        if (!begun && now_ms() > start_ms + BEFORE_MS) {
+            start_ms = now_ms();
+            fault(wanted.before.server);
+            begun = true;
+        }
+        if (redlock_acquire(client, "one", TTL, NULL, &lock) == REDLOCK_OK) {
+            int64_t *longest_ms = begun ? &after_ms : &before_ms, pause_ms = now_ms() - last_ms;
+            *longest_ms = pause_ms > *longest_ms ? pause_ms : *longest_ms;
+            last_ms = now_ms();
+            redlock_release(lock);
+        }
+        redlock_lock_free(lock);
+        lock = NULL;
+        if (begun && turned_ms == 0 && ++cycles % LOOK_EVERY == 0 && has_turned(&wanted))
+            turned_ms = now_ms();
+    }
+    printf("# %s, full coverage %s: no new lock for %lld ms at most (%lld before); named by a "
+           "majority after %lld ms\n",
+           what, full_coverage ? "yes" : "no", (long long)after_ms, (long long)before_ms,
+           (long long)(turned_ms - start_ms));
+    fflush(stdout);
+    redlock_close(client);
+    group_stop(&group);
+}
+
+CASE(nodes_pause, "Locks are taken through the failover of one master of three.")
+{
+    for (int full_coverage = 0; full_coverage <= 1; full_coverage++) {
+        measure("killed", full_coverage, kill_master);
+        measure("stopped", full_coverage, stop_master);
+        measure("CLUSTER FAILOVER", full_coverage, depose_master);
+    }
 }
