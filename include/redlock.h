@@ -310,7 +310,7 @@ struct redlock_options {
      * The first line of this file, instead of password. INVAL if a user other than root and the
      * effective one can write to it; the same for the TLS files. It is read for every
      * connection, so a password may change while the client lives (unless it is a pipe, which
-     * is read once).
+     * is read once). redlock_open() is INVAL if that takes longer than 10 s.
      */
     const char *password_file;
     /*

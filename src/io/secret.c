@@ -3,15 +3,19 @@
 #include "io/secret.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/time.h"
 #include "io/clock.h"
 #include "io/exposed.h"
 
+/* A client is not opened without its password; a file that takes longer is a hung one. */
+#define FIRST_WAIT_S 10
 /* A connection does not wait longer for a file: the last value may still be right. */
 #define FILE_WAIT_NS RL_NS_PER_S
 /* The command is killed before. */
@@ -29,6 +33,7 @@ struct rl_secret_reading {
     struct rl_errand errand;
     size_t size; /* of the block */
     bool is_command;
+    bool is_regular; /* the file that was read */
     bool ok;
     char text[RL_SECRET_MAX + 1];
     char why[RL_SECRET_WHY_MAX];
@@ -46,13 +51,39 @@ static void work(struct rl_errand *errand)
 {
     struct rl_secret_reading *reading = (struct rl_secret_reading *)errand;
     char *words[RL_SECRET_WORDS_MAX + 1];
-    bool is_regular;
 
     if (!reading->is_command)
-        reading->ok =
-            rl_secret_read_file(reading->source, reading->text, &is_regular, reading->why);
+        reading->ok = rl_secret_read_file(reading->source, reading->text, &reading->is_regular,
+                                          reading->why);
     else if (rl_secret_split(reading->source, words))
         reading->ok = rl_secret_run(words, reading->text, reading->why);
+}
+
+/* A thread begins to read; 0, or an errno value. wake_fd becomes readable when it is done. */
+static int start_reading(const char *source, bool is_command, int wake_fd,
+                         struct rl_secret_reading **out)
+{
+    size_t size = sizeof(struct rl_secret_reading) + strlen(source) + 1;
+    struct rl_secret_reading *reading = rl_secret_alloc(size);
+
+    if (!reading)
+        return ENOMEM;
+    reading->errand.work = work;
+    reading->errand.destroy = destroy;
+    reading->size = size;
+    reading->is_command = is_command;
+    strcpy(reading->source, source);
+    int error = rl_errand_init(&reading->errand);
+    if (error) {
+        destroy(&reading->errand);
+        return error;
+    }
+    error = rl_errand_start(&reading->errand, wake_fd);
+    if (error)
+        rl_errand_leave(&reading->errand);
+    else
+        *out = reading;
+    return error;
 }
 
 /* ---- opening ---- */
@@ -87,6 +118,40 @@ static int check_command(const char *command, char *why)
     return error;
 }
 
+/* The file, by a thread: one that hangs must not hang its reader. 0, or EINVAL with why. */
+static int read_first(struct rl_secret *s, const char *path, char why[RL_SECRET_WHY_MAX])
+{
+    struct rl_secret_reading *reading = NULL;
+    int64_t deadline_ns = rl_now_ns() + FIRST_WAIT_S * RL_NS_PER_S, left_ms;
+    struct pollfd done = {.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
+    int error = done.fd < 0 ? errno : start_reading(path, false, done.fd, &reading);
+
+    if (error) {
+        snprintf(why, RL_SECRET_WHY_MAX, "cannot read the password file %s: %s", path,
+                 strerror(error));
+        if (done.fd >= 0)
+            close(done.fd);
+        return EINVAL;
+    }
+    while (!rl_errand_is_done(&reading->errand) &&
+           (left_ms = (deadline_ns - rl_now_ns()) / RL_NS_PER_MS) > 0)
+        poll(&done, 1, (int)left_ms);
+    if (!rl_errand_is_done(&reading->errand)) {
+        snprintf(why, RL_SECRET_WHY_MAX, "the password file %s could not be read within %d s",
+                 path, FIRST_WAIT_S);
+        error = EINVAL;
+    } else if (!reading->ok) {
+        snprintf(why, RL_SECRET_WHY_MAX, "%s", reading->why);
+        error = EINVAL;
+    } else {
+        strcpy(s->text, reading->text);
+        s->is_changing = reading->is_regular;
+    }
+    rl_errand_leave(&reading->errand);
+    close(done.fd);
+    return error;
+}
+
 int rl_secret_open(struct rl_secret *s, const char *text, const char *path, const char *command,
                    int64_t max_age_ns, char why[RL_SECRET_WHY_MAX])
 {
@@ -103,7 +168,7 @@ int rl_secret_open(struct rl_secret *s, const char *text, const char *path, cons
     if (text) {
         strcpy(s->text, text);
     } else if (path) {
-        error = rl_secret_read_file(path, s->text, &s->is_changing, why) ? 0 : EINVAL;
+        error = read_first(s, path, why);
         s->path = strdup(path);
     } else {
         error = check_command(command, why);
@@ -147,32 +212,13 @@ static void note_failure(struct rl_secret *s, const char *why, int64_t now_ns)
 static void begin(struct rl_secret *s, int64_t now_ns)
 {
     const char *source = s->command ? s->command : s->path;
-    size_t size = sizeof(struct rl_secret_reading) + strlen(source) + 1;
-    struct rl_secret_reading *reading = rl_secret_alloc(size);
-    int error = ENOMEM;
 
     s->began_ns = now_ns;
     s->is_overdue = false;
     s->due_ns = now_ns + s->max_age_ns;
-    if (reading) {
-        reading->errand.work = work;
-        reading->errand.destroy = destroy;
-        reading->size = size;
-        reading->is_command = s->command != NULL;
-        strcpy(reading->source, source);
-        error = rl_errand_init(&reading->errand);
-        if (error) {
-            destroy(&reading->errand);
-        } else {
-            error = rl_errand_start(&reading->errand, s->wake_fd);
-            if (error)
-                rl_errand_leave(&reading->errand);
-        }
-    }
+    int error = start_reading(source, s->command != NULL, s->wake_fd, &s->reading);
     if (error)
         note_failure(s, strerror(error), now_ns);
-    else
-        s->reading = reading;
 }
 
 void rl_secret_want(struct rl_secret *s, int64_t now_ns)

@@ -283,6 +283,25 @@ CASE(hung_file_delays_nothing,
     redlock_close(r);
 }
 
+CASE(hung_file_at_the_start, "A client whose password file hangs is INVAL, with which file.")
+{
+    struct cluster c = {.count = 0};
+    redlock_options o = client_options(&c);
+    const char *node = "127.0.0.1:1";
+    redlock *r = NULL;
+    o.nodes = &node;
+    o.node_count = 1;
+    o.password_file = in_dir("password");
+    CHECK_INT(0, mkfifo(o.password_file, 0600));
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+    CHECK_HAS("could not be read within 10 s", redlock_detail());
+    CHECK_HAS(o.password_file, redlock_detail());
+    /* With a writer its thread ends. */
+    FILE *f = fopen(o.password_file, "w");
+    CHECK(f != NULL);
+    fclose(f);
+}
+
 /* ---- commands ---------------------------------------------------------------------------- */
 
 /* Prints the file `secret`, and leaves a line in the file `runs`. */
