@@ -56,6 +56,26 @@ static void write_url(const struct rl_url *url, char *out)
     sprintf(out, ":%s/%u", url->port, url->db);
 }
 
+/* A Sentinel group, or a cluster: each of its addresses is one that can be connected to. */
+static void check_group(const struct rl_url *url)
+{
+    struct rl_url vote = *url;
+    struct rl_url place;
+
+    check_ended(url->group, sizeof url->group);
+    check_ended(url->sentinels, sizeof url->sentinels);
+    check_ended(url->printable, sizeof url->printable);
+    FUZZ_CHECK(url->sentinel_count >= 3 && url->sentinel_count <= RL_URL_SENTINELS_MAX);
+    for (uint8_t i = 0; i < url->sentinel_count; i++) {
+        rl_url_sentinel(url, i, &place);
+        FUZZ_CHECK(place.host[0] && place.port[0] && place.sentinel_count == 0);
+    }
+    for (uint8_t i = 0; i < url->vote_count; i++) {
+        rl_url_choose_vote(&vote, i);
+        FUZZ_CHECK(strncmp(vote.printable, vote.group, strlen(vote.group)) == 0);
+    }
+}
+
 static void check_accepted(const struct rl_url *url)
 {
     char again[8 * TEXT_MAX];
@@ -110,7 +130,10 @@ static void check_text(const char *text, bool has_secret)
     untouched = url;
     memset(why, 0x5a, sizeof why);
     if (rl_url_parse(copy, &url, why, sizeof why) == 0) {
-        check_accepted(&url);
+        if (url.sentinel_count)
+            check_group(&url);
+        else
+            check_accepted(&url);
         /* A socket's path may look like anything: behind its first slash there is no secret. */
         if (has_secret && !(url.is_unix && strstr(url.path, SECRET)))
             FUZZ_CHECK(!strstr(url.printable, SECRET));

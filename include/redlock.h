@@ -750,17 +750,20 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(VERSION, "its set was made for another version of the protocol than this client speaks") \
     X(SAME_SERVER,                                                                             \
       "the same server as another node of the list (same run_id): it counts once")             \
-    /* Of a Sentinel group: */                                                                 \
+    /* Of a Sentinel group, or a vote of a cluster: */                                         \
     X(NEW_TERM,                                                                                \
       "another master, or the same after a restart: what was granted before may still be "     \
       "held")                                                                                  \
-    X(NO_TERM, "no majority of its sentinels names one server as the master")                  \
-    X(NOT_VOUCHED, "no majority of its sentinels has named this server in the last 2 s")       \
+    X(NO_TERM,                                                                                 \
+      "no majority of its sentinels (or cluster nodes) names one server as the master")        \
+    X(NOT_VOUCHED,                                                                             \
+      "no majority of its sentinels (or cluster nodes) has named this server in the last 2 s") \
     X(NO_GROUP, "a sentinel knows no group of this name")                                      \
     X(NO_SENTINEL, "this is a server, not a sentinel")                                         \
     X(SENTINEL_LOGIN, "a sentinel refuses our user or password")                               \
-    X(SENTINEL_TWICE, "two of the sentinels are one: it has the same id at both addresses")    \
-    X(ELECTORS, "its sentinels are not those that the set was made with")                      \
+    X(SENTINEL_TWICE,                                                                          \
+      "two of the sentinels (or cluster nodes) are one: it has the same id at both addresses") \
+    X(ELECTORS, "its sentinels (or cluster nodes) are not those that the set was made with")   \
     /* What audits and warnings find beside that: less may be relied on. */                    \
     X(FAILOVER, "a replica can take over without the locks that had not reached it")           \
     X(EVICTION,                                                                                \
@@ -777,7 +780,10 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(ONE_HOST, "too many nodes are on one machine")                                           \
     X(VERSIONS, "the nodes run different versions")                                            \
     X(PLACEMENT, "locks are where no client of this configuration looks for them")             \
-    X(EXPOSED, "others can read a secret")
+    X(EXPOSED, "others can read a secret")                                                     \
+    /* Of a vote of a cluster: */                                                              \
+    X(SLOT, "its server does not serve the slot: moved, being moved, or the cluster is down")  \
+    X(NO_CLUSTER, "this is no node of a Redis Cluster, or it hides the nodes and their epochs")
 
 enum redlock_reason {
 #define REDLOCK_REASON_ENUM(name, text) REDLOCK_REASON_##name,
@@ -1159,7 +1165,8 @@ enum redlock_node_state {
 #define REDLOCK_DEPLOYMENTS(X)                                                                 \
     X(SERVER, "server")     /* one server; whether another can take its place is not seen */   \
     X(FAILOVER, "failover") /* it has replicas, was one, or is watched by a Sentinel */        \
-    X(SENTINEL, "sentinel") /* a Sentinel group, whose sentinels are asked */
+    X(SENTINEL, "sentinel") /* a Sentinel group, whose sentinels are asked */                  \
+    X(CLUSTER, "cluster")   /* a vote of a cluster, whose nodes are asked */
 
 enum redlock_deployment {
 #define REDLOCK_DEPLOYMENT_ENUM(name, text) REDLOCK_DEPLOYMENT_##name,

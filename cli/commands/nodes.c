@@ -76,7 +76,7 @@ static void print_groups(const struct settings *s, redlock *member)
         node->size = sizeof *node;
         if (redlock_node(member, i, node) != REDLOCK_OK)
             break;
-        if (node->deployment == REDLOCK_DEPLOYMENT_SENTINEL &&
+        if (guarantee_is_elected(node) &&
             (s->verbose || node->voucher_count < node->elector_count))
             sentinels_print(node, stdout);
     }

@@ -24,7 +24,7 @@ static void look(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX])
         node->size = sizeof *node;
         if (redlock_node(member, i, node) != REDLOCK_OK)
             continue;
-        tenure[i] = node->deployment == REDLOCK_DEPLOYMENT_SENTINEL ? node->tenure : PLAIN;
+        tenure[i] = guarantee_is_elected(node) ? node->tenure : PLAIN;
     }
     free(node);
 }

@@ -11,6 +11,7 @@
 #include "settings/open_client.h"
 #include "system/timer.h"
 #include "ui/exit.h"
+#include "ui/guarantee.h"
 #include "ui/message.h"
 #include "ui/record.h"
 #include "ui/text.h"
@@ -110,7 +111,7 @@ static bool is_elected(redlock *member)
         node->size = sizeof *node;
         if (redlock_node(member, i, node) != REDLOCK_OK)
             break;
-        found = node->deployment == REDLOCK_DEPLOYMENT_SENTINEL;
+        found = guarantee_is_elected(node);
     }
     free(node);
     return found;

@@ -12,7 +12,7 @@
     "these refuse it; redlock(1) lists all rights, and `redlock doctor` names what is missing"
 #define ADDRESSES                                                                              \
     "write the addresses as the table says: rediss:// is with TLS, redis:// without; for a "   \
-    "Sentinel group sentinels:// and sentinel://"
+    "Sentinel group sentinels:// and sentinel://, for a cluster clusters:// and cluster://"
 #define OTHER_NODES                                                                            \
     "give this client the nodes that the others have; `redlock doctor` shows which node "      \
     "belongs where"
@@ -27,8 +27,8 @@
 #define NAME                                                                                   \
     "check the certificates of the nodes, and the name to verify (--tls-name, or the URL's)"
 #define SENTINELS                                                                              \
-    "start the sentinels, and check their addresses in the URL: `redlock nodes -v` shows "     \
-    "what each of them says"
+    "start the sentinels, or the nodes of the cluster, and check their addresses in the URL: " \
+    "`redlock nodes -v` shows what each of them says"
 #define SENTINEL_LOGIN                                                                         \
     "give user and password of the sentinels, which are not those of the servers: "            \
     "--sentinel-user, --sentinel-password-file FILE or REDLOCK_SENTINEL_PASSWORD"
@@ -47,8 +47,8 @@ static const struct {
     const char *advice, *remedy;
 } rows[] = {
     {REDLOCK_REASON_CLUSTER,
-     "these are nodes of a Redis Cluster, which cannot be used: run three or five independent "
-     "servers (cluster-enabled no) and name those",
+     "these are nodes of a Redis Cluster: name it as a whole, cluster://host1+host2+host3, or run "
+     "three or five independent servers (cluster-enabled no) and name those",
      NULL},
     {REDLOCK_REASON_SENTINEL,
      "name the group instead, by all its sentinels: sentinel://host1+host2+host3/group", NULL},
@@ -60,18 +60,27 @@ static const struct {
      "name the sentinels in the URL, not the servers; their port is 26379 by default", NULL},
     {REDLOCK_REASON_SENTINEL_LOGIN, SENTINEL_LOGIN, SENTINEL_LOGIN},
     {REDLOCK_REASON_SENTINEL_TWICE,
-     "name each sentinel once; those that were copied with their file need an id of their own: "
+     "name each sentinel, or node of the cluster, once; those that were copied with their file "
+     "need an id of their own: "
      "remove `sentinel myid` from the copy and restart it",
      NULL},
     {REDLOCK_REASON_ELECTORS,
-     "start all sentinels of the URL, and give all clients the same URL; after a change of the "
-     "sentinels, when nothing is held: `redlock init`",
+     "start all sentinels, or nodes of the cluster, of the URL, and give all clients the same "
+     "URL; after a change of these, when nothing is held: `redlock init`",
      NULL},
     {REDLOCK_REASON_NO_TERM, SENTINELS, SENTINELS},
     {REDLOCK_REASON_NOT_VOUCHED, SENTINELS, SENTINELS},
     {REDLOCK_REASON_VERSION,
      "run one version of redlock everywhere; after an upgrade of all clients, when nothing is "
      "held: `redlock init`",
+     NULL},
+    {REDLOCK_REASON_NO_CLUSTER,
+     "name nodes of the cluster themselves, masters or replicas, and no proxy; give the user "
+     "+cluster|nodes, +cluster|info and +cluster|myid",
+     NULL},
+    {REDLOCK_REASON_SLOT,
+     "wait until the slot has been moved, or its master replaced; let the others go on "
+     "meanwhile: cluster-require-full-coverage no",
      NULL},
     {REDLOCK_REASON_SET_UNREADABLE, RIGHTS, NULL},
     {REDLOCK_REASON_SAME_SERVER,

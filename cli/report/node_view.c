@@ -2,6 +2,7 @@
 #include "report/node_view.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "report/report.h"
 #include "ui/guarantee.h"
@@ -85,9 +86,13 @@ void guarantee_print(const struct settings *s, redlock *member, FILE *out)
 
 void sentinels_print(const redlock_node_info *node, FILE *out)
 {
-    fprintf(out, "  %s, term %lld: named by %u of %u sentinels\n",
+    bool is_cluster = node->deployment == REDLOCK_DEPLOYMENT_CLUSTER;
+    if (is_cluster)
+        fprintf(out, "  %.*s:", (int)strcspn(node->address, "@"), node->address);
+    fprintf(out, "%s%s, term %lld: named by %u of %u %s\n", is_cluster ? " " : "  ",
             node->server[0] ? node->server : "no server", (long long)node->term,
-            node->voucher_count, node->listed_count);
+            node->voucher_count, node->listed_count,
+            is_cluster ? "cluster nodes" : "sentinels");
     for (uint32_t i = 0; i < node->elector_count; i++) {
         const redlock_elector *e = &node->elector[i];
         fprintf(out, "  %s: ", e->address);

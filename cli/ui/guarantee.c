@@ -9,14 +9,21 @@
 
 #define MS_PER_S 1000
 
+bool guarantee_is_elected(const redlock_node_info *node)
+{
+    return node->deployment == REDLOCK_DEPLOYMENT_SENTINEL ||
+           node->deployment == REDLOCK_DEPLOYMENT_CLUSTER;
+}
+
 void guarantee_add(struct guarantee *g, const redlock_node_info *node)
 {
     g->nodes++;
     g->failovers += node->deployment == REDLOCK_DEPLOYMENT_FAILOVER;
-    g->groups += node->deployment == REDLOCK_DEPLOYMENT_SENTINEL;
-    if (node->deployment == REDLOCK_DEPLOYMENT_SENTINEL)
+    g->groups += guarantee_is_elected(node);
+    g->cluster += node->deployment == REDLOCK_DEPLOYMENT_CLUSTER;
+    if (guarantee_is_elected(node))
         g->sentinels = node->listed_count;
-    g->idle += node->deployment == REDLOCK_DEPLOYMENT_SENTINEL &&
+    g->idle += guarantee_is_elected(node) &&
                (!node->server[0] || node->state != REDLOCK_NODE_UP || node->quarantined);
     if (node->guard_ms > g->guard_ms)
         g->guard_ms = node->guard_ms;
@@ -42,7 +49,13 @@ struct guarantee guarantee_of(redlock *member)
 
 void guarantee_deployment(const struct guarantee *g, char out[GUARANTEE_TEXT_MAX])
 {
-    if (g->nodes == 1 && g->groups)
+    if (g->cluster == g->nodes)
+        snprintf(out, GUARANTEE_TEXT_MAX, "%u vote%s of a cluster, of which %u nodes are asked",
+                 g->nodes, g->nodes == 1 ? "" : "s", g->sentinels);
+    else if (g->cluster)
+        snprintf(out, GUARANTEE_TEXT_MAX, "%u nodes, %u of them votes of a cluster%s", g->nodes,
+                 g->cluster, g->failovers ? ", others with replicas" : "");
+    else if (g->nodes == 1 && g->groups)
         snprintf(out, GUARANTEE_TEXT_MAX, "a Sentinel group with %u sentinels", g->sentinels);
     else if (g->nodes == 1)
         snprintf(out, GUARANTEE_TEXT_MAX, "one server%s",
@@ -81,13 +94,16 @@ static void describe_nodes(const struct guarantee *g, bool guarded,
     else if (g->nodes == 1)
         snprintf(out, GUARANTEE_TEXT_MAX,
                  "one holder, through any failover, loss of writes, split brain or pause, if "
-                 "the sentinels keep their files; new locks wait %lld s after each failover%s",
-                 guard_s, g->idle ? "; now none can be had" : "");
+                 "the %s keep their files; new locks wait %lld s after each failover%s",
+                 g->cluster ? "nodes" : "sentinels", guard_s,
+                 g->idle ? "; now none can be had" : "");
     else if (g->groups)
         snprintf(
             out, GUARANTEE_TEXT_MAX,
-            "one holder, through any failover of the groups, if their sentinels keep their "
-            "files; %u of %u nodes may be away, or wait %lld s after a failover or restart",
+            "one holder, through any failover%s, if %s keep their files; %u of %u nodes may be "
+            "away, or wait %lld s after a failover or restart",
+            g->cluster ? "" : " of the groups",
+            g->cluster ? "the nodes that are asked" : "their sentinels",
             g->nodes - (g->nodes / 2 + 1), g->nodes, guard_s);
     else
         snprintf(out, GUARANTEE_TEXT_MAX,
@@ -144,7 +160,7 @@ static void elector_json(const redlock_elector *e, struct json *j)
 
 void guarantee_node_json(const redlock_node_info *node, struct json *j)
 {
-    bool is_group = node->deployment == REDLOCK_DEPLOYMENT_SENTINEL;
+    bool is_group = guarantee_is_elected(node);
     json_string(j, "deployment", guarantee_deployment_word(node->deployment));
     if (!is_group)
         return;

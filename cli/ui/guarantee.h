@@ -14,8 +14,9 @@
 struct guarantee {
     uint32_t nodes;
     uint32_t failovers;    /* of them can be replaced by a replica unseen */
-    uint32_t groups;       /* of them are Sentinel groups */
-    uint32_t sentinels;    /* of the last of these */
+    uint32_t groups;       /* of them are Sentinel groups, or votes of a cluster */
+    uint32_t cluster;      /* of these are the latter */
+    uint32_t sentinels;    /* of the last of these, or the nodes that are asked for it */
     uint32_t idle;         /* of the groups do not vote now */
     int64_t guard_ms;      /* the longest */
     int32_t profile;       /* enum redlock_profile */
@@ -29,7 +30,8 @@ void guarantee_add(struct guarantee *g, const redlock_node_info *node);
 /* All nodes of a quorum. */
 struct guarantee guarantee_of(redlock *member);
 
-/* "one server", "a Sentinel group with 3 sentinels", "5 independent servers" */
+/* "one server", "a Sentinel group with 3 sentinels", "5 independent servers", "a cluster with 3
+ * votes" */
 void guarantee_deployment(const struct guarantee *g, char out[GUARANTEE_TEXT_MAX]);
 
 /* "one holder; ..." */
@@ -37,6 +39,9 @@ void guarantee_text(const struct guarantee *g, bool guarded, char out[GUARANTEE_
 
 /* The library's word for an enum redlock_deployment. */
 const char *guarantee_deployment_word(int32_t deployment);
+
+/* Do others say which server speaks for it: is it a Sentinel group, or a vote of a cluster? */
+bool guarantee_is_elected(const redlock_node_info *node);
 
 struct json;
 /* The members deployment and guarantee of the object that is being written. */

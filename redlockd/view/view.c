@@ -152,7 +152,7 @@ static void write_tenure(redlock *client, const char *address, struct json *json
     char text[17];
 
     for (size_t i = 0; redlock_node(client, i, &node) == REDLOCK_OK; i++) {
-        if (node.deployment != REDLOCK_DEPLOYMENT_SENTINEL || strcmp(node.address, address))
+        if (!guarantee_is_elected(&node) || strcmp(node.address, address))
             continue;
         snprintf(text, sizeof text, "%016" PRIx64, node.tenure);
         json_string(json, "tenure", node.tenure ? text : NULL);

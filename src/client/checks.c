@@ -75,7 +75,9 @@ static void check_role(const struct rl_check *c)
                "a replica: it cannot grant locks, and once promoted it would vote without "
                "those that had not reached it");
     else if (c->node->elected)
-        RL_PASS(c, "the master of a Sentinel group");
+        RL_PASS(c, "%s",
+                c->node->elected->login.vote_count ? "the master of a slot of the cluster"
+                                                   : "the master of a Sentinel group");
     /* The guard looks at one server. Which one is the node is decided elsewhere then. */
     else if (count > 0 || c->facts->was_promoted || has_sentinel)
         RL_SAY(c, WARN, FAILOVER,
@@ -115,9 +117,10 @@ static void check_membership(const struct rl_check *c)
     /* "set 0123456789abcdef of 3 nodes", of several quorums with the name of this one. */
     snprintf(found, sizeof found, "set %.*s of %u nodes%s%s", RL_SET_ID_SIZE, set,
              rl_set_number(set),
-             quorum && quorum[1] == '@' ? ", a Sentinel group among them"
-             : quorum                   ? ", quorum"
-                                        : "",
+             !quorum                                ? ""
+             : quorum[1] == '@' && quorum[2] == 'c' ? ", votes of a cluster"
+             : quorum[1] == '@'                     ? ", a Sentinel group among them"
+                                                    : ", quorum",
              quorum && quorum[1] != '@' ? quorum : "");
     if (objection == REDLOCK_REASON_SET_UNREADABLE)
         RL_SAY(c, FAIL, SET_UNREADABLE, "the key redlock.admit cannot be read: %s%s",
@@ -310,6 +313,54 @@ static void check_ttl(const struct rl_check *c)
                  (double)ttl_ms / 1e3);
 }
 
+/*
+ * Votes may be on one master: that is sound, and with a majority of them there, its failover is one of
+ * them all.
+ */
+static void check_masters(const struct rl_check *c)
+{
+    const struct rl_policy *policy = &c->engine->policy;
+    uint8_t vote_count = 0, master_count = 0, most = 0;
+    const char *busiest = "";
+
+    for (uint8_t i = 0; i < policy->node_count; i++) {
+        const struct rl_elected *elected = c->engine->node[i].elected;
+        uint8_t count = 0;
+
+        if (!elected || !elected->login.vote_count || !elected->electors.term.id[0])
+            continue;
+        vote_count++;
+        for (uint8_t k = 0; k < policy->node_count; k++) {
+            const struct rl_elected *other = c->engine->node[k].elected;
+
+            if (!other || strcmp(other->electors.term.id, elected->electors.term.id) != 0)
+                continue;
+            /* The first of a master's votes counts it. */
+            master_count += count == 0 && k == i;
+            count++;
+        }
+        if (count > most) {
+            most = count;
+            busiest = elected->electors.term.owner;
+        }
+    }
+    if (vote_count == 0)
+        return;
+    if (policy->node_count > 1 && most > policy->node_count - policy->quorum)
+        rl_check_say(c, REDLOCK_CHECK_WARN, REDLOCK_REASON_ONE_HOST,
+                     "move slots until every vote has a master of its own: `redlock nodes -v` "
+                     "shows them; or take more votes",
+                     "%u of %u votes are on the master %s: its failover costs all locks, and "
+                     "new ones wait",
+                     most, vote_count, busiest);
+    else
+        RL_PASS(
+            c,
+            "%u votes on %u masters; with cluster-require-full-coverage no the others go on "
+            "when one dies, else none does until it is replaced",
+            vote_count, master_count);
+}
+
 /* ---- judging all together ---- */
 
 static void check_number(const struct rl_check *c)
@@ -325,7 +376,9 @@ static void check_number(const struct rl_check *c)
         verdict = REDLOCK_CHECK_FAIL;
         reason = REDLOCK_REASON_TOO_FEW;
     } else if (policy->node_count == 1 && c->engine->node[0].elected) {
-        RL_PASS(c, "one Sentinel group, reachable");
+        RL_PASS(c, "one %s, reachable",
+                c->engine->node[0].elected->login.vote_count ? "vote of a cluster"
+                                                             : "Sentinel group");
         return;
     } else if (policy->node_count == 1) {
         reason = REDLOCK_REASON_ONE_NODE;
@@ -424,7 +477,15 @@ static void check_profile(const struct rl_check *c)
 
 /* ---- all of them, in the order of the answer ---- */
 
-enum scope { ALL_TOGETHER, EACH, EACH_REACHABLE, EACH_USABLE, EACH_TRIED, EACH_GROUP };
+enum scope {
+    ALL_TOGETHER,
+    EACH,
+    EACH_REACHABLE,
+    EACH_USABLE,
+    EACH_TRIED,
+    EACH_GROUP,
+    EACH_VOTE
+};
 
 static const struct {
     enum scope scope;
@@ -435,10 +496,12 @@ static const struct {
     {ALL_TOGETHER, "hosts", check_hosts},
     {ALL_TOGETHER, "versions", check_versions},
     {ALL_TOGETHER, "profile", check_profile},
+    {ALL_TOGETHER, "masters", check_masters},
     {EACH, "reachable", check_reachable},
     {EACH_REACHABLE, "role", check_role},
     {EACH_GROUP, "sentinels", check_sentinels},
     {EACH_GROUP, "ttl", check_ttl},
+    {EACH_VOTE, "electors", check_sentinels},
     {EACH_USABLE, "identity", check_identity},
     {EACH_USABLE, "membership", check_membership},
     {EACH_USABLE, "max_ttl", check_max_ttl},
@@ -463,7 +526,9 @@ static bool applies(enum scope scope, const struct rl_check *c)
     if (scope >= EACH_USABLE && (c->doubts & (RL_DOUBT(CLUSTER) | RL_DOUBT(SENTINEL))))
         return false;
     if (scope == EACH_GROUP)
-        return c->node->elected != NULL;
+        return c->node->elected && !c->node->elected->login.vote_count;
+    if (scope == EACH_VOTE)
+        return c->node->elected && c->node->elected->login.vote_count;
     /* The first of several addresses of one server has the key that the others find held. */
     return scope != EACH_TRIED || !(c->doubts & RL_DOUBT(SAME_SERVER)) ||
            c->audit->rights[0].node[c->i].vote != REDLOCK_VOTE_TAKEN;

@@ -17,7 +17,8 @@ static enum redlock_deployment deployment_of(const struct rl_node *node)
     const struct rl_facts *facts = &node->session.facts;
 
     if (node->elected)
-        return REDLOCK_DEPLOYMENT_SENTINEL;
+        return node->elected->login.vote_count ? REDLOCK_DEPLOYMENT_CLUSTER
+                                               : REDLOCK_DEPLOYMENT_SENTINEL;
     return facts->replica_count > 0 || facts->was_promoted || node->session.has_sentinel ||
                    (facts->has_replication && !facts->master)
                ? REDLOCK_DEPLOYMENT_FAILOVER
@@ -27,7 +28,7 @@ static enum redlock_deployment deployment_of(const struct rl_node *node)
 static void describe_elector(const struct rl_node *node, uint8_t which, redlock_elector *out)
 {
     const struct rl_elector *elector = &node->elected->electors.elector[which];
-    const struct rl_session *session = &node->elected->session[which];
+    const struct rl_session *session = &node->elected->home->session[which];
 
     memcpy(out->address, node->elected->address[which], sizeof out->address);
     out->state = session->state == RL_SESSION_UP ? REDLOCK_NODE_UP
@@ -49,7 +50,7 @@ static int64_t failover_ms(const struct rl_elected *elected)
     int64_t longest_ms = -1;
 
     for (uint8_t i = 0; i < elected->electors.count; i++) {
-        const struct rl_elector_talk *talk = &elected->session[i].elector;
+        const struct rl_elector_talk *talk = &elected->home->session[i].elector;
 
         if (talk->id[0] && talk->down_after_ms > longest_ms)
             longest_ms = talk->down_after_ms;
@@ -107,7 +108,8 @@ bool rl_deployment_is_settled(const redlock *client)
         const struct rl_elected *elected = client->engine.node[i].elected;
 
         for (uint8_t k = 0; elected && k < elected->electors.count; k++)
-            if (!elected->electors.elector[k].id[0] && !elected->session[k].failure_text[0])
+            if (!elected->electors.elector[k].id[0] &&
+                !elected->home->session[k].failure_text[0])
                 return false;
     }
     return true;

@@ -63,31 +63,58 @@ bool rl_same_place(const struct rl_url *a, const struct rl_url *b)
            strcmp(a->sentinels, b->sentinels) == 0 && strcmp(a->group, b->group) == 0;
 }
 
-static int read_urls(redlock *client, const redlock_options *o)
+/* As many nodes as it has votes, of which the first has been read. */
+static int add_votes(redlock *client, const struct rl_url *url)
 {
-    char why[256];
+    struct rl_policy *policy = &client->engine.policy;
+    uint8_t vote_count = url->vote_count ? url->vote_count : 1;
 
-    for (size_t i = 0; i < o->node_count; i++) {
-        if (!o->nodes[i])
-            return rl_detail(REDLOCK_INVAL, "the URL of node %zu is NULL", i + 1);
-        if (rl_url_parse(o->nodes[i], &client->url[i], why, sizeof why) < 0)
-            return rl_detail(REDLOCK_INVAL, "node %zu: %s", i + 1, why);
+    if (policy->node_count + vote_count > REDLOCK_NODES_MAX)
+        return rl_detail(REDLOCK_INVAL, "the nodes have more than %d votes together",
+                         REDLOCK_NODES_MAX);
+    for (uint8_t vote = 0; vote < vote_count; vote++) {
+        struct rl_url *added = &client->url[policy->node_count++];
+
+        *added = *url;
+        if (url->vote_count)
+            rl_url_choose_vote(added, vote);
         /* One server with two votes would make a majority of itself. */
-        for (size_t j = 0; j < i; j++)
-            if (rl_same_place(&client->url[i], &client->url[j]))
+        for (uint8_t i = 0; i + 1 < policy->node_count; i++)
+            if (rl_same_place(added, &client->url[i]))
                 return rl_detail(REDLOCK_INVAL,
-                                 "nodes %zu and %zu are the same server, %s; every node must "
+                                 "nodes %u and %u are the same server, %s; every node must "
                                  "be an independent one",
-                                 j + 1, i + 1, client->url[i].printable);
+                                 i + 1u, policy->node_count + 0u, added->printable);
     }
     return REDLOCK_OK;
+}
+
+static int read_urls(redlock *client, const redlock_options *o)
+{
+    struct rl_policy *policy = &client->engine.policy;
+    char why[256];
+    int error = REDLOCK_OK;
+
+    for (size_t i = 0; i < o->node_count && !error; i++) {
+        struct rl_url url;
+
+        if (!o->nodes[i])
+            return rl_detail(REDLOCK_INVAL, "the URL of node %zu is NULL", i + 1);
+        if (rl_url_parse(o->nodes[i], &url, why, sizeof why) < 0)
+            return rl_detail(REDLOCK_INVAL, "node %zu: %s", i + 1, why);
+        error = add_votes(client, &url);
+        rl_url_wipe(&url);
+    }
+    policy->quorum = rl_quorum(policy->node_count);
+    policy->all_nodes = rl_all_nodes(policy->node_count);
+    return error;
 }
 
 static int set_up_tls(redlock *client, const redlock_options *o)
 {
     char why[256];
 
-    for (size_t i = 0; i < o->node_count; i++) {
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         if (!client->url[i].tls && !client->url[i].sentinel_tls)
             continue;
         if (rl_tls_context_new(o->tls_ca_file, o->tls_cert_file, o->tls_key_file, why,
@@ -97,8 +124,8 @@ static int set_up_tls(redlock *client, const redlock_options *o)
     }
     if (o->tls_ca_file || o->tls_cert_file)
         return rl_detail(REDLOCK_INVAL,
-                         "TLS files are given but no node has a rediss://, valkeys:// or "
-                         "sentinels:// URL");
+                         "TLS files are given but no node has a rediss://, valkeys:// "
+                         "sentinels:// or clusters:// URL");
     return REDLOCK_OK;
 }
 
@@ -121,9 +148,6 @@ static void set_policy(redlock *client, const redlock_options *o)
     client->engine.random_data = &client->entropy;
     client->engine.stall_ns = rl_link_stall_ns((int64_t)o->node_timeout_ms * RL_NS_PER_MS);
     client->engine.policy = (struct rl_policy){
-        .node_count = (uint8_t)o->node_count,
-        .quorum = rl_quorum((uint8_t)o->node_count),
-        .all_nodes = rl_all_nodes((uint8_t)o->node_count),
         .drift_ppm = o->drift_ppm,
         .node_timeout_ns = (int64_t)o->node_timeout_ms * RL_NS_PER_MS,
         .retry_min_ns = (int64_t)o->retry_min_ms * RL_NS_PER_MS,
@@ -134,7 +158,9 @@ static void set_policy(redlock *client, const redlock_options *o)
 static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o)
 {
     const struct rl_url *group = &client->url[i];
-    struct rl_elected *elected = client->engine.node[i].elected;
+    struct rl_node *node = &client->engine.node[i];
+    struct rl_elected *elected = node->elected;
+    struct rl_url place;
 
     elected->electors.count = group->sentinel_count;
     elected->login = (struct rl_login){
@@ -144,12 +170,26 @@ static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o
         .client_name = client->client_name,
         .group = group->group,
     };
+    if (group->vote_count) {
+        /* They are servers like those that vote. */
+        elected->login = node->login;
+        elected->login.vote_count = group->vote_count;
+        elected->home = client->engine.node[i - group->vote].elected;
+        elected->vote = group->vote;
+        snprintf(elected->tag, sizeof elected->tag, RL_RESERVED_PREFIX "{%s}", group->group);
+        node->login.tag = elected->tag;
+    }
+    for (uint8_t k = 0; k < group->sentinel_count; k++) {
+        rl_url_sentinel(group, k, &place);
+        memcpy(elected->address[k], place.printable, sizeof elected->address[k]);
+    }
+    if (group->vote > 0)
+        return;
     for (uint8_t k = 0; k < group->sentinel_count; k++) {
         struct rl_conn *conn = &client->elector[client->elector_count];
         struct rl_url *url = &client->elector_url[client->elector_count++];
 
         rl_url_sentinel(group, k, url);
-        memcpy(elected->address[k], url->printable, sizeof elected->address[k]);
         rl_conn_init(conn);
         conn->link.engine = &client->engine;
         conn->link.node = i;
@@ -161,7 +201,7 @@ static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o
         conn->tls_context = url->tls ? client->tls : NULL;
         conn->tls_name = client->tls_server_name;
         if (elected->login.awaits_password)
-            conn->secret = &client->sentinel_password;
+            conn->secret = group->vote_count ? &client->password : &client->sentinel_password;
     }
 }
 
@@ -169,26 +209,32 @@ static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o
  * The set of a client with Sentinel groups says so: one that names a server of theirs by its
  * address asks no electors, and must not count it (G8).
  */
-static void place_groups(redlock *client, unsigned group_count)
+static void place_groups(redlock *client, unsigned group_count, bool are_of_clusters)
 {
     size_t size = strlen(client->placement);
 
     snprintf(client->placement + size, sizeof client->placement - size, "%s%x",
-             size ? "+" : "@sentinel", group_count); /* of 15 at most: one digit */
+             size              ? "+"
+             : are_of_clusters ? "@cluster"
+                               : "@sentinel",
+             group_count); /* of 15 at most: one digit */
     client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
 }
 
 /* Room for the electors of all nodes that are Sentinel groups; they make the client strict. */
-static int make_electors(redlock *client, size_t node_count)
+static int make_electors(redlock *client)
 {
     size_t count = 0;
     unsigned group_count = 0;
+    bool are_of_clusters = true;
 
-    for (size_t i = 0; i < node_count; i++) {
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         if (client->url[i].sentinel_count == 0)
             continue;
-        count += client->url[i].sentinel_count;
+        if (client->url[i].vote == 0)
+            count += client->url[i].sentinel_count;
         group_count++;
+        are_of_clusters &= client->url[i].vote_count > 0;
         client->engine.node[i].elected = calloc(1, sizeof(struct rl_elected));
         if (!client->engine.node[i].elected)
             return rl_detail(REDLOCK_NOMEM, "out of memory");
@@ -199,7 +245,7 @@ static int make_electors(redlock *client, size_t node_count)
     client->elector_url = calloc(count, sizeof *client->elector_url);
     if (!client->elector || !client->elector_url)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
-    place_groups(client, group_count);
+    place_groups(client, group_count, are_of_clusters);
     if (client->engine.guard_mode != RL_GUARD_OFF)
         client->engine.guard_mode = RL_GUARD_STRICT;
     return REDLOCK_OK;
@@ -254,12 +300,12 @@ static int set_up(redlock *client, const redlock_options *o)
     if (!error)
         error = set_up_tls(client, o);
     if (!error)
-        error = make_electors(client, o->node_count);
+        error = make_electors(client);
     if (!error && trace_file && *trace_file)
         error = rl_trace_open(client, trace_file);
     if (error)
         return error;
-    for (uint8_t i = 0; i < o->node_count; i++)
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
         set_up_node(client, i, o);
     if (rl_entropy_init(&client->entropy) < 0)
         return rl_detail_system("reading randomness", errno);

@@ -9,6 +9,7 @@ static bool is_duplicate(const struct rl_audit_node *nodes, uint8_t node_count, 
 
     for (uint8_t i = 0; i < node_count; i++)
         if (i != node && nodes[i].reachable && run_id[0] &&
+            (!nodes[node].cluster || nodes[i].cluster != nodes[node].cluster) &&
             strcmp(nodes[i].facts->run_id, run_id) == 0)
             return true;
     return false;
@@ -102,8 +103,9 @@ static const char *const remedies[] = {
     FOR(LOADING) = "wait",
     FOR(REPLICA) = "a replica never votes: name a master without replicas instead, "
                    "or make it one (REPLICAOF NO ONE)",
-    FOR(CLUSTER) = "use three or five independent servers (cluster-enabled no), "
-                   "without replicas; docs/servers.md says more",
+    FOR(CLUSTER) = "name it as a whole, cluster://host1+host2+host3; or use three or five "
+                   "independent servers (cluster-enabled no), without replicas; "
+                   "docs/servers.md says more",
     FOR(SENTINEL) = "name the group instead, by all its sentinels: "
                     "sentinel://host1+host2+host3/group",
     FOR(SERVER_ERROR) = "see what the server says",
@@ -131,8 +133,11 @@ static const char *const remedies[] = {
     FOR(VERSION) = "run one version of redlock everywhere, or after an upgrade of all "
                    "clients admit the nodes again",
     FOR(NEW_TERM) = "wait; holders that renew go on meanwhile",
-    FOR(NO_TERM) = "start the sentinels, check their addresses in the URL and the network",
-    FOR(NOT_VOUCHED) = "start the sentinels, or check the network to them",
+    FOR(NO_TERM) =
+        "start the sentinels or nodes of the cluster, check their addresses in the URL "
+        "and the network",
+    FOR(NOT_VOUCHED) =
+        "start the sentinels or nodes of the cluster, or check the network to them",
     FOR(NO_GROUP) = "check the name of the group in the URL: it is the one of `sentinel "
                     "monitor`",
     FOR(NO_SENTINEL) = "name the sentinels in the URL, not the servers; their port is "
@@ -159,6 +164,9 @@ static const char *const remedies[] = {
                     "what it forgets is forgotten",
     FOR(ONE_HOST) = "put every node on a machine of its own",
     FOR(VERSIONS) = "fine during an upgrade; otherwise run the same everywhere",
+    FOR(SLOT) = "wait until the slot has been moved, or its master replaced; let the others go "
+                "on meanwhile: cluster-require-full-coverage no",
+    FOR(NO_CLUSTER) = "name nodes of the cluster, and no proxy; give the user +cluster|nodes",
     FOR(PLACEMENT) = "another client has a different set of quorums, and does not "
                      "exclude this one; give all the same set (after a change of "
                      "it: wait for max_ttl)",

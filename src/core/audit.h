@@ -18,16 +18,14 @@ struct rl_audit_node {
     enum redlock_reason objection; /* to its set (G8), whether or not the guard is on */
     bool set_by_client; /* no init has told it its set: a client has, or is about to */
     int64_t max_ttl_ms; /* of this client */
+    uint8_t cluster;    /* the votes of one have the same number; 0: it is none */
 };
 
 /* The doubts about one node among all, RL_DOUBT() of each reason. */
 uint64_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node);
 #define RL_DOUBT(name) (UINT64_C(1) << REDLOCK_REASON_##name)
-#define RL_ONE_MORE(name, text) +1
-_Static_assert(
-    0 REDLOCK_REASONS(RL_ONE_MORE) <= 64,
-    "a doubt is one bit of 64: with more reasons, give the doubts numbers of their own");
-#undef RL_ONE_MORE
+_Static_assert(REDLOCK_REASON_EXPOSED < 64,
+               "a doubt is one bit of 64, and the reasons behind that one are no doubts");
 
 /* What to do about it; empty: nothing. */
 const char *rl_remedy(enum redlock_reason reason);

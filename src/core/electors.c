@@ -5,9 +5,10 @@
 
 #include "core/rules.h"
 
-static bool is_same_term(const struct rl_term *a, const struct rl_term *b)
+bool rl_term_equals(const struct rl_term *a, const struct rl_term *b)
 {
-    return (a->epoch == b->epoch || !RL_RULE(TERM_WHOLE)) && strcmp(a->owner, b->owner) == 0;
+    return (a->epoch == b->epoch || !RL_RULE(TERM_WHOLE)) &&
+           (a->id[0] || b->id[0] ? strcmp(a->id, b->id) == 0 : strcmp(a->owner, b->owner) == 0);
 }
 
 static bool is_listed(const struct rl_electors *electors, const char *id)
@@ -39,7 +40,7 @@ static bool names(const struct rl_electors *electors, uint8_t which, const struc
 {
     const struct rl_elector *self = &electors->elector[which];
 
-    return self->id[0] && is_same_term(&self->said, term) && is_listed(electors, self->id) &&
+    return self->id[0] && rl_term_equals(&self->said, term) && is_listed(electors, self->id) &&
            !is_superseded(electors, which);
 }
 
@@ -78,8 +79,13 @@ static bool update_term(struct rl_electors *electors)
 {
     const struct rl_term *term = find_term(electors);
 
-    if (!term || is_same_term(term, &electors->term))
+    if (!term)
         return false;
+    if (rl_term_equals(term, &electors->term)) {
+        /* Wherever its owner listens now. */
+        memcpy(electors->term.owner, term->owner, sizeof electors->term.owner);
+        return false;
+    }
     if (electors->term.owner[0] && term->epoch == electors->term.epoch)
         return false;
     electors->rose = electors->term.owner[0] && term->epoch > electors->highest_epoch;
@@ -197,5 +203,8 @@ void rl_term_write(const struct rl_term *term, char out[RL_TERM_TEXT_MAX])
     while (count > 0)
         *out++ = digits[--count];
     *out++ = '@';
-    memcpy(out, term->owner, strlen(term->owner) + 1);
+    if (term->id[0])
+        memcpy(out, term->id, sizeof term->id);
+    else
+        memcpy(out, term->owner, strlen(term->owner) + 1);
 }

@@ -37,7 +37,15 @@
 struct rl_term {
     int64_t epoch;
     char owner[REDLOCK_ADDRESS_MAX]; /* host:port; empty: no term */
+    /*
+     * Of a cluster: the owner's node id, by which it is known wherever it listens. Empty: it is
+     * known by its address.
+     */
+    char id[RL_ELECTOR_ID_SIZE + 1];
 };
+
+/* Is it one term? */
+bool rl_term_equals(const struct rl_term *a, const struct rl_term *b);
 
 struct rl_elector {
     char id[RL_ELECTOR_ID_SIZE + 1]; /* that it says of itself; empty: not heard yet */
@@ -80,7 +88,7 @@ int64_t rl_electors_vouch_end_ns(const struct rl_electors *electors);
  */
 bool rl_electors_write_list(const struct rl_electors *electors, char out[RL_ELECTOR_LIST_MAX]);
 
-/* "12@10.0.0.5:6379", as markers have it. */
+/* "12@10.0.0.5:6379", of a cluster "12@ID", as markers have it. */
 #define RL_TERM_TEXT_MAX (21 + REDLOCK_ADDRESS_MAX)
 void rl_term_write(const struct rl_term *term, char out[RL_TERM_TEXT_MAX]);
 

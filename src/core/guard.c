@@ -171,7 +171,7 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
 
 bool rl_guard_is_greeted(const struct rl_guard *guard, struct rl_slice identity)
 {
-    return is_text(guard->identity, identity);
+    return is_text(guard->witness_names_term ? guard->admitted : guard->identity, identity);
 }
 
 bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice identity,
@@ -181,7 +181,7 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
         return rl_guard_check_vote(guard, now_ns);
     if (max_ttl_ms > 0)
         guard->node_max_ttl_ns = bounded_ttl_ns(max_ttl_ms);
-    if (is_text(guard->admitted, marker) && is_text(guard->identity, identity)) {
+    if (is_text(guard->admitted, marker) && rl_guard_is_greeted(guard, identity)) {
         /* Another client may have admitted it while we were watching. */
         if (guard->reason == REDLOCK_REASON_NOT_ADMITTED)
             admit(guard);

@@ -86,6 +86,7 @@ struct rl_guard {
     enum redlock_reason reason;
     char identity[RL_IDENTITY_MAX]; /* of this connection; empty: unknown */
     char term[RL_TERM_TEXT_MAX]; /* that the connection was made in; empty: no elected vote */
+    bool witness_names_term;     /* of a cluster: its server tells it behind its identity */
     char admitted[RL_ADMITTED_MAX]; /* what a marker has to name; empty: unknown */
     int64_t node_max_ttl_ns;        /* what the marker says; 0: nothing */
     int64_t watched_since_ns;       /* on this connection, without a break */

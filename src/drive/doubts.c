@@ -48,13 +48,17 @@ static void warn(redlock *client, uint8_t node, enum redlock_reason reason)
 static void warn_of_electors(redlock *client, uint8_t node)
 {
     struct rl_elected *elected = client->engine.node[node].elected;
+    char text[RL_WARNING_MAX];
 
     if (!elected || elected->warned_back_count == elected->electors.went_back_count)
         return;
     elected->warned_back_count = elected->electors.went_back_count;
-    rl_event_warn(client, client->engine.node[node].address, REDLOCK_REASON_ELECTORS,
-                  "its sentinels have gone back to an earlier epoch: two may hold a lock "
-                  "meanwhile; see that they keep their configuration files");
+    snprintf(
+        text, sizeof text,
+        "its %ss have gone back to an earlier epoch: two may hold a lock meanwhile; see that "
+        "they keep their configuration files",
+        rl_elected_word(elected));
+    rl_event_warn(client, client->engine.node[node].address, REDLOCK_REASON_ELECTORS, text);
 }
 
 /* As long as the connections that are up stay so, nothing else tells of it. */

@@ -109,7 +109,7 @@ static void fill_node(struct rl_engine *engine, uint8_t node, int64_t now_ns,
 
 /* Queues the command; false when the node cannot take it. */
 static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim, enum rl_op op,
-                 uint32_t round, const struct rl_command *command)
+                 uint32_t round, struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
     /* Where no grant of the hold was counted, its renewal is worth no more than a grant (G2, G3). */

@@ -17,7 +17,9 @@ int rl_elected_init(struct rl_engine *engine, uint8_t node)
 {
     struct rl_elected *elected = engine->node[node].elected;
 
-    for (uint8_t i = 0; i < elected->electors.count; i++) {
+    if (!elected->home)
+        elected->home = elected;
+    for (uint8_t i = 0; elected->home == elected && i < elected->electors.count; i++) {
         struct rl_session *session = &elected->session[i];
 
         if (rl_session_init(session, &elected->login) < 0)
@@ -143,7 +145,7 @@ void rl_elected_forget_list(struct rl_engine *engine, uint8_t node, int64_t now_
 
 void rl_elected_ask(struct rl_engine *engine, uint8_t node, int64_t every_ns, int64_t now_ns)
 {
-    struct rl_elected *elected = engine->node[node].elected;
+    struct rl_elected *elected = engine->node[node].elected->home;
 
     if (elected->asked_ns != 0 && now_ns - elected->asked_ns < every_ns)
         return;
@@ -156,20 +158,30 @@ void rl_elected_ask(struct rl_engine *engine, uint8_t node, int64_t every_ns, in
 void rl_elected_connecting(struct rl_engine *engine, uint8_t node, uint8_t elector,
                            int64_t now_ns)
 {
-    struct rl_session *session = &engine->node[node].elected->session[elector];
+    struct rl_session *session = &engine->node[node].elected->home->session[elector];
 
     if (rl_session_begin(session, now_ns) < 0)
         rl_session_end(session);
 }
 
-const char *rl_elected_words(enum redlock_reason reason, const char *text)
+const char *rl_elected_word(const struct rl_elected *elected)
 {
+    return elected->login.vote_count ? "cluster node" : "sentinel";
+}
+
+const char *rl_elected_words(const struct rl_elected *elected, enum redlock_reason reason,
+                             const char *text)
+{
+    bool is_cluster = elected->login.vote_count > 0;
+
     switch (reason) {
     case REDLOCK_REASON_TLS_PORT:
-        return "is it a TLS port? use sentinels://";
+        return is_cluster ? "is it a TLS port? use clusters://"
+                          : "is it a TLS port? use sentinels://";
     case REDLOCK_REASON_PLAIN_PORT:
-        return "is it a port without TLS? use sentinel://, or sentinels:// with ?tls=servers or "
-               "?tls=sentinels";
+        return is_cluster ? "is it a port without TLS? use cluster://"
+                          : "is it a port without TLS? use sentinel://, or sentinels:// with "
+                            "?tls=servers or ?tls=sentinels";
     default:
         return text;
     }
@@ -179,20 +191,36 @@ void rl_elected_disconnected(struct rl_engine *engine, uint8_t node, uint8_t ele
                              enum redlock_vote vote, enum redlock_reason reason,
                              const char *text)
 {
-    struct rl_session *session = &engine->node[node].elected->session[elector];
+    struct rl_session *session = &engine->node[node].elected->home->session[elector];
     struct rl_pending pending;
 
-    rl_session_fail(session, vote, reason, rl_elected_words(reason, text));
+    rl_session_fail(session, vote, reason,
+                    rl_elected_words(engine->node[node].elected, reason, text));
     rl_session_end(session);
     while (rl_pending_pop(&session->pending, &pending))
         ;
 }
 
+static void hear_elector(struct rl_engine *engine, uint8_t node, uint8_t elector,
+                         int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    const struct rl_elector_talk *talk = &at->elected->home->session[elector].elector;
+
+    if (rl_electors_hear(&at->elected->electors, elector, talk->id,
+                         &talk->term[at->elected->vote], talk->answered_asked_ns))
+        change_term(engine, node, now_ns);
+    /* With the majority here, the server can be asked for the stamp that grants wait for. */
+    if (at->kept_count > 0)
+        rl_watch_look(engine, node, now_ns);
+    rl_vote_give_kept(engine, node, now_ns);
+}
+
 int rl_elected_received(struct rl_engine *engine, uint8_t node, uint8_t elector, size_t size,
                         int64_t now_ns)
 {
-    struct rl_node *at = &engine->node[node];
-    struct rl_session *session = &at->elected->session[elector];
+    struct rl_elected *home = engine->node[node].elected->home;
+    struct rl_session *session = &home->session[elector];
     struct rl_elector_talk *talk = &session->elector;
     struct rl_pending entry;
     struct rl_reply reply;
@@ -203,13 +231,10 @@ int rl_elected_received(struct rl_engine *engine, uint8_t node, uint8_t elector,
     if (status != 0 || !talk->has_news)
         return status > 0 ? -1 : status;
     talk->has_news = false;
-    if (rl_electors_hear(&at->elected->electors, elector, talk->id, &talk->term,
-                         talk->answered_asked_ns))
-        change_term(engine, node, now_ns);
-    /* With the majority here, the server can be asked for the stamp that grants wait for. */
-    if (at->kept_count > 0)
-        rl_watch_look(engine, node, now_ns);
-    rl_vote_give_kept(engine, node, now_ns);
+    /* One answer is about all votes of its cluster. */
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        if (engine->node[i].elected && engine->node[i].elected->home == home)
+            hear_elector(engine, i, elector, now_ns);
     return 0;
 }
 
@@ -222,8 +247,7 @@ uint8_t rl_elected_count(const struct rl_node *node, bool of_term)
 
     for (uint8_t i = 0; i < electors->count; i++) {
         const struct rl_elector *elector = &electors->elector[i];
-        bool says_so = !of_term || (elector->said.epoch == electors->term.epoch &&
-                                    strcmp(elector->said.owner, electors->term.owner) == 0);
+        bool says_so = !of_term || rl_term_equals(&elector->said, &electors->term);
         bool is_first = true;
 
         for (uint8_t k = 0; k < i; k++)
@@ -246,14 +270,15 @@ bool rl_elected_is_listed(const struct rl_node *node, uint8_t elector)
 enum redlock_reason rl_elected_reason_of(const struct rl_node *node, uint8_t elector)
 {
     const struct rl_elected *elected = node->elected;
-    const struct rl_session *session = &elected->session[elector];
+    const struct rl_session *session = &elected->home->session[elector];
     const char *id = elected->electors.elector[elector].id;
 
     if (session->state != RL_SESSION_UP && session->failure_text[0]) {
         switch (session->failure_reason) {
         case REDLOCK_REASON_PASSWORD_NEEDED:
         case REDLOCK_REASON_WRONG_PASSWORD:
-            return REDLOCK_REASON_SENTINEL_LOGIN;
+            return elected->login.vote_count ? session->failure_reason
+                                             : REDLOCK_REASON_SENTINEL_LOGIN;
         default:
             return session->failure_reason;
         }
@@ -271,7 +296,9 @@ static bool is_own_fault(enum redlock_reason reason)
     return (reason >= REDLOCK_REASON_TLS_PORT && reason <= REDLOCK_REASON_CLIENT_CERTIFICATE) ||
            reason == REDLOCK_REASON_RIGHTS || reason == REDLOCK_REASON_NO_GROUP ||
            reason == REDLOCK_REASON_NO_SENTINEL || reason == REDLOCK_REASON_SENTINEL_LOGIN ||
-           reason == REDLOCK_REASON_SENTINEL_TWICE || reason == REDLOCK_REASON_ELECTORS;
+           reason == REDLOCK_REASON_SENTINEL_TWICE || reason == REDLOCK_REASON_ELECTORS ||
+           reason == REDLOCK_REASON_NO_CLUSTER || reason == REDLOCK_REASON_PASSWORD_NEEDED ||
+           reason == REDLOCK_REASON_WRONG_PASSWORD;
 }
 
 enum redlock_reason rl_elected_find_obstacle(const struct rl_node *node, const char **text)
@@ -280,14 +307,15 @@ enum redlock_reason rl_elected_find_obstacle(const struct rl_node *node, const c
 
     for (uint8_t i = 0; i < elected->electors.count; i++) {
         enum redlock_reason reason = rl_elected_reason_of(node, i);
-        bool has_failed = elected->session[i].state != RL_SESSION_UP;
+        bool has_failed = elected->home->session[i].state != RL_SESSION_UP;
 
         if (elected->electors.elector[i].id[0] && reason != REDLOCK_REASON_SENTINEL_TWICE)
             continue;
         snprintf(elected->obstacle, sizeof elected->obstacle,
-                 "sentinel %s: %s; the set needs all of them", elected->address[i],
+                 "%s %s: %s; the set needs all of them", rl_elected_word(elected),
+                 elected->address[i],
                  !reason      ? "no answer"
-                 : has_failed ? elected->session[i].failure_text
+                 : has_failed ? elected->home->session[i].failure_text
                               : redlock_reason_text((int)reason));
         *text = elected->obstacle;
         return is_own_fault(reason) ? reason : REDLOCK_REASON_ELECTORS;
@@ -307,8 +335,9 @@ static bool describe_discord(const struct rl_elected *elected, char *out, size_t
 
             if (!a->owner[0] || !b->owner[0] || strcmp(a->owner, b->owner) == 0)
                 continue;
-            snprintf(out, size, "its sentinels disagree: %s names %s, %s names %s",
-                     elected->address[k], a->owner, elected->address[i], b->owner);
+            snprintf(out, size, "its %ss disagree: %s names %s, %s names %s",
+                     rl_elected_word(elected), elected->address[k], a->owner,
+                     elected->address[i], b->owner);
             return true;
         }
     return false;
@@ -327,18 +356,19 @@ enum redlock_reason rl_elected_explain(const struct rl_node *node, int64_t now_n
         return REDLOCK_REASON_NONE;
     for (uint8_t i = 0; i < electors->count; i++) {
         enum redlock_reason reason = rl_elected_reason_of(node, i);
-        const char *words = elected->session[i].failure_text;
+        const char *words = elected->home->session[i].failure_text;
 
         if (reason == REDLOCK_REASON_NONE)
             continue;
-        snprintf(out, REDLOCK_TEXT_MAX, "sentinel %s: %s", elected->address[i],
-                 words[0] && elected->session[i].state != RL_SESSION_UP
+        snprintf(out, REDLOCK_TEXT_MAX, "%s %s: %s", rl_elected_word(elected),
+                 elected->address[i],
+                 words[0] && elected->home->session[i].state != RL_SESSION_UP
                      ? words
                      : redlock_reason_text((int)reason));
         return is_own_fault(reason) ? reason : REDLOCK_REASON_NO_TERM;
     }
     if (!describe_discord(elected, out, REDLOCK_TEXT_MAX) && rl_elected_count(node, false) == 0)
-        snprintf(out, REDLOCK_TEXT_MAX, "none of its sentinels answers");
+        snprintf(out, REDLOCK_TEXT_MAX, "none of its %ss answers", rl_elected_word(elected));
     if (!electors->term.owner[0])
         return REDLOCK_REASON_NO_TERM;
     if (!out[0])

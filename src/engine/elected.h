@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A node that is an elected vote: a Sentinel group (docs/elected.md).
+ * A node that is an elected vote: a Sentinel group, or a slot of a cluster (docs/elected.md).
  *
  * Beside the node's own connection the client has one to each elector. What a majority of them names
  * is the term: the node's connection is made to its owner, belongs to it, and ends with it. So every
  * reply on a connection is one to what was sent in its term, and E4 comes to this: grants and
  * renewals are counted while a fresh majority still names the term of their connection. Those that
  * come when the electors were asked too long ago wait for their answers (vote.c).
+ *
+ * A node of a cluster says with one answer who owns all votes of it: the first vote, home, has the
+ * connections to the electors, and the others count what they say there as well.
  *
  * The electors are asked once a second while there are locks, in front of the first use after a
  * pause, and when the server says anything that hints at a change (E10).
@@ -31,9 +34,12 @@ struct rl_elected {
     struct rl_login login; /* at the electors */
     char address[RL_ELECTORS_MAX][REDLOCK_ADDRESS_MAX];
     struct rl_electors electors; /* their number is the caller's, too */
+    struct rl_elected *home;     /* whose sessions these are; NULL: its own */
+    uint8_t vote;                /* of a cluster: which of its votes */
+    char tag[RL_TAG_MAX];        /* and what its keys begin with */
 
-    struct rl_session session[RL_ELECTORS_MAX];
-    int64_t asked_ns;     /* the last round of questions; 0: none yet */
+    struct rl_session session[RL_ELECTORS_MAX]; /* of home */
+    int64_t asked_ns;     /* of home: the last round of questions; 0: none yet */
     uint32_t term_number; /* of the node's connection; 0: its server is not chosen yet */
     char greeted[RL_ADMITTED_MAX];   /* term and incarnation that the holds know; empty: none */
     uint32_t warned_back_count;      /* of the electors' went_back_count, so many were told */
@@ -52,7 +58,10 @@ void rl_elected_disconnected(struct rl_engine *engine, uint8_t node, uint8_t ele
                              enum redlock_vote vote, enum redlock_reason reason,
                              const char *text);
 /* What to say of a port that speaks TLS, or does not: the URL is of the group. */
-const char *rl_elected_words(enum redlock_reason reason, const char *text);
+const char *rl_elected_words(const struct rl_elected *elected, enum redlock_reason reason,
+                             const char *text);
+/* "sentinel", or "cluster node" */
+const char *rl_elected_word(const struct rl_elected *elected);
 int rl_elected_received(struct rl_engine *engine, uint8_t node, uint8_t elector, size_t size,
                         int64_t now_ns);
 

@@ -28,7 +28,7 @@ void rl_link_connecting(struct rl_link *link, int64_t now_ns)
         rl_subscriber_connecting(link->engine, link->node, now_ns);
         return;
     case RL_LINK_ELECTOR:
-        link->session = &node->elected->session[link->elector];
+        link->session = &node->elected->home->session[link->elector];
         rl_elected_connecting(link->engine, link->node, link->elector, now_ns);
         return;
     }
@@ -47,6 +47,7 @@ const char *rl_link_choose(struct rl_link *link)
     if (link->role == RL_LINK_NODE && elected->term_number != link->term_number) {
         elected->term_number = link->term_number;
         rl_term_write(&elected->electors.term, node->session.guard.term);
+        node->session.guard.witness_names_term = elected->electors.term.id[0] != '\0';
         rl_guard_forget_clock(&node->session.guard);
     }
     return elected->electors.term.owner;

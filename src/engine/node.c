@@ -153,7 +153,7 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     bool nothing_was_sent = !at->connected;
 
     rl_session_fail(&at->session, vote, reason,
-                    at->elected ? rl_elected_words(reason, text) : text);
+                    at->elected ? rl_elected_words(at->elected, reason, text) : text);
     rl_session_end(&at->session);
     if (engine->trace) {
         rl_trace_node(engine, node, NULL, 0, "node down:", at->session.failure_text);

@@ -8,6 +8,7 @@ void rl_safety_gather(const struct rl_engine *engine, bool with_sets,
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_session *session = &engine->node[i].session;
+        const struct rl_elected *elected = engine->node[i].elected;
 
         nodes[i] = (struct rl_audit_node){
             .reachable = session->state == RL_SESSION_UP,
@@ -17,6 +18,9 @@ void rl_safety_gather(const struct rl_engine *engine, bool with_sets,
             .max_ttl_ms = engine->max_ttl_ns / RL_NS_PER_MS,
             .window = &session->guard.window,
         };
+        for (uint8_t k = 0; elected && elected->login.vote_count && k <= i; k++)
+            if (engine->node[k].elected == elected->home)
+                nodes[i].cluster = (uint8_t)(k + 1);
     }
 }
 

@@ -26,6 +26,12 @@ static bool note_server(struct rl_engine *engine, uint8_t node)
     return true;
 }
 
+/* Its slots are different registers, wherever they are (E1). */
+static bool are_votes_of_one_cluster(const struct rl_node *a, const struct rl_node *b)
+{
+    return a->elected && b->elected && a->elected->home == b->elected->home;
+}
+
 /*
  * The keys of one server are one vote, by whatever names the client reaches it: the node that told
  * the run_id first has it, also while it is not connected.
@@ -36,7 +42,8 @@ static bool is_same_server(const struct rl_engine *engine, uint8_t node)
 
     for (uint8_t i = 0; i < engine->policy.node_count && at->run_id[0]; i++)
         if (engine->node[i].run_id_number < at->run_id_number &&
-            strcmp(engine->node[i].run_id, at->run_id) == 0 && RL_RULE(SAME_SERVER))
+            strcmp(engine->node[i].run_id, at->run_id) == 0 &&
+            !are_votes_of_one_cluster(&engine->node[i], at) && RL_RULE(SAME_SERVER))
             return true;
     return false;
 }

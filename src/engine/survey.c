@@ -62,9 +62,15 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
         return;
     }
     *rl_slice_append(survey->cursor[node], next) = '\0';
-    for (uint32_t i = 1; i < reply->element_count; i++)
-        if (reply->element[i].type == RL_REPLY_BULK)
-            survey->listed(survey->listed_data, node, reply->element[i].text);
+    for (uint32_t i = 1; i < reply->element_count; i++) {
+        struct rl_slice key = reply->element[i].text;
+
+        if (reply->element[i].type != RL_REPLY_BULK || key.size < survey->tag_size[node])
+            continue;
+        key.data += survey->tag_size[node];
+        key.size -= survey->tag_size[node];
+        survey->listed(survey->listed_data, node, key);
+    }
 }
 
 void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at_ns,
@@ -146,6 +152,8 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
         bool may_ask = question != RL_OP_ADMIT || session->state == RL_SESSION_UP;
         struct rl_answer unasked;
 
+        if (engine->node[i].login.tag)
+            survey->tag_size[i] = (uint8_t)strlen(engine->node[i].login.tag);
         /* A node that has listed everything is not asked any more. */
         if (question == RL_OP_LIST && !survey->cursor[i][0]) {
             survey->due &= (uint16_t) ~(1u << i);

@@ -35,6 +35,7 @@ struct rl_survey {
     struct rl_slice pattern;
     bool bad_counters; /* LIST: only fence counters that no clock can have reached */
     char cursor[REDLOCK_NODES_MAX][RL_CURSOR_MAX]; /* LIST: of its SCAN; empty: do not ask it */
+    uint8_t tag_size[REDLOCK_NODES_MAX]; /* in front of every key that it lists: of a cluster */
     rl_listed_fn *listed;
     void *listed_data;
 };

@@ -125,22 +125,36 @@ void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     look_by(engine, now_ns + RL_CLOCK_SAMPLE_EVERY_NS);
 }
 
+/* Of several votes on one server the first speaks for its clock. */
+static bool is_first_of_server(const struct rl_engine *engine, uint8_t node)
+{
+    const char *run_id = engine->node[node].run_id;
+
+    for (uint8_t i = 0; i < node && run_id[0]; i++)
+        if (strcmp(engine->node[i].run_id, run_id) == 0)
+            return false;
+    return true;
+}
+
 static void end_trial(struct rl_engine *engine, int64_t now_ns)
 {
     uint16_t stepped = 0;
+    uint8_t stepped_count = 0; /* servers */
     uint8_t steady_count = 0;
     bool is_ours;
 
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_session *session = &engine->node[i].session;
 
-        if (session->guard.step_ns != 0)
+        if (session->guard.step_ns != 0) {
             stepped |= (uint16_t)(1u << i);
-        else
+            stepped_count += is_first_of_server(engine, i);
+        } else {
             steady_count += session->clock_answered_ns >= engine->clock_trial_since_ns;
+        }
     }
     engine->clock_trial = false;
-    is_ours = rl_count_nodes(stepped) >= 2 && steady_count == 0;
+    is_ours = stepped_count >= 2 && steady_count == 0;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_session *session = &engine->node[i].session;
         struct rl_event event = {.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = i};

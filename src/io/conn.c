@@ -311,7 +311,8 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
         const char *text;
     } what[] = {
         [RL_CONN_ELECTING] = {REDLOCK_REASON_NO_TERM,
-                              "no majority of the sentinels named a master"},
+                              "no majority of the sentinels, or nodes of the cluster, named a "
+                              "master"},
         [RL_CONN_RESOLVING] = {REDLOCK_REASON_UNRESOLVED, "the name was not resolved"},
         [RL_CONN_CONNECTING] = {REDLOCK_REASON_UNREACHABLE, "no TCP connection"},
         [RL_CONN_HANDSHAKE] = {REDLOCK_REASON_SILENT, "no TLS handshake"},
@@ -343,7 +344,7 @@ void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
         return;
     if (rl_link_is_deposed(&conn->link) && conn->state != RL_CONN_WAITING) {
         rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_NO_TERM,
-                     "its sentinels have named another master, or others than before decide",
+                     "its electors have named another master, or others than before decide",
                      now_ns);
     } else if (conn->state == RL_CONN_WAITING) {
         start(conn, now_ns);

@@ -28,7 +28,19 @@ enum { KEY_LOCK = 1, KEY_FENCE = 2, KEY_QUEUE = 4, KEY_ALIVE = 8 };
 static void add(struct rl_command *command, struct rl_slice word)
 {
     assert(command->argument_count < RL_ARGUMENTS_MAX);
+    command->is_key[command->argument_count] = false;
     command->argument[command->argument_count++] = word;
+}
+
+static void mark_key(struct rl_command *command)
+{
+    command->is_key[command->argument_count - 1] = true;
+}
+
+static void add_key(struct rl_command *command, struct rl_slice key)
+{
+    add(command, key);
+    mark_key(command);
 }
 
 /* What was written from the end of the command's own text up to `end` is its next word. */
@@ -60,6 +72,7 @@ static void add_beside(struct rl_command *command, struct rl_slice head, struct 
     *at++ = is_usual ? ':' : '@';
     at = rl_slice_append(at, (struct rl_slice){key.data + skipped, key.size - skipped});
     add_written(command, at);
+    mark_key(command);
 }
 
 /* Those keys of every name, the lock's own first. */
@@ -74,7 +87,7 @@ static void add_keys(struct rl_command *command, const struct rl_request *reques
             request->name_count > 1 ? memchr(at, RL_KEY_SEPARATOR, (size_t)(end - at)) : NULL;
         struct rl_slice key = {at, (size_t)((stop ? stop : end) - at)};
 
-        add(command, key);
+        add_key(command, key);
         if (keys & KEY_FENCE)
             ADD_BESIDE(command, FENCE, key);
         if (keys & KEY_QUEUE)
@@ -160,7 +173,7 @@ static void plain_command(const struct rl_request *request, struct rl_command *o
     out->needs_witness = request->needs_marker;
     if (request->as_waiter) {
         SCRIPT_HEAD(out, WAIT, request->fenced ? 4 : 3);
-        add(out, request->keys);
+        add_key(out, request->keys);
         ADD_BESIDE(out, QUEUE, request->keys);
         ADD_BESIDE(out, ALIVE, request->keys);
         if (request->fenced)
@@ -174,17 +187,17 @@ static void plain_command(const struct rl_request *request, struct rl_command *o
             add_incarnation(out, request, true);
     } else if (request->fenced) {
         SCRIPT_HEAD(out, ACQUIRE, request->needs_marker ? 3 : 2);
-        add(out, request->keys);
+        add_key(out, request->keys);
         ADD_BESIDE(out, FENCE, request->keys);
         if (request->needs_marker)
-            ADD_TEXT(out, RL_MARKER_KEY);
+            add_key(out, TEXT(RL_MARKER_KEY));
         add(out, request->value);
         add_number(out, request->ttl_ms);
         add_incarnation(out, request, true);
     } else {
         /* Creates the key or does nothing: the acquire of the specification. */
         ADD_TEXT(out, "SET");
-        add(out, request->keys);
+        add_key(out, request->keys);
         add(out, request->value);
         ADD_TEXT(out, "NX");
         ADD_TEXT(out, "PX");
@@ -211,7 +224,7 @@ static void acquire_command(const struct rl_request *request, struct rl_command 
 #undef CASE
     }
     add_keys(out, request, KEY_LOCK | KEY_FENCE | KEY_QUEUE | KEY_ALIVE);
-    ADD_TEXT(out, RL_MARKER_KEY);
+    add_key(out, TEXT(RL_MARKER_KEY));
     add(out, request->value);
     add_number(out, request->ttl_ms);
     add_waiter(out, request);
@@ -237,7 +250,7 @@ static void extend_command(const struct rl_request *request, struct rl_command *
                !RL_RULE(EXTEND_COMPARES)) {
         /* It replaces the expiry, so it serves only where it cannot shorten a life (A7). */
         ADD_TEXT(out, "SET");
-        add(out, request->keys);
+        add_key(out, request->keys);
         add(out, request->value);
         if (RL_RULE(EXTEND_COMPARES)) {
             ADD_TEXT(out, "IFEQ");
@@ -248,7 +261,7 @@ static void extend_command(const struct rl_request *request, struct rl_command *
         return;
     } else {
         SCRIPT_HEAD(out, EXTEND, 1);
-        add(out, request->keys);
+        add_key(out, request->keys);
     }
     add(out, request->value);
     add_number(out, request->ttl_ms);
@@ -268,7 +281,7 @@ static void release_command(const struct rl_request *request, struct rl_slice va
                             struct rl_command *out)
 {
     SCRIPT_HEAD(out, RELEASE, 3);
-    add(out, request->keys);
+    add_key(out, request->keys);
     ADD_BESIDE(out, QUEUE, request->keys);
     ADD_BESIDE(out, ALIVE, request->keys);
     add(out, value);
@@ -293,12 +306,12 @@ static void delete_command(const struct rl_request *request, struct rl_command *
         release_command(request, request->value, out);
     } else if (out->abilities->delete_style == RL_DELETE_DELIFEQ) {
         ADD_TEXT(out, "DELIFEQ");
-        add(out, request->keys);
+        add_key(out, request->keys);
         add(out, request->value);
     } else {
         /* Never without its condition: a bare DELEX deletes whatever is there. */
         ADD_TEXT(out, "DELEX");
-        add(out, request->keys);
+        add_key(out, request->keys);
         ADD_TEXT(out, "IFEQ");
         add(out, request->value);
     }
@@ -311,7 +324,7 @@ static void question_command(const struct rl_request *request, struct rl_command
     switch (request->op) {
     case RL_OP_ADMIT:
         SCRIPT_HEAD(out, VOUCH, 1);
-        ADD_TEXT(out, RL_MARKER_KEY);
+        add_key(out, TEXT(RL_MARKER_KEY));
         add(out, (struct rl_slice){request->admitted, strlen(request->admitted)});
         add_number(out, request->ttl_ms);
         add(out, request->set);
@@ -337,9 +350,10 @@ static void question_command(const struct rl_request *request, struct rl_command
         add_keys(out, request, KEY_LOCK | KEY_FENCE | KEY_QUEUE | KEY_ALIVE);
         return;
     case RL_OP_LIST:
-        SCRIPT_HEAD(out, LIST, 0);
+        SCRIPT_HEAD(out, LIST, 1);
+        add_key(out, TEXT(RL_MARKER_KEY));
         add(out, request->cursor);
-        add(out, request->pattern);
+        add_key(out, request->pattern);
         if (request->bad_counters)
             ADD_TEXT(out, "bad");
         return;
@@ -369,6 +383,7 @@ static void begin(struct rl_command *out, const struct rl_abilities *abilities)
 {
     out->abilities = abilities;
     out->argument_count = 0;
+    out->tag = TEXT("");
     out->text_size = 0;
     out->script = 0;
     out->needs_witness = false;
@@ -378,7 +393,7 @@ void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_co
 {
     begin(out, abilities);
     SCRIPT_HEAD(out, WITNESS, 1);
-    ADD_TEXT(out, RL_MARKER_KEY);
+    add_key(out, TEXT(RL_MARKER_KEY));
 }
 
 /* ---- each of them ---- */

@@ -62,8 +62,10 @@ struct rl_command {
     const struct rl_abilities *abilities; /* of the node */
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
-    uint32_t script;    /* a bit: the script that it runs; 0: none */
-    bool needs_witness; /* its grant counts once the witness behind it has answered */
+    bool is_key[RL_ARGUMENTS_MAX]; /* of each of these: a key, a channel or a pattern of keys */
+    struct rl_slice tag; /* stands in front of those; set by the session that it goes to */
+    uint32_t script;     /* a bit: the script that it runs; 0: none */
+    bool needs_witness;  /* its grant counts once the witness behind it has answered */
     size_t text_size;
     char text[RL_COMMAND_TEXT_MAX]; /* words that had to be written */
 };

@@ -7,10 +7,16 @@
 int rl_elector_ask(struct rl_session *session, int64_t now_ns)
 {
     struct rl_elector_talk *talk = &session->elector;
+    int status;
 
     if (talk->asked_ns != 0)
         return 0;
-    if (RL_SEND(session, RL_STEP_ELECTOR_TERM, "SENTINEL", "MASTER", session->login->group) < 0)
+    if (session->login->vote_count)
+        status = RL_SEND(session, RL_STEP_ELECTOR_NODES, "CLUSTER", "NODES");
+    else
+        status =
+            RL_SEND(session, RL_STEP_ELECTOR_TERM, "SENTINEL", "MASTER", session->login->group);
+    if (status < 0)
         return -1;
     talk->asked_ns = now_ns;
     return 0;
@@ -19,9 +25,11 @@ int rl_elector_ask(struct rl_session *session, int64_t now_ns)
 int rl_elector_greet(struct rl_session *session, int64_t now_ns)
 {
     session->elector = (struct rl_elector_talk){0};
-    return RL_SEND(session, RL_STEP_ELECTOR_ID, "SENTINEL", "MYID") < 0
-               ? -1
-               : rl_elector_ask(session, now_ns);
+    /* A node of a cluster says its id with every answer. */
+    if (!session->login->vote_count &&
+        RL_SEND(session, RL_STEP_ELECTOR_ID, "SENTINEL", "MYID") < 0)
+        return -1;
+    return rl_elector_ask(session, now_ns);
 }
 
 static int fail(struct rl_session *session, enum redlock_reason reason, const char *text)
@@ -70,6 +78,13 @@ static int64_t read_number(struct rl_slice text)
     return number;
 }
 
+static void note_answered(struct rl_elector_talk *talk)
+{
+    talk->answered_asked_ns = talk->asked_ns;
+    talk->asked_ns = 0;
+    talk->has_news = true;
+}
+
 /* Address and epoch out of one reply: they are a term only together (E3). */
 static int note_term(struct rl_session *session, const struct rl_reply *reply)
 {
@@ -80,15 +95,35 @@ static int note_term(struct rl_session *session, const struct rl_reply *reply)
     bool is_ipv6 = memchr(ip.data, ':', ip.size) != NULL;
 
     if (reply->scalar.type != RL_REPLY_ARRAY || epoch < 0 || port.size == 0 || port.size > 5 ||
-        ip.size == 0 || ip.size + port.size + sizeof "[]:" > sizeof talk->term.owner)
+        ip.size == 0 || ip.size + port.size + sizeof "[]:" > sizeof talk->term[0].owner)
         return -1;
-    talk->term = (struct rl_term){.epoch = epoch};
-    snprintf(talk->term.owner, sizeof talk->term.owner, is_ipv6 ? "[%.*s]:%.*s" : "%.*s:%.*s",
-             (int)ip.size, ip.data, (int)port.size, port.data);
+    talk->term[0] = (struct rl_term){.epoch = epoch};
+    snprintf(talk->term[0].owner, sizeof talk->term[0].owner,
+             is_ipv6 ? "[%.*s]:%.*s" : "%.*s:%.*s", (int)ip.size, ip.data, (int)port.size,
+             port.data);
     talk->down_after_ms = read_number(find(reply, "down-after-milliseconds"));
-    talk->answered_asked_ns = talk->asked_ns;
-    talk->asked_ns = 0;
-    talk->has_news = true;
+    note_answered(talk);
+    return 0;
+}
+
+/* Its id, and owner and epoch of every vote, out of one reply (E2, E3). */
+static int note_nodes(struct rl_session *session, struct rl_slice nodes)
+{
+    struct rl_elector_talk *talk = &session->elector;
+    uint8_t vote_count = session->login->vote_count;
+    const char *colon = strrchr(session->address, ':');
+    char host[REDLOCK_ADDRESS_MAX];
+
+    if (rl_cluster_read_self(nodes, talk->id) < 0)
+        return fail(session, REDLOCK_REASON_NO_CLUSTER, NULL);
+    snprintf(host, sizeof host, "%.*s",
+             colon ? (int)(colon - session->address) : (int)strlen(session->address),
+             session->address);
+    for (uint8_t i = 0; i < vote_count; i++)
+        rl_cluster_read_owner(nodes, rl_cluster_vote(vote_count, i)->slot, host,
+                              &talk->term[i]);
+    talk->down_after_ms = -1;
+    note_answered(talk);
     return 0;
 }
 
@@ -99,11 +134,16 @@ int rl_elector_answer(struct rl_session *session, enum rl_step step,
 
     if (scalar->type == RL_REPLY_ERROR && rl_slice_starts(scalar->text, "ERR No such master"))
         return fail(session, REDLOCK_REASON_NO_GROUP, NULL);
+    if (step == RL_STEP_ELECTOR_NODES && scalar->type == RL_REPLY_ERROR &&
+        rl_slice_starts(scalar->text, "ERR "))
+        return fail(session, REDLOCK_REASON_NO_CLUSTER, NULL);
     if (scalar->type == RL_REPLY_ERROR && rl_slice_starts(scalar->text, "ERR unknown command"))
         return fail(session, REDLOCK_REASON_NO_SENTINEL, NULL);
     if (scalar->type == RL_REPLY_ERROR) {
         rl_session_refused(session, scalar->text);
         return 1;
     }
+    if (step == RL_STEP_ELECTOR_NODES)
+        return note_nodes(session, scalar->text);
     return step == RL_STEP_ELECTOR_ID ? note_id(session, scalar) : note_term(session, reply);
 }

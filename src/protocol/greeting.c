@@ -31,12 +31,14 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
     }
     if (RL_SEND(session, RL_STEP_NAME, "CLIENT", "SETNAME", login->client_name) < 0)
         return -1;
-    if (login->group)
+    if (rl_login_is_of_elector(login))
         return rl_elector_greet(session, now_ns);
     if (login->channel)
-        return RL_SEND(session, RL_STEP_SUBSCRIBE, "SUBSCRIBE", login->channel);
+        return RL_SEND(session, RL_STEP_SUBSCRIBE,
+                       login->tag && !session->sharded_refused ? "SSUBSCRIBE" : "SUBSCRIBE",
+                       login->channel);
     if (login->probe_native && !session->native_refused &&
-        RL_SEND(session, RL_STEP_NATIVE, "EVAL", RL_SCRIPT_NATIVE, "0", PROBE_KEY) < 0)
+        RL_SEND(session, RL_STEP_NATIVE, "EVAL", RL_SCRIPT_NATIVE, "1", PROBE_KEY) < 0)
         return -1;
     if (rl_vetting_check(session, now_ns) < 0)
         return -1;
@@ -61,6 +63,9 @@ int rl_greeting_answer(struct rl_session *session, enum rl_step step,
     struct rl_pending_queue *queue = &session->pending;
     bool refused = reply->type == RL_REPLY_ERROR;
 
+    if (step == RL_STEP_SUBSCRIBE && refused && rl_slice_starts(reply->text, "ERR unknown"))
+        session->sharded_refused =
+            true; /* before Redis 7.0: the next connection does without */
     if (refused && is_fatal(step, reply->text)) {
         rl_session_refused(session, reply->text);
         /* A connection that is up stays what it was: a failed login changes nothing on it. */

@@ -50,13 +50,14 @@ static int parse_integer(struct rl_slice digits, int64_t *out)
     return 0;
 }
 
-static long take_bulk(const char *bytes, size_t size, int64_t length, struct rl_scalar *out)
+static long take_bulk(const char *bytes, size_t size, int64_t length, int64_t limit,
+                      struct rl_scalar *out)
 {
     if (length == -1) {
         out->type = RL_REPLY_NIL;
         return 0;
     }
-    if (length < 0 || length > RL_RESP_BULK_MAX)
+    if (length < 0 || length > limit)
         return -1;
 
     size_t needed = (size_t)length + CRLF_SIZE;
@@ -71,7 +72,7 @@ static long take_bulk(const char *bytes, size_t size, int64_t length, struct rl_
 }
 
 /* One reply that is no array; the caller has seen at least one byte. */
-static long take_scalar(const char *bytes, size_t size, struct rl_scalar *out)
+static long take_scalar(const char *bytes, size_t size, int64_t bulk_max, struct rl_scalar *out)
 {
     struct rl_slice line;
     long head = take_line(bytes + 1, size - 1, &line);
@@ -96,7 +97,7 @@ static long take_scalar(const char *bytes, size_t size, struct rl_scalar *out)
     case '$':
         if (parse_integer(line, &out->integer) < 0)
             return -1;
-        body = take_bulk(bytes + head, size - (size_t)head, out->integer, out);
+        body = take_bulk(bytes + head, size - (size_t)head, out->integer, bulk_max, out);
         if (body < 0)
             return -1;
         return (size_t)(head + body) <= size ? head + body : 0;
@@ -124,7 +125,8 @@ static long take_array(const char *bytes, size_t size, struct rl_reply *out)
         if (!memchr(scalar_marks, bytes[used], sizeof scalar_marks))
             return -1;
 
-        long taken = take_scalar(bytes + used, size - (size_t)used, &out->element[i]);
+        long taken =
+            take_scalar(bytes + used, size - (size_t)used, RL_RESP_BULK_MAX, &out->element[i]);
 
         if (taken <= 0)
             return taken;
@@ -135,7 +137,7 @@ static long take_array(const char *bytes, size_t size, struct rl_reply *out)
     return used;
 }
 
-long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out)
+long rl_resp_decode_long(const char *bytes, size_t size, int64_t bulk_max, struct rl_reply *out)
 {
     if (size == 0)
         return 0;
@@ -145,7 +147,12 @@ long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out)
     if (!memchr(scalar_marks, bytes[0], sizeof scalar_marks))
         return -1;
     out->element_count = 0;
-    return take_scalar(bytes, size, &out->scalar);
+    return take_scalar(bytes, size, bulk_max, &out->scalar);
+}
+
+long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out)
+{
+    return rl_resp_decode_long(bytes, size, RL_RESP_BULK_MAX, out);
 }
 
 static size_t decimal_size(uint64_t value)
@@ -166,12 +173,17 @@ char *rl_resp_decimal(uint64_t value, char *out)
     return end;
 }
 
+static size_t tag_size(const struct rl_command *command, uint32_t argument)
+{
+    return command->is_key[argument] ? command->tag.size : 0;
+}
+
 size_t rl_resp_encoded_size(const struct rl_command *command)
 {
     size_t size = 1 + decimal_size(command->argument_count) + CRLF_SIZE;
 
     for (uint32_t i = 0; i < command->argument_count; i++) {
-        size_t length = command->argument[i].size;
+        size_t length = command->argument[i].size + tag_size(command, i);
 
         size += 1 + decimal_size(length) + CRLF_SIZE + length + CRLF_SIZE;
     }
@@ -193,7 +205,11 @@ char *rl_resp_encode(const struct rl_command *command, char *out)
     for (uint32_t i = 0; i < command->argument_count; i++) {
         struct rl_slice argument = command->argument[i];
 
-        out = put_header('$', argument.size, out);
+        size_t tagged = tag_size(command, i);
+
+        out = put_header('$', tagged + argument.size, out);
+        if (tagged)
+            out = rl_slice_append(out, command->tag);
         out = rl_slice_append(out, argument);
         *out++ = '\r';
         *out++ = '\n';

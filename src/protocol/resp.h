@@ -25,6 +25,10 @@
  */
 long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out);
 
+/* The same with another limit for a bulk: of the one text that is longer, CLUSTER NODES. */
+long rl_resp_decode_long(const char *bytes, size_t size, int64_t bulk_max,
+                         struct rl_reply *out);
+
 /* How many bytes the command takes on the wire. */
 size_t rl_resp_encoded_size(const struct rl_command *command);
 

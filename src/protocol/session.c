@@ -161,6 +161,7 @@ static const struct {
     [RL_STEP_SENTINEL] = {"Sentinel", RL_REPLY_ARRAY, 2},
     [RL_STEP_ELECTOR_ID] = {"SENTINEL MYID", RL_REPLY_BULK, 0},
     [RL_STEP_ELECTOR_TERM] = {"SENTINEL MASTER", RL_REPLY_ARRAY, 0},
+    [RL_STEP_ELECTOR_NODES] = {"CLUSTER NODES", RL_REPLY_BULK, 0},
     [RL_STEP_WITNESS] = {.name = "witness"},
 };
 
@@ -184,7 +185,9 @@ void rl_session_trace(const struct rl_session *session, enum rl_step step,
 int rl_session_init(struct rl_session *session, const struct rl_login *login)
 {
     *session = (struct rl_session){.login = login};
-    session->input = malloc(RL_SESSION_INPUT_SIZE);
+    session->input_size =
+        RL_SESSION_INPUT_SIZE + (login->vote_count ? RL_SESSION_NODES_MAX : 0);
+    session->input = malloc(session->input_size);
     return session->input ? 0 : -1;
 }
 
@@ -256,6 +259,8 @@ void rl_session_fail(struct rl_session *session, enum redlock_vote vote,
 void rl_session_refused(struct rl_session *session, struct rl_slice error)
 {
     session->failure = rl_answer_error_vote(error, &session->failure_reason);
+    if (session->failure_reason == REDLOCK_REASON_CLUSTER && session->login->tag)
+        session->failure_reason = REDLOCK_REASON_SLOT;
     /* The server explains it in more words than there is room for. */
     if (session->failure_reason == REDLOCK_REASON_PROTECTED_MODE)
         rl_session_fail(session, session->failure, session->failure_reason,
@@ -265,16 +270,19 @@ void rl_session_refused(struct rl_session *session, struct rl_slice error)
         rl_session_quote(error, session->failure_text);
 }
 
-bool rl_session_push(struct rl_session *session, const struct rl_command *command,
+bool rl_session_push(struct rl_session *session, struct rl_command *command,
                      struct rl_pending entry)
 {
-    size_t size = rl_resp_encoded_size(command);
+    const char *tag = session->login->tag;
+    size_t size;
     char *room;
 
     if (session->state == RL_SESSION_DOWN ||
         (entry.subject && rl_ops[entry.op].acquires &&
          session->pending.count >= RL_SESSION_ACQUIRES_MAX))
         return false;
+    command->tag = tag ? (struct rl_slice){tag, strlen(tag)} : (struct rl_slice){"", 0};
+    size = rl_resp_encoded_size(command);
     /* Room first: an entry without its bytes would shift every later reply. */
     room = rl_buffer_reserve(&session->output, size);
     if (!room || !rl_pending_push(&session->pending, entry))
@@ -284,12 +292,21 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
     return true;
 }
 
+/* Of the words of a step that has keys or a channel. */
+static bool is_key(enum rl_step step, const char *word)
+{
+    return (step == RL_STEP_SUBSCRIBE || step == RL_STEP_NATIVE || step >= RL_STEP_MARKER) &&
+           strncmp(word, RL_RESERVED_PREFIX, sizeof RL_RESERVED_PREFIX - 1) == 0;
+}
+
 int rl_session_send(struct rl_session *session, enum rl_step step, const char *const *words)
 {
     struct rl_command command;
 
-    for (command.argument_count = 0; *words; words++)
+    for (command.argument_count = 0; *words; words++) {
+        command.is_key[command.argument_count] = is_key(step, *words);
         command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
+    }
     if (!rl_session_push(session, &command, (struct rl_pending){.op = (uint16_t)step}))
         return -1;
     /*
@@ -381,7 +398,7 @@ size_t rl_session_room(struct rl_session *session, char **bytes)
         session->input_start = 0;
     }
     *bytes = session->input + session->input_end;
-    return RL_SESSION_INPUT_SIZE - session->input_end;
+    return session->input_size - session->input_end;
 }
 
 static int refuse(struct rl_session *session, const char *why)
@@ -400,7 +417,7 @@ static int answer_own(struct rl_session *session, enum rl_step step,
          (!steps[step].element_count || reply->element_count == steps[step].element_count));
 
     session->has_news = true;
-    if (makes_sense && (step == RL_STEP_ELECTOR_ID || step == RL_STEP_ELECTOR_TERM)) {
+    if (makes_sense && step >= RL_STEP_ELECTOR_ID && step <= RL_STEP_ELECTOR_NODES) {
         int status = rl_elector_answer(session, step, reply);
 
         if (status > 0)
@@ -422,7 +439,9 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
 {
     for (;;) {
         size_t size = session->input_end - session->input_start;
-        long taken = rl_resp_decode(session->input + session->input_start, size, reply);
+        long taken = rl_resp_decode_long(
+            session->input + session->input_start, size,
+            session->login->vote_count ? RL_SESSION_NODES_MAX : RL_RESP_BULK_MAX, reply);
 
         if (taken == 0)
             return 0;
@@ -431,7 +450,8 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
                           "the answer is not the Redis protocol, or beyond its limits");
         if (session->login->channel && reply->scalar.type == RL_REPLY_ARRAY &&
             reply->element_count > 0 && reply->element[0].type == RL_REPLY_BULK &&
-            rl_slice_equals(reply->element[0].text, "message")) {
+            (rl_slice_equals(reply->element[0].text, "message") ||
+             rl_slice_equals(reply->element[0].text, "smessage"))) {
             session->input_start += (size_t)taken;
             return 1;
         }

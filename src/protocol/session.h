@@ -22,12 +22,15 @@
 #include "core/set.h"
 #include "core/trace.h"
 #include "protocol/answer.h"
+#include "protocol/cluster.h"
 #include "protocol/resp.h"
 
 #define RL_BUFFER_MAX (8u << 20)
 #define RL_BUFFER_KEPT (64u << 10)
 #define RL_PENDING_MAX 65536 /* a power of two */
 #define RL_SESSION_INPUT_SIZE (2 * RL_RESP_REPLY_MAX)
+/* CLUSTER NODES: 130 to 450 bytes a node, and a word for each run of slots. */
+#define RL_SESSION_NODES_MAX (512 * 1024)
 
 /* New acquires stop here, so that there is always room for the releases of the old ones. */
 #define RL_SESSION_ACQUIRES_MAX (RL_PENDING_MAX / 4 * 3)
@@ -41,17 +44,26 @@ struct rl_login {
     const char *client_name;
     bool probe_native;
     const char *channel; /* a session that only listens, to this; NULL: one that asks */
-    const char *group; /* one with an elector: asked for the master of this; NULL: no elector */
+    const char *group; /* one with a Sentinel: asked for the master of this; NULL: it is none */
+    uint8_t
+        vote_count;  /* one with an elector of a cluster: so many votes has it; 0: it is none */
+    const char *tag; /* one with a vote of a cluster: in front of all keys; NULL: it is none */
 };
+
+/* Is the session one with an elector? */
+static inline bool rl_login_is_of_elector(const struct rl_login *login)
+{
+    return login->group || login->vote_count;
+}
 
 /* What an elector has said on this connection (elector.h). */
 struct rl_elector_talk {
-    char id[RL_ELECTOR_ID_SIZE + 1]; /* empty: not said yet */
-    struct rl_term term;
-    int64_t answered_asked_ns; /* when the question left that `term` answers */
-    int64_t asked_ns;          /* when the question under way left; 0: none is */
-    int64_t down_after_ms;     /* its down-after-milliseconds for the group; -1: not told */
-    bool has_news;             /* the engine has not looked at it yet */
+    char id[RL_ELECTOR_ID_SIZE + 1];   /* empty: not said yet */
+    struct rl_term term[RL_VOTES_MAX]; /* of each vote of a cluster; else the first */
+    int64_t answered_asked_ns;         /* when the question left that `term` answers */
+    int64_t asked_ns;                  /* when the question under way left; 0: none is */
+    int64_t down_after_ms; /* its down-after-milliseconds for the group; -1: not told */
+    bool has_news;         /* the engine has not looked at it yet */
 };
 
 /*
@@ -125,6 +137,7 @@ enum rl_step {
     /* Who leads? elector.c. */
     RL_STEP_ELECTOR_ID,
     RL_STEP_ELECTOR_TERM,
+    RL_STEP_ELECTOR_NODES,
     RL_STEP_WITNESS, /* the engine's to hear, not the session's */
 };
 
@@ -149,9 +162,11 @@ struct rl_session {
     struct rl_pending_queue pending;
     uint32_t greeting_left; /* greeting replies still to come */
     struct rl_abilities abilities;
-    bool native_refused; /* this user may not run native.lua; kept over connections */
+    bool native_refused;  /* this user may not run native.lua; kept over connections */
+    bool sharded_refused; /* the server knows no SSUBSCRIBE, or this user may not: the same */
 
-    char *input; /* RL_SESSION_INPUT_SIZE bytes */
+    char *input;
+    size_t input_size;
     size_t input_start;
     size_t input_end;
     /*
@@ -216,7 +231,7 @@ void rl_session_trace(const struct rl_session *session, enum rl_step step,
                       const struct rl_reply *reply);
 
 /* Queues one command. False: the session is down or full; nothing was queued. */
-bool rl_session_push(struct rl_session *session, const struct rl_command *command,
+bool rl_session_push(struct rl_session *session, struct rl_command *command,
                      struct rl_pending entry);
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/slice.h"
+#include "protocol/cluster.h"
 #include "protocol/span.h"
 #include "protocol/wipe.h"
 
@@ -40,6 +41,7 @@ struct scheme {
     bool tls;
     bool is_unix;
     bool is_sentinel;
+    bool is_cluster;
 };
 
 static const struct scheme schemes[] = {
@@ -50,6 +52,8 @@ static const struct scheme schemes[] = {
     {.name = "unix", .is_unix = true},
     {.name = "sentinel", .is_sentinel = true},
     {.name = "sentinels", .tls = true, .is_sentinel = true},
+    {.name = "cluster", .is_cluster = true},
+    {.name = "clusters", .tls = true, .is_cluster = true},
 };
 #define SCHEME_COUNT (sizeof schemes / sizeof schemes[0])
 
@@ -68,7 +72,7 @@ static int explain_scheme(struct parse *p, struct rl_span name)
 
     if (name.length > SCHEME_MAX_BYTES || !rl_span_only(name, "+-."))
         return fail(p, "what stands before '://' must be redis, rediss (TLS), valkey, valkeys "
-                       "(TLS), unix, sentinel or sentinels (TLS)");
+                       "(TLS), unix, sentinel, sentinels (TLS), cluster or clusters (TLS)");
     for (size_t i = 0; i < SCHEME_COUNT; i++)
         names[i] = schemes[i].name;
     const char *nearest = rl_nearest(name, names);
@@ -77,7 +81,7 @@ static int explain_scheme(struct parse *p, struct rl_span name)
                     name.at, nearest);
     return fail(p,
                 "unknown scheme '%.*s://': use redis:// or valkey://, rediss:// or valkeys:// "
-                "(TLS), unix://, sentinel://",
+                "(TLS), unix://, sentinel://, cluster://",
                 (int)name.length, name.at);
 }
 
@@ -385,6 +389,7 @@ static int parse_sentinels(struct parse *p, struct rl_span s)
 {
     char *at = p->url.sentinels;
     char *end = p->url.sentinels + sizeof p->url.sentinels;
+    const char *word = p->url.vote_count ? "node" : "sentinel";
 
     for (;;) {
         struct rl_span place = rl_span_until(&s, "+");
@@ -392,11 +397,13 @@ static int parse_sentinels(struct parse *p, struct rl_span s)
         if (parse_host_and_port(p, place) != 0)
             return -1;
         if (has_sentinel(p->url.sentinels, p->url.printable))
-            return fail(p, "a sentinel is named twice: each of them counts once");
+            return fail(p, "a %s is named twice: each of them counts once", word);
         if (p->url.sentinel_count++ == RL_URL_SENTINELS_MAX)
-            return fail(p, "a group can have seven sentinels at most");
+            return fail(p, "%s at most",
+                        p->url.vote_count ? "a cluster is named by seven of its nodes"
+                                          : "a group can have seven sentinels");
         if (strlen(p->url.printable) + 2 > (size_t)(end - at))
-            return fail(p, "the addresses of the sentinels are too long");
+            return fail(p, "the addresses of the %ss are too long", word);
         at += snprintf(at, (size_t)(end - at), "%s%s", at > p->url.sentinels ? "+" : "",
                        p->url.printable);
         if (s.length == 0)
@@ -461,6 +468,37 @@ static int parse_sentinel(struct parse *p, struct rl_span s)
     return s.length == 0 ? 0 : fail(p, "nothing may follow a '#'");
 }
 
+/* [user[:password]@]host[:port]+host[:port]...[/VOTES] */
+static int parse_cluster(struct parse *p, struct rl_span s)
+{
+    struct rl_span authority = rl_span_until(&s, "/?#");
+
+    p->url.sentinel_tls = p->url.tls;
+    p->url.vote_count = RL_VOTES_USUAL;
+    if (rl_span_has(s, '@'))
+        return fail(
+            p, "a '/', '?' or '#' in user or password must be written as %%2F, %%3F, %%23");
+    if (take_credentials(p, &authority) != 0 || parse_sentinels(p, authority) != 0)
+        return -1;
+    if (p->url.sentinel_count < 3)
+        return fail(p, "a cluster needs the addresses of three of its nodes, or more, on "
+                       "different machines: cluster://host1+host2+host3");
+    rl_span_skip(&s, s.length > 0 && s.at[0] == '/' ? 1 : 0);
+    struct rl_span votes = rl_span_until(&s, "?#");
+    if (votes.length > 0)
+        p->url.vote_count =
+            votes.length == 1 && rl_is_digit(votes.at[0]) ? (uint8_t)(votes.at[0] - '0') : 0;
+    if (!rl_cluster_vote(p->url.vote_count, 0))
+        return fail(p, "behind the nodes of a cluster stands how many votes it has, 1, 3, 5 or "
+                       "7, and 3 if nothing: cluster://host1+host2+host3/3 (there is no other "
+                       "database than 0)");
+    if (s.length > 0)
+        return fail(p, "nothing may follow the votes of a cluster");
+    p->url.host[0] = p->url.port[0] = '\0';
+    rl_url_choose_vote(&p->url, 0);
+    return 0;
+}
+
 /* Plain host[:port], and the common ways to miss the whole form. */
 static int parse_plain(struct parse *p, struct rl_span s)
 {
@@ -501,6 +539,8 @@ static int parse(struct parse *p, const char *text)
     struct rl_span rest = {colon + 3, strlen(colon + 3)};
     if (scheme->is_sentinel)
         return parse_sentinel(p, rest);
+    if (scheme->is_cluster)
+        return parse_cluster(p, rest);
     return scheme->is_unix ? parse_unix(p, rest) : parse_tcp(p, rest);
 }
 
@@ -517,10 +557,18 @@ int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_siz
     return result;
 }
 
+void rl_url_choose_vote(struct rl_url *cluster, uint8_t vote)
+{
+    cluster->vote = vote;
+    snprintf(cluster->group, sizeof cluster->group, "%s",
+             rl_cluster_vote(cluster->vote_count, vote)->name);
+    print_group(cluster);
+}
+
 void rl_url_sentinel(const struct rl_url *group, uint8_t which, struct rl_url *out)
 {
     struct rl_span rest = {group->sentinels, strlen(group->sentinels)};
-    struct parse p = {.default_port = RL_URL_SENTINEL_PORT};
+    struct parse p = {.default_port = RL_URL_SENTINEL_PORT}; /* each has a port by now */
     struct rl_span place = rl_span_until(&rest, "+");
 
     for (; which > 0; which--) {

@@ -26,8 +26,13 @@ struct rl_url {
     char user[128];
     char password[512];
     uint32_t db;
-    /* A Sentinel group: host and port are empty, user, password and tls are of its servers. */
-    uint8_t sentinel_count; /* 0: it is none */
+    /*
+     * A Sentinel group: host and port are empty, user, password and tls are of its servers. Or a
+     * cluster: the sentinels are nodes of it, and the group is the hash tag of one of its votes.
+     */
+    uint8_t sentinel_count; /* 0: it is neither */
+    uint8_t vote_count;     /* of a cluster; 0: it is none */
+    uint8_t vote;           /* which of them; as it is read, the first */
     bool sentinel_tls;
     char group[RL_URL_GROUP_MAX];
     char sentinels[REDLOCK_ADDRESS_MAX * 4]; /* host:port, a plus sign between two of them */
@@ -44,7 +49,10 @@ struct rl_url {
  */
 int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_size);
 
-/* The address of one of its sentinels; without credentials. */
+/* Another vote of the same cluster. */
+void rl_url_choose_vote(struct rl_url *cluster, uint8_t vote);
+
+/* The address of one of its sentinels, or nodes; without credentials. */
 void rl_url_sentinel(const struct rl_url *group, uint8_t which, struct rl_url *out);
 
 /* Overwrites everything in a way that the compiler must not drop. NULL is fine. */

@@ -145,8 +145,9 @@ static void note_info(struct rl_session *session, enum rl_step step, struct rl_s
         /* As Redis and as Valkey calls it. */
         facts->sentinel = rl_slice_equals(rl_info_field(info, "redis_mode"), "sentinel") ||
                           rl_slice_equals(rl_info_field(info, "server_mode"), "sentinel");
-        facts->cluster = rl_slice_equals(rl_info_field(info, "redis_mode"), "cluster") ||
-                         rl_slice_equals(rl_info_field(info, "server_mode"), "cluster");
+        facts->cluster = !session->login->tag &&
+                         (rl_slice_equals(rl_info_field(info, "redis_mode"), "cluster") ||
+                          rl_slice_equals(rl_info_field(info, "server_mode"), "cluster"));
         return;
     case RL_STEP_REPLICATION:
         facts->has_replication = role.size > 0;
@@ -247,7 +248,7 @@ bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
         } else {
             /* INFO may be forbidden: then the error is what tells of a cluster. */
             rl_answer_error_vote(scalar->text, &reason);
-            session->facts.cluster |= reason == REDLOCK_REASON_CLUSTER;
+            session->facts.cluster |= reason == REDLOCK_REASON_CLUSTER && !session->login->tag;
             refuse_set(session, scalar->text);
         }
         session->check_asked = false;

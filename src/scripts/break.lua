@@ -10,6 +10,7 @@ local value, slot = nil, ''
 local marks = {not tag and ARGV[1] or nil}
 -- include clock
 -- include mark
+-- include broken
 
 local function is_wanted(text)
   if tag then
@@ -45,6 +46,7 @@ end
 
 -- include give_back
 -- include forget
+-- include tell
 -- include wake
 local function evict()
   local type = call('TYPE', key).ok
@@ -77,7 +79,7 @@ for _ = 1, 16 do
 end
 -- Where there was nothing, too. Without memory, or the right to write it, nothing is healed either.
 for i = 1, #marks do
-  redis.pcall('SET', 'redlock.broken:' .. marks[i], '', 'PX', ARGV[2])
+  redis.pcall('SET', broken_key(key, marks[i]), '', 'PX', ARGV[2])
 end
 if not evicted then
   return {0, call('PTTL', key), ''}

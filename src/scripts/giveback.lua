@@ -11,6 +11,7 @@ local slot = string.match(value, '^[^ ]*(#%d+)') or ''
 
 -- include give_back
 -- include forget
+-- include tell
 -- include wake
 local given, waiting = 0, false
 for i = 1, #KEYS, 3 do

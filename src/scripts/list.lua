@@ -1,4 +1,5 @@
 -- Names of keys, some at a time: about forty at most, or what a few hundred visited keys have.
+-- KEYS[1] marker: the keys of a tagged pattern are in its slot
 -- ARGV[1] cursor  ARGV[2] pattern  ARGV[3] if given: of fence counters only those that are none
 -- -> {next cursor, key, key, ...}
 -- A counter is one whole number below 2^52 (acquire.lua).

@@ -22,10 +22,10 @@ if not head then
   end
   return 1
 end
+-- include tell
 local function wake(waiter)
   -- A user that may not publish leaves it to the waiter's timer.
-  local heard = redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(waiter, 2, 17),
-    string.match(waiter, '^[^ ]+'))
+  local heard = tell(KEYS[1], waiter, string.match(waiter, '^[^ ]+'))
   return heard ~= 0 and string.sub(waiter, 1, 1) ~= 'r'
 end
 if not wake(head) then

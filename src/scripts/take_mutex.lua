@@ -1,7 +1,10 @@
 -- Acquire a mutex of one name or several, all or none: each key is the string of the value.
+-- include term
+-- include broken
 -- include request
 -- include queue
 -- include counters
+-- include tell
 if life ~= 'heal' and waiter ~= '' then
   for i = 4, #KEYS, 4 do
     queue_up(KEYS[i - 1], KEYS[i])
@@ -27,7 +30,7 @@ for i = 1, taken and waiter ~= '' and #idle or 0 do
   call('ZREM', alive, waiter)
   local head = call('ZREM', queue, waiter) == 1 and call('ZRANGE', queue, 0, 0)[1]
   if head then
-    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), string.match(head, '^[^ ]+'))
+    tell(KEYS[1], head, string.match(head, '^[^ ]+'))
   end
 end
 if taken or blocked then

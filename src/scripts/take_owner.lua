@@ -1,6 +1,8 @@
 -- Acquire for an owner, which may hold the lock any number of times: the key is a hash with a field
 -- for the owner, one for each hold and its end, and one for the token of the first.
 -- ARGV  9 owner
+-- include term
+-- include broken
 -- include request
 -- include queue
 -- include counters

@@ -1,4 +1,6 @@
 -- Acquire as one of many readers: the key is a sorted set of holds by their ends.
+-- include term
+-- include broken
 -- include request
 -- include queue
 -- A reader waits for the writers ahead of it, a reader without a place for all that are queued.

@@ -1,6 +1,8 @@
 -- Acquire a slot of a semaphore: the key is a hash with a field for the number of slots and one for
 -- each slot that is held, its end and the value.
 -- ARGV  9 number of slots  10 slot
+-- include term
+-- include broken
 -- include request
 -- include queue
 if life ~= 'heal' and waiter ~= '' then

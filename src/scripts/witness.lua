@@ -8,6 +8,8 @@ local function tell(section, name)
   local _, at = string.find(info, name, 1, true)
   return at and string.match(info, '^%x+', at + 1) or ''
 end
+-- include term
 local marker = redis.call('HMGET', KEYS[1], 'id', 'max_ttl', 'set')
 return {marker[1] or '', tonumber(marker[2] or '') or 0,
-  tell('server', 'run_id:') .. ':' .. tell('replication', 'master_replid:'), marker[3] or ''}
+  tell('server', 'run_id:') .. ':' .. tell('replication', 'master_replid:') ..
+    term_of(KEYS[1]), marker[3] or ''}

@@ -25,6 +25,27 @@ static void expect(const char *text, bool tls, const char *host, const char *por
     rl_url_wipe(&u);
 }
 
+CASE(clusters, "The URL of a cluster is as many nodes as it has votes, each with its tag.")
+{
+    struct rl_url u;
+    char why[256] = "";
+    CHECK_INT(0, rl_url_parse("cluster://u:p@a+b:7+[::1]:8", &u, why, sizeof why));
+    CHECK_INT(3, u.vote_count);
+    CHECK_INT(3, u.sentinel_count);
+    CHECK_STR("um@a:6379+b:7+[::1]:8", u.printable);
+    CHECK_STR("u", u.user);
+    rl_url_choose_vote(&u, 2);
+    CHECK_STR("pm@a:6379+b:7+[::1]:8", u.printable);
+    CHECK_INT(0, rl_url_parse("clusters://a+b+c/5", &u, why, sizeof why));
+    CHECK_INT(5, u.vote_count);
+    CHECK(u.tls && u.sentinel_tls);
+    CHECK_INT(-1, rl_url_parse("cluster://a+b", &u, why, sizeof why));
+    CHECK_INT(-1, rl_url_parse("cluster://a+b+c/2", &u, why, sizeof why));
+    CHECK_INT(-1, rl_url_parse("cluster://a+b+c/33", &u, why, sizeof why));
+    CHECK_INT(-1, rl_url_parse("cluster://a+b+c?db=1", &u, why, sizeof why));
+    CHECK_INT(-1, rl_url_parse("cluster://a+b+c/3?db=1", &u, why, sizeof why));
+}
+
 CASE(forms, "Every documented form of a node URL is understood.")
 {
     expect("redis://h", false, "h", "6379", "", 0, "h:6379");

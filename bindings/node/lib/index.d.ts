@@ -271,7 +271,7 @@ export interface NodeInfo {
   misplaced: boolean;
   quarantineFor: number | null;
   /** 'failover': another server can take its place unseen. 'sentinel': a group; its server and its term are what most of its sentinels name. */
-  deployment: 'server' | 'failover' | 'sentinel';
+  deployment: 'server' | 'failover' | 'sentinel' | 'cluster';
   server: string | null;
   term: number | null;
 }

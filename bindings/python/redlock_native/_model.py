@@ -139,6 +139,8 @@ class Reason(_Word):
     VERSIONS = 61
     PLACEMENT = 62
     EXPOSED = 63
+    SLOT = 64
+    NO_CLUSTER = 65
 
     @property
     def text(self) -> str:
@@ -267,7 +269,7 @@ class Histogram:
 
 
 NODE_STATES = ("down", "connecting", "up")
-DEPLOYMENTS = ("server", "failover", "sentinel")
+DEPLOYMENTS = ("server", "failover", "sentinel", "cluster")
 
 
 def text(pointer: Any) -> str:

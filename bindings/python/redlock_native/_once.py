@@ -163,7 +163,7 @@ class _Once:
     async def _make_sure(self, records: Any) -> None:
         """Has a replica confirm the record: a failover of a Sentinel group forgets what none has."""
         home = records.quorum_of(self.record_name)
-        if not any(node.deployment == "sentinel" and node.quorum_index == home
+        if not any(node.deployment in ("sentinel", "cluster") and node.quorum_index == home
                    for node in records.nodes()):
             return
         end = _now() + min(self.ttl / 10, SURE_S)

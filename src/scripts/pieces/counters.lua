@@ -5,7 +5,8 @@ local function draw_token()
   local token, sure, tags, old = 0, string.match(ARGV[8], '^[^?]*'), {}, {}
   -- Of an elected vote the marker names the term as well, and the counter its epoch.
   local epoch = string.match(id, '^ (%d+)@', 82) or ''
-  local is_admitted = string.sub(id, 1, 81) == identity and epoch == string.sub(sure, 17)
+  local is_admitted = string.sub(id, 1, 81) == string.sub(identity, 1, 81)
+    and epoch == string.sub(sure, 17)
   if ARGV[6] == '0' then
     return token
   end

@@ -27,12 +27,13 @@ if ARGV[6] ~= '0' or ARGV[7] == '1' then
 end
 if ARGV[7] == '1' then
   identity = (string.match(call('INFO', 'server'), 'run_id:(%x+)') or '') .. ':' ..
-    (string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or '')
+    (string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or '') ..
+    term_of(KEYS[1])
 end
 local time = call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now = math.floor(now_us / 1000)
 -- What an operator has evicted is not put back by a renewal that had begun before (break.lua, A8).
-if life == 'heal' and call('EXISTS', 'redlock.broken:' .. redis.sha1hex(value)) == 1 then
+if life == 'heal' and call('EXISTS', broken_key(KEYS[1], redis.sha1hex(value))) == 1 then
   return {0, -2, id, max_ttl, identity, set, 0, 0, 0, ''}
 end
