@@ -71,13 +71,13 @@ static int64_t isolate(struct draw *d)
 }
 
 /*
- * The same, and a sentinel that goes on naming it (E2). Clients that believe in one elector believe in
+ * The same, and a sentinel that goes on naming it, or half of the nodes of a cluster (E2). Clients that believe in one elector believe in
  * the first that they know: it is on the other side.
  */
 static int64_t split(struct draw *d)
 {
     bool any = d->out->trap == TRAP_ANY;
-    int sentinel = d->out->votes > 0 ? -1 : any ? (int)between(d, 0, 2) : 2;
+    int sentinel = d->out->votes > 0 ? 0 : any ? (int)between(d, 0, 2) : 2;
     int side = any && between(d, 0, 1) ? 0 : CUT_WITH_SIDE; /* or clients reach everybody */
     add(d, FAULT_CUT_MASTER, sentinel, CUT_OUT | CUT_IN | CUT_WITH_SENTINEL | side, d->now_ms,
         cut_length_ms(d));
@@ -87,6 +87,8 @@ static int64_t split(struct draw *d)
      */
     if (!any && d->out->votes == 0)
         add(d, FAULT_FAILOVER, 1, 0, d->now_ms + 100, 100);
+    else if (!any)
+        add(d, FAULT_FAILOVER, 0, FAILOVER_TAKEOVER, d->now_ms + 100, 100);
     return d->now_ms + found_ms(d);
 }
 

@@ -100,6 +100,9 @@ bool group_failover(const struct group *g, int elector, int master, enum failove
 bool group_migrate_begin(const struct group *g, int vote, int from, int to);
 bool group_migrate_end(const struct group *g, int vote, int from, int to);
 
+/* Of a member of a cluster, as it says itself: its master, or the member if it is one. */
+int group_master_of(const struct group *g, int member);
+
 /* Between them, what this process forks, and threads that it starts, are clients of that side. */
 void group_enter_side(const struct group *g, int side);
 void group_leave_side(const struct group *g);

@@ -136,17 +136,23 @@ static void read_terms(const struct group *g, int elector, struct group_term *ou
                 out[vote] = (struct group_term){line.member, line.epoch};
 }
 
-/* Of the elector, if it is a replica of that master, as it says itself. */
+int group_master_of(const struct group *g, int member)
+{
+    const char *at = server_cmd(&g->member[member], "CLUSTER", "NODES", NULL);
+    struct line line;
+    while (read_line(&at, &line))
+        if (line.member == member)
+            return line.master;
+    return -1;
+}
+
+/* Of the elector, if it is a replica of that master. */
 static bool fail_over(const struct group *g, int elector, int master, enum failover how)
 {
     static const char *const words[] = {NULL, "FORCE", "TAKEOVER"};
-    const char *at = server_cmd(&g->member[elector], "CLUSTER", "NODES", NULL);
-    struct line line;
-    while (read_line(&at, &line))
-        if (line.member == elector && line.master == master && elector != master)
-            return strcmp("OK", server_cmd(&g->member[elector], "CLUSTER", "FAILOVER",
-                                           words[how], NULL)) == 0;
-    return false;
+    return elector != master && group_master_of(g, elector) == master &&
+           strcmp("OK", server_cmd(&g->member[elector], "CLUSTER", "FAILOVER", words[how],
+                                   NULL)) == 0;
 }
 
 /* ---- migration ----------------------------------------------------------------------------- */

@@ -222,7 +222,7 @@ CASE(cluster, "Every promise is kept on one cluster, whatever its failovers do."
     static struct verdict verdict;
     uint64_t seed = chaos_seed();
     enum trap trap = chosen_trap();
-    bool slow = trap == TRAP_TAKEOVER || trap == TRAP_TWO;
+    bool slow = trap == TRAP_TAKEOVER || trap == TRAP_TWO || trap == TRAP_SPLIT;
     chaos_run(
         (struct schedule){.seed = seed,
                           .regime = REGIME_STRICT, /* by itself */

@@ -64,6 +64,18 @@ static int find_other_master(const struct rig *r, int vote)
     return -1;
 }
 
+/* Those of the other masters: with this one they are half of the electors, if all is as it was. */
+static unsigned int other_replicas(const struct group *g, int master)
+{
+    unsigned int mask = 0;
+    for (int i = 0; i < g->kind->servers; i++) {
+        int own = group_can_answer(g, i) ? group_master_of(g, i) : -1;
+        if (own >= 0 && own != i && own != master)
+            mask |= 1u << i;
+    }
+    return mask;
+}
+
 static struct hit cut_of(const struct rig *r, const struct fault *f, int master)
 {
     const struct group *g = &r->group;
@@ -79,10 +91,9 @@ static struct hit cut_of(const struct rig *r, const struct fault *f, int master)
     }
     if (f->param & CUT_WITH_SIDE)
         hit.here |= GROUP_SIDE(0);
-    int standby = f->param & CUT_WITH_SENTINEL && f->target < 0 ? find_standby(r) : -1;
-    if (standby >= 0)
-        hit.here |= 1u << standby;
-    else if (f->param & CUT_WITH_SENTINEL && f->target >= 0)
+    if (f->param & CUT_WITH_SENTINEL && g->form.votes > 0)
+        hit.here |= other_replicas(g, master);
+    else if (f->param & CUT_WITH_SENTINEL)
         hit.here |= 1u << (g->kind->servers + f->target);
     if (f->param & CUT_WITH_OTHER && find_other_master(r, f->vote) >= 0)
         hit.here |= 1u << find_other_master(r, f->vote);

@@ -81,9 +81,9 @@ CASE(planted_cluster_votes,
 }
 
 CASE(planted_cluster_majority,
-     "Where one node of the cluster is enough (E2, E4), two hold a lock.")
+     "Where half of the nodes of the cluster are enough (E2, E4), two hold a lock.")
 {
-    expect_two_holders_of(1, RL_RULE_ELECTOR_MAJORITY, TRAP_TAKEOVER);
+    expect_two_holders_of(1, RL_RULE_ELECTOR_MAJORITY, TRAP_SPLIT);
 }
 
 CASE(planted_cluster_quarantine,

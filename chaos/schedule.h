@@ -61,7 +61,7 @@ enum cut {
     CUT_OUT = 1,           /* what the master sends is lost */
     CUT_IN = 2,            /* what is sent to it is lost */
     CUT_WITH_SIDE = 4,     /* the clients of the first side are cut off with it */
-    CUT_WITH_SENTINEL = 8, /* and one sentinel, or a replica of another master */
+    CUT_WITH_SENTINEL = 8, /* and one sentinel, or the replicas of other masters */
     CUT_REPLICAS_ONLY = 16,
     CUT_FROM_MASTER = 32,
     CUT_FROM_SENTINELS = 64,

@@ -116,7 +116,8 @@ static void measure(const char *what, bool full_coverage, void (*fault)(int serv
 {
     redlock *client = NULL;
     redlock_lock *lock = NULL;
-    int64_t start_ms, last_ms, before_ms = 0, after_ms = 0, turned_ms = 0, cycles = 0;
+    int64_t start_ms, last_ms, before_ms = 0, after_ms = 0, turned_ms = 0, number = 0;
+    char name[32];
     snprintf(network.why, sizeof network.why, "on loopback");
     group_start(&group, &network,
                 (struct group_form){.votes = 3,
@@ -136,15 +137,18 @@ static void measure(const char *what, bool full_coverage, void (*fault)(int serv
             fault(wanted.before.server);
             begun = true;
         }
-        if (redlock_acquire(client, "one", TTL, NULL, &lock) == REDLOCK_OK) {
-            int64_t *longest_ms = begun ? &after_ms : &before_ms, pause_ms = now_ms() - last_ms;
-            *longest_ms = pause_ms > *longest_ms ? pause_ms : *longest_ms;
+        /* Each a name of its own: a release that was refused keeps no other lock waiting. */
+        snprintf(name, sizeof name, "lock-%lld", (long long)number++);
+        int error = redlock_acquire(client, name, TTL, NULL, &lock);
+        int64_t *longest_ms = begun ? &after_ms : &before_ms, pause_ms = now_ms() - last_ms;
+        *longest_ms = pause_ms > *longest_ms ? pause_ms : *longest_ms;
+        if (error == REDLOCK_OK) {
             last_ms = now_ms();
             redlock_release(lock);
         }
         redlock_lock_free(lock);
         lock = NULL;
-        if (begun && turned_ms == 0 && ++cycles % LOOK_EVERY == 0 && has_turned(&wanted))
+        if (begun && turned_ms == 0 && number % LOOK_EVERY == 0 && has_turned(&wanted))
             turned_ms = now_ms();
     }
     printf("# %s, full coverage %s: no new lock for %lld ms at most (%lld before); named by a "
