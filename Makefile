@@ -128,6 +128,17 @@ fencing-test: ## paused holders at every resource of fencing/, PostgreSQL and Ma
 	@$(call built,release,--target redlock) >/dev/null
 	@tests/fencing/resources/all.sh $(RELEASE)/redlock --updates $(FENCING_UPDATES) --rounds 6 --cost
 
+# How often a leader is killed or stopped, and for how many names at a time.
+FAILOVERS ?= 1000
+FAILOVER_NAMES ?= 16
+
+.PHONY: lead-test
+lead-test: ## FAILOVERS=1000 of `redlock lead`: killed and stopped leaders, counted by a fenced register (4 min)
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock) >/dev/null
+	@REDLOCK_COMMAND=$(CURDIR)/$(RELEASE)/redlock $(RELEASE)/redlock dev -c 3 -- \
+	    python3 -B tests/fencing/failovers.py $(FAILOVERS) $(FAILOVER_NAMES)
+
 # What the simulator plays: SEEDS of them from FROM on, or one SEED with its trace.
 SEEDS ?= 10000
 FROM ?= 1

@@ -5,8 +5,10 @@ const native = require('./native.js');
 const { Core } = require('./core.js');
 const { Lock, asyncDispose } = require('./lock.js');
 const { canceled, closed, invalid, lastError } = require('./errors.js');
+const { once } = require('./once.js');
 const { readRequest, readClientOptions, checkText, option } = require('./request.js');
 
+const RECORDS_MAX_TTL = 60_000; // of once(): at least
 const QUERY = 0; // native.ask()
 const BREAK = 1;
 const LIST = 2;
@@ -39,10 +41,12 @@ async function withEither(first, second, body) {
 
 class Client {
   #core;
+  #options;
   #closing = null;
 
   constructor(options) {
     const read = readClientOptions(options);
+    this.#options = { ...options };
     this.#core = new Core(read, option(options ?? {}, 'onWarning', 'function', warn));
     forgotten.register(this, this.#core, this.#core);
   }
@@ -77,9 +81,25 @@ class Client {
         return await this.using(name, { ...options, fenced: true }, (signal, lock) => body(signal, (term = lock)));
       } catch (error) {
         // However the body ended: a term that was lost is followed by another one.
-        if (!term?.lost || options?.signal?.aborted || this.closed) throw error;
+        const wasLost = term?.lost || (term && error.code === 'EXPIRED' && error.lock === name);
+        if (!wasLost || options?.signal?.aborted || this.closed) throw error;
       }
     }
+  }
+
+  async once(name, options, body) {
+    if (typeof options === 'function' && body === undefined) [options, body] = [{}, options];
+    if (typeof body !== 'function') throw invalid('the last argument of once() must be a function');
+    this.#check();
+    // The same nodes, longer times, no quarantine; the client of the lock tells the warnings.
+    const open = (ttl) =>
+      new Client({
+        ...this.#options,
+        noGuard: true,
+        onWarning: () => {},
+        maxTtl: Math.max(this.#options.maxTtl ?? 0, ttl, RECORDS_MAX_TTL),
+      });
+    return once(this, open, name, options ?? {}, body);
   }
 
   async query(name) {

@@ -183,8 +183,13 @@ class Hold {
     resolve(type === ACQUIRED ? this : this.remaining);
   }
 
-  drop() {
-    native.drop(this.core.external, this.index);
+  leave() {
+    if (this.isOver || this.operation) throw invalid(`'${this.name}' is not held, or is being changed`, this.name);
+    this.drop(1);
+  }
+
+  drop(leave = 0) {
+    native.drop(this.core.external, this.index, leave);
     this.forget();
   }
 

@@ -147,6 +147,20 @@ export interface UsingOptions extends AcquireOptions {
   ifAvailable?: boolean;
 }
 
+export interface OnceOptions {
+  /** At most once in this time, 1000 to 86400000, however short the run is. */
+  every?: number;
+  /** Keep the lock at least so long after it was taken, even if the body ends earlier. */
+  minHold?: number;
+  ttl?: number;
+  /** 0 by default: another process runs it. */
+  wait?: number;
+  label?: string;
+}
+
+/** What once() resolves to where another process has run it. */
+export const SKIPPED: unique symbol;
+
 export type LeadOptions = Pick<AcquireOptions, 'ttl' | 'wait' | 'signal' | 'fair' | 'label'>;
 
 export type LockState = 'held' | 'jeopardy' | 'lost' | 'released';
@@ -182,6 +196,8 @@ export class Lock {
   extend(ttl: number): Promise<number>;
   /** Again and again is the same. Rejects with EXPIRED or LOST if it had ended before. */
   release(): Promise<void>;
+  /** Ends the handle, and leaves the lock on the nodes until it expires. */
+  leave(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -325,6 +341,19 @@ export class Client {
     body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
   ): Promise<T>;
   lead<T>(name: string, body: (signal: AbortSignal, lock: Lock) => Promise<T> | T): Promise<T>;
+  /**
+   * Of all processes that call it with this name, one runs `body`; the others get SKIPPED. The same promise, and the same
+   * record, as `redlock run --every` and once() of Python.
+   */
+  once<T>(
+    name: string,
+    options: OnceOptions,
+    body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
+  ): Promise<T | typeof SKIPPED>;
+  once<T>(
+    name: string,
+    body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
+  ): Promise<T | typeof SKIPPED>;
   /** Who holds it? Advice: the answer is old when it arrives. */
   query(name: string): Promise<Query>;
   /** Which locks are there? */

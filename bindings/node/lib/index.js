@@ -4,6 +4,7 @@
 const { Client } = require('./client.js');
 const { Lock } = require('./lock.js');
 const { RedlockError } = require('./errors.js');
+const { SKIPPED } = require('./once.js');
 const native = require('./native.js');
 
-module.exports = { Client, Lock, RedlockError, version: native.version() };
+module.exports = { Client, Lock, RedlockError, SKIPPED, version: native.version() };

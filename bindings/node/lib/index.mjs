@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 import redlock from './index.js';
 
-export const { Client, Lock, RedlockError, version } = redlock;
+export const { Client, Lock, RedlockError, SKIPPED, version } = redlock;
 export default redlock;

@@ -88,6 +88,11 @@ class Lock {
     return this.#hold.release();
   }
 
+  leave() {
+    forgotten.unregister(this.#hold);
+    this.#hold.leave();
+  }
+
   // The end of a block that held the lock. A loss is told; that too few nodes confirmed a release in time
   // is not, because the block was protected to its end and the rest of the lock expires.
   async [asyncDispose]() {

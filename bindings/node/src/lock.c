@@ -85,12 +85,15 @@ napi_value lock_release(napi_env env, napi_callback_info info)
 
 napi_value lock_drop(napi_env env, napi_callback_info info)
 {
-    napi_value argument[2];
+    napi_value argument[3];
 
-    values_arguments(env, info, 2, argument);
+    values_arguments(env, info, 3, argument);
     redlock_lock **slot = slot_of(client_of(env, argument[0]), env, argument[1]);
     if (slot) {
-        redlock_lock_free(*slot);
+        if (value_number(env, argument[2]) != 0)
+            redlock_lock_leave(*slot);
+        else
+            redlock_lock_free(*slot);
         *slot = NULL;
     }
     return NULL;

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Client, RedlockError } from 'redlock-native';
+import { Client, RedlockError, SKIPPED } from 'redlock-native';
 import { GIVE_UP_MS, codeOf, run, test, until } from './check.mjs';
 
 const TTL = 20_000;
@@ -65,6 +65,14 @@ test('lead(): a leader that is deposed stands for election again, with a larger 
   await isFree('lead');
 });
 
+test('lead(): a loss that the body has not noticed is followed by another term.', async () => {
+  const terms = [];
+  await c.lead('lead', { ttl: TTL }, async (signal, lock) => {
+    if (terms.push(lock.fence) === 1) await evict('lead');
+  });
+  assert.ok(terms.length === 2 && terms[0] < terms[1], String(terms));
+});
+
 test('lead(): what the body throws, the signal of the caller and close() end it.', async () => {
   const thrown = new TypeError('mine');
   await assert.rejects(c.lead('lead', () => Promise.reject(thrown)), (error) => error === thrown);
@@ -84,6 +92,49 @@ test('lead(): what the body throws, the signal of the caller and close() end it.
   assert.equal(await codeOf(closed), 'LOST');
   assert.equal(await codeOf(c.lead('lead')), 'INVAL');
   await isFree('lead');
+});
+
+test('once(): of many that call it, one runs it, and with `every` for as long as that.', async () => {
+  const ran = [];
+  const job = async () => ran.push(1);
+  const outcomes = await Promise.all([c, other, c].map((client) => client.once('once', { every: 120_000 }, job)));
+  assert.deepEqual(outcomes.map((o) => o === SKIPPED).sort(), [false, true, true]);
+  assert.equal(await c.once('once', { every: 120_000 }, job), SKIPPED);
+  assert.equal(ran.length, 1);
+  await isFree('once');
+  assert.ok((await other.query('once.every')).holder.remaining > 100_000);
+  await assert.rejects(command('run', '-n', '--every', '2m', 'once', '--', 'true'), (error) => error.code === 75);
+  assert.equal(await c.once('once-2', async () => 7), 7);
+  assert.equal(await c.once('once-2', async () => 8), 8);
+});
+
+test('once(): what the body throws comes through, a loss under it too, and one after it does not.', async () => {
+  const thrown = new TypeError('mine');
+  await assert.rejects(c.once('once-3', () => Promise.reject(thrown)), (error) => error === thrown);
+  for (const options of [{}, { minHold: GIVE_UP_MS }, { every: 60_000 }]) {
+    const name = `once-4-${Object.keys(options)}`;
+    assert.match(await codeOf(c.once(name, { ...options, ttl: TTL }, () => evict(name))), /^(LOST|EXPIRED)$/);
+  }
+  let held;
+  const job = c.once('once-5', { minHold: GIVE_UP_MS, ttl: TTL }, async (signal, lock) => {
+    held = lock;
+    return 'done';
+  });
+  await until('the proof', async () => held && c.stats().renewed > 0);
+  await evict('once-5');
+  assert.equal(await job, 'done');
+});
+
+test('once(): input that means nothing is refused, and what is left of a record is no run.', async () => {
+  for (const options of [{ every: 10 }, { every: 1e9 }, { minHold: -1 }, { renew: true }])
+    assert.equal(await codeOf(c.once('once-6', options, () => 1)), 'INVAL');
+  assert.equal(await codeOf(c.once('once-6')), 'INVAL');
+  const lock = await c.acquire('once-7', { ttl: TTL });
+  lock.leave();
+  assert.equal(lock.state, 'released');
+  assert.equal((await other.query('once-7')).held, true);
+  assert.equal(await c.once('once-7', () => 1), SKIPPED);
+  await evict('once-7');
 });
 
 test('using() throws what the body throws, and the lock is released.', async () => {
