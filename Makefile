@@ -70,7 +70,7 @@ test-clients: ## the service's tests with nginx, HAProxy, node, go and promtool,
 	@scripts/deps.sh test
 	@scripts/deps.sh clients || echo "what is missing is left out"
 	@$(call built,release)
-	@ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.' --parallel $(TEST_JOBS) --output-on-failure
+	@REDLOCK_RACE=1 ctest --test-dir $(RELEASE) --tests-regex '^(redlockd|clients|cases\.http)' --parallel $(TEST_JOBS) --output-on-failure
 
 # PICTURES=docs: take the pictures of the documentation instead.
 PICTURES ?=

@@ -86,6 +86,7 @@ check_test() {
     have_header uv.h || miss libuv-dev
     have_header event2/event.h || miss libevent-dev
     have curl || miss curl
+    have go || miss go
     have node || have nodejs || miss node
     have_header node/node_api.h || miss node-dev
     have python3 || miss python3
@@ -152,7 +153,6 @@ check_clients() {
     have node || miss node
     have npm || miss npm
     have promtool || miss promtool
-    have go || miss go
     { have python3 && python3 -c 'import requests' 2>/dev/null; } ||
         { have /usr/bin/python3 && /usr/bin/python3 -c 'import requests' 2>/dev/null; } ||
         miss python3-requests

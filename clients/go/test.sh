@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# test.sh REDLOCKD CERTS-SCRIPT [race]: the client for Go is vetted, formatted, within its size, and keeps its promises
+# test.sh REDLOCKD CERTS-SCRIPT: the client for Go is vetted, formatted, within its size, and keeps its promises
 # against a fake service and real ones; the program of its README runs.
 . "$(dirname "$0")/../../tests/service/lib.bash" "$@"
 needs go
@@ -9,8 +9,7 @@ unhurried
 clients=$(readlink -f "$(dirname "$0")")
 cd "$clients" || exit 1
 export REDLOCKD=$redlockd CERTS=$tmp/certs GO111MODULE=on GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local
-# What was compiled once is kept beside the build.
-GOCACHE=$(readlink -f "$(dirname "$redlockd")")/go-cache HOME=$tmp
+GOCACHE=$(go_cache) HOME=$tmp
 export GOCACHE HOME
 mkdir "$CERTS"
 "$certs" "$CERTS" || exit 1
@@ -28,7 +27,7 @@ is 'every exported name has its sentence' "$(awk '/^(func|type|var) (\([^)]*\) )
     { last = $0 }' $files)" ''
 
 race=()
-[ "${3:-}" != race ] || race=(-race)
+[ -z "${REDLOCK_RACE:-}" ] || race=(-race) # make test-clients
 try go test "${race[@]}" -count 1 -timeout 300s ./...
 expect "go test ${race[*]}" 0
 [ "$status" = 0 ] || sed 's/^/# /' "$tmp/out"

@@ -31,7 +31,8 @@ func main() {
 		os.Exit(75)
 	}
 	work := exec.Command(os.Args[2], os.Args[3:]...)
-	work.Stdout, work.Stderr, work.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{Setpgid: true}
+	work.Stdin, work.Stdout, work.Stderr = os.Stdin, os.Stdout, os.Stderr
+	work.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	work.Env = append(os.Environ(), fmt.Sprintf("FENCE=%d", lock.Fence())) // its resource refuses a smaller one
 	if err := work.Start(); err != nil {
 		lock.Release(ctx)

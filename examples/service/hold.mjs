@@ -4,7 +4,6 @@
 // The status is that of COMMAND; 75: not acquired; 76: lost, and COMMAND was killed. TOKEN is the bearer token.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const [url, command, ...args] = process.argv.slice(2);
@@ -14,8 +13,15 @@ const headers = {
   'Content-Type': 'application/json',
   Authorization: `Bearer ${process.env.TOKEN ?? ''}`,
 };
-// Milliseconds of a clock that counts suspend, which performance.now() does not. It cuts off up to 10.
-const now = () => Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]) * 1000;
+// Milliseconds that have passed, or more: from one look to the next the larger of the monotonic clock, which stands
+// still in suspend, and the wall clock, which can be set back.
+const clocks = { mono: performance.now(), wall: Date.now(), passed: 0 };
+function now() {
+  const mono = performance.now(), wall = Date.now();
+  clocks.passed += Math.max(mono - clocks.mono, wall - clocks.wall);
+  Object.assign(clocks, { mono, wall });
+  return clocks.passed;
+}
 
 // What was answered, with its deadline; {} if nothing was in time, or by something that is not redlockd.
 async function ask(limit, method, body) {
@@ -23,7 +29,7 @@ async function ask(limit, method, body) {
   const answer = fetch(url, { method, headers, body }).then((response) => response.json());
   // A race and no AbortSignal: fetch of Node 18 may forget its signal, and then wait for five minutes.
   const told = await Promise.race([answer, sleep(Math.max(1, limit))]).catch(() => undefined);
-  return told ? { ...told, until: sent + told.after_ms + told.remaining_ms - 10 } : {}; // from the sending
+  return told ? { ...told, until: sent + told.after_ms + told.remaining_ms } : {}; // from the sending
 }
 
 let renewAt = now() + ttl / 3;

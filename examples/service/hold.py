@@ -9,8 +9,15 @@ url, ttl = urlsplit(sys.argv[1]), int(os.environ.get("TTL_MS", 30000))
 headers = {"Lease-Id": secrets.token_hex(16), "Content-Type": "application/json",
            "Authorization": "Bearer " + os.environ.get("TOKEN", "")}
 
+clock, clocks = threading.Lock(), [time.monotonic(), time.time(), 0]
+
 def now():
-    return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000  # ms of a clock that counts suspend
+    """Milliseconds that have passed, or more: from one look to the next the larger of the monotonic clock, which
+    may stand still in suspend, and the wall clock, which can be set back."""
+    with clock:
+        mono, wall = time.monotonic(), time.time()
+        clocks[:] = mono, wall, clocks[2] + max(mono - clocks[0], wall - clocks[1]) * 1000
+        return clocks[2]
 
 def ask(method, seconds=5.0, body=None):
     """What was answered, with its deadline; {} if nothing was, or by something that is not redlockd."""

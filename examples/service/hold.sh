@@ -6,18 +6,28 @@ set -um # COMMAND is a process group of its own, to be killed as one
 url=$1 ttl=${TTL_MS:-30000} lease=$(openssl rand -hex 16)
 shift
 
-now() { read -r up _ </proc/uptime && echo "${up/./}0"; } # ms of a clock that counts suspend
+# $now: ms that have passed, or more: from one look to the next the larger of the time since boot and the wall
+# clock, which can be set back. 20: the former is told in steps of 10.
+now=0 up=0 wall=0
+look() {
+    local last_up=$up last_wall=$wall
+    { read -r up _ </proc/uptime && up=${up/./}0; } 2>/dev/null || up=0 # without one the wall clock must do
+    wall=$((${EPOCHREALTIME/[.,]/} / 1000))
+    now=$((now + (wall - last_wall > up - last_up + 20 ? wall - last_wall : up - last_up)))
+}
+look
 # ask SECONDS METHOD [CURL-ARGUMENT...]: the answer on standard output; empty: there was none.
 ask() {
     curl -sS -m "$1" -X "$2" -H "Lease-Id: $lease" -H "Authorization: Bearer ${TOKEN:-}" \
         -H 'Content-Type: application/json' "${@:3}" "$url"
 }
-# From the sending, not from the answer; 10 ms: what now() cuts off.
+# From the sending, not from the answer; 10 ms: what look() cuts off.
 deadline() { jq "$1 + .after_ms + .remaining_ms - 10 | floor" <<<"$2"; }
 
-sent=$(now)
+look
+sent=$now
 answer=$(ask 60 PUT -d "{\"ttl_ms\":$ttl,\"wait_ms\":20000,\"fenced\":true,\"label\":\"hold.sh\"}")
-if ! grant=$(jq -re .grant <<<"$answer"); then
+if ! grant=$(jq -re .grant <<<"$answer") || [ -z "$grant" ]; then
     echo "hold.sh: ${answer:-no answer}" >&2
     ask 10 DELETE >/dev/null # refused, or granted in an answer that was lost: this id is not used again
     exit 75
@@ -35,7 +45,8 @@ stop() { # no SIGTERM: what the lock protects must not be touched after the dead
 
 renew_at=$((sent + ttl / 3))
 while kill -0 "$work" 2>/dev/null; do
-    sent=$(now) left=$((until - 100 - sent))
+    look
+    sent=$now left=$((until - 100 - sent))
     [ "$left" -gt 0 ] || stop 'no answer before the deadline'
     if [ "$sent" -ge "$renew_at" ]; then
         renew_at=$((sent + ttl / 20)) # 503, a proxy's answer or none: the old deadline stands, ask again

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The programs of examples/service, one for each language: each runs a command under a lock, renews, notices a
-# loss, stops at its deadline when the daemon is silent, and hands on the fence. All of them take turns.
+# The programs of examples/service, one for each language: each gives the status of its command and hands on the fence,
+# trusts no clock that stands still or is set, and all of them take turns. What else they do: bindings/cases.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq openssl python3 node
 inside_dev 3 "$@"
@@ -14,13 +14,12 @@ start --tokens "$tmp/tokens" --allow 'token:tester * acquire,read'
 url=http://127.0.0.1:$tcp/v1/locks
 that 'the daemon is ready' eventually ready
 
-# Go is big: it is not installed for this test. Where it is, the example is compiled and takes part.
+export TOKEN_FILE=$tmp/token
+printf '%s\n' "$TOKEN" >"$TOKEN_FILE"
 languages=(sh py mjs)
 declare -A hold=([sh]="bash $examples/hold.sh" [py]="python3 $examples/hold.py" [mjs]="node $examples/hold.mjs")
 if command -v go >/dev/null; then
-    try env HOME="$tmp" GOFLAGS=-mod=mod GO111MODULE=off go build -o "$tmp/hold" "$examples/hold.go"
-    expect 'the example in Go compiles' 0
-    is '   and is formatted as Go is' "$(gofmt -l "$examples/hold.go")" ''
+    build_go_example
     languages+=(go)
     hold[go]=$tmp/hold
 else
@@ -38,18 +37,6 @@ exercise() {
     that "hold.$one gives the status of its command" [ "$status" = 5 ]
     second=$(TTL_MS=20000 $run "$url/plain-$one" bash -c 'echo "$FENCE"')
     that "hold.$one hands on a fence that grows ($first, $second)" [ "${second:-0}" -gt "${first:-0}" ]
-
-    TTL_MS=9000 $run "$url/renew-$one" bash -c 'read -r -t 10 <> <(:); echo done' >"$tmp/renew-$one" 2>&1
-    that "hold.$one renews for longer than the TTL" grep -qx 'done' "$tmp/renew-$one"
-
-    status=0
-    TTL_MS=9000 $run "$url/lost-$one" bash -c "echo \$\$ >$tmp/pid-$one; read -r -t 60 <> <(:)" 2>"$tmp/lost-$one" &
-    local holder=$!
-    eventually test -s "$tmp/pid-$one"
-    "$command" break --yes "lost-$one" >"$tmp/break-$one" 2>&1
-    wait "$holder" || status=$?
-    that "hold.$one is 76 when its lock was taken away" [ "$status" = 76 ]
-    that "hold.$one has killed its command then" eventually gone "$(cat "$tmp/pid-$one")"
 }
 jobs=()
 for one in "${languages[@]}"; do
@@ -59,21 +46,42 @@ done
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 for one in "${languages[@]}"; do cat "$tmp/out-$one"; done
 
-# ---- a daemon that is silent: every program has stopped its command before its deadline ----
+# ---- the wall clock: of the larger of both clocks, no step of it makes the deadline later ----
 
-holders=()
-for one in "${languages[@]}"; do
-    TTL_MS=9000 ${hold[$one]} "$url/silent-$one" bash -c "echo \$\$ >$tmp/silent-$one; read -r -t 60 <> <(:)" 2>/dev/null &
-    holders+=($!)
-done
-for one in "${languages[@]}"; do eventually test -s "$tmp/silent-$one"; done
+# Go reads its clocks without the C library: clients/go/clock_test.go steps them.
+stepped=(sh py mjs)
+# step MS: of the clocks of the programs that look there.
+step() { python3 -c 'import struct, sys; open(sys.argv[1], "r+b").write(struct.pack("q", int(sys.argv[2])))' "$tmp/clock" "$1"; }
+printf '\0\0\0\0\0\0\0\0' >"$tmp/clock"
+shim=$(dirname "$redlockd")/tests/libredlock_test_servershim.so
+# hold_all NAME TTL-MS: sets holders, and waits until all commands run.
+hold_all() {
+    local one
+    holders=()
+    for one in "${stepped[@]}"; do
+        TTL_MS=$2 REDLOCK_TEST_CLOCK=$tmp/clock LD_PRELOAD=$shim ${hold[$one]} "$url/$1-$one" \
+            bash -c "echo \$\$ >$tmp/$1-$one; read -r -t 60 <> <(:)" 2>/dev/null &
+        holders+=($!)
+    done
+    for one in "${stepped[@]}"; do eventually test -s "$tmp/$1-$one"; done
+}
+# all_lost NAME WHEN
+all_lost() {
+    local i one
+    for i in "${!stepped[@]}"; do
+        one=${stepped[i]} status=0
+        wait "${holders[i]}" || status=$?
+        that "hold.$one is 76 when $2" [ "$status" = 76 ]
+        that "hold.$one has killed its command by then" eventually gone "$(cat "$tmp/$1-$one")"
+    done
+}
+hold_all forth 60000
+step 3600000
+all_lost forth 'its wall clock has gone on beyond the deadline, as in a suspend'
+hold_all back 9000
 kill -STOP "$pid"
-for i in "${!languages[@]}"; do
-    one=${languages[i]} status=0
-    wait "${holders[i]}" || status=$?
-    that "hold.$one is 76 when the daemon is silent until the deadline" [ "$status" = 76 ]
-    that "hold.$one has killed its command by then" eventually gone "$(cat "$tmp/silent-$one")"
-done
+step -3600000
+all_lost back 'the daemon is silent until the deadline, though its wall clock was set back'
 kill -CONT "$pid"
 
 # ---- one lock for all: never two of them inside ----

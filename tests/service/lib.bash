@@ -59,3 +59,17 @@ field() { jq -r ".$1" <<<"$body"; }
 
 # digest TOKEN: as the file of tokens has it.
 digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
+
+# build_go_example: $tmp/hold, of examples/service. What was compiled once is kept beside the build.
+build_go_example() {
+    local top
+    top=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
+    mkdir -p "$tmp/go-example"
+    cp "$top/examples/service/hold.go" "$tmp/go-example/main.go"
+    printf 'module hold\n\ngo 1.19\n\nrequire redlock v0.0.0\n\nreplace redlock => %s\n' "$top/clients/go" \
+        >"$tmp/go-example/go.mod"
+    try env -C "$tmp/go-example" HOME="$tmp" GOCACHE="$(go_cache)" GOFLAGS=-mod=mod GOPROXY=off GO111MODULE=on \
+        go build -o "$tmp/hold" .
+    expect 'the example in Go compiles' 0
+}
+go_cache() { echo "$(readlink -f "$(dirname "$redlockd")")/go-cache"; }
