@@ -330,6 +330,17 @@ bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters,
 	@$(RELEASE)/redlock dev -c 3 -- $(RELEASE)/bench/redlock-bench-service $(RELEASE)/redlockd \
 	    $(CURDIR)/build/bench/service $(BENCH_OPTIONS)
 
+# How many leaders are killed.
+MEASURE ?= 1000
+
+.PHONY: bench-go
+bench-go: ## the client for Go beside the same requests in C, and the time from kill -9 of a leader to the next
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock redlockd redlock-bench-asked) >/dev/null
+	@cd clients/go && REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/bench/redlock-bench-asked \
+	    REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
+	    go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' .
+
 .PHONY: check-service
 check-service: ## /openapi.json and /metrics of redlockd, judged by a validator from npm and by promtool
 	@scripts/deps.sh run clients
