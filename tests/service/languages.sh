@@ -60,7 +60,7 @@ hold_all() {
     holders=()
     for one in "${stepped[@]}"; do
         TTL_MS=$2 REDLOCK_TEST_CLOCK=$tmp/clock LD_PRELOAD=$shim ${hold[$one]} "$url/$1-$one" \
-            bash -c "echo \$\$ >$tmp/$1-$one; read -r -t 60 <> <(:)" 2>/dev/null &
+            bash -c "echo \$\$ >$tmp/$1-$one; exec sleep 60" 2>/dev/null &
         holders+=($!)
     done
     for one in "${stepped[@]}"; do eventually test -s "$tmp/$1-$one"; done
