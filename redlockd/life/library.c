@@ -27,6 +27,9 @@ static void answered(struct library *library, const redlock_event *event)
     case ASKED_LIST:
         view_answer_list(library->view, event);
         break;
+    case ASKED_LEADER:
+        leaders_answered(&library->view->leaders, event);
+        break;
     case ASKED_SURVEY_NAMES:
         survey_listed(&library->view->survey, event);
         break;

@@ -147,6 +147,7 @@ static void on_end(void *context)
     log_line("ending: renewals and releases go on for at most %lld s",
              (long long)(life->settings.drain_ns / RL_NS_PER_S));
     life->routes.view.is_draining = true;
+    leaders_drain(&life->routes.view.leaders);
     events_drain(&life->routes.events);
     drain_begin(&life->drain, life->settings.drain_ns);
 }
@@ -291,6 +292,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     loop_add_part(&life->loop, &life->routes.changes, changes_turn);
     loop_add_part(&life->loop, &life->routes.events, events_turn);
     loop_add_part(&life->loop, &life->routes.view.survey, survey_turn);
+    loop_add_part(&life->loop, &life->routes.view.leaders, leaders_turn);
     return 0;
 }
 

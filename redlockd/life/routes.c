@@ -12,6 +12,7 @@
 
 #define READ_ONLY "Allow: GET, HEAD\r\n"
 #define LOCKS "/v1/locks/"
+#define LEADERS "/v1/leaders/"
 #define BREAKS "/v1/breaks/" /* beside the locks: NAME/break would be a name, too */
 
 static bool is_path(const struct http_request *request, const char *path)
@@ -116,6 +117,24 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
                      access_rule_of(routes->access, who, name));
 }
 
+/* With a Lease-Id it is a candidate's question: may it lead, and does it? */
+static void begin_leader(struct routes *routes, struct http_exchange *exchange,
+                         const struct http_request *request, struct rl_span encoded,
+                         const struct access_who *who)
+{
+    char name[REDLOCK_NAME_MAX + 1];
+    const char *why = http_name_decode(encoded, routes->utf8_names, name, sizeof name);
+    struct rl_span id;
+    enum access_right right =
+        http_request_field(request, "lease-id", &id) > 0 ? ACCESS_ACQUIRE : ACCESS_READ;
+
+    if (why)
+        http_answer_problem(exchange, 400, "NAME", why, NULL);
+    else if (is_read(exchange, request) && may(routes, exchange, request, who, right, name) &&
+             is_within_quota(routes, exchange, request, who, name))
+        leaders_begin(&routes->view.leaders, exchange, request, name, who);
+}
+
 /* What needs a right, and exists. */
 static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
                           const struct http_request *request, const struct access_who *who)
@@ -123,13 +142,16 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
     bool is_for_admins = is_path(request, "/v1/nodes") || is_path(request, "/metrics");
     struct rl_span name;
     bool is_break = http_path_below(request->path, BREAKS, &name);
-    bool is_lock = is_break || http_path_below(request->path, LOCKS, &name);
+    bool is_leader = http_path_below(request->path, LEADERS, &name);
+    bool is_lock = is_break || is_leader || http_path_below(request->path, LOCKS, &name);
 
     /* What is about one lock has caps of its own, if there is a rule. */
     if ((!is_lock || access_is_stranger(routes->access, who)) &&
         !is_within_quota(routes, exchange, request, who, NULL))
         return;
-    if (is_lock)
+    if (is_leader)
+        begin_leader(routes, exchange, request, name, who);
+    else if (is_lock)
         begin_lock(routes, exchange, request, name, is_break, who);
     else if (!is_read(exchange, request))
         return;
@@ -154,7 +176,8 @@ static bool needs_right(const struct http_request *request)
     struct rl_span name;
 
     return http_path_below(request->path, LOCKS, &name) ||
-           http_path_below(request->path, BREAKS, &name) || is_path(request, "/v1/locks") ||
+           http_path_below(request->path, BREAKS, &name) ||
+           http_path_below(request->path, LEADERS, &name) || is_path(request, "/v1/locks") ||
            is_path(request, "/v1/events") || is_path(request, "/v1/nodes") ||
            is_path(request, "/v1/status") || is_path(request, "/metrics");
 }
@@ -171,6 +194,8 @@ static enum op op_of(const struct http_request *request)
 
     if (http_path_below(request->path, BREAKS, &name))
         return OP_BREAK;
+    if (http_path_below(request->path, LEADERS, &name))
+        return OP_LEADER;
     if (http_path_below(request->path, LOCKS, &name))
         switch (request->method) {
         case HTTP_PUT:
@@ -268,6 +293,8 @@ static void observe(void *context, const struct audit_line *line)
     metrics_note(&routes->metrics, line);
     trouble_note(&routes->view.trouble, line);
     if (line->event != AUDIT_DENIED && line->name)
+        leaders_note(&routes->view.leaders, line->name);
+    if (line->event != AUDIT_DENIED && line->name)
         events_tell(&routes->events, &(struct event){.word = audit_word(line->event),
                                                      .name = line->name,
                                                      .label = line->label,
@@ -295,6 +322,7 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
 void routes_open(struct routes *routes, struct http_server *server)
 {
     routes->server = server;
+    routes->metrics.leaders = &routes->view.leaders;
     routes->changes = (struct changes){
         .client = routes->leases->client, .context = &routes->events, .on_node = on_node};
     routes->events.changes = &routes->changes;

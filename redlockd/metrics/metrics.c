@@ -316,6 +316,8 @@ void metrics_answer(struct metrics *metrics, struct http_exchange *exchange,
     label(out, "build_info", "version", redlock_version());
     fputs("1\n", out);
     write_counts(out, leases);
+    number(out, "leader_polls", "gauge", "requests that wait for another leader",
+           metrics->leaders->polls);
     write_requests(out, http_server_tally(server));
     write_connections(out, server, listeners);
     number(out, "granted_total", "counter", "locks that were granted", stats.acquired);

@@ -11,6 +11,7 @@
 
 #include "http/server.h"
 #include "leases/leases.h"
+#include "view/leader.h"
 
 #define METRICS_REASONS_MAX 16
 
@@ -20,6 +21,7 @@ struct metrics {
         const char *word; /* of the program, never of a client */
         uint64_t count;
     } lost[METRICS_REASONS_MAX];
+    const struct leaders *leaders;
     FILE *out; /* to `text`; grows to the largest answer and is used again */
     char *text;
     size_t size;

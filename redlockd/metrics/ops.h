@@ -13,6 +13,7 @@
     X(RELEASE, "release")                                                                      \
     X(BREAK, "break")                                                                          \
     X(LOOK, "look")                                                                            \
+    X(LEADER, "leader")                                                                        \
     X(LIST, "list")                                                                            \
     X(EVENTS, "events")                                                                        \
     X(NODES, "nodes")                                                                          \

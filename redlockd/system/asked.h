@@ -12,6 +12,7 @@ enum asked {
     ASKED_LOCK,         /* struct question: of a client about a lock */
     ASKED_BREAK,        /* struct question */
     ASKED_LIST,         /* struct question */
+    ASKED_LEADER,       /* struct leader_watch */
     ASKED_SURVEY_NAMES, /* struct survey */
     ASKED_SURVEY_LOCK,  /* struct survey_lock */
 };

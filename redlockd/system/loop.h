@@ -18,7 +18,7 @@
 
 #include "io/reactor.h"
 
-#define LOOP_PARTS_MAX 8
+#define LOOP_PARTS_MAX 10
 
 /* Lives inside of what it serves. Its owner sets `ready`; the rest is the loop's. */
 struct loop_source {

@@ -77,7 +77,7 @@ static struct http_exchange *question_end(struct view *view, struct question *qu
 
 int view_init(struct view *view, struct leases *leases)
 {
-    *view = (struct view){.leases = leases, .began_ns = rl_now_ns()};
+    *view = (struct view){.leases = leases, .leaders.view = view, .began_ns = rl_now_ns()};
     survey_init(&view->survey, leases);
     if (trouble_init(&view->trouble) < 0 || http_body_init(&view->body) < 0) {
         view_free(view);
@@ -90,13 +90,14 @@ void view_free(struct view *view)
 {
     while (view->questions)
         question_end(view, view->questions);
+    leaders_free(&view->leaders);
     survey_free(&view->survey);
     trouble_free(&view->trouble);
     http_body_free(&view->body);
 }
 
-static void answer_error(struct view *view, struct http_exchange *exchange, int error,
-                         const char *detail)
+void view_answer_error(struct view *view, struct http_exchange *exchange, int error,
+                       const char *detail)
 {
     bool is_refused = error == REDLOCK_AUTH || error == REDLOCK_PROTO;
     int status = error == REDLOCK_INVAL ? 422 : is_refused ? 502 : 503;
@@ -111,7 +112,7 @@ static void answer_error(struct view *view, struct http_exchange *exchange, int 
 static void asked(struct view *view, struct question *question, int error)
 {
     if (error)
-        answer_error(view, question_end(view, question), error, redlock_detail());
+        view_answer_error(view, question_end(view, question), error, redlock_detail());
     else
         leases_wake(view->leases);
 }
@@ -192,7 +193,7 @@ void view_answer_lock(struct view *view, const redlock_event *event)
     if (!exchange)
         return;
     if (event->error) {
-        answer_error(view, exchange, event->error, event->detail);
+        view_answer_error(view, exchange, event->error, event->detail);
         return;
     }
     is_record = record_is(answer->name, info);
@@ -257,7 +258,7 @@ void view_answer_break(struct view *view, const redlock_event *event)
         http_answer_problem(exchange, 412, "EXPIRED",
                             "the holder of that fingerprint is gone already", NULL);
     } else if (event->error) {
-        answer_error(view, exchange, event->error, event->detail);
+        view_answer_error(view, exchange, event->error, event->detail);
     } else {
         http_body_begin(&view->body);
         json_string(&view->body.json, "name", answer->name);
@@ -319,7 +320,7 @@ void view_answer_list(struct view *view, const redlock_event *event)
         struct http_exchange *exchange = question_end(view, question);
 
         if (exchange)
-            answer_error(view, exchange, event->error, event->detail);
+            view_answer_error(view, exchange, event->error, event->detail);
         return;
     }
     http_body_begin(&view->body);

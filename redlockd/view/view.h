@@ -8,7 +8,7 @@
  *     GET /v1/locks?prefix=P&limit=N&after=NAME  view_begin_list()
  *     POST /v1/breaks/NAME                   view_begin_break()
  *
- * view/replica.h has what is about this replica and its nodes.
+ * view/leader.h has who leads; view/replica.h has what is about this replica and its nodes.
  */
 #ifndef REDLOCKD_VIEW_H
 #define REDLOCKD_VIEW_H
@@ -18,6 +18,7 @@
 #include "http/body.h"
 #include "http/server.h"
 #include "leases/leases.h"
+#include "view/leader.h"
 #include "view/survey.h"
 #include "view/trouble.h"
 
@@ -31,6 +32,7 @@ struct view {
     struct http_body body;
     struct survey survey; /* with the waits of this replica */
     struct trouble trouble;
+    struct leaders leaders;
     int64_t began_ns;           /* of the process */
     struct question *questions; /* under way, also those whose clients are gone */
     bool is_draining;
@@ -49,6 +51,10 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
 void view_begin_break(struct view *view, struct http_exchange *exchange,
                       const struct http_request *request, const char *name,
                       const struct access_who *who);
+
+/* An error of the library, as a problem. */
+void view_answer_error(struct view *view, struct http_exchange *exchange, int error,
+                       const char *detail);
 
 /* What the nodes answered; the question is the data of the job. */
 void view_answer_lock(struct view *view, const redlock_event *event);

@@ -30,7 +30,7 @@ ask() {
     curl -sS -m 60 --unix-socket "$socket" -X "$1" -H "Lease-Id: lease-of-the-metrics-test-$3" "${@:4}" "http://h/v1/locks/$2"
 }
 declared=()
-for name in requests_total request_seconds acquire_wait_seconds leases waiters yours_total \
+for name in requests_total request_seconds acquire_wait_seconds leases waiters leader_polls yours_total \
     disconnected_waiters_total connections connections_evicted_total node_up node_votes node_quarantine_seconds node_rtt_seconds \
     node_clock_offset_seconds node_last_answer_seconds quorum_margin build_info hold_seconds lost_total expired_unreleased_total \
     ended_elsewhere_total unknown_renewals_total broken_total quota_rejected_total; do

@@ -150,6 +150,7 @@ def new_id():
 
 
 LOCK = '/v1/locks/a/b'
+LEADER = '/v1/leaders/a/b'
 
 # ---- streams ----
 
@@ -213,6 +214,7 @@ lease = new_id()
 held = ask(good, 'PUT', LOCK, 201, lease, body='{"ttl_ms":30000,"label":"openapi"}')
 grant = held['grant']
 ask(good, 'PUT', LOCK, 409, lease, body='{}')
+ask(good, 'GET', LEADER, 200, lease)
 ask(good, 'POST', LOCK, 200, lease, grant, '{"ttl_ms":30000}')
 ask(good, 'PUT', LOCK, 423, new_id(), body='{}')
 found = ask(good, 'GET', LOCK, 200)
@@ -292,6 +294,7 @@ ask(good, 'PUT', LOCK, 400, 'short', body='{}')
 ask(good, 'POST', LOCK, 400, new_id(), body='{}')
 ask(good, 'DELETE', LOCK, 400)
 ask(good, 'GET', '/v1/locks/a//b', 400)
+ask(good, 'GET', LEADER + '?term=x', 400)
 ask(good, 'GET', '/v1/locks?limit=0', 400)
 ask(good, 'GET', '/readyz?x=1', 400)
 ask(good, 'PUT', LOCK, 422, new_id(), body='{"ttl":1}')
@@ -321,7 +324,7 @@ ask_raw(b'PUT /v1/locks/a HTTP/1.1\r\nHost: h\r\n\r\n', '/v1/locks/a', 411)
 
 # ---- rights and caps: the token may do nothing, the rules of the third daemon little ----
 
-for method, path in [('PUT', LOCK), ('POST', LOCK), ('POST', BREAK), ('DELETE', LOCK), ('GET', LOCK), ('GET', '/v1/locks'),
+for method, path in [('PUT', LOCK), ('POST', LOCK), ('POST', BREAK), ('DELETE', LOCK), ('GET', LOCK), ('GET', LEADER), ('GET', '/v1/locks'),
                      ('GET', '/v1/nodes'), ('GET', '/v1/status'), ('GET', '/metrics')]:
     body = None if method in ('GET', 'DELETE') else '{}'
     ask(port, method, path, 401, new_id(), grant, body)
@@ -350,7 +353,7 @@ lease = new_id()
 held = ask(capped, 'PUT', '/v1/locks/one', 201, lease, body='{"ttl_ms":60000}')
 flood('PUT', '/v1/locks/two', body='{}')
 flood('POST', '/v1/locks/one', lease, held['grant'], '{"ttl_ms":60000}')
-for path in ('/v1/locks/one', '/v1/locks', '/v1/nodes', '/v1/status', '/metrics'):
+for path in ('/v1/locks/one', '/v1/leaders/one', '/v1/locks', '/v1/nodes', '/v1/status', '/metrics'):
     flood('GET', path)
 answer, text = fetch(capped, 'GET', '/v1/events')
 check_answer('GET', '/v1/events', answer, text)
@@ -376,6 +379,7 @@ for where, expected in ((refusing, 502), (lonely, 503)):
     ask(where, 'DELETE', LOCK, expected, lease)
     ask(where, 'POST', BREAK, expected, body=json.dumps({'fingerprint': '0' * 40}))
     ask(where, 'GET', LOCK, expected)
+    ask(where, 'GET', LEADER, expected)
     ask(where, 'GET', '/v1/locks', expected)
 ask(lonely, 'GET', '/readyz?verbose', 503)
 ask(lonely, 'GET', '/v1/status', 200)
