@@ -59,6 +59,7 @@ echo "nodes $REDLOCK_NODES"
 echo "ports $(port_of 1) $(port_of 2) $(port_of 3) $(port_of 4) $(port_of 5) $(port_of 6)"
 list | awk 'NR > 1 { print $1, $3, NF == 6 ? $4 : "-" }'
 redlock dev list --json | jq -c '.nodes[] | [.role, .votes]'
+redlock lock -n --node-timeout 3s order >/dev/null && echo locked
 say 1 SET '{um}key' value
 say 2 SET '{sm}key' value
 say 3 SET '{pm}key' value
@@ -83,6 +84,7 @@ is '   three masters have a vote and a replica each' "$(sed 1,2d "$tmp/out")" '1
 ["replica",null]
 ["replica",null]
 ["replica",null]
+locked
 +OK+OK+OK copied copied copied-MOVED
 control
 node-1.log
@@ -93,6 +95,9 @@ node-5.log
 node-6.log
 state'
 is '   nothing is left behind' "$(ls -d "$tmp"/redlock-dev-* 2>/dev/null)" ''
+
+try "$redlock" dev --cluster --no-init -- redlock lock -n --node-timeout 3s order
+expect '--no-init: no vote counts' 69
 
 # ---- failover, and a server that is cut off ----
 

@@ -245,7 +245,7 @@ int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
         status = q->group ? start_group(q, problem) : start_all(q, base_port == 0, problem);
     if (status)
         return q->stop_signal ? status : message_fail(status, "%s", problem);
-    status = q->no_init || q->group == &dev_cluster ? 0 : dev_quorum_admit(q);
+    status = q->no_init ? 0 : dev_quorum_admit(q);
     if (status)
         return status;
     q->control_fd = dev_control_listen(q->directory_fd);
