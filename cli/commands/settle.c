@@ -7,6 +7,7 @@
 
 #include "service/look.h"
 #include "system/timer.h"
+#include "ui/guarantee.h"
 #include "ui/message.h"
 #include "ui/text.h"
 

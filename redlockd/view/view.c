@@ -11,6 +11,7 @@
 #include "http/user.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
+#include "ui/guarantee.h"
 #include "ui/record.h"
 #include "ui/vote.h"
 
