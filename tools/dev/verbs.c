@@ -10,11 +10,14 @@
 #include "dev/bus.h"
 #include "dev/control.h"
 #include "dev/group.h"
+#include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/table.h"
 #include "ui/text.h"
+
+#define MAJORITY_WAIT_MS 2000 /* a busy machine keeps some from answering for a moment */
 
 const char *const dev_verbs[] = {"kill",    "start",    "hang", "resume",
                                  "isolate", "failover", "list", NULL};
@@ -185,7 +188,12 @@ static struct dev_server *find(struct dev_quorum *q, const char *name, char *pro
     int vote = read_vote(q, name);
     struct dev_view view;
     if (vote) {
+        int64_t limit_ns = timer_now_ns() + MAJORITY_WAIT_MS * NS_PER_MS;
         q->group->look(q, &view);
+        while (view.owner[vote - 1] < 0 && timer_now_ns() < limit_ns) {
+            dev_quorum_wait(q, DEV_LOOK_AGAIN_MS);
+            q->group->look(q, &view);
+        }
         if (view.owner[vote - 1] >= 0)
             return &q->server[view.owner[vote - 1]];
         snprintf(problem, DEV_PROBLEM_MAX, "no majority of %s names a master%s%s",
