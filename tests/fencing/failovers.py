@@ -9,7 +9,6 @@ Status 0: no leader that was killed acted after its successor did, what others d
 each successor of a killed leader acted within TTL + 1 s. Inside `redlock dev`, with the command in
 REDLOCK_COMMAND.
 """
-import contextlib
 import os
 import random
 import selectors
@@ -36,9 +35,12 @@ while True:
 
 
 def send(pid, number):
-    """A command that its `redlock lead` has ended by itself, on a busy machine, is no failure."""
-    with contextlib.suppress(ProcessLookupError):
+    """Is it there? A command that its `redlock lead` has ended by itself, on a busy machine, is no failure."""
+    try:
         os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 class Office:
@@ -74,8 +76,8 @@ class Office:
             self.add()
 
     def go_on(self, which):
-        for pid in which:
-            send(pid, signal.SIGCONT)
+        """True: all of them are there."""
+        return all([send(pid, signal.SIGCONT) for pid in which])
 
 
 class Register:
@@ -104,7 +106,8 @@ class Register:
                 lead, command = office.stopped
                 self.paused[name, office.term] = (lead,)
                 self.late_terms.add((name, office.term))
-                office.go_on((command,))
+                if not office.go_on((command,)):
+                    office.go_on(self.paused.pop((name, office.term)))
             else:
                 self.takeovers.append(now - office.ended)
         office.term, office.leader, office.ended = term, tuple(leader), None

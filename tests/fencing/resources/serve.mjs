@@ -14,5 +14,6 @@ async function plain(req, res) {
 
 const checked = fenced(process.argv[2], plain);
 const server = http.createServer((req, res) => (req.url === '/fenced' ? checked : plain)(req, res));
+server.keepAliveTimeout = 0; // a holder that is stopped keeps its connection
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 process.stdin.resume().on('end', () => process.exit());
