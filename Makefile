@@ -337,8 +337,10 @@ MEASURE ?= 1000
 bench-go: ## the client for Go beside the same requests in C, and the time from kill -9 of a leader to the next
 	@scripts/deps.sh test
 	@$(call built,release,--target redlock redlockd redlock-bench-asked) >/dev/null
-	@cd clients/go && REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/bench/redlock-bench-asked \
-	    REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
+	@echo 'node-timeout = 3s' >build/bench-go.conf
+	@cd clients/go && REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf \
+	    REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd \
+	    REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/bench/redlock-bench-asked REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
 	    go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' .
 
 .PHONY: check-service

@@ -17,4 +17,5 @@ if command -v go >/dev/null; then
 else
     echo '# go is not installed: its client is left out (make test-clients installs it)'
 fi
-exec python3 -B "$cases/service.py" "${players[@]}" "$cases/cases.json" "$redlockd" service
+python3 -B "$cases/service.py" "${players[@]}" "$cases/cases.json" "$redlockd" service || failed=1
+exit $failed

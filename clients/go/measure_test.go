@@ -95,7 +95,9 @@ func TestCycles(t *testing.T) {
 	const callers, rounds, span = 64, 3, 3 * time.Second
 	d := startDaemon(t, "--drain", "0")
 	for round := 0; round < rounds; round++ {
-		said, err := exec.Command(os.Getenv("REDLOCK_ASKED"), d.socket, "3").Output()
+		asked := exec.Command(os.Getenv("REDLOCK_ASKED"), d.socket, "3")
+		asked.Stderr = os.Stderr
+		said, err := asked.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
