@@ -59,7 +59,7 @@ class Async(AsyncCase):
         await self.client.lead(name, lambda lock: asyncio.sleep(0))
         with self.assertRaises(redlock.LockTimeout):
             async with self.client.lock(name):
-                await self.client.lead(name, stay, wait=0.1)
+                await self.client.lead(name, stay, wait=0.1)  # short: its failure is wanted
 
 
 class Sync(Case):
