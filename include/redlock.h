@@ -258,6 +258,7 @@ struct redlock_options {
      *     unix://[user[:password]@]/path/to/socket[?db=N]
      *     host[:port]
      *     sentinel://[user[:password]@]host1+host2+host3/group
+     *     cluster://[user[:password]@]host1+host2+host3[/VOTES]
      * rediss:// is over TLS; valkey:// and valkeys:// are the same two. IPv6 addresses go in
      * brackets. Percent-encoding is understood in user, password and path. The same address
      * twice is refused.
@@ -269,6 +270,11 @@ struct redlock_options {
      * over TLS; ?tls=servers and ?tls=sentinels have only those over TLS. It is strict by
      * itself, and counts only after redlock_admit(), which needs every one of the sentinels.
      * docs/elected.md has the rules.
+     *
+     * cluster:// is a Redis or Valkey Cluster, by 3 to REDLOCK_ELECTORS_MAX of its nodes, each
+     * with a port, or 6379. It is as many nodes of the client as it has VOTES, 3 by default, 1,
+     * 5 or 7: hash slots, each of which is an elected vote like a Sentinel group. User and
+     * password are those of all its servers. clusters:// is the same over TLS.
      *
      * NULL and 0, without quorums: everything that the options leave at zero comes from the
      * configuration of the machine, as with the command: the environment (REDLOCK_NODES,
@@ -762,7 +768,7 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(NO_SENTINEL, "this is a server, not a sentinel")                                         \
     X(SENTINEL_LOGIN, "a sentinel refuses our user or password")                               \
     X(SENTINEL_TWICE,                                                                          \
-      "two of the sentinels (or cluster nodes) are one: it has the same id at both addresses") \
+      "two of the sentinels are one, or of the cluster nodes: the same id at both addresses")  \
     X(ELECTORS, "its sentinels (or cluster nodes) are not those that the set was made with")   \
     /* What audits and warnings find beside that: less may be relied on. */                    \
     X(FAILOVER, "a replica can take over without the locks that had not reached it")           \
@@ -1174,9 +1180,9 @@ enum redlock_deployment {
 #undef REDLOCK_DEPLOYMENT_ENUM
 };
 
-#define REDLOCK_ELECTORS_MAX 7 /* sentinels of a group */
+#define REDLOCK_ELECTORS_MAX 7 /* sentinels of a group, or nodes that name a cluster */
 
-/* A sentinel, and what it said last. */
+/* A sentinel, or a node of a cluster, and what it said last. */
 typedef struct redlock_elector {
     /* As in redlock_node_report. */
     char address[REDLOCK_ADDRESS_MAX];
@@ -1248,9 +1254,9 @@ typedef struct redlock_node_info {
      */
     int32_t unsafe_reason;
 
-    /* The rest is of a SENTINEL; else zero, or -1 where it is a time or a term. */
+    /* The rest is of a SENTINEL or CLUSTER; else zero, or -1 where it is a time or a term. */
 
-    /* The server that a majority of the sentinels named last; empty: none yet. Its epoch. */
+    /* The server that a majority of the sentinels (or nodes) named last; empty: none yet. Its epoch. */
     char server[REDLOCK_ADDRESS_MAX];
     int64_t term;
     /*

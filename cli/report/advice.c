@@ -60,8 +60,8 @@ static const struct {
      "name the sentinels in the URL, not the servers; their port is 26379 by default", NULL},
     {REDLOCK_REASON_SENTINEL_LOGIN, SENTINEL_LOGIN, SENTINEL_LOGIN},
     {REDLOCK_REASON_SENTINEL_TWICE,
-     "name each sentinel, or node of the cluster, once; those that were copied with their file "
-     "need an id of their own: "
+     "name each sentinel once, and each node of a cluster; those that were copied with their "
+     "file need an id of their own: "
      "remove `sentinel myid` from the copy and restart it",
      NULL},
     {REDLOCK_REASON_ELECTORS,

@@ -100,7 +100,8 @@ int command_help(const struct command *command)
             "\nNodes come from --nodes, else REDLOCK_NODES, else the configuration file, see\n"
             "redlock.conf(5). A URL is [redis://][user[:password]@]host[:port][/db], the same\n"
             "with rediss:// for TLS, or unix:///path; valkey:// and valkeys:// are as good.\n"
-            "A Sentinel group is sentinel://host1+host2+host3/group, sentinels:// with TLS.\n"
+            "A Sentinel group is sentinel://host1+host2+host3/group, sentinels:// with TLS;\n"
+            "a cluster is cluster://host1+host2+host3[/VOTES], clusters:// with TLS.\n"
             "--service, or REDLOCK_SERVICE, names a redlockd(8) to ask instead of them.\n");
         printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     }

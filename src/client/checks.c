@@ -348,8 +348,7 @@ static void check_masters(const struct rl_check *c)
         return;
     if (policy->node_count > 1 && most > policy->node_count - policy->quorum)
         rl_check_say(c, REDLOCK_CHECK_WARN, REDLOCK_REASON_ONE_HOST,
-                     "move slots until every vote has a master of its own: `redlock nodes -v` "
-                     "shows them; or take more votes",
+                     "move slots until every vote has a master of its own, or take more votes",
                      "%u of %u votes are on the master %s: its failover costs all locks, and "
                      "new ones wait",
                      most, vote_count, busiest);

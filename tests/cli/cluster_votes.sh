@@ -107,7 +107,7 @@ like '   and how to name it' "$err" 'cluster://host1\+host2\+host3'
 try "$redlock" init --yes --nodes "$(at 1 2 3 | sed 's/127.0.0.1:[0-9]*$/127.0.0.1:1/')"
 expect 'init without one of the nodes: 69' 69 'cluster node 127.0.0.1:1: Connection refused; the set needs all'
 try "$redlock" init --yes --nodes "$(at 1 2)+localhost:${port[1]}"
-expect 'init with one node by two names: 69' 69 'cluster nodes\) are one'
+expect 'init with one node by two names: 69' 69 'two of the sentinels are one, or of the cluster nodes'
 for k in 1 2 3 4 5 6; do ask "${port[k]}" ACL SETUSER app on '>pass' '~redlock*' '&redlock*' +@all '-cluster' >/dev/null; done
 try "$redlock" init --yes --nodes "$(at 1 2 3 | sed 's|//|//app:pass@|')"
 expect 'a user that may not ask: 69' 69 "cluster node .*NOPERM|a right is missing"

@@ -203,7 +203,7 @@ export class Lock {
 
 export interface ClientOptions {
   /** URLs: redis://[user[:password]@]host[:port][/db], rediss://, unix:///path, host:port; or of one
-   * Sentinel group, sentinel://host1+host2+host3/group. */
+   * Sentinel group, sentinel://host1+host2+host3/group; or of a cluster, cluster://host1+host2+host3. */
   nodes?: string[];
   /** Instead of `nodes`: several quorums, by name. */
   quorums?: Record<string, string[]>;
@@ -286,7 +286,7 @@ export interface NodeInfo {
   /** In quarantine because it belongs to another set of nodes, or to none while others do. */
   misplaced: boolean;
   quarantineFor: number | null;
-  /** 'failover': another server can take its place unseen. 'sentinel': a group; its server and its term are what most of its sentinels name. */
+  /** 'failover': another server can take its place unseen. 'sentinel': a group, 'cluster': a vote of a cluster; its server and its term are what most of its sentinels name. */
   deployment: 'server' | 'failover' | 'sentinel' | 'cluster';
   server: string | null;
   term: number | null;

@@ -111,7 +111,8 @@ class ClientBase(Generic[L, O]):
         """Opens a client; connecting goes on in the background, so this does not wait.
 
         nodes            URLs of the nodes ("redis://10.0.0.1", ..., or of one Sentinel group,
-                         "sentinel://host1+host2+host3/group"), or a mapping of quorum names
+                         "sentinel://host1+host2+host3/group", or of a cluster,
+                         "cluster://host1+host2+host3"), or a mapping of quorum names
                          to such lists, or both as REDLOCK_NODES has them; None: the machine's
                          configuration, REDLOCK_NODES or redlock.conf, as for the command
         config_file      without nodes: this configuration file and no other
