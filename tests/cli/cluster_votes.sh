@@ -86,7 +86,10 @@ that 'the cluster comes up' eventually all knows_all
 for k in 1 2 3 4 5 6; do ids[k]=$(id $k); done
 for k in 1 2 3; do eventually is_replica_of $((k + 3)) $k; done
 for k in 1 2 3; do eventually is_online $k; done
-sees_slots() { [ "$(owner 2727 $1)/$(owner 8193 $1)/$(owner 13650 $1)" = "${port[1]}/${port[2]}/${port[3]}" ]; }
+sees_slots() {
+    [[ $(ask "${port[$1]}" GET x) != -CLUSTERDOWN* ]] &&
+        [ "$(owner 2727 $1)/$(owner 8193 $1)/$(owner 13650 $1)" = "${port[1]}/${port[2]}/${port[3]}" ]
+}
 that '   and every node knows the owners' eventually all sees_slots
 at() { # K...: a URL of these nodes
     local url= k

@@ -50,6 +50,46 @@ static void begin(uint8_t count, const char *letters)
     CHECK(!list(letters));
 }
 
+CASE(a_server_by_its_id, "E3: in a cluster a term is of the node's id, wherever it listens.")
+{
+    struct rl_term term = {.epoch = 1, .owner = "h:1"};
+    char text[RL_TERM_TEXT_MAX];
+
+    begin(3, "abc");
+    memcpy(term.id, id_of('x'), sizeof term.id);
+    CHECK(!rl_electors_hear(&electors, 0, id_of('a'), &term, 0));
+    memcpy(term.owner, "i:1", 4); /* as another elector sees it */
+    CHECK(rl_electors_hear(&electors, 1, id_of('b'), &term, 0));
+    rl_term_write(&electors.term, text);
+    CHECK(strncmp(text, "1@xxxx", 6) == 0);
+    /* It has moved: the same term, to be found where it is now. */
+    CHECK(!rl_electors_hear(&electors, 0, id_of('a'), &term, 0));
+    CHECK_STR("i:1", electors.term.owner);
+    /* Another node at that address is another term. */
+    term.epoch = 2;
+    memcpy(term.id, id_of('y'), sizeof term.id);
+    CHECK(!rl_electors_hear(&electors, 0, id_of('a'), &term, 0));
+    CHECK(rl_electors_hear(&electors, 1, id_of('b'), &term, 0));
+    CHECK(electors.term.id[0] == 'y');
+}
+
+CASE(a_witness_of_a_cluster,
+     "E5: where the server knows its term, its witness must name it, too.")
+{
+    static const char identity[] = "run:replid";
+    static const char admitted[] = "run:replid 12@id";
+    static const char later[] = "run:replid 13@id";
+    struct rl_guard guard = {0};
+
+    memcpy(guard.identity, identity, sizeof identity);
+    memcpy(guard.admitted, admitted, sizeof admitted);
+    CHECK(rl_guard_is_greeted(&guard, (struct rl_slice){identity, sizeof identity - 1}));
+    guard.witness_names_term = true;
+    CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){identity, sizeof identity - 1}));
+    CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){later, sizeof later - 1}));
+    CHECK(rl_guard_is_greeted(&guard, (struct rl_slice){admitted, sizeof admitted - 1}));
+}
+
 CASE(a_majority_names_the_term, "E4: a majority of the electors names the term, each once.")
 {
     begin(3, "abc");

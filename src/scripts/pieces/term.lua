@@ -4,6 +4,8 @@ local function term_of(key)
   if not string.find(key, '^redlock%.{') then
     return ''
   end
-  return ' ' .. string.match(redis.call('CLUSTER', 'INFO'), 'cluster_my_epoch:(%d+)') .. '@' ..
-    redis.call('CLUSTER', 'MYID')
+  -- As in the witness, its place is found without a pattern.
+  local info = redis.call('CLUSTER', 'INFO')
+  local _, at = string.find(info, 'my_epoch:', 1, true)
+  return ' ' .. string.match(info, '^%d+', at + 1) .. '@' .. redis.call('CLUSTER', 'MYID')
 end
