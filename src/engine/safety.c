@@ -13,7 +13,9 @@ void rl_safety_gather(const struct rl_engine *engine, bool with_sets,
         nodes[i] = (struct rl_audit_node){
             .reachable = session->state == RL_SESSION_UP,
             .facts = &session->facts,
-            .objection = with_sets ? rl_sets_objection(engine, i) : REDLOCK_REASON_NONE,
+            .objection = with_sets && !rl_sets_is_slot_refused(engine, i)
+                             ? rl_sets_objection(engine, i)
+                             : REDLOCK_REASON_NONE,
             .set_by_client = with_sets && rl_sets_is_by_client(engine, i),
             .max_ttl_ms = engine->max_ttl_ns / RL_NS_PER_MS,
             .window = &session->guard.window,

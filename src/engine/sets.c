@@ -66,14 +66,15 @@ static bool lacks_electors(const struct rl_engine *engine, uint8_t node)
     return strlen(at->session.facts.electors) < RL_ELECTOR_ID_SIZE;
 }
 
-/* MOVED, CLUSTERDOWN and their like, where a vote of a cluster is asked for its set. */
-static bool refuses_slot(const struct rl_session *session)
+bool rl_sets_is_slot_refused(const struct rl_engine *engine, uint8_t node)
 {
+    const struct rl_session *session = &engine->node[node].session;
     struct rl_slice error = {session->marker_error, strlen(session->marker_error)};
     enum redlock_reason reason;
 
     rl_answer_error_vote(error, &reason);
-    return session->login->tag && reason == REDLOCK_REASON_CLUSTER;
+    return session->login->tag && engine->set_answer[node].unreadable &&
+           reason == REDLOCK_REASON_CLUSTER;
 }
 
 static enum redlock_reason find_objection(const struct rl_engine *engine, uint8_t node)
@@ -83,7 +84,7 @@ static enum redlock_reason find_objection(const struct rl_engine *engine, uint8_
     if (engine->guard_mode == RL_GUARD_OFF)
         return REDLOCK_REASON_NONE;
     /* It is not the right to read it that is missing. */
-    if (reason == REDLOCK_REASON_SET_UNREADABLE && refuses_slot(&engine->node[node].session))
+    if (reason == REDLOCK_REASON_SET_UNREADABLE && rl_sets_is_slot_refused(engine, node))
         return REDLOCK_REASON_SLOT;
     if (reason == REDLOCK_REASON_NONE && lacks_electors(engine, node))
         return REDLOCK_REASON_NO_SET;
