@@ -153,7 +153,7 @@ static void draw_terms(struct sim_world *world, struct sim_worker *worker,
         .fenced = worker->fenced,
         .renew = worker->renews,
         .tagged = worker->tag[0],
-        .keep = worker->lease != NULL,
+        .keep = worker->lease && worker->ask.is_kept,
         .max_extensions = sim_chance(rng, 100) ? 3 : 0,
     };
     if (worker->lease)
@@ -206,7 +206,7 @@ void sim_app_acquire(struct sim_world *world, struct sim_worker *worker)
     rl_handle_acquire(client->engine, &worker->handle, worker->ttl_ns, worker->wait_deadline_ns,
                       now_ns);
     /* Some workers cancel their wait. */
-    worker->will_cancel = sim_chance(rng, 100);
+    worker->will_cancel = sim_chance(rng, 100) && !worker->lease;
     if (worker->will_cancel)
         sim_app_plan(world, worker, sim_spread(rng, 1, 500) * MS_NS);
 }
@@ -371,6 +371,8 @@ static void act(struct sim_world *world, struct sim_worker *worker)
             sim_app_draw_wish(world, worker);
             sim_app_acquire(world, worker);
         }
+    } else if (worker->lease) {
+        sim_service_act(world, worker);
     } else if (worker->is_unread) {
         read_grant(world, worker);
     } else if (worker->operation == SIM_ACQUIRE) {
@@ -380,8 +382,6 @@ static void act(struct sim_world *world, struct sim_worker *worker)
             sim_app_say(world, worker, "is canceled");
             rl_handle_cancel(client->engine, &worker->handle, sim_client_now_ns(world, client));
         }
-    } else if (worker->operation == SIM_NO_OPERATION && worker->lease) {
-        sim_lease_go_on(world, worker);
     } else if (worker->operation == SIM_NO_OPERATION) {
         if (worker->held && worker->extensions_left > 0 &&
             world->now_ns < worker->hold_until_ns)
@@ -427,7 +427,7 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
                                         : "release",
               sim_error_name(error));
     if (worker->lease) {
-        sim_lease_finished(world, worker, operation, error);
+        sim_service_finished(world, worker, operation, error);
         return;
     }
     switch (operation) {
@@ -453,8 +453,9 @@ static void told_lost(struct sim_world *world, struct sim_worker *worker)
     sim_app_say(world, worker, "is LOST");
     sim_oracle_lost(world, worker);
     worker->held = false;
-    /* The handle of a lease stays for as long as was planned: it must delete nothing. */
-    if (worker->operation == SIM_NO_OPERATION && !worker->lease)
+    if (worker->lease)
+        sim_service_lost(world, worker);
+    else if (worker->operation == SIM_NO_OPERATION)
         sim_app_plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
 }
 
@@ -504,9 +505,11 @@ void sim_app_begin(struct sim_world *world, struct sim_worker *worker,
 
 void sim_app_end(struct sim_world *world, struct sim_worker *worker)
 {
-    (void)world;
+    if (worker->lease)
+        sim_lease_closed(world, worker);
     if (worker->has_lock)
         rl_handle_drop(worker->client->engine, &worker->handle, false, 0);
+    worker->lease = NULL;
     worker->has_lock = worker->held = worker->is_unread = false;
     worker->operation = SIM_NO_OPERATION;
     worker->believed_ns = 0;
@@ -524,7 +527,9 @@ void sim_app_calm(struct sim_world *world, struct sim_worker *worker)
     worker->extensions_left = 0;
     worker->hold_until_ns = world->now_ns;
     worker->will_cancel = false;
-    if (worker->has_lock && (worker->operation == SIM_NO_OPERATION || worker->is_unread))
+    if (worker->has_lock && worker->lease)
+        sim_service_calm(world, worker);
+    else if (worker->has_lock && (worker->operation == SIM_NO_OPERATION || worker->is_unread))
         sim_app_plan(world, worker, sim_between(&world->rng, 1, CALM_HOLD_NS));
 }
 

@@ -12,6 +12,7 @@
 #include "sim/lua.h"
 #include "sim/options.h"
 #include "sim/oracle.h"
+#include "sim/request.h"
 
 #define SIM_KEYS_SIZE 80
 #define SIM_IDENTITY_SIZE 82 /* run_id:replid */
@@ -81,8 +82,8 @@ struct sim_worker {
     struct sim_lease *lease; /* whose request it carries out; NULL: it wants the lock itself */
     uint32_t lease_number;   /* of the acquisition that it is about; 0: an old one */
     char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
-    bool is_copy; /* the holder does not hear the answer */
-    bool leaves;  /* granted with KEEP and told, or adopted: only a release deletes the lock */
+    struct sim_ask ask;
+    bool leaves; /* granted with KEEP and told, or adopted: only a release deletes the lock */
     char ends[SIM_HOLD_SIZE];     /* the value that it releases or evicts; empty: unknown */
     uint16_t ends_on;             /* nodes that had it then, a bit each */
     char wanted[SIM_DIGEST_SIZE]; /* a tag and a colon, or the mark of a holder ... */

@@ -8,10 +8,6 @@
 
 #define MS_NS ((int64_t)1000000)
 
-/* How long the handle of a renewal stays, at most: that of a stream outlives many of them. */
-#define REST_NS (1000 * MS_NS)
-/* A handle that is kept for this long after its deadline would sweep, if it did. */
-#define BEYOND_NS (200 * MS_NS)
 /* How much before the end of its validity a loss may be told (src/core/hold.c). */
 #define LOSS_LEAD_NS (50 * MS_NS)
 
@@ -24,26 +20,18 @@ static void stop_believing(struct sim_lease *lease, enum sim_lease_phase phase)
 {
     lease->believed_ns = 0;
     lease->phase = phase;
-}
-
-/* The worker carries out a request of the acquisition that the lease is in now. */
-static void take_up(struct sim_worker *worker, struct sim_lease *lease,
-                    const struct sim_grant *grant)
-{
-    worker->lease = lease;
-    worker->lease_number = grant == &lease->old ? 0 : lease->number;
-    worker->is_copy = grant == &lease->old;
-    worker->names = grant->hold.names;
-    worker->kind = grant->hold.kind;
-    worker->slots = grant->hold.slots;
-    memcpy(worker->owner, grant->hold.owner, sizeof worker->owner);
-    worker->fair = lease->fair;
-    worker->tag[0] = '\0';
+    lease->connection = NULL;
 }
 
 static bool is_current(const struct sim_worker *worker)
 {
     return worker->lease_number == worker->lease->number;
+}
+
+/* The program reads what comes on this connection. */
+static bool reads(const struct sim_worker *worker)
+{
+    return is_current(worker) && !worker->ask.is_copy;
 }
 
 /* ---- requests ---- */
@@ -54,93 +42,70 @@ static void draw_lease(struct sim_world *world, struct sim_worker *worker,
     sim_app_draw_wish(world, worker);
     lease->old = lease->grant;
     lease->number++;
-    snprintf(lease->tag, sizeof lease->tag, "l%u-%019u", (unsigned)(lease - world->lease) % 10,
-             lease->number);
     lease->grant = (struct sim_grant){
         .hold = {.names = worker->names, .kind = worker->kind, .slots = worker->slots}};
+    lease->grant.number = lease->number;
+    lease->grant.is_stream = sim_chance(&world->rng, 400);
+    lease->grant.is_remote = sim_chance(&world->rng, 500);
+    snprintf(lease->grant.tag, sizeof lease->grant.tag, "l%u-%019u",
+             (unsigned)(lease - world->lease) % 10, lease->number);
     memcpy(lease->grant.hold.owner, worker->owner, sizeof worker->owner);
     lease->fair = worker->fair;
     lease->held_ns = 0;
-    lease->ended = false;
+    lease->ended = lease->has_grant = false;
+    lease->may = true;
     stop_believing(lease, SIM_LEASE_ASKS);
 }
 
-static void put(struct sim_world *world, struct sim_worker *worker, struct sim_lease *lease)
+static void ask(struct sim_world *world, struct sim_worker *worker, struct sim_lease *lease,
+                const struct sim_grant *grant, enum lease_verb verb, bool is_copy)
 {
-    take_up(worker, lease, &lease->grant);
-    memcpy(worker->tag, lease->tag, sizeof worker->tag);
-    sim_app_acquire(world, worker);
+    bool is_put = verb == LEASE_ACQUIRE;
+    struct sim_request request = {
+        .verb = verb,
+        .lease = lease,
+        .grant = grant,
+        .is_copy = is_copy,
+        .by_value = !is_put && grant->value[0] && (grant == &lease->old || lease->has_grant),
+        .is_other = is_put && sim_chance(&world->rng, 300),
+        .eof = is_put && sim_chance(&world->rng, 50),
+    };
+
+    if (verb == LEASE_RELEASE && sim_chance(&world->rng, 500))
+        request.by_value = false;
+    if (request.eof)
+        request.is_copy = true; /* nobody reads the answer */
+    sim_service_serve(world, worker, &request);
 }
 
-/* A handle for the value that an answer gave; now and then only the value is known. */
-static void adopt(struct sim_world *world, struct sim_worker *worker, struct sim_lease *lease,
-                  const struct sim_grant *grant)
+/* A copy of the PUT that comes right behind the DELETE, at the same replica. */
+static void copy_at_once(struct sim_world *world, struct sim_worker *worker,
+                         struct sim_lease *lease)
 {
-    bool knows_kind = sim_chance(&world->rng, 700);
-    struct rl_lock_terms terms = {0};
+    struct sim_client *client = worker->client;
 
-    take_up(worker, lease, grant);
-    if (knows_kind)
-        terms = (struct rl_lock_terms){
-            .kind = grant->hold.kind, .slots = grant->hold.slots, .fenced = grant->fence != 0};
-    memset(worker->footprint, 0, sizeof worker->footprint);
-    worker->missed_ns = 0;
-    sim_app_make_handle(world, worker, &terms);
-    rl_handle_adopt(worker->client->engine, &worker->handle, grant->value, strlen(grant->value),
-                    knows_kind);
-    worker->handle.lock.slot = grant->hold.slot;
-    worker->handle.lock.token = grant->fence;
-    worker->held = worker->leaves = true;
-}
-
-static void renew(struct sim_world *world, struct sim_worker *worker)
-{
-    const struct sim_options *o = &world->options;
-    int64_t ttl_ns = sim_between(&world->rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
-
-    sim_app_begin_operation(world, worker, SIM_EXTEND);
-    sim_app_say(world, worker, worker->is_copy ? "extends for a copy" : "extends for a lease");
-    rl_handle_extend(worker->client->engine, &worker->handle, ttl_ns,
-                     sim_client_now_ns(world, worker->client));
-}
-
-static void post(struct sim_world *world, struct sim_worker *worker, struct sim_lease *lease,
-                 const struct sim_grant *grant, bool is_copy)
-{
-    adopt(world, worker, lease, grant);
-    worker->is_copy |= is_copy;
-    renew(world, worker);
-}
-
-void sim_lease_go_on(struct sim_world *world, struct sim_worker *worker)
-{
-    if (world->options.elected_count && !world->calm && worker->held &&
-        worker->handle.lock.state == RL_HELD && sim_chance(&world->rng, 800))
-        renew(world, worker);
-    else
-        sim_app_drop(world, worker, "is left");
+    for (uint8_t i = 0; i < world->options.worker_count; i++)
+        if (!client->worker[i].has_lock && &client->worker[i] != worker) {
+            ask(world, &client->worker[i], lease, &lease->grant, LEASE_ACQUIRE, true);
+            return;
+        }
 }
 
 /* The holder stops believing first: deleting what it wants gone is safe at any time. */
-static void delete_by_tag(struct sim_world *world, struct sim_worker *worker,
-                          struct sim_lease *lease)
+static void end_lease(struct sim_world *world, struct sim_worker *worker,
+                      struct sim_lease *lease)
 {
     lease->ended = true;
     stop_believing(lease, SIM_LEASE_NEW);
-    take_up(worker, lease, &lease->grant);
-    sim_ended_begin(world, worker, lease->grant.value);
-    snprintf(worker->wanted, sizeof worker->wanted, "%s:", lease->tag);
-    sim_app_evict(world, worker, true);
+    ask(world, worker, lease, &lease->grant, LEASE_RELEASE, false);
+    if (sim_chance(&world->rng, 300))
+        copy_at_once(world, worker, lease);
 }
 
-static void delete_by_value(struct sim_world *world, struct sim_worker *worker,
-                            struct sim_lease *lease)
+static void revoke(struct sim_world *world, struct sim_lease *lease)
 {
-    lease->ended = true;
-    stop_believing(lease, SIM_LEASE_NEW);
-    adopt(world, worker, lease, &lease->grant);
-    sim_ended_begin(world, worker, lease->grant.value);
-    sim_app_release(world, worker);
+    lease->may = false;
+    sim_service_rule(world, lease);
 }
 
 static void serve_holder(struct sim_world *world, struct sim_worker *worker,
@@ -149,17 +114,62 @@ static void serve_holder(struct sim_world *world, struct sim_worker *worker,
     uint64_t way = sim_below(&world->rng, 20);
 
     if (way < 10)
-        post(world, worker, lease, &lease->grant, false);
+        ask(world, worker, lease, &lease->grant, LEASE_RENEW, false);
     else if (way < 12)
-        post(world, worker, lease, &lease->grant, true);
+        ask(world, worker, lease, &lease->grant, LEASE_RENEW, true);
     else if (way < 15)
-        put(world, worker, lease);
-    else if (way < 17)
-        delete_by_tag(world, worker, lease);
+        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, false);
     else if (way < 19)
-        delete_by_value(world, worker, lease);
+        end_lease(world, worker, lease);
     else
         stop_believing(lease, SIM_LEASE_NEW); /* it is gone; its lock runs out */
+}
+
+static void serve_stream(struct sim_world *world, struct sim_worker *worker,
+                         struct sim_lease *lease)
+{
+    uint64_t way = sim_below(&world->rng, 20);
+
+    if (!lease->connection && way < 12)
+        ask(world, worker, lease, &lease->grant, LEASE_RESUME, false);
+    else if (way < 4)
+        sim_service_drain(world, worker->client);
+    else if (way < 8 && lease->has_grant)
+        ask(world, worker, lease, &lease->grant, LEASE_RENEW, false);
+    else if (way < 14 && lease->has_grant)
+        ask(world, worker, lease, &lease->grant, LEASE_RESUME, true);
+    else if (way < 16)
+        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, true);
+    else if (way < 17)
+        end_lease(world, worker, lease);
+}
+
+/* No answer yet: again, elsewhere; or it gives up; or a request that has no grant. */
+static void serve_asking(struct sim_world *world, struct sim_worker *worker,
+                         struct sim_lease *lease)
+{
+    uint64_t way = sim_below(&world->rng, 20);
+
+    if (way < 6)
+        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, way == 0);
+    else if (way < 9)
+        end_lease(world, worker, lease);
+    else if (way < 11)
+        ask(world, worker, lease, &lease->grant, LEASE_RENEW, false);
+    else if (way < 12)
+        revoke(world, lease);
+    else if (way < 13)
+        sim_service_drain(world, worker->client);
+}
+
+/* A copy that is very late. */
+static void serve_copy(struct sim_world *world, struct sim_worker *worker,
+                       struct sim_lease *lease)
+{
+    static const enum lease_verb verbs[] = {LEASE_ACQUIRE, LEASE_RENEW, LEASE_RENEW,
+                                            LEASE_RELEASE};
+
+    ask(world, worker, lease, &lease->old, verbs[sim_below(&world->rng, 4)], true);
 }
 
 void sim_lease_serve(struct sim_world *world, struct sim_worker *worker)
@@ -168,26 +178,42 @@ void sim_lease_serve(struct sim_world *world, struct sim_worker *worker)
     uint64_t way = sim_below(&world->rng, 10);
 
     if (lease->old.value[0] && way == 9) {
-        post(world, worker, lease, &lease->old, true); /* a copy that is very late */
+        serve_copy(world, worker, lease);
     } else if (lease->phase == SIM_LEASE_NEW) {
         draw_lease(world, worker, lease);
-        put(world, worker, lease);
+        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, false);
     } else if (lease->phase == SIM_LEASE_ENDS) {
-        delete_by_tag(world, worker, lease);
-    } else if (lease->phase == SIM_LEASE_HOLDS && (believes(world, lease) || way < 2)) {
-        serve_holder(world, worker, lease);
-    } else if (lease->phase == SIM_LEASE_HOLDS) {
+        end_lease(world, worker, lease);
+    } else if (lease->phase == SIM_LEASE_ASKS) {
+        serve_asking(world, worker, lease);
+    } else if (!believes(world, lease) && way >= 2) {
         stop_believing(lease, SIM_LEASE_NEW);
-    } else if (way < 3) {
-        put(world, worker, lease); /* no answer yet: again, elsewhere */
-    } else if (way < 5) {
-        delete_by_tag(world, worker, lease);
+    } else if (lease->grant.is_stream) {
+        serve_stream(world, worker, lease);
+    } else {
+        serve_holder(world, worker, lease);
     }
-    if (!worker->has_lock)
+    if (!worker->lease && !world->calm)
         sim_app_plan(world, worker, sim_between(&world->rng, 1, world->options.think_max_ns));
 }
 
 /* ---- answers ---- */
+
+/* By the clock of the program, from when it began to send. */
+static void believe(struct sim_world *world, struct sim_worker *worker,
+                    const struct lease_deadline *deadline)
+{
+    struct sim_lease *lease = worker->lease;
+    int64_t span_ns = (deadline->after_ms + deadline->remaining_ms) * MS_NS;
+    struct sim_clock clock = {.rate_ppb = worker->ask.holder_rate_ppb};
+    int64_t until_ns = worker->ask.sent_ns + sim_clock_when(&clock, span_ns);
+
+    if (until_ns > sim_client_when_ns(worker->client, deadline->deadline_ns))
+        sim_fail(world, "answers are true", "lease %s believes for longer than its replica",
+                 lease->grant.tag);
+    if (until_ns > lease->believed_ns && until_ns > world->now_ns)
+        lease->believed_ns = until_ns;
+}
 
 static int64_t valid_until_ns(const struct sim_worker *worker)
 {
@@ -196,7 +222,7 @@ static int64_t valid_until_ns(const struct sim_worker *worker)
     return lock->state == RL_HELD ? sim_client_when_ns(worker->client, lock->deadline_ns) : 0;
 }
 
-static void note_held(const struct sim_world *world, struct sim_worker *worker)
+void sim_lease_note_held(const struct sim_world *world, struct sim_worker *worker)
 {
     int64_t until_ns = valid_until_ns(worker);
 
@@ -204,96 +230,102 @@ static void note_held(const struct sim_world *world, struct sim_worker *worker)
         worker->lease->held_ns = until_ns;
 }
 
-static void believe(const struct sim_world *world, struct sim_worker *worker)
-{
-    int64_t until_ns = valid_until_ns(worker);
-
-    if (until_ns > worker->lease->believed_ns && until_ns > world->now_ns)
-        worker->lease->believed_ns = until_ns;
-}
-
-/* The answer to a PUT, with the grant. */
-static void tell_grant(struct sim_world *world, struct sim_worker *worker)
+/* The answer to a PUT. */
+static void hear_grant(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_lease *lease = worker->lease;
-    struct rl_slice value = rl_claim_value(worker->handle.claim);
 
     sim_app_say(world, worker, "is told to the lease");
+    if (worker->ask.is_other)
+        sim_fail(world, "answers are true", "lease %s is told 201 of another request",
+                 lease->grant.tag);
     lease->phase = SIM_LEASE_HOLDS;
     lease->grant.hold.slot = worker->handle.lock.slot;
     lease->grant.fence = worker->handle.lock.token;
-    sim_copy_text(lease->grant.value, sizeof lease->grant.value, value);
-    believe(world, worker);
+    sim_copy_text(lease->grant.value, sizeof lease->grant.value,
+                  rl_claim_value(worker->handle.claim));
 }
 
-static void granted(struct sim_world *world, struct sim_worker *worker)
+void sim_lease_held(struct sim_world *world, struct sim_worker *worker,
+                    const struct lease_deadline *deadline, bool with_grant)
 {
     struct sim_lease *lease = worker->lease;
-    bool may_tell = is_current(worker) && lease->phase == SIM_LEASE_ASKS;
-    uint64_t way = sim_below(&world->rng, 10);
+    bool is_stream = worker->ask.rules.is_stream;
+    /* A renewal without a grant would be the first that it hears of its lock. */
+    bool is_new = worker->ask.rules.verb == LEASE_ACQUIRE
+                      ? lease->connection != worker
+                      : worker->ask.rules.verb == LEASE_RENEW && !worker->ask.by_value;
 
-    worker->held = true;
-    world->grants++;
-    sim_oracle_granted(world, worker);
-    sim_lease_granted(world, worker);
-    note_held(world, worker);
-    if (world->calm || (!(may_tell && way < 7) && way % 2)) {
-        /* The client was gone before a byte of the answer was sent: by the value, never the tag. */
-        if (is_current(worker))
-            lease->ended = true;
-        sim_app_release(world, worker);
+    /* Events of a stream are not lost: it is closed. */
+    if (!reads(worker) || (!is_stream && sim_chance(&world->rng, 200)))
         return;
-    }
-    if (may_tell && way < 7)
-        tell_grant(world, worker);
-    worker->leaves = true; /* also where the answer was lost on its way */
-    sim_app_plan(world, worker, sim_chance(&world->rng, 500) ? 1 : worker->ttl_ns + BEYOND_NS);
-}
-
-static void put_refused(struct sim_world *world, struct sim_worker *worker, int error)
-{
-    struct sim_lease *lease = worker->lease;
-
-    if (is_current(worker) && lease->phase == SIM_LEASE_ASKS) {
-        if (error == REDLOCK_YOURS)
-            lease->phase = SIM_LEASE_ENDS;
-        else if (sim_chance(&world->rng, 500))
-            lease->phase = SIM_LEASE_NEW;
-    }
-    sim_app_drop(world, worker, "is free again");
-}
-
-static void extended(struct sim_world *world, struct sim_worker *worker, int error)
-{
-    struct sim_lease *lease = worker->lease;
-    bool hears = is_current(worker) && lease->phase == SIM_LEASE_HOLDS && !worker->is_copy &&
-                 sim_chance(&world->rng, 800);
-
-    if (error == REDLOCK_OK) {
-        note_held(world, worker);
-        if (hears)
-            believe(world, worker);
-        sim_app_plan(world, worker, sim_between(&world->rng, 1, REST_NS));
+    if (is_new && lease->phase != SIM_LEASE_ASKS)
         return;
-    }
-    if (hears && error == REDLOCK_LOST) {
-        if (sim_promises_memory(&world->options) &&
-            lease->believed_ns - LOSS_LEAD_NS > world->now_ns)
-            sim_fail(world, "no false loss", "lease %s was told that it is lost", lease->tag);
+    if (!is_new && lease->phase != SIM_LEASE_HOLDS)
+        return;
+    if (is_new)
+        hear_grant(world, worker);
+    if (is_stream)
+        lease->connection = worker;
+    lease->has_grant |= with_grant;
+    believe(world, worker, deadline);
+}
+
+void sim_lease_reconnects(struct sim_world *world, struct sim_worker *worker,
+                          const struct lease_deadline *deadline)
+{
+    struct sim_lease *lease = worker->lease;
+
+    if (lease->connection != worker)
+        return;
+    lease->connection = NULL;
+    lease->has_grant = true;
+    believe(world, worker, deadline);
+}
+
+void sim_lease_refused(struct sim_world *world, struct sim_worker *worker,
+                       enum lease_answer answer, int error)
+{
+    struct sim_lease *lease = worker->lease;
+    bool is_ended = answer == LEASE_STOP || error == REDLOCK_LOST || error == REDLOCK_EXPIRED;
+
+    if (!reads(worker) || sim_chance(&world->rng, 200))
+        return;
+    if (lease->phase == SIM_LEASE_HOLDS && error == REDLOCK_LOST &&
+        sim_promises_memory(&world->options) && !lease->ended &&
+        lease->believed_ns - LOSS_LEAD_NS > world->now_ns)
+        sim_fail(world, "no false loss", "lease %s was told that it is lost", lease->grant.tag);
+    if (lease->phase == SIM_LEASE_HOLDS && is_ended)
         stop_believing(lease, SIM_LEASE_NEW);
-    }
-    sim_app_drop(world, worker, "is left");
+    else if (lease->phase == SIM_LEASE_HOLDS && lease->connection == worker)
+        lease->connection = NULL;
+    else if (lease->phase == SIM_LEASE_ASKS &&
+             (answer == LEASE_YOURS || answer == LEASE_SUPERSEDED))
+        lease->phase = SIM_LEASE_ENDS;
+    else if (lease->phase == SIM_LEASE_ASKS && sim_chance(&world->rng, 500))
+        lease->phase = SIM_LEASE_NEW;
 }
 
-void sim_lease_finished(struct sim_world *world, struct sim_worker *worker,
-                        enum sim_operation operation, int error)
+/* ---- connections ---- */
+
+/* Where closing releases, belief ends with the stream; behind TCP the program works on. */
+void sim_lease_closed(struct sim_world *world, struct sim_worker *worker)
 {
-    if (operation == SIM_ACQUIRE && error == REDLOCK_OK)
-        granted(world, worker);
-    else if (operation == SIM_ACQUIRE)
-        put_refused(world, worker, error);
-    else if (operation == SIM_EXTEND)
-        extended(world, worker, error);
-    else
-        sim_app_drop(world, worker, "is free again");
+    struct sim_lease *lease = worker->lease;
+
+    (void)world;
+    if (lease->connection != worker)
+        return;
+    lease->connection = NULL;
+    if (!lease->grant.is_remote && !lease->has_grant)
+        stop_believing(lease, SIM_LEASE_NEW);
+}
+
+void sim_lease_dies(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_lease *lease = worker->lease;
+
+    (void)world;
+    if (lease->connection == worker)
+        stop_believing(lease, SIM_LEASE_NEW);
 }

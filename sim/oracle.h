@@ -118,7 +118,7 @@ void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_lost(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_death(struct sim_world *world, struct sim_client *client);
 void sim_lease_observe(struct sim_world *world);
-void sim_lease_granted(struct sim_world *world, const struct sim_worker *worker);
+void sim_lease_granted(struct sim_world *world, struct sim_worker *worker);
 /* Has the node this value, and for longer than until now? type, unless NULL: of its key. */
 bool sim_has_hold(struct sim_world *world, struct sim_node *node, const char *wanted,
                   enum sim_type *type);

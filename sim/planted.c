@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/rules.h"
+#include "leases/rules.h"
 
 #ifndef RL_PLANTED
 
@@ -51,16 +52,30 @@ int sim_planted_replay(const char *rule, uint64_t seed)
 #define SEED_SECONDS_MAX 20
 
 enum rl_rule rl_rule_broken = RL_RULE_NONE;
+enum lease_rule lease_rule_broken = LEASE_RULE_NONE;
 
-static const struct {
+/* Of the library and of the service: one of the two numbers is 0. */
+struct rule {
     enum rl_rule rule;
+    enum lease_rule lease_rule;
     const char *name;
     const char *text;
-} rules[] = {
-#define RULE(name, text) {RL_RULE_##name, #name, text},
+};
+
+static const struct rule rules[] = {
+#define RULE(name, text) {RL_RULE_##name, LEASE_RULE_NONE, #name, text},
     RL_RULES(RULE)
 #undef RULE
+#define RULE(name, text) {RL_RULE_NONE, LEASE_RULE_##name, #name, text},
+        LEASE_RULES(RULE)
+#undef RULE
 };
+
+static void break_rule(const struct rule *rule)
+{
+    rl_rule_broken = rule->rule;
+    lease_rule_broken = rule->lease_rule;
+}
 
 #define RULE_COUNT (sizeof rules / sizeof rules[0])
 
@@ -79,16 +94,16 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void hunt(enum rl_rule rule, uint64_t seeds_max, int fd)
+static void hunt(const struct rule *rule, uint64_t seeds_max, int fd)
 {
     struct finding finding = {0};
     struct sim_result result;
     const struct itimerval limit = {.it_value.tv_sec = SEED_SECONDS_MAX};
     double start_s = seconds_now();
 
-    rl_rule_broken = rule;
+    break_rule(rule);
     for (uint64_t i = 0; i < seeds_max && !finding.found; i++) {
-        uint64_t seed = (rule >= RL_RULE_ELECTOR_ONCE ? SIM_ELECTED_FIRST : 1) + i;
+        uint64_t seed = (rule->rule >= RL_RULE_ELECTOR_ONCE ? SIM_ELECTED_FIRST : 1) + i;
 
         setitimer(ITIMER_VIRTUAL, &limit, NULL);
         sim_play(seed, NULL, &result);
@@ -118,7 +133,7 @@ static bool start(struct hunter *hunter, size_t rule, uint64_t seeds_max)
     hunter->pid = fork();
     if (hunter->pid == 0) {
         close(ends[0]);
-        hunt(rules[rule].rule, seeds_max, ends[1]);
+        hunt(&rules[rule], seeds_max, ends[1]);
     }
     close(ends[1]);
     hunter->fd = ends[0];
@@ -138,7 +153,7 @@ static bool finish(struct hunter *hunter)
         finding.found = true;
         snprintf(finding.oracle, sizeof finding.oracle, "crash or endless loop");
     }
-    printf("| %-19s | %-66s | %-3s | %7" PRIu64 " | %-23s | %7.2f |\n",
+    printf("| %-20s | %-66s | %-3s | %7" PRIu64 " | %-23s | %7.2f |\n",
            rules[hunter->rule].name, rules[hunter->rule].text, finding.found ? "yes" : "NO",
            finding.seed, finding.oracle, finding.seconds);
     fflush(stdout);
@@ -159,7 +174,7 @@ int sim_planted_run(const char *rule, uint64_t seeds_max, unsigned workers)
     int missed = 0;
     int started = 0;
 
-    printf("| %-19s | %-66s | %-3s | %7s | %-23s | %7s |\n|---|---|---|---|---|---|\n", "rule",
+    printf("| %-20s | %-66s | %-3s | %7s | %-23s | %7s |\n|---|---|---|---|---|---|\n", "rule",
            "without it", "found", "seeds", "oracle", "seconds");
     for (unsigned i = 0; i < width; i++)
         hunter[i].fd = -1;
@@ -194,7 +209,7 @@ int sim_planted_replay(const char *rule, uint64_t seed)
 {
     for (size_t i = 0; i < RULE_COUNT; i++)
         if (rule && is_wanted(i, rule))
-            rl_rule_broken = rules[i].rule;
+            break_rule(&rules[i]);
     return sim_replay(seed);
 }
 

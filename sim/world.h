@@ -20,6 +20,7 @@
 #include "sim/options.h"
 #include "sim/oracle.h"
 #include "sim/rng.h"
+#include "sim/service.h"
 #include "sim/trace.h"
 
 #define SIM_TEXT_MAX 256
@@ -36,6 +37,7 @@ struct sim_world {
     struct sim_conn *conns; /* all that ever were */
     uint32_t conn_count;
     struct sim_lease lease[SIM_LEASES_MAX];
+    struct sim_service service[SIM_CLIENTS_MAX]; /* of each client */
     struct sim_group group[SIM_GROUPS_MAX];
     struct sim_oracle oracle;
     bool calm;          /* the faults are over */
