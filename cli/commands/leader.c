@@ -46,9 +46,9 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
     if (a->error != REDLOCK_OK)
         return true;
     observer_note(&l->observer, info, a->report);
-    bool several = info->kind == REDLOCK_SHARED || info->kind == REDLOCK_SEMAPHORE;
     /* A lock without a token has no term. */
-    if (info->held && !several && info->fence > 0) {
+    if (info->held && (redlock_kind_traits(info->kind) & REDLOCK_KIND_EXCLUSIVE) &&
+        info->fence > 0) {
         found->term = info->fence;
         found->remaining_ms = report_longest_ms(info, a->report);
         snprintf(found->label, sizeof found->label, "%s", info->holder.label);

@@ -111,10 +111,10 @@ void leaders_free(struct leaders *leaders)
 
 static struct leadership leadership_of(const redlock_info *info)
 {
-    bool several = info->kind == REDLOCK_SHARED || info->kind == REDLOCK_SEMAPHORE;
+    bool may_have_token = redlock_kind_traits(info->kind) & REDLOCK_KIND_EXCLUSIVE;
 
     /* A lock without a token has no term. */
-    if (!info->held || several || info->fence <= 0)
+    if (!info->held || !may_have_token || info->fence <= 0)
         return (struct leadership){.remaining_ms = -1};
     return (struct leadership){info->fence, info->holder.remaining_ms, &info->holder};
 }

@@ -30,7 +30,7 @@ nm -u $objects | awk '$1 == "U" || $1 == "w" { print $2 }' | sort -u >"$tmp/unde
 {
     printf '%s\n' $allowed
     printf '%s\n' __stack_chk_fail _GLOBAL_OFFSET_TABLE_ memcpy memcmp memset memmove memchr \
-        strlen strcmp strncmp strncasecmp strcpy strchr strcspn strspn strstr \
+        strlen strcmp strncmp strncasecmp strcpy strchr strrchr strcspn strspn strstr \
         __memcpy_chk __memmove_chk __memset_chk __strcpy_chk
 } | sort -u >"$tmp/allowed"
 

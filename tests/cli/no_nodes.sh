@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# No nodes are configured: there is no default, and every subcommand says so at once.
+# No nodes are configured: there is no default, and every subcommand that needs nodes says so at once.
 . "$(dirname "$0")/lib.bash" "$@"
 unset REDLOCK_CONFIG REDLOCK_NODES REDLOCK_DEV XDG_CONFIG_HOME
 [ ! -e /etc/redlock.conf ] || skip 'this machine has a configuration of its own'
@@ -23,7 +23,7 @@ none nodes --where name
 # Every subcommand that talks to nodes, with whatever words make a whole command line of it.
 for sub in $("$redlock" help | sed -n 's/^  \([a-z]\+\)  *[a-z].*/\1/p'); do
     case $sub in
-    dev | help | version | redlock) continue ;; # the last: examples
+    dev | fence | help | version | redlock) continue ;; # the last: examples
     run) none run name -- true && continue ;;
     esac
     for words in '' '--yes' 'name' '--yes name' 'name value'; do
