@@ -72,6 +72,7 @@ void audit_close(struct audit *audit)
 {
     sink_close(audit->sink, AUDIT_PATIENCE_MS);
     free(audit->json.text);
+    classes_free(&audit->classes);
     *audit = (struct audit){.sink = NULL};
 }
 
@@ -82,6 +83,7 @@ void audit_replace(struct audit *audit, struct audit *fresh)
     sink_close(audit->sink, 0);
     audit->sink = fresh->sink;
     fresh->sink = NULL;
+    classes_replace(&audit->classes, &fresh->classes);
     audit_close(fresh);
 }
 
@@ -210,6 +212,7 @@ void audit_write(struct audit *audit, const struct audit_line *line)
     uint64_t left_out = 0;
 
     audit->count[line->event]++;
+    classes_note(&audit->classes, line);
     if (audit->observer)
         audit->observer(audit->observer_context, line);
     if (!audit->sink || line->event == AUDIT_JEOPARDY || line->event == AUDIT_RECOVERED ||

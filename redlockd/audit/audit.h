@@ -39,6 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit/classes.h"
 #include "http/server.h"
 #include "http/writer.h"
 #include "system/sink.h"
@@ -74,6 +75,7 @@ struct audit_line {
     const char *label;            /* NULL or empty: none, or unknown */
     int64_t fence;                /* 0: none, or unknown */
     const char *reason;           /* a word for programs; NULL: none */
+    int64_t waited_ns;            /* of a grant: since its request */
     int64_t held_ns;              /* of an end: for how long it was held; 0: unknown */
     const struct http_peer *peer; /* of the request; NULL: there is none */
     struct rl_span path;          /* of one that is denied; empty: unknown */
@@ -95,6 +97,7 @@ struct audit {
     struct audit_denials denials[AUDIT_DENIAL_PLACES];
     uint64_t count[AUDIT_EVENT_COUNT]; /* also without a target */
     uint64_t dropped;                  /* without those that `sink` counts */
+    struct classes classes;            /* what happens, by patterns of names */
     const char *const *listeners;      /* their names, by number; NULL: unknown */
     audit_observer_fn *observer;       /* NULL: none */
     void *observer_context;

@@ -240,6 +240,9 @@ static void answer_released(struct lease_request *request, const struct lease_ca
 static void answer(struct lease_request *request, const struct lease_action *action,
                    const struct lease_actions *actions, const struct lease_cause *cause)
 {
+    if (action->answer == LEASE_FAILURE && action->error == REDLOCK_TIMEOUT &&
+        request->lease.verb == LEASE_ACQUIRE)
+        classes_note_timeout(&request->leases->audit->classes, request->name);
     if (action->answer == LEASE_HELD)
         answer_held(request, &actions->deadline);
     else if (action->answer == LEASE_IS_RELEASED)

@@ -34,6 +34,7 @@ struct holding holding_of(const struct lease_request *request, const char *value
                             .label = label,
                             .fence = request->fence,
                             .ttl_ms = request->lease.ttl_ms,
+                            .waited_ns = rl_now_ns() - request->lease.received_ns,
                             .valid_ns = request->lock ? redlock_deadline_ns(request->lock) : 0,
                             .peer = request->exchange ? http_exchange_peer(request->exchange)
                                                       : NULL,
@@ -177,6 +178,7 @@ void holdings_held(struct leases *leases, const struct holding *holding, bool is
                                                         .name = holding->name,
                                                         .label = holding->label,
                                                         .fence = holding->fence,
+                                                        .waited_ns = holding->waited_ns,
                                                         .peer = holding->peer});
 }
 

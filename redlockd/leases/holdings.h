@@ -24,6 +24,7 @@ struct holding {
     const char *label; /* empty: none, or unknown */
     int64_t fence;     /* 0: none; of a renewal: as its client says */
     int64_t ttl_ms;
+    int64_t waited_ns;            /* since its request */
     int64_t valid_ns;             /* until when the library vouches for it */
     const struct http_peer *peer; /* of the request; NULL: there is none any more */
     /* A stream: the daemon renews, and hears of its end by itself; the nodes are not asked. */

@@ -143,6 +143,23 @@ static int read_audit(struct inputs *inputs, const struct settings *settings, ch
     return -1;
 }
 
+static int read_classes(struct inputs *inputs, const struct settings *settings, char *why,
+                        size_t why_size)
+{
+    for (unsigned i = 0; i < settings->class_count; i++) {
+        if (classes_add(&inputs->audit.classes, settings->classes[i].pattern, why, why_size) <
+            0) {
+            settings_locate(settings, settings->classes[i].line, why, why_size);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+_Static_assert(SETTINGS_CLASSES_MAX == CLASSES_MAX &&
+                   SETTINGS_CLASS_MAX == CLASS_PATTERN_MAX + 1,
+               "every class of the settings has room");
+
 int inputs_read(struct inputs *inputs, const struct settings *settings, char *why,
                 size_t why_size)
 {
@@ -152,7 +169,9 @@ int inputs_read(struct inputs *inputs, const struct settings *settings, char *wh
         inputs_excuse(inputs, settings, read_quorum(inputs, settings, why, why_size), why) ==
             0 &&
         inputs_excuse(inputs, settings, read_tls(inputs, settings, why, why_size), why) == 0 &&
-        inputs_excuse(inputs, settings, read_audit(inputs, settings, why, why_size), why) == 0)
+        inputs_excuse(inputs, settings, read_audit(inputs, settings, why, why_size), why) ==
+            0 &&
+        read_classes(inputs, settings, why, why_size) == 0)
         return 0;
     inputs_free(inputs);
     return -1;

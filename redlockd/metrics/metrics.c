@@ -2,6 +2,7 @@
 #include "metrics/metrics.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ static void histogram(FILE *out, const char *name, const char *help,
     buckets(out, name, NULL, values);
 }
 
-/* Addresses and names of quorums are the operator's, and may have a quote or a backslash. */
+/* Addresses, quorums and classes are the operator's words, and may have quotes and backslashes. */
 static void label(FILE *out, const char *metric, const char *key, const char *value)
 {
     fprintf(out, "redlockd_%s{%s=\"", metric, key);
@@ -253,6 +254,56 @@ static void write_lost(FILE *out, const struct metrics *metrics)
                 metrics->lost[i].count);
 }
 
+/* ---- classes ----------------------------------------------------------------------------- */
+
+/* Without buckets: those of a hundred classes would be the larger part of an answer. */
+static void write_times(FILE *out, const char *name, const struct lock_class *class,
+                        const struct class_times *times)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%s_sum", name);
+    label(out, text, "class", class->pattern);
+    fprintf(out, "%.6f\n", (double)times->sum_us / US_PER_S);
+    snprintf(text, sizeof text, "%s_count", name);
+    label(out, text, "class", class->pattern);
+    fprintf(out, "%" PRIu64 "\n", times->count);
+}
+
+/* Patterns of the settings, never names. */
+static void write_classes(FILE *out, const struct classes *classes)
+{
+    static const struct {
+        const char *name, *help;
+        size_t at;
+    } counts[] = {
+        {"class_timeouts_total", "waits that ended without the lock",
+         offsetof(struct lock_class, timeouts)},
+        {"class_lost_total", "as lost_total, by class", offsetof(struct lock_class, lost)},
+        {"class_expired_unreleased_total", "as expired_unreleased_total, by class",
+         offsetof(struct lock_class, expired)},
+    };
+
+    if (classes->count == 0)
+        return;
+    head(out, "class_wait_seconds", "summary", "from the request to the grant, by class");
+    for (unsigned i = 0; i < classes->count; i++)
+        write_times(out, "class_wait_seconds", &classes->list[i], &classes->list[i].wait);
+    head(out, "class_hold_seconds", "summary", "from the grant to the end, by class");
+    for (unsigned i = 0; i < classes->count; i++)
+        write_times(out, "class_hold_seconds", &classes->list[i], &classes->list[i].hold);
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        head(out, counts[k].name, "counter", counts[k].help);
+        for (unsigned i = 0; i < classes->count; i++) {
+            const char *class = (const char *)&classes->list[i];
+
+            label(out, counts[k].name, "class", classes->list[i].pattern);
+            fprintf(out, "%" PRIu64 "\n",
+                    *(const uint64_t *)(const void *)(class + counts[k].at));
+        }
+    }
+}
+
 /* ---- the answer -------------------------------------------------------------------------- */
 
 /* By the number of the rule, from 1: principals and names are not for everyone who sees metrics. */
@@ -327,6 +378,7 @@ void metrics_answer(struct metrics *metrics, struct http_exchange *exchange,
     histogram(out, "hold_seconds", "from the grant to the end, of locks granted here",
               &metrics->hold);
     histogram(out, "acquire_wait_seconds", "from the request to the grant", &stats.wait);
+    write_classes(out, &leases->audit->classes);
     write_nodes(out, leases->client);
     write_quorums(out, leases->client);
     size = ftell(out);

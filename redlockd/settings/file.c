@@ -58,7 +58,7 @@ static int read_line(struct settings *settings, char *line, char *why, size_t wh
     if (settings->given & 1u << key)
         return 0;
     if (settings->line[key] && key != SETTING_LISTEN && key != SETTING_HOST &&
-        key != SETTING_ALLOW)
+        key != SETTING_ALLOW && key != SETTING_CLASS)
         return value_complain(why, why_size, name, "is given twice");
     return settings_apply(settings, (enum settings_key)key, trim(equals + 1), why, why_size);
 }

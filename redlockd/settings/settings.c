@@ -45,6 +45,8 @@ static const char usage[] =
     "                         RIGHTS: one or more of acquire,read,break,admin\n"
     "                         CAP: leases=N, waiters=N, ttl=TIME, requests=N\n"
     "  --tokens FILE          lines of NAME and the SHA-256 of its token in hex\n"
+    "  --class PATTERN        counts what happens to locks of names like jobs/*/nightly\n"
+    "                         by themselves; once for each\n"
     "  --audit FILE           a line of JSON per grant, release, loss, denial, ...\n"
     "  --names utf8           names of locks beyond ASCII\n"
     "  --drift-ppm N          how much slower a client's clock may be (10000)\n"
@@ -114,6 +116,20 @@ static int add_rule(struct settings *settings, const char *value, char *why, siz
     return 0;
 }
 
+static int add_class(struct settings *settings, const char *value, char *why, size_t why_size)
+{
+    struct settings_class *class = &settings->classes[settings->class_count];
+
+    if (settings->class_count == SETTINGS_CLASSES_MAX)
+        return value_complain(why, why_size, "class", "at most 100 patterns");
+    if (strlen(value) >= sizeof class->pattern)
+        return value_complain(why, why_size, "class", "a pattern has at most 64 characters");
+    strcpy(class->pattern, value);
+    class->line = settings->reading;
+    settings->class_count++;
+    return 0;
+}
+
 static int add_host(struct settings *settings, const char *value, char *why, size_t why_size)
 {
     if (settings->host_count == SETTINGS_HOSTS_MAX)
@@ -162,6 +178,8 @@ int settings_apply(struct settings *settings, enum settings_key key, const char 
         return add_host(settings, value, why, why_size);
     case SETTING_ALLOW:
         return add_rule(settings, value, why, why_size);
+    case SETTING_CLASS:
+        return add_class(settings, value, why, why_size);
     case SETTING_NAMES:
         return set_names(settings, value, why, why_size);
     case SETTING_INSECURE:

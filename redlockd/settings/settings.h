@@ -15,6 +15,8 @@
 
 #define SETTINGS_LISTENERS_MAX 16
 #define SETTINGS_RULES_MAX 64
+#define SETTINGS_CLASSES_MAX 100
+#define SETTINGS_CLASS_MAX 65 /* with its end */
 #define SETTINGS_HOSTS_MAX 16
 #define SETTINGS_TEXT_MAX 256
 #define SETTINGS_GROUP_MAX 64
@@ -35,6 +37,7 @@
     X(TLS_CLIENT_CRL, "tls-client-crl")                                                        \
     X(TOKENS, "tokens")                                                                        \
     X(ALLOW, "allow")                                                                          \
+    X(CLASS, "class")                                                                          \
     X(AUDIT, "audit")                                                                          \
     X(DRAIN, "drain")
 
@@ -63,6 +66,11 @@ struct settings_rule {
     unsigned line;
 };
 
+struct settings_class {
+    char pattern[SETTINGS_CLASS_MAX];
+    unsigned line;
+};
+
 struct settings {
     struct settings_listener listeners[SETTINGS_LISTENERS_MAX];
     unsigned listener_count;
@@ -79,6 +87,8 @@ struct settings {
     char audit[SETTINGS_TEXT_MAX];  /* a path, or stderr; empty: none */
     struct settings_rule rules[SETTINGS_RULES_MAX];
     unsigned rule_count;
+    struct settings_class classes[SETTINGS_CLASSES_MAX];
+    unsigned class_count;
     unsigned drift_ppm;   /* how much slower than ours the clock of a client may be */
     unsigned connections; /* 0: the default of the HTTP layer */
     int64_t drain_ns;     /* how long TERM lets requests finish */

@@ -121,6 +121,35 @@ static void write_replica(struct view *view, const struct access_who *who, bool 
     json_integer(json, "lost", (int64_t)view->leases->audit->count[AUDIT_LOST]);
 }
 
+/* What happens to locks, by patterns of the settings: for those that may read the metrics. */
+static void write_classes(struct view *view, bool is_admin)
+{
+    const struct classes *classes = &view->leases->audit->classes;
+    struct json *json = &view->body.json;
+
+    if (!is_admin) {
+        json_string(json, "classes", NULL);
+        return;
+    }
+    json_array(json, "classes");
+    for (unsigned i = 0; i < classes->count; i++) {
+        const struct lock_class *class = &classes->list[i];
+
+        json_object(json, NULL);
+        json_string(json, "class", class->pattern);
+        json_integer(json, "granted", (int64_t) class->wait.count);
+        json_known(json, "wait_us",
+                   class->wait.count ? (int64_t)(class->wait.sum_us / class->wait.count) : -1);
+        json_known(json, "hold_us",
+                   class->hold.count ? (int64_t)(class->hold.sum_us / class->hold.count) : -1);
+        json_integer(json, "timeouts", (int64_t) class->timeouts);
+        json_integer(json, "lost", (int64_t) class->lost);
+        json_integer(json, "expired", (int64_t) class->expired);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void write_trouble(struct view *view, const struct access_who *who)
 {
     struct json *json = &view->body.json;
@@ -212,6 +241,7 @@ static void answer_status(struct view *view, struct http_exchange *exchange,
         write_nodes(view);
     else
         json_string(&view->body.json, "nodes", NULL);
+    write_classes(view, is_admin);
     write_trouble(view, who);
     if (limit > 0)
         write_locks(view, who, is_admin, limit);

@@ -146,7 +146,8 @@ unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
 start --config "$tmp/conf"
 eventually ready
 new_id
-http PUT /v1/locks/jobs/b "$id" --json '{"ttl_ms":600000}'
+http PUT /v1/locks/jobs/b "$id" --json '{"ttl_ms":60000}'
+is 'a candidate is elected' "$code" 201
 "$redlock" dev kill 1 >/dev/null
 "$redlock" dev kill 2 >/dev/null
 http GET /v1/leaders/jobs/b "$id"

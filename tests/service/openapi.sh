@@ -9,7 +9,7 @@ for token in powerless streamer stranger reader1 reader2 reader3; do
     printf '%s %s\n' "$token" "$(digest "$token")"
 done >"$tmp/tokens"
 all="uid:$(id -u) * acquire,read,break,admin"
-start --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read' --allow 'token:streamer * acquire' \
+start --class 'a/*' --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read' --allow 'token:streamer * acquire' \
     --allow 'token:reader1 nothing read' --allow 'token:reader2 nothing read' --allow 'token:reader3 nothing read'
 serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$1" "http://h/$2")" = 200 ]; }
 eventually serves "$socket" readyz

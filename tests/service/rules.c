@@ -277,8 +277,10 @@ CASE(inputs_memory, "Reading rules, tokens and nodes again fails whole when memo
     unsetenv("REDLOCK_NODES");
     write_file(nodes, sizeof nodes, "nodes", "nodes = 127.0.0.1:1\n");
     write_file(audit, sizeof audit, "audit", "");
-    snprintf(text, sizeof text, "quorum-config = %s\naudit = %s\nallow = uid:1 * read\n", nodes,
-             audit);
+    snprintf(text, sizeof text,
+             "quorum-config = %s\naudit = %s\nallow = uid:1 * read\n"
+             "class = a/*\nclass = b/*\n",
+             nodes, audit);
     CHECK_INT(0, settings_read_text(&settings, text, why, sizeof why));
     for (;;) {
         size_t counted;
