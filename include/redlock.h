@@ -1256,7 +1256,10 @@ typedef struct redlock_node_info {
 
     /* The rest is of a SENTINEL or CLUSTER; else zero, or -1 where it is a time or a term. */
 
-    /* The server that a majority of the sentinels (or nodes) named last; empty: none yet. Its epoch. */
+    /*
+     * The server that a majority of the sentinels (or nodes) named last; empty: none yet. Its
+     * epoch.
+     */
     char server[REDLOCK_ADDRESS_MAX];
     int64_t term;
     /*

@@ -48,7 +48,7 @@ ended.then((code) => (status = code ?? 137));
 
 for (; status === undefined; await Promise.race([sleep(50), ended])) {
   let told = {};
-  if (now() >= renewAt) {
+  if (now() >= renewAt && now() < held.until - 100) {
     renewAt = now() + ttl / 20; // 503, another's answer or none: the old deadline stands, ask again
     told = await ask(held.until - 100 - now(), 'POST', JSON.stringify({ ttl_ms: ttl }));
     if (told.grant) [held, renewAt] = [told, now() + ttl / 3];

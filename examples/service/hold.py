@@ -53,7 +53,7 @@ work = subprocess.Popen(sys.argv[2:], start_new_session=True,  # its resource re
                         env={**os.environ, "FENCE": str(held["fence"])})
 threading.Thread(target=watch, daemon=True).start()
 while work.poll() is None:
-    if now() >= renew_at:
+    if renew_at <= now() < held["until"] - 100:
         renew_at = now() + ttl / 20  # 503, another's answer or none: the old deadline stands, ask again
         told = ask("POST", 5, {"ttl_ms": ttl})
         if "grant" in told:
