@@ -124,7 +124,7 @@ static int set_up_tls(redlock *client, const redlock_options *o)
     }
     if (o->tls_ca_file || o->tls_cert_file)
         return rl_detail(REDLOCK_INVAL,
-                         "TLS files are given but no node has a rediss://, valkeys:// "
+                         "TLS files are given but no node has a rediss://, valkeys://, "
                          "sentinels:// or clusters:// URL");
     return REDLOCK_OK;
 }

@@ -135,7 +135,8 @@ int redlock_fd(redlock *client)
 /* ---- one client ---- */
 
 /*
- * Waits until no thread drives, or events wait; false when that takes longer than timeout_ms.
+ * Waits until no thread drives, or events wait; false when that takes longer than timeout_ms, or
+ * when the I/O thread has to drive for blocked callers.
  */
 static bool await_turn(redlock *client, int timeout_ms)
 {
@@ -149,6 +150,10 @@ static bool await_turn(redlock *client, int timeout_ms)
         end.tv_nsec -= 1000 * RL_NS_PER_MS;
     }
     while (client->turning && rl_events_waiting(client) == 0) {
+        /* It stood by for this thread, which came late: no signal would end a wait for it. */
+        if (client->threaded && !atomic_load(&client->relief.is_on) &&
+            !rl_thread_relieve(client))
+            return false;
         if (timeout_ms < 0)
             pthread_cond_wait(&client->turn_cond, &client->mutex);
         else if (pthread_cond_timedwait(&client->turn_cond, &client->mutex, &end) != 0)

@@ -163,7 +163,7 @@ CASE(tls_in_one_of_them,
     CHECK_OK(redlock_open(&o, &r));
     redlock_close(r);
     q[1].nodes = other;
-    refuse(&o, "no node has a rediss://, valkeys:// or sentinels:// URL");
+    refuse(&o, "no node has a rediss://, valkeys://, sentinels:// or clusters:// URL");
 }
 
 CASE(one_named_quorum,
