@@ -338,10 +338,10 @@ bench-go: ## the client for Go beside the same requests in C, and the time from 
 	@scripts/deps.sh test
 	@$(call built,release,--target redlock redlockd redlock-bench-asked) >/dev/null
 	@echo 'node-timeout = 3s' >build/bench-go.conf
-	@cd clients/go && REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf \
+	@cd clients/go && \
 	    REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd \
 	    REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/bench/redlock-bench-asked REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
-	    go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' .
+	    env REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' .
 
 .PHONY: check-service
 check-service: ## /openapi.json and /metrics of redlockd, judged by a validator from npm and by promtool
