@@ -180,10 +180,12 @@ chaos: ## CHAOS_SECONDS=120 of faults on real servers and processes, checked; CH
 	@$(call chaos_run,build/chaos) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) chaos
 
 .PHONY: chaos-service
-chaos-service: ## the same with HTTP clients, three replicas of redlockd and a lossy balancer
+chaos-service: ## the same with HTTP clients, one of them in Go, three replicas of redlockd and a lossy balancer
 	@scripts/deps.sh test
 	@$(call built,release,--target redlock-chaos) >/dev/null
-	@$(call chaos_run,build/chaos/service) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) service
+	@rm -f build/chaos-go; if command -v go >/dev/null; then cd clients/go && go build -o ../../build/chaos-go ./chaosholder; \
+	    else echo "left out: the worker in Go: go is not installed"; fi
+	@$(call chaos_run,build/chaos/service) CHAOS_GO=$$(ls $(CURDIR)/build/chaos-go 2>/dev/null) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) service
 
 .PHONY: chaos-broken
 chaos-broken: ## the same with clients that are set up wrongly: does the checker notice?

@@ -47,6 +47,21 @@ static bool one_in(struct passage *p, int n)
     return p->balancer->switches->lossy && random_between(&p->random, 1, n) == 1;
 }
 
+/* A connection is for one request, also that of a client that would keep it. */
+static bool close_after(struct passage *p)
+{
+    static const char field[] = "\r\nConnection: close";
+    char *at = strstr(p->request, "\r\n");
+    if (strstr(p->request, field) != NULL)
+        return true;
+    if (p->size + sizeof field > MESSAGE_MAX)
+        return false;
+    memmove(at + sizeof field - 1, at, p->size + 1 - (size_t)(at - p->request));
+    memcpy(at, field, sizeof field - 1);
+    p->size += sizeof field - 1;
+    return true;
+}
+
 /* Until the head and its body are there. */
 static bool read_request(struct passage *p)
 {
@@ -61,10 +76,11 @@ static bool read_request(struct passage *p)
         p->request[p->size] = '\0';
         const char *end = strstr(p->request, "\r\n\r\n");
         const char *length = strstr(p->request, "\r\nContent-Length: ");
-        if (end == NULL || length == NULL)
+        if (end == NULL)
             continue;
-        if (p->size >= (size_t)(end + 4 - p->request) + strtoul(length + 18, NULL, 10))
-            return true;
+        size_t body = length != NULL && length < end ? strtoul(length + 18, NULL, 10) : 0;
+        if (p->size >= (size_t)(end + 4 - p->request) + body)
+            return close_after(p);
     }
 }
 

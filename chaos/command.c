@@ -21,7 +21,8 @@
 enum {
     LOOK_MS = 20,
     NODE_TIMEOUT_MS = 150, /* a busy machine is no fault */
-    START_MS = 3000, /* what two processes may take to start and to end, beyond the wait */
+    START_MS = 3000,   /* what two processes may take to start and to end, beyond the wait */
+    SERVED_MS = 20000, /* the same where an answer of the service may be lost */
     KILLED_EVERY = 20,
     STOPPED_EVERY = 20,
     STOPPED_MAX_MS = 2500,
@@ -64,13 +65,18 @@ static void put(struct words *w, const char *word)
         w->word[w->count++] = word;
 }
 
-static void put_number(struct words *w, const char *option, int64_t number, const char *unit)
+static void put_text(struct words *w, int64_t number, const char *unit)
 {
     char *at = w->text + w->used;
-    put(w, option);
     put(w, at);
     w->used +=
         (size_t)snprintf(at, sizeof w->text - w->used, "%lld%s", (long long)number, unit) + 1;
+}
+
+static void put_number(struct words *w, const char *option, int64_t number, const char *unit)
+{
+    put(w, option);
+    put_text(w, number, unit);
 }
 
 static void put_kind(struct words *w, const struct crew *c, const struct hold *h)
@@ -136,9 +142,36 @@ static void hand_over(const struct crew *c, const struct hold *h)
     setenv(HOLDER_ABOUT, text, 1);
 }
 
+const char *command_go(void)
+{
+    const char *program = getenv("CHAOS_GO");
+    return program != NULL && program[0] != '\0' ? program : NULL;
+}
+
+/* Streams go straight to a replica, as those of stream.c; `way` keeps the text of the first word. */
+static void write_go_words(struct words *w, const struct crew *c, const struct hold *h,
+                           char way[128])
+{
+    const struct balancer *b = &c->rig->replicas.balancer;
+    snprintf(way, 128, "unix:%s", h->streamed ? b->replica[h->number % REPLICAS] : b->path);
+    put(w, command_go());
+    put(w, way);
+    put(w, h->streamed ? "1" : "0");
+    for (int i = 0; i < NAMES; i++)
+        if (h->names >> i & 1)
+            put(w, name_text[i]);
+    put_text(w, h->ttl_ms, "");
+    put_text(w, h->wait_ms, "");
+    put(w, h->fair ? "1" : "0");
+    put(w, redlock_kind_text(h->kind));
+    put_text(w, PRINTERS, "");
+    put(w, c->owner);
+    w->word[w->count] = NULL;
+}
+
 static void become_command(const struct crew *c, const struct hold *h, int input, int output)
 {
-    char nodes[2048];
+    char nodes[2048], service[128];
     struct words words = {.count = 0};
     int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(input, STDIN_FILENO);
@@ -147,6 +180,11 @@ static void become_command(const struct crew *c, const struct hold *h, int input
     if (h->command.run)
         hand_over(c, h);
     command_forget_settings();
+    if (c->way == WAY_GO) {
+        write_go_words(&words, c, h, service);
+        execv(words.word[0], (char *const *)words.word);
+        _exit(127);
+    }
     command_nodes(&c->rig->cluster, nodes, sizeof nodes);
     write_words(&words, c, h, nodes);
     execv(REDLOCK, (char *const *)words.word);
@@ -261,10 +299,11 @@ static int take_in_time(struct crew *c, struct hold *h, int64_t end_ns)
 
 bool command_take(struct crew *c, struct hold *h)
 {
-    h->command.run = random_next(&c->random) % 2;
+    h->command.run = c->way == WAY_COMMAND && random_next(&c->random) % 2;
+    int64_t slack_ms = c->way == WAY_GO ? SERVED_MS : START_MS;
     struct record r = hold_record(c, h, RECORD_ASK);
     r.at_ns = now_ns();
-    r.deadline_ns = h->wait_ms > 0 ? r.at_ns + (h->wait_ms + START_MS) * 1000000 : 0;
+    r.deadline_ns = h->wait_ms > 0 ? r.at_ns + (h->wait_ms + slack_ms) * 1000000 : 0;
     record_append(c->rig->history, r);
     int status = take_in_time(c, h, r.at_ns + h->wait_ms * 1000000);
     if (status == 0) {

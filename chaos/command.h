@@ -2,7 +2,8 @@
 /*
  * A hold by the command: a child of the worker that is spoken to by pipes. Either `redlock hold -v --json`,
  * whose lines tell the deadline, or `redlock run` around holder.c. That one notes itself that it runs: what
- * `run` promises is that its command has ended when the lock does.
+ * `run` promises is that its command has ended when the lock does. Or clients/go/chaosholder, which is spoken to
+ * as `hold` is, and asks the service.
  */
 #ifndef REDLOCK_CHAOS_COMMAND_H
 #define REDLOCK_CHAOS_COMMAND_H
@@ -25,6 +26,9 @@ struct command {
 };
 
 /* As hold_take(), hold_stay() and hold_end(). */
+/* The program of a worker in Go: CHAOS_GO; NULL: there is none. */
+const char *command_go(void);
+
 bool command_take(struct crew *c, struct hold *h);
 void command_stay(struct crew *c, struct hold *h);
 void command_end(struct crew *c, struct hold *h);

@@ -25,7 +25,7 @@ struct record hold_record(const struct crew *c, const struct hold *h, int what)
         .flags =
             (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
                       (c->way == WAY_LIBRARY ? 0 : RECORD_LEASE) |
-                      (c->way == WAY_COMMAND ? RECORD_COMMAND : 0) |
+                      (c->way >= WAY_COMMAND ? RECORD_COMMAND : 0) |
                       (h->command.run ? RECORD_RUN : 0) | (h->streamed ? RECORD_STREAM : 0)),
     };
 }
@@ -84,7 +84,7 @@ bool hold_take(struct crew *c, struct hold *h)
     h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
     if (c->way == WAY_SERVICE)
         return h->streamed ? stream_take(c, h) : lease_take(c, h);
-    if (c->way == WAY_COMMAND)
+    if (c->way >= WAY_COMMAND)
         return command_take(c, h);
     const char *name[NAMES] = {NULL};
     size_t count = 0;
@@ -141,7 +141,7 @@ void hold_stay(struct crew *c, struct hold *h)
         (h->streamed ? stream_stay : lease_stay)(c, h);
         return;
     }
-    if (c->way == WAY_COMMAND) {
+    if (c->way >= WAY_COMMAND) {
         command_stay(c, h);
         return;
     }
@@ -164,7 +164,7 @@ void hold_end(struct crew *c, struct hold *h)
         (h->streamed ? stream_end : lease_end)(c, h);
         return;
     }
-    if (c->way == WAY_COMMAND) {
+    if (c->way >= WAY_COMMAND) {
         command_end(c, h);
         return;
     }

@@ -13,7 +13,7 @@
 struct rig;
 
 /* How a worker asks for locks. */
-enum way { WAY_LIBRARY, WAY_SERVICE, WAY_COMMAND };
+enum way { WAY_LIBRARY, WAY_SERVICE, WAY_COMMAND, WAY_GO };
 
 /* The worker itself: its process has one. */
 struct crew {

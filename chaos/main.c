@@ -13,6 +13,7 @@
  *     CHAOS_VOTES    of a cluster, 1 or 3 (3)
  *     CHAOS_COVERAGE 1: cluster-require-full-coverage (0)
  *     CHAOS_TIMEOUT  cluster-node-timeout in ms (1000; 16000 where nothing but a takeover happens)
+ *     CHAOS_GO       of the service: clients/go/chaosholder, which the last worker runs for its locks
  *     CHAOS_DIR      where history, report and picture go (thrown away)
  *     SOAK_ROUND_SECONDS  of a soak, after which its history is checked (300)
  *     SOAK_LEAK      descriptor or memory: planted, so that a soak ends badly

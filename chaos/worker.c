@@ -102,8 +102,10 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
         h.renewed = false;
         h.stay_ms = MAX_WAIT_MS;
     }
-    if (c->way == WAY_SERVICE && c->rig->schedule->regime != REGIME_BROKEN_DEADLINE)
+    bool served = c->way == WAY_SERVICE || c->way == WAY_GO;
+    if (served && c->rig->schedule->regime != REGIME_BROKEN_DEADLINE)
         h.streamed = random_between(&c->random, 0, 2) == 0;
+    h.renewed |= c->way == WAY_GO;
     if (h.streamed) {
         h.renewed = true; /* by its replica */
         if (random_between(&c->random, 0, 5) == 0)
@@ -235,7 +237,8 @@ static void use_parcels(struct crew *c)
 /* Two names at once; by HTTP one. */
 static unsigned int several(const struct crew *c)
 {
-    return c->way != WAY_SERVICE ? 1u << NAME_ORDERS | 1u << NAME_STOCK : 1u << NAME_STOCK;
+    bool by_http = c->way == WAY_SERVICE || c->way == WAY_GO;
+    return !by_http ? 1u << NAME_ORDERS | 1u << NAME_STOCK : 1u << NAME_STOCK;
 }
 
 static void use_something(struct crew *c)
@@ -313,8 +316,10 @@ static enum way way_of(const struct schedule *s, int index)
         return WAY_COMMAND;
     if (!s->service)
         return WAY_LIBRARY;
-    if (!s->mixed)
-        return WAY_SERVICE;
+    if (!s->mixed) {
+        bool go = index == WORKERS - 1 && command_go() && s->regime != REGIME_BROKEN_DEADLINE;
+        return go ? WAY_GO : WAY_SERVICE;
+    }
     return index < WORKERS / 2       ? WAY_LIBRARY
            : index < WORKERS * 3 / 4 ? WAY_SERVICE
                                      : WAY_COMMAND;
@@ -324,7 +329,8 @@ const char *worker_words(const struct schedule *s, int index)
 {
     static const char *const words[] = {[WAY_LIBRARY] = "library client",
                                         [WAY_SERVICE] = "HTTP client",
-                                        [WAY_COMMAND] = "command client"};
+                                        [WAY_COMMAND] = "command client",
+                                        [WAY_GO] = "Go client"};
     return words[way_of(s, index)];
 }
 
