@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"time"
 )
@@ -89,7 +88,7 @@ func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption
 	}
 	end := processClock.now() + t.wait
 	if t.wait == Forever {
-		end = 1<<63 - 1
+		end = never
 	}
 	for pause, tries := retryFirst, 1; ; tries++ {
 		lock, e := c.try(ctx, t, -least(processClock.now()-end, 0))
@@ -170,13 +169,11 @@ func (c *Client) try(ctx context.Context, t *terms, wait time.Duration) (*Lock, 
 		defer c.ends.Done()
 		defer cancel()
 		c.endSlots <- struct{}{}
-		c.end(l.name, l.id, "")
+		c.end(context.Background(), l.name, l.id, "")
 		<-c.endSlots
 	}()
 	return nil, e
 }
-
-var errLate = errors.New("late")
 
 // Nil: it was granted, and there is time left.
 func (l *Lock) put(ctx context.Context, r *request) error {
@@ -195,16 +192,16 @@ func (l *Lock) put(ctx context.Context, r *request) error {
 	}
 	l.sent, l.fence = sent, a.Fence
 	if !l.tell(sent, a) {
-		return errLate
+		return context.DeadlineExceeded
 	}
 	return nil
 }
 
 // DELETE until it is known to be gone, but not for long: what is left then expires.
-func (c *Client) end(name, id, grant string) (err error) {
+func (c *Client) end(ctx context.Context, name, id, grant string) (err error) {
 	for i, pause := 0, retryFirst; i < endTries; i, pause = i+1, 4*pause {
-		ctx, cancel := context.WithTimeout(context.Background(), endLimit)
-		a, failed := c.ask(ctx, &request{method: "DELETE", name: name, id: id, grant: grant})
+		one, cancel := context.WithTimeout(ctx, endLimit)
+		a, failed := c.ask(one, &request{method: "DELETE", name: name, id: id, grant: grant})
 		cancel()
 		if err = failed; err == nil {
 			// An earlier try, whose answer was lost, may have deleted it.
@@ -217,7 +214,7 @@ func (c *Client) end(name, id, grant string) (err error) {
 			}
 		}
 		if i+1 < endTries {
-			time.Sleep(pause)
+			sleep(ctx, pause)
 		}
 	}
 	return err

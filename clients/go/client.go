@@ -41,7 +41,7 @@ const idleMax, endsAtOnce, idleFor, dialLimit = 256, 32, 60 * time.Second, 5 * t
 
 // Client asks one service. Any number of goroutines can share it.
 type Client struct {
-	base      string // of all URLs
+	base      *url.URL // of all requests
 	transport *http.Transport
 	tokenFile string
 	streams   atomic.Bool    // use them: until a proxy refuses one
@@ -106,15 +106,15 @@ func New(service string, options ...Option) (*Client, error) {
 	if service == "" {
 		service = os.Getenv("REDLOCK_SERVICE")
 	}
-	c := &Client{base: strings.TrimSuffix(service, "/"), endSlots: make(chan struct{}, endsAtOnce),
+	c := &Client{endSlots: make(chan struct{}, endsAtOnce),
 		transport: &http.Transport{MaxIdleConnsPerHost: idleMax, IdleConnTimeout: idleFor,
 			TLSHandshakeTimeout: dialLimit, DisableCompression: true}}
 	socket := strings.TrimPrefix(strings.TrimPrefix(service, "unix:"), "//")
-	at, err := url.Parse(c.base)
+	at, err := url.Parse(strings.TrimSuffix(service, "/"))
 	dialer := net.Dialer{Timeout: dialLimit}
 	c.transport.DialContext = dialer.DialContext
 	if strings.HasPrefix(service, "unix:") && strings.HasPrefix(socket, "/") {
-		c.base = "http://localhost"
+		at = &url.URL{Scheme: "http", Host: "localhost"}
 		c.streams.Store(true)
 		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", socket)
@@ -124,6 +124,7 @@ func New(service string, options ...Option) (*Client, error) {
 		return nil, fmt.Errorf("redlock: %w: the service %q is none of unix:/path, "+
 			"http://HOST:PORT and https://HOST:PORT", ErrInvalid, service)
 	}
+	c.base = at
 	for _, option := range options {
 		if err := option(c); err != nil {
 			return nil, fmt.Errorf("redlock: %w: %s", ErrInvalid, err)

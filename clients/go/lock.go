@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	never     = time.Duration(1<<63 - 1)
 	lookEvery = 100 * time.Millisecond // timers stand still while the machine is suspended
 
 	// So long before the deadline the context is done: this, or that part of the TTL.
@@ -40,7 +41,8 @@ type Lock struct {
 	until    time.Duration // as the clock counts
 	err      error         // why it was lost
 	released bool
-	close    func() // ends the stream that holds it now; nil: there is none
+	close    func()        // ends the stream that holds it now; nil: there is none
+	renewal  time.Duration // of a lease: when it is due, as the clock counts
 	timer    *time.Timer
 }
 
@@ -93,23 +95,35 @@ func (l *Lock) begin(ctx context.Context, end func()) {
 	l.held, l.unhold = context.WithCancel(context.Background())
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := processClock.now()
+	l.renewal = now + l.ttl/renewPart
 	if l.events != nil {
-		l.close = end
+		l.close, l.renewal = end, never
 		go l.follow(l.sent, l.events)
 	} else {
-		go l.renew(end)
+		end() // of a request that has its answer
 	}
-	l.timer = time.AfterFunc(0, l.look)
+	l.timer = time.AfterFunc(l.next(now), l.look)
 }
 
-// At times, and when the deadline may have come. A lock that was lost without being told so by the
+// Until the next look.
+func (l *Lock) next(now time.Duration) time.Duration {
+	return least(least(l.until-l.margin(), l.renewal)-now, lookEvery)
+}
+
+// At times, and when the deadline or a renewal may be due. A lock that was lost without being told so by the
 // service keeps its stream until then: closing it would let the next holder in beside what still
 // stops.
 func (l *Lock) look() {
 	l.mu.Lock()
-	left, end, over := l.until-processClock.now(), l.close, l.released
+	now := processClock.now()
+	left, end, over := l.until-now, l.close, l.released
 	if !over && left > l.margin() && l.err == nil {
-		l.timer.Reset(least(left-l.margin(), lookEvery))
+		if now >= l.renewal {
+			l.renewal = never
+			go l.renew(left)
+		}
+		l.timer.Reset(l.next(now))
 		over = true
 	} else if !over && left > 0 && end != nil {
 		l.timer.Reset(left)
@@ -135,24 +149,24 @@ func (l *Lock) lose(err error) {
 
 // ---- a lease ----
 
-func (l *Lock) renew(end func()) {
-	defer end()
-	next := l.ttl / renewPart
-	for sleep(l.held, next); l.held.Err() == nil; sleep(l.held, next) {
-		limit := -least(-l.ttl/answerPart, -answerLeast)
-		ctx, cancel := context.WithTimeout(l.held, least(limit, l.Remaining()))
-		sent := processClock.now()
-		a, err := l.client.ask(ctx, &request{method: "POST", name: l.name, id: l.id, grant: l.grant,
-			body: l.term()})
-		cancel()
-		// 503, an answer of a proxy or none: the deadline that is known stands.
-		next = l.ttl / againPart
-		if err == nil && a.Status == http.StatusOK && a.Grant != "" && l.tell(sent, a) {
-			next = l.ttl/renewPart - (processClock.now() - sent)
-		} else if err == nil && a.Status == http.StatusGone && a.Code != "" {
-			l.lose(a.failure(l.name))
-		}
-		next = -least(-next, -againLeast)
+func (l *Lock) renew(left time.Duration) {
+	limit := -least(-l.ttl/answerPart, -answerLeast)
+	ctx, cancel := context.WithTimeout(l.held, least(limit, left))
+	sent := processClock.now()
+	a, err := l.client.ask(ctx, &request{method: "POST", name: l.name, id: l.id, grant: l.grant,
+		body: l.term()})
+	cancel()
+	// 503, an answer of a proxy or none: the deadline that is known stands.
+	next := processClock.now() - least(-l.ttl/againPart, -againLeast)
+	if err == nil && a.Status == http.StatusOK && a.Grant != "" && l.tell(sent, a) {
+		next = sent + l.ttl/renewPart
+	} else if err == nil && a.Status == http.StatusGone && a.Code != "" {
+		l.lose(a.failure(l.name))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewal = next; l.err == nil && !l.released {
+		l.timer.Reset(l.next(processClock.now()))
 	}
 }
 
@@ -225,34 +239,29 @@ func (l *Lock) Release(ctx context.Context) error {
 	lost, grant, end := l.err, l.grant, l.close
 	l.mu.Unlock()
 	l.cancel()
+	l.unhold()
 	if end == nil {
-		l.unhold()
-	}
-	if end != nil {
+		end = func() {}
+	} else {
 		grant = "" // what closing releases was not told; by the id whatever has its tag goes
 	}
-	done := make(chan error, 1)
-	l.client.ends.Add(1)
-	go func() {
-		defer l.client.ends.Done()
-		err := l.client.end(l.name, l.id, grant)
-		if end != nil {
-			end()
-		}
-		done <- err
-	}()
-	ended := ctx.Done()
 	if ctx.Err() != nil {
-		ended = nil
+		ctx = context.Background()
 	}
-	select {
-	case err := <-done:
-		if lost != nil {
-			return lost
-		}
-		return err
-	case <-ended:
+	err := l.client.end(ctx, l.name, l.id, grant)
+	if err != nil && ctx.Err() != nil {
+		l.client.ends.Add(1)
+		go func() {
+			defer l.client.ends.Done()
+			l.client.end(context.Background(), l.name, l.id, grant)
+			end()
+		}()
 		return &Error{Name: l.name, kind: ErrUnavailable, cause: ctx.Err(),
 			Detail: "released, without an answer yet"}
 	}
+	end()
+	if lost != nil {
+		return lost
+	}
+	return err
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -54,15 +53,14 @@ func (a *answer) span() (time.Duration, bool) {
 }
 
 func (c *Client) newRequest(ctx context.Context, r *request) (*http.Request, error) {
-	var body io.Reader
+	target := *c.base
+	target.Path = "/v1/locks/" + r.name
+	q := (&http.Request{Method: r.method, URL: &target}).WithContext(ctx)
 	if r.body != nil {
 		text, _ := json.Marshal(r.body)
-		body = bytes.NewReader(text)
-	}
-	target := c.base + "/v1/locks" + (&url.URL{Path: "/" + r.name}).EscapedPath()
-	q, err := http.NewRequestWithContext(ctx, r.method, target, body)
-	if err != nil {
-		return nil, err
+		q.ContentLength = int64(len(text))
+		q.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+		q.Body, _ = q.GetBody()
 	}
 	q.Header = http.Header{"Lease-Id": {r.id}, "Content-Type": {"application/json"},
 		"User-Agent": nil,
