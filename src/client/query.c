@@ -105,6 +105,7 @@ static int plan_set(redlock *client, struct rl_survey *survey, bool *pending)
     struct rl_engine *engine = &client->engine;
     uint8_t culprit = 0;
     const char *set;
+    const char *tag;
     int error = find_obstacles(client, survey);
 
     if (error)
@@ -125,13 +126,14 @@ static int plan_set(redlock *client, struct rl_survey *survey, bool *pending)
         break;
     }
     set = engine->set_answer[culprit].set;
+    tag = engine->node[culprit].login.tag;
     return rl_detail(
         REDLOCK_GUARDED,
         "%s belongs to another set, of %u nodes, and most of those are not among "
         "these or do not answer: two sets must not share a node. Nothing was "
         "changed. Name the right nodes. If the other nodes of that set have gone for "
-        "good, and no client uses them, delete the key %s on %s first",
-        engine->node[culprit].address, rl_set_number(set), RL_MARKER_KEY,
+        "good, and no client uses them, delete the key %s%s on %s first",
+        engine->node[culprit].address, rl_set_number(set), tag ? tag : "", RL_MARKER_KEY,
         engine->node[culprit].address);
 }
 
