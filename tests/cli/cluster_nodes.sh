@@ -82,6 +82,21 @@ for votes in 5 7 3; do
     like '   and on how many masters they are' "$out" "ok +masters +$votes votes on 3 masters"
 done
 
+# ---- one cluster by two URLs ----
+
+IFS=+ read -r -a places <<<"${all#cluster://}"
+twice="cluster://${places[0]}+${places[1]}+${places[2]},cluster://${places[3]}+${places[4]}+${places[5]}"
+for k in 1 2 3; do
+    for tag in um sm pm; do ask "$(at $k)" DEL "redlock.{$tag}redlock.admit" >/dev/null; done
+done
+try "$redlock" init --yes --nodes "$twice"
+expect 'one cluster by two URLs is no second set of votes: 69' 69 'the same server as another node of the list'
+try "$redlock" run -w 0 --nodes "$twice" x -- echo ran
+expect '   and without a set no vote counts: 69' 69 'not initialised'
+is '   nothing ran' "$out" ''
+try "$redlock" init --yes
+expect '   init of the one: 0' 0
+
 # ---- a lock that is entered again ----
 
 fences=$("$redlock" run a -- sh -c 'echo $REDLOCK_FENCE; redlock run b -- redlock run a -- sh -c "echo \$REDLOCK_FENCE"')
