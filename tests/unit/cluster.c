@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "protocol/answer.h"
 #include "protocol/cluster.h"
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -125,4 +126,23 @@ CASE(self, "A node is known by the id in its own line.")
     CHECK_STR(B, id);
     CHECK_INT(-1, rl_cluster_read_self((struct rl_slice){nodes, 50}, id));
     CHECK_INT(-1, rl_cluster_read_self((struct rl_slice){"", 0}, id));
+}
+
+CASE(redirections, "E10: what a server refuses for its slot is no vote, and names the cluster.")
+{
+    static const char *const errors[] = {
+        "MOVED 2727 127.0.0.1:7000",
+        "ASK 2727 127.0.0.1:7000",
+        "TRYAGAIN Multiple keys request during rehashing of slot",
+        "CLUSTERDOWN The cluster is down",
+        "CROSSSLOT Keys in request don't hash to the same slot",
+    };
+
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        enum redlock_reason reason = REDLOCK_REASON_NONE;
+        struct rl_slice error = {errors[i], strlen(errors[i])};
+
+        CHECK_INT(REDLOCK_VOTE_ERROR, rl_answer_error_vote(error, &reason));
+        CHECK_INT(REDLOCK_REASON_CLUSTER, reason);
+    }
 }
