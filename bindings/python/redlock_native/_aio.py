@@ -223,7 +223,7 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
                 async with self.lock(name, fenced=True, **options) as lock:
                     return await body(lock)
             except LockLost:
-                if self.closed:
+                if self._is_closing:
                     raise
 
     # ---- jobs ----

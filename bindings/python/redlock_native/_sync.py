@@ -90,7 +90,7 @@ class Client(ClientBase[Lock, SyncOnce]):
                 with self.lock(name, fenced=True, **options) as lock:
                     return body(lock)
             except LockLost:
-                if self.closed:
+                if self._is_closing:
                     raise
 
     # ---- jobs ----
