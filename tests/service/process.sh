@@ -182,9 +182,13 @@ def alive(limit):
     return client.recv(4096).startswith(b'HTTP/1.1 200 ')
 try:
     until = time.monotonic() + 60
-    while not os.path.exists(path):
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    while True:  # the path is there before the daemon listens
+        try:
+            alive(30)
+            break
+        except (FileNotFoundError, ConnectionRefusedError):
+            assert time.monotonic() < until
+            time.sleep(0.01)
     termios.tcflow(terminal, termios.TCOOFF)  # as Ctrl-S does
     for _ in range(20):  # each HUP is a line
         daemon.send_signal(signal.SIGHUP)
