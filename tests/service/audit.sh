@@ -100,7 +100,8 @@ is '   but the renewals are counted' "$(metric unknown_renewals_total)" 5
 other=$tmp/other
 "$redlockd" "${rules[@]}" --audit "$tmp/audit2" --listen "unix:$other" 2>"$tmp/log2" &
 second=$!
-that 'a second replica listens' eventually test -S "$other"
+that 'a second replica listens' eventually curl -sf -m 30 -o "$tmp/livez" \
+    --unix-socket "$other" http://h/livez
 cat >"$tmp/move.py" <<'PY'
 # A short lease of one replica is renewed by another; again if the machine was too slow for that.
 import http.client, json, socket, sys
