@@ -8,7 +8,7 @@ server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-serve
     skip 'there is no server to start'
 inside_dev '14 --no-init' "$@"
 unset REDLOCK_NODES_SAVED
-echo $'node-timeout = 3s\nmax-ttl = 6s\nttl = 5s' >"$tmp/unhurried"
+echo $'node-timeout = 3s\nmax-ttl = 10s\nttl = 9s' >"$tmp/unhurried"
 export REDLOCK_CONFIG=$tmp/unhurried
 servers=()
 end_servers() {
@@ -130,15 +130,15 @@ like '   a master for each vote' "$out" 'ok +masters +3 votes on 3 masters'
 like '   and all five are asked' "$out" 'ok +electors +5 of 5 name'
 for kind in '' --fence --shared '--slots 2'; do
     # shellcheck disable=SC2086
-    try "$redlock" run -n $kind "kind$kind" -- echo ran
+    try "$redlock" run -w 20s $kind "kind$kind" -- echo ran
     is "run ${kind:-(a mutex)}" "$status $out" '0 ran'
 done
-try "$redlock" run -n a b c -- echo ran
+try "$redlock" run -w 20s a b c -- echo ran
 is 'several names' "$status $out" '0 ran'
-try "$redlock" run -n --nodes "$(at 2 3 4 5 6 | sed 's|//|//app:pass@|')" narrow -- echo ran
+try "$redlock" run -w 20s --nodes "$(at 2 3 4 5 6 | sed 's|//|//app:pass@|')" narrow -- echo ran
 is 'a user with the rights that are listed' "$status $out" '0 ran'
-first=$("$redlock" run -n --fence f -- sh -c 'echo $REDLOCK_FENCE')
-second=$("$redlock" run -n --fence f -- sh -c 'echo $REDLOCK_FENCE')
+first=$("$redlock" run -w 20s --fence f -- sh -c 'echo $REDLOCK_FENCE')
+second=$("$redlock" run -w 20s --fence f -- sh -c 'echo $REDLOCK_FENCE')
 that 'tokens grow' [ "${second:-0}" -gt "${first:-0}" ]
 "$redlock" lock l >/dev/null
 try "$redlock" status l
@@ -157,7 +157,7 @@ tagged() { # every key and channel has the tag of a vote, in the slot of which i
 that 'all keys are tagged' tagged
 try "$redlock" break --yes l
 expect 'break: done at once' 0
-like '   and final after the guard time' "$out" 'final in 10'
+like '   and final after the guard time' "$out" 'final in 14'
 try "$redlock" status l
 like '   and gone' "$out" '^l: free'
 
@@ -184,7 +184,7 @@ wait $holder
 
 # ---- a slot that moves ----
 
-"$redlock" run -t 5s moved -- sh -c "echo \$\$ >$tmp/moved; exec sleep 600" 2>"$tmp/moved.err" &
+"$redlock" run -t 9s moved -- sh -c "echo \$\$ >$tmp/moved; exec sleep 600" 2>"$tmp/moved.err" &
 holder=$!
 eventually test -s "$tmp/moved"
 ask "${port[1]}" CLUSTER SETSLOT 13650 IMPORTING "${ids[3]}" >/dev/null
