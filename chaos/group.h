@@ -53,7 +53,7 @@ extern const struct group_kind group_of_sentinels, group_of_nodes;
 struct group_form {
     int votes;          /* of a cluster, 1 or 3; 0: a Sentinel group, which is one */
     bool persistent;    /* restarted servers have their keys */
-    bool full_coverage; /* of a cluster: without one of its masters nobody serves */
+    bool full_coverage; /* of a cluster: without one of its masters no other serves */
     int node_timeout_ms;
     int64_t skew_ms; /* of the second server's clock, and of the third's, which is behind */
 };

@@ -74,7 +74,7 @@ static void ask(struct sim_world *world, struct sim_worker *worker, struct sim_l
     if (verb == LEASE_RELEASE && sim_chance(&world->rng, 500))
         request.by_value = false;
     if (request.eof)
-        request.is_copy = true; /* nobody reads the answer */
+        request.is_copy = true; /* no client reads the answer */
     sim_service_serve(world, worker, &request);
 }
 

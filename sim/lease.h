@@ -49,7 +49,7 @@ void sim_lease_dies(struct sim_world *world, struct sim_worker *worker);
 /* The replica of this worker has granted or ended the acquisition: it does not grant it
  * again. */
 void sim_lease_spent(struct sim_worker *worker);
-/* A majority has it for so long, whoever is told. */
+/* A majority has it for so long, whether or not a client is. */
 void sim_lease_note_held(const struct sim_world *world, struct sim_worker *worker);
 
 #endif

@@ -550,8 +550,8 @@ static void draw_elected_breaks(struct sim_options *o, struct sim_rng *rng)
 }
 
 /*
- * Values that several clients renew and end: who has adopted one succeeds to a later term by
- * the proofs that it has itself. Drawn aside as well.
+ * Values that several clients renew and end: a client that has adopted one succeeds to a later
+ * term by the proofs that it has itself. Drawn aside as well.
  */
 static void draw_elected_leases(struct sim_options *o, const struct sim_rng *rng)
 {
