@@ -55,9 +55,9 @@ test: ## all tests: scripts and release build, then ASan and UBSan, then the thr
 	@scripts/test.sh tsan $(SANITIZED_JOBS)
 
 .PHONY: walk
-walk: ## the way of a lock: files and functions of src/ in the order of their first call
+walk: ## the way of a lock through src/, or with WAY=put that of a PUT through redlockd/, and its hops
 	@scripts/deps.sh run
-	@scripts/walk.sh
+	@scripts/walk.py $(or $(WAY),lock)
 
 .PHONY: check
 check: ## all tests on the release build, for the quick round while working

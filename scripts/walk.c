@@ -1,42 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which functions does a lock pass through? Opens a client without a thread, makes some cycles of
- * blocking acquire and release until every node is connected, then some more, and prints the
- * addresses of the functions entered by those, in the order of their first call. walk.sh builds
- * it with a library in which every function reports its entry.
+ * What `make walk` records: opens a client without a thread, makes some cycles of blocking acquire and
+ * release until every node is connected, then some more, which are recorded.
  */
+#include <fcntl.h>
 #include <redlock.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-#define FUNCTIONS_MAX 4096
 #define WARM_UP_CYCLES 100
 #define CYCLES 100
 #define TTL_MS 10000
 #define WAIT_MS 5000
 
-static void *entered[FUNCTIONS_MAX];
-static int entered_count;
-static int is_recording;
-
-void __cyg_profile_func_enter(void *function, void *caller);
-void __cyg_profile_func_exit(void *function, void *caller);
-
-void __cyg_profile_func_enter(void *function, void *caller)
+/* The recorder's file begins with the byte that switches it on (scripts/walk_record.c). */
+static void record(char is_on)
 {
-    (void)caller;
-    if (!is_recording)
-        return;
-    for (int i = 0; i < entered_count; i++)
-        if (entered[i] == function)
-            return;
-    if (entered_count < FUNCTIONS_MAX)
-        entered[entered_count++] = function;
-}
+    int fd = open(getenv("WALK_FILE"), O_WRONLY);
 
-void __cyg_profile_func_exit(void *function, void *caller)
-{
-    (void)function;
-    (void)caller;
+    if (fd < 0 || pwrite(fd, &is_on, 1, 0) != 1)
+        perror("walk: WALK_FILE");
+    close(fd);
 }
 
 static int cycle(redlock *client)
@@ -58,16 +43,14 @@ int main(void)
 
     for (int i = 0; !error && i < WARM_UP_CYCLES; i++)
         error = cycle(client);
-    is_recording = 1;
+    record(1);
     for (int i = 0; !error && i < CYCLES; i++)
         error = cycle(client);
-    is_recording = 0;
+    record(0);
     if (error) {
         fprintf(stderr, "walk: %s\n", redlock_detail());
         return 1;
     }
-    for (int i = 0; i < entered_count; i++)
-        printf("%p\n", entered[i]);
     redlock_close(client);
     return 0;
 }

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""walk.py lock|put: the way of a lock through src/, or of a PUT through redlockd/.
+
+Builds the tree into build/walk so that every function reports its entry (scripts/walk_record.c). Then
+    lock  makes uncontended blocking cycles of acquire and release (scripts/walk.c), five nodes;
+    put   sends one PUT of a free lock to a warm redlockd, one node: more of them repeat its turn.
+Prints the files and functions in the order of their first call, a new line for every change of file,
+and the hops: how often file and room change in that order, and over all calls as they were made.
+The other rooms of the tree (for put: src/) are left out.
+"""
+import http.client
+import mmap
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = "build/walk"
+RECORDER = os.path.abspath(f"{BUILD}/walk_record.so")
+WIDTH = 92
+HEAD = 3 * 8  # is_on, count, base
+WARM_UP_CYCLES = 20
+TREE_OF = {"lock": "src", "put": "redlockd"}
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, **options)
+
+
+def build(way):
+    targets = ["redlock", "redlock_static" if way == "lock" else "redlockd"]
+    cc = os.environ.get("CC", "cc")
+    run("cmake", "-S", ".", "-B", BUILD, "-DCMAKE_BUILD_TYPE=Debug", "-DREDLOCK_WERROR=OFF",
+        "-DCMAKE_C_FLAGS=-O0 -gdwarf-4 -finstrument-functions", stdout=subprocess.DEVNULL)
+    run("cmake", "--build", BUILD, "--parallel", os.environ.get("JOBS", "2"), "--target", *targets,
+        stdout=subprocess.DEVNULL)
+    run(cc, "-shared", "-fPIC", "-o", RECORDER, "scripts/walk_record.c", "-ldl", "-lpthread")
+    if way == "lock":
+        run(cc, "-gdwarf-4", "-Iinclude", "-o", f"{BUILD}/cycles", "scripts/walk.c",
+            f"{BUILD}/libredlock.a", "-lssl", "-lcrypto", "-lpthread")
+
+
+class Unix(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=10)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+    def ask(self, method, lease):
+        body = '{"ttl_ms":10000}' if method == "PUT" else None
+        self.request(method, "/v1/locks/walk", body,
+                     {"Lease-Id": f"walk{lease:018}", "Content-Type": "application/json"})
+        answer = self.getresponse()
+        if answer.status >= 300:
+            raise SystemExit(f"walk: {method}: {answer.status} {answer.read()!r}")
+        answer.read()
+
+
+def wait_until_idle(memory):
+    """The turn of the loop that has sent the answer ends a little later."""
+    before = None
+    while memory[8:16] != before:
+        before = memory[8:16]
+        time.sleep(0.1)
+
+
+def drive_put(file):
+    """Inside of `redlock dev`: starts the daemon, and records its second connection's last PUT."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/redlockd.sock"
+        daemon = subprocess.Popen([f"{BUILD}/redlockd", "--listen", f"unix:{path}"],
+                                  stderr=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, LD_PRELOAD=RECORDER, WALK_FILE=file))
+        try:
+            for line in daemon.stderr:
+                if "listening" in line:
+                    break
+            client = Unix(path)
+            for lease in range(WARM_UP_CYCLES):
+                client.ask("PUT", lease)
+                client.ask("DELETE", lease)
+            with open(file, "r+b") as recorded, mmap.mmap(recorded.fileno(), 0) as memory:
+                memory[0] = 1
+                client.ask("PUT", WARM_UP_CYCLES)
+                wait_until_idle(memory)
+                memory[0] = 0
+            client.ask("DELETE", WARM_UP_CYCLES)
+        finally:
+            daemon.terminate()
+            daemon.communicate()
+
+
+def record(way, file):
+    if way == "put":
+        run(f"{BUILD}/redlock", "dev", "-c", "1", "--", sys.executable, __file__, "drive-put", file)
+        return f"{BUILD}/redlockd"
+    run(f"{BUILD}/redlock", "dev", "-c", "5", "--", "env", f"LD_PRELOAD={RECORDER}",
+        f"WALK_FILE={file}", f"{BUILD}/cycles")
+    return f"{BUILD}/cycles"
+
+
+def calls(program, file, tree):
+    """(file, function) of every call into a .c file of the tree, in order."""
+    with open(file, "rb") as recorded:
+        _, count, base = struct.unpack("=3Q", recorded.read(HEAD))
+        entered = struct.unpack(f"={count}Q", recorded.read(8 * count))
+    known = list(dict.fromkeys(entered))
+    lines = run("addr2line", "-f", "-e", program, input="".join(f"{at - base:#x}\n" for at in known),
+                text=True, stdout=subprocess.PIPE).stdout.splitlines()
+    place = {}
+    for i, at in enumerate(known):
+        path = os.path.relpath(lines[2 * i + 1].split(":")[0])
+        if path.startswith(f"{tree}/") and path.endswith(".c"):
+            place[at] = (path[len(tree) + 1:], lines[2 * i])
+    return [place[at] for at in entered if at in place]
+
+
+def changes(values):
+    values = list(values)
+    return sum(a != b for a, b in zip(values, values[1:]))
+
+
+def room_of(path):
+    return path.partition("/")[0]
+
+
+def show(way):
+    last, width = None, 0
+    for path, function in way:
+        if path != last:
+            print(f"\n{path}" if last else path, end="")
+            last, width = path, WIDTH
+        if width + 1 + len(function) > WIDTH:
+            print("\n   ", end="")
+            width = 4
+        print(f" {function}", end="")
+        width += 1 + len(function)
+    print("\n")
+    for room in dict.fromkeys(room_of(path) for path, _ in way):
+        inside = [(path, function) for path, function in way if room_of(path) == room]
+        print(f"{room:10} {len({path for path, _ in inside}):2} files {len(inside):4} functions")
+    print(f"{'together':10} {len({path for path, _ in way}):2} files {len(way):4} functions")
+
+
+def main():
+    way = sys.argv[1] if len(sys.argv) > 1 else "lock"
+    if way == "drive-put":
+        drive_put(sys.argv[2])
+        return
+    if way not in TREE_OF:
+        raise SystemExit(__doc__)
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    build(way)
+    file = os.path.abspath(f"{BUILD}/calls")
+    if os.path.exists(file):
+        os.remove(file)
+    every = calls(record(way, file), file, TREE_OF[way])
+    first = list(dict.fromkeys(every))
+    show(first)
+    for name, sequence in (("first calls", first), ("all calls", every)):
+        files = changes(path for path, _ in sequence)
+        rooms = changes(room_of(path) for path, _ in sequence)
+        print(f"hops, {name + ':':13} {files:4} changes of file {rooms:4} of room")
+
+
+main()
