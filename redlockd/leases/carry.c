@@ -242,7 +242,8 @@ static void answer(struct lease_request *request, const struct lease_action *act
 {
     if (action->answer == LEASE_FAILURE && action->error == REDLOCK_TIMEOUT &&
         request->lease.verb == LEASE_ACQUIRE)
-        classes_note_timeout(&request->leases->audit->classes, request->name);
+        journal_note(request->leases->journal,
+                     &(struct journal_entry){.event = JOURNAL_TIMEOUT, .name = request->name});
     if (action->answer == LEASE_HELD)
         answer_held(request, &actions->deadline);
     else if (action->answer == LEASE_IS_RELEASED)
@@ -316,9 +317,9 @@ static void note_missing(struct lease_request *request, const struct holding *ho
 
     if (request->lease.verb != LEASE_RESUME &&
         holdings_find(leases, holding->tag, holding->name))
-        holdings_ended(leases, holding, AUDIT_LOST, redlock_error_name(error));
+        holdings_ended(leases, holding, JOURNAL_LOST, redlock_error_name(error));
     else if (request->lease.verb == LEASE_RENEW)
-        leases->counts.unknown++;
+        journal_note(leases->journal, &(struct journal_entry){.event = JOURNAL_UNKNOWN});
     if (request->rule && !request->is_known)
         access_rule_missed(request->rule, rl_now_ns());
 }
@@ -347,19 +348,19 @@ static void note(struct lease_request *request, const struct lease_action *actio
         holdings_held(leases, &holding, action->note == LEASE_NOTES_GRANT);
         break;
     case LEASE_NOTES_RELEASE:
-        holdings_ended(leases, &holding, AUDIT_RELEASED, NULL);
+        holdings_ended(leases, &holding, JOURNAL_RELEASED, NULL);
         break;
     case LEASE_NOTES_CLOSE:
-        holdings_ended(leases, &holding, AUDIT_RELEASED, "CLOSED");
+        holdings_ended(leases, &holding, JOURNAL_RELEASED, "CLOSED");
         break;
     case LEASE_NOTES_UNDELIVERED:
-        holdings_ended(leases, &holding, AUDIT_RELEASED, "UNDELIVERED");
+        holdings_ended(leases, &holding, JOURNAL_RELEASED, "UNDELIVERED");
         break;
     case LEASE_NOTES_LEFT:
         holdings_left(leases, request);
         break;
     case LEASE_NOTES_LOSS:
-        holdings_ended(leases, &holding, AUDIT_LOST, error);
+        holdings_ended(leases, &holding, JOURNAL_LOST, error);
         break;
     case LEASE_NOTES_MISSING:
         note_missing(request, &holding, action->error);
@@ -377,10 +378,10 @@ static void note(struct lease_request *request, const struct lease_action *actio
         note_refused(request, "QUOTA");
         break;
     case LEASE_NOTES_YOURS:
-        leases->counts.yours++;
+        journal_note(leases->journal, &(struct journal_entry){.event = JOURNAL_YOURS});
         break;
     case LEASE_NOTES_DISCONNECT:
-        leases->counts.disconnected_waiters++;
+        journal_note(leases->journal, &(struct journal_entry){.event = JOURNAL_DISCONNECTED});
         break;
     }
 }

@@ -173,35 +173,36 @@ void holdings_held(struct leases *leases, const struct holding *holding, bool is
 {
     keep(leases, holding, is_granted);
     if (is_granted)
-        audit_write(leases->audit, &(struct audit_line){.event = AUDIT_GRANTED,
-                                                        .principal = holding->who->principal,
-                                                        .name = holding->name,
-                                                        .label = holding->label,
-                                                        .fence = holding->fence,
-                                                        .waited_ns = holding->waited_ns,
-                                                        .peer = holding->peer});
+        journal_note(leases->journal,
+                     &(struct journal_entry){.event = JOURNAL_GRANTED,
+                                             .principal = holding->who->principal,
+                                             .name = holding->name,
+                                             .label = holding->label,
+                                             .fence = holding->fence,
+                                             .waited_ns = holding->waited_ns,
+                                             .peer = holding->peer});
 }
 
 void holdings_ended(struct leases *leases, const struct holding *holding,
-                    enum audit_event event, const char *reason)
+                    enum journal_event event, const char *reason)
 {
     struct ledger_entry *entry = holdings_find(leases, holding->tag, holding->name);
-    struct audit_line line = {.event = event,
-                              .principal = holding->who->principal,
-                              .name = holding->name,
-                              .label = entry ? entry->label : holding->label,
-                              .fence = entry ? entry->fence : 0,
-                              .reason = reason,
-                              .peer = holding->peer};
+    struct journal_entry line = {.event = event,
+                                 .principal = holding->who->principal,
+                                 .name = holding->name,
+                                 .label = entry ? entry->label : holding->label,
+                                 .fence = entry ? entry->fence : 0,
+                                 .reason = reason,
+                                 .peer = holding->peer};
 
     if (entry)
         line.held_ns = rl_now_ns() - entry->granted_ns;
-    if (event == AUDIT_LOST && entry && entry->expires_ns <= rl_now_ns())
-        line.event = AUDIT_EXPIRED;
-    audit_write(leases->audit, &line);
+    if (event == JOURNAL_LOST && entry && entry->expires_ns <= rl_now_ns())
+        line.event = JOURNAL_EXPIRED;
+    journal_note(leases->journal, &line);
     if (!entry)
         return;
-    if (event == AUDIT_BROKEN) {
+    if (event == JOURNAL_BROKEN) {
         /* Its holder does not know yet: the renewal that finds it gone is a loss. */
         count_no_more(entry);
         entry->is_left = entry->is_broken = true;
@@ -213,26 +214,26 @@ void holdings_ended(struct leases *leases, const struct holding *holding,
 void holdings_endangered(struct leases *leases, const struct holding *holding,
                          const char *error)
 {
-    audit_write(leases->audit,
-                &(struct audit_line){.event = error ? AUDIT_JEOPARDY : AUDIT_RECOVERED,
-                                     .principal = holding->who->principal,
-                                     .name = holding->name,
-                                     .label = holding->label,
-                                     .fence = holding->fence,
-                                     .reason = error});
+    journal_note(leases->journal,
+                 &(struct journal_entry){.event = error ? JOURNAL_JEOPARDY : JOURNAL_RECOVERED,
+                                         .principal = holding->who->principal,
+                                         .name = holding->name,
+                                         .label = holding->label,
+                                         .fence = holding->fence,
+                                         .reason = error});
 }
 
 void holdings_denied(struct leases *leases, const struct http_exchange *exchange,
                      const struct rl_span *path, const struct access_who *who, const char *name,
                      const char *reason)
 {
-    audit_write(leases->audit,
-                &(struct audit_line){.event = AUDIT_DENIED,
-                                     .principal = who ? who->principal : NULL,
-                                     .name = name,
-                                     .reason = reason,
-                                     .peer = http_exchange_peer(exchange),
-                                     .path = path ? *path : (struct rl_span){NULL, 0}});
+    journal_note(leases->journal,
+                 &(struct journal_entry){.event = JOURNAL_DENIED,
+                                         .principal = who ? who->principal : NULL,
+                                         .name = name,
+                                         .reason = reason,
+                                         .peer = http_exchange_peer(exchange),
+                                         .path = path ? *path : (struct rl_span){NULL, 0}});
 }
 
 /* ---- looking ----------------------------------------------------------------------------- */
@@ -260,7 +261,7 @@ static void tell_gone(struct leases *leases, struct ledger_entry *entry)
     if (entry->is_broken)
         forget(leases, entry);
     else
-        holdings_ended(leases, &holding, is_early ? AUDIT_ENDED : AUDIT_EXPIRED,
+        holdings_ended(leases, &holding, is_early ? JOURNAL_ENDED : JOURNAL_EXPIRED,
                        is_early ? "ELSEWHERE" : NULL);
 }
 

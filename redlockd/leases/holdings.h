@@ -6,14 +6,14 @@
  * A lease that is neither renewed nor released here may have been by another replica, so the
  * nodes are asked: twice before its time is over, and then. If they keep it for longer than
  * this replica knows, the other one tells its end. If it is gone before its time was over, it
- * was ended there: told as AUDIT_ENDED. Only what is gone afterwards is told as expired; a
+ * was ended there: told as JOURNAL_ENDED. Only what is gone afterwards is told as expired; a
  * release through another replica in the last sixteenth of a TTL looks like that. If the nodes
  * cannot be asked, they are asked again.
  */
 #ifndef REDLOCKD_LEASES_HOLDINGS_H
 #define REDLOCKD_LEASES_HOLDINGS_H
 
-#include "audit/audit.h"
+#include "journal/journal.h"
 #include "leases/leases.h"
 
 /* Of a lease that is held: what holdings_held() is told. */
@@ -48,12 +48,12 @@ void holdings_held(struct leases *leases, const struct holding *holding, bool is
 void holdings_left(struct leases *leases, const struct lease_request *request);
 
 /*
- * The end of one: AUDIT_RELEASED or AUDIT_LOST (told as AUDIT_EXPIRED if its time is over
- * here), or AUDIT_BROKEN. The label of `holding` counts where this replica does not know the
+ * The end of one: JOURNAL_RELEASED or JOURNAL_LOST (told as JOURNAL_EXPIRED if its time is over
+ * here), or JOURNAL_BROKEN. The label of `holding` counts where this replica does not know the
  * lease: the nodes had it.
  */
 void holdings_ended(struct leases *leases, const struct holding *holding,
-                    enum audit_event event, const char *reason);
+                    enum journal_event event, const char *reason);
 
 /* The renewal of a stream has failed with this error; NULL: it has succeeded after that. */
 void holdings_endangered(struct leases *leases, const struct holding *holding,

@@ -257,12 +257,12 @@ int leases_check(const char *config, char *why, size_t why_size)
 }
 
 int leases_open(struct leases *leases, struct loop *loop, struct access *access,
-                struct audit *audit, const char *config, uint32_t drift_ppm, char *why,
+                struct journal *journal, const char *config, uint32_t drift_ppm, char *why,
                 size_t why_size)
 {
     *leases = (struct leases){.loop = loop,
                               .access = access,
-                              .audit = audit,
+                              .journal = journal,
                               .drift_ppm = drift_ppm,
                               .comment_ns = STREAM_COMMENT_NS};
     lease_terms_init();

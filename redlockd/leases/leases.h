@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "access/access.h"
-#include "audit/audit.h"
 #include "engine/timers.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "http/user.h"
+#include "journal/journal.h"
 #include "leases/ids.h"
 #include "leases/lease.h"
 #include "leases/ledger.h"
@@ -55,8 +55,6 @@ struct lease_request {
 };
 
 struct leases_counts {
-    uint64_t yours, disconnected_waiters;
-    uint64_t unknown; /* renewals that found nothing, of leases that were not known here */
     unsigned waiting, waiting_streams; /* of those that wait */
     unsigned streaming, jeopardy;      /* of these */
 };
@@ -64,7 +62,7 @@ struct leases_counts {
 struct leases {
     struct loop *loop;
     struct access *access; /* rules, which HUP replaces */
-    struct audit *audit;
+    struct journal *journal;
     struct ledger ledger; /* what is held, as far as this replica knows */
     unsigned looks;       /* questions about leases whose time is over */
     redlock *client;
@@ -88,7 +86,7 @@ int leases_check(const char *config, char *why, size_t why_size);
 
 /* 0, or -1 with a sentence in why and nothing left open. config: NULL for the machine's. */
 int leases_open(struct leases *leases, struct loop *loop, struct access *access,
-                struct audit *audit, const char *config, uint32_t drift_ppm, char *why,
+                struct journal *journal, const char *config, uint32_t drift_ppm, char *why,
                 size_t why_size);
 /* After the server is freed. Also of one that failed to open. */
 void leases_close(struct leases *leases);

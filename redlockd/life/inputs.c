@@ -147,8 +147,7 @@ static int read_classes(struct inputs *inputs, const struct settings *settings, 
                         size_t why_size)
 {
     for (unsigned i = 0; i < settings->class_count; i++) {
-        if (classes_add(&inputs->audit.classes, settings->classes[i].pattern, why, why_size) <
-            0) {
+        if (classes_add(&inputs->classes, settings->classes[i].pattern, why, why_size) < 0) {
             settings_locate(settings, settings->classes[i].line, why, why_size);
             return -1;
         }
@@ -182,6 +181,7 @@ void inputs_free(struct inputs *inputs)
     http_tls_context_free(inputs->tls);
     inputs->tls = NULL;
     audit_close(&inputs->audit);
+    classes_free(&inputs->classes);
 }
 
 void inputs_replace(struct inputs *running, struct inputs *fresh)
@@ -194,5 +194,6 @@ void inputs_replace(struct inputs *running, struct inputs *fresh)
         fresh->tls = NULL;
     }
     audit_replace(&running->audit, &fresh->audit);
+    classes_replace(&running->classes, &fresh->classes);
     inputs_free(fresh);
 }

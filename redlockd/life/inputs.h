@@ -8,8 +8,9 @@
 #define REDLOCKD_LIFE_INPUTS_H
 
 #include "access/access.h"
-#include "audit/audit.h"
 #include "http/tls.h"
+#include "journal/audit.h"
+#include "journal/classes.h"
 #include "settings/quorum.h"
 #include "settings/settings.h"
 
@@ -18,7 +19,8 @@ struct inputs {
     struct http_tls_context *tls; /* NULL: no certificate is set */
     struct quorum_print quorum;
     struct audit audit; /* opened again, so that the file can be moved away */
-    unsigned warnings;  /* of inputs_excuse() */
+    struct classes classes;
+    unsigned warnings; /* of inputs_excuse() */
 };
 
 /* Addresses are allowed, rules, tokens, TLS files and redlock.conf can be used. 0, or -1 with a sentence,

@@ -148,7 +148,7 @@ static void on_end(void *context)
              (long long)(life->settings.drain_ns / RL_NS_PER_S));
     life->routes.view.is_draining = true;
     leaders_drain(&life->routes.view.leaders);
-    events_drain(&life->routes.events);
+    feeds_drain(&life->journal.feeds);
     drain_begin(&life->drain, life->settings.drain_ns);
 }
 
@@ -208,7 +208,7 @@ static void on_reload(void *context)
         /* What was begun by rights that are gone ends before the next request is read. */
         leases_reload(&life->leases);
         redlock_reload_passwords(life->leases.client);
-        events_reload(&life->routes.events);
+        feeds_reload(&life->journal.feeds);
         log_line("reloaded: %u rules, %u tokens%s", life->inputs.access.rules.count,
                  life->inputs.access.tokens.count,
                  life->inputs.tls ? ", and the TLS files" : "");
@@ -252,8 +252,10 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     life->signals.on_end = on_end;
     life->signals.on_reload = on_reload;
     if (loop_init(&life->loop) < 0 || signals_open(&life->signals, &life->loop) < 0 ||
-        routes_init(&life->routes, &life->leases, &life->inputs.access, settings->utf8_names) <
-            0 ||
+        journal_init(&life->journal, &life->inputs.access, &life->inputs.audit,
+                     &life->inputs.classes) < 0 ||
+        routes_init(&life->routes, &life->leases, &life->inputs.access, &life->journal,
+                    settings->utf8_names) < 0 ||
         log_begin() < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         life_close(life);
@@ -267,7 +269,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
-    result = leases_open(&life->leases, &life->loop, &life->inputs.access, &life->inputs.audit,
+    result = leases_open(&life->leases, &life->loop, &life->inputs.access, &life->journal,
                          or_null(settings->quorum_config), settings->drift_ppm, why, why_size)
                  ? SETTINGS_WRONG
                  : open_listeners(life, why, why_size);
@@ -290,7 +292,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     drain_init(&life->drain, &life->loop, life->server, &life->leases);
     loop_add_part(&life->loop, &life->drain, drain_turn);
     loop_add_part(&life->loop, &life->routes.changes, changes_turn);
-    loop_add_part(&life->loop, &life->routes.events, events_turn);
+    loop_add_part(&life->loop, &life->journal.feeds, feeds_turn);
     loop_add_part(&life->loop, &life->routes.view.survey, survey_turn);
     loop_add_part(&life->loop, &life->routes.view.leaders, leaders_turn);
     return 0;
@@ -308,6 +310,7 @@ void life_close(struct life *life)
     http_server_free(life->server);
     library_close(&life->library);
     leases_close(&life->leases);
+    journal_free(&life->journal);
     inputs_free(&life->inputs);
     routes_free(&life->routes);
     signals_close(&life->signals);

@@ -31,6 +31,7 @@ struct life {
     struct loop loop;
     struct signals signals;
     struct notify notify;
+    struct journal journal;
     struct leases leases;
     struct routes routes;
     struct library library;

@@ -161,7 +161,7 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
     else if (is_path(request, "/v1/locks"))
         view_begin_list(&routes->view, exchange, request, who);
     else if (is_path(request, "/v1/events"))
-        events_begin(&routes->events, exchange, request, who);
+        feeds_begin(&routes->journal->feeds, exchange, request, who);
     else if (is_path(request, "/v1/status"))
         view_begin_status(&routes->view, exchange, request, who);
     else if (is_path(request, "/v1/nodes"))
@@ -285,34 +285,13 @@ static void ended(void *context, struct http_exchange *exchange, void *user,
     kept->ended(kept, how);
 }
 
-/* audit_observer_fn: what happens to locks, for the counters and the feeds. */
-static void observe(void *context, const struct audit_line *line)
-{
-    struct routes *routes = context;
-
-    metrics_note(&routes->metrics, line);
-    trouble_note(&routes->view.trouble, line);
-    if (line->event != AUDIT_DENIED && line->name)
-        leaders_note(&routes->view.leaders, line->name);
-    if (line->event != AUDIT_DENIED && line->name)
-        events_tell(&routes->events, &(struct event){.word = audit_word(line->event),
-                                                     .name = line->name,
-                                                     .label = line->label,
-                                                     .reason = line->reason,
-                                                     .fence = line->fence});
-}
-
-static void on_node(void *events, const redlock_node_info *node, enum changes_state state)
-{
-    events_tell_node(events, node, state);
-}
-
 int routes_init(struct routes *routes, struct leases *leases, struct access *access,
-                bool utf8_names)
+                struct journal *journal, bool utf8_names)
 {
-    *routes = (struct routes){.leases = leases, .access = access, .utf8_names = utf8_names};
+    *routes = (struct routes){
+        .leases = leases, .access = access, .journal = journal, .utf8_names = utf8_names};
     if (http_body_init(&routes->body) < 0 || view_init(&routes->view, leases) < 0 ||
-        metrics_init(&routes->metrics) < 0 || events_init(&routes->events, access) < 0) {
+        metrics_init(&routes->metrics) < 0) {
         routes_free(routes);
         return -1;
     }
@@ -323,12 +302,13 @@ void routes_open(struct routes *routes, struct http_server *server)
 {
     routes->server = server;
     routes->metrics.leaders = &routes->view.leaders;
-    routes->changes = (struct changes){
-        .client = routes->leases->client, .context = &routes->events, .on_node = on_node};
-    routes->events.changes = &routes->changes;
-    routes->leases->audit->listeners = routes->listeners;
-    routes->leases->audit->observer = observe;
-    routes->leases->audit->observer_context = routes;
+    routes->changes = (struct changes){.client = routes->leases->client,
+                                       .context = &routes->journal->feeds,
+                                       .on_node = feeds_note_node};
+    routes->journal->feeds.changes = &routes->changes;
+    routes->journal->audit->listeners = routes->listeners;
+    routes->journal->context = &routes->view.leaders;
+    routes->journal->on_change = leaders_note;
 }
 
 void routes_free(struct routes *routes)
@@ -336,7 +316,6 @@ void routes_free(struct routes *routes)
     http_body_free(&routes->body);
     view_free(&routes->view);
     metrics_free(&routes->metrics);
-    events_free(&routes->events);
 }
 
 struct http_handler routes_handler(struct routes *routes)

@@ -8,30 +8,29 @@
 #define REDLOCKD_LIFE_ROUTES_H
 
 #include "access/access.h"
-#include "events/events.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "leases/leases.h"
 #include "metrics/metrics.h"
-#include "view/changes.h"
+#include "nodes/changes.h"
 #include "view/view.h"
 
 struct routes {
     struct leases *leases;
     struct access *access;
+    struct journal *journal;
     struct http_server *server;                /* NULL until it is there; for its counters */
     const char *listeners[HTTP_LISTENERS_MAX]; /* names, by number; NULL: none is open */
     bool utf8_names;                           /* names beyond ASCII are served */
     struct view view;
     struct metrics metrics;
     struct changes changes;
-    struct events events;
     struct http_body body;
 };
 
 /* 0, or -1: out of memory. */
 int routes_init(struct routes *routes, struct leases *leases, struct access *access,
-                bool utf8_names);
+                struct journal *journal, bool utf8_names);
 /* Once the library and the server are there, before the first turn of the loop. */
 void routes_open(struct routes *routes, struct http_server *server);
 /* After the leases are closed. */

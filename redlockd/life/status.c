@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/time.h"
-#include "view/quorums.h"
+#include "nodes/quorums.h"
 
 #define LOOK_EVERY_NS RL_NS_PER_S
 

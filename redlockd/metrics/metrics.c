@@ -7,19 +7,14 @@
 #include <string.h>
 
 #include "metrics/ops.h"
-#include "view/quorums.h"
+#include "nodes/quorums.h"
 
 #define US_PER_S 1e6
 #define MS_PER_S 1e3
 
 int metrics_init(struct metrics *metrics)
 {
-    static const int reasons[] = {REDLOCK_LOST, REDLOCK_EXPIRED, REDLOCK_NOQUORUM};
-
     *metrics = (struct metrics){0};
-    /* Those that are usual are there before they happen, so that their rise is seen. */
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        metrics->lost[i].word = redlock_error_name(reasons[i]);
     metrics->out = open_memstream(&metrics->text, &metrics->size);
     return metrics->out ? 0 : -1;
 }
@@ -225,33 +220,13 @@ static void write_leases(FILE *out, const struct leases *leases)
                 rows[i].state, rows[i].count);
 }
 
-static void count_loss(struct metrics *metrics, const char *reason)
-{
-    size_t i = 0;
-
-    while (i < METRICS_REASONS_MAX - 1 && metrics->lost[i].word &&
-           strcmp(metrics->lost[i].word, reason) != 0)
-        i++;
-    if (!metrics->lost[i].word)
-        metrics->lost[i].word = reason;
-    metrics->lost[i].count++;
-}
-
-void metrics_note(struct metrics *metrics, const struct audit_line *line)
-{
-    if (line->held_ns > 0)
-        http_histogram_add(&metrics->hold, line->held_ns);
-    if (line->event == AUDIT_LOST)
-        count_loss(metrics, line->reason ? line->reason : "UNKNOWN");
-}
-
-static void write_lost(FILE *out, const struct metrics *metrics)
+static void write_lost(FILE *out, const struct journal *journal)
 {
     head(out, "lost_total", "counter",
          "locks that were gone before their time, as a renewal or release found");
-    for (size_t i = 0; i < METRICS_REASONS_MAX && metrics->lost[i].word; i++)
-        fprintf(out, "redlockd_lost_total{reason=\"%s\"} %" PRIu64 "\n", metrics->lost[i].word,
-                metrics->lost[i].count);
+    for (size_t i = 0; i < JOURNAL_REASONS_MAX && journal->lost[i].word; i++)
+        fprintf(out, "redlockd_lost_total{reason=\"%s\"} %" PRIu64 "\n", journal->lost[i].word,
+                journal->lost[i].count);
 }
 
 /* ---- classes ----------------------------------------------------------------------------- */
@@ -323,28 +298,28 @@ static void write_quotas(FILE *out, const struct access *access)
 static void write_counts(FILE *out, const struct leases *leases)
 {
     const struct leases_counts *counts = &leases->counts;
-    const uint64_t *told = leases->audit->count;
-    struct sink_counts lines = audit_counts(leases->audit);
+    const uint64_t *told = leases->journal->count;
+    struct sink_counts lines = audit_counts(leases->journal->audit);
 
     number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
     number(out, "yours_total", "counter", "requests with an id that was granted already",
-           counts->yours);
+           told[JOURNAL_YOURS]);
     number(out, "disconnected_waiters_total", "counter", "clients that went while they waited",
-           counts->disconnected_waiters);
+           told[JOURNAL_DISCONNECTED]);
     number(
         out, "expired_unreleased_total", "counter",
         "leases that ran out without a release, as the nodes were seen to have forgotten them",
-        told[AUDIT_EXPIRED]);
+        told[JOURNAL_EXPIRED]);
     number(out, "ended_elsewhere_total", "counter",
            "leases that were gone before their time was over: released through another replica",
-           told[AUDIT_ENDED]);
+           told[JOURNAL_ENDED]);
     number(out, "unknown_renewals_total", "counter",
            "renewals that found nothing, of leases that this replica did not know",
-           counts->unknown);
+           told[JOURNAL_UNKNOWN]);
     number(out, "broken_total", "counter", "holders that an operator evicted",
-           told[AUDIT_BROKEN]);
+           told[JOURNAL_BROKEN]);
     number(out, "denied_total", "counter", "requests that got 401, 403 or 429",
-           told[AUDIT_DENIED]);
+           told[JOURNAL_DENIED]);
     number(out, "audit_dropped_total", "counter",
            "lines of the audit log that its target did not take", lines.dropped);
     number(out, "audit_queued", "gauge", "lines of the audit log that are not written yet",
@@ -374,11 +349,11 @@ void metrics_answer(struct metrics *metrics, struct http_exchange *exchange,
     number(out, "granted_total", "counter", "locks that were granted", stats.acquired);
     number(out, "renewed_total", "counter", "renewals that a majority confirmed",
            stats.renewed);
-    write_lost(out, metrics);
+    write_lost(out, leases->journal);
     histogram(out, "hold_seconds", "from the grant to the end, of locks granted here",
-              &metrics->hold);
+              &leases->journal->hold);
     histogram(out, "acquire_wait_seconds", "from the request to the grant", &stats.wait);
-    write_classes(out, &leases->audit->classes);
+    write_classes(out, leases->journal->classes);
     write_nodes(out, leases->client);
     write_quorums(out, leases->client);
     size = ftell(out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * GET /metrics in the text format of Prometheus, version 0.0.4. No name of a lock is ever a label: there
- * may be millions of them, and they are other people's text.
+ * GET /metrics in the text format of Prometheus, version 0.0.4. No name of a lock is ever a
+ * label: there may be millions of them, and they are other people's text.
  */
 #ifndef REDLOCKD_METRICS_H
 #define REDLOCKD_METRICS_H
@@ -13,14 +13,7 @@
 #include "leases/leases.h"
 #include "view/leader.h"
 
-#define METRICS_REASONS_MAX 16
-
 struct metrics {
-    redlock_histogram hold; /* for how long locks were held, where this replica knows that */
-    struct {
-        const char *word; /* of the program, never of a client */
-        uint64_t count;
-    } lost[METRICS_REASONS_MAX];
     const struct leaders *leaders;
     FILE *out; /* to `text`; grows to the largest answer and is used again */
     char *text;
@@ -30,9 +23,6 @@ struct metrics {
 /* 0, or -1: out of memory. */
 int metrics_init(struct metrics *metrics);
 void metrics_free(struct metrics *metrics);
-
-/* For audit_observer_fn: what ended, and how. */
-void metrics_note(struct metrics *metrics, const struct audit_line *line);
 
 /* listeners: their names, by number; NULL: none is open. */
 void metrics_answer(struct metrics *metrics, struct http_exchange *exchange,

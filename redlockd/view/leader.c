@@ -235,8 +235,9 @@ int64_t leaders_turn(void *context, int64_t now_ns)
     return next_ns;
 }
 
-void leaders_note(struct leaders *leaders, const char *name)
+void leaders_note(void *context, const char *name)
 {
+    struct leaders *leaders = context;
     struct leader_watch *watch = leaders->watches ? find(leaders, name) : NULL;
 
     if (!watch)

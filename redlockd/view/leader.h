@@ -51,8 +51,8 @@ void leaders_begin(struct leaders *leaders, struct http_exchange *exchange,
 /* Of a look, which is the data of the job. */
 void leaders_answered(struct leaders *leaders, const redlock_event *event);
 
-/* The lock has changed, as this replica sees it. */
-void leaders_note(struct leaders *leaders, const char *name);
+/* A reader of the journal: the state of this lock changed. */
+void leaders_note(void *context, const char *name);
 
 /* Every poll is answered by the next look. */
 void leaders_drain(struct leaders *leaders);

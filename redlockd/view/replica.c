@@ -10,7 +10,7 @@
 #include "http/target.h"
 #include "http/user.h"
 #include "io/clock.h"
-#include "view/quorums.h"
+#include "nodes/quorums.h"
 
 #define JSON "application/json"
 #define PROBLEM "application/problem+json"
@@ -118,13 +118,13 @@ static void write_replica(struct view *view, const struct access_who *who, bool 
     json_integer(json, "jeopardy", counts.stream_jeopardy);
     json_integer(json, "granted", (int64_t)stats.acquired);
     json_integer(json, "renewed", (int64_t)stats.renewed);
-    json_integer(json, "lost", (int64_t)view->leases->audit->count[AUDIT_LOST]);
+    json_integer(json, "lost", (int64_t)view->leases->journal->count[JOURNAL_LOST]);
 }
 
 /* What happens to locks, by patterns of the settings: for those that may read the metrics. */
 static void write_classes(struct view *view, bool is_admin)
 {
-    const struct classes *classes = &view->leases->audit->classes;
+    const struct classes *classes = view->leases->journal->classes;
     struct json *json = &view->body.json;
 
     if (!is_admin) {
@@ -152,20 +152,21 @@ static void write_classes(struct view *view, bool is_admin)
 
 static void write_trouble(struct view *view, const struct access_who *who)
 {
+    struct trouble *trouble = &view->leases->journal->trouble;
     struct json *json = &view->body.json;
     int64_t now_ns = rl_now_ns();
 
-    trouble_age(&view->trouble, now_ns);
+    trouble_age(trouble, now_ns);
     json_array(json, "trouble");
-    for (unsigned i = 0; i < view->trouble.count; i++) {
-        const struct trouble_entry *entry = &view->trouble.entries[i];
+    for (unsigned i = 0; i < trouble->count; i++) {
+        const struct trouble_entry *entry = &trouble->entries[i];
 
         if (!access_may(view->leases->access, who, ACCESS_READ, entry->name))
             continue;
         json_object(json, NULL);
         json_string(json, "name", entry->name);
         json_string(json, "label", entry->label[0] ? entry->label : NULL);
-        json_string(json, "state", audit_word(entry->event));
+        json_string(json, "state", journal_word(entry->event));
         json_string(json, "reason", entry->reason[0] ? entry->reason : NULL);
         json_integer(json, "ago_ms", (now_ns - entry->at_ns) / RL_NS_PER_MS);
         json_end_object(json);

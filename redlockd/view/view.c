@@ -80,7 +80,7 @@ int view_init(struct view *view, struct leases *leases)
 {
     *view = (struct view){.leases = leases, .leaders.view = view, .began_ns = rl_now_ns()};
     survey_init(&view->survey, leases);
-    if (trouble_init(&view->trouble) < 0 || http_body_init(&view->body) < 0) {
+    if (http_body_init(&view->body) < 0) {
         view_free(view);
         return -1;
     }
@@ -93,7 +93,6 @@ void view_free(struct view *view)
         question_end(view, view->questions);
     leaders_free(&view->leaders);
     survey_free(&view->survey);
-    trouble_free(&view->trouble);
     http_body_free(&view->body);
 }
 
@@ -238,7 +237,7 @@ static void note_broken(struct view *view, const struct question *question, cons
         .peer = question->exchange ? http_exchange_peer(question->exchange) : NULL};
 
     memcpy(tag.text, holder->value, LEASE_TAG_SIZE);
-    holdings_ended(view->leases, &holding, AUDIT_BROKEN, NULL);
+    holdings_ended(view->leases, &holding, JOURNAL_BROKEN, NULL);
 }
 
 void view_answer_break(struct view *view, const redlock_event *event)

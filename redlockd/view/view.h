@@ -20,7 +20,6 @@
 #include "leases/leases.h"
 #include "view/leader.h"
 #include "view/survey.h"
-#include "view/trouble.h"
 
 #define VIEW_LIST_DEFAULT 100
 #define VIEW_LIST_MAX 1000
@@ -31,7 +30,6 @@ struct view {
     struct leases *leases;
     struct http_body body;
     struct survey survey; /* with the waits of this replica */
-    struct trouble trouble;
     struct leaders leaders;
     int64_t began_ns;           /* of the process */
     struct question *questions; /* under way, also those whose clients are gone */

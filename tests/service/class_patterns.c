@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The class of a name, beside a search that only knows fnmatch(). */
-#include "audit/audit.h"
-#include "audit/classes.h"
 #include "check.h"
+#include "journal/classes.h"
 
 #include <fnmatch.h>
 #include <stdint.h>
@@ -95,7 +94,7 @@ CASE(replaced,
 
     classes_add(&classes, "a/*", why, sizeof why);
     classes_add(&classes, "b/*", why, sizeof why);
-    classes_note(&classes, &(struct audit_line){.event = AUDIT_LOST, .name = "b/1"});
+    classes_note(&classes, &(struct journal_entry){.event = JOURNAL_LOST, .name = "b/1"});
     classes_add(&fresh, "b/*", why, sizeof why);
     classes_add(&fresh, "c/*", why, sizeof why);
     classes_replace(&classes, &fresh);

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct events *events(void)
+static struct feeds *feeds(void)
 {
-    return &one.routes.events;
+    return &one.journal.feeds;
 }
 
 /* Of this path; nothing is told before tell_now(). */
@@ -22,22 +22,22 @@ static int feed_open(const char *path)
     rig_send(&one.rig, fd, rig_get(path));
     rig_read_until(&one.rig, fd, "event: node");
     rig_read(&one.rig, fd, NULL);
-    events()->write_ns = rl_now_ns() + 3600 * RL_NS_PER_S;
+    feeds()->write_ns = rl_now_ns() + 3600 * RL_NS_PER_S;
     return fd;
 }
 
 static void tell(const char *name)
 {
-    events_tell(events(), &(struct event){.word = "granted", .name = name});
+    journal_note(&one.journal, &(struct journal_entry){.event = JOURNAL_GRANTED, .name = name});
 }
 
 static void tell_now(void)
 {
     int64_t now_ns = rl_now_ns();
 
-    events()->write_ns = 0;
-    events_turn(events(), now_ns);
-    CHECK(events()->write_ns > now_ns); /* what happens next waits for more of it */
+    feeds()->write_ns = 0;
+    feeds_turn(feeds(), now_ns);
+    CHECK(feeds()->write_ns > now_ns); /* what happens next waits for more of it */
 }
 
 CASE(together, "What happens within a while is told together, to each feed what it may see.")
@@ -51,7 +51,7 @@ CASE(together, "What happens within a while is told together, to each feed what 
     some = feed_open("/v1/events?prefix=b");
     tell("a");
     tell("b");
-    events_turn(events(), rl_now_ns());
+    feeds_turn(feeds(), rl_now_ns());
     CHECK_LACKS("granted", rig_read(&one.rig, all, NULL));
     tell_now();
     text = rig_read(&one.rig, all, NULL);
@@ -93,7 +93,7 @@ CASE(many_at_once, "More events than are kept for later are told at once, each i
 
     begin_one();
     fd = feed_open("/v1/events");
-    for (int i = 0; i <= BATCH_EVENTS; i++) {
+    for (int i = 0; i <= FEEDS_BATCH_EVENTS; i++) {
         snprintf(name, sizeof name, "job%d", i);
         tell(name);
     }

@@ -96,7 +96,7 @@ CASE(lost, "A stream whose key is gone from the nodes is told so, and ends.")
     CHECK_INT(410, lease_number(text, "status"));
     CHECK_STR("LOST", lease_member(text, "code"));
     rig_read_end(&one.rig, fd);
-    CHECK_INT(1, (int)one.audit.count[AUDIT_LOST]);
+    CHECK_INT(1, (int)one.journal.count[JOURNAL_LOST]);
     CHECK_INT(0, one.leases.counts.streaming);
     CHECK_HAS("HTTP/1.1 410 ", lease_ask(&one, lease_request("PUT", ID_A, NULL, "{}")));
     close(fd);
@@ -303,7 +303,7 @@ CASE(gone_while_waiting, "A stream that is closed while it waits is out of the q
     close(waiter);
     rig_settle(&one.rig);
     CHECK_INT(0, one.leases.counts.waiting);
-    CHECK_INT(1, one.leases.counts.disconnected_waiters);
+    CHECK_INT(1, one.journal.count[JOURNAL_DISCONNECTED]);
     close(holder);
     rig_settle(&one.rig);
     await_nodes(&one, 0);

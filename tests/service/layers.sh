@@ -18,13 +18,13 @@ allowed() {
     settings) echo "settings/.*|$library" ;;
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
     access) echo "(access|http|system)/.*|$library" ;;
-    audit) echo "(audit|http|system)/.*|ui/json.h|$library" ;;
-    leases) echo "(leases|audit|access|http|system)/.*|ui/(json|vote).h|engine/timers.h|$library" ;;
-    view) echo "(view|leases|audit|access|http|system)/.*|ui/(guarantee|json|record|vote).h|$library" ;;
-    metrics) echo "(metrics|view|leases|audit|access|http|system)/.*|$library" ;;
-    events) echo "(events|view|audit|access|http|system)/.*|ui/json.h|$library" ;;
+    nodes) echo "(nodes|system)/.*|ui/guarantee.h|$library" ;;
+    journal) echo "(journal|nodes|access|http|system)/.*|ui/json.h|$library" ;;
+    leases) echo "(leases|journal|access|http|system)/.*|ui/(json|vote).h|engine/timers.h|$library" ;;
+    view) echo "(view|leases|journal|nodes|access|http|system)/.*|ui/(json|record|vote).h|$library" ;;
+    metrics) echo "(metrics|view|leases|journal|nodes|access|http|system)/.*|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;
-    life) echo "(life|page|events|metrics|view|leases|audit|access|http|settings|system)/.*|ui/(json|subcommand).h|$library" ;;
+    life) echo "(life|page|metrics|view|leases|journal|nodes|access|http|settings|system)/.*|ui/(json|subcommand).h|$library" ;;
     esac
 }
 

@@ -19,7 +19,7 @@ CASE(yours_from_memory,
     cluster_del(&cluster, 0, 3, KEY);
     CHECK_HAS("\"code\":\"YOURS\"", lease_ask(&one, lease_request("PUT", ID_A, NULL, "{}")));
     CHECK_INT(0, cluster_count(&cluster, KEY));
-    CHECK_INT(2, one.leases.counts.yours);
+    CHECK_INT(2, one.journal.count[JOURNAL_YOURS]);
     end_one();
 }
 
@@ -226,8 +226,8 @@ CASE(another_name_ends_nothing,
     CHECK_HAS("HTTP/1.1 200 ", lease_ask(&one, lease_request("POST", ID_A, grant, "{}")));
     CHECK_HAS("HTTP/1.1 410 ",
               lease_ask(&one, for_another_name(lease_request("POST", ID_A, grant, "{}"))));
-    CHECK_INT(0, one.audit.count[AUDIT_LOST]);
-    CHECK_INT(1, one.leases.counts.unknown);
+    CHECK_INT(0, one.journal.count[JOURNAL_LOST]);
+    CHECK_INT(1, one.journal.count[JOURNAL_UNKNOWN]);
     CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, grant, NULL)));
     answer = rig_read_until(&one.rig, waiter, "\r\n\r\n{");
     CHECK_HAS("HTTP/1.1 201 ", answer);
@@ -255,8 +255,8 @@ CASE(right_gone_while_waiting,
     CHECK(grant);
     CHECK_HAS("HTTP/1.1 403 ", rig_read_until(&one.rig, waiter, "\r\n\r\n{"));
     await_nodes(&one, 0);
-    CHECK_INT(1, one.audit.count[AUDIT_DENIED]);
-    CHECK_INT(1, one.audit.count[AUDIT_GRANTED]);
+    CHECK_INT(1, one.journal.count[JOURNAL_DENIED]);
+    CHECK_INT(1, one.journal.count[JOURNAL_GRANTED]);
     close(waiter);
     end_one();
 }

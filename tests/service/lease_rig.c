@@ -64,13 +64,17 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
 
     replica->access = (struct access){0};
     replica->audit = (struct audit){.sink = NULL};
+    replica->classes = (struct classes){.list = NULL};
     replica->port = 0;
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
     write_config(path, cluster);
-    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access, false));
+    CHECK_INT(0, journal_init(&replica->journal, &replica->access, &replica->audit,
+                              &replica->classes));
+    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access,
+                             &replica->journal, false));
     rig_open_with(&replica->rig, name, &handler, NULL);
-    if (leases_open(&replica->leases, &replica->rig.loop, &replica->access, &replica->audit,
+    if (leases_open(&replica->leases, &replica->rig.loop, &replica->access, &replica->journal,
                     path, DRIFT_PPM, why, sizeof why) < 0)
         FAIL("%s", why);
     routes_open(&replica->routes, replica->rig.server);
@@ -84,6 +88,7 @@ void replica_close(struct replica *replica)
     library_close(&replica->library);
     leases_close(&replica->leases);
     routes_free(&replica->routes);
+    journal_free(&replica->journal);
     loop_free(&replica->rig.loop);
 }
 

@@ -21,6 +21,8 @@ struct replica {
     struct leases leases;
     struct access access;
     struct audit audit; /* writes nothing */
+    struct classes classes;
+    struct journal journal;
     struct routes routes;
     struct library library;
     int port; /* loopback; 0 until stream_open_tcp() */

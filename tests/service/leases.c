@@ -129,7 +129,7 @@ CASE(gone_while_waiting, "A client that is gone while it waits is out of the que
     close(fd);
     rig_settle(&one.rig);
     CHECK_INT(0, one.leases.counts.waiting);
-    CHECK_INT(1, one.leases.counts.disconnected_waiters);
+    CHECK_INT(1, one.journal.count[JOURNAL_DISCONNECTED]);
     CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, grant, NULL)));
     replica_run(&one, 200);
     CHECK_INT(0, cluster_count(&cluster, KEY));

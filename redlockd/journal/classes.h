@@ -7,16 +7,16 @@
  * A name is looked up twice in the life of a lease. What decides about most patterns, their
  * literal ends, is in a table of 2 KB, which a cold cache reads in one go.
  */
-#ifndef REDLOCKD_AUDIT_CLASSES_H
-#define REDLOCKD_AUDIT_CLASSES_H
+#ifndef REDLOCKD_JOURNAL_CLASSES_H
+#define REDLOCKD_JOURNAL_CLASSES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "journal/entry.h"
+
 #define CLASSES_MAX 100
 #define CLASS_PATTERN_MAX 64
-
-struct audit_line;
 
 struct class_times {
     uint64_t count;
@@ -56,9 +56,7 @@ void classes_replace(struct classes *classes, struct classes *fresh);
 /* NULL: the name is of no class. */
 struct lock_class *classes_find(const struct classes *classes, const char *name);
 
-/* What was granted; what ended, and how. */
-void classes_note(struct classes *classes, const struct audit_line *line);
-/* A wait has ended without the lock. */
-void classes_note_timeout(struct classes *classes, const char *name);
+/* What was granted, what ended and how, and waits that ended without the lock. */
+void classes_note(struct classes *classes, const struct journal_entry *entry);
 
 #endif

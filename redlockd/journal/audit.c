@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "audit/audit.h"
+#include "journal/audit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,17 +18,6 @@
 
 #define FILE_MODE 0640
 #define PATH_SHOWN 256 /* bytes of a path, without its query */
-
-static const char *const words[AUDIT_EVENT_COUNT] = {
-#define X(name, word) word,
-    AUDIT_EVENTS(X)
-#undef X
-};
-
-const char *audit_word(enum audit_event event)
-{
-    return words[event];
-}
 
 int audit_open(struct audit *audit, const char *path, char *why, size_t why_size)
 {
@@ -72,7 +61,6 @@ void audit_close(struct audit *audit)
 {
     sink_close(audit->sink, AUDIT_PATIENCE_MS);
     free(audit->json.text);
-    classes_free(&audit->classes);
     *audit = (struct audit){.sink = NULL};
 }
 
@@ -83,8 +71,6 @@ void audit_replace(struct audit *audit, struct audit *fresh)
     sink_close(audit->sink, 0);
     audit->sink = fresh->sink;
     fresh->sink = NULL;
-    classes_replace(&audit->classes, &fresh->classes);
-    audit_close(fresh);
 }
 
 struct sink_counts audit_counts(const struct audit *audit)
@@ -138,39 +124,41 @@ static void write_peer(struct json *json, const struct http_peer *peer)
     json_string(json, "peer", text);
 }
 
-static void write_source(struct audit *audit, const struct audit_line *line)
+static void write_source(struct audit *audit, const struct journal_entry *entry)
 {
     char path[PATH_SHOWN + 1];
 
-    if (line->peer)
-        write_peer(&audit->json, line->peer);
+    if (entry->peer)
+        write_peer(&audit->json, entry->peer);
     else
         json_string(&audit->json, "peer", NULL);
     json_string(&audit->json, "listener",
-                line->peer && audit->listeners ? audit->listeners[line->peer->listener] : NULL);
-    if (line->event != AUDIT_DENIED)
+                entry->peer && audit->listeners ? audit->listeners[entry->peer->listener]
+                                                : NULL);
+    if (entry->event != JOURNAL_DENIED)
         return;
     snprintf(path, sizeof path, "%.*s",
-             line->path.length < PATH_SHOWN ? (int)line->path.length : PATH_SHOWN,
-             line->path.length > 0 ? line->path.at : "");
+             entry->path.length < PATH_SHOWN ? (int)entry->path.length : PATH_SHOWN,
+             entry->path.length > 0 ? entry->path.at : "");
     json_string(&audit->json, "path", path[0] ? path : NULL);
 }
 
 /* With its newline; false: out of memory. */
-static bool write_line(struct audit *audit, const struct audit_line *line, uint64_t left_out)
+static bool write_line(struct audit *audit, const struct journal_entry *entry,
+                       uint64_t left_out)
 {
     struct json *json = &audit->json;
 
     json_restart(json);
     json_object(json, NULL);
     write_time(json);
-    json_string(json, "event", words[line->event]);
-    json_string(json, "principal", line->principal);
-    json_string(json, "name", line->name);
-    json_string(json, "label", line->label && line->label[0] ? line->label : NULL);
-    json_known(json, "fence", line->fence ? line->fence : -1);
-    json_string(json, "reason", line->reason);
-    write_source(audit, line);
+    json_string(json, "event", journal_word(entry->event));
+    json_string(json, "principal", entry->principal);
+    json_string(json, "name", entry->name);
+    json_string(json, "label", entry->label && entry->label[0] ? entry->label : NULL);
+    json_known(json, "fence", entry->fence ? entry->fence : -1);
+    json_string(json, "reason", entry->reason);
+    write_source(audit, entry);
     if (left_out > 0)
         json_integer(json, "left_out", (int64_t)left_out);
     json_finish(json);
@@ -186,10 +174,11 @@ static uint64_t digest_text(uint64_t digest, const char *text)
 }
 
 /* Is there a line for this denial? *left_out: how many had none before it. */
-static bool takes_denial(struct audit *audit, const struct audit_line *line, uint64_t *left_out)
+static bool takes_denial(struct audit *audit, const struct journal_entry *entry,
+                         uint64_t *left_out)
 {
     uint64_t key =
-        digest_text(digest_text(UINT64_C(0xcbf29ce484222325), line->principal), line->reason);
+        digest_text(digest_text(UINT64_C(0xcbf29ce484222325), entry->principal), entry->reason);
     struct audit_denials *denials = &audit->denials[key % AUDIT_DENIAL_PLACES];
     int64_t now_ns = rl_now_ns();
 
@@ -207,18 +196,14 @@ static bool takes_denial(struct audit *audit, const struct audit_line *line, uin
     return true;
 }
 
-void audit_write(struct audit *audit, const struct audit_line *line)
+void audit_note(struct audit *audit, const struct journal_entry *entry)
 {
     uint64_t left_out = 0;
 
-    audit->count[line->event]++;
-    classes_note(&audit->classes, line);
-    if (audit->observer)
-        audit->observer(audit->observer_context, line);
-    if (!audit->sink || line->event == AUDIT_JEOPARDY || line->event == AUDIT_RECOVERED ||
-        (line->event == AUDIT_DENIED && !takes_denial(audit, line, &left_out)))
+    if (!audit->sink ||
+        (entry->event == JOURNAL_DENIED && !takes_denial(audit, entry, &left_out)))
         return;
-    if (!write_line(audit, line, left_out))
+    if (!write_line(audit, entry, left_out))
         audit->dropped++;
     else
         sink_put(audit->sink, audit->json.text, audit->json.size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How the nodes of each quorum are, as the library knows without asking them. */
-#ifndef REDLOCKD_VIEW_QUORUMS_H
-#define REDLOCKD_VIEW_QUORUMS_H
+#ifndef REDLOCKD_NODES_QUORUMS_H
+#define REDLOCKD_NODES_QUORUMS_H
 
 #include <stdbool.h>
 

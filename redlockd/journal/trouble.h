@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Locks in trouble, as this replica has seen it, for GET /v1/status: the worst first, one entry for a
- * name and a state.
+ * Locks in trouble, as this replica has seen it, for GET /v1/status: the worst first, one entry
+ * for a name and a state.
  *
  *     jeopardy  the renewal of a stream failed; until it recovers, ends or is lost
  *     lost      gone before its time; for TROUBLE_KEPT_NS
@@ -10,12 +10,12 @@
  *
  * Bounded: when all TROUBLE_MAX are taken, the oldest of the least bad ones is forgotten.
  */
-#ifndef REDLOCKD_VIEW_TROUBLE_H
-#define REDLOCKD_VIEW_TROUBLE_H
+#ifndef REDLOCKD_JOURNAL_TROUBLE_H
+#define REDLOCKD_JOURNAL_TROUBLE_H
 
 #include <stdint.h>
 
-#include "audit/audit.h"
+#include "journal/entry.h"
 #include "redlock.h"
 
 #define TROUBLE_MAX 64
@@ -23,7 +23,7 @@
 #define TROUBLE_REASON_MAX 32
 
 struct trouble_entry {
-    enum audit_event event;
+    enum journal_event event;
     int64_t at_ns;
     char name[REDLOCK_NAME_MAX + 1];
     char label[REDLOCK_LABEL_MAX + 1];   /* empty: none */
@@ -31,16 +31,12 @@ struct trouble_entry {
 };
 
 struct trouble {
-    struct trouble_entry *entries; /* TROUBLE_MAX of them; the worst first, then the newest */
+    struct trouble_entry entries[TROUBLE_MAX]; /* the worst first, then the newest */
     unsigned count;
 };
 
-/* 0, or -1: out of memory. */
-int trouble_init(struct trouble *trouble);
-void trouble_free(struct trouble *trouble);
-
-/* Of every event about a lock; most are no trouble, or end one. */
-void trouble_note(struct trouble *trouble, const struct audit_line *line);
+/* Of every change of a lock; most are no trouble, or end one. */
+void trouble_note(struct trouble *trouble, const struct journal_entry *entry);
 
 /* Forgets what is old. */
 void trouble_age(struct trouble *trouble, int64_t now_ns);

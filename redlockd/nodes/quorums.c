@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "view/quorums.h"
+#include "nodes/quorums.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "view/changes.h"
+#include "nodes/changes.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "nodes/quorums.h"
 #include "system/log.h"
-#include "view/quorums.h"
 
 #define LOOK_EVERY_NS RL_NS_PER_S
 #define MORE_MAX 64

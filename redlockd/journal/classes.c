@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "audit/classes.h"
+#include "journal/classes.h"
 
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "audit/audit.h"
 
 #define NS_PER_US 1000
 #define SPECIAL "*?[]\\"
@@ -137,28 +135,22 @@ static void add(struct class_times *times, int64_t took_ns)
     times->sum_us += took_ns > 0 ? (uint64_t)took_ns / NS_PER_US : 0;
 }
 
-void classes_note(struct classes *classes, const struct audit_line *line)
+void classes_note(struct classes *classes, const struct journal_entry *entry)
 {
-    bool is_end = line->event == AUDIT_RELEASED || line->event == AUDIT_ENDED ||
-                  line->event == AUDIT_EXPIRED || line->event == AUDIT_LOST ||
-                  line->event == AUDIT_BROKEN;
-    struct lock_class *class =
-        is_end || line->event == AUDIT_GRANTED ? classes_find(classes, line->name) : NULL;
+    bool is_end = entry->event == JOURNAL_RELEASED || entry->event == JOURNAL_ENDED ||
+                  entry->event == JOURNAL_EXPIRED || entry->event == JOURNAL_LOST ||
+                  entry->event == JOURNAL_BROKEN;
+    bool is_counted =
+        is_end || entry->event == JOURNAL_GRANTED || entry->event == JOURNAL_TIMEOUT;
+    struct lock_class *class = is_counted ? classes_find(classes, entry->name) : NULL;
 
     if (!class)
         return;
-    class->lost += line->event == AUDIT_LOST;
-    class->expired += line->event == AUDIT_EXPIRED;
-    if (line->event == AUDIT_GRANTED)
-        add(&class->wait, line->waited_ns);
-    if (line->held_ns > 0)
-        add(&class->hold, line->held_ns);
-}
-
-void classes_note_timeout(struct classes *classes, const char *name)
-{
-    struct lock_class *class = classes_find(classes, name);
-
-    if (class)
-        class->timeouts++;
+    class->timeouts += entry->event == JOURNAL_TIMEOUT;
+    class->lost += entry->event == JOURNAL_LOST;
+    class->expired += entry->event == JOURNAL_EXPIRED;
+    if (entry->event == JOURNAL_GRANTED)
+        add(&class->wait, entry->waited_ns);
+    if (entry->held_ns > 0)
+        add(&class->hold, entry->held_ns);
 }

@@ -7,8 +7,8 @@
  * The log has at most one line about a node, and one about a quorum, in CHANGES_LOG_EVERY_NS. The first change after
  * a calm is logged at once; of a flapping node each line says how many changes there were since the one before.
  */
-#ifndef REDLOCKD_VIEW_CHANGES_H
-#define REDLOCKD_VIEW_CHANGES_H
+#ifndef REDLOCKD_NODES_CHANGES_H
+#define REDLOCKD_NODES_CHANGES_H
 
 #include <stddef.h>
 #include <stdint.h>
