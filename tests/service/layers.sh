@@ -21,7 +21,7 @@ allowed() {
     nodes) echo "(nodes|system)/.*|ui/guarantee.h|$library" ;;
     journal) echo "(journal|nodes|access|http|system)/.*|ui/json.h|$library" ;;
     leases) echo "(leases|journal|access|http|system)/.*|ui/(json|vote).h|engine/timers.h|$library" ;;
-    view) echo "(view|leases|journal|nodes|access|http|system)/.*|ui/(json|record|vote).h|$library" ;;
+    view) echo "(view|leases|journal|nodes|access|http|system)/.*|ui/(guarantee|json|record|vote).h|$library" ;;
     metrics) echo "(metrics|view|leases|journal|nodes|access|http|system)/.*|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;
     life) echo "(life|page|metrics|view|leases|journal|nodes|access|http|settings|system)/.*|ui/(json|subcommand).h|$library" ;;
