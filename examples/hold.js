@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A lock for a Node program, through `redlock hold`; redlock(1) shows it as well.
+// A lock for a Node program, through `redlock hold`; redlock-run(1) shows it as well.
 const { spawn } = require("node:child_process");
 const { createInterface } = require("node:readline");
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A lock for a Python program, through `redlock hold`; redlock(1) shows it as well.
+# A lock for a Python program, through `redlock hold`; redlock-run(1) shows it as well.
 import json, os, sys, threading
 from subprocess import PIPE, Popen
 

@@ -112,7 +112,7 @@ static const char *find_advice(int error, const redlock_report *report)
     case REDLOCK_BUSY:
         return "let one init finish, look with `redlock doctor`, and do it again if need be";
     case REDLOCK_GUARDED:
-        return "see Changing the nodes in redlock(1); `redlock doctor` shows which set each "
+        return "see redlock-nodes(7), CHANGING THE NODES; `redlock doctor` shows which set each "
                "node belongs to";
     default:
         return NULL;
@@ -364,7 +364,7 @@ const struct command command_init = {
         "From then on the nodes know that they belong together: a client with other "
         "nodes, or with another number of them, does not count their votes, and `redlock "
         "doctor` says so. Run it with the new nodes whenever the nodes change "
-        "(Changing the nodes, in redlock(1)). A new set needs all its nodes; and none is taken from "
+        "(redlock-nodes(7)). A new set needs all its nodes; and none is taken from "
         "another set that may live on without it.\n\n"
         "It looks first. Where all nodes are a set that may vote already, it says so and writes "
         "nothing, whatever is held. Otherwise it lists the locks that are held, and refuses (73), unless "

@@ -9,7 +9,7 @@
 
 #define RIGHTS                                                                                 \
     "give this user the missing right on the servers (ACL SETUSER), or on the sentinels if "   \
-    "these refuse it; redlock(1) lists all rights, and `redlock doctor` names what is missing"
+    "these refuse it; redlock-nodes(7) lists all rights, and `redlock doctor` names what is missing"
 #define ADDRESSES                                                                              \
     "write the addresses as the table says: rediss:// is with TLS, redis:// without; for a "   \
     "Sentinel group sentinels:// and sentinel://, for a cluster clusters:// and cluster://"

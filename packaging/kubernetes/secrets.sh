@@ -16,7 +16,7 @@ digests=
 for password; do
     digests="$digests #$(printf %s "$password" | sha256sum | cut -d ' ' -f 1)"
 done
-# As redlock(1) has them under Rights, and +scan for lists.
+# As redlock-nodes(7) has them, and +scan for lists.
 rights='resetkeys resetchannels -@all ~redlock* &redlock* +set +get +getrange +pttl +pexpire +pexpireat +del +exists +type +hget +hmget +hset +hsetnx +hincrby +hdel +hlen +hgetall +hexists +zadd +zrem +zrank +zcard +zcount +zscore +zrange +zrevrange +zrangebyscore +zremrangebyscore +publish +subscribe +eval +evalsha +ping +info +time +client|setname +scan'
 
 cat <<END

@@ -21,8 +21,8 @@ void rl_check_rights(const struct rl_check *c)
         if (vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_GUARDED)
             continue;
         snprintf(remedy, sizeof remedy,
-                 "on the node: ACL SETUSER %.64s +%.*s; redlock(1) lists all rights", user,
-                 (int)right_size, right_size ? right : "");
+                 "on the node: ACL SETUSER %.64s +%.*s; redlock-nodes(7) lists all rights",
+                 user, (int)right_size, right_size ? right : "");
         rl_check_say(c, REDLOCK_CHECK_FAIL, rl_reason_of_vote(vote),
                      vote == REDLOCK_VOTE_NOPERM && right_size ? remedy : NULL,
                      "cannot %s: %s%s%s", names[op], redlock_vote_text(vote),

@@ -98,7 +98,7 @@ static const char *const remedies[] = {
     FOR(WRONG_PASSWORD) = "check user and password",
     FOR(PROTECTED_MODE) = "set requirepass or an ACL user on the server, then give "
                           "this client the password",
-    FOR(RIGHTS) = "give the user the rights listed in redlock(1)",
+    FOR(RIGHTS) = "give the user the rights listed in redlock-nodes(7)",
     FOR(PROTOCOL) = "start the server, or check its address and the network",
     FOR(LOADING) = "wait",
     FOR(REPLICA) = "a replica never votes: name a master without replicas instead, "
@@ -126,7 +126,7 @@ static const char *const remedies[] = {
                   "others have",
     FOR(SET_PENDING) = "admit the nodes again",
     FOR(SET_CHANGED) = "look, and admit the nodes again",
-    FOR(SET_UNREADABLE) = "give the user the rights listed in redlock(1), +hmget "
+    FOR(SET_UNREADABLE) = "give the user the rights listed in redlock-nodes(7), +hmget "
                           "and ~redlock* among them",
     FOR(SAME_SERVER) = "give every node a server of its own",
     FOR(PROMOTED) = "wait, or if nothing can be held on it admit it",

@@ -69,7 +69,8 @@ for sub in $listed; do
     done
     for option in $has; do
         name=${option#--}
-        grep -q "^\.It.* Fl -$name\b" "$root/man/redlock.1" || not_ok "the manual has $option of $sub"
+        grep -q "^\.It.* Fl -$name\b" "$root"/man/redlock{,-run,-dev,-bench}.1 "$root/man/redlock-nodes.7" ||
+            not_ok "the manual has $option of $sub"
     done
     grep -q "^\.It Cm $sub\b" "$root/man/redlock.1" || not_ok "the manual has $sub"
 done
@@ -114,7 +115,7 @@ try "$redlock" dev -c 1 -- bash "$tmp/names"
 is 'names of locks, in bash' "$(grep bash <<<"$out")" 'bash deploy-web'
 [[ $shells != *fish* ]] || is 'names of locks, in fish' "$(grep fish <<<"$out")" 'fish deploy-web'
 
-for page in "$root"/man/redlock.1; do
+for page in "$root"/man/redlock*.[17]; do
     command -v mandoc >/dev/null || break
     try mandoc -T lint -W warning "$page"
     expect 'the manual is clean' 0

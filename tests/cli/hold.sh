@@ -264,8 +264,8 @@ else
 fi
 for example in hold.py hold.js; do
     sed '1,2d; s/\\/\\e/g' "$examples/$example" >"$tmp/$example"
-    that "redlock(1) shows $example as it is" \
+    that "redlock-run(1) shows $example as it is" \
         python3 -c 'import sys; sys.exit(open(sys.argv[1]).read().strip() not in open(sys.argv[2]).read())' \
-        "$tmp/$example" "$here/../../man/redlock.1"
+        "$tmp/$example" "$here/../../man/redlock-run.1"
 done
 done_testing

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# redlock(1) lists the fields of every JSON answer: those that are there, and no others.
+# redlock-json(7) lists the fields of every JSON answer: those that are there, and no others.
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq
-manual=$here/../../man/redlock.1
+manual=$here/../../man/redlock-json.7
 answers=$tmp/answers
 
 # gather: one answer of every form, a line each, of every subcommand.
@@ -96,8 +96,7 @@ exec 9<> <(:)
 # documented ITEM: the fields that the manual lists for it, a line each.
 documented() {
     awk -v item="$1" '
-        /^\.Ss JSON/ { on = 1 }
-        /^\.Sh/ { on = 0 }
+        /^\.Sh/ { on = $2 == "FIELDS" }
         on && /^\.It / {
             here = 0
             for (i = 2; i <= NF; i++) here = here || $i == item

@@ -33,7 +33,7 @@ static void lacks_right(const char *const *rights, const char *word, const char 
         FAIL("expected \"%s\" in the text", word);
     }
     CHECK_HAS(remedy, find(&all, &c, 1, "rights")->remedy);
-    CHECK_HAS("redlock(1)", find(&all, &c, 1, "rights")->remedy);
+    CHECK_HAS("redlock-nodes(7)", find(&all, &c, 1, "rights")->remedy);
     expect_only(&all, (const char *const[]){"rights", "fencing", "waiting", "kinds", NULL});
 }
 

@@ -53,7 +53,7 @@ static void collect_rights(struct rights *r)
     CHECK(r->count > 5);
 }
 
-/* "An ACL user with the rights for everything but listing", of libredlock(3) or redlock(1). */
+/* "An ACL user with the rights for everything but listing", of libredlock(3) or redlock-nodes(7). */
 static void documented_rights(struct rights *r, const char *path)
 {
     read_manual(path, "ACL SETUSER locker", ".Ed", r->text);
@@ -212,9 +212,9 @@ CASE(rights_of_libredlock,
     check_documented(MAN_DIR "/libredlock.3");
 }
 
-CASE(rights_of_redlock, "The rights that redlock(1) prints are enough as well.")
+CASE(rights_of_redlock, "The rights that redlock-nodes(7) prints are enough as well.")
 {
-    check_documented(MAN_DIR "/redlock.1");
+    check_documented(MAN_DIR "/redlock-nodes.7");
 }
 
 CASE(listing_needs_scan,

@@ -48,8 +48,8 @@ sed -n '/^class Kind/,/^class State/p' bindings/python/redlock_native/_model.py 
     sed -nE 's/^    ([A-Z]+) = [0-9]+ .*/\1/p' | exactly bindings/python/redlock_native/_model.py "$names"
 sed -n '/^\.Sh KINDS OF LOCKS/,/^\.Sh [^K]/p' man/libredlock.3 |
     sed -nE 's/^\.It Dv REDLOCK_([A-Z]+)$/\1/p' | exactly 'KINDS OF LOCKS of man/libredlock.3' "$names"
-sed -n '/^\.It Ev REDLOCK_KIND$/,/^\.It Ev REDLOCK_OWNER$/p' man/redlock.1 |
-    sed -nE 's/^\.Li ([a-z]+).*/\1/p' | exactly 'REDLOCK_KIND in man/redlock.1' "$words"
+sed -n '/^\.It Ev REDLOCK_KIND$/,/^\.It Ev REDLOCK_OWNER$/p' man/redlock-run.1 |
+    sed -nE 's/^\.Li ([a-z]+).*/\1/p' | exactly 'REDLOCK_KIND in man/redlock-run.1' "$words"
 grep -A1 '^\.Li kind$' man/redlockd.8 | sed -nE 's/^\.Pq (.*) ,$/\1/p' | grep -oE '[a-z]+' |
     exactly man/redlockd.8 "$words"
 sed -n '/^## Kinds$/,/^## /p' docs/kinds.md | sed -nE 's/^\| \x60([a-z]+)\x60 .*/\1/p' |
