@@ -135,18 +135,12 @@ static void begin(void *context, struct http_exchange *exchange,
                                                 .body_size = fixed->size});
 }
 
-static void ended(void *context, struct http_exchange *exchange, void *user,
-                  enum http_ended how)
-{
-    (void)context, (void)exchange, (void)user, (void)how;
-}
-
 /* For the rest of the process. */
 static struct loop *open_http(int fd, const char *body, size_t body_size)
 {
     static struct fixed fixed;
     static struct loop loop;
-    struct http_handler handler = {&fixed, begin, ended};
+    struct http_handler handler = {&fixed, begin};
     struct http_options options = {0};
     struct http_server *server;
 

@@ -48,14 +48,13 @@ int http_connection_open(struct http_connection *connection, struct http_server 
 /* Tells the handler, once, and only one that asked for it. */
 static void end_exchange(struct http_connection *connection, enum http_ended how)
 {
-    struct http_handler *handler = &connection->server->handler;
-    void *user = connection->exchange.user;
+    struct http_completion *completion = connection->exchange.completion;
 
-    connection->exchange.user = NULL;
+    connection->exchange.completion = NULL;
     if (how != HTTP_ENDED_SENT)
         connection->server->counts.gone++;
-    if (user)
-        handler->ended(handler->context, &connection->exchange, user, how);
+    if (completion)
+        completion->ended(completion, how);
 }
 
 void http_connection_close(struct http_connection *connection)
@@ -228,7 +227,7 @@ static void begin(struct http_connection *connection)
         http_deadline_remove(&connection->deadline);
     connection->is_last = http_is_last(parser);
     connection->is_head = parser->method == HTTP_HEAD;
-    connection->exchange.user = NULL;
+    connection->exchange.completion = NULL;
     connection->op = 0;
     connection->began_ns = connection->read_ns;
     http_connection_set_state(connection, HTTP_SUSPENDED);
@@ -246,7 +245,7 @@ void http_connection_refuse(struct http_connection *connection, int status, cons
     connection->began_ns = connection->read_ns;
     connection->is_last = true;
     connection->is_head = false;
-    connection->exchange.user = NULL;
+    connection->exchange.completion = NULL;
     http_connection_set_state(connection, HTTP_SUSPENDED);
     http_answer_problem(&connection->exchange, status, code, detail,
                         status == 405 ? "Allow: GET, HEAD, PUT, POST, DELETE\r\n" : NULL);

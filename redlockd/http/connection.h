@@ -39,7 +39,7 @@ enum http_state {
 
 /* The part of a connection that handlers hold. */
 struct http_exchange {
-    void *user; /* the handler's; NULL: it does not want to hear of the end */
+    struct http_completion *completion; /* the handler's; NULL: none */
 };
 
 struct http_connection {

@@ -45,9 +45,9 @@ static void count(struct http_connection *connection, int status)
                    rl_now_ns() - connection->began_ns);
 }
 
-void http_set_user(struct http_exchange *exchange, void *user)
+void http_set_completion(struct http_exchange *exchange, struct http_completion *completion)
 {
-    exchange->user = user;
+    exchange->completion = completion;
 }
 
 void http_set_known(struct http_exchange *exchange)
@@ -87,7 +87,7 @@ static char *write_head(struct http_connection *connection, const struct http_he
 /* The connection goes on, or ends; at once if no handler waits for the first byte. */
 static void conclude(struct http_connection *connection)
 {
-    if (connection->exchange.user)
+    if (connection->exchange.completion)
         http_connection_set_state(connection, HTTP_ANSWERED);
     else if (connection->is_last)
         http_connection_finish(connection);
@@ -156,7 +156,7 @@ void http_drop(struct http_exchange *exchange)
     struct http_connection *connection = of(exchange);
 
     assert(connection->state == HTTP_SUSPENDED);
-    exchange->user = NULL;
+    exchange->completion = NULL;
     http_connection_finish(connection);
     wake(connection);
 }

@@ -13,7 +13,7 @@
  *                        begin() returns: copy what is needed later.
  *     http_answer()      or http_stream_begin(), http_stream_send()..., http_stream_end(); from
  *                        inside begin() or later. Never calls back.
- *     ended()            exactly once, if the handler has put something into http_set_user():
+ *     ended()            exactly once, of the completion that http_set_completion() was given:
  *                        HTTP_ENDED_SENT: a byte of the answer was given to the kernel (with TLS:
  *                        a whole record of it); a stream: all of it was.
  *                        HTTP_ENDED_GONE: the client is gone, and no byte of the answer was sent; a
@@ -21,7 +21,7 @@
  *                        HTTP_ENDED_CUT: the same, but this side closed: the client does not read, there
  *                        is no memory, or the server ends. The client may be there and not know.
  *                        The exchange must not be used afterwards.
- * An exchange without a user is forgotten once it is answered.
+ * An exchange without a completion is forgotten once it is answered.
  *
  * A client that takes nothing for stall_timeout_ns of what waits for it is cut off. Of a stream that is also
  * what the kernel has for it, since the events of an hour may fit in there: a local client that is
@@ -97,8 +97,11 @@ struct http_handler {
     void *context;
     void (*begin)(void *context, struct http_exchange *exchange,
                   const struct http_request *request);
-    void (*ended)(void *context, struct http_exchange *exchange, void *user,
-                  enum http_ended how);
+};
+
+/* What is done at the end of an exchange: a member of what the handler keeps of it. */
+struct http_completion {
+    void (*ended)(struct http_completion *completion, enum http_ended how);
 };
 
 /* ---- exchanges ----------------------------------------------------------------------- */
@@ -106,8 +109,8 @@ struct http_handler {
 /* Which operation this is, from 1 to HTTP_OPS_MAX - 1: what it is counted as. Inside begin(), before its answer. */
 void http_set_op(struct http_exchange *exchange, unsigned op);
 
-/* What the handler keeps of this exchange; NULL (at first): ended() is not called. */
-void http_set_user(struct http_exchange *exchange, void *user);
+/* Stays the handler's; NULL (at first): the end is not reported. */
+void http_set_completion(struct http_exchange *exchange, struct http_completion *completion);
 
 /* A rule allows it: where room is needed, its connection is kept before those of strangers (http/room.h). */
 void http_set_known(struct http_exchange *exchange);

@@ -6,7 +6,6 @@
 
 #include "core/time.h"
 #include "http/target.h"
-#include "http/user.h"
 #include "io/clock.h"
 
 #define COMMENT_EVERY_NS (10 * RL_NS_PER_S)
@@ -14,7 +13,7 @@
 
 /* One client that reads. */
 struct feed {
-    struct http_user user; /* first: what http_set_user() is given */
+    struct http_completion completion; /* first: what http_set_completion() is given */
     struct feeds *feeds;
     struct feed *previous, *next;
     struct http_exchange *exchange;
@@ -47,15 +46,15 @@ static void forget(struct feed *feed)
     free(feed);
 }
 
-static void on_ended(struct http_user *user, enum http_ended how)
+static void on_ended(struct http_completion *completion, enum http_ended how)
 {
     (void)how;
-    forget((struct feed *)(void *)user);
+    forget((struct feed *)(void *)completion);
 }
 
 static void end_feed(struct feed *feed)
 {
-    http_set_user(feed->exchange, NULL);
+    http_set_completion(feed->exchange, NULL);
     http_stream_end(feed->exchange);
     forget(feed);
 }
@@ -255,13 +254,13 @@ void feeds_begin(struct feeds *feeds, struct http_exchange *exchange,
         return;
     }
     feed->prefix_size = size > 0 ? (size_t)size : 0;
-    feed->user.ended = on_ended;
+    feed->completion.ended = on_ended;
     feed->exchange = exchange;
     feed->who = *who;
     changes_look(feeds->changes, rl_now_ns());
     write_batch(feeds); /* which happened before it */
     add(feeds, feed);
-    http_set_user(exchange, &feed->user);
+    http_set_completion(exchange, &feed->completion);
     http_stream_begin(exchange);
     write_all_nodes(feed);
 }

@@ -14,13 +14,14 @@
 
 /* ---- requests under way ------------------------------------------------------------------ */
 
-static void on_ended(struct http_user *user, enum http_ended how)
+static void on_ended(struct http_completion *completion, enum http_ended how)
 {
     static const enum lease_event_type types[] = {[HTTP_ENDED_SENT] = LEASE_SENT,
                                                   [HTTP_ENDED_GONE] = LEASE_GONE,
                                                   [HTTP_ENDED_CUT] = LEASE_CUT};
     struct lease_request *request =
-        (struct lease_request *)(void *)((char *)user - offsetof(struct lease_request, user));
+        (struct lease_request *)(void *)((char *)completion -
+                                         offsetof(struct lease_request, completion));
     bool was_told = http_sent(request->exchange) > request->granted_mark;
 
     request->exchange = NULL;
@@ -47,7 +48,7 @@ struct lease_request *lease_request_new(struct leases *leases, struct http_excha
     }
     *made = (struct lease_request){
         .asked_for = ASKED_RELEASE,
-        .user.ended = on_ended,
+        .completion.ended = on_ended,
         .lease = {.is_stream = terms->is_stream,
                   .is_local = request->peer->is_unix,
                   .drift_ppm = leases->drift_ppm,
@@ -73,7 +74,7 @@ struct lease_request *lease_request_new(struct leases *leases, struct http_excha
         made->next->previous = made;
     leases->all = made;
     leases->stream_count += made->lease.is_stream;
-    http_set_user(exchange, &made->user);
+    http_set_completion(exchange, &made->completion);
     return made;
 }
 
@@ -97,7 +98,7 @@ struct http_exchange *lease_take_exchange(struct lease_request *request)
     struct http_exchange *exchange = request->exchange;
 
     if (exchange)
-        http_set_user(exchange, NULL);
+        http_set_completion(exchange, NULL);
     request->exchange = NULL;
     return exchange;
 }
@@ -215,7 +216,7 @@ static void answer_held(struct lease_request *request, const struct lease_deadli
     if (!request->exchange || !lease_write_grant(request, text))
         return;
     told.grant = text;
-    /* The exchange of a new one keeps its user: on_ended() hears whether a byte of this was
+    /* The exchange of a new one keeps its completion: on_ended() hears whether a byte of this was
      * sent. */
     lease_reply_held(&request->leases->body,
                      is_new ? request->exchange : lease_take_exchange(request),
@@ -413,7 +414,7 @@ static void take(struct lease_request *request, struct lease_newer *newer)
     request->exchange = newer->exchange;
     request->who = *newer->who;
     request->rule = newer->rule;
-    http_set_user(newer->exchange, &request->user);
+    http_set_completion(newer->exchange, &request->completion);
 }
 
 static void refuse_newer(struct lease_newer *newer, enum lease_answer what)

@@ -17,7 +17,6 @@
 #include "engine/timers.h"
 #include "http/body.h"
 #include "http/server.h"
-#include "http/user.h"
 #include "journal/journal.h"
 #include "leases/ids.h"
 #include "leases/lease.h"
@@ -32,9 +31,9 @@
 
 /* A request that is under way: the data of its lock. Small: thousands of them wait. */
 struct lease_request {
-    enum asked asked_for;  /* first: the data of a release by its tag */
-    struct http_user user; /* what http_set_user() is given */
-    struct rl_timer timer; /* of a stream: lease_due_ns() */
+    enum asked asked_for;              /* first: the data of a release by its tag */
+    struct http_completion completion; /* what http_set_completion() is given */
+    struct rl_timer timer;             /* of a stream: lease_due_ns() */
     struct lease lease;
     struct leases *leases;
     struct lease_request *previous, *next; /* in leases->all */

@@ -276,15 +276,6 @@ static void begin(void *context, struct http_exchange *exchange,
     }
 }
 
-static void ended(void *context, struct http_exchange *exchange, void *user,
-                  enum http_ended how)
-{
-    struct http_user *kept = user;
-
-    (void)context, (void)exchange;
-    kept->ended(kept, how);
-}
-
 int routes_init(struct routes *routes, struct leases *leases, struct access *access,
                 struct journal *journal, bool utf8_names)
 {
@@ -320,5 +311,5 @@ void routes_free(struct routes *routes)
 
 struct http_handler routes_handler(struct routes *routes)
 {
-    return (struct http_handler){routes, begin, ended};
+    return (struct http_handler){routes, begin};
 }

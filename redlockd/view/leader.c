@@ -6,7 +6,6 @@
 
 #include "core/time.h"
 #include "http/target.h"
-#include "http/user.h"
 #include "io/clock.h"
 #include "leases/id.h"
 #include "view/view.h"
@@ -16,7 +15,7 @@
 
 /* One request. */
 struct leader_poll {
-    struct http_user user; /* first: what http_set_user() is given */
+    struct http_completion completion; /* first: what http_set_completion() is given */
     struct leaders *leaders;
     struct leader_watch *watch;
     struct leader_poll *next;
@@ -85,9 +84,9 @@ static void forget_poll(struct leader_poll *poll)
 }
 
 /* A watch without polls goes at its next turn. */
-static void on_gone(struct http_user *user, enum http_ended how)
+static void on_gone(struct http_completion *completion, enum http_ended how)
 {
-    struct leader_poll *poll = (struct leader_poll *)(void *)user;
+    struct leader_poll *poll = (struct leader_poll *)(void *)completion;
 
     (void)how;
     poll->watch->next_ns = 0;
@@ -149,7 +148,7 @@ static bool settle(struct leaders *leaders, struct leader_poll *poll,
     poll->is_asked = false;
     if (!is_over && (event->error ? is_passing : found->term == poll->term))
         return false;
-    http_set_user(poll->exchange, NULL);
+    http_set_completion(poll->exchange, NULL);
     if (!access_still_may(leaders->view->leases->access, &poll->who, poll->exchange,
                           poll->right, poll->watch->name))
         http_answer_problem(poll->exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
@@ -343,7 +342,7 @@ void leaders_begin(struct leaders *leaders, struct http_exchange *exchange,
                    const struct access_who *who)
 {
     struct leader_poll poll = {
-        .user.ended = on_gone, .leaders = leaders, .exchange = exchange, .who = *who};
+        .completion.ended = on_gone, .leaders = leaders, .exchange = exchange, .who = *who};
     const char *code, *why = read_poll(request, &poll, &code);
     struct leader_poll *kept;
 
@@ -369,6 +368,6 @@ void leaders_begin(struct leaders *leaders, struct http_exchange *exchange,
     leaders->polls++;
     poll.watch->has_changed = true; /* it is not answered by a look that is under way */
     poll.watch->next_ns = 0;
-    http_set_user(exchange, &kept->user);
+    http_set_completion(exchange, &kept->completion);
     loop_again(leaders->view->leases->loop);
 }

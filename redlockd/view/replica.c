@@ -8,7 +8,6 @@
 
 #include "core/time.h"
 #include "http/target.h"
-#include "http/user.h"
 #include "io/clock.h"
 #include "nodes/quorums.h"
 
@@ -87,7 +86,7 @@ void view_begin_nodes(struct view *view, struct http_exchange *exchange)
 
 /* A request that waits for a survey. */
 struct status_question {
-    struct http_user user; /* first: what http_set_user() is given */
+    struct http_completion completion; /* first: what http_set_completion() is given */
     struct survey_wait wait;
     struct view *view;
     struct http_exchange *exchange;
@@ -255,14 +254,14 @@ static void on_surveyed(struct survey_wait *wait)
         (struct status_question *)(void *)((char *)wait -
                                            offsetof(struct status_question, wait));
 
-    http_set_user(question->exchange, NULL);
+    http_set_completion(question->exchange, NULL);
     answer_status(question->view, question->exchange, &question->who, question->limit);
     free(question);
 }
 
-static void on_gone(struct http_user *user, enum http_ended how)
+static void on_gone(struct http_completion *completion, enum http_ended how)
 {
-    struct status_question *question = (struct status_question *)(void *)user;
+    struct status_question *question = (struct status_question *)(void *)completion;
 
     (void)how;
     survey_forget(&question->view->survey, &question->wait);
@@ -278,13 +277,13 @@ static void await_survey(struct view *view, struct http_exchange *exchange,
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
         return;
     }
-    question->user.ended = on_gone;
+    question->completion.ended = on_gone;
     question->wait.done = on_surveyed;
     question->view = view;
     question->exchange = exchange;
     question->who = *who;
     question->limit = limit;
-    http_set_user(exchange, &question->user);
+    http_set_completion(exchange, &question->completion);
     survey_await(&view->survey, &question->wait, rl_now_ns());
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "http/target.h"
-#include "http/user.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
 #include "ui/guarantee.h"
@@ -22,7 +21,7 @@
 /* A question that the nodes have not answered yet. */
 struct question {
     enum asked asked_for; /* first: the data of its job */
-    struct http_user user;
+    struct http_completion completion;
     struct http_exchange *exchange;   /* NULL: the client is gone, and the answer is dropped */
     struct question *previous, *next; /* in view->questions */
     struct access_who who;            /* of a list or break */
@@ -34,11 +33,11 @@ struct question {
 
 /* ---- questions --------------------------------------------------------------------------- */
 
-static void on_gone(struct http_user *user, enum http_ended how)
+static void on_gone(struct http_completion *completion, enum http_ended how)
 {
     (void)how;
-    ((struct question *)(void *)((char *)user - offsetof(struct question, user)))->exchange =
-        NULL;
+    ((struct question *)(void *)((char *)completion - offsetof(struct question, completion)))
+        ->exchange = NULL;
 }
 
 static struct question *question_new(struct view *view, struct http_exchange *exchange,
@@ -56,9 +55,9 @@ static struct question *question_new(struct view *view, struct http_exchange *ex
     if (question->next)
         question->next->previous = question;
     view->questions = question;
-    question->user.ended = on_gone;
+    question->completion.ended = on_gone;
     question->exchange = exchange;
-    http_set_user(exchange, &question->user);
+    http_set_completion(exchange, &question->completion);
     return question;
 }
 
@@ -68,7 +67,7 @@ static struct http_exchange *question_end(struct view *view, struct question *qu
     struct http_exchange *exchange = question->exchange;
 
     if (exchange)
-        http_set_user(exchange, NULL);
+        http_set_completion(exchange, NULL);
     *(question->previous ? &question->previous->next : &view->questions) = question->next;
     if (question->next)
         question->next->previous = question->previous;

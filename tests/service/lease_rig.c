@@ -48,18 +48,9 @@ static void begin(void *context, struct http_exchange *exchange,
         routes.begin(routes.context, exchange, request);
 }
 
-static void ended(void *context, struct http_exchange *exchange, void *user,
-                  enum http_ended how)
-{
-    struct replica *replica = context;
-    struct http_handler routes = routes_handler(&replica->routes);
-
-    routes.ended(routes.context, exchange, user, how);
-}
-
 void replica_open(struct replica *replica, const char *name, const struct cluster *cluster)
 {
-    struct http_handler handler = {replica, begin, ended};
+    struct http_handler handler = {replica, begin};
     char path[256], why[512];
 
     replica->access = (struct access){0};

@@ -40,11 +40,35 @@ static void answer(struct http_exchange *exchange, const char *body, size_t size
                     .status = 200, .type = "text/plain", .body = body, .body_size = size});
 }
 
+static void ended(struct http_completion *completion, enum http_ended how)
+{
+    struct rig_wait *wait = (struct rig_wait *)(void *)completion;
+    struct rig *rig = wait->rig;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rig->waiting_count; i++)
+        if (rig->waiting[i] != wait->exchange)
+            rig->waiting[kept++] = rig->waiting[i];
+    rig->waiting_count = kept;
+    wait->exchange = NULL;
+    note(rig, how == HTTP_ENDED_SENT ? "sent" : "gone", (struct rl_span){"", 0});
+}
+
+static void await_end(struct rig *rig, struct http_exchange *exchange)
+{
+    struct rig_wait *wait = rig->waits;
+
+    while (wait->exchange)
+        CHECK(++wait < rig->waits + RIG_WAITING_MAX);
+    *wait = (struct rig_wait){{ended}, rig, exchange};
+    http_set_completion(exchange, &wait->completion);
+}
+
 static void keep(struct rig *rig, struct http_exchange *exchange)
 {
     CHECK(rig->waiting_count < RIG_WAITING_MAX);
     rig->waiting[rig->waiting_count++] = exchange;
-    http_set_user(exchange, rig);
+    await_end(rig, exchange);
 }
 
 static void begin(void *context, struct http_exchange *exchange,
@@ -73,7 +97,7 @@ static void begin(void *context, struct http_exchange *exchange,
         http_drop(exchange);
     } else {
         if (is(request, "/told"))
-            http_set_user(exchange, rig);
+            await_end(rig, exchange);
         if (is(request, "/known"))
             http_set_known(exchange);
         answer(exchange, request->path.at, request->path.length);
@@ -82,25 +106,11 @@ static void begin(void *context, struct http_exchange *exchange,
     CHECK_INT('/', request->path.at[0]);
 }
 
-static void ended(void *context, struct http_exchange *exchange, void *user,
-                  enum http_ended how)
-{
-    struct rig *rig = context;
-    size_t kept = 0;
-
-    CHECK(user == rig);
-    for (size_t i = 0; i < rig->waiting_count; i++)
-        if (rig->waiting[i] != exchange)
-            rig->waiting[kept++] = rig->waiting[i];
-    rig->waiting_count = kept;
-    note(rig, how == HTTP_ENDED_SENT ? "sent" : "gone", (struct rl_span){"", 0});
-}
-
 /* ---- the rig ----------------------------------------------------------------------------- */
 
 void rig_open(struct rig *rig, const struct http_options *options)
 {
-    struct http_handler handler = {rig, begin, ended};
+    struct http_handler handler = {rig, begin};
 
     rig_open_with(rig, "socket", &handler, options);
 }

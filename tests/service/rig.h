@@ -22,12 +22,20 @@
 #define RIG_WAITING_MAX 4096
 #define RIG_TEXT_MAX 4096
 
+/* What waits for the end of one exchange. */
+struct rig_wait {
+    struct http_completion completion; /* first: what http_set_completion() is given */
+    struct rig *rig;
+    struct http_exchange *exchange; /* NULL: free */
+};
+
 struct rig {
     struct loop loop;
     struct http_server *server;
     char path[108];                                 /* of the unix socket */
     struct http_exchange *waiting[RIG_WAITING_MAX]; /* suspended or streaming, oldest first */
     size_t waiting_count;
+    struct rig_wait waits[RIG_WAITING_MAX];
     size_t begun;
     bool may_break;           /* clients may see their connection reset */
     char trace[RIG_TEXT_MAX]; /* what the handler saw: "begin /wait; gone; " */
