@@ -41,7 +41,7 @@ build: ## build the library, the command and everything else into build/release
 demo: ## five real servers, eight workers, one lock: 15 seconds that end in a verdict
 	@scripts/deps.sh run
 	@$(call built,release,--target redlock redlock-demo) >/dev/null
-	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/demo/redlock-demo
+	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/examples/demo/redlock-demo
 
 .PHONY: test
 test: ## all tests: scripts and release build, then ASan and UBSan, then the threaded ones under TSan
@@ -496,7 +496,7 @@ format-check: ## say which files are not formatted
 tidy: ## advice of clang-tidy on the library and the command
 	@command -v clang-tidy >/dev/null || { echo "install clang-tidy first"; exit 1; }
 	@$(call configured,debug) && cmake --build build/debug --target redlock_scripts >/dev/null
-	@clang-tidy -p build/debug --quiet $$(find src cli tools -name '*.c')
+	@clang-tidy -p build/debug --quiet $$(find src cli -name '*.c')
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -21,7 +21,7 @@ lines() {
                 file = substr($0, index($0, "Source:") + 7)
                 wanted = index(file, root) == 1
                 file = substr(file, length(root) + 1)
-                wanted = wanted && file ~ /^(src|cli|tools)\//
+                wanted = wanted && file ~ /^(src|cli)\//
                 next
             }
             !wanted { next }

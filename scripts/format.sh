@@ -21,7 +21,7 @@ case $("$tool" --version) in
     ;;
 esac
 
-files=$(find include src cli redlockd tools tests fuzz sim chaos bench demo examples bindings \
+files=$(find include src cli redlockd tests fuzz sim chaos bench examples bindings \
     \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null | sort)
 [ -n "$files" ] || exit 0
 

@@ -61,7 +61,7 @@ commands() {
         # shellcheck disable=SC2086 # a list of names
         ninja -C "$1" -t commands $targets
     else
-        jq -r '.[] | select(.file | test("/(src|cli|tools|redlockd)/")) | .command' \
+        jq -r '.[] | select(.file | test("/(src|cli|redlockd)/")) | .command' \
             "$1/compile_commands.json"
         cat "$1"/src/CMakeFiles/redlock_shared.dir/link.txt "$1"/cli/CMakeFiles/redlock.dir/link.txt \
             "$1"/redlockd.dir/CMakeFiles/redlockd.dir/link.txt 2>/dev/null

@@ -35,7 +35,7 @@ mkfifo "$tmp/never"
 
 # Only one file writes to standard error, so that no other code can block there.
 found=$(cd "$here/../.." &&
-    grep -rlE --include='*.c' '\bstderr\b|perror\(|fileno\(2\)|write\(2' cli tools | tr '\n' ' ')
+    grep -rlE --include='*.c' '\bstderr\b|perror\(|fileno\(2\)|write\(2' cli | tr '\n' ' ')
 is 'one file of the command writes to standard error' "$found" 'cli/ui/errors.c '
 
 # A doubt about a node arrives while standard error is full: a node comes back that evicts keys.

@@ -17,12 +17,12 @@ allowed() {
     cli/lock) echo lock service report settings system ui ;;
     cli/run) echo run lock report system ui ;;
     cli/commands) echo commands run lock service report settings system ui ;;
-    tools/dev) echo dev run settings system ui ;;
-    tools/bench) echo bench lock report settings system ui ;;
+    cli/dev) echo dev run settings system ui ;;
+    cli/bench) echo bench lock report settings system ui ;;
     esac
 }
 
-for room in cli/*/ tools/*/; do
+for room in cli/*/; do
     room=${room%/}
     pattern=$(allowed "$room" | tr ' ' '|')
     is "$room includes only rooms below it" \

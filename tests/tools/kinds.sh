@@ -82,14 +82,14 @@ allowed=' src/client/audit.c src/client/audit.h src/engine/claim.c cli/lock/term
  sim/oracle_mutex.c chaos/check_holders.c chaos/command.c chaos/timeline.c chaos/worker.c chaos/test_checker.c '
 while IFS=: read -r file line text; do
     [[ " ${allowed//$'\n'/} " == *" $file "* ]] || fail "$file:$line: ask redlock_kind_traits() instead: $text"
-done < <(grep -rnE --include='*.[ch]' "\bREDLOCK_($any_name)\b" src cli tools redlockd sim chaos fuzz \
+done < <(grep -rnE --include='*.[ch]' "\bREDLOCK_($any_name)\b" src cli redlockd sim chaos fuzz \
     bench bindings | grep -v '"[^"]*REDLOCK_[^"]*"')
 allowed=' cli/lock/terms.h cli/ui/kind.c bindings/cases/steps.c bindings/node/lib/request.js
  bindings/node/lib/index.d.ts '
 while IFS=: read -r file line text; do
     [[ " ${allowed//$'\n'/} " == *" $file "* ]] || fail "$file:$line: ask redlock_kind_text() instead: $text"
 done < <(grep -rnE --include='*.[ch]' --include='*.js' --include='*.ts' --include='*.py' \
-    "[\"'\`]($any_word)[\"'\`]" src cli tools redlockd sim chaos fuzz bindings/cases bindings/node/lib \
+    "[\"'\`]($any_word)[\"'\`]" src cli redlockd sim chaos fuzz bindings/cases bindings/node/lib \
     bindings/node/src bindings/python/redlock_native)
 # The options of the command that ask for a kind are listed in one file.
 while IFS= read -r line; do
@@ -98,13 +98,13 @@ done < <(grep -rnE --include='*.c' --exclude=terms.c '(->|\.)(shared|slots)\b.*(
 # A loop that ends with a kind does not reach the next one; a default hides it from the compiler.
 while IFS= read -r line; do
     fail "$line: this does not reach a new kind; loop while redlock_kind_traits(kind)"
-done < <(grep -rnE --include='*.[ch]' "[<>]=? *(REDLOCK|SHAPE)_($any_name)\b" src cli tools redlockd sim \
+done < <(grep -rnE --include='*.[ch]' "[<>]=? *(REDLOCK|SHAPE)_($any_name)\b" src cli redlockd sim \
     chaos fuzz bench bindings tests)
 while IFS= read -r file; do
     awk '/switch \(\(enum redlock_kind\)/ {inside = 1} /^    }/ {inside = 0}
         inside && /default:/ {found = 1} END {exit found}' "$file" ||
         fail "$file: a default hides a new kind from the compiler"
-done < <(grep -rlE --include='*.c' 'switch \(\(enum redlock_kind\)' src cli tools redlockd sim chaos)
+done < <(grep -rlE --include='*.c' 'switch \(\(enum redlock_kind\)' src cli redlockd sim chaos)
 
 [ "$fails" -eq 0 ] || echo "see \"Adding a kind\" in docs/kinds.md"
 exit "$((fails > 0))"

@@ -9,14 +9,14 @@
 set -euo pipefail
 cd "$1"
 
-folders='bench|chaos|cli|cmake|debian|demo|docs|examples|fuzz|include|man|packaging|proof|redlockd|scripts|sim|src|tests|tools'
+folders='bench|chaos|cli|cmake|debian|docs|examples|fuzz|include|man|packaging|proof|redlockd|scripts|sim|src|tests'
 rooms=$(cd src && printf '%s\n' */ | tr -d / | paste -sd '|')
 path="(^|[^[:alnum:]_./:\$}~-])(($folders)/[[:alnum:]_.*/-]+|($rooms)/[[:alnum:]_*-]+[.](c|h|lua))"
 
 words() {
     grep -rnoIE --include='*.md' --include='*.[1-9]' --include='*.[ch]' --include='*.lua' \
         --include='*.sh' --include='*.pml' --include=Makefile "$path" -- *.md Makefile docs man \
-        include src cli redlockd tools sim fuzz proof bench chaos examples demo tests scripts
+        include src cli redlockd sim fuzz proof bench chaos examples tests scripts
 }
 
 seen=0 missing=0
@@ -25,7 +25,7 @@ while IFS=: read -r file line word; do
     name=${name%%[./-]}
     seen=$((seen + 1))
     [[ $name != *[[:upper:]]* ]] || continue
-    for place in "$name" "src/$name" "tools/$name"; do # #include "bench/latency.h" is of tools/
+    for place in "$name" "src/$name" "cli/$name"; do # #include "bench/latency.h" is of cli/
         compgen -G "$place" >/dev/null && continue 2
     done
     echo "$file:$line: there is no $name"

@@ -15,7 +15,7 @@ extern char **environ;
 /* The executable of the same build, or else whatever PATH finds. */
 static void find_command(char *out, size_t size)
 {
-    static const char *const places[] = {"/../redlock", "/redlock"};
+    static const char *const places[] = {"/../../redlock", "/redlock"};
     char self[2048];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = '\0';
