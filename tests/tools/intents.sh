@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# intents.sh FOLDER...: the intent of every CASE is a sentence that a reader of a failing line
-# understands without the cases around it.
+# intents.sh FOLDER...: the intent of every CASE in C, and of every test of the service in Python, is a
+# sentence that a reader of a failing line understands without the cases around it.
 set -eu
-find "$@" -name '*.c' -exec awk '
+find "$@" \( -name '*.c' -o -path '*/service/test_*.py' \) -exec awk '
     function complain(why) {
         print FILENAME ": " why ": " found
         bad++
@@ -42,6 +42,15 @@ find "$@" -name '*.c' -exec awk '
         gsub(/\\"/, "\"", text)
         check(text)
     }
+    test {
+        found = test
+        if (!/^ *""".*"""$/)
+            complain("has no sentence in one line below it")
+        gsub(/^ *"""|"""$/, "")
+        check(found = $0)
+    }
+    { test = "" }
+    FILENAME ~ /[.]py$/ && /^ +def test_/ { test = $2 }
     END {
         print seen + 0 " intents"
         exit bad > 0 || seen == 0
