@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * redlock-capacity: what one lock costs, in all that a plan for many of them needs: CPU of the
- * client and of each server, bytes and packets between them. And what that comes to for a million
- * locks a second. docs/capacity.md is made from its output.
+ * client and of each server, bytes and packets between them. And what that comes to for a
+ * million locks a second. docs/capacity.md is made from its output.
  *
- * REDLOCK_NODES names the nodes, with or without quorums. Everything may share one machine: costs
- * per lock are CPU time and bytes, which the sharing changes little, unlike the rate.
+ * REDLOCK_NODES names the nodes, with or without quorums. Everything may share one machine:
+ * costs per lock are CPU time and bytes, which the sharing changes little, unlike the rate.
  */
 #include <getopt.h>
 #include <math.h>
@@ -340,7 +340,8 @@ static int run(const struct nodes *n, const struct settings *s)
 
 static const char usage[] =
     "Usage: redlock-capacity [OPTION]...\n"
-    "Measures what a lock costs on the nodes of REDLOCK_NODES, and plans for a million a second.\n"
+    "Measures what a lock costs on the nodes of REDLOCK_NODES, and plans for a million a "
+    "second.\n"
     "\n"
     "  -s, --seconds S    of each measurement (default 2)\n"
     "  -i, --in-flight N  locks under way per quorum (default 256)\n"

@@ -127,7 +127,8 @@ static void add_async(const struct cycles *cycles, struct results *results, unsi
     row->target = (struct target){TARGET_AT_MOST, 3, false};
 }
 
-/* What five servers and a client on few cores can do at most: hardly touched by other programs. */
+/* What five servers and a client on few cores can do at most: hardly touched
+ * by other programs. */
 static void add_total_cpu(const struct cycles *cycles, struct results *results)
 {
     const struct variant *ours = find(cycles, ASYNC, 64);

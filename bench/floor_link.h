@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One connection of the floor: bytes waiting to be written, and the cycles waiting for a reply. */
+/* One connection of the floor: bytes waiting to be written, and the cycles waiting
+ * for a reply. */
 #ifndef BENCH_FLOOR_LINK_H
 #define BENCH_FLOOR_LINK_H
 
@@ -10,7 +11,8 @@
 #define LINK_COMMAND_MAX 512    /* bytes of what one step of a cycle sends to a node */
 #define LINK_PENDING_MAX 65536u /* replies one node may owe; a power of two */
 
-/* The cycle and step whose reply comes next on a connection. A reply to an older step is ignored. */
+/* The cycle and step whose reply comes next on a connection. A reply to an older
+ * step is ignored. */
 struct ticket {
     uint32_t cycle;
     uint32_t step; /* 0: the reply is not waited for */

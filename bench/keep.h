@@ -21,7 +21,8 @@ struct keep_result {
     char loss[128];      /* why the first lock that was lost was */
 };
 
-/* Acquires and renews `count` locks as the options say (ttl_ms, burst). The client drives itself. 0 or
+/* Acquires and renews `count` locks as the options say (ttl_ms, burst). The client drives
+ * itself. 0 or
  * -1, with a message. */
 int keep_run(redlock *client, const struct options *options, const struct servers *servers,
              unsigned count, struct sample *sample, struct keep_result *out);

@@ -63,8 +63,9 @@ enum window_state {
  * window_tick(); any number of others may read the state.
  *
  * What counts is the time until every node has answered everything. Majorities do not wait for
- * the slowest nodes: on a machine with fewer cores than nodes a minority can fall behind by tens
- * of thousands of requests, and the variant that leaves most work undone would seem fastest.
+ * the slowest nodes: on a machine with fewer cores than nodes a minority can fall behind by
+ * tens of thousands of requests, and the variant that leaves most work undone would seem
+ * fastest.
  */
 struct window {
     atomic_int state; /* enum window_state */

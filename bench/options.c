@@ -26,14 +26,17 @@ static const char usage[] =
     "  -q, --quick         3 rounds of 0.25 s, fewer held locks: to see that it works\n"
     "  -o, --only LIST     only these parts, by name:\n" PARTS(
         PART_LINE) "      --json FILE     write everything there\n"
-                   "  -c, --check         exit with 1 if a target is missed by more than a fifth\n"
+                   "  -c, --check         exit with 1 if a target is missed by more than a "
+                   "fifth\n"
                    "      --callers LIST  cycles: only with 1, 4, 16, 64 or 256 callers\n"
                    "      --locks LIST    held: how many locks (default 1000,10000,100000)\n"
                    "      --ttl TIME      held: 30s, 500ms (default 30s)\n"
-                   "      --burst         held: acquire all at once, so that renewals fall due at once\n"
+                   "      --burst         held: acquire all at once, so that renewals fall "
+                   "due at once\n"
                    "  -h, --help          print this\n"
                    "\n"
-                   "BENCH_NATIVE_SERVER names a valkey-server (9.0 or newer) or redis-server (8.4 or newer)\n"
+                   "BENCH_NATIVE_SERVER names a valkey-server (9.0 or newer) or redis-server "
+                   "(8.4 or newer)\n"
                    "for the part `native`, where the nodes themselves are older.\n";
 
 static int bad_usage(const char *what, const char *value)

@@ -8,7 +8,8 @@
 #include <time.h>
 
 #define CONNECT_WAIT_MS 5000
-/* A fenced lock leaves its counter behind for a day: names in use have one, so these get one. */
+/* A fenced lock leaves its counter behind for a day: names in use have one, so
+ * these get one. */
 #define NAMES_REUSED 16
 
 #define SETTLE_MS 2000 /* for the replies of slower nodes after a run */
@@ -34,7 +35,8 @@ static bool is_quiet(redlock *client, size_t node_count, bool up)
     return true;
 }
 
-/* Nodes that may not vote, being too young for instance, are found out here, with the reason. */
+/* Nodes that may not vote, being too young for instance, are found out here,
+ * with the reason. */
 static int try_one(redlock *client)
 {
     redlock_lock *lock = NULL;

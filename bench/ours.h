@@ -12,8 +12,8 @@
 /* The library's words about a failure, on stderr. Returns -1. */
 int ours_complain(const char *what, int error);
 
-/* Opens a client, waits until every node is connected and tries one lock. NULL with a message on
- * stderr: a benchmark of nodes that do not vote would measure nothing. */
+/* Opens a client, waits until every node is connected and tries one lock. NULL with a message
+ * on stderr: a benchmark of nodes that do not vote would measure nothing. */
 redlock *ours_open(const struct servers *servers, uint32_t flags);
 
 /* Reads the replies of the nodes that were not needed for the last majorities. */

@@ -39,7 +39,8 @@ static void become_dev(int output_fd, const char *server)
     _exit(127);
 }
 
-/* The first line names the nodes. It comes, or the process ends: it waits for no server for ever. */
+/* The first line names the nodes. It comes, or the process ends: it waits for no
+ * server for ever. */
 static int read_nodes(struct quorum *quorum)
 {
     static const char head[] = "export REDLOCK_NODES=";

@@ -21,8 +21,8 @@ struct servers {
 };
 
 /*
- * Asks every node for its version and process. Returns 0, or -1 with a message on stderr when one does not
- * answer: a benchmark against fewer nodes than configured would mislead.
+ * Asks every node for its version and process. Returns 0, or -1 with a message on stderr when
+ * one does not answer: a benchmark against fewer nodes than configured would mislead.
  */
 int servers_find(struct servers *servers, const char *const *urls, size_t count);
 

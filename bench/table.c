@@ -69,10 +69,12 @@ void table_print(const struct results *results)
            "servers");
     for (unsigned i = 0; i < results->row_count; i++)
         print_row(&results->row[i]);
-    puts(
-        "\nA cycle is an acquire and a release, each decided by a majority of the nodes. Floor: raw\n"
-        "pipelined sockets that do the same commands and nothing else. Spread: from the least to\n"
-        "the largest of the rounds. Calls: system calls of the client per cycle (without those\n"
-        "that wake threads). Client, servers: CPU in us per cycle, of all nodes together.");
+    puts("\nA cycle is an acquire and a release, each decided by a majority of the nodes. "
+         "Floor: raw\n"
+         "pipelined sockets that do the same commands and nothing else. Spread: from the least "
+         "to\n"
+         "the largest of the rounds. Calls: system calls of the client per cycle (without "
+         "those\n"
+         "that wake threads). Client, servers: CPU in us per cycle, of all nodes together.");
     print_noise(results);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What stands between HTTP clients and the replicas of redlockd, and is not kind: each request goes to any
- * replica. While it is lossy every tenth answer is dropped, requests are sent twice, both ways are
- * delayed, and the end of a client is sometimes hidden from the replica.
+ * What stands between HTTP clients and the replicas of redlockd, and is not kind: each request
+ * goes to any replica. While it is lossy every tenth answer is dropped, requests are sent
+ * twice, both ways are delayed, and the end of a client is sometimes hidden from the replica.
  */
 #ifndef REDLOCK_CHAOS_BALANCER_H
 #define REDLOCK_CHAOS_BALANCER_H

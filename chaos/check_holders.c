@@ -84,8 +84,8 @@ static bool forgiven(const struct checking *c, int64_t from_ns, int64_t to_ns)
 }
 
 /*
- * A command that `redlock run` ends too late, because the machine did not let it run: no more than by what
- * the machine was late in the second before.
+ * A command that `redlock run` ends too late, because the machine did not let it run: no more
+ * than by what the machine was late in the second before.
  */
 static bool is_late_kill(const struct checking *c, const struct claim *a, const struct claim *b,
                          int64_t end_ns)
@@ -164,8 +164,8 @@ void check_overlaps(struct checking *c)
 }
 
 /*
- * How long a name was claimed by no worker although one waited for it: the stretches of its wait that no
- * claim covers.
+ * How long a name was claimed by no worker although one waited for it: the stretches of its
+ * wait that no claim covers.
  */
 static int64_t longest_unclaimed_ns(const struct listing *l, const struct claim *waiter)
 {
@@ -253,8 +253,9 @@ static bool has_turned(const struct checking *c, int64_t from_ns, int64_t to_ns)
 }
 
 /*
- * E13: an end by another is final when the same term has lasted for max_ttl + L and a margin. Nothing that the
- * holder sent after it counts then, whatever failovers follow: it ends with what it had.
+ * E13: an end by another is final when the same term has lasted for max_ttl + L and a margin.
+ * Nothing that the holder sent after it counts then, whatever failovers follow: it ends with
+ * what it had.
  */
 void check_evictions(struct checking *c)
 {

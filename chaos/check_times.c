@@ -65,7 +65,8 @@ static int64_t excused_until(const struct checking *c, const struct claim *k, in
         bool mine = everyone || ((s->kind == FAULT_MACHINE || fault_hits_client(s->kind)) &&
                                  s->target == k->worker);
         if (!mine || s->from_ns > until_ns)
-            continue; /* they are in the order of their beginning: later ones may reach it yet */
+            /* they are in the order of their beginning: later ones may reach it yet */
+            continue;
         if (s->from_ns >= k->asked_ns && s->kind == FAULT_KILL_CLIENT)
             return INT64_MAX;
         if (s->to_ns < due_ns - 100000000 || s->kind == FAULT_KILL_CLIENT)

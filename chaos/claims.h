@@ -3,8 +3,8 @@
  * A history read as claims: for each acquisition, when it was asked for, granted and over. A
  * holder claims a lock from the moment it knows of the grant until it begins to release it, is
  * told that it is lost, or its validity ends, whichever comes first; stopped or dead, until its
- * validity ends. A dead worker that used `redlock hold` or a stream is an exception: that gives the lock back
- * at once.
+ * validity ends. A dead worker that used `redlock hold` or a stream is an exception: that gives
+ * the lock back at once.
  */
 #ifndef REDLOCK_CHAOS_CLAIMS_H
 #define REDLOCK_CHAOS_CLAIMS_H

@@ -32,7 +32,7 @@ enum {
     LOST = 76,
 };
 
-/* ---- the child ----------------------------------------------------------------------------- */
+/* ---- the child -------------------------------------------------------------------------- */
 
 void command_nodes(const struct cluster *cluster, char *out, size_t size)
 {
@@ -148,7 +148,8 @@ const char *command_go(void)
     return program != NULL && program[0] != '\0' ? program : NULL;
 }
 
-/* Streams go straight to a replica, as those of stream.c; `way` keeps the text of the first word. */
+/* Streams go straight to a replica, as those of stream.c; `way` keeps the text of
+ * the first word. */
 static void write_go_words(struct words *w, const struct crew *c, const struct hold *h,
                            char way[128])
 {
@@ -218,7 +219,7 @@ static int reap(struct hold *h)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* ---- what it says -------------------------------------------------------------------------- */
+/* ---- what it says ----------------------------------------------------------------------- */
 
 /* The number behind a word of the line, 0 without. */
 static int64_t number_after(const char *line, const char *word)
@@ -269,11 +270,11 @@ static enum event listen_for(struct hold *h, int64_t timeout_ms)
     }
 }
 
-/* ---- a hold -------------------------------------------------------------------------------- */
+/* ---- a hold ----------------------------------------------------------------------------- */
 
 /*
- * 0 when it is held, else the exit status. A grant that is over before anything could be started (a TTL may be
- * as short as 300 ms) is asked for anew while the wait lasts.
+ * 0 when it is held, else the exit status. A grant that is over before anything could be
+ * started (a TTL may be as short as 300 ms) is asked for anew while the wait lasts.
  */
 static int take_in_time(struct crew *c, struct hold *h, int64_t end_ns)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The faults of elected masters. Most come as traps: faults that only together show what a rule is
- * for, since chance seldom finds the moment. "The master" is the server that a majority of the
- * electors names when the fault begins, in a cluster as that of a vote that is drawn; nothing else of that is
- * known when it is drawn.
+ * The faults of elected masters. Most come as traps: faults that only together show what a rule
+ * is for, since chance seldom finds the moment. "The master" is the server that a majority of
+ * the electors names when the fault begins, in a cluster as that of a vote that is drawn;
+ * nothing else of that is known when it is drawn.
  */
 #include "random.h"
 #include "schedule.h"
@@ -54,7 +54,7 @@ static void add(struct draw *d, int kind, int target, int param, int64_t start_m
         s->fault[s->count++] = f;
 }
 
-/* ---- traps: each returns when the electors should have turned --------------------------------- */
+/* ---- traps: each returns when the electors should have turned --------------------------- */
 
 /* Long enough for a rival to be admitted at the new master, or not. */
 static int64_t cut_length_ms(struct draw *d)
@@ -71,8 +71,9 @@ static int64_t isolate(struct draw *d)
 }
 
 /*
- * The same, and a sentinel that goes on naming it, or half of the nodes of a cluster (E2). Clients that believe in one elector believe in
- * the first that they know: it is on the other side.
+ * The same, and a sentinel that goes on naming it, or half of the nodes of a cluster (E2).
+ * Clients that believe in one elector believe in the first that they know: it is on the other
+ * side.
  */
 static int64_t split(struct draw *d)
 {
@@ -82,8 +83,8 @@ static int64_t split(struct draw *d)
     add(d, FAULT_CUT_MASTER, sentinel, CUT_OUT | CUT_IN | CUT_WITH_SENTINEL | side, d->now_ms,
         cut_length_ms(d));
     /*
-     * A leader names the old server with the new epoch for a moment. A client that believes in the
-     * first of one elector would stay with that (E3), so the second one leads.
+     * A leader names the old server with the new epoch for a moment. A client that believes in
+     * the first of one elector would stay with that (E3), so the second one leads.
      */
     if (!any && d->out->votes == 0)
         add(d, FAULT_FAILOVER, 1, 0, d->now_ms + 100, 100);
@@ -132,8 +133,8 @@ static int64_t command(struct draw *d)
 }
 
 /*
- * Clients of a side that is cut off, with the old master, just before the electors turn: they have
- * the longest belief that there is, and the others the shortest wait (E6).
+ * Clients of a side that is cut off, with the old master, just before the electors turn: they
+ * have the longest belief that there is, and the others the shortest wait (E6).
  */
 static int64_t turn_late(struct draw *d)
 {
@@ -144,8 +145,8 @@ static int64_t turn_late(struct draw *d)
 }
 
 /*
- * Holders of one side cannot renew, and are about to run out when they hear of the new term; waiters
- * of the other still count on the old master when that happens (E9).
+ * Holders of one side cannot renew, and are about to run out when they hear of the new term;
+ * waiters of the other still count on the old master when that happens (E9).
  */
 static int64_t succeed_late(struct draw *d)
 {
@@ -161,8 +162,8 @@ static int64_t succeed_late(struct draw *d)
 }
 
 /*
- * The sentinel that leads a failover dies in it, before or after the others have heard: it comes back
- * with a new epoch of the old master, or the others begin another one.
+ * The sentinel that leads a failover dies in it, before or after the others have heard: it
+ * comes back with a new epoch of the old master, or the others begin another one.
  */
 static int64_t lose_leader(struct draw *d)
 {
@@ -171,7 +172,8 @@ static int64_t lose_leader(struct draw *d)
     return d->now_ms + found_ms(d);
 }
 
-/* One sentinel promotes another server by command; the others are stopped, and name the old one later. */
+/* One sentinel promotes another server by command; the others are stopped, and name the
+ * old one later. */
 static int64_t lag(struct draw *d)
 {
     for (int sentinel = 1; sentinel <= 2; sentinel++)
@@ -181,8 +183,8 @@ static int64_t lag(struct draw *d)
 }
 
 /*
- * A replica takes over without asking anybody, while the old master with the clients of a side is cut off: it
- * goes on for as long as cluster-node-timeout.
+ * A replica takes over without asking anybody, while the old master with the clients of a side
+ * is cut off: it goes on for as long as cluster-node-timeout.
  */
 static int64_t take_over(struct draw *d)
 {
@@ -260,7 +262,7 @@ static int draw_trap(struct draw *d)
     return trap;
 }
 
-/* ---- what happens beside them ------------------------------------------------------------------ */
+/* ---- what happens beside them ----------------------------------------------------------- */
 
 static void draw_client(struct draw *d, int64_t at_ms)
 {

@@ -26,7 +26,7 @@ void group_id(int member, char out[41])
     snprintf(out, 41, "%040x", 0xabc000 + member);
 }
 
-/* ---- what the electors say ------------------------------------------------------------------- */
+/* ---- what the electors say -------------------------------------------------------------- */
 
 static bool is_elector(const struct group *g, int member)
 {
@@ -75,7 +75,7 @@ bool group_failover(const struct group *g, int elector, int master, enum failove
     return false;
 }
 
-/* ---- processes ----------------------------------------------------------------------------- */
+/* ---- processes -------------------------------------------------------------------------- */
 
 static void enter(const struct group *g, int place)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Servers that appoint their masters themselves, as the rig breaks them: a master, two replicas and
- * three sentinels, or a cluster of three masters and three replicas, all real. Where namespaces are
- * possible each of the six is in one of its own, and so are the clients of two sides: any of them can be
- * cut off from any other. Without them all are on loopback, and are killed and stopped only.
+ * Servers that appoint their masters themselves, as the rig breaks them: a master, two replicas
+ * and three sentinels, or a cluster of three masters and three replicas, all real. Where
+ * namespaces are possible each of the six is in one of its own, and so are the clients of two
+ * sides: any of them can be cut off from any other. Without them all are on loopback, and are
+ * killed and stopped only.
  */
 #ifndef REDLOCK_CHAOS_GROUP_H
 #define REDLOCK_CHAOS_GROUP_H
@@ -39,8 +40,8 @@ struct group_kind {
     void (*describe)(const struct group *g, int member, FILE *out); /* its configuration */
     bool (*is_ready)(void *group);
     /*
-     * `out` has terms without a server. Those that a cluster of one vote does not need are of other slots,
-     * which makes all masters known.
+     * `out` has terms without a server. Those that a cluster of one vote does not need are of
+     * other slots, which makes all masters known.
      */
     void (*read_terms)(const struct group *g, int elector, struct group_term *out);
     bool (*fail_over)(const struct group *g, int elector, int master, enum failover how);
@@ -74,7 +75,8 @@ struct group {
 void group_start(struct group *g, struct network *network, struct group_form form);
 void group_stop(struct group *g);
 
-/* Makes it the set of clients with this max_ttl, as `redlock init` does. What the library says. */
+/* Makes it the set of clients with this max_ttl, as `redlock init` does. What
+ * the library says. */
 int group_admit(const struct group *g, int64_t max_ttl_ms);
 
 /* False: the server has lost the set with all the rest. */
@@ -94,8 +96,9 @@ void group_thaw(struct group *g, int member);
 bool group_failover(const struct group *g, int elector, int master, enum failover how);
 
 /*
- * Moves the slot of a vote of a cluster from one master to another: the first call begins, with part of the
- * keys, the second ends it. False: it could not be done, and is undone as far as possible.
+ * Moves the slot of a vote of a cluster from one master to another: the first call begins, with
+ * part of the keys, the second ends it. False: it could not be done, and is undone as far as
+ * possible.
  */
 bool group_migrate_begin(const struct group *g, int vote, int from, int to);
 bool group_migrate_end(const struct group *g, int vote, int from, int to);
@@ -103,7 +106,8 @@ bool group_migrate_end(const struct group *g, int vote, int from, int to);
 /* Of a member of a cluster, as it says itself: its master, or the member if it is one. */
 int group_master_of(const struct group *g, int member);
 
-/* Between them, what this process forks, and threads that it starts, are clients of that side. */
+/* Between them, what this process forks, and threads that it starts, are clients
+ * of that side. */
 void group_enter_side(const struct group *g, int side);
 void group_leave_side(const struct group *g);
 

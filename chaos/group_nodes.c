@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A cluster: three masters with a third of the slots each, and their replicas. Every node is an elector. */
+/* A cluster: three masters with a third of the slots each, and their replicas. Every node
+ * is an elector. */
 #include "group.h"
 
 #include "check.h"
@@ -15,14 +16,15 @@ enum {
     MIGRATE_MS = 500,
 };
 
-/* Of each vote (docs/elected.md). A single one is in the middle, which the second server has at first. */
+/* Of each vote (docs/elected.md). A single one is in the middle, which the second server
+ * has at first. */
 static int slot_of(const struct group *g, int vote)
 {
     static const int slots[] = {2727, 8193, 13650};
     return slots[g->votes == 1 ? (vote + 1) % GROUP_VOTES_MAX : vote];
 }
 
-/* ---- configuration ------------------------------------------------------------------------- */
+/* ---- configuration ---------------------------------------------------------------------- */
 
 /* What it would have learnt of the others within some seconds of gossip. */
 static void describe_nodes(const struct group *g, int self)
@@ -75,7 +77,7 @@ static bool is_ready(void *data)
     return true;
 }
 
-/* ---- what a node says ---------------------------------------------------------------------- */
+/* ---- what a node says ------------------------------------------------------------------- */
 
 struct line {
     int member; /* -1: none of ours */
@@ -155,7 +157,7 @@ static bool fail_over(const struct group *g, int elector, int master, enum failo
                                    NULL)) == 0;
 }
 
-/* ---- migration ----------------------------------------------------------------------------- */
+/* ---- migration -------------------------------------------------------------------------- */
 
 static bool set_slot(const struct group *g, int member, int slot, const char *state, int other)
 {

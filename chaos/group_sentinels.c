@@ -14,7 +14,8 @@ enum {
     FAILOVER_TIMEOUT_MS = 2000, /* after which another may begin */
 };
 
-/* A replica that was made a master, or a master that was made a replica, stays that when it restarts. */
+/* A replica that was made a master, or a master that was made a replica, stays that
+ * when it restarts. */
 static void describe_server(const struct group *g, int i, FILE *out)
 {
     fprintf(out, "repl-diskless-sync-delay 0\nrdb-del-sync-files yes\n");
@@ -83,7 +84,8 @@ static int times(const char *text, const char *word)
     return count;
 }
 
-/* A replica whose INFO has not come yet is not promoted: its master is called "?" until then. */
+/* A replica whose INFO has not come yet is not promoted: its master is called
+ * "?" until then. */
 static bool knows_all(const struct server *sentinel)
 {
     const char *replicas = server_cmd(sentinel, "SENTINEL", "REPLICAS", NAME, NULL);

@@ -132,7 +132,8 @@ static double interval_s(const struct rows *r, double end_s)
     return end_s / (double)(most - 1);
 }
 
-/* Rows of one process, from the first on. One that is missing for a while is another that got its number. */
+/* Rows of one process, from the first on. One that is missing for a while is another that
+ * got its number. */
 static size_t count_life(const struct row *row, size_t left, double gap_s)
 {
     size_t count = 1;

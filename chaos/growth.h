@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Did a process grow? Judged from the file of the sampler (sampler.h): of each process that lived for at
- * least half of the run, the median of the second quarter of its life is compared with that of the last.
+ * Did a process grow? Judged from the file of the sampler (sampler.h): of each process that
+ * lived for at least half of the run, the median of the second quarter of its life is compared
+ * with that of the last.
  */
 #ifndef REDLOCK_CHAOS_GROWTH_H
 #define REDLOCK_CHAOS_GROWTH_H

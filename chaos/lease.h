@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hold by HTTP: what a client in any language does with redlockd. It believes in nothing but after_ms and
- * remaining_ms, counted from the moment at which it began to send, and its fence. An answer that does not
- * come, or that says `YOURS` or `SUPERSEDED`, costs one DELETE and a new lease id.
+ * A hold by HTTP: what a client in any language does with redlockd. It believes in nothing but
+ * after_ms and remaining_ms, counted from the moment at which it began to send, and its fence.
+ * An answer that does not come, or that says `YOURS` or `SUPERSEDED`, costs one DELETE and a
+ * new lease id.
  */
 #ifndef REDLOCK_CHAOS_LEASE_H
 #define REDLOCK_CHAOS_LEASE_H
@@ -16,7 +17,7 @@ bool lease_take(struct crew *c, struct hold *h);
 void lease_stay(struct crew *c, struct hold *h);
 void lease_end(struct crew *c, struct hold *h);
 
-/* ---- for streams --------------------------------------------------------------------------- */
+/* ---- for streams ------------------------------------------------------------------------ */
 
 /* A connection to the unix socket at `path`; -1: none. */
 int lease_connect(const char *path);
@@ -32,7 +33,8 @@ const char *lease_member(const char *answer, const char *key);
 void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer);
 /* Writes down whether the client still believes that it holds. */
 bool lease_look(struct crew *c, const struct hold *h);
-/* Ends the lease of an id whose outcome is unknown. True: a replica has said that it is ended. */
+/* Ends the lease of an id whose outcome is unknown. True: a replica has said that
+ * it is ended. */
 bool lease_end_id(struct crew *c, struct hold *h);
 
 /* GET on the unix socket at `socket`; the status, 0: no answer. */

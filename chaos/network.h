@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A real network, where root and iproute2 are there: the first nodes each in a network
- * namespace of its own behind a veth pair, so that links can go down and (with the netem module) lose, delay
- * and reorder packets under a real TCP. The process moves into a namespace of its own first:
- * nothing of the machine's network is touched, and everything is gone with the last process.
+ * namespace of its own behind a veth pair, so that links can go down and (with the netem
+ * module) lose, delay and reorder packets under a real TCP. The process moves into a namespace
+ * of its own first: nothing of the machine's network is touched, and everything is gone with
+ * the last process.
  *
- * That namespace routes between the others, and can drop what one of them sends to another, in one
- * direction or in both.
+ * That namespace routes between the others, and can drop what one of them sends to another, in
+ * one direction or in both.
  */
 #ifndef REDLOCK_CHAOS_NETWORK_H
 #define REDLOCK_CHAOS_NETWORK_H
@@ -44,8 +45,8 @@ void network_loss(const struct network *n, int node, int percent);
 void network_heal(const struct network *n, int node);
 
 /*
- * Drops every packet that a node of the mask `from` sends to one of `to`, silently, until it has been
- * unblocked as often as it was blocked.
+ * Drops every packet that a node of the mask `from` sends to one of `to`, silently, until it
+ * has been unblocked as often as it was blocked.
  */
 void network_block(struct network *n, unsigned int from, unsigned int to);
 void network_unblock(struct network *n, unsigned int from, unsigned int to);

@@ -64,7 +64,8 @@ static int find_other_master(const struct rig *r, int vote)
     return -1;
 }
 
-/* Those of the other masters: with this one they are half of the electors, if all is as it was. */
+/* Those of the other masters: with this one they are half of the electors, if all is
+ * as it was. */
 static unsigned int other_replicas(const struct group *g, int master)
 {
     unsigned int mask = 0;

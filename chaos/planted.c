@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs on a Sentinel group, or a cluster, with one rule of docs/elected.md switched off in all workers, each
- * with the faults that this rule is for. The checker has to find two holders.
+ * Runs on a Sentinel group, or a cluster, with one rule of docs/elected.md switched off in all
+ * workers, each with the faults that this rule is for. The checker has to find two holders.
  */
 #include "run.h"
 

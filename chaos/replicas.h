@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Replicas of redlockd, each a process on a unix socket of its own, that are killed, drained and stopped. */
+/* Replicas of redlockd, each a process on a unix socket of its own, that are killed,
+ * drained and stopped. */
 #ifndef REDLOCK_CHAOS_REPLICAS_H
 #define REDLOCK_CHAOS_REPLICAS_H
 

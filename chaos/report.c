@@ -139,7 +139,8 @@ static bool write_page(const char *path, const struct verdict *v,
         out,
         "<!DOCTYPE html>\n<html lang='en'><meta charset='utf-8'><title>%s</title>\n"
         "<style>body{font:14px/1.4 sans-serif;max-width:1400px;margin:16px auto;padding:0 12px}"
-        "table{border-collapse:collapse;margin:12px 0}th{text-align:left;padding-right:24px;white-space:nowrap;"
+        "table{border-collapse:collapse;margin:12px "
+        "0}th{text-align:left;padding-right:24px;white-space:nowrap;"
         "font-weight:normal;color:#555;vertical-align:top}td,th{border-top:1px solid #ddd;"
         "padding-top:2px;padding-bottom:2px}img{width:100%%}</style>\n"
         "<h1>%s</h1>\n<p>%s. The same seed gives the same faults at the same times, not the "

@@ -136,8 +136,9 @@ static bool misses_set(const struct rig *r)
 }
 
 /*
- * A server that was empty when it was promoted has lost the set, too, and never votes again until an
- * operator says that nothing is held there: when all that was has ended, on every vote.
+ * A server that was empty when it was promoted has lost the set, too, and never votes again
+ * until an operator says that nothing is held there: when all that was has ended, on every
+ * vote.
  */
 static void look_at_set(struct rig *r)
 {

@@ -63,11 +63,13 @@ struct rig {
 
 void rig_start(struct rig *r, const char *history_path);
 
-/* Carries the schedule out, then the quiet phase, until every worker has ended or is through. */
+/* Carries the schedule out, then the quiet phase, until every worker has ended
+ * or is through. */
 void rig_run(struct rig *r);
 void rig_stop(struct rig *r);
 
-/* The next round of a soak: an empty history, another schedule, new registers, the same processes. */
+/* The next round of a soak: an empty history, another schedule, new registers,
+ * the same processes. */
 void rig_next_round(struct rig *r);
 
 /* For the nemesis. */

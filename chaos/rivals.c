@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The cases that elected votes were made for, one by one: a deposed master that lives, with a client
- * that knows nothing of its successor, and a rival that does. Both want one lock all the time. Both
- * get it, one after the other, and never believe in it at the same time.
+ * The cases that elected votes were made for, one by one: a deposed master that lives, with a
+ * client that knows nothing of its successor, and a rival that does. Both want one lock all the
+ * time. Both get it, one after the other, and never believe in it at the same time.
  */
 #include "group.h"
 #include "names.h"
@@ -221,7 +221,7 @@ CASE(rival_of_deaf, "A master that the sentinels cannot ask gives no second hold
     one_way(ALL_SENTINELS | 0x6u, 1u);
 }
 
-/* ---- what the electors are asked --------------------------------------------------------------- */
+/* ---- what the electors are asked -------------------------------------------------------- */
 
 enum { COUNT_MS = 8000, MANY = 20 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that looks at all the others of a soak every few seconds and writes a line for each into a file:
- * memory, descriptors and CPU time. It finds them as descendants of the rig, and so commands of workers, too.
+ * A process that looks at all the others of a soak every few seconds and writes a line for each
+ * into a file: memory, descriptors and CPU time. It finds them as descendants of the rig, and
+ * so commands of workers, too.
  */
 #ifndef REDLOCK_CHAOS_SAMPLER_H
 #define REDLOCK_CHAOS_SAMPLER_H
@@ -29,8 +30,8 @@ struct sampling {
 };
 
 /*
- * Columns of the file, with a line of headings: seconds since the start, pid, words, state as ps(1) has it,
- * resident and proportional memory in KiB, descriptors, CPU time in milliseconds.
+ * Columns of the file, with a line of headings: seconds since the start, pid, words, state as
+ * ps(1) has it, resident and proportional memory in KiB, descriptors, CPU time in milliseconds.
  */
 pid_t sampler_start(const struct sampling *s);
 

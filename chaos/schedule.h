@@ -144,8 +144,8 @@ void schedule_draw(struct schedule *s);
 void failovers_draw(struct schedule *s); /* of elected masters; schedule_draw() calls it */
 
 /*
- * In a mixed run one worker of each way and one replica are never killed, so that what they keep shows:
- * they are stopped and cut off like the others.
+ * In a mixed run one worker of each way and one replica are never killed, so that what they
+ * keep shows: they are stopped and cut off like the others.
  */
 bool schedule_spares(const struct schedule *s, int kind, int target);
 

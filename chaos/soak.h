@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A soak: rounds of the fault rig, one after the other with the same processes, for an hour or days. Each
- * round has its own schedule, and its history is checked and thrown away when it ends. Memory, descriptors and
- * CPU of every process are sampled all the while, and judged at the end.
+ * A soak: rounds of the fault rig, one after the other with the same processes, for an hour or
+ * days. Each round has its own schedule, and its history is checked and thrown away when it
+ * ends. Memory, descriptors and CPU of every process are sampled all the while, and judged at
+ * the end.
  */
 #ifndef REDLOCK_CHAOS_SOAK_H
 #define REDLOCK_CHAOS_SOAK_H
@@ -24,7 +25,8 @@ struct soak {
     struct growths growths;
 };
 
-/* `dir` gets samples.csv, report.txt and the report of each round in which a promise was broken. */
+/* `dir` gets samples.csv, report.txt and the report of each round in which a
+ * promise was broken. */
 void soak_run(struct rig *rig, const char *dir, struct soak *s);
 
 /* A line for each figure, and the verdict. */

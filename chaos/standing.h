@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Commands that run for as long as a soak does, faults or not: two candidates for one office (`redlock lead`,
- * one of them through redlockd), and two that look on (`watch`, `top`). None of them may end.
+ * Commands that run for as long as a soak does, faults or not: two candidates for one office
+ * (`redlock lead`, one of them through redlockd), and two that look on (`watch`, `top`). None
+ * of them may end.
  */
 #ifndef REDLOCK_CHAOS_STANDING_H
 #define REDLOCK_CHAOS_STANDING_H

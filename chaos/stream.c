@@ -21,7 +21,7 @@ enum {
     RETURN_MS = 300,  /* how long a return may take, before another replica is asked */
 };
 
-/* ---- events -------------------------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------------- */
 
 static void hang_up(struct hold *h)
 {
@@ -94,7 +94,8 @@ static enum news hear(struct crew *c, struct hold *h, const char *event)
     if (strncmp(event, "HTTP/1.1 200", 12) == 0 || event[0] == ':' || is(event, "queued"))
         return NOTHING;
     if (strncmp(event, "HTTP/", 5) == 0 || is(event, "lost")) {
-        /* 410 says that it is over, 423 that another has it; the rest that this replica cannot tell. */
+        /* 410 says that it is over, 423 that another has it; the rest that this
+         * replica cannot tell. */
         h->is_unsure = strncmp(event, "HTTP/", 5) == 0 && strncmp(event + 9, "410", 3) != 0 &&
                        strncmp(event + 9, "423", 3) != 0;
         return OVER;
@@ -128,7 +129,7 @@ static enum news await(struct crew *c, struct hold *h, int64_t end_ns)
     }
 }
 
-/* ---- a stream ------------------------------------------------------------------------------ */
+/* ---- a stream --------------------------------------------------------------------------- */
 
 static bool try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the rig does to a cluster: each fault has the effect that it is for, and what a failover costs. */
+/* What the rig does to a cluster: each fault has the effect that it is for, and what
+ * a failover costs. */
 #include "group.h"
 
 #include "check.h"
@@ -94,7 +95,7 @@ CASE(nodes_migrate, "A slot that is migrated has all its keys, and another term.
     CHECK_INT(0, server_int(&group.member[1], "DBSIZE", NULL));
 }
 
-/* ---- what a failover costs --------------------------------------------------------------------- */
+/* ---- what a failover costs -------------------------------------------------------------- */
 
 static void kill_master(int server)
 {
@@ -111,7 +112,8 @@ static void depose_master(int server)
     CHECK(group_failover(&group, 0, server, FAILOVER_AGREED));
 }
 
-/* One lock after the other, until long after the turn. Prints the longest time without a new one. */
+/* One lock after the other, until long after the turn. Prints the longest time without
+ * a new one. */
 static void measure(const char *what, bool full_coverage, void (*fault)(int server))
 {
     redlock *client = NULL;

@@ -24,8 +24,8 @@ static bool deposes(const struct stretch *s)
 }
 
 /*
- * The last fault of the server that was named before, or a failover by command that has not had its time;
- * NULL: it came by itself.
+ * The last fault of the server that was named before, or a failover by command that has not had
+ * its time; NULL: it came by itself.
  */
 static const struct stretch *cause_of(const struct stretches *s, int server, int64_t from_ns,
                                       int64_t to_ns)
@@ -94,7 +94,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The longest time in which no lock was taken that began between the fault and a second after the turn. */
+/* The longest time in which no lock was taken that began between the fault and a second
+ * after the turn. */
 static void find_pause(const struct claims *c, struct turn *t)
 {
     int64_t *at_ns = calloc(c->count + 1, sizeof *at_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What failovers of elected masters cost: how long no lock could be taken, and which holders went on
- * at the new master.
+ * What failovers of elected masters cost: how long no lock could be taken, and which holders
+ * went on at the new master.
  */
 #ifndef REDLOCK_CHAOS_TURNS_H
 #define REDLOCK_CHAOS_TURNS_H
@@ -21,7 +21,8 @@ struct turn {
     int64_t granted_ns; /* the first new lock afterwards; 0: another turn came first */
     int kind;           /* enum fault_kind */
     int param;
-    /* Holders that were renewed through it, or were lost: with a TTL that is long enough, and others. */
+    /* Holders that were renewed through it, or were lost: with a TTL that is long
+     * enough, and others. */
     int went_on[2], lost[2];
 };
 

@@ -95,7 +95,8 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
         h.wait_ms = 0;
         h.stay_ms = 1;
     }
-    /* What is believed for too long is seen only if it is used to its end, by clients that waited. */
+    /* What is believed for too long is seen only if it is used to its end, by
+     * clients that waited. */
     if (c->rig->schedule->regime == REGIME_BROKEN_DEADLINE) {
         h.ttl_ms = random_between(&c->random, 300, 800);
         h.wait_ms = MAX_WAIT_MS;
@@ -167,7 +168,8 @@ static void use_briefly(struct crew *c)
     }
 }
 
-/* Ends the hold of another, as an operator or a second client would: by a break, or a release by its key. */
+/* Ends the hold of another, as an operator or a second client would: by a break, or a release
+ * by its key. */
 static void evict(struct crew *c)
 {
     const char *name = name_text[NAME_EVICTED];
@@ -216,8 +218,8 @@ static void use_long(struct crew *c)
 }
 
 /*
- * Where masters are elected: some have much to lose, the others are after it. In a trap for a rule that is
- * switched off the former are on the side that is cut off.
+ * Where masters are elected: some have much to lose, the others are after it. In a trap for a
+ * rule that is switched off the former are on the side that is cut off.
  */
 static void use_parcels(struct crew *c)
 {
@@ -309,7 +311,8 @@ static void open_client(struct crew *c)
     }
 }
 
-/* Library, service and command in the proportion 4 : 2 : 2; where masters are elected, a command on each side. */
+/* Library, service and command in the proportion 4 : 2 : 2; where masters are elected, a
+ * command on each side. */
 static enum way way_of(const struct schedule *s, int index)
 {
     if (s->elected && s->trap == TRAP_ANY && index % (WORKERS / 2) == WORKERS / 2 - 1)
@@ -350,8 +353,9 @@ static void leak(enum leak kind, enum way way)
 }
 
 /*
- * The machine does not serve all processes alike: a thread that wants to run every few milliseconds notes when this one
- * did not get the CPU. What the library's own threads do does not delay it.
+ * The machine does not serve all processes alike: a thread that wants to run every few
+ * milliseconds notes when this one did not get the CPU. What the library's own threads do does
+ * not delay it.
  */
 static void *feel_pulse(void *data)
 {

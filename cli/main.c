@@ -102,8 +102,8 @@ static int help(int argc, char **argv)
     return command ? command_help(command) : unknown(argv[1]);
 }
 
-/* Options in front of the subcommand go behind it, where its own are read. Returns how many words
- * of argv they are, 0 or more, or the negative of an exit status after saying why. */
+/* Options in front of the subcommand go behind it, where its own are read. Returns how many
+ * words of argv they are, 0 or more, or the negative of an exit status after saying why. */
 static int move_leading(int argc, char **argv)
 {
     int words = 0;

@@ -51,7 +51,8 @@ __attribute__((format(printf, 2, 3))) static void say(const char *holder, const 
     fflush(stdout); /* before other processes speak */
 }
 
-/* Asks the storage to write. Its exit status: 0 written, 1 refused; -1: it could not be asked. */
+/* Asks the storage to write. Its exit status: 0 written, 1 refused; -1: it could
+ * not be asked. */
 static int store(const char *holder, int64_t token, const char *text)
 {
     char token_text[24];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Leaders, as a layer on the events of a lock: a candidate is elected when it gets the lock, and
- * deposed when it loses it. Copy this file; examples/leader.c uses it.
+ * Leaders, as a layer on the events of a lock: a candidate is elected when it gets the lock,
+ * and deposed when it loses it. Copy this file; examples/leader.c uses it.
  *
- * A term is the fencing token of its lock: larger than that of every term before. What a leader writes or
- * sends carries it, for the other side to refuse smaller ones. A leader stops before
+ * A term is the fencing token of its lock: larger than that of every term before. What a leader
+ * writes or sends carries it, for the other side to refuse smaller ones. A leader stops before
  * lead_stop_by_ns(), which nothing has to tell it: it is a time of its own clock.
  */
 #ifndef EXAMPLE_LEAD_H
@@ -56,13 +56,15 @@ static inline enum lead_news lead_take(struct lead *l, const redlock_event *even
     return event->type == REDLOCK_EVENT_LOST ? LEAD_DEPOSED : LEAD_FAILED;
 }
 
-/* When the leader stops if nothing has renewed its lock, CLOCK_BOOTTIME; 0: it does not lead. */
+/* When the leader stops if nothing has renewed its lock, CLOCK_BOOTTIME; 0: it
+ * does not lead. */
 static inline int64_t lead_stop_by_ns(const struct lead *l)
 {
     return l->term ? redlock_deadline_ns(l->lock) : 0;
 }
 
-/* Resigns, or is no candidate any more. To resign is to release: the next one is elected at once. */
+/* Resigns, or is no candidate any more. To resign is to release: the next one is
+ * elected at once. */
 static inline void lead_resign(struct lead *l)
 {
     redlock_lock_free(l->lock);

@@ -5,10 +5,10 @@
  * --every`, and of once() in Python and Node; bindings/README.md has what it cannot promise.
  *
  * That a run has started is recorded on the nodes as one more lock, NAME.every, which is taken
- * under the lock NAME right before the start, and left to expire when the period has passed. The
- * period may be longer than the max_ttl of the nodes, so the record is acquired with the TTL of
- * the lock and then extended, by a client of its own with REDLOCK_NO_GUARD: it rests on a
- * majority that remembers. It counts from the start, though it is written before: it lasts a
+ * under the lock NAME right before the start, and left to expire when the period has passed.
+ * The period may be longer than the max_ttl of the nodes, so the record is acquired with the
+ * TTL of the lock and then extended, by a client of its own with REDLOCK_NO_GUARD: it rests on
+ * a majority that remembers. It counts from the start, though it is written before: it lasts a
  * second more than the period, and what has not started within that second does not start.
  */
 #ifndef EXAMPLE_ONCE_H

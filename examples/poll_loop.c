@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lock inside an event loop: nothing here blocks, and no thread is started (but to look up the
- * host names of nodes that are not given by their addresses). The library is one descriptor to
- * watch and one call to make when it is readable. examples/libuv_loop.c and libevent_loop.c do
- * the same inside those loops.
+ * A lock inside an event loop: nothing here blocks, and no thread is started (but to look up
+ * the host names of nodes that are not given by their addresses). The library is one descriptor
+ * to watch and one call to make when it is readable. examples/libuv_loop.c and libevent_loop.c
+ * do the same inside those loops.
  *
  *     redlock dev -c 3 -- ./poll_loop
  *

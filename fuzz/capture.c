@@ -6,7 +6,8 @@
 static FILE *real_out;
 static FILE *real_err;
 
-/* The linker sends the command's own stream for standard error here: it writes to a descriptor. */
+/* The linker sends the command's own stream for standard error here: it writes
+ * to a descriptor. */
 FILE *__wrap_errors_stream(void);
 FILE *__wrap_errors_stream(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CLUSTER NODES, any bytes: an owner is whole (an address with a port, an id of forty hex digits, an
- * epoch) or none at all, and what is found does not depend on what stands behind the text.
+ * CLUSTER NODES, any bytes: an owner is whole (an address with a port, an id of forty hex
+ * digits, an epoch) or none at all, and what is found does not depend on what stands behind the
+ * text.
  */
 #include "protocol/cluster.h"
 

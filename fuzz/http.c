@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests and targets: never a byte too far, the same result however the bytes were cut, and what is
- * taken another parser takes as well and reads alike. The first byte says how the rest is cut; 0xfe
- * as the second makes runs out of pairs (length, byte), so that small inputs reach the bounds.
+ * Requests and targets: never a byte too far, the same result however the bytes were cut, and
+ * what is taken another parser takes as well and reads alike. The first byte says how the rest
+ * is cut; 0xfe as the second makes runs out of pairs (length, byte), so that small inputs reach
+ * the bounds.
  */
 #include "http/parse.h"
 

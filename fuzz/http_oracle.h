@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What another parser (Node's former http-parser, as Debian has it) makes of the first request in some
- * bytes. A file of its own, since both parsers call a struct http_parser.
+ * What another parser (Node's former http-parser, as Debian has it) makes of the first request
+ * in some bytes. A file of its own, since both parsers call a struct http_parser.
  */
 #ifndef REDLOCK_HTTP_ORACLE_H
 #define REDLOCK_HTTP_ORACLE_H

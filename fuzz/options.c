@@ -2,8 +2,8 @@
 /*
  * The structs that callers pass in, with sizes of older and newer headers, tails and texts of
  * any kind. What is accepted must be within the documented limits; what is refused leaves the
- * out-parameters alone and a sentence in redlock_detail(). Accepted options open a client, whose
- * nodes are sockets that do not exist, and a request is started there.
+ * out-parameters alone and a sentence in redlock_detail(). Accepted options open a client,
+ * whose nodes are sockets that do not exist, and a request is started there.
  */
 #include <string.h>
 

@@ -29,7 +29,8 @@ static int fail(int result, const char *why)
                                       : EXIT_UNAVAILABLE;
 }
 
-/* A line of the log must never end up in a connection that got the number of a closed standard file. */
+/* A line of the log must never end up in a connection that got the number of a
+ * closed standard file. */
 static void open_standard_files(void)
 {
     int fd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `make walk` records: opens a client without a thread, makes some cycles of blocking acquire and
- * release until every node is connected, then some more, which are recorded.
+ * What `make walk` records: opens a client without a thread, makes some cycles of blocking
+ * acquire and release until every node is connected, then some more, which are recorded.
  */
 #include <fcntl.h>
 #include <redlock.h>

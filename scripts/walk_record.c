@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Notes every call of a program that was built with -finstrument-functions: preloaded into it, in place
- * of the hooks of libc, which do nothing. The file WALK_FILE is mapped, so that another program starts
- * and ends the recording by a byte, and reads the calls when it likes.
+ * Notes every call of a program that was built with -finstrument-functions: preloaded into it,
+ * in place of the hooks of libc, which do nothing. The file WALK_FILE is mapped, so that
+ * another program starts and ends the recording by a byte, and reads the calls when it likes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

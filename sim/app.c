@@ -169,7 +169,8 @@ void sim_app_make_handle(struct sim_world *world, struct sim_worker *worker,
     about.key.data = worker->key;
     about.owner = (struct rl_slice){worker->owner, strlen(worker->owner)};
     about.tag = (struct rl_slice){worker->tag, strlen(worker->tag)};
-    /* Half of them have a label, with everything in it that could be taken for something else. */
+    /* Half of them have a label, with everything in it that could be taken
+     * for something else. */
     about.label =
         (struct rl_slice){"job #7@x: 1", worker->index % 2 ? sizeof "job #7@x: 1" - 1 : 0};
     if (worker->lease)

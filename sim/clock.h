@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clock of a node or a client: it starts anywhere, runs a little too fast or too slow, and may
- * be set. Only the simulator knows the true time. */
+/* The clock of a node or a client: it starts anywhere, runs a little too fast or too slow, and
+ * may be set. Only the simulator knows the true time. */
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H
 

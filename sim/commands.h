@@ -16,7 +16,8 @@ bool sim_is_word(struct rl_slice word, const char *text);
  */
 bool sim_find_typed(struct sim_server *server, struct rl_slice name, enum sim_type type,
                     struct sim_key **key, struct sim_bytes *out);
-/* Of a hash or sorted set: replies how many items there are, or removes those that are named. */
+/* Of a hash or sorted set: replies how many items there are, or removes those
+ * that are named. */
 void sim_count_items(struct sim_server *server, const struct sim_words *words,
                      enum sim_type type, struct sim_bytes *out);
 void sim_remove_items(struct sim_server *server, const struct sim_words *words,

@@ -266,8 +266,8 @@ static struct sim_group *draw_group(struct sim_world *world)
 }
 
 /*
- * Any server: a replica as it happens to be, the master once more, or an old master that has not
- * been demoted and wins back with its own memory.
+ * Any server: a replica as it happens to be, the master once more, or an old master that has
+ * not been demoted and wins back with its own memory.
  */
 static struct sim_node *draw_winner(struct sim_world *world, const struct sim_group *group)
 {
@@ -475,7 +475,8 @@ void sim_fault_failover(struct sim_world *world)
 
 /* ---- other trouble ---- */
 
-/* Two sides: clients reach the servers and electors of their own, or all electors, or all servers. */
+/* Two sides: clients reach the servers and electors of their own, or all electors,
+ * or all servers. */
 void sim_fault_split(struct sim_world *world)
 {
     bool is_skewed = world->options.skew_ns > SECOND_NS;

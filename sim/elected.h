@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sentinel groups: servers of which one is the master, replicas that follow it late and lose what
- * had not reached them, and electors, each with a view of its own of who the master is. A failover
- * waits for no client: another server is promoted, the electors hear of it one by one, and the old master
- * lives on and grants until it hears of it, too (docs/elected.md).
+ * Sentinel groups: servers of which one is the master, replicas that follow it late and lose
+ * what had not reached them, and electors, each with a view of its own of who the master is. A
+ * failover waits for no client: another server is promoted, the electors hear of it one by one,
+ * and the old master lives on and grants until it hears of it, too (docs/elected.md).
  */
 #ifndef SIM_ELECTED_H
 #define SIM_ELECTED_H

@@ -96,7 +96,8 @@ static int status_reply(lua_State *state)
     return reply_table(state, "ok");
 }
 
-/* The arguments on the stack as words; numbers are written there as text. False: it is neither. */
+/* The arguments on the stack as words; numbers are written there as text. False:
+ * it is neither. */
 static bool read_words(lua_State *state, struct sim_words *words)
 {
     int count = lua_gettop(state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The Lua inside the servers: the same version (5.1), with as much of what a script finds there
- * as the scripts of this project use. Numbers, nil and errors become replies, and replies become
- * values, by the rules of Redis.
+ * as the scripts of this project use. Numbers, nil and errors become replies, and replies
+ * become values, by the rules of Redis.
  */
 #ifndef SIM_LUA_H
 #define SIM_LUA_H

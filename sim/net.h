@@ -2,8 +2,8 @@
 /*
  * The network: connections are two FIFO streams of bytes, cut and delayed at random. Nothing is
  * reordered within a stream; between connections everything may be. A blocked link keeps what
- * was sent (as TCP does) until it opens again, unless the connection is given up meanwhile: then
- * what is under way may still arrive, long after its sender has turned to other things.
+ * was sent (as TCP does) until it opens again, unless the connection is given up meanwhile:
+ * then what is under way may still arrive, long after its sender has turned to other things.
  */
 #ifndef SIM_NET_H
 #define SIM_NET_H
@@ -43,8 +43,8 @@ struct sim_pipe {
 };
 
 /*
- * One TCP connection, as both ends see it. Lives until the end of the run: segments may be under
- * way long after both have forgotten it.
+ * One TCP connection, as both ends see it. Lives until the end of the run: segments may be
+ * under way long after both have forgotten it.
  */
 struct sim_conn {
     struct sim_conn *next; /* of all, the newest first */

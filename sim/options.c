@@ -225,8 +225,8 @@ static bool loses_memory(const struct sim_options *o)
 }
 
 /*
- * A neighbour decides with outsiders as soon as it cannot hear a node of the set (guarantees.md): so
- * it always can here, and begins anew often.
+ * A neighbour decides with outsiders as soon as it cannot hear a node of the set
+ * (guarantees.md): so it always can here, and begins anew often.
  */
 static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
 {
@@ -247,9 +247,9 @@ static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
 }
 
 /*
- * A client whose only node has its clock set, and may vote again while the set still has a majority
- * without it: does it know then that the node is in a set? Guard times are short, so that it has the
- * time to ask.
+ * A client whose only node has its clock set, and may vote again while the set still has a
+ * majority without it: does it know then that the node is in a set? Guard times are short, so
+ * that it has the time to ask.
  */
 static void draw_loner(struct sim_options *o, struct sim_rng *rng)
 {
@@ -309,8 +309,8 @@ static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
 }
 
 /*
- * Clients that are replicas of a service: their workers acquire, renew and release for holders of
- * leases, each of which uses any of them. Drawn aside as well.
+ * Clients that are replicas of a service: their workers acquire, renew and release for holders
+ * of leases, each of which uses any of them. Drawn aside as well.
  */
 static void draw_leases(struct sim_options *o, const struct sim_rng *rng)
 {
@@ -337,9 +337,10 @@ static void draw_leases(struct sim_options *o, const struct sim_rng *rng)
 }
 
 /*
- * Operators that evict holders, which may then be beside the next one: what was evicted must stay so.
- * Holders renew often, and requests of an eviction reach the nodes one long after the other. Nodes keep
- * their memory: an evicted value that a snapshot brings back says nothing. Drawn aside as well.
+ * Operators that evict holders, which may then be beside the next one: what was evicted must
+ * stay so. Holders renew often, and requests of an eviction reach the nodes one long after the
+ * other. Nodes keep their memory: an evicted value that a snapshot brings back says nothing.
+ * Drawn aside as well.
  */
 static void draw_breaks(struct sim_options *o, const struct sim_rng *rng)
 {
@@ -369,7 +370,8 @@ static void draw_breaks(struct sim_options *o, const struct sim_rng *rng)
     o->every_ns[SIM_FAULT_PARTITION] = sim_spread(&aside, 500, 3000) * MS_NS;
 }
 
-/* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
+/* Half of the worlds have plain mutexes only, so that the others do not dilute
+ * what they find. */
 static void draw_uses(struct sim_options *o, struct sim_rng *rng)
 {
     o->owner_count = (uint8_t)sim_between(rng, 2, SIM_OWNERS_MAX);
@@ -448,8 +450,8 @@ static void draw_trouble(struct sim_options *o, struct sim_rng *rng)
 }
 
 /*
- * Where a later term is used at all while the earlier one has not been forgotten by everybody: what
- * was counted in the one can meet what is counted in the other.
+ * Where a later term is used at all while the earlier one has not been forgotten by everybody:
+ * what was counted in the one can meet what is counted in the other.
  */
 static void draw_slow(struct sim_options *o, struct sim_rng *rng)
 {
@@ -472,8 +474,9 @@ static void draw_slow(struct sim_options *o, struct sim_rng *rng)
 }
 
 /*
- * Servers whose times of day differ by seconds: what a replica has lives longer there than its holder
- * believes in it, and the holder, alive by other votes, comes late. The order of tokens is not promised.
+ * Servers whose times of day differ by seconds: what a replica has lives longer there than its
+ * holder believes in it, and the holder, alive by other votes, comes late. The order of tokens
+ * is not promised.
  */
 static void draw_skewed(struct sim_options *o, struct sim_rng *rng)
 {
@@ -510,8 +513,8 @@ static void draw_gentle(struct sim_options *o)
 }
 
 /*
- * A hold that has succeeded to a term is evicted there, and its client hears of that and of the next
- * term, where its key is still there, at once (E13). TTLs outlive two failovers.
+ * A hold that has succeeded to a term is evicted there, and its client hears of that and of the
+ * next term, where its key is still there, at once (E13). TTLs outlive two failovers.
  */
 static void draw_elected_relapse(struct sim_options *o, struct sim_rng *rng)
 {
@@ -573,7 +576,8 @@ static void draw_elected_leases(struct sim_options *o, const struct sim_rng *rng
         o->node_count = o->elected_count = 1;
 }
 
-/* Electors that are behind a server that was demoted and promoted again (E5). Drawn aside as well. */
+/* Electors that are behind a server that was demoted and promoted again (E5). Drawn
+ * aside as well. */
 static void draw_swings(struct sim_options *o, const struct sim_rng *rng)
 {
     struct sim_rng aside = *rng;
@@ -592,7 +596,8 @@ static void draw_swings(struct sim_options *o, const struct sim_rng *rng)
     o->every_ns[SIM_FAULT_NODE_RESTART] = 0;
 }
 
-/* A plain node behind an address with a failover, of which the client knows nothing (G1, E7). */
+/* A plain node behind an address with a failover, of which the client knows
+ * nothing (G1, E7). */
 static void draw_promoted(struct sim_options *o, struct sim_rng *rng)
 {
     o->regime = SIM_REGIME_DEFAULT;

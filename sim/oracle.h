@@ -139,7 +139,8 @@ void sim_elected_extended(struct sim_world *world, const struct sim_worker *work
                           int64_t began_ns);
 /* Where holds survive failovers, one was lost. */
 void sim_elected_lost(struct sim_world *world, const struct sim_worker *worker);
-/* The node has answered that a renewed key is missing; and the client has read so much of it. */
+/* The node has answered that a renewed key is missing; and the client has read so
+ * much of it. */
 void sim_elected_missed(struct sim_world *world, struct sim_conn *conn, struct rl_slice value);
 void sim_elected_read(struct sim_world *world, struct sim_conn *conn);
 void sim_fence_granted(struct sim_world *world, struct sim_worker *worker);

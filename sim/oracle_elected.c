@@ -3,17 +3,18 @@
  * Elected votes (docs/elected.md). One holder and growing tokens are promised as ever
  * (oracle_mutex.c, oracle_fence.c). Beside that:
  *
- * Each vote by itself has one holder: at no instant have two clients counted a grant or renewal of it
- * that has not run out, whatever the other votes say. (That is what makes majorities exclude.)
+ * Each vote by itself has one holder: at no instant have two clients counted a grant or renewal
+ * of it that has not run out, whatever the other votes say. (That is what makes majorities
+ * exclude.)
  *
- * A vote is counted while a majority of the electors is in its term, or was so in the last two seconds
- * (E4), of the incarnation that was greeted (E5), and a renewal where the hold has a proof
- * or succeeds (E8, E9).
+ * A vote is counted while a majority of the electors is in its term, or was so in the last two
+ * seconds (E4), of the incarnation that was greeted (E5), and a renewal where the hold has a
+ * proof or succeeds (E8, E9).
  *
- * What was evicted stays so once it is final (E13): no renewal counts that its holder began after
- * that. A holder that has been told that its key is missing counts no renewal that it began after
- * that, whatever comes back. And a hold whose TTL is long enough survives failovers that lose
- * nothing (E9).
+ * What was evicted stays so once it is final (E13): no renewal counts that its holder began
+ * after that. A holder that has been told that its key is missing counts no renewal that it
+ * began after that, whatever comes back. And a hold whose TTL is long enough survives failovers
+ * that lose nothing (E9).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +111,9 @@ void sim_elected_hear(struct sim_world *world, struct sim_client *client)
 }
 
 /*
- * May a renewal count here? The node is admitted; or this hold's last proof is one of the same term
- * and incarnation (E8); or it succeeds to the first incarnation of a later term, which was heard of
- * while its proof had more than L left, and greeted before it ended (E9).
+ * May a renewal count here? The node is admitted; or this hold's last proof is one of the same
+ * term and incarnation (E8); or it succeeds to the first incarnation of a later term, which was
+ * heard of while its proof had more than L left, and greeted before it ended (E9).
  */
 static bool may_renew(const struct sim_worker *worker, uint8_t vote)
 {

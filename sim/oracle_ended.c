@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was ended stays ended: once a release or an eviction was answered with success, no majority of
- * the nodes has that value again (A8). Nodes that have lost their memory, or brought an old one back,
- * within max_ttl before that or since do not count. Nor do nodes that had no such value when its end
- * began: an acquire that is still on its way there may set its key behind the end.
+ * What was ended stays ended: once a release or an eviction was answered with success, no
+ * majority of the nodes has that value again (A8). Nodes that have lost their memory, or
+ * brought an old one back, within max_ttl before that or since do not count. Nor do nodes that
+ * had no such value when its end began: an acquire that is still on its way there may set its
+ * key behind the end.
  */
 #include <string.h>
 

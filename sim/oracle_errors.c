@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scripts run to their end: none fails with an error of the language or calls a command wrongly.
- * That a node refuses (NOSCRIPT, LOADING, READONLY, MISCONF), or that a key is of a type that the
- * project does not store (WRONGTYPE), is not the script's fault.
+ * Scripts run to their end: none fails with an error of the language or calls a command
+ * wrongly. That a node refuses (NOSCRIPT, LOADING, READONLY, MISCONF), or that a key is of a
+ * type that the project does not store (WRONGTYPE), is not the script's fault.
  */
 #include "core/answer.h"
 #include "sim/world.h"

@@ -2,9 +2,9 @@
 /*
  * One holder while the validity lasts, or as many as the kind allows: readers beside readers,
  * holds of one owner, different slots of one semaphore. A worker believes in its lock until the
- * deadline that the library gave it, by its own clock, whether its process runs or not; also after
- * a loss that was reported earlier, because what was promised is kept to the deadline (A10). At no
- * true instant may two believe.
+ * deadline that the library gave it, by its own clock, whether its process runs or not; also
+ * after a loss that was reported earlier, because what was promised is kept to the deadline
+ * (A10). At no true instant may two believe.
  */
 #include <string.h>
 

@@ -2,8 +2,9 @@
 /*
  * What a hold rests on. An extension counts only if a majority of the nodes found the key and
  * renewed it (A7): a key that had to be set again is no proof (A8), nor is one that was set
- * while its node could not know what it had forgotten (G3). And one that found the key gone from so
- * many nodes that no majority can have it is a loss, whichever of the others are down (A7).
+ * while its node could not know what it had forgotten (G3). And one that found the key gone
+ * from so many nodes that no majority can have it is a loss, whichever of the others are down
+ * (A7).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,15 +2,15 @@
 /*
  * Waiting.
  *
- * Fairness: a fair request that begins after a waiter has been queued on a majority of the nodes
- * is not served before it, as long as the waiter stays queued there without a gap: its heartbeats
- * come in time (every pause longer than RL_WAITER_TTL_MS loses the place), no node forgets its
- * queue, no key that a grant made of the place expires before the rollback puts it back, and it
- * neither gives up nor drops its place for want of a quorum. Readers do not wait for readers, and
- * an owner that already holds a re-entrant lock does not wait at all.
+ * Fairness: a fair request that begins after a waiter has been queued on a majority of the
+ * nodes is not served before it, as long as the waiter stays queued there without a gap: its
+ * heartbeats come in time (every pause longer than RL_WAITER_TTL_MS loses the place), no node
+ * forgets its queue, no key that a grant made of the place expires before the rollback puts it
+ * back, and it neither gives up nor drops its place for want of a quorum. Readers do not wait
+ * for readers, and an owner that already holds a re-entrant lock does not wait at all.
  *
- * No place without a quorum: a waiter that backs off because too few nodes answered has left the
- * queue.
+ * No place without a quorum: a waiter that backs off because too few nodes answered has left
+ * the queue.
  *
  * No lost wake-up: in the calm, no waiter waits for a free lock for longer than it takes a dead
  * waiter ahead of it to expire, and its own next heartbeat to come.

@@ -46,8 +46,8 @@ int sim_planted_replay(const char *rule, uint64_t seed)
 #define WORKERS_MAX 16
 
 /*
- * A missing rule may send a client into an endless loop: that counts as noticed. Seconds of processor
- * time, so that a busy machine is not taken for a loop.
+ * A missing rule may send a client into an endless loop: that counts as noticed. Seconds of
+ * processor time, so that a busy machine is not taken for a loop.
  */
 #define SEED_SECONDS_MAX 20
 

@@ -13,7 +13,8 @@ struct sim_campaign {
     bool go_on;       /* after a failure, to find more */
 };
 
-/* 0: no failure. Prints a summary, and of the first failure its seed and the end of its trace. */
+/* 0: no failure. Prints a summary, and of the first failure its seed and the end
+ * of its trace. */
 int sim_campaign_run(const struct sim_campaign *campaign);
 
 /* Plays one seed with its whole trace on standard output. */

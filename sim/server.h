@@ -4,8 +4,8 @@
  * words in, RESP bytes out. It knows neither time nor network; the caller sets now_us before
  * every command. The model is compared with real servers by tests/sim/model.c.
  *
- * Commands stand in a table (commands.c). Scripts are those that ship (scripts.c), run by the Lua
- * that servers have inside (lua.c).
+ * Commands stand in a table (commands.c). Scripts are those that ship (scripts.c), run by the
+ * Lua that servers have inside (lua.c).
  */
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H

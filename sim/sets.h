@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sets of nodes (G8): what `redlock init` writes, first as pending and then for good, node by node
- * with delays. Clients with other nodes, the strangers, must never hold a lock beside another.
+ * Sets of nodes (G8): what `redlock init` writes, first as pending and then for good, node by
+ * node with delays. Clients with other nodes, the strangers, must never hold a lock beside
+ * another.
  */
 #ifndef SIM_SETS_H
 #define SIM_SETS_H

@@ -41,7 +41,8 @@ static void describe(struct sim_world *world)
         return;
     fprintf(
         world->trace,
-        "seed %llu: %s\n%u nodes (%u groups of %u, %u electors), %u clients with %u workers, %u locks, max_ttl %lld ms, "
+        "seed %llu: %s\n%u nodes (%u groups of %u, %u electors), %u clients with %u workers, "
+        "%u locks, max_ttl %lld ms, "
         "ttl %lld to %lld ms, node timeout %lld ms, drift %u ppm, faults:",
         (unsigned long long)world->seed, sim_regime_text(o->regime), o->node_count,
         o->elected_count, o->group_size, o->elector_count, o->client_count, o->worker_count,

@@ -2,8 +2,8 @@
 /*
  * One simulated world: nodes, clients, the network between them, one queue of events, one seed.
  *
- * A run has three parts: trouble (safety is watched), calm (every waiter must be served and every
- * client come to rest in bounded time), and a look at what is left behind.
+ * A run has three parts: trouble (safety is watched), calm (every waiter must be served and
+ * every client come to rest in bounded time), and a look at what is left behind.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* redlock-peer-floor: the floor of redlock-bench with the protocol of run.py; distinct names. */
+/* redlock-peer-floor: the floor of redlock-bench with the protocol of
+ * run.py; distinct names. */
 #include "../floor.h"
 
 #include <getopt.h>

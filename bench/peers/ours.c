@@ -301,7 +301,8 @@ static redlock *open_client(const struct settings *settings)
     return client;
 }
 
-/* Clients, and the callers that use them. What was made before a failure goes with the process. */
+/* Clients, and the callers that use them. What was made before a failure goes
+ * with the process. */
 static struct caller *set_up(const struct settings *settings)
 {
     struct caller *callers = calloc(settings->callers, sizeof *callers);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* usage: redlock-bench-asked SOCKET SECONDS: cycles of PUT and DELETE a second that 64 callers reach in C. */
+/* usage: redlock-bench-asked SOCKET SECONDS: cycles of PUT and DELETE a second that 64 callers
+ * reach in C. */
 #include <err.h>
 #include <stdint.h>
 #include <stdio.h>

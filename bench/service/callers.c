@@ -72,7 +72,7 @@ void callers_close(struct callers *callers)
     close(callers->epoll_fd);
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- answers ---------------------------------------------------------------------------- */
 
 /* True: the answer is whole. */
 static bool parse(char *bytes, size_t got, int *status, char **body)
@@ -126,7 +126,7 @@ int callers_ask(int fd, const char *request, size_t size, char *body, size_t bod
     return status;
 }
 
-/* ---- cycles -------------------------------------------------------------------------------- */
+/* ---- cycles ----------------------------------------------------------------------------- */
 
 static void send_step(struct caller *caller, const struct cycle *cycle)
 {

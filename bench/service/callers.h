@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Callers of an HTTP server: each has one keep-alive connection and one request in flight, and repeats a
- * cycle of a few requests. The same code asks redlockd, its floor and etcd.
+ * Callers of an HTTP server: each has one keep-alive connection and one request in flight, and
+ * repeats a cycle of a few requests. The same code asks redlockd, its floor and etcd.
  */
 #ifndef REDLOCK_BENCH_SERVICE_CALLERS_H
 #define REDLOCK_BENCH_SERVICE_CALLERS_H
@@ -49,7 +49,8 @@ struct callers_result {
     struct samples cycle_us;
 };
 
-/* address: the path of a unix socket, or 127.0.0.1:PORT. Failures end the process, also below. */
+/* address: the path of a unix socket, or 127.0.0.1:PORT. Failures end the
+ * process, also below. */
 int callers_connect(const char *address);
 void callers_open(struct callers *callers, const char *address, unsigned count);
 void callers_close(struct callers *callers);

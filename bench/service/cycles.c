@@ -22,7 +22,7 @@ static bool member(const char *body, const char *key, char *out, size_t size)
     return true;
 }
 
-/* ---- redlockd ------------------------------------------------------------------------------ */
+/* ---- redlockd --------------------------------------------------------------------------- */
 
 #define GRANT 0
 
@@ -75,7 +75,7 @@ size_t cycles_write_wait(unsigned number, char *out, size_t size)
                             (unsigned)getpid(), runs, number);
 }
 
-/* ---- etcd ---------------------------------------------------------------------------------- */
+/* ---- etcd ------------------------------------------------------------------------------- */
 
 enum { LEASE, KEY };
 

@@ -8,7 +8,8 @@
 /* PUT and DELETE. The HTTP layer that answers at once takes the same bytes. */
 extern const struct cycle cycle_redlockd;
 
-/* etcd's JSON gateway: a lease, the lock under it, unlock; and the same with the lease of the last time. */
+/* etcd's JSON gateway: a lease, the lock under it, unlock; and the same with the lease of
+ * the last time. */
 extern const struct cycle cycle_etcd;
 extern const struct cycle cycle_etcd_kept;
 

@@ -7,7 +7,8 @@
 
 #include "samples.h"
 
-/* A client that waits in the queue of a lock that is held; or one that holds a lock by its open stream. */
+/* A client that waits in the queue of a lock that is held; or one that holds a lock by
+ * its open stream. */
 enum death { DEATH_OF_WAITER, DEATH_OF_STREAM };
 
 /* Milliseconds, `count` of them. False: the daemon does not serve such requests. */

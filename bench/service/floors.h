@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The servers of the service's benchmark, each a process of its own on a unix socket:
- *     E0  an epoll loop that reads and writes back as many bytes as the answer has, without a look
- *     E1  the HTTP layer of redlockd, whose handler answers at once
+ *     E0  an epoll loop that reads and writes back as many bytes as the answer has, without a
+ *     look E1  the HTTP layer of redlockd, whose handler answers at once
  */
 #ifndef REDLOCK_BENCH_SERVICE_FLOORS_H
 #define REDLOCK_BENCH_SERVICE_FLOORS_H
@@ -17,8 +17,8 @@ pid_t floors_echo(const char *path, const char *answer, size_t answer_size);
 pid_t floors_http(const char *path, const char *body, size_t body_size);
 
 /*
- * The same servers in this process, for a measure without a scheduler in it: `serve` answers what has
- * arrived on its connections, without waiting.
+ * The same servers in this process, for a measure without a scheduler in it: `serve` answers
+ * what has arrived on its connections, without waiting.
  */
 struct floor {
     void (*serve)(struct floor *floor);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* R: the library driven asynchronously in this process, with the requests that redlockd would make. */
+/* R: the library driven asynchronously in this process, with the requests that
+ * redlockd would make. */
 #ifndef REDLOCK_BENCH_SERVICE_LIBRARY_H
 #define REDLOCK_BENCH_SERVICE_LIBRARY_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The client of the service's benchmark: many keep-alive connections, one request in flight on each. */
+/* The client of the service's benchmark: many keep-alive connections, one request in
+ * flight on each. */
 #ifndef REDLOCK_BENCH_SERVICE_LOAD_H
 #define REDLOCK_BENCH_SERVICE_LOAD_H
 
@@ -15,12 +16,13 @@ struct load {
     size_t missing[LOAD_CONNECTIONS_MAX]; /* bytes of the answer that have not come */
 };
 
-/* Connects `count` times to the unix socket at path. Ends the process on failure, also below. */
+/* Connects `count` times to the unix socket at path. Ends the process on
+ * failure, also below. */
 void load_open(struct load *load, const char *path, unsigned count);
 void load_close(struct load *load);
 
-/* Sends the request on every connection again and again for duration_ns; every answer has answer_size
- * bytes. The number of answers. All are in when it returns. */
+/* Sends the request on every connection again and again for duration_ns; every answer has
+ * answer_size bytes. The number of answers. All are in when it returns. */
 uint64_t load_run(struct load *load, const char *request, size_t request_size,
                   size_t answer_size, int64_t duration_ns);
 

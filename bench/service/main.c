@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the service costs, each row beside its floor in one run: short rounds of all rows in turn, the median
- * of each figure, and of each ratio within a round, since what else the machine does changes from second to
- * second.
+ * What the service costs, each row beside its floor in one run: short rounds of all rows in
+ * turn, the median of each figure, and of each ratio within a round, since what else the
+ * machine does changes from second to second.
  *
  * usage: REDLOCK_NODES=... redlock-bench-service REDLOCKD DIRECTORY [ROUNDS]
  *

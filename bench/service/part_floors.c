@@ -29,7 +29,8 @@ static const char body[] = "{\"name\":\"billing/nightly\",\"grant\":\"Kx9vTq0Zb3
 static const char request[] =
     "PUT /v1/locks/billing/nightly HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\n"
     "Accept: */*\r\nLease-Id: 5f0cQw8Zb3m7u1Yd5r8sWA\r\nContent-Type: application/json\r\n"
-    "Content-Length: 58\r\n\r\n{\"ttl_ms\":30000,\"wait_ms\":0,\"fenced\":true,\"label\":\"bench\"}";
+    "Content-Length: "
+    "58\r\n\r\n{\"ttl_ms\":30000,\"wait_ms\":0,\"fenced\":true,\"label\":\"bench\"}";
 
 struct row {
     char path[BENCH_PATH_MAX], here[BENCH_PATH_MAX];
@@ -53,7 +54,7 @@ struct floors {
 
 static struct floors floors;
 
-/* ---- E0 and E1 ----------------------------------------------------------------------------- */
+/* ---- E0 and E1 -------------------------------------------------------------------------- */
 
 static double measure_rate(struct row *row)
 {
@@ -134,7 +135,7 @@ static void close_row(struct row *row)
     unlink(row->here);
 }
 
-/* ---- the daemon ---------------------------------------------------------------------------- */
+/* ---- the daemon ------------------------------------------------------------------------- */
 
 /* Of the process that serves, per cycle. */
 static double cpu_of(struct callers *callers, pid_t pid, struct samples *rates)

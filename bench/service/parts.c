@@ -32,7 +32,7 @@
 #define ETCD_SLICE_NS (3 * RL_NS_PER_S)
 #define READY_TURNS 3000 /* of 10 ms */
 
-/* ---- the daemon ---------------------------------------------------------------------------- */
+/* ---- the daemon ------------------------------------------------------------------------- */
 
 static void await_ready(const char *address)
 {
@@ -131,7 +131,7 @@ void bench_close(struct bench *bench)
     unlink(bench->address);
 }
 
-/* ---- beside 10,000 that wait --------------------------------------------------------------- */
+/* ---- beside 10,000 that wait ------------------------------------------------------------ */
 
 static double put_p50(struct bench *bench, int64_t duration_ns)
 {
@@ -158,8 +158,8 @@ static double idle_cpu(struct bench *bench)
            ((double)(rl_now_ns() - from_ns) / 1e3) * 100;
 }
 
-/* Alone and beside the crowd in turn: each slice beside it is judged by the one before and the one after,
- * so that a machine which becomes slower or faster meanwhile changes nothing. */
+/* Alone and beside the crowd in turn: each slice beside it is judged by the one before and the
+ * one after, so that a machine which becomes slower or faster meanwhile changes nothing. */
 void part_crowd(struct bench *bench)
 {
     struct samples without = {0}, with = {0}, ratio = {0}, memory = {0}, idle = {0};
@@ -201,7 +201,7 @@ void part_crowd(struct bench *bench)
     samples_free(&idle);
 }
 
-/* ---- clients that are killed --------------------------------------------------------------- */
+/* ---- clients that are killed ------------------------------------------------------------ */
 
 static void kill_some(struct bench *bench, enum death kind, const char *what)
 {
@@ -226,7 +226,7 @@ void part_deaths(struct bench *bench)
               "client of a stream killed -> its lock free on every node");
 }
 
-/* ---- restarts ------------------------------------------------------------------------------ */
+/* ---- restarts --------------------------------------------------------------------------- */
 
 void part_restart(struct bench *bench)
 {
@@ -241,7 +241,7 @@ void part_restart(struct bench *bench)
     table_most("connections refused over the restarts", (double)result.refused, 0, "");
 }
 
-/* ---- etcd ---------------------------------------------------------------------------------- */
+/* ---- etcd ------------------------------------------------------------------------------- */
 
 struct figure {
     struct samples per_s, p50_us;

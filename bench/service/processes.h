@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* argv ends with NULL. listener: a socket to pass on as systemd does, or -1. Output goes to `log`. */
+/* argv ends with NULL. listener: a socket to pass on as systemd does, or -1. Output
+ * goes to `log`. */
 pid_t process_start(const char *const *argv, int listener, const char *log);
 /* Forks: 0 in the child, which ends with its parent. */
 pid_t process_fork(void);

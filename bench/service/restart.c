@@ -28,7 +28,7 @@ struct board {
 
 static struct sockaddr_un place;
 
-/* ---- the load ------------------------------------------------------------------------------ */
+/* ---- the load --------------------------------------------------------------------------- */
 
 /* On a connection of its own. The status; 0: no answer; -1: the connection was refused. */
 static int try_request(const char *request, char *answer, size_t size)
@@ -139,7 +139,7 @@ static void load(struct board *board)
             board->result.lost++;
 }
 
-/* ---- the restarts -------------------------------------------------------------------------- */
+/* ---- the restarts ----------------------------------------------------------------------- */
 
 static int open_listener(const char *path)
 {

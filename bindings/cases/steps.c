@@ -15,7 +15,7 @@ extern char **environ;
 
 typedef bool step_fn(struct world *w, const json_t *step);
 
-/* ---- clients ------------------------------------------------------------------------------ */
+/* ---- clients ---------------------------------------------------------------------------- */
 
 static bool step_client(struct world *w, const json_t *step)
 {
@@ -55,7 +55,7 @@ static bool step_close(struct world *w, const json_t *step)
     return true;
 }
 
-/* ---- locks -------------------------------------------------------------------------------- */
+/* ---- locks ------------------------------------------------------------------------------ */
 
 static int kind_of(const json_t *step)
 {
@@ -216,7 +216,7 @@ static bool step_slots(struct world *w, const json_t *step)
     return true;
 }
 
-/* ---- nodes and time ----------------------------------------------------------------------- */
+/* ---- nodes and time --------------------------------------------------------------------- */
 
 static bool run_command(struct world *w, const char *const *argv)
 {
@@ -256,7 +256,8 @@ static bool step_pass(struct world *w, const json_t *step)
     return true;
 }
 
-/* Every field that a step may have: a field that is not known here would silently expect nothing. */
+/* Every field that a step may have: a field that is not known here would
+ * silently expect nothing. */
 #define LOOKS " client name expect says "
 #define REQUEST                                                                                \
     LOOKS "lock kind ttl_ms slots owner more_names wait_ms renew fenced fair label "           \

@@ -335,7 +335,8 @@ const struct command command_bench = {
     .usage = "[OPTION...]",
     .about =
         "Takes and releases locks on the nodes as fast as they give them, and prints how many "
-        "there were per second, how long it took to acquire and to release one, how these times "
+        "there were per second, how long it took to acquire and to release one, how these "
+        "times "
         "are distributed, what part each node had in it, and what failed. Other users of "
         "these nodes will notice: --rate limits the load.\n\n"
         "The names of the locks begin with redlock-bench- and eight random digits. All of them "

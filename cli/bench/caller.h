@@ -2,9 +2,9 @@
 /*
  * The callers of a load, and what each of them does: one lock after another.
  *
- * Without a rate, each begins again as soon as it can. With one, the moments at which locks are to
- * be asked for are fixed before the start; a free caller takes the next of them, and its time
- * counts from that moment even if it had to be late.
+ * Without a rate, each begins again as soon as it can. With one, the moments at which locks are
+ * to be asked for are fixed before the start; a free caller takes the next of them, and its
+ * time counts from that moment even if it had to be late.
  */
 #ifndef CLI_CALLER_H
 #define CLI_CALLER_H
@@ -13,8 +13,8 @@
 
 #define CALLER_NAME_MAX (BENCH_PREFIX_MAX + 10)
 
-/* A caller is free (in the list of free ones), or acquiring, or in one of the two lists of callers
- * that hold a lock or pause, or releasing. */
+/* A caller is free (in the list of free ones), or acquiring, or in one of the two lists of
+ * callers that hold a lock or pause, or releasing. */
 struct caller {
     struct load_run *run;
     struct caller *next; /* in the list it is in */

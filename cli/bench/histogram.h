@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Latencies in ranges that people can read: round bounds, each a little larger than the last. */
+/* Latencies in ranges that people can read: round bounds, each a little larger
+ * than the last. */
 #ifndef CLI_HISTOGRAM_H
 #define CLI_HISTOGRAM_H
 

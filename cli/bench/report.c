@@ -166,9 +166,9 @@ static void print_limit(const struct bench_plan *p, const struct bench_result *r
         printf(": it is the limit, not the nodes.\n"
                "Several of them at once would show what the nodes can do.\n");
     else if (r->never_asked > 0)
-        printf(
-            ".\nThe nodes did not keep up with %ld callers; more (--callers) may help, or a lower --rate.\n",
-            p->callers);
+        printf(".\nThe nodes did not keep up with %ld callers; more (--callers) may help, or a "
+               "lower --rate.\n",
+               p->callers);
     else if (p->rate <= 0 && !p->one_name && r->locks > 0)
         printf(
             ": it waited for the nodes.\nMore callers (--callers) may get more out of them.\n");

@@ -18,9 +18,9 @@ struct adopt_words {
 };
 
 /*
- * Reads `NAME [VALUE]` or `NAME... VALUE` with options, opens a client, adopts the lock of every
- * name, and renews or else releases each. VALUE is a word, - for standard input, or missing for
- * REDLOCK_VALUE. Returns the exit status: of what failed first, after saying why.
+ * Reads `NAME [VALUE]` or `NAME... VALUE` with options, opens a client, adopts the lock of
+ * every name, and renews or else releases each. VALUE is a word, - for standard input, or
+ * missing for REDLOCK_VALUE. Returns the exit status: of what failed first, after saying why.
  */
 int adopt_each(const struct command *command, int argc, char **argv, bool renew,
                const struct adopt_words *words);

@@ -318,10 +318,13 @@ const struct command command_break = {
     .summary = "take a lock away from its holder",
     .usage = "[OPTION...] NAME",
     .about =
-        "Shows who holds the lock NAME, asks, and evicts that holder: its key is deleted on every "
-        "node where it still has this holder's value, so a holder that came after it stays. Waiters "
+        "Shows who holds the lock NAME, asks, and evicts that holder: its key is deleted on "
+        "every "
+        "node where it still has this holder's value, so a holder that came after it stays. "
+        "Waiters "
         "are woken. Several readers or slots are listed, and --holder or --all says which.\n\n"
-        "The holder is not asked. A `redlock run` notices at its next renewal, at a third of its "
+        "The holder is not asked. A `redlock run` notices at its next renewal, at a third of "
+        "its "
         "TTL, ends its command and exits with 76; any other may act on until its time is over, "
         "which is told. Only a resource that checks fencing tokens is safe from it "
         "meanwhile.\n\n"
@@ -330,8 +333,10 @@ const struct command command_break = {
         "more: a failover before that can lose the deletion, and the holder goes on with what "
         "it finds. It is said which; with --wait the command stays until it is final, and "
         "deletes it again after a failover.\n\n"
-        "Asks on a terminal, and needs --yes elsewhere. Exits with 0 when it was evicted, 1 when "
-        "you said no or there was nothing to evict, 69 or 77 when no majority answered: then the "
+        "Asks on a terminal, and needs --yes elsewhere. Exits with 0 when it was evicted, 1 "
+        "when "
+        "you said no or there was nothing to evict, 69 or 77 when no majority answered: then "
+        "the "
         "report says what is left.\n",
     .examples = "redlock break deploy\n"
                 "redlock break --yes --holder alice@web1:17 gpu",

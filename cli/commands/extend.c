@@ -22,7 +22,8 @@ const struct command command_extend = {
     .usage = "[OPTION...] NAME... [VALUE]",
     .about =
         "Renews the lock NAME for TTL from now, if it still has VALUE, which `redlock lock` "
-        "printed; the token behind it may follow. Never shortens it and never takes it anew. VALUE may be - to read it from "
+        "printed; the token behind it may follow. Never shortens it and never takes it anew. "
+        "VALUE may be - to read it from "
         "standard input, or be left out when REDLOCK_VALUE has it: a word on the command "
         "line can be seen by others with ps. Several NAMEs that were locked together need "
         "VALUE or - behind them.\n\n"

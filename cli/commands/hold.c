@@ -39,8 +39,8 @@ static struct input input;
 
 /* ---- what is told ---- */
 
-/* Nothing waits for the reader: a line for which there is no room is not told. The first one, which
- * may have many names, always finds room. */
+/* Nothing waits for the reader: a line for which there is no room is not told. The first one,
+ * which may have many names, always finds room. */
 static void put_line(FILE *line, char **text, size_t *size)
 {
     bool ok = fclose(line) == 0;
@@ -49,8 +49,9 @@ static void put_line(FILE *line, char **text, size_t *size)
     free(*text);
 }
 
-/* Could the line that says that it is held not be written? Then no program works under the lock. A
- * later line is not worth the lock: a program that reads only the first one works under it. */
+/* Could the line that says that it is held not be written? Then no program works under the
+ * lock. A later line is not worth the lock: a program that reads only the first one works under
+ * it. */
 static bool is_untold(const struct hold *h)
 {
     return out.error && out.written < h->first_size;
@@ -122,7 +123,8 @@ static bool has_ended(void *data)
     return input_is_over(data);
 }
 
-/* Renews the lock until the program that wants it, a signal or the loss of it says otherwise. */
+/* Renews the lock until the program that wants it, a signal or the loss of
+ * it says otherwise. */
 static void keep(struct hold *h)
 {
     struct pollfd watched[] = {
@@ -260,16 +262,21 @@ const struct command command_hold = {
     .summary = "hold a lock for a program at the other end of a pipe",
     .usage = "[OPTION...] NAME...",
     .about =
-        "Waits for the lock NAME, for ever unless the wait is limited, and prints a line when it "
+        "Waits for the lock NAME, for ever unless the wait is limited, and prints a line when "
+        "it "
         "has it: `held`, the value and the fencing token. It renews the lock and gives it back "
-        "when its standard input ends or the process that started it does, in whatever way; then "
-        "the last line is `released`. `jeopardy` says that a renewal failed, `recovered` that a "
+        "when its standard input ends or the process that started it does, in whatever way; "
+        "then "
+        "the last line is `released`. `jeopardy` says that a renewal failed, `recovered` that "
+        "a "
         "later one worked, and `lost` that the lock is no longer held: that is the last line, "
         "and the exit status is 76. The end of the output without a last line means that this "
         "process was killed: the lock is not renewed any more.\n\n"
         "For programs in languages that have no library: they start it, read a line, work, and "
-        "close its input. What they write there means nothing. A reader that does not read does "
-        "not keep the lock from being renewed. With --json each line is an object that also has "
+        "close its input. What they write there means nothing. A reader that does not read "
+        "does "
+        "not keep the lock from being renewed. With --json each line is an object that also "
+        "has "
         "the deadline; -v adds `renewed` with every new one.\n\n"
         "Exits with 0 when the lock was given back, 76 when it was lost, 75 when it is held by "
         "another or the input ended during the wait, 69 when too few nodes could vote, 70 when "

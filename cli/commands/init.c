@@ -112,7 +112,8 @@ static const char *find_advice(int error, const redlock_report *report)
     case REDLOCK_BUSY:
         return "let one init finish, look with `redlock doctor`, and do it again if need be";
     case REDLOCK_GUARDED:
-        return "see redlock-nodes(7), CHANGING THE NODES; `redlock doctor` shows which set each "
+        return "see redlock-nodes(7), CHANGING THE NODES; `redlock doctor` shows which set "
+               "each "
                "node belongs to";
     default:
         return NULL;
@@ -120,8 +121,8 @@ static const char *find_advice(int error, const redlock_report *report)
 }
 
 /*
- * The same command on several machines at once: one of them succeeds, and the others find its set
- * when they try again a moment later.
+ * The same command on several machines at once: one of them succeeds, and the others find its
+ * set when they try again a moment later.
  */
 static int pause_ms(void)
 {
@@ -330,7 +331,8 @@ static int init_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&s);
     if (status == 0)
         status = check(&s, &i);
-    /* An operator who may only write markers would be refused the script that asks for these. */
+    /* An operator who may only write markers would be refused the script that
+     * asks for these. */
     s.config.no_native = true;
     if (status == 0)
         status = client_open(&s, &client);
@@ -358,7 +360,8 @@ const struct command command_init = {
     .about =
         "A server that has just started may have forgotten locks that are still held. "
         "It does not vote until the longest TTL has passed (--max-ttl and two "
-        "seconds, four for a new master of a Sentinel group). Brand-new servers look exactly the same. With this command you "
+        "seconds, four for a new master of a Sentinel group). Brand-new servers look exactly "
+        "the same. With this command you "
         "state, since only you can know, that no client holds a lock on the nodes, and they "
         "vote at once. If that is wrong, two processes can hold the same lock.\n\n"
         "From then on the nodes know that they belong together: a client with other "
@@ -366,12 +369,15 @@ const struct command command_init = {
         "doctor` says so. Run it with the new nodes whenever the nodes change "
         "(redlock-nodes(7)). A new set needs all its nodes; and none is taken from "
         "another set that may live on without it.\n\n"
-        "It looks first. Where all nodes are a set that may vote already, it says so and writes "
-        "nothing, whatever is held. Otherwise it lists the locks that are held, and refuses (73), unless "
+        "It looks first. Where all nodes are a set that may vote already, it says so and "
+        "writes "
+        "nothing, whatever is held. Otherwise it lists the locks that are held, and refuses "
+        "(73), unless "
         "--force says that no node has forgotten one.\n\n"
         "With --replace OLD, one of the nodes is new and takes the place of OLD, a server that "
         "is stopped for good, while locks are held on the others: it watches all nodes for the "
-        "longest TTL and two seconds, OLD among them, which must not answer, and then lets the new one "
+        "longest TTL and two seconds, OLD among them, which must not answer, and then lets "
+        "the new one "
         "vote. Interrupted, it has written nothing, and is begun anew.\n\n"
         "With --wait nothing is stated, so it is for jobs that run whenever a deployment "
         "starts, whatever is held: it waits up to a minute for servers that are being started; "

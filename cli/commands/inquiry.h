@@ -18,15 +18,16 @@ struct names {
     bool cut;         /* there may be more */
 };
 
-/* Does it match one of the patterns, as names of files do in a shell? True if there are none. */
+/* Does it match one of the patterns, as names of files do in a shell? True if
+ * there are none. */
 bool names_match(const char *name, char *const *pattern, size_t count);
 
 /* Is this one wanted? */
 typedef bool names_want_fn(const char *name, void *data);
 
 /*
- * The names of every quorum that answers. Returns 0, or an exit status after saying why: a quorum that
- * does not answer hides only its own, and `names` has the others.
+ * The names of every quorum that answers. Returns 0, or an exit status after saying why: a
+ * quorum that does not answer hides only its own, and `names` has the others.
  */
 int names_list(struct names *names, struct source *source, const struct settings *s,
                names_want_fn *want, void *data);
@@ -36,7 +37,8 @@ void names_warn(const struct names *names);
 
 void names_free(struct names *names);
 
-/* One answer: `error` as redlock_query(), and the library's words for it. False ends the inquiry. */
+/* One answer: `error` as redlock_query(), and the library's words for it. False
+ * ends the inquiry. */
 struct inquiry_answer {
     const char *name;
     int error;
@@ -47,8 +49,8 @@ struct inquiry_answer {
 typedef bool inquiry_fn(const struct inquiry_answer *answer, void *data);
 
 /*
- * Asks for each name, many at a time, and tells the answers in that order. Returns 0, or an exit
- * status after saying why.
+ * Asks for each name, many at a time, and tells the answers in that order. Returns 0, or an
+ * exit status after saying why.
  */
 int inquire(struct source *source, const struct settings *s, char *const *name, size_t count,
             inquiry_fn *each, void *data);

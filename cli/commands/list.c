@@ -185,9 +185,11 @@ const struct command command_list = {
     .usage = "[OPTION...] [PATTERN...]",
     .about =
         "Shows every lock that any node has a key for, or those whose names match a PATTERN "
-        "(with * ? and [...], as file names do in a shell; put it in quotes): who holds it, of which "
+        "(with * ? and [...], as file names do in a shell; put it in quotes): who holds it, "
+        "of which "
         "kind, for how long (FOR), what the holder has left (LEFT) and how many wait. With -v "
-        "each is shown as by `redlock status -v`. At most 10,000 are shown. The nodes disagree about a lock that "
+        "each is shown as by `redlock status -v`. At most 10,000 are shown. The nodes "
+        "disagree about a lock that "
         "is marked with an exclamation mark.\n\n"
         "Exits with 0 when a majority answered, else with 69 or 77.\n",
     .examples = "redlock list\n"

@@ -121,7 +121,8 @@ const struct command command_lock = {
     .about =
         "Takes the lock NAME, without waiting unless -w says so, and prints its value, which "
         "`redlock extend` and `redlock unlock` need, and behind a space its fencing token. It "
-        "is not renewed: it expires after its TTL. Any process that knows the value can unlock, "
+        "is not renewed: it expires after its TTL. Any process that knows the value can "
+        "unlock, "
         "so treat it as a secret.\n\n"
         "Several NAMEs are locked together, all or none, and have one value. With --shared, "
         "others may hold NAME with --shared at the same time; with --slots K, K may. With "

@@ -41,7 +41,8 @@ static uint32_t count_set(const redlock_report *report, bool exclusive)
     return count;
 }
 
-/* Who holds it. Where each of several holders has too few nodes, it is not held, nor can it be had. */
+/* Who holds it. Where each of several holders has too few nodes, it is not held, nor can
+ * it be had. */
 static void add_holders(char line[LINE_MAX_BYTES], const redlock_info *info,
                         const redlock_report *report, const struct lock_brief *brief)
 {

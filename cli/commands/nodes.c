@@ -177,7 +177,8 @@ static int report_answers(const struct settings *s, const struct answer *answers
     return failed ? exit_status_of(failed->error) : unwritten;
 }
 
-/* An answer that was only late comes while the nodes are asked again: then it is told as late. */
+/* An answer that was only late comes while the nodes are asked again: then it is
+ * told as late. */
 static bool has_silent(const redlock_report *report)
 {
     for (uint32_t i = 0; i < report->node_count; i++) {
@@ -345,7 +346,8 @@ const struct command command_nodes = {
         "connected to, and why it is down or in quarantine. Several quorums "
         "(--nodes 'east=a,b,c;west=d,e,f') are shown one by one, each with how many of "
         "its nodes answer and how many it needs.\n\n"
-        "With --where NAME, says in which quorum that lock lives, and with -v on which nodes; no "
+        "With --where NAME, says in which quorum that lock lives, and with -v on which nodes; "
+        "no "
         "node is asked.\n\n"
         "Exits with 0 when a majority answered, of every quorum, else with 69 or 77.\n",
     .examples = "redlock nodes --nodes redis1,redis2,redis3\n"

@@ -13,7 +13,8 @@
 #include "ui/exit.h"
 #include "ui/message.h"
 
-/* A lock whose expiry was just missed, or is renewed in its last moment, is not asked for at once. */
+/* A lock whose expiry was just missed, or is renewed in its last moment, is not asked
+ * for at once. */
 #define SLEEP_MIN_NS (20 * NS_PER_MS)
 
 int observer_take_name(struct observer *o, struct args *a, const char *name)

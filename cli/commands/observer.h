@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looking at locks again and again without taking any: what `watch` and `wait` have in common. The
- * library tells waiters in the queue when a lock was given back, and only them; an observer is none, so
- * it asks, now and then, and when what is known must have expired.
+ * Looking at locks again and again without taking any: what `watch` and `wait` have in common.
+ * The library tells waiters in the queue when a lock was given back, and only them; an observer
+ * is none, so it asks, now and then, and when what is known must have expired.
  */
 #ifndef CLI_OBSERVER_H
 #define CLI_OBSERVER_H
@@ -38,8 +38,8 @@ void observer_close(struct observer *o);
 void observer_note(struct observer *o, const redlock_info *info, const redlock_report *report);
 
 /*
- * Sleeps until the next look: for `delay_ms`, or until the first of the noted locks must have expired,
- * but not past `end_ns`. False: a signal ended it.
+ * Sleeps until the next look: for `delay_ms`, or until the first of the noted locks must have
+ * expired, but not past `end_ns`. False: a signal ended it.
  */
 bool observer_sleep(struct observer *o, int64_t delay_ms, int64_t end_ns);
 

@@ -37,16 +37,19 @@ static int report_not_acquired(struct run *r, int error, int signal)
 static const char *describe_loss(const struct supervision *w)
 {
     if (w->survived && w->overtime)
-        return "the command ran for longer than --max-hold allows, and some of what it has started "
+        return "the command ran for longer than --max-hold allows, and some of what it has "
+               "started "
                "could not be killed; the lock was given back";
     if (w->survived)
-        return "the lock was lost, and some of what the command has started could not be killed";
+        return "the lock was lost, and some of what the command has started could not be "
+               "killed";
     if (w->on_lost == ON_LOST_IGNORE)
         return "the lock was lost while the command ran, and the command ran on";
     if (w->late)
         return w->killed && !w->obeyed
                    ? "the lock was lost while the command ran, and the command was killed"
-                   : "the lock was lost while the command ran, and the command was stopped late";
+                   : "the lock was lost while the command ran, and the command was stopped "
+                     "late";
     if (w->killed && !w->obeyed)
         return "the lock could not be renewed, and the command was killed before it ended";
     if (w->terminated)
@@ -99,7 +102,8 @@ static int report_overtime(struct run *r)
     return report_failure(&r->settings, &f);
 }
 
-/* The lock was gone. Of an exclusive lock the nodes can tell whether another holder has it now. */
+/* The lock was gone. Of an exclusive lock the nodes can tell whether another holder
+ * has it now. */
 static bool is_taken(struct run *r)
 {
     redlock_answer *answer = NULL;
@@ -218,7 +222,8 @@ static int set_environment(const struct run *r)
     return 0;
 }
 
-/* The lock was granted, but it has run within the period, or that it runs could not be recorded. */
+/* The lock was granted, but it has run within the period, or that it runs could
+ * not be recorded. */
 static int report_not_recorded(struct run *r, int error)
 {
     if (error == REDLOCK_LOST)
@@ -248,8 +253,8 @@ static int run_held(struct run *r)
     int error = period_begin(&r->period, &r->held, r->terms.label);
     if (error != REDLOCK_OK)
         return report_not_recorded(r, error);
-    /* The process may have been stopped since the grant: look before the fork, and the child looks
-     * again before it executes the command, at the record as well. */
+    /* The process may have been stopped since the grant: look before the fork, and the child
+     * looks again before it executes the command, at the record as well. */
     int64_t margin_ms = supervise_start_margin_ms(w);
     if (!held_lock_freshen(&r->held, margin_ms))
         return report_too_late(r);
@@ -268,7 +273,8 @@ static int run_held(struct run *r)
         held_lock_release(&r->held);
         return child_explain(r->command[0], error);
     }
-    /* It sleeps nearly always, but must not come late on a busy machine. Without the right to, it stays as it is. */
+    /* It sleeps nearly always, but must not come late on a busy machine. Without the right to,
+     * it stays as it is. */
     setpriority(PRIO_PROCESS, 0, URGENT_NICE);
     error = supervise_child(w);
     if (error)
@@ -370,7 +376,8 @@ const struct command command_run = {
     .summary = "run a command while holding a lock",
     .usage = "[OPTION...] NAME... -- COMMAND [ARGUMENT...]",
     .about =
-        "Waits for the lock NAME, for ever unless the wait is limited, runs COMMAND, and gives the "
+        "Waits for the lock NAME, for ever unless the wait is limited, runs COMMAND, and "
+        "gives the "
         "lock back when COMMAND ends, in whatever way. The lock is renewed as long as COMMAND "
         "runs. If it cannot be renewed, COMMAND gets TERM (--on-lost, --grace), and before the "
         "lock ends, KILL ends it and everything it has started.\n\n"
@@ -378,13 +385,15 @@ const struct command command_run = {
         "With --shared, others may hold NAME with --shared at the same time; with --slots K, "
         "K may. Without --, the first word is the only NAME and the rest is COMMAND.\n\n"
         "A `redlock run` inside COMMAND may take the same NAME again: it has the same owner "
-        "(REDLOCK_OWNER). That is for a plain NAME only; where it would wait for itself, it says "
+        "(REDLOCK_OWNER). That is for a plain NAME only; where it would wait for itself, it "
+        "says "
         "so and exits with 64.\n\n"
         "COMMAND finds in its environment REDLOCK_NAME (REDLOCK_NAMES), REDLOCK_KIND, "
         "REDLOCK_OWNER, REDLOCK_VALUE, REDLOCK_DEADLINE, REDLOCK_SLOT (which of the slots, "
         "from 1) and REDLOCK_FENCE: a number that grows with every holder, for the protected "
         "resource to refuse requests with a smaller one than it has seen. It also inherits "
-        "REDLOCK_NODES and REDLOCK_PASSWORD, which a `redlock run` inside COMMAND needs; --no-env "
+        "REDLOCK_NODES and REDLOCK_PASSWORD, which a `redlock run` inside COMMAND needs; "
+        "--no-env "
         "takes both away.\n\n"
         "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 when the "
         "lock is held by another, 69 when too few nodes could vote, 76 when the lock was lost, "
@@ -405,16 +414,21 @@ const struct command command_lead = {
     .summary = "run a command on one of many machines: the leader",
     .usage = "[OPTION...] NAME -- COMMAND [ARGUMENT...]",
     .about =
-        "Started on every machine: waits until it is elected, which is to hold the lock NAME, and runs "
+        "Started on every machine: waits until it is elected, which is to hold the lock NAME, "
+        "and runs "
         "COMMAND. The lock is renewed for as long as COMMAND runs. If it cannot be, COMMAND is "
         "stopped before the deadline of the lock (--on-lost, --grace), with everything it has "
         "started, and this machine stands for election again: COMMAND runs again and again.\n\n"
-        "REDLOCK_TERM, which is also REDLOCK_FENCE, numbers the term: it is larger than in every earlier "
-        "one. A leader that was stopped acts late when it goes on, until it is killed; a resource that "
+        "REDLOCK_TERM, which is also REDLOCK_FENCE, numbers the term: it is larger than in "
+        "every earlier "
+        "one. A leader that was stopped acts late when it goes on, until it is killed; a "
+        "resource that "
         "refuses terms smaller than the largest it has seen is safe from that. It is never "
         "more than a lock with an expiry gives. redlock-leader(7) says more.\n\n"
-        "To resign is to release the lock: COMMAND ends, and so does this, with its status. A service "
-        "manager that starts it again makes it a candidate again. INT, TERM and QUIT are passed on "
+        "To resign is to release the lock: COMMAND ends, and so does this, with its status. A "
+        "service "
+        "manager that starts it again makes it a candidate again. INT, TERM and QUIT are "
+        "passed on "
         "to COMMAND, and end this when it has ended. After --max-hold it resigns and "
         "stands again; with --fair, the others come first.\n\n"
         "Exits as `redlock run` does.\n",

@@ -34,7 +34,8 @@ struct run {
 
 extern const struct cli_option run_options[], lead_options[];
 
-/* Reads and checks the command line. Returns 0, an exit status after saying why, or ARGS_HELPED. */
+/* Reads and checks the command line. Returns 0, an exit status after saying
+ * why, or ARGS_HELPED. */
 int run_read(struct run *r, const struct command *command, int argc, char **argv);
 
 #endif

@@ -38,7 +38,8 @@ static void on_name(struct sample *s, const char *name)
     s->locks[s->count++] = (struct sample_lock){.name = copy, .changes = -1};
 }
 
-/* Has the holder changed? The token shows it even if the lock is free at the moment of looking. */
+/* Has the holder changed? The token shows it even if the lock is free at the
+ * moment of looking. */
 static bool has_changed(const struct lock_brief *before, const redlock_info *now)
 {
     return now->fence > before->fence ||
@@ -92,8 +93,8 @@ static int compare_age(const void *a, const void *b)
     return x == y ? compare_names(a, b) : x < y ? 1 : -1;
 }
 
-/* The order of the service's page: trouble, then what most wait for, then what is held for longest,
- * and records last, which nothing holds. */
+/* The order of the service's page: trouble, then what most wait for, then what is held for
+ * longest, and records last, which nothing holds. */
 static int compare_busy(const void *a, const void *b)
 {
     const struct lock_brief *x = &((const struct sample_lock *)a)->brief;

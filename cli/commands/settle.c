@@ -38,9 +38,9 @@ void settle_begin(struct settle *s, redlock *client, const char *name)
 }
 
 /*
- * A deletion counts in the tenure that the node had before it and has behind it, from its answer
- * on: the node may have been slow. A node that lacks the holder while its tenure is not known, for
- * a moment, is what it was.
+ * A deletion counts in the tenure that the node had before it and has behind it, from its
+ * answer on: the node may have been slow. A node that lacks the holder while its tenure is not
+ * known, for a moment, is what it was.
  */
 void settle_note(struct settle *s, const redlock_report *report)
 {

@@ -207,11 +207,16 @@ const struct command command_top = {
     .summary = "watch the nodes and the busiest locks",
     .usage = "[OPTION...] [PATTERN...]",
     .about =
-        "Shows the nodes and the locks on them, again every second: who holds each, of which kind, "
-        "for how long (FOR), what the last holder has left (LEFT), how many wait and who, and how "
-        "often the holder changes in a second (CHG/S). With PATTERN, as for `redlock list`, only "
-        "locks of such names. Locks about which the nodes disagree (!) come first, then those for "
-        "which most wait, then those held for longest, as on the page of redlockd. On a terminal, q or Ctrl-C "
+        "Shows the nodes and the locks on them, again every second: who holds each, of which "
+        "kind, "
+        "for how long (FOR), what the last holder has left (LEFT), how many wait and who, and "
+        "how "
+        "often the holder changes in a second (CHG/S). With PATTERN, as for `redlock list`, "
+        "only "
+        "locks of such names. Locks about which the nodes disagree (!) come first, then those "
+        "for "
+        "which most wait, then those held for longest, as on the page of redlockd. On a "
+        "terminal, q or Ctrl-C "
         "ends it and s changes the order; elsewhere one frame is printed after another.\n\n"
         "Exits with 0, or after --count frames with 69 or 77 when too few nodes answered for "
         "the last one.\n",

@@ -23,7 +23,8 @@ const struct command command_unlock = {
     .summary = "give back a lock that `redlock lock` took",
     .usage = "[OPTION...] NAME... [VALUE]",
     .about =
-        "Gives the lock NAME back, if it still has VALUE, which `redlock lock` printed; the token "
+        "Gives the lock NAME back, if it still has VALUE, which `redlock lock` printed; the "
+        "token "
         "behind it may follow. "
         "VALUE may be - to read it from standard input, or be left out when REDLOCK_VALUE "
         "has it: a word on the command line can be seen by others with ps. Several NAMEs that "

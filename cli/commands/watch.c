@@ -210,9 +210,11 @@ const struct command command_watch = {
     .summary = "print a line whenever the holder of a lock changes",
     .usage = "[OPTION...] NAME...",
     .about =
-        "Prints what is known of each NAME, and a further line whenever its holder, its state or "
+        "Prints what is known of each NAME, and a further line whenever its holder, its state "
+        "or "
         "the number of its waiters has changed: with the time of day, the holder and how many "
-        "wait. Takes nothing. It polls, every second (--delay) and when a lock must have expired; "
+        "wait. Takes nothing. It polls, every second (--delay) and when a lock must have "
+        "expired; "
         "what comes and goes between two looks is not seen. Ctrl-C ends it.\n\n"
         "Exits with 0 when a signal or --count ended it.\n",
     .examples = "redlock watch leader\n"

@@ -26,8 +26,8 @@ int dev_directory_open_log(const struct dev_quorum *q, const struct dev_server *
 FILE *dev_directory_read_log(const struct dev_quorum *q, const struct dev_server *s);
 
 /*
- * The directory in it where the servers of a group keep their configuration, which they rewrite, and
- * what else they write.
+ * The directory in it where the servers of a group keep their configuration, which they
+ * rewrite, and what else they write.
  */
 void dev_directory_state_path(const struct dev_quorum *q, char out[DEV_PATH_MAX]);
 
@@ -42,7 +42,8 @@ int dev_directory_write_state(const struct dev_quorum *q, const char *name, cons
 void dev_directory_config_path(const struct dev_quorum *q, const struct dev_server *s,
                                char out[DEV_PATH_MAX]);
 
-/* Removes what this process made: all of it, or in a directory that was there, its own files. */
+/* Removes what this process made: all of it, or in a directory that was there,
+ * its own files. */
 void dev_directory_remove(struct dev_quorum *q);
 
 #endif

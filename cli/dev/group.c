@@ -69,8 +69,8 @@ static bool has_replica(const struct dev_quorum *q, const struct dev_view *view,
 }
 
 /*
- * Right after another failover this is refused: that is not finished, or the replicas of the new master
- * are not known yet. So it is asked for again.
+ * Right after another failover this is refused: that is not finished, or the replicas of the
+ * new master are not known yet. So it is asked for again.
  */
 int dev_group_failover(struct dev_quorum *q, int *master, char *problem)
 {

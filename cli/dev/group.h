@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Servers that know each other and appoint their masters themselves: a Sentinel group, or a cluster.
- * What both have in common is in group.c.
+ * Servers that know each other and appoint their masters themselves: a Sentinel group, or a
+ * cluster. What both have in common is in group.c.
  */
 #ifndef CLI_DEV_GROUP_H
 #define CLI_DEV_GROUP_H
@@ -43,8 +43,8 @@ struct dev_group {
 extern const struct dev_group dev_sentinels, dev_cluster;
 
 /*
- * Draws ids, by which the members know each other from the start, and writes their files. Returns 0 or
- * an exit status with `problem` filled (DEV_PROBLEM_MAX bytes).
+ * Draws ids, by which the members know each other from the start, and writes their files.
+ * Returns 0 or an exit status with `problem` filled (DEV_PROBLEM_MAX bytes).
  */
 int dev_group_configure(struct dev_quorum *q, char *problem);
 
@@ -52,8 +52,8 @@ int dev_group_configure(struct dev_quorum *q, char *problem);
 int dev_group_await(struct dev_quorum *q, char *problem);
 
 /*
- * Has a replica take the place of a master and waits until a majority names it: `*master` is that one
- * then. Returns as above.
+ * Has a replica take the place of a master and waits until a majority names it: `*master` is
+ * that one then. Returns as above.
  */
 int dev_group_failover(struct dev_quorum *q, int *master, char *problem);
 

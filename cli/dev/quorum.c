@@ -191,8 +191,8 @@ static int reserve_all(struct dev_quorum *q, int base_port, char *problem)
 }
 
 /*
- * The master first, so that its replicas find it at once, then these, then the sentinels. None moves to
- * another port: the others know it by that.
+ * The master first, so that its replicas find it at once, then these, then the sentinels. None
+ * moves to another port: the others know it by that.
  */
 static int start_group(struct dev_quorum *q, char *problem)
 {

@@ -49,7 +49,8 @@ void dev_quorum_close(struct dev_quorum *q);
 #define DEV_PROBLEM_MAX 512
 int dev_quorum_start(struct dev_quorum *q, struct dev_server *s, char *problem);
 
-/* Lets the servers vote: they are new, so no lock is held on them. Returns 0 or an exit status. */
+/* Lets the servers vote: they are new, so no lock is held on them. Returns 0 or
+ * an exit status. */
 int dev_quorum_admit(const struct dev_quorum *q);
 
 /* The name of the quorum that the server belongs to; "" if that has none. */
@@ -57,7 +58,8 @@ int dev_quorum_admit(const struct dev_quorum *q);
 void dev_quorum_name(const struct dev_quorum *q, const struct dev_server *s,
                      char out[DEV_QUORUM_MAX]);
 
-/* Waits until the server is in the state `hung` or has ended (`ended`). False: it took too long. */
+/* Waits until the server is in the state `hung` or has ended (`ended`). False: it
+ * took too long. */
 bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool ended);
 
 /* Handles the signals that come within `wait_ms`; the first ends the wait. */

@@ -22,8 +22,8 @@ static int server_count(const struct dev_quorum *q)
 /* ---- configuration ----------------------------------------------------------------------- */
 
 /*
- * A server that a sentinel has made a replica, or a master, rewrites this, and is one after a restart.
- * What it got from its master must not be found in a file then: it has no persistence.
+ * A server that a sentinel has made a replica, or a master, rewrites this, and is one after a
+ * restart. What it got from its master must not be found in a file then: it has no persistence.
  */
 static void describe_server(const struct dev_quorum *q, const struct dev_server *s, char *out)
 {
@@ -78,7 +78,8 @@ static int configure(struct dev_quorum *q)
 
 /* ---- what they say ----------------------------------------------------------------------- */
 
-/* Whether a list of instances has so many, all of them connected, and nothing unknown of them. */
+/* Whether a list of instances has so many, all of them connected, and nothing
+ * unknown of them. */
 static bool list_is(const struct dev_server *sentinel, const char *question, int wanted,
                     const char *unknown)
 {
@@ -99,7 +100,8 @@ static bool is_ready(const struct dev_quorum *q, const struct dev_server *s)
     if (!s->is_sentinel)
         return dev_server_ask(s, "INFO replication", reply) &&
                strstr(reply, "master_link_status:up");
-    /* A replica whose INFO has not come yet is not promoted. Its master is called "?" until then. */
+    /* A replica whose INFO has not come yet is not promoted. Its master is called
+     * "?" until then. */
     return list_is(s, "SENTINEL REPLICAS " GROUP, server_count(q) - 1, "\r\n?\r\n") &&
            list_is(s, "SENTINEL SENTINELS " GROUP, q->group->sentinels - 1, NULL);
 }

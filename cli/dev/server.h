@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One real server, or sentinel, on a loopback port, without persistence, for trying things out. */
+/* One real server, or sentinel, on a loopback port, without persistence, for
+ * trying things out. */
 #ifndef CLI_DEV_SERVER_H
 #define CLI_DEV_SERVER_H
 
@@ -40,15 +41,15 @@ struct dev_server {
 bool dev_find_server(char out[DEV_PATH_MAX]);
 
 /*
- * Reserves the port `wanted`, or with 0 any free one below the range from which the kernel takes
- * ports for outgoing connections. Returns 0 or errno.
+ * Reserves the port `wanted`, or with 0 any free one below the range from which the kernel
+ * takes ports for outgoing connections. Returns 0 or errno.
  */
 int dev_port_reserve(struct dev_port *p, int wanted);
 void dev_port_release(struct dev_port *p);
 
 /*
- * Starts the program in `directory`, its output going to `log_fd`. `config` is a file that it reads
- * first and may rewrite; NULL: none. Returns 0 or errno.
+ * Starts the program in `directory`, its output going to `log_fd`. `config` is a file that it
+ * reads first and may rewrite; NULL: none. Returns 0 or errno.
  */
 int dev_server_start(struct dev_server *s, const char *program, const char *directory,
                      const char *config, int log_fd);

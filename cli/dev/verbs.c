@@ -109,7 +109,8 @@ void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count)
 
 /* ---- in the process that runs the servers ------------------------------------------- */
 
-/* Carries out one verb. A server that is in that state already is left alone. Returns 0 or a status with `problem`. */
+/* Carries out one verb. A server that is in that state already is left alone. Returns 0 or a
+ * status with `problem`. */
 static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, char *problem)
 {
     bool up = dev_server_is_up(s), in_time = true;
@@ -157,7 +158,8 @@ static void describe(const struct dev_row *row, char *answer, size_t *used)
                               row->quorum);
 }
 
-/* What takes the place of a number: "master", or "v2" in a cluster. 0: this does not; else the vote. */
+/* What takes the place of a number: "master", or "v2" in a cluster. 0: this does not;
+ * else the vote. */
 static int read_vote(const struct dev_quorum *q, const char *name)
 {
     if (!q->group || q->group->votes == 1)
@@ -181,7 +183,8 @@ static int explain_names(const struct dev_quorum *q, char *problem)
     return EXIT_USAGE;
 }
 
-/* By its name, or as the master that there is at the moment. NULL with `problem` and a status. */
+/* By its name, or as the master that there is at the moment. NULL with `problem`
+ * and a status. */
 static struct dev_server *find(struct dev_quorum *q, const char *name, char *problem,
                                int *status)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be asked of a running `redlock dev`: list, kill, start, hang, resume, isolate, failover. */
+/* What can be asked of a running `redlock dev`: list, kill, start, hang,
+ * resume, isolate, failover. */
 #ifndef CLI_DEV_VERBS_H
 #define CLI_DEV_VERBS_H
 

@@ -21,7 +21,8 @@ static const char *find_held(struct held_lock *h, const struct terms *terms)
     return terms->name[0];
 }
 
-/* Who holds it, for how long, and how many wait: one line, unless the nodes found different things. */
+/* Who holds it, for how long, and how many wait: one line, unless the nodes
+ * found different things. */
 static void describe_busy(const struct lock_brief *lock, const struct settings *s,
                           const struct terms *terms, int error, char out[REPORT_TEXT_MAX])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The most usual failure: another holds the lock. One line says who, for how long and how many wait. */
+/* The most usual failure: another holds the lock. One line says who, for how long and
+ * how many wait. */
 #ifndef CLI_BUSY_H
 #define CLI_BUSY_H
 

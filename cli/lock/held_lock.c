@@ -56,8 +56,8 @@ static int conclude(struct held_lock *h, int error, const char *detail)
     return error;
 }
 
-/* A wait without a limit would hide that too few nodes can vote. Returns true once enough nodes have
- * answered to know whether they can. */
+/* A wait without a limit would hide that too few nodes can vote. Returns true once enough nodes
+ * have answered to know whether they can. */
 static bool warn_without_quorum(struct held_lock *h)
 {
     redlock_report report;
@@ -211,8 +211,9 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
 }
 
 /*
- * -n does not wait for the holder of a lock. Nodes that were slow for a moment are another matter: too
- * few answers are no answer, so they are asked again, for at most a node timeout each time.
+ * -n does not wait for the holder of a lock. Nodes that were slow for a moment are another
+ * matter: too few answers are no answer, so they are asked again, for at most a node timeout
+ * each time.
  */
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
                       uint32_t flags, int signal_fd, int *signal_out)

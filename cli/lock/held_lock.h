@@ -23,8 +23,8 @@ struct held_lock_watch {
     void *data;
 };
 
-/* Of the nodes (client and lock), or of a service (lease): the other is NULL. held_lock_open() begins
- * it, and the settings must outlive it. */
+/* Of the nodes (client and lock), or of a service (lease): the other is NULL. held_lock_open()
+ * begins it, and the settings must outlive it. */
 struct held_lock {
     redlock *client;
     redlock_lock *lock;
@@ -50,8 +50,8 @@ struct held_lock {
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
                       uint32_t flags, int signal_fd, int *signal_out);
 
-/* Before held_lock_acquire(): the nodes or the service, as the settings say. 0, or an exit status after
- * saying why. */
+/* Before held_lock_acquire(): the nodes or the service, as the settings say. 0, or an exit
+ * status after saying why. */
 int held_lock_open(struct held_lock *h, struct settings *s);
 
 /*
@@ -84,8 +84,8 @@ bool held_lock_freshen(struct held_lock *h, int64_t least_ms);
 int held_lock_report_failure(struct held_lock *h, const struct settings *s,
                              const struct terms *terms, int error, int busy_status);
 
-/* After a loss: nodes that only said that our key is gone may have that of a successor by now. Puts it
- * into the report. Only an exclusive lock has one. */
+/* After a loss: nodes that only said that our key is gone may have that of a successor by now.
+ * Puts it into the report. Only an exclusive lock has one. */
 void held_lock_find_successor(struct held_lock *h, const struct terms *terms);
 
 /* Releases it and waits for the outcome, which it returns. */

@@ -14,7 +14,8 @@
 #include "ui/text.h"
 
 #define ASK_EVERY_NS 1000000000LL
-/* A question takes as long as the slowest node may; the end of the wait does not wait for it. */
+/* A question takes as long as the slowest node may; the end of the wait does not
+ * wait for it. */
 #define LAST_QUESTION_NS 250000000LL
 #define NAME_LEAST 8 /* columns of a holder, in however narrow a window */
 

@@ -36,8 +36,8 @@ void live_begin(struct live *l, const struct terms *terms, redlock *client,
 void live_draw(struct live *l);
 
 /*
- * "waiting for backup: 3rd in line, held by alice@web1:17 (make), for 3.1 s, up to 12.0 s more", with
- * less of it where it would not fit into `columns`.
+ * "waiting for backup: 3rd in line, held by alice@web1:17 (make), for 3.1 s, up to 12.0 s
+ * more", with less of it where it would not fit into `columns`.
  */
 void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns);
 

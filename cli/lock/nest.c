@@ -94,7 +94,8 @@ int nest_check(const struct terms *t)
         text_quote(shown, t->name[i]);
         return message_usage(
             "'%s' is held already by a `redlock run` around this one, %s. Leave the inner lock "
-            "out, or give it another name; if it is another lock of the same name, on other nodes "
+            "out, or give it another name; if it is another lock of the same name, on other "
+            "nodes "
             "or with another prefix, unset REDLOCK_HELD",
             shown, reason);
     }

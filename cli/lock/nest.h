@@ -14,13 +14,15 @@
 
 struct terms;
 
-/* The kind under which the name is held around us, the innermost of it, and its owner; -1: not. */
+/* The kind under which the name is held around us, the innermost of it, and its
+ * owner; -1: not. */
 int32_t nest_held(const char *name, char owner[REDLOCK_OWNER_MAX + 1]);
 
 /* Is this the owner of anything that is held around us? */
 bool nest_is_owner(const char *owner);
 
-/* Would this wait for a lock that a `redlock run` around it holds? 0, or 64 after saying why. */
+/* Would this wait for a lock that a `redlock run` around it holds? 0, or 64
+ * after saying why. */
 int nest_check(const struct terms *t);
 
 /* Adds the names to REDLOCK_HELD. False: out of memory. */

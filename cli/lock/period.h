@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * At most once per period. That a name was run is recorded on the nodes as one more lock, NAME.every,
- * which is taken under the lock NAME right before the command starts and left to expire when the
- * period has passed. So it needs neither this process nor this machine afterwards, and no clock but
- * those of the nodes, which count its time to live.
+ * At most once per period. That a name was run is recorded on the nodes as one more lock,
+ * NAME.every, which is taken under the lock NAME right before the command starts and left to
+ * expire when the period has passed. So it needs neither this process nor this machine
+ * afterwards, and no clock but those of the nodes, which count its time to live.
  *
- * A period may be longer than the max_ttl of the nodes. That is a bound on acquiring, because a node
- * that forgot a lock stays in quarantine for so long; the record is acquired with the TTL of the lock
- * and then extended. A node that restarts has forgotten the record when its quarantine ends, so the
- * record rests on a majority that remembers, not on the guard, and its client has none.
+ * A period may be longer than the max_ttl of the nodes. That is a bound on acquiring, because a
+ * node that forgot a lock stays in quarantine for so long; the record is acquired with the TTL
+ * of the lock and then extended. A node that restarts has forgotten the record when its
+ * quarantine ends, so the record rests on a majority that remembers, not on the guard, and its
+ * client has none.
  *
  * The record comes before the start, and counts from the start all the same: it is written for
- * PERIOD_START_MS more than the period, and a command that has not started within that time never
- * does; its record is taken back. So two starts are the whole period apart, however long a process was
- * stopped between record and start. (Not that of a whole day, beyond which no lock can last.)
+ * PERIOD_START_MS more than the period, and a command that has not started within that time
+ * never does; its record is taken back. So two starts are the whole period apart, however long
+ * a process was stopped between record and start. (Not that of a whole day, beyond which no
+ * lock can last.)
  */
 #ifndef CLI_PERIOD_H
 #define CLI_PERIOD_H
@@ -45,10 +47,12 @@ struct period {
     char by[REDLOCK_LABEL_MAX + 1];    /* its label */
 };
 
-/* Before there is a lock: connections take time. Returns 0 or an exit status, after saying why. */
+/* Before there is a lock: connections take time. Returns 0 or an exit status,
+ * after saying why. */
 int period_open(struct period *p, const struct settings *s, const char *name);
 
-/* Before it is waited for: REDLOCK_BUSY if the record is there, else OK. Waits for the nodes. */
+/* Before it is waited for: REDLOCK_BUSY if the record is there, else OK. Waits
+ * for the nodes. */
 int period_look(struct period *p);
 
 /*
@@ -64,9 +68,9 @@ int period_begin(struct period *p, struct held_lock *held, const char *label);
 bool period_is_late(const struct period *p);
 
 /*
- * The command never started: takes the record back, and waits for that as long as for any answer of the
- * nodes. To be called before the lock is released, or the next holder would meet the record and take
- * it for a run. Then it is closed: period_open() begins anew.
+ * The command never started: takes the record back, and waits for that as long as for any
+ * answer of the nodes. To be called before the lock is released, or the next holder would meet
+ * the record and take it for a run. Then it is closed: period_open() begins anew.
  */
 void period_undo(struct period *p);
 

@@ -71,7 +71,8 @@ static bool is_failing(const struct service_state *state)
     return state->error != REDLOCK_OK && state->error != REDLOCK_BUSY;
 }
 
-/* What the service said when it was last asked may be history: a failure is told when it happens. */
+/* What the service said when it was last asked may be history: a failure is told
+ * when it happens. */
 static void announce(const struct terms *terms, const struct service_state *state)
 {
     char name[TERMS_TEXT_MAX], safe[SERVICE_DETAIL_MAX] = "";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The part of lock/held_lock.h that is different where a redlockd is asked instead of the nodes. */
+/* The part of lock/held_lock.h that is different where a redlockd is asked instead
+ * of the nodes. */
 #ifndef CLI_SERVED_LOCK_H
 #define CLI_SERVED_LOCK_H
 

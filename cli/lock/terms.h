@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which locks, and of which kind: what `run` and `lock` have in common. A plain exclusive lock of
- * one name belongs to an owner, if it has one: a request with the same owner may take it again
- * while it is held. Readers, slots and several names at once have no owner.
+ * Which locks, and of which kind: what `run` and `lock` have in common. A plain exclusive lock
+ * of one name belongs to an owner, if it has one: a request with the same owner may take it
+ * again while it is held. Readers, slots and several names at once have no owner.
  */
 #ifndef CLI_TERMS_H
 #define CLI_TERMS_H
@@ -56,9 +56,9 @@ int terms_option(struct terms *t, int id, const char *value);
 
 /*
  * After the command line has been read: are there names, do they go together, and would the
- * request wait for itself? 0 or an exit status, after saying why. A request without an owner gets that
- * of the enclosing run that holds the name, else REDLOCK_OWNER unless an enclosing run has set it, else
- * a new one if `make_owner`.
+ * request wait for itself? 0 or an exit status, after saying why. A request without an owner
+ * gets that of the enclosing run that holds the name, else REDLOCK_OWNER unless an enclosing
+ * run has set it, else a new one if `make_owner`.
  */
 int terms_complete(struct terms *t, bool make_owner);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The value of a lock as scripts hand it on: one word, though the label in it may have blanks and
- * brackets, so that it survives a shell without quotes, `read -r value token` and xargs.
+ * The value of a lock as scripts hand it on: one word, though the label in it may have blanks
+ * and brackets, so that it survives a shell without quotes, `read -r value token` and xargs.
  */
 #ifndef CLI_VALUE_WORD_H
 #define CLI_VALUE_WORD_H

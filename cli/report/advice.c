@@ -9,7 +9,8 @@
 
 #define RIGHTS                                                                                 \
     "give this user the missing right on the servers (ACL SETUSER), or on the sentinels if "   \
-    "these refuse it; redlock-nodes(7) lists all rights, and `redlock doctor` names what is missing"
+    "these refuse it; redlock-nodes(7) lists all rights, and `redlock doctor` names what is "  \
+    "missing"
 #define ADDRESSES                                                                              \
     "write the addresses as the table says: rediss:// is with TLS, redis:// without; for a "   \
     "Sentinel group sentinels:// and sentinel://, for a cluster clusters:// and cluster://"
@@ -47,7 +48,8 @@ static const struct {
     const char *advice, *remedy;
 } rows[] = {
     {REDLOCK_REASON_CLUSTER,
-     "these are nodes of a Redis Cluster: name it as a whole, cluster://host1+host2+host3, or run "
+     "these are nodes of a Redis Cluster: name it as a whole, cluster://host1+host2+host3, or "
+     "run "
      "three or five independent servers (cluster-enabled no) and name those",
      NULL},
     {REDLOCK_REASON_SENTINEL,
@@ -110,7 +112,8 @@ static const struct {
     /* As votes these are of the profile correctness alone. */
     {REDLOCK_REASON_EVICTION, "on the servers: CONFIG SET maxmemory-policy noeviction", NULL},
     {REDLOCK_REASON_FAILOVER,
-     "use servers without replicas, or name the Sentinel group: sentinel://host1+host2+host3/group",
+     "use servers without replicas, or name the Sentinel group: "
+     "sentinel://host1+host2+host3/group",
      NULL},
     {REDLOCK_REASON_NO_SETS, "when nothing is held on these nodes: `redlock init`", NULL},
     {REDLOCK_REASON_SET_BY_NAME, "when nothing is held on it: `redlock init`", NULL},
@@ -129,7 +132,8 @@ static const struct {
     {REDLOCK_REASON_PASSWORD_NEEDED, NULL, PASSWORD},
     {REDLOCK_REASON_WRONG_PASSWORD, NULL, PASSWORD},
     {REDLOCK_REASON_LATE, NULL,
-     "raise --node-timeout, and the TTL (-t) to four times that or more, or use a server that is "
+     "raise --node-timeout, and the TTL (-t) to four times that or more, or use a server that "
+     "is "
      "nearer"},
     {REDLOCK_REASON_SILENT, NULL,
      "start the server, check its address and the network, or if it is only slow raise "
@@ -180,7 +184,8 @@ static const char *of_nodes(int error)
     case REDLOCK_AUTH:
         return PASSWORD;
     case REDLOCK_PROTO:
-        return "check that these addresses are Redis or Valkey servers, and use rediss:// where "
+        return "check that these addresses are Redis or Valkey servers, and use rediss:// "
+               "where "
                "they speak TLS";
     case REDLOCK_LOST:
         return "check what it protected: another may have been at work meanwhile";
@@ -203,7 +208,8 @@ static const char *of_service(int error)
     case REDLOCK_PROTO:
         return "is redlockd running, and are its nodes? Its /readyz?verbose says";
     case REDLOCK_AUTH:
-        return "check the token (--token-file, REDLOCK_TOKEN_FILE), and the rules of the service";
+        return "check the token (--token-file, REDLOCK_TOKEN_FILE), and the rules of the "
+               "service";
     default:
         return NULL;
     }

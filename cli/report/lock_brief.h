@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is shown of a lock. A redlock_info has room for many holders and waiters, most of it unused: a
- * brief points to those that are there, or owns a copy of them where thousands of locks are kept.
+ * What is shown of a lock. A redlock_info has room for many holders and waiters, most of it
+ * unused: a brief points to those that are there, or owns a copy of them where thousands of
+ * locks are kept.
  */
 #ifndef CLI_LOCK_BRIEF_H
 #define CLI_LOCK_BRIEF_H
@@ -32,7 +33,8 @@ struct lock_brief {
 /* A view of *info, which must outlive it. `left_ms` as above. */
 struct lock_brief lock_brief_of(const char *name, const redlock_info *info, int64_t left_ms);
 
-/* A copy that owns what it points to, to be freed. False: out of memory, and *out is as it was. */
+/* A copy that owns what it points to, to be freed. False: out of memory, and *out is
+ * as it was. */
 bool lock_brief_copy(struct lock_brief *out, const char *name, const redlock_info *info,
                      int64_t left_ms);
 void lock_brief_free(struct lock_brief *b);

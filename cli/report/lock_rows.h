@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many locks, a line each: name, holder, kind, since when, what is left, how many wait. The columns
- * of names and holders are as wide as these are, and no wider than there is room for; in a narrow
- * window other columns are left out first.
+ * Many locks, a line each: name, holder, kind, since when, what is left, how many wait. The
+ * columns of names and holders are as wide as these are, and no wider than there is room for;
+ * in a narrow window other columns are left out first.
  */
 #ifndef CLI_LOCK_ROWS_H
 #define CLI_LOCK_ROWS_H

@@ -31,7 +31,8 @@ const char *node_state_text(int32_t state);
 /* "up", "down", "timed out" */
 const char *node_view_state(const struct node_view *v);
 
-/* Do its grants count? "yes", "in 12.0 s", "no"; "unchecked" without the guard; "-" if it is down. */
+/* Do its grants count? "yes", "in 12.0 s", "no"; "unchecked" without the guard; "-" if
+ * it is down. */
 const char *node_view_votes(const struct node_view *v, const struct settings *s,
                             char out[NODE_VIEW_TEXT_MAX]);
 

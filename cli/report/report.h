@@ -44,8 +44,8 @@ bool report_has_vote(const redlock_report *report, int32_t vote);
 bool report_may_vote(int vote);
 
 /*
- * Asks the nodes that an attempt did not wait for whether they are there: what they say may be what
- * decides. True: so many refuse the login, or lack a right, that no majority is left.
+ * Asks the nodes that an attempt did not wait for whether they are there: what they say may be
+ * what decides. True: so many refuse the login, or lack a right, that no majority is left.
  */
 bool report_is_refused(redlock *client, redlock_report *report);
 
@@ -54,8 +54,8 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size);
 
 /*
  * Asks the nodes anew about `name` and completes a report on a lock that is held by another:
- * the holder, what is left of its time, and the answers that came too late to matter. A node that
- * only said that our key is not there may have the key of another. As redlock_query().
+ * the holder, what is left of its time, and the answers that came too late to matter. A node
+ * that only said that our key is not there may have the key of another. As redlock_query().
  */
 int report_complete(redlock *client, const char *name, redlock_report *report,
                     redlock_answer **out);

@@ -109,7 +109,8 @@ void child_read_outcome(struct child *c)
         c->start_error = error;
 }
 
-/* Ctrl-Z may stop the child before it executes anything; then only this process can continue it. */
+/* Ctrl-Z may stop the child before it executes anything; then only this process
+ * can continue it. */
 static void await_outcome(struct child *c)
 {
     struct pollfd watched = {.fd = c->outcome_fd, .events = POLLIN};

@@ -25,27 +25,28 @@ struct child {
 };
 
 /*
- * What can be done before there is a lock. With output_fd -1 the child shares our input, output and
- * terminal; else it reads nothing and writes there, in the background. `reaper_fd` is that of
- * reaper_start(), or -1: the child has none. child_close() is due afterwards.
+ * What can be done before there is a lock. With output_fd -1 the child shares our input, output
+ * and terminal; else it reads nothing and writes there, in the background. `reaper_fd` is that
+ * of reaper_start(), or -1: the child has none. child_close() is due afterwards.
  */
 void child_prepare(struct child *c, int output_fd, int reaper_fd);
 
 /*
- * Forks the child that is to execute argv[0], unless CLOCK_BOOTTIME has reached start_by_ns by then
- * (0: no limit). Waits for neither; outcome_fd becomes readable. Returns 0 or errno of fork().
+ * Forks the child that is to execute argv[0], unless CLOCK_BOOTTIME has reached start_by_ns by
+ * then (0: no limit). Waits for neither; outcome_fd becomes readable. Returns 0 or errno of
+ * fork().
  */
 int child_fork(struct child *c, char *const argv[], int64_t start_by_ns);
 
 /*
- * Once outcome_fd is readable: stores in start_error why argv[0] is not executed, ETIME when it was
- * too late for it. The child that could not execute it ends by itself.
+ * Once outcome_fd is readable: stores in start_error why argv[0] is not executed, ETIME when it
+ * was too late for it. The child that could not execute it ends by itself.
  */
 void child_read_outcome(struct child *c);
 
 /*
- * All of it at once, for a process without a lock: waits until argv[0] is executed. Returns 0 or
- * errno of what failed, the search for the file included; then there is no child.
+ * All of it at once, for a process without a lock: waits until argv[0] is executed. Returns 0
+ * or errno of what failed, the search for the file included; then there is no child.
  */
 int child_start(struct child *c, char *const argv[], int output_fd, int reaper_fd);
 

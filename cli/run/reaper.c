@@ -53,7 +53,8 @@ int reaper_start(void)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    /* Forked twice: it is not a child of this process, so process_tree_kill() does not find it. */
+    /* Forked twice: it is not a child of this process, so process_tree_kill() does
+     * not find it. */
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[1]);

@@ -19,11 +19,15 @@
 #define KILL_MARGIN_MIN_MS 20
 #define KILL_MARGIN_MAX_MS 1000
 
-/* `redlock doctor` counts with the longest (RL_DEPLOYMENT_RUN_GRACE_MS, src/client/deployment.h). */
+/* `redlock doctor` counts with
+ * the longest
+ * (RL_DEPLOYMENT_RUN_GRACE_MS,
+ * src/client/deployment.h). */
 #define GRACE_PART 3
 #define GRACE_MAX_MS 5000
 
-/* KILL is repeated this often, for this long, until nothing is left of the child's process tree. */
+/* KILL is repeated this often, for this long, until nothing is left of the
+ * child's process tree. */
 #define KILL_AGAIN_NS (2 * NS_PER_MS)
 #define KILL_LIMIT_NS (5000 * NS_PER_MS)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A child under a lock: signals are passed on, the lock is renewed, and should renewal fail, the
- * child gets a signal in time and is killed, with all it started, before the validity ends.
+ * A child under a lock: signals are passed on, the lock is renewed, and should renewal fail,
+ * the child gets a signal in time and is killed, with all it started, before the validity ends.
  */
 #ifndef CLI_SUPERVISE_H
 #define CLI_SUPERVISE_H
@@ -44,8 +44,8 @@ struct supervision {
 };
 
 /*
- * What must be left of the validity for the child to be started: with less it would be stopped at
- * once.
+ * What must be left of the validity for the child to be started: with less it would be stopped
+ * at once.
  */
 int64_t supervise_start_margin_ms(const struct supervision *w);
 
@@ -56,9 +56,9 @@ int64_t supervise_kill_margin_ms(int64_t ttl_ms);
 int64_t supervise_grace_ms(int64_t ttl_ms);
 
 /*
- * From the fork of the child until nothing keeps the lock from being released, also when the child
- * could not execute its command (child.start_error). Returns 0 or errno; then the child has been
- * killed.
+ * From the fork of the child until nothing keeps the lock from being released, also when the
+ * child could not execute its command (child.start_error). Returns 0 or errno; then the child
+ * has been killed.
  */
 int supervise_child(struct supervision *w);
 

@@ -67,8 +67,8 @@ void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char
 /* ---- the question ---- */
 
 /*
- * HTTP/1.0: the answer ends with its connection or its length, and no proxy on the way may cut it into
- * chunks. 0: it does not fit.
+ * HTTP/1.0: the answer ends with its connection or its length, and no proxy on the way may cut
+ * it into chunks. 0: it does not fit.
  */
 static size_t write_request(const struct service *s, const struct service_question *q,
                             char out[HEAD_MAX])
@@ -94,7 +94,8 @@ static size_t write_request(const struct service *s, const struct service_questi
 
 /* ---- the answer ---- */
 
-/* The value of a header line in the head, which ends with an empty line; NULL: there is none. */
+/* The value of a header line in the head, which ends with an empty line; NULL:
+ * there is none. */
 static const char *header(const char *head, const char *name)
 {
     size_t length = strlen(name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Questions to a redlockd: one connection each. An answer that came is one of the service's own only if it
- * has `code`, or is what was asked for: anything else may be a proxy's, and then it is not known what
- * happened.
+ * Questions to a redlockd: one connection each. An answer that came is one of the service's own
+ * only if it has `code`, or is what was asked for: anything else may be a proxy's, and then it
+ * is not known what happened.
  */
 #ifndef CLI_SERVICE_ASK_H
 #define CLI_SERVICE_ASK_H
@@ -54,7 +54,8 @@ struct service_answer {
     struct json_value body;          /* in `text` */
 };
 
-/* After settings_complete(), of settings that name a service. 0, or an exit status after saying why. */
+/* After settings_complete(), of settings that name a service. 0, or an exit status
+ * after saying why. */
 int service_open(struct service *s, const struct settings *settings);
 void service_close(struct service *s);
 
@@ -63,7 +64,8 @@ void service_ask(const struct service *s, const struct service_question *q,
                  struct service_answer *a);
 void service_answer_free(struct service_answer *a);
 
-/* A success that does not have what was asked for is another program's: what happened is not known. */
+/* A success that does not have what was asked for is another program's: what happened
+ * is not known. */
 void service_answer_is_foreign(struct service_answer *a);
 
 /* "/v1/locks/NAME", as a path of a URL. */

@@ -86,7 +86,8 @@ static bool is_loopback(const struct sockaddr *address)
     return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-/* A resolver that does not answer may do so later; a name that it does not know stays unknown. */
+/* A resolver that does not answer may do so later; a name that it does not
+ * know stays unknown. */
 static int fail_to_resolve(struct channel *c, const char *host, int failed)
 {
     c->is_hopeless = failed != EAI_AGAIN && failed != EAI_SYSTEM && failed != EAI_MEMORY;

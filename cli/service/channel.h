@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One connection to a service, for one question: a unix socket, TCP or TLS. Every call waits for as long
- * as the limit says, or until the caller's descriptor becomes readable, and for nothing else; only the
- * look-up of a host name may take longer.
+ * One connection to a service, for one question: a unix socket, TCP or TLS. Every call waits
+ * for as long as the limit says, or until the caller's descriptor becomes readable, and for
+ * nothing else; only the look-up of a host name may take longer.
  */
 #ifndef CLI_SERVICE_CHANNEL_H
 #define CLI_SERVICE_CHANNEL_H

@@ -114,7 +114,8 @@ static int delete_lease(struct service_lease *l, int tries)
     return gone && i > 0 ? REDLOCK_OK : a.error;
 }
 
-/* From an answer that grants or renews. False: it has no grant, or the time was over when it came. */
+/* From an answer that grants or renews. False: it has no grant, or the time was over
+ * when it came. */
 static bool take_grant(struct service_lease *l, const struct service_answer *a,
                        struct service_state *state)
 {
@@ -136,7 +137,8 @@ static bool take_grant(struct service_lease *l, const struct service_answer *a,
 
 /* ---- acquiring ---- */
 
-/* The body of a PUT that waits for at most wait_ms; owned by the caller; NULL: out of memory. */
+/* The body of a PUT that waits for at most wait_ms; owned by the caller; NULL:
+ * out of memory. */
 static char *write_body(const struct service_terms *t, int64_t wait_ms)
 {
     char *text = NULL;

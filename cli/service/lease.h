@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lock held through a service: PUT, POST before it runs out, DELETE. A thread of its own asks, since a
- * service that hangs must not keep this process from ending its command in time; the deadline is
- * there for every thread to read.
+ * A lock held through a service: PUT, POST before it runs out, DELETE. A thread of its own
+ * asks, since a service that hangs must not keep this process from ending its command in time;
+ * the deadline is there for every thread to read.
  *
  *     WAITING --granted--> HELD --410, or the deadline has passed--> LOST
  *        '--refused, or the wait is over--> FAILED
  *     every state --service_lease_end()--> ENDED, once the lease is deleted
  *
- * The deadline is counted from before the request was sent, by the clock that counts suspend. Only a 200
- * moves it: an answer that does not come, a 503 or one of a proxy leaves the deadline that is known. An
- * acquisition whose outcome is not known (409, no answer, an answer of a proxy) is deleted and made anew
- * with a new lease id.
+ * The deadline is counted from before the request was sent, by the clock that counts suspend.
+ * Only a 200 moves it: an answer that does not come, a 503 or one of a proxy leaves the
+ * deadline that is known. An acquisition whose outcome is not known (409, no answer, an answer
+ * of a proxy) is deleted and made anew with a new lease id.
  */
 #ifndef CLI_SERVICE_LEASE_H
 #define CLI_SERVICE_LEASE_H

@@ -7,8 +7,8 @@
 
 #include "service/ask.h"
 
-/* As redlock_query(); in `detail` the words for an error. The value of a holder is not told: its
- * fingerprint stands in its place. */
+/* As redlock_query(); in `detail` the words for an error. The value of a holder is not told:
+ * its fingerprint stands in its place. */
 int service_look(const struct service *s, const char *name, redlock_info *info,
                  redlock_report *report, char detail[SERVICE_DETAIL_MAX]);
 

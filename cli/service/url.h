@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a redlockd listens: unix:/path, http+unix://%2Fpath, http://HOST[:PORT], https://HOST[:PORT]. */
+/* Where a redlockd listens:
+ * unix:/path,
+ * http+unix://%2Fpath,
+ * http://HOST[:PORT],
+ * https://HOST[:PORT]. */
 #ifndef CLI_SERVICE_URL_H
 #define CLI_SERVICE_URL_H
 

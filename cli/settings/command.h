@@ -82,15 +82,16 @@ enum { ARGS_WORD = -2, ARGS_DASHES = -3 };
 typedef int args_take_fn(void *data, struct args *a, int id, const char *value);
 
 /*
- * Reads a whole command line: settings go into `s`, which it initialises, anything else to `take`.
- * Returns 0, an exit status after saying why, or ARGS_HELPED.
+ * Reads a whole command line: settings go into `s`, which it initialises, anything else to
+ * `take`. Returns 0, an exit status after saying why, or ARGS_HELPED.
  */
 int args_read(const struct command *command, struct settings *s, int argc, char **argv,
               args_take_fn *take, void *data);
 
 /*
- * How many of the words are one shared option in front of a subcommand, with its value; 0: the first
- * is --help or --version. The negative of an exit status, after saying why, if it is neither.
+ * How many of the words are one shared option in front of a subcommand, with its value; 0: the
+ * first is --help or --version. The negative of an exit status, after saying why, if it is
+ * neither.
  */
 int args_leading(char **words, int count);
 

@@ -33,8 +33,8 @@ static bool is_news(const char *text)
 }
 
 /*
- * The library tells every doubt once for each node. What is wrong with one is mostly wrong with all:
- * one line says it, with the first of them, and `redlock doctor` names the rest.
+ * The library tells every doubt once for each node. What is wrong with one is mostly wrong with
+ * all: one line says it, with the first of them, and `redlock doctor` names the rest.
  */
 static void tell_warning(const redlock_event *event)
 {

@@ -182,7 +182,8 @@ int settings_check_ttl(const struct settings *s)
             status,
             "a TTL of %s is beyond the maximum of %s. The TTL is not how long the work may "
             "take: `redlock run` renews the lock by itself while COMMAND runs, and 30 s is "
-            "enough. In the rare case that it is not: `redlock init --max-ttl %s` while nothing "
+            "enough. In the rare case that it is not: `redlock init --max-ttl %s` while "
+            "nothing "
             "is held, then --max-ttl %s (or max-ttl in redlock.conf) for every client",
             ttl, limit, wanted, wanted);
     return 0;

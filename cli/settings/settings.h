@@ -65,7 +65,8 @@ struct settings {
 void settings_init(struct settings *s);
 void settings_free(struct settings *s);
 
-/* Gives one setting the value `value` (NULL for a switch). Returns NULL or what is wrong with it. */
+/* Gives one setting the value `value` (NULL for a switch). Returns NULL or what is
+ * wrong with it. */
 const char *settings_set(struct settings *s, enum setting setting, const char *value);
 
 /* Has the command line given it? */

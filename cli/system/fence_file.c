@@ -84,7 +84,8 @@ static enum fence_file_verdict compare_and_store(int fd, const char *path, int64
         *last = largest;
         return FENCE_FILE_REFUSED;
     }
-    /* An equal token is the same holder once more: its first time may not have reached the disk. */
+    /* An equal token is the same holder once more: its first time may not have
+     * reached the disk. */
     if (token > largest ? !record_write(fd, largest == ABSENT ? 0 : older, token)
                         : fsync(fd) != 0)
         return FENCE_FILE_BROKEN;

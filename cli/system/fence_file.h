@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The largest fencing token that may write a file, kept beside it in FILE.fence. Writers take turns: each
- * keeps an flock(2) on the token file while it writes, so that an older one is either done or refused.
+ * The largest fencing token that may write a file, kept beside it in FILE.fence. Writers take
+ * turns: each keeps an flock(2) on the token file while it writes, so that an older one is
+ * either done or refused.
  *
- * The file has two places for a record, and a new token overwrites the older one: a crash in the middle
- * of it leaves the other. A record is the token twice, so that half of a record is none. The second place
- * is in another page, so that no write to one touches the other. Middlewares in fencing/ keep the
- * same file.
+ * The file has two places for a record, and a new token overwrites the older one: a crash in
+ * the middle of it leaves the other. A record is the token twice, so that half of a record is
+ * none. The second place is in another page, so that no write to one touches the other.
+ * Middlewares in fencing/ keep the same file.
  */
 #ifndef CLI_FENCE_FILE_H
 #define CLI_FENCE_FILE_H
@@ -28,9 +29,10 @@ enum fence_file_verdict {
 };
 
 /*
- * Waits for the turn if it may (`wait`), compares, and stores `token` on the disk. On ADMITTED *fd is the
- * descriptor that keeps the turn: other writers wait until all copies of it are closed. It is
- * inherited by a program that is executed. Nothing is open after any other verdict.
+ * Waits for the turn if it may (`wait`), compares, and stores `token` on the disk. On ADMITTED
+ * *fd is the descriptor that keeps the turn: other writers wait until all copies of it are
+ * closed. It is inherited by a program that is executed. Nothing is open after any other
+ * verdict.
  */
 enum fence_file_verdict fence_file_admit(const char *path, int64_t token, bool wait, int *fd,
                                          int64_t *last);

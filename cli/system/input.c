@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What was written there means nothing. 0: the end; 1: there may be more; -1: nothing can be read. */
+/* What was written there means nothing. 0: the end; 1: there may be more; -1: nothing
+ * can be read. */
 static int read_some(void)
 {
     char ignored[4096];

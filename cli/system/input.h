@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Does the program that started this one still want it? It does while standard input is open, which a
- * thread reads to its end, since a read may block at any time; and while it lives, which the kernel
- * tells by SIGCHLD.
+ * Does the program that started this one still want it? It does while standard input is open,
+ * which a thread reads to its end, since a read may block at any time; and while it lives,
+ * which the kernel tells by SIGCHLD.
  */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
@@ -15,12 +15,13 @@ struct input {
     pid_t parent; /* the process that started this one */
 };
 
-/* Before a lock is held: is standard input at its end already? May wait for a reader beside us. */
+/* Before a lock is held: is standard input at its end already? May wait for a
+ * reader beside us. */
 bool input_is_at_end(void);
 
 /*
- * Begins to watch, behind signals_take(): the thread inherits the mask, and SIGCHLD has to wake this
- * process. Returns 0 or errno. `in` must live as long as the process.
+ * Begins to watch, behind signals_take(): the thread inherits the mask, and SIGCHLD has to wake
+ * this process. Returns 0 or errno. `in` must live as long as the process.
  */
 int input_watch(struct input *in);
 

@@ -6,8 +6,8 @@
 /* To be called once, with the arguments of main(). */
 void title_keep(int argc, char **argv);
 
-/* Overwrites the arguments with `title`, cut to the room that they have: only for a process that
- * does not need them any more. */
+/* Overwrites the arguments with `title`, cut to the room that they have: only for a process
+ * that does not need them any more. */
 void title_set(const char *title);
 
 #endif

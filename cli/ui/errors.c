@@ -10,7 +10,8 @@
 #include "ui/outlet.h"
 #include "ui/text.h"
 
-/* A reader that takes longer than this at the end has stopped reading: let signals end the wait. */
+/* A reader that takes longer than this at the end has stopped reading: let signals
+ * end the wait. */
 #define DRAIN_LIMIT_S 1
 
 static struct {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Standard error: the one file of the command that writes to it, checked by tests/cli/errors.sh.
+ * Standard error: the one file of the command that writes to it, checked by
+ * tests/cli/errors.sh.
  *
- * A process that holds a lock must not wait for a reader that stops reading, so held_lock_acquire()
- * detaches the stream first: from then on text goes through an outlet (ui/outlet.h). Text for which
- * that has no room is dropped, and a line says so as soon as there is room again.
+ * A process that holds a lock must not wait for a reader that stops reading, so
+ * held_lock_acquire() detaches the stream first: from then on text goes through an outlet
+ * (ui/outlet.h). Text for which that has no room is dropped, and a line says so as soon as
+ * there is room again.
  */
 #ifndef CLI_ERRORS_H
 #define CLI_ERRORS_H
@@ -17,8 +19,8 @@
 FILE *errors_stream(void);
 
 /*
- * From now on writing to the stream waits for nothing. To be called with the signals blocked that
- * the process reads elsewhere: the thread inherits the mask. Returns 0 or errno.
+ * From now on writing to the stream waits for nothing. To be called with the signals blocked
+ * that the process reads elsewhere: the thread inherits the mask. Returns 0 or errno.
  */
 int errors_detach(void);
 
@@ -28,7 +30,8 @@ int errors_detach(void);
  */
 void errors_drain(void);
 
-/* Draws the live line of a terminal anew, cut to its width; skipped while the last is unread. */
+/* Draws the live line of a terminal anew, cut to its width; skipped while the
+ * last is unread. */
 void errors_draw(const char *line);
 
 /* Removes the live line, if there is one. */

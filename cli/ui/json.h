@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes JSON: one object per line, commas by itself. To a stream; or to memory, which grows to the longest
- * text and is used again, where a text is written for every request.
+ * Writes JSON: one object per line, commas by itself. To a stream; or to memory, which grows to
+ * the longest text and is used again, where a text is written for every request.
  */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Output that waits for no reader. A reader may stop reading: a full pipe, a terminal stopped by Ctrl-S.
- * A process that holds a lock must not wait for such a reader, so its text goes into a pipe of this
- * process, which holds OUTLET_BYTES, and a thread copies it to the descriptor, waiting as long as it
- * takes.
+ * Output that waits for no reader. A reader may stop reading: a full pipe, a terminal stopped
+ * by Ctrl-S. A process that holds a lock must not wait for such a reader, so its text goes into
+ * a pipe of this process, which holds OUTLET_BYTES, and a thread copies it to the descriptor,
+ * waiting as long as it takes.
  */
 #ifndef CLI_OUTLET_H
 #define CLI_OUTLET_H
@@ -25,8 +25,8 @@ struct outlet {
     pthread_t writer;
 };
 
-/* To be called with the signals blocked that the process reads elsewhere: the thread inherits the
- * mask. Returns 0 or errno. */
+/* To be called with the signals blocked that the process reads elsewhere: the thread inherits
+ * the mask. Returns 0 or errno. */
 int outlet_open(struct outlet *o, int fd);
 
 /* At most PIPE_BUF bytes: all of them are taken, or none if there is no room. */
@@ -35,13 +35,13 @@ bool outlet_put(struct outlet *o, const char *bytes, size_t size);
 /* Has the thread taken everything out of the pipe? */
 bool outlet_is_empty(const struct outlet *o);
 
-/* The last text was put. Waits until all of it was written, but not for longer than this; false: it
- * was not, and outlet_join() waits on. */
+/* The last text was put. Waits until all of it was written, but not for longer than this;
+ * false: it was not, and outlet_join() waits on. */
 bool outlet_close(struct outlet *o, int limit_s);
 void outlet_join(struct outlet *o);
 
-/* Without a thread: waits for the reader as long as it takes. A reader that is gone gets nothing.
- * Returns how many bytes were written; if not all, errno says why. */
+/* Without a thread: waits for the reader as long as it takes. A reader that is gone gets
+ * nothing. Returns how many bytes were written; if not all, errno says why. */
 size_t outlet_write(int fd, const char *bytes, size_t size);
 
 #endif

@@ -5,11 +5,12 @@
 
 #include <stddef.h>
 
-/* `plain`: further characters that stay as they are, without %. Returns the end of what was written,
- * at most three bytes for each, and a terminator. */
+/* `plain`: further characters that stay as they are, without %. Returns the end of what was
+ * written, at most three bytes for each, and a terminator. */
 char *percent_encode(char *out, const char *text, const char *plain);
 
-/* Back to what that was given, as far as it fits; a % that begins no %XX stays. Returns its length. */
+/* Back to what that was given, as far as it fits; a % that begins no %XX stays.
+ * Returns its length. */
 size_t percent_decode(const char *text, size_t length, char *out, size_t size);
 
 #endif

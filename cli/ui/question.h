@@ -4,8 +4,8 @@
 #define CLI_QUESTION_H
 
 /*
- * Asks on standard error and reads a line from standard input. Returns 0 for y or yes, else an exit
- * status after saying that nothing was changed.
+ * Asks on standard error and reads a line from standard input. Returns 0 for y or yes, else an
+ * exit status after saying that nothing was changed.
  */
 int question_confirm(const char *question);
 

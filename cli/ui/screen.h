@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A whole terminal for one view. Whatever happens between screen_open() and screen_close(), the
- * terminal is as it was after the latter. Where the output is no terminal, or a dumb one, lines are
- * printed one after another and nothing else is done.
+ * terminal is as it was after the latter. Where the output is no terminal, or a dumb one, lines
+ * are printed one after another and nothing else is done.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H

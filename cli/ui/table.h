@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A small table of text: columns as wide as they need to be, foreign bytes made harmless. Where a line
- * would be longer than the terminal is wide, columns that can be spared are left out, from the right,
- * and the text of the last column goes on in further lines, broken between words.
+ * A small table of text: columns as wide as they need to be, foreign bytes made harmless. Where
+ * a line would be longer than the terminal is wide, columns that can be spared are left out,
+ * from the right, and the text of the last column goes on in further lines, broken between
+ * words.
  */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H

@@ -44,7 +44,8 @@ void text_path(char out[TEXT_PATH_MAX], const char *path);
 /* "250 ms", "8.4 s", "5 min 3 s", "2 h 5 min", "3 d 4 h"; "-" when negative. */
 void text_time(char out[TEXT_TIME_MAX], int64_t time_ms);
 
-/* The same for a column of a table: "250ms", "8.4s", "5m3s", "2h5m", "3d4h"; "-" when negative. */
+/* The same for a column of a table: "250ms", "8.4s", "5m3s", "2h5m", "3d4h";
+ * "-" when negative. */
 void text_time_short(char out[TEXT_TIME_MAX], int64_t time_ms);
 
 /* A round trip: "0.31 ms"; "-" when negative. */
@@ -66,12 +67,12 @@ size_t text_fitting(const char *text, size_t columns, size_t *used);
  * each and four more. */
 void text_fit(char *out, size_t size, const char *text, size_t columns);
 
-/* Bytes of `text` for one line of so many columns: up to a blank, or a whole word where not even
- * that fits. What follows begins behind the blank. */
+/* Bytes of `text` for one line of so many columns: up to a blank, or a whole word where not
+ * even that fits. What follows begins behind the blank. */
 size_t text_line(const char *text, size_t columns);
 
-/* Prints `text`; what does not fit into `columns`, of which `used` are taken, goes on in further
- * lines behind `indent` blanks, broken at blanks only. */
+/* Prints `text`; what does not fit into `columns`, of which `used` are taken, goes on in
+ * further lines behind `indent` blanks, broken at blanks only. */
 void text_wrap(FILE *out, const char *text, size_t used, size_t indent, size_t columns);
 
 /* Columns of the terminal behind a descriptor; 80 where there is none. */

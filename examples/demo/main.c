@@ -302,7 +302,8 @@ static int run(struct demo *demo)
 static const char usage[] =
     "Usage: redlock dev -c 5 -- redlock-demo [--plain]\n"
     "Eight processes add to a number in a file, first under one lock while a server dies and\n"
-    "comes back (without a vote: it may have forgotten locks), then without the lock. Status 0\n"
+    "comes back (without a vote: it may have forgotten locks), then without the lock. Status "
+    "0\n"
     "only if the locked count is exact.\n"
     "\n"
     "  --plain   print lines, even on a terminal\n"

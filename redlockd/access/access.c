@@ -143,7 +143,8 @@ bool access_still_reads(const struct access *access, const struct access_who *wh
 
 /* ---- for which host ---------------------------------------------------------------------- */
 
-/* Without its port, and the brackets of an IPv6 address. False: it is none that names a host. */
+/* Without its port, and the brackets of an IPv6 address. False: it is none that
+ * names a host. */
 static bool split_host(struct rl_span field, char *host, size_t size)
 {
     bool is_bracketed = field.length > 0 && field.at[0] == '[';

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rights. A *principal* is the sender of a request, as far as it is proven: "uid:1000" by the kernel, on a
- * unix socket, which proves the groups "gid:100" as well, those of the process when it connected, the
- * supplementary ones included; "cert:NAME" by a certificate of the authority
- * that tls-client-ca names; "token:NAME" by a bearer token, on any listener. Another request has none,
- * and no right. Where what connects is a proxy (peer=proxy), the kernel proves nothing about clients.
+ * Rights. A *principal* is the sender of a request, as far as it is proven: "uid:1000" by the
+ * kernel, on a unix socket, which proves the groups "gid:100" as well, those of the process
+ * when it connected, the supplementary ones included; "cert:NAME" by a certificate of the
+ * authority that tls-client-ca names; "token:NAME" by a bearer token, on any listener. Another
+ * request has none, and no right. Where what connects is a proxy (peer=proxy), the kernel
+ * proves nothing about clients.
  *
- * Rules say what a principal may do with which names; the first that fits both decides. No rule, no
- * access. Without any rules the daemon's own user may do everything through a unix socket, and no other
- * may do anything: loopback TCP is open to every user of the machine, and to every page in its browsers.
+ * Rules say what a principal may do with which names; the first that fits both decides. No
+ * rule, no access. Without any rules the daemon's own user may do everything through a unix
+ * socket, and no other may do anything: loopback TCP is open to every user of the machine, and
+ * to every page in its browsers.
  *
- * Rules and tokens change with HUP. What was begun before asks access_still_may() whether it may go on:
- * waits and feeds are ended, streams are no longer renewed.
+ * Rules and tokens change with HUP. What was begun before asks access_still_may() whether it
+ * may go on: waits and feeds are ended, streams are no longer renewed.
  */
 #ifndef REDLOCKD_ACCESS_H
 #define REDLOCKD_ACCESS_H
@@ -68,8 +70,9 @@ bool access_may(const struct access *access, const struct access_who *who,
                 enum access_right right, const char *name);
 
 /*
- * May what was begun go on? Its proof still counts, and a rule gives the right. `exchange` is the one by
- * which it came: its certificate is looked at again; NULL: the exchange has ended, and so has that proof.
+ * May what was begun go on? Its proof still counts, and a rule gives the right. `exchange` is
+ * the one by which it came: its certificate is looked at again; NULL: the exchange has ended,
+ * and so has that proof.
  */
 bool access_still_may(const struct access *access, const struct access_who *who,
                       const struct http_exchange *exchange, enum access_right right,
@@ -79,8 +82,8 @@ bool access_still_may(const struct access *access, const struct access_who *who,
 bool access_still_reads(const struct access *access, const struct access_who *who,
                         const struct http_exchange *exchange);
 
-/* May it know what each node said about this lock: addresses, times, errors? By a right to read it, or as
- * admin. */
+/* May it know what each node said about this lock: addresses, times, errors? By a right to read
+ * it, or as admin. */
 bool access_sees_nodes(const struct access *access, const struct access_who *who,
                        const char *name);
 
@@ -88,8 +91,9 @@ bool access_sees_nodes(const struct access *access, const struct access_who *who
 bool access_is_proxied(const struct access *access, const struct http_request *request);
 
 /*
- * False: a request on a plain loopback port for a host that is not this machine: a page of another
- * origin, whose name was made to point here, and its browser believes that it talks to that origin.
+ * False: a request on a plain loopback port for a host that is not this machine: a page of
+ * another origin, whose name was made to point here, and its browser believes that it talks to
+ * that origin.
  */
 bool access_host_is_ours(const struct access *access, const struct http_request *request);
 

@@ -6,7 +6,8 @@
 #include "access/rules.h"
 #include "http/server.h"
 
-/* Of those that are `named`, its own and the supplementary ones. The kernel is asked if any is named. */
+/* Of those that are `named`, its own and the supplementary ones. The kernel is asked if
+ * any is named. */
 void access_groups_of(const struct http_peer *peer, const struct access_groups *named,
                       struct access_groups *out);
 

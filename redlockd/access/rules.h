@@ -4,9 +4,10 @@
  *
  *     token:ci  ci/  acquire,read  leases=20 waiters=100 ttl=5m requests=50
  *
- * Caps are of the rule, for all that it allows together, on this replica: how many leases are held and
- * how many requests wait at a time, how long a TTL may be, how many requests a second. They are there so
- * that one client cannot take what others need: of memory, of connections, and of the nodes.
+ * Caps are of the rule, for all that it allows together, on this replica: how many leases are
+ * held and how many requests wait at a time, how long a TTL may be, how many requests a second.
+ * They are there so that one client cannot take what others need: of memory, of connections,
+ * and of the nodes.
  */
 #ifndef REDLOCKD_ACCESS_RULES_H
 #define REDLOCKD_ACCESS_RULES_H
@@ -28,7 +29,8 @@ enum access_right {
     ACCESS_ADMIN = 8,   /* nodes, status, metrics; the rule must be for all names */
 };
 
-/* Groups: those that rules name, and of these those that a client is in. The others decide nothing. */
+/* Groups: those that rules name, and of these those that a client is in. The
+ * others decide nothing. */
 struct access_groups {
     gid_t list[ACCESS_GROUPS_MAX];
     unsigned count;
@@ -76,7 +78,8 @@ bool access_rules_give(const struct access_rules *rules, const char *principal,
 /* The first whose principal this is, or one of its groups, and that covers the name. */
 struct access_rule *access_rules_find(struct access_rules *rules, const char *principal,
                                       const struct access_groups *groups, const char *name);
-/* The first of the principal, whatever names it is for: requests that are about no name count there. */
+/* The first of the principal, whatever names it is for: requests that are about no
+ * name count there. */
 struct access_rule *access_rules_any(struct access_rules *rules, const char *principal,
                                      const struct access_groups *groups);
 
@@ -90,9 +93,10 @@ bool access_rule_has_room(const struct access_rule *rule, bool is_waiter);
 bool access_rule_take(struct access_rule *rule, int64_t now_ns);
 
 /*
- * Renewals and releases of leases that this replica does not know, which another may have granted. They are
- * charged afterwards, and only if there was no such lease: honest clients behind a balancer are never refused
- * a release, and invented ids get no further than the cap. False: the cap is used up by such.
+ * Renewals and releases of leases that this replica does not know, which another may have
+ * granted. They are charged afterwards, and only if there was no such lease: honest clients
+ * behind a balancer are never refused a release, and invented ids get no further than the cap.
+ * False: the cap is used up by such.
  */
 bool access_rule_may_miss(struct access_rule *rule, int64_t now_ns);
 void access_rule_missed(struct access_rule *rule, int64_t now_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bearer tokens. The file has a line `NAME DIGEST [UNTIL]` each, the SHA-256 of the token in hex: what is
- * read there opens nothing. UNTIL is a day, 2027-01-31: from its first moment (UTC) the token is wrong. A
- * name may have several lines, so that a token can be replaced without a moment in which neither works.
+ * Bearer tokens. The file has a line `NAME DIGEST [UNTIL]` each, the SHA-256 of the token in
+ * hex: what is read there opens nothing. UNTIL is a day, 2027-01-31: from its first moment
+ * (UTC) the token is wrong. A name may have several lines, so that a token can be replaced
+ * without a moment in which neither works.
  */
 #ifndef REDLOCKD_ACCESS_TOKENS_H
 #define REDLOCKD_ACCESS_TOKENS_H
@@ -30,12 +31,13 @@ struct access_tokens {
     unsigned count;
 };
 
-/* Adds those of a file. 0, or -1 with `file:line: sentence` in why, which repeats nothing of the line. */
+/* Adds those of a file. 0, or -1 with `file:line: sentence` in why, which repeats nothing
+ * of the line. */
 int access_tokens_read(struct access_tokens *tokens, const char *path, char *why,
                        size_t why_size);
 
-/* A new token of 256 random bits, and its line of the file. 0, or -1: such a name is none, or there is
- * no randomness. */
+/* A new token of 256 random bits, and its line of the file. 0, or -1: such a name is none, or
+ * there is no randomness. */
 int access_token_make(const char *name, char secret[ACCESS_SECRET_SIZE + 1],
                       char line[ACCESS_TOKEN_LINE_MAX + 1]);
 

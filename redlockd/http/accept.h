@@ -6,8 +6,9 @@
 #include "http/parse.h"
 
 /*
- * True if the list names `type` (in lower case) itself, in any case of letters, and not with q=0. Ranges
- * (*, text/) do not count: what is asked for here changes what a request means, and is asked for by name.
+ * True if the list names `type` (in lower case) itself, in any case of letters, and not with
+ * q=0. Ranges (*, text/) do not count: what is asked for here changes what a request means, and
+ * is asked for by name.
  */
 bool http_accepts(const struct http_parser *parser, const char *bytes, const char *type);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON answers with the JSON writer of the command. All are written to one piece of memory, which grows to
- * the largest answer and is used again: an answer allocates nothing.
+ * JSON answers with the JSON writer of the command. All are written to one piece of memory,
+ * which grows to the largest answer and is used again: an answer allocates nothing.
  */
 #ifndef REDLOCKD_HTTP_BODY_H
 #define REDLOCKD_HTTP_BODY_H

@@ -2,15 +2,16 @@
 /*
  * The bytes of connections, and the pool that their memory comes from.
  *
- * A connection has memory for bytes only while it has bytes: it takes a block when something arrives or
- * is to be sent, and gives it back when it is empty. The block that was given back last is handed out
- * first, so that a busy server works in a few warm blocks and allocates nothing. An answer has a small
- * block if it fits: those of one turn of the loop wait for each other. What has to stay (half a request,
- * what a slow client does not take) moves to a small block as well. Only an answer that is larger than a
- * large block is allocated by itself.
+ * A connection has memory for bytes only while it has bytes: it takes a block when something
+ * arrives or is to be sent, and gives it back when it is empty. The block that was given back
+ * last is handed out first, so that a busy server works in a few warm blocks and allocates
+ * nothing. An answer has a small block if it fits: those of one turn of the loop wait for each
+ * other. What has to stay (half a request, what a slow client does not take) moves to a small
+ * block as well. Only an answer that is larger than a large block is allocated by itself.
  *
- * Bytes that were used are overwritten at once, since requests carry tokens and lease ids, and answers
- * grants: outside of `start` to `end` no block has any, and no core has those of requests that are over.
+ * Bytes that were used are overwritten at once, since requests carry tokens and lease ids, and
+ * answers grants: outside of `start` to `end` no block has any, and no core has those of
+ * requests that are over.
  */
 #ifndef REDLOCKD_HTTP_BUFFER_H
 #define REDLOCKD_HTTP_BUFFER_H

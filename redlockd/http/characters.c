@@ -30,14 +30,16 @@
 #define FOUR(c) CLASS(c), CLASS((c) + 1), CLASS((c) + 2), CLASS((c) + 3)
 #define SIXTEEN(c) FOUR(c), FOUR((c) + 4), FOUR((c) + 8), FOUR((c) + 12)
 
-/* Bytes from 0x80 on are in none: values may have them, and no value that is interpreted does. */
+/* Bytes from 0x80 on are in none: values may have them, and no value that
+ * is interpreted does. */
 const uint8_t http_characters[256] = {
     SIXTEEN(0x00), SIXTEEN(0x10), SIXTEEN(0x20), SIXTEEN(0x30),
     SIXTEEN(0x40), SIXTEEN(0x50), SIXTEEN(0x60), SIXTEEN(0x70),
 };
 
-/* A set bit in every byte of eight that is below 0x20 or 0x7f, as far as the lowest: a byte below 0x20
- * borrows when 0x20 is taken from it, and 0x7f becomes zero; only bytes behind such a one can be wrong. */
+/* A set bit in every byte of eight that is below 0x20 or 0x7f, as far as the lowest: a byte
+ * below 0x20 borrows when 0x20 is taken from it, and 0x7f becomes zero; only bytes behind such
+ * a one can be wrong. */
 static uint64_t control_bits(const char *bytes)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);

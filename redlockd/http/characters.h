@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a byte may be in a request (RFC 9110, RFC 3986), as one table; and the walk over many. */
+/* What a byte may be in a request (RFC 9110, RFC 3986), as one table; and the
+ * walk over many. */
 #ifndef REDLOCKD_HTTP_CHARACTERS_H
 #define REDLOCKD_HTTP_CHARACTERS_H
 

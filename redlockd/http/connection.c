@@ -146,8 +146,8 @@ void http_connection_commit(struct http_connection *connection, size_t size)
     connection->written += size;
 }
 
-/* What the kernel takes, the client may never read: the time of a stalled client begins with the first
- * bytes that find nothing before them. */
+/* What the kernel takes, the client may never read: the time of a stalled client begins with
+ * the first bytes that find nothing before them. */
 static enum http_io send_events(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
@@ -290,8 +290,8 @@ static bool take_request(struct http_connection *connection)
     return false;
 }
 
-/* Nothing more will come, and what has come is no request: goes once its answers are sent. Or the
- * client does not wait for its answer any more. */
+/* Nothing more will come, and what has come is no request: goes once its answers are sent. Or
+ * the client does not wait for its answer any more. */
 static void meet_end(struct http_connection *connection)
 {
     if (connection->state == HTTP_READING && !connection->readable && !connection->wants_write)
@@ -300,7 +300,8 @@ static void meet_end(struct http_connection *connection)
         http_connection_close(connection);
 }
 
-/* Reads and begins. True: something was begun or refused, and a flush may make more possible. */
+/* Reads and begins. True: something was begun or refused, and a flush may
+ * make more possible. */
 static bool consume(struct http_connection *connection, int *reads)
 {
     bool is_worth_a_flush = false;

@@ -8,14 +8,14 @@
  *     CLOSING --all sent--> LINGERING --the client has closed, too, or 2 s--> CLOSED
  *     every state --the client is gone, or takes too long--> CLOSED
  *
- * The socket is watched edge-triggered, registered once for reading and for the client's end: a request
- * that is suspended and continued costs no system call. `readable` remembers an edge that was not used
- * yet. Only a full socket is watched for writing, as long as it is full: a unix socket reports
- * every read of its peer otherwise.
+ * The socket is watched edge-triggered, registered once for reading and for the client's end: a
+ * request that is suspended and continued costs no system call. `readable` remembers an edge
+ * that was not used yet. Only a full socket is watched for writing, as long as it is full: a
+ * unix socket reports every read of its peer otherwise.
  *
- * LINGERING: closing a socket with unread bytes would reset the connection, and the client may lose the
- * answer that says why its request was refused. So the sending side is closed first, and what
- * still comes is thrown away for a moment.
+ * LINGERING: closing a socket with unread bytes would reset the connection, and the client may
+ * lose the answer that says why its request was refused. So the sending side is closed first,
+ * and what still comes is thrown away for a moment.
  */
 #ifndef REDLOCKD_HTTP_CONNECTION_H
 #define REDLOCKD_HTTP_CONNECTION_H
@@ -85,8 +85,8 @@ int http_connection_open(struct http_connection *connection, struct http_server 
 /* Reads, begins and writes as far as it gets without waiting. */
 void http_connection_advance(struct http_connection *connection);
 
-/* CLOSED: nothing of it is left but its memory, which goes back to the server. An exchange that is
- * open ends as gone. */
+/* CLOSED: nothing of it is left but its memory, which goes back to the server. An exchange that
+ * is open ends as gone. */
 void http_connection_close(struct http_connection *connection);
 
 /* STREAMING: the client has taken nothing of what waits for it since its deadline was set. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines of connections. There are few different spans (a head, idleness, a stalled client), and
- * each has its own list: what is set last is due last, so setting, moving and removing cost nothing
- * that grows with the number of connections.
+ * Deadlines of connections. There are few different spans (a head, idleness, a stalled client),
+ * and each has its own list: what is set last is due last, so setting, moving and removing cost
+ * nothing that grows with the number of connections.
  */
 #ifndef REDLOCKD_HTTP_DEADLINES_H
 #define REDLOCKD_HTTP_DEADLINES_H

@@ -58,8 +58,8 @@ static enum http_io receive(struct http_connection *connection, char *bytes, siz
             return judge_errno(&connection->readable);
         if (got == 0)
             return HTTP_IO_END;
-        /* A read that was not filled has emptied the socket; later bytes, and the end, are a new edge,
-         * unless the end is known already. */
+        /* A read that was not filled has emptied the socket; later bytes, and the end, are a
+         * new edge, unless the end is known already. */
         if ((size_t)got < *size)
             connection->readable = false;
     }

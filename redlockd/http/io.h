@@ -7,17 +7,19 @@
 
 enum http_io { HTTP_IO_SOME, HTTP_IO_NOTHING, HTTP_IO_END, HTTP_IO_BROKEN };
 
-/* Reads once into connection->in. NOTHING: not now; `readable` says so. END: the client has closed its
- * sending side. */
+/* Reads once into connection->in. NOTHING: not now; `readable` says so. END: the client has
+ * closed its sending side. */
 enum http_io http_io_read(struct http_connection *connection);
 
 /* Reads and throws away. */
 enum http_io http_io_discard(struct http_connection *connection);
 
-/* Sends what connection->out has. SOME: all of it. NOTHING: the socket is full; it is watched. */
+/* Sends what connection->out has. SOME: all of it. NOTHING: the socket is full;
+ * it is watched. */
 enum http_io http_io_write(struct http_connection *connection);
 
-/* TLS: looks whether the client has said goodbye, unless other bytes are unread before that; `eof` says so. */
+/* TLS: looks whether the client has said goodbye, unless other bytes are unread before that;
+ * `eof` says so. */
 void http_io_look_for_end(struct http_connection *connection);
 
 /* As http_untaken(). */

@@ -13,8 +13,8 @@
 
 #define ACCEPTS_PER_TURN 32
 
-/* A client whose machine vanished must be noticed while its request waits: 15 + 3 * 5 s, and no later
- * than that after bytes that are not acknowledged. */
+/* A client whose machine vanished must be noticed while its request waits: 15 + 3 * 5 s, and no
+ * later than that after bytes that are not acknowledged. */
 #define PROBE_AFTER_S 15
 #define PROBE_EVERY_S 5
 #define PROBES 3

@@ -2,10 +2,10 @@
 /*
  * A listening socket of the server.
  *
- * Where the limit of connections (or of descriptors) is reached, another connection ends for the new one
- * (http/room.h). If none can, the listener pauses: new clients wait in the kernel's queue until a
- * connection ends. It tries again every HTTP_PAUSE_NS as well: descriptors also come back from elsewhere, and
- * the last connection may have ended before the pause.
+ * Where the limit of connections (or of descriptors) is reached, another connection ends for
+ * the new one (http/room.h). If none can, the listener pauses: new clients wait in the kernel's
+ * queue until a connection ends. It tries again every HTTP_PAUSE_NS as well: descriptors also
+ * come back from elsewhere, and the last connection may have ended before the pause.
  */
 #ifndef REDLOCKD_HTTP_LISTENER_H
 #define REDLOCKD_HTTP_LISTENER_H

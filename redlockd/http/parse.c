@@ -41,8 +41,8 @@ static struct rl_span until(struct rl_span *text, char stop)
     return head;
 }
 
-/* In any case. `word` has small letters and characters that stay what they are with bit 0x20; of what
- * becomes one of those by that bit, only capitals can stand in a head. */
+/* In any case. `word` has small letters and characters that stay what they are with bit 0x20;
+ * of what becomes one of those by that bit, only capitals can stand in a head. */
 static bool is_word(struct rl_span text, const char *word, size_t length)
 {
     if (text.length != length)
@@ -290,8 +290,8 @@ static enum http_progress wait_for_more(struct http_parser *parser, size_t known
     return HTTP_REFUSED;
 }
 
-/* Line by line until the head is complete. Sees the first HTTP_HEAD_MAX bytes only, so that the result does
- * not depend on how many came at once. */
+/* Line by line until the head is complete. Sees the first HTTP_HEAD_MAX bytes only, so that the
+ * result does not depend on how many came at once. */
 static enum http_progress parse_head(struct http_parser *parser, const char *bytes, size_t size)
 {
     size_t known = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;

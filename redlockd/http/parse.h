@@ -3,27 +3,28 @@
  * Bytes in, one HTTP request out: no allocation, no system call, no copy, and a bound on
  * everything.
  *
- * The caller keeps the bytes of a request in one piece, which begins with its first byte, and calls
- * http_parse() again whenever more have come. Every byte of the head is looked at once, however the
- * bytes were cut: what the parser remembers are offsets, so the piece may move between calls.
- * What is behind the request in the piece (the next one, pipelined) is not looked at.
+ * The caller keeps the bytes of a request in one piece, which begins with its first byte, and
+ * calls http_parse() again whenever more have come. Every byte of the head is looked at once,
+ * however the bytes were cut: what the parser remembers are offsets, so the piece may move
+ * between calls. What is behind the request in the piece (the next one, pipelined) is not
+ * looked at.
  *
- * It refuses rather than guesses. Two programs that read the same bytes differently (a proxy and this
- * one) are what request smuggling is made of, so wherever the standard says "may be lenient", this
- * parser is not:
- *     - lines end with CR LF; CR, LF, NUL and other controls stand nowhere else (HTAB in values),
- *       and no empty line stands before a request;
+ * It refuses rather than guesses. Two programs that read the same bytes differently (a proxy
+ * and this one) are what request smuggling is made of, so wherever the standard says "may be
+ * lenient", this parser is not:
+ *     - lines end with CR LF; CR, LF, NUL and other controls stand nowhere else (HTAB in
+ *       values), and no empty line stands before a request;
  *     - the target is in origin form and has only the characters of RFC 3986;
  *     - no blank before the colon, no folded field;
  *     - exactly one Host (HTTP/1.0: at most one), which looks like a name or an address;
- *     - at most one Content-Length, one number; PUT and POST need it, GET and HEAD must not have a
- *       body; any Transfer-Encoding at all is refused;
+ *     - at most one Content-Length, one number; PUT and POST need it, GET and HEAD must not
+ *       have a body; any Transfer-Encoding at all is refused;
  *     - a body is application/json. A page of another origin can make a browser post a form or
  *       text without asking first, but not that.
  *
  * HTTP/1.0 is understood, and the connection ends after it, whatever its Connection field says.
- * `Expect: 100-continue` is honoured: see http_expects_continue(). Other fields of HTTP that would
- * change what a request means (Upgrade, Range, TE) may be ignored by a server, and are.
+ * `Expect: 100-continue` is honoured: see http_expects_continue(). Other fields of HTTP that
+ * would change what a request means (Upgrade, Range, TE) may be ignored by a server, and are.
  */
 #ifndef REDLOCKD_HTTP_PARSE_H
 #define REDLOCKD_HTTP_PARSE_H
@@ -90,15 +91,16 @@ enum http_progress http_parse(struct http_parser *parser, const char *bytes, siz
 /* Of a complete request: bytes of head and body. */
 size_t http_size(const struct http_parser *parser);
 
-/* True if the client sends the body only after "100 Continue": its head is complete, it asked for that,
- * and of `size` bytes that have come none is of the body. */
+/* True if the client sends the body only after "100 Continue": its head is complete, it asked
+ * for that, and of `size` bytes that have come none is of the body. */
 bool http_expects_continue(const struct http_parser *parser, size_t size);
 
 /* The connection must end after the answer. */
 bool http_is_last(const struct http_parser *parser);
 
 /*
- * The value of the field `name` (in lower case) in a complete head. Returns how often it stands there;
+ * The value of the field `name` (in lower case) in a complete head. Returns how often it stands
+ * there;
  * *value is the first, untouched at 0. A field that must be single is refused by its user at 2.
  */
 int http_field(const struct http_parser *parser, const char *bytes, const char *name,

@@ -55,8 +55,8 @@ struct http_connection *http_server_take(struct http_server *server)
     return connection;
 }
 
-/* What was closed in the last turn is on no stack any more; what stands in the list of the next turn
- * is kept until then. */
+/* What was closed in the last turn is on no stack any more; what stands in the list of the next
+ * turn is kept until then. */
 static void reclaim(struct http_server *server)
 {
     struct http_connection *connection = server->closed;
@@ -107,7 +107,8 @@ static void expire(struct http_server *server, int64_t now_ns)
     }
 }
 
-/* A stream whose client has taken something has as much time again; without anything to take it needs none. */
+/* A stream whose client has taken something has as much time again; without anything to take
+ * it needs none. */
 static void expire_streams(struct http_server *server, int64_t now_ns)
 {
     struct http_deadline *due;
@@ -149,7 +150,8 @@ static int64_t next_deadline(struct http_server *server, int64_t now_ns)
 
 /* ---- turns ----------------------------------------------------------------------------- */
 
-/* The Date of answers is at most a second old. It decides nothing: the only use of the wall clock. */
+/* The Date of answers is at most a second old. It decides nothing: the only use of
+ * the wall clock. */
 static void tell_date(struct http_server *server, int64_t now_ns)
 {
     static const char days[] = "SunMonTueWedThuFriSat";

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The HTTP layer as the rest of the daemon sees it: requests come in through begin(), answers go out
- * through http_answer(), at once or much later.
+ * The HTTP layer as the rest of the daemon sees it: requests come in through begin(), answers
+ * go out through http_answer(), at once or much later.
  *
- * An *exchange* is one request and its answer. A connection has at most one at a time: what a client
- * sends behind it (pipelining) stays unread until it is answered, so answers leave in the order of
- * their requests. Between begin() and its answer an exchange is *suspended*: it costs the memory of the
- * connection, no buffer (below 1 KiB without TLS), and the only event that is expected is its end.
+ * An *exchange* is one request and its answer. A connection has at most one at a time: what a
+ * client sends behind it (pipelining) stays unread until it is answered, so answers leave in
+ * the order of their requests. Between begin() and its answer an exchange is *suspended*: it
+ * costs the memory of the connection, no buffer (below 1 KiB without TLS), and the only event
+ * that is expected is its end.
  *
  * The life of an exchange:
  *     begin()            the request is complete. Everything the request points to is gone when
@@ -14,30 +15,34 @@
  *     http_answer()      or http_stream_begin(), http_stream_send()..., http_stream_end(); from
  *                        inside begin() or later. Never calls back.
  *     ended()            exactly once, of the completion that http_set_completion() was given:
- *                        HTTP_ENDED_SENT: a byte of the answer was given to the kernel (with TLS:
- *                        a whole record of it); a stream: all of it was.
- *                        HTTP_ENDED_GONE: the client is gone, and no byte of the answer was sent; a
- *                        stream: it broke. http_sent() tells how far it came.
- *                        HTTP_ENDED_CUT: the same, but this side closed: the client does not read, there
- *                        is no memory, or the server ends. The client may be there and not know.
- *                        The exchange must not be used afterwards.
+ *                        HTTP_ENDED_SENT: a byte of the answer was given to the kernel (with
+ *                        TLS: a whole record of it); a stream: all of it was.
+ *                        HTTP_ENDED_GONE: the client is gone, and no byte of the answer was
+ *                        sent; a stream: it broke. http_sent() tells how far it came.
+ *                        HTTP_ENDED_CUT: the same, but this side closed: the client does not
+ *                        read, there is no memory, or the server ends. The client may be there
+ *                        and not know. The exchange must not be used afterwards.
  * An exchange without a completion is forgotten once it is answered.
  *
- * A client that takes nothing for stall_timeout_ns of what waits for it is cut off. Of a stream that is also
- * what the kernel has for it, since the events of an hour may fit in there: a local client that is
- * stopped is noticed. On TCP its machine takes them for it until its buffer is full.
+ * A client that takes nothing for stall_timeout_ns of what waits for it is cut off. Of a stream
+ * that is also what the kernel has for it, since the events of an hour may fit in there: a
+ * local client that is stopped is noticed. On TCP its machine takes them for it until its
+ * buffer is full.
  *
- * Gone means: the connection broke, or the client closed its sending side (EPOLLRDHUP, or the close_notify
- * of TLS), which is how a client that was killed looks. That is noticed while the exchange is suspended, whatever is unread on
- * the connection. So a client that half-closes after its request gets an answer only if the handler
- * gives it inside begin(); request->eof says that such an end is known already, so that what must not
- * be begun for a client that may be gone is not begun.
+ * Gone means: the connection broke, or the client closed its sending side (EPOLLRDHUP, or the
+ * close_notify of TLS), which is how a client that was killed looks. That is noticed while the
+ * exchange is suspended, whatever is unread on the connection. So a client that half-closes
+ * after its request gets an answer only if the handler gives it inside begin(); request->eof
+ * says that such an end is known already, so that what must not be begun for a client that may
+ * be gone is not begun.
  *
- * A handler that must know whether the client can have seen something (a grant) notes http_written()
- * before it writes it, and compares with http_sent() in ended(): errs towards "seen".
+ * A handler that must know whether the client can have seen something (a grant) notes
+ * http_written() before it writes it, and compares with http_sent() in ended(): errs towards
+ * "seen".
  *
- * One thread. The server calls begin() and ended() from the turn of the loop only, and the other calls
- * may be made from anywhere on that thread, also from both. What they queue leaves with the same turn.
+ * One thread. The server calls begin() and ended() from the turn of the loop only, and the
+ * other calls may be made from anywhere on that thread, also from both. What they queue leaves
+ * with the same turn.
  */
 #ifndef REDLOCKD_HTTP_SERVER_H
 #define REDLOCKD_HTTP_SERVER_H
@@ -106,13 +111,15 @@ struct http_completion {
 
 /* ---- exchanges ----------------------------------------------------------------------- */
 
-/* Which operation this is, from 1 to HTTP_OPS_MAX - 1: what it is counted as. Inside begin(), before its answer. */
+/* Which operation this is, from 1 to HTTP_OPS_MAX - 1: what it is counted as. Inside begin(),
+ * before its answer. */
 void http_set_op(struct http_exchange *exchange, unsigned op);
 
 /* Stays the handler's; NULL (at first): the end is not reported. */
 void http_set_completion(struct http_exchange *exchange, struct http_completion *completion);
 
-/* A rule allows it: where room is needed, its connection is kept before those of strangers (http/room.h). */
+/* A rule allows it: where room is needed, its connection is kept before those
+ * of strangers (http/room.h). */
 void http_set_known(struct http_exchange *exchange);
 
 /* Where its request came from; as long as the exchange. */
@@ -128,8 +135,8 @@ struct http_answer {
 };
 
 /*
- * The answer to an exchange that has none yet. A body beyond HTTP_ANSWER_MAX, or no memory for it,
- * becomes a 500. The answer to HEAD has the head of the answer to GET.
+ * The answer to an exchange that has none yet. A body beyond HTTP_ANSWER_MAX, or no memory for
+ * it, becomes a 500. The answer to HEAD has the head of the answer to GET.
  */
 void http_answer(struct http_exchange *exchange, const struct http_answer *answer);
 
@@ -146,7 +153,8 @@ void http_stream_begin(struct http_exchange *exchange);
 /* http_stream_begin() was called: events are sent, and no answer. */
 bool http_is_stream(const struct http_exchange *exchange);
 
-/* False: the client does not read, or there is no memory. The stream is given up: ended() will say so. */
+/* False: the client does not read, or there is no memory. The stream is given up: ended()
+ * will say so. */
 bool http_stream_send(struct http_exchange *exchange, const void *bytes, size_t size);
 
 /* Gives the stream up without its end: ended() will say HTTP_ENDED_CUT. */
@@ -160,9 +168,10 @@ uint64_t http_written(const struct http_exchange *exchange);
 uint64_t http_sent(const struct http_exchange *exchange);
 
 /*
- * What the kernel still has of the bytes that were sent: 0 nothing; -1 unknown. On TCP these are bytes that
- * the client's machine has not acknowledged, whether or not the client has read them. On a unix socket
- * the client has not read them, and the memory that they take is counted instead.
+ * What the kernel still has of the bytes that were sent: 0 nothing; -1 unknown. On TCP these
+ * are bytes that the client's machine has not acknowledged, whether or not the client has read
+ * them. On a unix socket the client has not read them, and the memory that they take is counted
+ * instead.
  */
 long http_untaken(const struct http_exchange *exchange);
 
@@ -189,13 +198,15 @@ struct http_counts {
 struct http_server *http_server_new(struct loop *loop, const struct http_handler *handler,
                                     const struct http_options *options);
 
-/* NULL is fine. After the last turn of the loop. Closes everything; suspended exchanges end as cut. */
+/* NULL is fine. After the last turn of the loop. Closes everything; suspended exchanges
+ * end as cut. */
 void http_server_free(struct http_server *server);
 
 /*
- * Accepts on a listening, non-blocking socket, which the server owns from now on, also on failure.
- * `number`, below HTTP_LISTENERS_MAX, comes back in http_peer.listener. tls: NULL for plain, else it must outlive the server;
- * cert_optional: as http_tls_new(). 0, or -1 with errno.
+ * Accepts on a listening, non-blocking socket, which the server owns from now on, also on
+ * failure. `number`, below HTTP_LISTENERS_MAX, comes back in http_peer.listener. tls: NULL for
+ * plain, else it must outlive the server; cert_optional: as http_tls_new(). 0, or -1 with
+ * errno.
  */
 int http_server_listen(struct http_server *server, int fd, int number,
                        struct http_tls_context *tls, bool cert_optional);
@@ -204,7 +215,8 @@ int http_server_listen(struct http_server *server, int fd, int number,
  * are still taken, on new connections too. */
 void http_server_drain(struct http_server *server);
 
-/* Listens no more, closes connections that are idle after an answer, and the others after theirs. */
+/* Listens no more, closes connections that are idle after an answer, and the
+ * others after theirs. */
 void http_server_stop(struct http_server *server);
 
 /* No request is under way: every connection is idle. */

@@ -10,9 +10,9 @@
 #include "http/server.h"
 
 /*
- * All listeners and connections. Connections are taken from slabs and go back to `free`; a slab is
- * freed with the server. One that was closed stays in `closed` until the turn is over, since functions
- * on the stack may still look at its state.
+ * All listeners and connections. Connections are taken from slabs and go back to `free`; a slab
+ * is freed with the server. One that was closed stays in `closed` until the turn is over, since
+ * functions on the stack may still look at its state.
  */
 struct http_server {
     struct loop *loop;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How often each operation was answered with each status, and how long that took. Which operations there
- * are is the handler's: a number from 1 on, that it gives with http_set_op(). 0 is what no handler saw.
+ * How often each operation was answered with each status, and how long that took. Which
+ * operations there are is the handler's: a number from 1 on, that it gives with http_set_op().
+ * 0 is what no handler saw.
  */
 #ifndef REDLOCKD_HTTP_TALLY_H
 #define REDLOCKD_HTTP_TALLY_H

@@ -43,8 +43,8 @@ static int decode(struct rl_span text, char *out, size_t size)
 
 /* ---- UTF-8 ----------------------------------------------------------------------------- */
 
-/* Bytes of the character that begins here, 0 if it is not well-formed: overlong, a surrogate, beyond
- * U+10FFFF, or cut. *code is what it means. */
+/* Bytes of the character that begins here, 0 if it is not well-formed: overlong, a surrogate,
+ * beyond U+10FFFF, or cut. *code is what it means. */
 static size_t utf8_length(const char *text, size_t size, uint32_t *code)
 {
     unsigned char first = (unsigned char)text[0];

@@ -2,14 +2,14 @@
 /*
  * Targets: the path, the name of a lock inside it, and the parameters behind the question mark.
  *
- * A name is decoded exactly once, and then refused or taken as it is, never normalised. A proxy in
- * front may rewrite a path: it removes ".." and doubled slashes, decodes %2F or %2e, encodes what it
- * likes. A name which such rewriting could change into another name would be one lock to the client
- * and another to the daemon, so those names do not exist:
+ * A name is decoded exactly once, and then refused or taken as it is, never normalised. A proxy
+ * in front may rewrite a path: it removes ".." and doubled slashes, decodes %2F or %2e, encodes
+ * what it likes. A name which such rewriting could change into another name would be one lock
+ * to the client and another to the daemon, so those names do not exist:
  *     empty; empty segments and a slash at either end; the segments "." and "..";
  *     controls; a backslash (some proxies make a slash of it); a percent sign after decoding
- *     (a second decoding would read on). ASCII only, unless the daemon is set to `names = utf8`:
- *     then well-formed UTF-8, compared byte by byte, and no control of it either.
+ *     (a second decoding would read on). ASCII only, unless the daemon is set to `names =
+ *     utf8`: then well-formed UTF-8, compared byte by byte, and no control of it either.
  */
 #ifndef REDLOCKD_HTTP_TARGET_H
 #define REDLOCKD_HTTP_TARGET_H
@@ -35,8 +35,8 @@ static inline bool http_path_below(struct rl_span path, const char *prefix,
 }
 
 /*
- * Decodes a name into out, with a terminating NUL. Returns NULL, or why it is refused as a sentence
- * that says what to do; out then has no meaning. The size of out bounds the name.
+ * Decodes a name into out, with a terminating NUL. Returns NULL, or why it is refused as a
+ * sentence that says what to do; out then has no meaning. The size of out bounds the name.
  */
 const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out, size_t size);
 
@@ -45,17 +45,19 @@ const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out,
 #define HTTP_QUERY_BAD (-2) /* twice, too long, a broken %XX, a control, or a plus sign */
 
 /*
- * The decoded value of a parameter, NUL-terminated in out: its length, or one of the above. A parameter
- * without "=" has an empty value. A plus sign means a blank to one half of the world and itself to the
- * other half, and is refused: %20 and %2B are clear.
+ * The decoded value of a parameter, NUL-terminated in out: its length, or one of the above. A
+ * parameter without "=" has an empty value. A plus sign means a blank to one half of the world
+ * and itself to the other half, and is refused: %20 and %2B are clear.
  */
 int http_query_get(struct rl_span query, const char *name, char *out, size_t size);
 
-/* A parameter that is a number from `least` to `most`: 0, or one of the above and *number untouched. */
+/* A parameter that is a number from `least` to `most`: 0, or one of the above
+ * and *number untouched. */
 int http_query_number(struct rl_span query, const char *name, unsigned least, unsigned most,
                       unsigned *number);
 
-/* True if every parameter is one of `names`, a list ended by NULL: a misspelt one must not be ignored. */
+/* True if every parameter is one of `names`, a list ended by NULL: a misspelt one must
+ * not be ignored. */
 bool http_query_only(struct rl_span query, const char *const *names);
 
 #endif

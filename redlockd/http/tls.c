@@ -18,7 +18,8 @@
 struct http_tls_context {
     SSL_CTX *ctx; /* its app data is this context */
     uintptr_t
-        generation; /* counts reloads, from 1: what the app data of a connection was verified by */
+        /* counts reloads, from 1: what the app data of a connection was verified by */
+        generation;
 };
 
 /* Without this, OpenSSL asks for the passphrase of a key on the terminal. */
@@ -89,7 +90,8 @@ static int load_client_ca(SSL_CTX *ctx, const char *file, char *why, size_t why_
     return 0;
 }
 
-/* From here on a certificate counts only if there is a list of its authority, and it is not on it. */
+/* From here on a certificate counts only if there is a list of its authority, and it is
+ * not on it. */
 static int load_client_crl(SSL_CTX *ctx, const char *file, char *why, size_t why_size)
 {
     X509_STORE *store = SSL_CTX_get_cert_store(ctx);

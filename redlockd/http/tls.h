@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The server's side of TLS. The library has the client's side only, without sockets; here OpenSSL reads and
- * writes the socket itself, which saves a copy and a buffer per connection.
+ * The server's side of TLS. The library has the client's side only, without sockets; here
+ * OpenSSL reads and writes the socket itself, which saves a copy and a buffer per connection.
  *
- * At least TLS 1.2, no renegotiation, no compression, no early data. With a client CA every client
- * must show a certificate that it signed, except where a listener leaves that open: there a client that
- * shows none has to prove itself in another way. Names in it are for the access rules.
+ * At least TLS 1.2, no renegotiation, no compression, no early data. With a client CA every
+ * client must show a certificate that it signed, except where a listener leaves that open:
+ * there a client that shows none has to prove itself in another way. Names in it are for the
+ * access rules.
  */
 #ifndef REDLOCKD_HTTP_TLS_H
 #define REDLOCKD_HTTP_TLS_H
@@ -34,14 +35,15 @@ void http_tls_context_replace(struct http_tls_context *context, struct http_tls_
 /* NULL is fine. Connections stay usable. */
 void http_tls_context_free(struct http_tls_context *context);
 
-/* For an accepted socket; NULL when out of memory. Freed by http_tls_free(), the socket by its owner.
- * cert_optional: a client may show no certificate; one that it shows must be right all the same. */
+/* For an accepted socket; NULL when out of memory. Freed by http_tls_free(), the socket by its
+ * owner. cert_optional: a client may show no certificate; one that it shows must be right all
+ * the same. */
 struct ssl_st *http_tls_new(struct http_tls_context *context, int fd, bool cert_optional);
 void http_tls_free(struct ssl_st *ssl);
 
 /*
- * Does the client's certificate count now: not too old, and vouched for by the authority that is trusted
- * now, which may be another than at the handshake? False also without one.
+ * Does the client's certificate count now: not too old, and vouched for by the authority that
+ * is trusted now, which may be another than at the handshake? False also without one.
  */
 bool http_tls_peer_counts(struct ssl_st *ssl);
 

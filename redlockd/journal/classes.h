@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Classes of locks: what happens to locks, counted by the first pattern of the settings that
- * the name matches (`class = PATTERN`). A name that matches none is not counted. Names are other
- * people's text and may be millions; patterns are the operator's, and at most CLASSES_MAX.
+ * the name matches (`class = PATTERN`). A name that matches none is not counted. Names are
+ * other people's text and may be millions; patterns are the operator's, and at most
+ * CLASSES_MAX.
  *
  * A name is looked up twice in the life of a lease. What decides about most patterns, their
  * literal ends, is in a table of 2 KB, which a cold cache reads in one go.

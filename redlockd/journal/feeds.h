@@ -5,8 +5,8 @@
  *     granted released expired lost jeopardy broken    {"name","label","fence","reason"}
  *     node                          {"node","quorum","state":"up","down","quarantined"}
  *
- * A feed begins with the state of every node; locks that are held already are left out. It shows
- * the names that its principal may read at that moment, below its prefix, and nodes to
+ * A feed begins with the state of every node; locks that are held already are left out. It
+ * shows the names that its principal may read at that moment, below its prefix, and nodes to
  * principals that may read /v1/nodes. Other replicas see other things: this is for people and
  * pages, not for deciding who holds a lock. A client that does not read is cut off when
  * HTTP_STREAM_BACKLOG bytes wait for it; nothing waits for a feed.

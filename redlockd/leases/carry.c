@@ -216,8 +216,8 @@ static void answer_held(struct lease_request *request, const struct lease_deadli
     if (!request->exchange || !lease_write_grant(request, text))
         return;
     told.grant = text;
-    /* The exchange of a new one keeps its completion: on_ended() hears whether a byte of this was
-     * sent. */
+    /* The exchange of a new one keeps its completion: on_ended() hears whether a byte of this
+     * was sent. */
     lease_reply_held(&request->leases->body,
                      is_new ? request->exchange : lease_take_exchange(request),
                      is_new ? 201 : 200, &told);

@@ -101,8 +101,9 @@ static int decode(struct rl_span text, uint8_t *out, size_t size)
 
 #define TAG_BYTES ((LEASE_TAG_SIZE * 6 + 7) / 8) /* of the digest: those that a tag shows */
 
-/* SHA256() and the calls of EVP allocate for every digest, which takes longer than the digest of an id; with a
- * context of EVP that is used again, that of an id takes twice as long as so. */
+/* SHA256() and the calls of EVP allocate for every digest, which takes longer than the digest
+ * of an id; with a context of EVP that is used again, that of an id takes twice as long as so.
+ *  */
 static void digest_text(const char *text, size_t size, char out[LEASE_TAG_SIZE + 1])
 {
     SHA256_CTX state;
@@ -149,7 +150,8 @@ bool lease_has_tag(const char *value, const struct lease_tag *tag)
 
 void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1])
 {
-    /* The value of a grant is the client's and may be made up: what is no label is none here. */
+    /* The value of a grant is the client's and may be made up: what is no label
+     * is none here. */
     struct rl_slice text = rl_label_of((struct rl_slice){value, strlen(value)});
 
     memcpy(label, text.data, text.size);

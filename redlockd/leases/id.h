@@ -2,20 +2,22 @@
 /*
  * Lease ids, tags and grants.
  *
- * The client chooses a *lease id*: 22 to 128 characters of A-Z a-z 0-9 _ - with 128 random bits. It is
- * a secret, since it is enough to end the lease. It is never stored, logged or sent to a node.
+ * The client chooses a *lease id*: 22 to 128 characters of A-Z a-z 0-9 _ - with 128 random
+ * bits. It is a secret, since it is enough to end the lease. It is never stored, logged or sent
+ * to a node.
  *
  * Its *tag* is what the nodes see: the first 22 characters of the base64url form of its SHA-256
- * (132 bits). Every value of an attempt of this lease begins with the tag and a colon, so a replica
- * that has only the lease id finds the lock on the nodes.
+ * (132 bits). Every value of an attempt of this lease begins with the tag and a colon, so a
+ * replica that has only the lease id finds the lock on the nodes.
  *
- * The *grant* is what an answer gives to the client and a renewal brings back: the value without its
- * tag and what it was acquired with (kind, slots, owner, fence), in base64url. With the lease id it is
- * the exact value, so that any replica can renew without a search. The tag is left out for two reasons:
- * a grant without its lease id is useless, and a client can name no value but those of its own lease.
+ * The *grant* is what an answer gives to the client and a renewal brings back: the value
+ * without its tag and what it was acquired with (kind, slots, owner, fence), in base64url. With
+ * the lease id it is the exact value, so that any replica can renew without a search. The tag
+ * is left out for two reasons: a grant without its lease id is useless, and a client can name
+ * no value but those of its own lease.
  *
- * The grant of a stream is marked as one: it serves for coming back, never for POST, since no client
- * may renew what the close of a stream may be deleting.
+ * The grant of a stream is marked as one: it serves for coming back, never for POST, since no
+ * client may renew what the close of a stream may be deleting.
  */
 #ifndef REDLOCKD_LEASES_ID_H
 #define REDLOCKD_LEASES_ID_H

@@ -91,7 +91,7 @@ static void grow(struct ids *ids)
     *ids = larger;
 }
 
-/* ---- the order of spent ones, and the list of waits --------------------------------------- */
+/* ---- the order of spent ones, and the list of waits ------------------------------------- */
 
 /* A new entry has no state yet. */
 static bool is_spent(const struct ids_entry *entry)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which leases this replica believes are held: those that it granted or renewed last, by their tags, and
- * in the order in which their time is over. Only for counting, for caps and for the audit log: no answer
- * about a lock ever comes from here, since other replicas renew and release as well.
+ * Which leases this replica believes are held: those that it granted or renewed last, by their
+ * tags, and in the order in which their time is over. Only for counting, for caps and for the
+ * audit log: no answer about a lock ever comes from here, since other replicas renew and
+ * release as well.
  *
  * Bounded: beyond LEDGER_MAX a lease is granted all the same, and its expiry is not told.
  */
@@ -45,7 +46,8 @@ struct ledger_entry {
     char name[];
 };
 
-/* In the heap. The time is here as well, so that an order can be found without a look at the entries. */
+/* In the heap. The time is here as well, so that an order can be found without a look
+ * at the entries. */
 struct ledger_place {
     int64_t due_ns;
     struct ledger_entry *entry;
@@ -67,15 +69,16 @@ void ledger_free(struct ledger *ledger);
 /* NULL: it is not there. */
 struct ledger_entry *ledger_find(const struct ledger *ledger, const struct lease_tag *tag);
 
-/* A new one of a tag that is not there; the other fields are the caller's to set. NULL: no room. */
+/* A new one of a tag that is not there; the other fields are the caller's to set.
+ * NULL: no room. */
 struct ledger_entry *ledger_add(struct ledger *ledger, const struct lease_tag *tag,
                                 const char *name, const char *label, int64_t due_ns);
 void ledger_remove(struct ledger *ledger, struct ledger_entry *entry);
 
 /*
- * A renewal comes. Renewals are outside of quotas, since a client that is refused one may lose its lock,
- * unless it sends them much too often: false, there were LEDGER_RENEWALS_FREE before it in the time of the TTL
- * that this replica knows, whatever the request asks for.
+ * A renewal comes. Renewals are outside of quotas, since a client that is refused one may lose
+ * its lock, unless it sends them much too often: false, there were LEDGER_RENEWALS_FREE before
+ * it in the time of the TTL that this replica knows, whatever the request asks for.
  */
 bool ledger_renewal_is_free(struct ledger_entry *entry, int64_t now_ns);
 

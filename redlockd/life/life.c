@@ -159,8 +159,8 @@ static void tell_fixed(const char *key)
         key);
 }
 
-/* A file that is being written anew is empty for a moment. All tokens at once are taken away by leaving
- * `tokens` out. */
+/* A file that is being written anew is empty for a moment. All tokens at once are taken away by
+ * leaving `tokens` out. */
 static bool loses_tokens(const struct life *life, const struct settings *settings,
                          const struct inputs *inputs, char *why, size_t why_size)
 {
@@ -306,7 +306,8 @@ void life_run(struct life *life)
 
 void life_close(struct life *life)
 {
-    /* The server first: what its clients left under way is taken back while the library still works. */
+    /* The server first: what its clients left under way is taken back while the
+     * library still works. */
     http_server_free(life->server);
     library_close(&life->library);
     leases_close(&life->leases);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The line that `systemctl status` shows: "3/5 nodes vote, 812 leases". Told when it has changed. */
+/* The line that `systemctl status` shows: "3/5 nodes vote, 812 leases". Told when
+ * it has changed. */
 #ifndef REDLOCKD_LIFE_STATUS_H
 #define REDLOCKD_LIFE_STATUS_H
 

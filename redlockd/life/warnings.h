@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Settings that can be used, and can hardly be meant: a rule for a token that does not exist, a port that no
- * client can prove itself on. For --check, the start and a reload; each is a line of the log with `file:line:` in front.
+ * Settings that can be used, and can hardly be meant: a rule for a token that does not exist, a
+ * port that no client can prove itself on. For --check, the start and a reload; each is a line
+ * of the log with `file:line:` in front.
  */
 #ifndef REDLOCKD_LIFE_WARNINGS_H
 #define REDLOCKD_LIFE_WARNINGS_H

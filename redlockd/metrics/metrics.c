@@ -67,7 +67,8 @@ static void histogram(FILE *out, const char *name, const char *help,
     buckets(out, name, NULL, values);
 }
 
-/* Addresses, quorums and classes are the operator's words, and may have quotes and backslashes. */
+/* Addresses, quorums and classes are the operator's words, and may have
+ * quotes and backslashes. */
 static void label(FILE *out, const char *metric, const char *key, const char *value)
 {
     fprintf(out, "redlockd_%s{%s=\"", metric, key);
@@ -157,7 +158,7 @@ static void write_quorums(FILE *out, redlock *client)
     }
 }
 
-/* ---- requests and leases ------------------------------------------------------------------ */
+/* ---- requests and leases ---------------------------------------------------------------- */
 
 static const char *const ops[] = {
 #define X(name, text) text,
@@ -281,7 +282,8 @@ static void write_classes(FILE *out, const struct classes *classes)
 
 /* ---- the answer -------------------------------------------------------------------------- */
 
-/* By the number of the rule, from 1: principals and names are not for everyone who sees metrics. */
+/* By the number of the rule, from 1: principals and names are not for everyone
+ * who sees metrics. */
 static void write_quotas(FILE *out, const struct access *access)
 {
     const struct access_rules *rules = &access->rules;

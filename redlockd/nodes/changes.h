@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nodes that go down, into quarantine and up again, and quorums that lose their majority: looked at every
- * second, and told to the log and to one listener. This also makes the library look after nodes while no lock
- * is asked for (redlock_node() in redlock.h), on which /readyz and the metrics of nodes rest.
+ * Nodes that go down, into quarantine and up again, and quorums that lose their majority:
+ * looked at every second, and told to the log and to one listener. This also makes the library
+ * look after nodes while no lock is asked for (redlock_node() in redlock.h), on which /readyz
+ * and the metrics of nodes rest.
  *
- * The log has at most one line about a node, and one about a quorum, in CHANGES_LOG_EVERY_NS. The first change after
- * a calm is logged at once; of a flapping node each line says how many changes there were since the one before.
+ * The log has at most one line about a node, and one about a quorum, in CHANGES_LOG_EVERY_NS.
+ * The first change after a calm is logged at once; of a flapping node each line says how many
+ * changes there were since the one before.
  */
 #ifndef REDLOCKD_NODES_CHANGES_H
 #define REDLOCKD_NODES_CHANGES_H

@@ -22,7 +22,8 @@ bool quorums_node_votes(const redlock_node_info *node);
 /* How many there are in out, at most REDLOCK_QUORUMS_MAX. */
 unsigned quorums_look(redlock *client, struct quorum_view out[REDLOCK_QUORUMS_MAX]);
 
-/* A node does not count because its marker names another set of nodes than the configured one (G8). */
+/* A node does not count because its marker names another set of nodes than the
+ * configured one (G8). */
 bool quorums_are_of_another_set(redlock *client);
 
 /* A majority of each votes. */

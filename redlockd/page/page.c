@@ -39,7 +39,8 @@ bool page_is_at(struct rl_span path)
     return find(path) != NULL;
 }
 
-/* Of what stands between two tags of the page, as a policy names it; empty: they are not there. */
+/* Of what stands between two tags of the page, as a policy names it; empty: they
+ * are not there. */
 static void hash_block(const char *open, const char *close, char out[HASH_TEXT_MAX])
 {
     const char *begin = memmem(page, sizeof page, open, strlen(open));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the daemon is set to, from its command line and from its file. The file has the syntax of the
- * command's: lines of `key = value`, where a key is a long option without its dashes; a # at the start of
- * a line or after a blank begins a comment. What the command line says about a key, the file does not
- * change. Every value remembers its line, so that what is found wrong with it later can be told with
- * `file:line:` in front.
+ * What the daemon is set to, from its command line and from its file. The file has the syntax
+ * of the command's: lines of `key = value`, where a key is a long option without its dashes; a
+ * # at the start of a line or after a blank begins a comment. What the command line says about
+ * a key, the file does not change. Every value remembers its line, so that what is found wrong
+ * with it later can be told with `file:line:` in front.
  */
 #ifndef REDLOCKD_SETTINGS_H
 #define REDLOCKD_SETTINGS_H
@@ -108,8 +108,9 @@ struct settings {
 #define SETTINGS_USAGE (-3) /* there is no such option, or its value is missing */
 
 /*
- * Reads the command line and then, if --config names one, the file. 0; 1 if the process should end with
- * status 0 now (--help and --version have been printed); SETTINGS_USAGE or SETTINGS_WRONG with a sentence.
+ * Reads the command line and then, if --config names one, the file. 0; 1 if the process should
+ * end with status 0 now (--help and --version have been printed); SETTINGS_USAGE or
+ * SETTINGS_WRONG with a sentence.
  */
 int settings_read(struct settings *settings, int argc, char **argv, char *why, size_t why_size);
 
@@ -123,13 +124,15 @@ int settings_key_of(const char *name);
 const char *settings_nearest_key(const char *name);
 const char *settings_key_name(enum settings_key key);
 
-/* Puts `file:line: ` in front of a sentence about a value of that line, unless it is of the command line. */
+/* Puts `file:line: ` in front of a sentence about a value of that line, unless it is of
+ * the command line. */
 void settings_locate(const struct settings *settings, unsigned line, char *why,
                      size_t why_size);
 
 /*
- * After a second settings_read() into `fresh`, for HUP: takes over what may change while the daemon runs.
- * The rest of `fresh` becomes what it was; `differs` is called with the name of each such key.
+ * After a second settings_read() into `fresh`, for HUP: takes over what may change while the
+ * daemon runs. The rest of `fresh` becomes what it was; `differs` is called with the name of
+ * each such key.
  */
 void settings_keep_fixed(const struct settings *running, struct settings *fresh,
                          void (*differs)(const char *key));

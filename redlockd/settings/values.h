@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Values of settings, one function per form. Each: 0, or -1 with a sentence in why that names the key. */
+/* Values of settings, one function per form. Each: 0, or -1 with a sentence in why that
+ * names the key. */
 #ifndef REDLOCKD_SETTINGS_VALUES_H
 #define REDLOCKD_SETTINGS_VALUES_H
 

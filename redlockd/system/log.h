@@ -2,13 +2,15 @@
 /*
  * Lines for the operator, on standard error: the one file of the daemon that writes to it.
  *
- * The daemon renews locks and waits for no reader: from log_begin() on no line is waited for (system/sink.h).
- * A line that finds no room is dropped, and the next that does says how many were.
+ * The daemon renews locks and waits for no reader: from log_begin() on no line is waited for
+ * (system/sink.h). A line that finds no room is dropped, and the next that does says how many
+ * were.
  */
 #ifndef REDLOCKD_SYSTEM_LOG_H
 #define REDLOCKD_SYSTEM_LOG_H
 
-/* Until then, and after the end, lines are written by the caller. 0, or -1: out of memory or descriptors. */
+/* Until then, and after the end, lines are written by the caller. 0, or -1: out of
+ * memory or descriptors. */
 int log_begin(void);
 /* Waits for what is not written yet, but not for a reader that takes nothing. */
 void log_end(void);

@@ -2,13 +2,13 @@
 /*
  * The one event loop of the daemon, on the library's reactor and clock.
  *
- * A *source* is a descriptor and what is called when epoll reports it. A *part* is a piece of the daemon
- * that has deadlines or work left over from a turn: the HTTP server, the library's client, the
- * watchdog. A turn waits for events, calls their sources, and then every part once; the loop
- * waits no longer than the earliest time that a part asks for.
+ * A *source* is a descriptor and what is called when epoll reports it. A *part* is a piece of
+ * the daemon that has deadlines or work left over from a turn: the HTTP server, the library's
+ * client, the watchdog. A turn waits for events, calls their sources, and then every part once;
+ * the loop waits no longer than the earliest time that a part asks for.
  *
- * A source that is removed during a turn gets no event of that turn any more, and its number is not
- * given to another before the turn is over: events of a batch cannot reach the wrong one.
+ * A source that is removed during a turn gets no event of that turn any more, and its number is
+ * not given to another before the turn is over: events of a batch cannot reach the wrong one.
  */
 #ifndef REDLOCKD_SYSTEM_LOOP_H
 #define REDLOCKD_SYSTEM_LOOP_H
@@ -27,8 +27,8 @@ struct loop_source {
     uint32_t slot; /* index in loop->slots */
 };
 
-/* `turn` does what is due at now_ns and returns when it wants to be called next: RL_NEVER_NS for
- * "after an event", 0 for "at once, after a look at what else is ready". */
+/* `turn` does what is due at now_ns and returns when it wants to be called next: RL_NEVER_NS
+ * for "after an event", 0 for "at once, after a look at what else is ready". */
 struct loop_part {
     void *context;
     int64_t (*turn)(void *context, int64_t now_ns);

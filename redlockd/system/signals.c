@@ -52,9 +52,9 @@ int signals_open(struct signals *signals, struct loop *loop)
 
     signals_hold();
     signal(SIGPIPE, SIG_IGN);
-    signal(
-        SIGXFSZ,
-        SIG_IGN); /* an audit log at the limit of its size fails to be written, and that is all */
+    signal(SIGXFSZ,
+           /* an audit log at the limit of its size fails to be written, and that is all */
+           SIG_IGN);
     fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
         return -1;

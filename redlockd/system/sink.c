@@ -79,7 +79,8 @@ static bool write_line(struct sink *sink, const char *line, size_t size)
 
 /* ---- the thread -------------------------------------------------------------------------- */
 
-/* The number of lines that were not taken. One write per line: a pipe takes it whole or not at all. */
+/* The number of lines that were not taken. One write per line: a pipe takes it whole or
+ * not at all. */
 static unsigned write_queue(struct sink *sink, const struct queue *queue)
 {
     const char *line = queue->bytes, *end = queue->bytes + queue->size;
@@ -139,8 +140,8 @@ static int start(struct sink *sink)
 /* ---- the owner --------------------------------------------------------------------------- */
 
 /*
- * Makes writes that do not wait out of sink->fd, if it can. O_NONBLOCK belongs to the open file, which
- * other processes may have, too: a terminal or a pipe is opened once more.
+ * Makes writes that do not wait out of sink->fd, if it can. O_NONBLOCK belongs to the open
+ * file, which other processes may have, too: a terminal or a pipe is opened once more.
  */
 static void make_direct(struct sink *sink)
 {

@@ -62,7 +62,7 @@ int sockets_inherited(int *fds, int most, char *why, size_t why_size)
     return (int)count;
 }
 
-/* ---- our own ------------------------------------------------------------------------------ */
+/* ---- our own ---------------------------------------------------------------------------- */
 
 static int fail(int fd, const char *what, const char *address, char *why, size_t why_size)
 {

@@ -99,8 +99,8 @@ static void count_wait(void *wait, void *context)
         lock->waiters_here++;
 }
 
-/* The order of `redlock top`: trouble, then what most wait for, then what is held for longest, then
- * records. */
+/* The order of `redlock top`: trouble, then what most wait for, then what is held for longest,
+ * then records. */
 static int compare(const void *a, const void *b)
 {
     const struct survey_lock *x = a, *y = b;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A survey: the nodes are asked for all locks, for GET /v1/status?locks=N and so for the page. Only while
- * requests wait for it, however many, one look after another: the next begins SURVEY_PAUSE times as long
- * after the last one as that took, and not before SURVEY_EVERY_NS. So it takes a small part of the nodes'
- * time, and of ours, whatever they hold.
+ * A survey: the nodes are asked for all locks, for GET /v1/status?locks=N and so for the page.
+ * Only while requests wait for it, however many, one look after another: the next begins
+ * SURVEY_PAUSE times as long after the last one as that took, and not before SURVEY_EVERY_NS.
+ * So it takes a small part of the nodes' time, and of ours, whatever they hold.
  *
  *     wait --> a look that begins after it: list the names of every quorum, ask for each lock
  *          `-> SURVEY_PATIENCE_NS is over first: what the last look found has to do
  *
- * Beyond SURVEY_LOCKS_MAX names the locks that were contended in the last look are asked again, and the
- * others in turns.
+ * Beyond SURVEY_LOCKS_MAX names the locks that were contended in the last look are asked again,
+ * and the others in turns.
  */
 #ifndef REDLOCKD_VIEW_SURVEY_H
 #define REDLOCKD_VIEW_SURVEY_H
@@ -86,7 +86,8 @@ void survey_init(struct survey *survey, struct leases *leases);
 /* After the client is closed. */
 void survey_free(struct survey *survey);
 
-/* done() is called, not from here, when a look is over that began after this, or patience is. */
+/* done() is called, not from here, when a look is over that began after this,
+ * or patience is. */
 void survey_await(struct survey *survey, struct survey_wait *wait, int64_t now_ns);
 /* It is gone: done() is not called. */
 void survey_forget(struct survey *survey, struct survey_wait *wait);

@@ -354,7 +354,8 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
                             "too many lists of this principal are under way already", AGAIN);
         return;
     }
-    /* A client that asks and goes costs itself nothing, and the nodes a walk that holders wait behind. */
+    /* A client that asks and goes costs itself nothing, and the nodes a walk that
+     * holders wait behind. */
     if (lists_of(view, NULL) >= VIEW_LISTS_MAX) {
         http_answer_problem(exchange, 503, "LISTS", "too many lists are under way already",
                             AGAIN);

@@ -314,8 +314,8 @@ static void check_ttl(const struct rl_check *c)
 }
 
 /*
- * Votes may be on one master: that is sound, and with a majority of them there, its failover is one of
- * them all.
+ * Votes may be on one master: that is sound, and with a majority of them there, its failover is
+ * one of them all.
  */
 static void check_masters(const struct rl_check *c)
 {

@@ -136,8 +136,8 @@ int64_t rl_deployment_final_ms(const redlock *client, const struct rl_node_vote 
 
 /*
  * A holder renews at a third of its TTL. When a majority names the new server, the last proof
- * must have more than L left, whenever in that third the old one died. Where the work is stopped
- * earlier than L before the end, the renewal must have come by then.
+ * must have more than L left, whenever in that third the old one died. Where the work is
+ * stopped earlier than L before the end, the renewal must have come by then.
  */
 int64_t rl_deployment_least_ttl_ms(int64_t failover_ms, int64_t grace_ms)
 {

@@ -73,8 +73,8 @@ static int tell_other_init(const redlock *client, uint8_t node)
 }
 
 /*
- * Nothing is written before every node that answers is known to be one that can take it: else some
- * of them would be left with a set that is not in force.
+ * Nothing is written before every node that answers is known to be one that can take it: else
+ * some of them would be left with a set that is not in force.
  */
 static int find_obstacles(redlock *client, struct rl_survey *survey)
 {

@@ -2,8 +2,9 @@
 /*
  * What a client is opened with when its program leaves it open: which nodes, how to talk to
  * them. A setting comes from the program (for the command: its command line), else from the
- * environment, else from the configuration file, else it has its default. redlock_open() and the
- * command use this room alike, so that both find the same nodes and complain in the same words.
+ * environment, else from the configuration file, else it has its default. redlock_open() and
+ * the command use this room alike, so that both find the same nodes and complain in the same
+ * words.
  */
 #ifndef RL_CONFIG_CONFIG_H
 #define RL_CONFIG_CONFIG_H

@@ -15,7 +15,8 @@ static void close_setting(struct rl_config *c, enum rl_setting setting)
     c->closed |= 1u << setting;
 }
 
-/* Of a password in a file and one that a command prints, the stronger source decides for both. */
+/* Of a password in a file and one that a command prints, the stronger source
+ * decides for both. */
 static void close_given(struct rl_config *c)
 {
     const uint32_t of_nodes =

@@ -207,7 +207,8 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_acquire_fail(lock, event, out);
 }
 
-/* What an earlier term has granted does not count; what is under way comes to its own end (E11). */
+/* What an earlier term has granted does not count; what is under way comes to its
+ * own end (E11). */
 void rl_acquire_new_term(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out)
 {
@@ -230,7 +231,8 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
         rl_acquire_quit(lock, out, REDLOCK_CANCELED);
         return;
     case RL_ENDED:
-        /* Lost, and given up before the promised end: its owner does not rely on it any more. */
+        /* Lost, and given up before the promised end: its owner does not rely on
+         * it any more. */
         if (lock->sweep_at_ns != RL_NEVER_NS)
             rl_hold_sweep(lock, lock->sweep_at_ns, out);
         return;

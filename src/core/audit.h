@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Doubts about nodes, from what their INFO says (G7). Only what a node answered is judged: a node
- * that answers nothing raises no doubt here, and the full audit says "unknown".
+ * Doubts about nodes, from what their INFO says (G7). Only what a node answered is judged: a
+ * node that answers nothing raises no doubt here, and the full audit says "unknown".
  */
 #ifndef RL_CORE_AUDIT_H
 #define RL_CORE_AUDIT_H

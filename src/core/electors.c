@@ -72,8 +72,8 @@ static const struct rl_term *find_term(const struct rl_electors *electors)
 }
 
 /*
- * A majority names another term. Two owners of one epoch are not ordered, so the second of them is
- * none (E3). One with an earlier epoch is a term like any other, without succession (E12).
+ * A majority names another term. Two owners of one epoch are not ordered, so the second of them
+ * is none (E3). One with an earlier epoch is a term like any other, without succession (E12).
  */
 static bool update_term(struct rl_electors *electors)
 {

@@ -2,15 +2,16 @@
 /*
  * Which server may speak for an elected vote, and until when (docs/elected.md, E2 to E4)?
  *
- * A Sentinel group is one vote. The server behind it changes, and the deposed one looks right to
- * itself: it grants from its buffers, with its old marker. So nothing that a server says of itself is
- * enough. Its *electors*, the sentinels, name a *term*: an epoch and the server that it belongs to. A
- * grant counts only while a majority of them has named the term that it was sent to, each asked no
- * longer than RL_VOUCH_NS ago.
+ * A Sentinel group is one vote. The server behind it changes, and the deposed one looks right
+ * to itself: it grants from its buffers, with its old marker. So nothing that a server says of
+ * itself is enough. Its *electors*, the sentinels, name a *term*: an epoch and the server that
+ * it belongs to. A grant counts only while a majority of them has named the term that it was
+ * sent to, each asked no longer than RL_VOUCH_NS ago.
  *
- * The electors are a fixed list of ids, which `redlock init` has written beside the set of nodes: any
- * two majorities of it share an elector, and an elector never goes back to an earlier epoch. Until a
- * client has read that list, a majority of those it was given tells it only where to look.
+ * The electors are a fixed list of ids, which `redlock init` has written beside the set of
+ * nodes: any two majorities of it share an elector, and an elector never goes back to an
+ * earlier epoch. Until a client has read that list, a majority of those it was given tells it
+ * only where to look.
  */
 #ifndef RL_CORE_ELECTORS_H
 #define RL_CORE_ELECTORS_H
@@ -74,8 +75,9 @@ bool rl_electors_hear(struct rl_electors *electors, uint8_t which, const char *i
                       const struct rl_term *said, int64_t asked_ns);
 
 /*
- * The list of the set, ids with blanks between them; empty: unknown. True: those that had named the
- * term are no majority of it. So far no majority names any, or it is named from now on only.
+ * The list of the set, ids with blanks between them; empty: unknown. True: those that had named
+ * the term are no majority of it. So far no majority names any, or it is named from now on
+ * only.
  */
 bool rl_electors_set_list(struct rl_electors *electors, struct rl_slice list);
 
@@ -83,8 +85,8 @@ bool rl_electors_set_list(struct rl_electors *electors, struct rl_slice list);
 int64_t rl_electors_vouch_end_ns(const struct rl_electors *electors);
 
 /*
- * The ids of all electors that this client was given, in order: what `redlock init` writes. False:
- * one has not been heard, or two are one.
+ * The ids of all electors that this client was given, in order: what `redlock init` writes.
+ * False: one has not been heard, or two are one.
  */
 bool rl_electors_write_list(const struct rl_electors *electors, char out[RL_ELECTOR_LIST_MAX]);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* After an attempt that failed: rollback, and another attempt, the queue or the end (A4, A9). */
+/* After an attempt that failed: rollback, and another attempt, the queue or the
+ * end (A4, A9). */
 #include "core/lock_internal.h"
 #include "core/rules.h"
 

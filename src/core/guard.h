@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * May this node vote (G1-G6, G8)? A new connection begins unchecked; what was learned of the node's
- * clock and set outlives the connection.
+ * May this node vote (G1-G6, G8)? A new connection begins unchecked; what was learned of the
+ * node's clock and set outlives the connection.
  *
  * A node that lost its memory votes for locks it has already granted. It looks exactly like a
  * healthy young node, so every node whose past is unknown is kept from voting until whatever
@@ -96,8 +96,8 @@ struct rl_guard {
     /* Strict: the probation string that is being watched; empty: none yet. */
     char probation[RL_PROBATION_MAX];
     /*
-     * A stamp on the node says since when it is what it is, by its own clock, so that clients which
-     * live for a second need not watch it (E7). When it is old enough; 0: not known yet.
+     * A stamp on the node says since when it is what it is, by its own clock, so that clients
+     * which live for a second need not watch it (E7). When it is old enough; 0: not known yet.
      */
     int64_t stamp_ends_ns;
     bool stamp_answered; /* the question for it was answered, perhaps with an error */
@@ -112,8 +112,8 @@ void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_
                    uint32_t drift_ppm);
 
 /*
- * A new connection: what its predecessor proved of the node's memory is void. Its clock window, the
- * blame for a step and its set outlive it.
+ * A new connection: what its predecessor proved of the node's memory is void. Its clock window,
+ * the blame for a step and its set outlive it.
  */
 void rl_guard_connected(struct rl_guard *guard);
 
@@ -125,9 +125,9 @@ void rl_guard_connected(struct rl_guard *guard);
 void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns);
 
 /*
- * The marker and the identity of the node as they stood together with an acquire (G2). Both must be
- * what this connection greeted: a snapshot brings an old marker back, and a proxy hides that
- * the server behind it is another incarnation. True: the node may vote.
+ * The marker and the identity of the node as they stood together with an acquire (G2). Both
+ * must be what this connection greeted: a snapshot brings an old marker back, and a proxy hides
+ * that the server behind it is another incarnation. True: the node may vote.
  */
 bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice identity,
                      int64_t max_ttl_ms, int64_t now_ns);
@@ -137,8 +137,8 @@ bool rl_guard_wants_stamp(const struct rl_guard *guard);
 /* What STAMP answered: how much of the guard time is left; 0 or less: none, it is admitted. */
 void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns);
 /*
- * Whether it is, is not known yet: the first question is to be asked, or has not been answered. A
- * grant is not refused before that.
+ * Whether it is, is not known yet: the first question is to be asked, or has not been answered.
+ * A grant is not refused before that.
  */
 bool rl_guard_awaits_stamp(const struct rl_guard *guard);
 /*

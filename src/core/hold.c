@@ -6,8 +6,8 @@
 #include "core/rules.h"
 
 /*
- * A hold is declared lost this much before its validity ends, so that the owner has the notice by
- * then: a timer never comes early, and the machine may be busy.
+ * A hold is declared lost this much before its validity ends, so that the owner has the notice
+ * by then: a timer never comes early, and the machine may be busy.
  */
 #define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 #define LOSS_LEADS_PER_TTL 20 /* but never more than this part of a short TTL */
@@ -50,7 +50,8 @@ bool rl_hold_is_over(const struct rl_lock *lock, int64_t now_ns)
 
 /*
  * The hold is over and was not released. What may remain of it goes from all nodes, but not
- * before the end that was promised: an owner that reads the deadline once and trusts it is safe.
+ * before the end that was promised: an owner that reads the deadline once and trusts it is
+ * safe.
  */
 void rl_hold_lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
                   struct rl_actions *out)
@@ -107,22 +108,23 @@ static bool carries_deadline(const struct rl_lock *lock)
 
 /*
  * G3: what an answer says about the node's memory. A renewal in quarantine counts where the key
- * is known from before: still there, so nothing was lost. A key that was set in quarantine, by an
- * acquire whose grant did not count, says nothing about what the node forgot, however often it is
- * renewed.
+ * is known from before: still there, so nothing was lost. A key that was set in quarantine, by
+ * an acquire whose grant did not count, says nothing about what the node forgot, however often
+ * it is renewed.
  */
 static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event)
 {
     struct rl_answer answer = event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
     /*
-     * Never found in this term: the failover may have lost it, and nobody else can hold it there
-     * yet. That is no loss (E9).
+     * Never found in this term: the failover may have lost it, and nobody else can hold it
+     * there yet. That is no loss (E9).
      */
     bool is_no_loss =
         answer.of_new_term && !(lock->nodes_proven & ~lock->nodes_succeeding & bit);
 
-    /* A renewal may have overtaken the reply that says that the key was healed in quarantine. */
+    /* A renewal may have overtaken the reply that says that the key was
+     * healed in quarantine. */
     if (answer.vote == REDLOCK_VOTE_MISSING ||
         (event->op == RL_OP_HEAL && answer.vote == REDLOCK_VOTE_GUARDED))
         lock->nodes_proven &= (uint16_t)~bit;

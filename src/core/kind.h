@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a kind of lock is: one table, which every other place asks. A number that is not in it is an
- * error, and a key of another type is nothing of ours.
+ * What a kind of lock is: one table, which every other place asks. A number that is not in it
+ * is an error, and a key of another type is nothing of ours.
  *
- * All kinds of one name use one key, so they exclude each other. docs/kinds.md, "Adding a kind",
- * lists what else a new one needs.
+ * All kinds of one name use one key, so they exclude each other. docs/kinds.md, "Adding a
+ * kind", lists what else a new one needs.
  */
 #ifndef RL_CORE_KIND_H
 #define RL_CORE_KIND_H
@@ -17,8 +17,8 @@
 #define RL_WAITER_READS 'r'  /* waits only for those ahead of it that write */
 
 /*
- * One line per kind: name, type of its key, letter of its waiters, exclusive, single, has an owner,
- * has slots, the script that takes it.
+ * One line per kind: name, type of its key, letter of its waiters, exclusive, single, has an
+ * owner, has slots, the script that takes it.
  */
 #define RL_KINDS(X)                                                                            \
     X(MUTEX, "string", RL_WAITER_WRITES, true, true, false, false, TAKE_MUTEX)                 \
@@ -34,15 +34,16 @@ enum {
 };
 
 struct rl_kind {
-    const char *key_type; /* as look.lua says it: the Redis type, of a hash with the field that
-                             tells what is held */
-    char waiter;          /* the letter of its waiters in the nodes' queues */
-    bool
-        exclusive; /* one holder or owner at a time. So it may have a fencing token, and a grant
-                       takes its place in the queue along: no other waiter is served meanwhile */
-    bool single; /* one hold at a time: the key is the plain string of the value, several names
-                       can be taken at once, a key of another value is another's lock, and the
-                       holder may hand over to the next waiter of its client */
+    /* As look.lua says it: the Redis type, of a hash with the field that tells what is held. */
+    const char *key_type;
+    char waiter; /* the letter of its waiters in the nodes' queues */
+    /* One holder or owner at a time. So it may have a fencing token, and a grant takes its
+     * place in the queue along: no other waiter is served meanwhile. */
+    bool exclusive;
+    /* One hold at a time: the key is the plain string of the value, several names can be taken
+     * at once, a key of another value is another's lock, and the holder may hand over to the
+     * next waiter of its client. */
+    bool single;
     bool has_owner; /* holds of one owner do not exclude each other, nor wait for each other */
     bool has_slots; /* the value names the slot that it holds */
 };

@@ -11,8 +11,9 @@
  *                       +- BACKOFF: too few nodes answered, and we wait
  *                          ASKING: tried once, and another holds it
  *
- * ALIGNING: a fenced lock whose granting nodes disagree about the token (docs/guards.md, Fencing).
- * PARKED: behind another waiter in the client's local queue; only its head is sent to the nodes.
+ * ALIGNING: a fenced lock whose granting nodes disagree about the token (docs/guards.md,
+ * Fencing). PARKED: behind another waiter in the client's local queue; only its head is sent to
+ * the nodes.
  *
  * Pure: the time and the random number come with the event, and the caller carries out the
  * actions. Rule numbers (A1-A11) are those of docs/algorithm.md.
@@ -37,10 +38,10 @@
  *   any                       anything else       dropped
  *   IDLE, PARKED, ENDED       anything            dropped
  *
- * A node votes once in a round, so the answer of a node that was timed out is no vote; a grant that
- * comes when the lock is HELD still adds to the margin. A late grant to an owner is given the owner's
- * token (token.c). Answers to an earlier attempt, or to a freed handle, end in the engine
- * (hear_answer() in engine/hear.c).
+ * A node votes once in a round, so the answer of a node that was timed out is no vote; a grant
+ * that comes when the lock is HELD still adds to the margin. A late grant to an owner is given
+ * the owner's token (token.c). Answers to an earlier attempt, or to a freed handle, end in the
+ * engine (hear_answer() in engine/hear.c).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
@@ -102,7 +103,8 @@ struct rl_lock_terms {
 #define RL_VOTE_BITS 4
 #define RL_RTT_MAX_US ((1 << 27) - 1) /* two minutes: what is left for a round trip, signed */
 
-/* One node's part in the last operation. A lock keeps one for every node as long as it lives. */
+/* One node's part in the last operation. A lock keeps one for every node as long
+ * as it lives. */
 struct rl_node_vote {
     uint32_t vote : RL_VOTE_BITS;         /* enum redlock_vote */
     int32_t rtt_us : (32 - RL_VOTE_BITS); /* -1: no answer */
@@ -115,9 +117,9 @@ struct rl_owners_token {
 };
 
 /*
- * What is needed until an acquisition is decided, and not after that. A client may hold very many
- * locks, and acquires few at a time: the owner of the memory takes it away once the lock is held.
- * A lock that failed keeps it, for the report.
+ * What is needed until an acquisition is decided, and not after that. A client may hold very
+ * many locks, and acquires few at a time: the owner of the memory takes it away once the lock
+ * is held. A lock that failed keeps it, for the report.
  */
 struct rl_acquisition {
     int64_t wait_deadline_ns; /* RL_NEVER_NS: for ever; 0: try once */
@@ -186,8 +188,8 @@ struct rl_lock {
     uint16_t nodes_with_key; /* nodes known to carry our key, a bit each */
     /*
      * Nodes that had our key while they could vote and were not found without it since. Only on
-     * these does a renewal count in quarantine, and in strict mode without a witness: a key that was
-     * set there proves nothing (G3).
+     * these does a renewal count in quarantine, and in strict mode without a witness: a key
+     * that was set there proves nothing (G3).
      */
     uint16_t nodes_proven;
     uint16_t
@@ -279,7 +281,8 @@ struct rl_actions {
 /*
  * The end of the validity of a key whose request was started at start_ns. No node can have set
  * its key earlier than start_ns, so none lets it expire earlier than start_ns + ttl by its own
- * clock; the drift, ttl * ppm / 10^6 + 2 ms, covers the difference between its clock's rate and ours.
+ * clock; the drift, ttl * ppm / 10^6 + 2 ms, covers the difference between its clock's rate and
+ * ours.
  */
 int64_t rl_validity_end_ns(int64_t start_ns, int64_t ttl_ns, uint32_t drift_ppm);
 
@@ -319,7 +322,8 @@ static inline int32_t rl_rtt_us(int64_t rtt_ns)
     return rtt_ns / 1000 < RL_RTT_MAX_US ? (int32_t)(rtt_ns / 1000) : RL_RTT_MAX_US;
 }
 
-/* The per-node deadline for a TTL (0: unknown): the policy's, but small against the TTL (A2). */
+/* The per-node deadline for a TTL (0: unknown): the policy's, but small against
+ * the TTL (A2). */
 int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns);
 
 #endif

@@ -65,7 +65,8 @@ void rl_hold_new_term(struct rl_lock *lock, const struct rl_event *event);
 void rl_hold_succeed(struct rl_lock *lock, const struct rl_event *event);
 /* After a loss: takes back what remains, once the promised end has come. */
 void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
-/* The owner never learnt of the hold: ends it as a failed acquisition, on every node at once. */
+/* The owner never learnt of the hold: ends it as a failed acquisition, on every
+ * node at once. */
 rl_step_fn rl_hold_take_back;
 
 /* Giving back, and finding out what became of a lost key. */

@@ -2,14 +2,14 @@
 /*
  * Waiting for a lock that another holds.
  *
- * After a refused first attempt every node offers the next place of its queue; the largest offer
- * of a quorum is our ticket, and it stays the same from then on. Every later attempt enters the
- * queue with it, tells the nodes that we are alive, and is granted only where we are first. In
- * between we sleep until a node says that the lock is free, or a timer says that it could be:
- * messages may be lost, and servers announce an expiry late or never.
+ * After a refused first attempt every node offers the next place of its queue; the largest
+ * offer of a quorum is our ticket, and it stays the same from then on. Every later attempt
+ * enters the queue with it, tells the nodes that we are alive, and is granted only where we are
+ * first. In between we sleep until a node says that the lock is free, or a timer says that it
+ * could be: messages may be lost, and servers announce an expiry late or never.
  *
- * A waiter that is queued on a quorum before another begins has the smaller ticket on at least one
- * node of the other's quorum: no waiter that begins later is served first.
+ * A waiter that is queued on a quorum before another begins has the smaller ticket on at least
+ * one node of the other's quorum: no waiter that begins later is served first.
  */
 #include "core/kind.h"
 #include "core/lock_internal.h"
@@ -27,8 +27,8 @@
 #define AGAINS_PER_NODE 4
 
 /*
- * While this client holds the lock, its next waiter waits this long before it asks for a place: a
- * short hold is handed over to it directly, without any queue.
+ * While this client holds the lock, its next waiter waits this long before it asks for a place:
+ * a short hold is handed over to it directly, without any queue.
  */
 #define HANDOVER_WAIT_NS (1 * RL_NS_PER_MS)
 
@@ -46,10 +46,10 @@ void rl_queue_forget(struct rl_lock *lock)
 }
 
 /*
- * The grant of an exclusive lock takes our place in that node's queue with it; beside readers and
- * slots others are served, so that place is kept until now. Where we were refused, or the outcome
- * is unknown, it is given up now: if this holder dies, its entry must not block that queue as a
- * dead head. A node that has not answered yet may still grant.
+ * The grant of an exclusive lock takes our place in that node's queue with it; beside readers
+ * and slots others are served, so that place is kept until now. Where we were refused, or the
+ * outcome is unknown, it is given up now: if this holder dies, its entry must not block that
+ * queue as a dead head. A node that has not answered yet may still grant.
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
@@ -335,6 +335,7 @@ bool rl_queue_has_grace(const struct rl_lock *lock, int64_t now_ns)
     if (!acquisition->ticket || now_ns >= acquisition->grace_ends_ns ||
         acquisition->grace_ends_ns == RL_NEVER_NS)
         return false;
-    /* We block every other waiter, or a node has not answered yet: the round may still be won. */
+    /* We block every other waiter, or a node has not answered yet: the round may
+     * still be won. */
     return lock->tally.yes_count > 0 || rl_tally_pending(&lock->tally) != 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where does a lock live, when there are several quorums? Every quorum draws a weight for the
- * key, and the largest has it (rendezvous hashing). The weight depends on the name of that quorum
- * and on the key alone: the order of the quorums means nothing, one that is added takes its share
- * of the keys from all others, one that is removed leaves its share to them, and no other key
- * moves.
+ * key, and the largest has it (rendezvous hashing). The weight depends on the name of that
+ * quorum and on the key alone: the order of the quorums means nothing, one that is added takes
+ * its share of the keys from all others, one that is removed leaves its share to them, and no
+ * other key moves.
  *
  * All clients of all versions have to agree, in whatever language they are written: two that do
  * not would both hold a lock. So this never changes:
@@ -14,9 +14,9 @@
  *                          x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31
  *     weight(quorum, key)  mix(hash(tag(key)) ^ mix(hash(quorum)))
  *
- * tag(key) is what stands between the first { and the next } behind it, if that is not empty, else
- * the whole key, prefix included: as Redis Cluster does it. Of two equal weights the quorum with
- * the name that sorts first has the key. tests/unit/rendezvous.c has vectors.
+ * tag(key) is what stands between the first { and the next } behind it, if that is not empty,
+ * else the whole key, prefix included: as Redis Cluster does it. Of two equal weights the
+ * quorum with the name that sorts first has the key. tests/unit/rendezvous.c has vectors.
  *
  * FNV-1a alone spreads badly: keys that differ in their last byte get hashes that differ in few
  * bits. mix, the finaliser of SplitMix64, lets every bit of its argument change each bit of the

@@ -64,8 +64,8 @@ static void begin_jeopardy(struct rl_lock *lock, struct rl_actions *out)
 static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     /*
-     * The old deadline stands (A7), so what was renewed stays: it is the same key. The watchdog tries
-     * again while it lasts.
+     * The old deadline stands (A7), so what was renewed stays: it is the same key. The watchdog
+     * tries again while it lasts.
      */
     if (!RL_RULE(EXTENSION_STAYS))
         rl_send(out, RL_OP_ROLLBACK, lock->policy->all_nodes, lock->round);
@@ -80,8 +80,8 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
  * The hold was just proven on a quorum and is valid: nodes that miss our key get it back, for
  * what is left of its time (A8). The engine leaves out nodes in quarantine: a healed key there
  * would prove nothing, and a later renewal of it must not count. A value that other clients may
- * renew or end stays as it is: two renewals that each won on its own majority would otherwise put
- * back, between them, what a release or an eviction has deleted meanwhile.
+ * renew or end stays as it is: two renewals that each won on its own majority would otherwise
+ * put back, between them, what a release or an eviction has deleted meanwhile.
  */
 void rl_renew_heal(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
 {
@@ -134,8 +134,8 @@ static uint8_t tolerated_count(const struct rl_lock *lock)
 
 /*
  * So many nodes say that our key is not there that it cannot be on a majority: another may hold
- * the lock at this moment. That is proof of loss, not a failed extension. Nodes in quarantine are
- * among them: no other may hold it yet, and what is left keeps it so.
+ * the lock at this moment. That is proof of loss, not a failed extension. Nodes in quarantine
+ * are among them: no other may hold it yet, and what is left keeps it so.
  */
 bool rl_renew_proves_loss(const struct rl_lock *lock)
 {
@@ -176,9 +176,9 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
 }
 
 /*
- * A renewal that is not confirmed in time is in jeopardy, but it stays open: nodes that were slow
- * still answer it, in order, and asking them again would only add to what keeps them busy. It
- * ends with its answers, with the connections of nodes that never answer, or with the hold.
+ * A renewal that is not confirmed in time is in jeopardy, but it stays open: nodes that were
+ * slow still answer it, in order, and asking them again would only add to what keeps them busy.
+ * It ends with its answers, with the connections of nodes that never answer, or with the hold.
  */
 static void leave_open(struct rl_lock *lock, struct rl_actions *out)
 {

@@ -108,7 +108,8 @@ static bool has_tail(const char *set)
     return strlen(set) > RL_SET_HEAD_SIZE;
 }
 
-/* Sets that were made before there were versions are of the first one, but for elected votes. */
+/* Sets that were made before there were versions are of the first one, but
+ * for elected votes. */
 static bool fits(const struct rl_set_self *self, const char *set)
 {
     size_t number_size = strcspn(self->tail, ";");
@@ -276,7 +277,8 @@ static bool lives_on(const struct rl_set_self *self, const struct rl_set_answer 
            !rl_set_has_names(self, set);
 }
 
-/* Where a set is in force on a node, it had been written on all, and none is in an older one. */
+/* Where a set is in force on a node, it had been written on all, and none is in
+ * an older one. */
 static bool is_in_force(const struct rl_set_self *self, const struct rl_set_answer *reached,
                         const char *set)
 {
@@ -288,9 +290,9 @@ static bool is_in_force(const struct rl_set_self *self, const struct rl_set_answ
 }
 
 /*
- * A set that init has written on every node that is reached. One that a client has told a node, or
- * would tell it, may be on a server too many: it is replaced, and that server does not count any
- * more. But a new set needs all nodes: without one of them, names have to do.
+ * A set that init has written on every node that is reached. One that a client has told a node,
+ * or would tell it, may be on a server too many: it is replaced, and that server does not count
+ * any more. But a new set needs all nodes: without one of them, names have to do.
  */
 static bool is_kept(const struct rl_set_self *self, const struct rl_set_answer *reached,
                     uint8_t *node)

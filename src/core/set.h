@@ -7,28 +7,28 @@
  *
  *     ID:NAMES/NUMBER;VERSION       of several quorums: ID:NAMES/NUMBER;VERSION QUORUM@QUORUMS
  *
- * What follows the names is the *tail*, and a client knows its own: a set whose tail is another is
- * not the client's, whatever its id. VERSION is that of the protocol: a client that does not know it
- * does not count the nodes. QUORUMS is a fingerprint of the names of all quorums.
+ * What follows the names is the *tail*, and a client knows its own: a set whose tail is another
+ * is not the client's, whatever its id. VERSION is that of the protocol: a client that does not
+ * know it does not count the nodes. QUORUMS is a fingerprint of the names of all quorums.
  *
- * Each init draws its own id and writes it on as many nodes as it says. While no id is on more nodes
- * than its number, two majorities that carry one id share a node. A client counts nodes of one
- * id only, the one in force: that which most of its nodes say.
+ * Each init draws its own id and writes it on as many nodes as it says. While no id is on more
+ * nodes than its number, two majorities that carry one id share a node. A client counts nodes
+ * of one id only, the one in force: that which most of its nodes say.
  *
- * A node without a set counts while no node of the client has one, as if there were none. Else it
- * counts only if the client has the very nodes, by name, that init was run with: then it is taken
- * for the node of that name, which has forgotten, and the client tells it the set, in a spelling of
- * its own: ID~NAMES/NUMBER. That is all that NAMES, a fingerprint, is for: names are
- * what a client happens to call the nodes, and clients that call them otherwise are none the worse.
- * But a name that means one server here and another there puts the id on a server too many. So a
- * client and `redlock doctor` warn of a node that was told by a client, until init draws a new id,
- * which is on the nodes of its own list and no others.
+ * A node without a set counts while no node of the client has one, as if there were none. Else
+ * it counts only if the client has the very nodes, by name, that init was run with: then it is
+ * taken for the node of that name, which has forgotten, and the client tells it the set, in a
+ * spelling of its own: ID~NAMES/NUMBER. That is all that NAMES, a fingerprint, is for: names
+ * are what a client happens to call the nodes, and clients that call them otherwise are none
+ * the worse. But a name that means one server here and another there puts the id on a server
+ * too many. So a client and `redlock doctor` warn of a node that was told by a client, until
+ * init draws a new id, which is on the nodes of its own list and no others.
  *
- * Sets with different ids must not have nodes in common that either still counts on. So init takes
- * no node from a set that may live on without it (rl_set_plan()), and it writes the set twice:
- * first as pending, which no client counts, and once every node has it, for good. An init that
- * fails half-way leaves a set that is not in force, or one that is on all its nodes; and while it
- * is not in force, its nodes remember the set that they were taken from.
+ * Sets with different ids must not have nodes in common that either still counts on. So init
+ * takes no node from a set that may live on without it (rl_set_plan()), and it writes the set
+ * twice: first as pending, which no client counts, and once every node has it, for good. An
+ * init that fails half-way leaves a set that is not in force, or one that is on all its nodes;
+ * and while it is not in force, its nodes remember the set that they were taken from.
  */
 #ifndef RL_CORE_SET_H
 #define RL_CORE_SET_H
@@ -65,7 +65,8 @@ struct rl_set_answer {
 
 /* Longer ones are cut: they fit no client. RL_SET_BY_CLIENT is taken out, and noted. */
 void rl_set_answer_read(struct rl_set_answer *answer, struct rl_slice set);
-/* An error in place of the set. The node may be in any: that is not the same as being in none. */
+/* An error in place of the set. The node may be in any: that is not the same as
+ * being in none. */
 void rl_set_answer_refuse(struct rl_set_answer *answer);
 
 /* The text as the node has it. */
@@ -90,8 +91,8 @@ void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t
                  struct rl_slice quorum);
 
 /*
- * The node whose set is in force: of the sets with the client's tail the one that most nodes say;
- * of equals `current`, which was in force before. -1: no node says any.
+ * The node whose set is in force: of the sets with the client's tail the one that most nodes
+ * say; of equals `current`, which was in force before. -1: no node says any.
  */
 int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *answers,
                     const char *current);
@@ -124,17 +125,17 @@ enum rl_set_plan {
 };
 
 /*
- * A new set may be made of the nodes of an old one if a majority of those is among them, or if by
- * name they all are: what is left of the old set has no majority any more. Otherwise two sets with
- * a node in common, each with a majority, would decide about the same locks. *node: the one that
- * says what is to be kept, or that is refused.
+ * A new set may be made of the nodes of an old one if a majority of those is among them, or if
+ * by name they all are: what is left of the old set has no majority any more. Otherwise two
+ * sets with a node in common, each with a majority, would decide about the same locks. *node:
+ * the one that says what is to be kept, or that is refused.
  */
 enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
                              const struct rl_set_answer *reached, uint8_t *node);
 
 /*
- * How many of the nodes are not in the set that most of them are in, now or before an init that has
- * not finished? Only sets of as many nodes as these are looked at: 0 or 1 means that the
+ * How many of the nodes are not in the set that most of them are in, now or before an init that
+ * has not finished? Only sets of as many nodes as these are looked at: 0 or 1 means that the
  * others are all that is left of one set.
  */
 uint8_t rl_set_count_newcomers(const struct rl_set_self *self,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SipHash-2-4 (Aumasson and Bernstein): a hash whose buckets cannot be chosen without its key. For tables of
- * names that clients of a service choose; rl_slice_hash() is for what all clients must agree on.
+ * SipHash-2-4 (Aumasson and Bernstein): a hash whose buckets cannot be chosen without its key.
+ * For tables of names that clients of a service choose; rl_slice_hash() is for what all clients
+ * must agree on.
  */
 #ifndef RL_CORE_SIPHASH_H
 #define RL_CORE_SIPHASH_H

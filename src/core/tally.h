@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tally of one round of votes. The quorum is a majority of the configured nodes, never of the
- * connected ones (A2): two majorities of the same N nodes share a node, and that node is why two
- * holders cannot be.
+ * The tally of one round of votes. The quorum is a majority of the configured nodes, never of
+ * the connected ones (A2): two majorities of the same N nodes share a node, and that node is
+ * why two holders cannot be.
  */
 #ifndef RL_CORE_TALLY_H
 #define RL_CORE_TALLY_H

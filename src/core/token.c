@@ -22,8 +22,8 @@ void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
 
 /*
  * A nested hold has the token of its owner's first hold, once a quorum says which: the owner's
- * lock has been there on a quorum ever since, so no other owner can have held it in between. A node
- * where a leftover of the owner remains says something else, and alone.
+ * lock has been there on a quorum ever since, so no other owner can have held it in between. A
+ * node where a leftover of the owner remains says something else, and alone.
  *
  * True: settled, or worth waiting for nodes that have not answered yet.
  */
@@ -45,10 +45,10 @@ static bool agree_nested(struct rl_lock *lock, int64_t end_ns, struct rl_actions
 }
 
 /*
- * The token is the largest that a granting node gave. It is unique and larger than every earlier
- * one once a quorum of granting nodes has it for their counter; usually they all do at once.
- * Otherwise it is written back, to granting nodes only and only while they are still ours:
- * writing to any majority lets two holders end up with one token.
+ * The token is the largest that a granting node gave. It is unique and larger than every
+ * earlier one once a quorum of granting nodes has it for their counter; usually they all do at
+ * once. Otherwise it is written back, to granting nodes only and only while they are still
+ * ours: writing to any majority lets two holders end up with one token.
  *
  * A node that told the owner's first token would tell it again to the owner's next hold, which
  * must not get less than this one: there it is written back in any case.
@@ -114,8 +114,8 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
 }
 
 /*
- * Late grants, during alignment or after it, and healed holds of an owner get its token too: nested
- * holds will ask for it.
+ * Late grants, during alignment or after it, and healed holds of an owner get its token too:
+ * nested holds will ask for it.
  */
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out)

@@ -8,9 +8,9 @@
 #include "engine/safety.h"
 
 /*
- * Most turns bring votes and nothing else, and all nodes are compared with each other: a look in
- * every turn is a fifth of what a blocking cycle computes. During an admission the news are kept
- * for the look after it.
+ * Most turns bring votes and nothing else, and all nodes are compared with each other: a look
+ * in every turn is a fifth of what a blocking cycle computes. During an admission the news are
+ * kept for the look after it.
  */
 static bool take_news(redlock *client, bool are_sets_settled)
 {
@@ -44,7 +44,8 @@ static void warn(redlock *client, uint8_t node, enum redlock_reason reason)
     rl_event_warn(client, client->engine.node[node].address, reason, text);
 }
 
-/* What one holder rests on is not so: a file was lost or restored, or a group set up anew (E12). */
+/* What one holder rests on is not so: a file was lost or restored, or a group set
+ * up anew (E12). */
 static void warn_of_electors(redlock *client, uint8_t node)
 {
     struct rl_elected *elected = client->engine.node[node].elected;

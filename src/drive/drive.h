@@ -78,9 +78,10 @@ int rl_members_wait(redlock *member, struct epoll_event *events, int timeout_ms)
  *
  * Without an I/O thread the caller drives: a turn adds events, the drain that follows returns
  * them one by one, and its end writes what was started meanwhile. With an I/O thread the caller
- * drives in its place, where it can, or waits for the bell, which I/O threads ring. redlock_fd() is the bell, and without threads an epoll set of the
- * bell and of what a turn waits for: one set would not do, as a thread that is blocked in a
- * call and drives would be woken by events which are not for it.
+ * drives in its place, where it can, or waits for the bell, which I/O threads ring.
+ * redlock_fd() is the bell, and without threads an epoll set of the bell and of what a turn
+ * waits for: one set would not do, as a thread that is blocked in a call and drives would be
+ * woken by events which are not for it.
  */
 
 /* NULL with errno. */

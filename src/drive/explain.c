@@ -185,7 +185,8 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
     if (granted_count >= policy->quorum)
         return rl_detail(error, "%u of %u nodes%s voted, but not in time to be worth anything",
                          voters, policy->node_count, lock->client->of_quorum);
-    /* A renewal: neither a majority has the key, nor is it gone from so many that it is lost. */
+    /* A renewal: neither a majority has the key, nor is it gone from so many that
+     * it is lost. */
     if (voters >= policy->quorum)
         return rl_detail(
             error, "'%s' was renewed by %u of %u nodes%s, %u needed: gone from %u; %s",
@@ -207,7 +208,8 @@ static int explain_unsafe(const redlock_lock *lock, uint16_t unsafe, int error)
         i++;
     return rl_detail(
         error,
-        "%u of %u node%s%s do not pass the safety checks of the profile correctness. %s: %s; %s",
+        "%u of %u node%s%s do not pass the safety checks of the profile correctness. %s: %s; "
+        "%s",
         rl_count_nodes(unsafe), engine->policy.node_count,
         engine->policy.node_count == 1 ? "" : "s", lock->client->of_quorum,
         engine->node[i].address, engine->node[i].session.failure_text,

@@ -135,8 +135,8 @@ int redlock_fd(redlock *client)
 /* ---- one client ---- */
 
 /*
- * Waits until no thread drives, or events wait; false when that takes longer than timeout_ms, or
- * when the I/O thread has to drive for blocked callers.
+ * Waits until no thread drives, or events wait; false when that takes longer than timeout_ms,
+ * or when the I/O thread has to drive for blocked callers.
  */
 static bool await_turn(redlock *client, int timeout_ms)
 {

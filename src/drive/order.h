@@ -7,11 +7,13 @@
  * the orders of blocked callers: the I/O thread, the caller of redlock_next(), or one of the
  * blocked callers.
  *
- *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and sleeps
- *                   until the driver has the outcome. Without an I/O thread the caller drives as
- *                   soon as no other thread does, and hands over to another blocked caller when
- *                   its own call is finished.
- *   rl_call_now()   A call that does not block has its order carried out at once, by its own thread
+ *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and
+ *   sleeps
+ *                   until the driver has the outcome. Without an I/O thread the caller drives
+ *                   as soon as no other thread does, and hands over to another blocked caller
+ *                   when its own call is finished.
+ *   rl_call_now()   A call that does not block has its order carried out at once, by its own
+ *   thread
  *                   with the mutex held, and wakes the driver, which writes what came of it.
  *
  * A blocked caller sleeps on a word of its own and learns from it that all went well. It does

@@ -34,8 +34,9 @@ struct rl_question;
 enum rl_turn_kind {
     RL_TURN_QUERY,
     RL_TURN_SEARCH, /* of many steps: few are asked at a time */
-    RL_TURN_ADMISSION, /* one at a time: the engine has one plan of what to write (engine/sets.h) */
-    RL_TURN_JOINT,     /* answered by its parts, which have their own turns (quorums/joint.c) */
+    /* one at a time: the engine has one plan of what to write (engine/sets.h) */
+    RL_TURN_ADMISSION,
+    RL_TURN_JOINT, /* answered by its parts, which have their own turns (quorums/joint.c) */
     RL_TURN_KINDS,
 };
 

@@ -6,7 +6,8 @@
 
 #include "io/clock.h"
 
-/* How long no thread drives when the reader stays away: renewals and notices are later by it. */
+/* How long no thread drives when the reader stays away: renewals and notices are
+ * later by it. */
 #define AWAY_NS (2 * RL_NS_PER_MS)
 
 /* ---- relief by the reader ---- */

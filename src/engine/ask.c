@@ -112,7 +112,8 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                  uint32_t round, struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
-    /* Where no grant of the hold was counted, its renewal is worth no more than a grant (G2, G3). */
+    /* Where no grant of the hold was counted, its renewal is worth no more than a
+     * grant (G2, G3). */
     bool is_unproven_renewal =
         engine->strict && op == RL_OP_EXTEND &&
         (!(claim->handle->lock.nodes_proven & (1u << node)) || engine->node[node].elected) &&
@@ -212,9 +213,9 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
         if (!(send->nodes & (1u << i)))
             continue;
         /*
-         * A server that votes by another name is not asked to grant: it would refuse one of the two
-         * what it has granted to the other. Healing is for nodes that may vote: on others the
-         * key would prove nothing (A8, G3).
+         * A server that votes by another name is not asked to grant: it would refuse one of the
+         * two what it has granted to the other. Healing is for nodes that may vote: on others
+         * the key would prove nothing (A8, G3).
          */
         if ((op == RL_OP_ACQUIRE && guard->objection == REDLOCK_REASON_SAME_SERVER) ||
             (op == RL_OP_HEAL && RL_RULE(HEAL_IS_NO_PROOF) &&

@@ -20,8 +20,9 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
                       const struct rl_send *send, int64_t now_ns);
 
 /*
- * Asks one node something about a claim. handle: the one that the claim belongs to; NULL for what
- * a claim still needs after its handle has gone (giving back). False: the node cannot be asked now.
+ * Asks one node something about a claim. handle: the one that the claim belongs to; NULL for
+ * what a claim still needs after its handle has gone (giving back). False: the node cannot be
+ * asked now.
  */
 bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                  const struct rl_handle *handle, enum rl_op op, uint32_t round, int64_t now_ns);

@@ -30,8 +30,8 @@ struct rl_about {
 };
 
 /*
- * One piece of memory, as long as its texts need: every lock that is held has one. `room` is a bit
- * more than that, so that names of similar length can follow each other in it.
+ * One piece of memory, as long as its texts need: every lock that is held has one. `room` is a
+ * bit more than that, so that names of similar length can follow each other in it.
  */
 struct rl_claim {
     struct rl_handle *handle; /* its lock counts the votes; NULL: no lock does any more */
@@ -72,36 +72,37 @@ static inline struct rl_slice rl_claim_value(const struct rl_claim *claim)
 }
 
 /*
- * Without a value, with room for one of value_max bytes; the texts are copied. One reference, the
- * caller's. NULL: out of memory.
+ * Without a value, with room for one of value_max bytes; the texts are copied. One reference,
+ * the caller's. NULL: out of memory.
  */
 struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about,
                               size_t value_max, struct rl_handle *handle);
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
 /*
  * A node may have set or renewed the key until now: it was asked to, and has answered only now,
- * or never will. However long the request lay on the way, the key has expired two TTLs from here
- * (twice for a node whose clock is slow).
+ * or never will. However long the request lay on the way, the key has expired two TTLs from
+ * here (twice for a node whose clock is slow).
  */
 void rl_claim_note_expiry(struct rl_claim *claim, int64_t now_ns);
 void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim);
 
 /*
- * A value that cannot be guessed and that no other claim has (A1), with the tag and the label of the
- * acquisition, and with the time if there is a label. -1: there is no randomness.
+ * A value that cannot be guessed and that no other claim has (A1), with the tag and the label
+ * of the acquisition, and with the time if there is a label. -1: there is no randomness.
  */
 int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
                         struct rl_acquirer *acquirer, uint16_t slot);
 /*
- * Another claim about the same in the place of the handle's; its value is the old one until it gets
- * its own (A1). Requests under way keep the old claim. -1: no memory.
+ * Another claim about the same in the place of the handle's; its value is the old one until it
+ * gets its own (A1). Requests under way keep the old claim. -1: no memory.
  */
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 /* What a step needs of the handle's claim; false: no memory or no randomness for it. */
 bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
                       int64_t now_ns);
 
-/* Random bytes that cannot be guessed, two characters each, not terminated. -1: there are none. */
+/* Random bytes that cannot be guessed, two characters each, not terminated. -1:
+ * there are none. */
 int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out);
 
 #endif

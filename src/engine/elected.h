@@ -2,14 +2,15 @@
 /*
  * A node that is an elected vote: a Sentinel group, or a slot of a cluster (docs/elected.md).
  *
- * Beside the node's own connection the client has one to each elector. What a majority of them names
- * is the term: the node's connection is made to its owner, belongs to it, and ends with it. So every
- * reply on a connection is one to what was sent in its term, and E4 comes to this: grants and
- * renewals are counted while a fresh majority still names the term of their connection. Those that
- * come when the electors were asked too long ago wait for their answers (vote.c).
+ * Beside the node's own connection the client has one to each elector. What a majority of them
+ * names is the term: the node's connection is made to its owner, belongs to it, and ends with
+ * it. So every reply on a connection is one to what was sent in its term, and E4 comes to this:
+ * grants and renewals are counted while a fresh majority still names the term of their
+ * connection. Those that come when the electors were asked too long ago wait for their answers
+ * (vote.c).
  *
- * A node of a cluster says with one answer who owns all votes of it: the first vote, home, has the
- * connections to the electors, and the others count what they say there as well.
+ * A node of a cluster says with one answer who owns all votes of it: the first vote, home, has
+ * the connections to the electors, and the others count what they say there as well.
  *
  * The electors are asked once a second while there are locks, in front of the first use after a
  * pause, and when the server says anything that hints at a change (E10).
@@ -72,7 +73,8 @@ void rl_elected_ask(struct rl_engine *engine, uint8_t node, int64_t every_ns, in
 void rl_elected_look(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* An admission begins to be planned, or has ended: electors may be changed by it (E2). */
 void rl_elected_plan(struct rl_engine *engine, bool plans, int64_t now_ns);
-/* The set of the node has changed: so may its electors have. Nothing counts until it has told. */
+/* The set of the node has changed: so may its electors have. Nothing counts until
+ * it has told. */
 void rl_elected_forget_list(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 /* Does a fresh majority name the term of the node's connection (E4)? */
@@ -99,8 +101,8 @@ enum redlock_reason rl_elected_reason_of(const struct rl_node *node, uint8_t ele
 /* Why not all of them can be written down as the electors of a set, and in words. */
 enum redlock_reason rl_elected_find_obstacle(const struct rl_node *node, const char **text);
 /*
- * Why no majority of the electors speaks for it, and in words; NONE: one did, or its word has been
- * too old for no longer than silence_ns.
+ * Why no majority of the electors speaks for it, and in words; NONE: one did, or its word has
+ * been too old for no longer than silence_ns.
  */
 enum redlock_reason rl_elected_explain(const struct rl_node *node, int64_t now_ns,
                                        int64_t silence_ns, char out[REDLOCK_TEXT_MAX]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine ties decisions (core) to words (protocol) for one client: it owns the nodes' sessions
- * and the claims, carries out what a lock's step asks for, and brings every reply back to the
- * lock it belongs to.
+ * The engine ties decisions (core) to words (protocol) for one client: it owns the nodes'
+ * sessions and the claims, carries out what a lock's step asks for, and brings every reply back
+ * to the lock it belongs to.
  *
  *     handle.c  a lock of the client: events in, the core's actions out
  *     ask.c     the way out: from an action to requests in the sessions
@@ -11,11 +11,11 @@
  *
  * Beside these stand what attempts may have put on the nodes (claim.c), the local queue of the
  * waiters of this client (local_queue.c), the holder that an acquisition waits for (blocker.c),
- * connections without their sockets (link.c), nodes as they come and go (node.c), the connections
- * that only listen (subscriber.c), what is found out about nodes between requests (watch.c), the set
- * that they belong to (sets.c), questions to all of them (survey.c) and the one answer to a query that
- * is made of all (conclusion.c), what else a profile demands of them (safety.c), deadlines (timers.c), and what the trace
- * says of all this (trace.c).
+ * connections without their sockets (link.c), nodes as they come and go (node.c), the
+ * connections that only listen (subscriber.c), what is found out about nodes between requests
+ * (watch.c), the set that they belong to (sets.c), questions to all of them (survey.c) and the
+ * one answer to a query that is made of all (conclusion.c), what else a profile demands of them
+ * (safety.c), deadlines (timers.c), and what the trace says of all this (trace.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the
@@ -88,7 +88,8 @@ struct rl_engine {
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
     bool watches_idle; /* the owner asks how the nodes are: they are asked without locks, too */
-    /* How long no thread watched the sockets before this turn: a reply may have waited for it. */
+    /* How long no thread watched the sockets before this turn: a reply may have
+     * waited for it. */
     int64_t unwatched_ns;
     bool clock_trial; /* a clock stepped: a node's or ours? Fresh samples are on their way. */
     int64_t clock_trial_since_ns;

@@ -17,8 +17,8 @@
 /*
  * ---- counting (redlock_counters) ----
  *
- * Every step of a lock is looked at once, before and after: what it was and what it is tells what
- * to count. Plain numbers under the client's mutex; no clock is read for them.
+ * Every step of a lock is looked at once, before and after: what it was and what it is tells
+ * what to count. Plain numbers under the client's mutex; no clock is read for them.
  */
 
 static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
@@ -60,7 +60,8 @@ static uint64_t *refusals_of(redlock_counters *stats, int error)
     }
 }
 
-/* past: the lock before the step. Before the actions are carried out, which may lead to further steps. */
+/* past: the lock before the step. Before the actions are carried out, which may lead
+ * to further steps. */
 static void count_step(redlock_counters *stats, const struct rl_handle *handle,
                        const struct rl_lock *past, const struct rl_event *event,
                        const struct rl_actions *actions)

@@ -39,9 +39,10 @@ LIST_HEAD(rl_handles, rl_handle);
 TAILQ_HEAD(rl_ready, rl_handle);
 
 /*
- * The holder that is in the way of an acquisition, as the refusing nodes name it: for the message
- * of a refusal and for a caller that waits. One value is kept, not one for every node. It gives
- * way to another only when no node names it any more, so that the holder on most nodes stays.
+ * The holder that is in the way of an acquisition, as the refusing nodes name it: for the
+ * message of a refusal and for a caller that waits. One value is kept, not one for every node.
+ * It gives way to another only when no node names it any more, so that the holder on most nodes
+ * stays.
  */
 struct rl_blocker {
     uint16_t nodes; /* that name it, a bit each; 0: it is gone, or never was */

@@ -35,8 +35,8 @@ static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8
 }
 
 /*
- * Does the holder that a node names have the tag of this request, while another request made its
- * value? A number that stands for that value; 0: no.
+ * Does the holder that a node names have the tag of this request, while another request made
+ * its value? A number that stands for that value; 0: no.
  */
 static uint32_t number_of_same_tag(const struct rl_acquirer *acquirer,
                                    const struct rl_answer *answer)
@@ -78,7 +78,8 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         if (op != RL_OP_RELEASE)
             return;
     }
-    /* The lock has given this claim up: another attempt is under way, or the handle was freed. */
+    /* The lock has given this claim up: another attempt is under way, or the
+     * handle was freed. */
     if (!handle)
         return;
     if (survey) {
@@ -121,8 +122,8 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
 
 /*
  * The server forgot the script (restart, SCRIPT FLUSH), or needs one now: the same request with
- * its text. A request of a round that is over is not repeated: a late acquire would come after its
- * rollback.
+ * its text. A request of a round that is over is not repeated: a late acquire would come after
+ * its rollback.
  */
 static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
                              const struct rl_pending *pending, int64_t now_ns)
@@ -140,7 +141,8 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 
 /* ---- from the connection ---- */
 
-/* What the replies in front of this one have told; and a refusal may hint at a new term (E10). */
+/* What the replies in front of this one have told; and a refusal may hint at a
+ * new term (E10). */
 static void hear_of_elected(struct rl_engine *engine, uint8_t node,
                             const struct rl_reply *reply, int64_t now_ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One connection to one node, as far as it needs no socket: which session it carries, when it is
- * made, when it is given up, and when it is made again. io/conn.c drives it with sockets, the
- * simulator without.
+ * One connection to one node, as far as it needs no socket: which session it carries, when it
+ * is made, when it is given up, and when it is made again. io/conn.c drives it with sockets,
+ * the simulator without.
  */
 #ifndef RL_ENGINE_LINK_H
 #define RL_ENGINE_LINK_H
@@ -41,7 +41,8 @@ struct rl_link {
 
 /*
  * To whom to connect, host:port; of an elected vote the server that its electors name, and the
- * connection is of that term. NULL: they have not named one yet. Empty: the node has one address.
+ * connection is of that term. NULL: they have not named one yet. Empty: the node has one
+ * address.
  */
 const char *rl_link_choose(struct rl_link *link);
 
@@ -56,7 +57,8 @@ static inline bool rl_link_is_deposed(const struct rl_link *link)
 
 /*
  * When the caller has to act: DOWN, to make the connection; CONNECTING or UP, to close it
- * because it takes too long or the node is silent. RL_NEVER_NS: not wanted, or no reply is owed.
+ * because it takes too long or the node is silent. RL_NEVER_NS: not wanted, or no reply is
+ * owed.
  */
 static inline int64_t rl_link_due_ns(const struct rl_link *link)
 {

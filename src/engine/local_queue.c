@@ -206,8 +206,8 @@ static void tell_place(struct rl_engine *engine, struct rl_acquirer *acquirer, u
 }
 
 /*
- * Only the head learns its place from the nodes; it is sure when a round is over (QUEUED). The places
- * of the others follow from it.
+ * Only the head learns its place from the nodes; it is sure when a round is over (QUEUED). The
+ * places of the others follow from it.
  */
 void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *handle,
                                 int64_t now_ns)
@@ -290,10 +290,10 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
 }
 
 /*
- * Behind our own release, on the same connections, a plain attempt respects the queue as much as
- * one that looks into it, and is much cheaper for the nodes: the release that is carried out right
- * before it says whether others wait, and where they do the grant is not counted but taken back.
- * Where they are known to wait that would only get in their way.
+ * Behind our own release, on the same connections, a plain attempt respects the queue as much
+ * as one that looks into it, and is much cheaper for the nodes: the release that is carried out
+ * right before it says whether others wait, and where they do the grant is not counted but
+ * taken back. Where they are known to wait that would only get in their way.
  */
 bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handle *handle,
                            int64_t now_ns)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The local queue: the waiters of one client for one name, in the order of their calls. Only its
- * head is sent to the nodes: the others would only compete with it, and with each other, over the
- * network.
+ * The local queue: the waiters of one client for one name, in the order of their calls. Only
+ * its head is sent to the nodes: the others would only compete with it, and with each other,
+ * over the network.
  *
  * The number of a local queue is the name of its head in the nodes' queues, so that a wake-up
- * finds its way back; a new number is drawn whenever a place was given up, so that late wake-ups
- * and late departures find no waiter.
+ * finds its way back; a new number is drawn whenever a place was given up, so that late
+ * wake-ups and late departures find no waiter.
  *
  * Handover. When this client releases a lock, the head of its local queue need not wait for a
  * wake-up: its attempt travels right behind the release. It overtakes no other client: the
- * release says of every node whether others wait there (nodes_without_waiters), and where they do
- * the grant is not counted (vote.c, check_overtaking).
+ * release says of every node whether others wait there (nodes_without_waiters), and where they
+ * do the grant is not counted (vote.c, check_overtaking).
  */
 #ifndef RL_ENGINE_LOCAL_QUEUE_H
 #define RL_ENGINE_LOCAL_QUEUE_H
@@ -47,7 +47,8 @@ LIST_HEAD(rl_bucket, rl_local_queue);
 
 #define RL_BUCKETS_MAX 65536u
 
-/* By key; by number too, whose last digits are those of the key's hash that choose the bucket. */
+/* By key; by number too, whose last digits are those of the key's hash that
+ * choose the bucket. */
 struct rl_local_queues {
     struct rl_bucket *bucket;
     uint32_t bucket_count;              /* 0 or a power of two */
@@ -58,9 +59,10 @@ struct rl_local_queues {
 };
 
 /*
- * A client that releases a lock while others wait, and asks for it again at once, could overtake
- * them every time: its request may arrive before any waiter has heard that the lock is free. So it
- * yields: for a while after such a release it begins with a place in the nodes' queues.
+ * A client that releases a lock while others wait, and asks for it again at once, could
+ * overtake them every time: its request may arrive before any waiter has heard that the lock is
+ * free. So it yields: for a while after such a release it begins with a place in the nodes'
+ * queues.
  */
 #define RL_YIELDS 64
 struct rl_yield {
@@ -87,7 +89,8 @@ void rl_local_queues_free(struct rl_local_queues *queues);
 
 /* Its place among all waiters, of this client and of the others: 1 for the head, 0 unknown. */
 uint32_t rl_handle_position(const struct rl_handle *handle);
-/* A step of a waiter may have taught places: news for the owners that want to be told theirs. */
+/* A step of a waiter may have taught places: news for the owners that want to
+ * be told theirs. */
 void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *handle,
                                 int64_t now_ns);
 

@@ -25,9 +25,9 @@ struct rl_withheld {
 };
 
 /*
- * The subscriber connection: the second connection to a node, which only listens. It is made when
- * a lock of this client first has to wait, and shared by all waiters. Its messages only make
- * waiting shorter.
+ * The subscriber connection: the second connection to a node, which only listens. It is made
+ * when a lock of this client first has to wait, and shared by all waiters. Its messages only
+ * make waiting shorter.
  */
 struct rl_subscriber {
     struct rl_login login;
@@ -52,8 +52,8 @@ struct rl_node {
     char new_electors[RL_ELECTOR_LIST_MAX]; /* what it writes as well; empty: no elected vote */
 
     /*
-     * Claims whose release was not delivered because their connection broke: it goes on the next
-     * one, best effort (A5). Each holds a reference.
+     * Claims whose release was not delivered because their connection broke: it goes on the
+     * next one, best effort (A5). Each holds a reference.
      */
     struct rl_claim **undelivered;
     uint32_t undelivered_count;
@@ -100,13 +100,15 @@ enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t
 
 /* ---- the subscriber connection: as above for the other one ---- */
 
-/* rl_subscriber_received(): the node floods us; it gets another connection after a long delay. */
+/* rl_subscriber_received(): the node floods us; it gets another connection after
+ * a long delay. */
 #define RL_SUBSCRIBER_FLOODED (-2)
 
 /* The session stays down when there is no memory. */
 void rl_subscriber_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node);
-/* -1 and RL_SUBSCRIBER_FLOODED: the caller must close it and call rl_subscriber_disconnected(). */
+/* -1 and RL_SUBSCRIBER_FLOODED: the caller must close it
+ * and call rl_subscriber_disconnected(). */
 int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 
 /* ---- releases ---- */

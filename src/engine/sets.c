@@ -33,8 +33,8 @@ static bool are_votes_of_one_cluster(const struct rl_node *a, const struct rl_no
 }
 
 /*
- * The keys of one server are one vote, by whatever names the client reaches it: the node that told
- * the run_id first has it, also while it is not connected.
+ * The keys of one server are one vote, by whatever names the client reaches it: the node that
+ * told the run_id first has it, also while it is not connected.
  */
 static bool is_same_server(const struct rl_engine *engine, uint8_t node)
 {
@@ -94,8 +94,8 @@ static enum redlock_reason find_objection(const struct rl_engine *engine, uint8_
 }
 
 /*
- * moved: it was in another set until now, or another server spoke for it; why it does not count,
- * unless there is an objection.
+ * moved: it was in another set until now, or another server spoke for it; why it does not
+ * count, unless there is an objection.
  */
 static void apply_objection(struct rl_engine *engine, uint8_t node, enum redlock_reason moved,
                             int64_t now_ns)
@@ -182,8 +182,8 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     else
         memset(engine->set, 0, sizeof engine->set);
     /*
-     * A node that was in no set, and counted, has its grants still when it is in the set in force:
-     * a client tells it that while it tries to get a lock.
+     * A node that was in no set, and counted, has its grants still when it is in the set in
+     * force: a client tells it that while it tries to get a lock.
      */
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         apply_objection(engine, i, i == node ? moved : REDLOCK_REASON_NONE, now_ns);
@@ -212,7 +212,8 @@ static void write_new_set(struct rl_engine *engine)
         memcpy(engine->node[i].new_set, engine->new_set, sizeof engine->new_set);
 }
 
-/* Each write compares: of inits at the same moment with a node in common at most one succeeds. */
+/* Each write compares: of inits at the same moment with a node in common at
+ * most one succeeds. */
 void rl_sets_put_in_force(struct rl_engine *engine)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
@@ -261,7 +262,8 @@ enum redlock_reason rl_sets_find_obstacle(const struct rl_engine *engine, uint8_
         return REDLOCK_REASON_LOADING;
     if (facts->has_replication && !facts->master)
         return REDLOCK_REASON_REPLICA;
-    /* A marker without an identity would admit no node, and shut out the one it named before. */
+    /* A marker without an identity would admit no node, and shut out the one
+     * it named before. */
     if (!session->guard.identity[0]) {
         *text = "its identity is unknown: INFO must be allowed";
         return REDLOCK_REASON_INFO;
@@ -347,7 +349,8 @@ int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         if (!reached[i].answered)
             return REDLOCK_NOQUORUM;
-    /* Tried again, it takes no node from the set of the init that it met: that may be in use. */
+    /* Tried again, it takes no node from the set of the init that it met: that may
+     * be in use. */
     for (uint8_t i = 0; engine->met_other_init && i < engine->policy.node_count; i++)
         if (reached[i].set[0] && !rl_set_has_names(&engine->set_self, reached[i].set)) {
             *culprit = i;

@@ -29,8 +29,8 @@ void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t no
 /* What there is to be said against a node's set, whether or not the guard is on. */
 enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
 /*
- * A vote of a cluster was asked for its set, and the server refuses its slot: moved, being moved, or the
- * cluster is down. No right to read it is missing.
+ * A vote of a cluster was asked for its set, and the server refuses its slot: moved, being
+ * moved, or the cluster is down. No right to read it is missing.
  */
 bool rl_sets_is_slot_refused(const struct rl_engine *engine, uint8_t node);
 

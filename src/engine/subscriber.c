@@ -5,8 +5,8 @@
 #include "engine/engine.h"
 
 /*
- * A message for a waiter that has just left is nothing unusual; thousands in a second are, and each
- * costs time that renewals and other nodes need. Waiters look by their timers meanwhile.
+ * A message for a waiter that has just left is nothing unusual; thousands in a second are, and
+ * each costs time that renewals and other nodes need. Waiters look by their timers meanwhile.
  */
 #define VAIN_PER_SECOND_MAX 4096
 

@@ -125,7 +125,8 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
     handle->done_error = (int8_t)rl_survey_error(survey);
     if (engine->trace)
         rl_trace_survey(engine, handle);
-    /* The survey may go while answers are still to come: they belong to a round that is over. */
+    /* The survey may go while answers are still to come: they belong to a round
+     * that is over. */
     handle->lock.round++;
     rl_engine_add_ready(engine, handle);
 }
@@ -159,7 +160,8 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
             survey->due &= (uint16_t) ~(1u << i);
             continue;
         }
-        /* Whether a deletion lasts, the electors decide (E13): --wait repeats it until it does. */
+        /* Whether a deletion lasts, the electors decide (E13): --wait repeats it
+         * until it does. */
         if (question == RL_OP_BREAK && engine->node[i].elected)
             rl_elected_ask(engine, i, RL_ELECTORS_EVERY_NS, now_ns);
         if (may_ask &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Asking every node a question and waiting for the answers or the per-node deadline: which holders
- * and waiters a name has, or only a PING. Writing the nodes' markers (G5) is such a question too.
- * A handle asks it, with a survey instead of a lock.
+ * Asking every node a question and waiting for the answers or the per-node deadline: which
+ * holders and waiters a name has, or only a PING. Writing the nodes' markers (G5) is such a
+ * question too. A handle asks it, with a survey instead of a lock.
  */
 #ifndef RL_ENGINE_SURVEY_H
 #define RL_ENGINE_SURVEY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines, earliest first: a binary heap of timers that live inside what they wake, and what is
- * done when one of a handle is due.
+ * Deadlines, earliest first: a binary heap of timers that live inside what they wake, and what
+ * is done when one of a handle is due.
  *
  * Moving a timer to a later time is free: it stays where it is and, when it comes up, is put
  * back to its true time. Nearly all deadlines of a lock are moved or dropped before they pass.

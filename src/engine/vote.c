@@ -2,11 +2,12 @@
 /*
  * What a grant is worth: every check between a reply and the tally that is about the node.
  *
- * A reply is that of the oldest request on its connection (protocol/session.c), and no request is
- * answered before the greeting's checks of the node. rl_acquire_answer() (core/acquire.c) counts a
- * grant (rl_tally_vote(), core/tally.h) only if it passes these checks, in this order:
+ * A reply is that of the oldest request on its connection (protocol/session.c), and no request
+ * is answered before the greeting's checks of the node. rl_acquire_answer() (core/acquire.c)
+ * counts a grant (rl_tally_vote(), core/tally.h) only if it passes these checks, in this order:
  *
- *  1. rl_answer_read   it has the shape of a grant for what was asked: +OK to a SET, the array or
+ *  1. rl_answer_read   it has the shape of a grant for what was asked: +OK to a SET, the array
+ *     or
  *                      the number of a script. Anything else is no grant.
  *  2. check_token      a fenced grant has a token that a counter may have given.
  *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
@@ -14,27 +15,30 @@
  *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
  *     ..._by_witness   what it found allows this TTL.
  *  6. check_marker     strict mode: the node has told its marker and identity.
- *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted, it
- *                      belongs to the set of nodes that is in force (G8; sets.c), and its server
- *                      does not vote by another name already.
+ *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted,
+ *     it
+ *                      belongs to the set of nodes that is in force (G8; sets.c), and its
+ *                      server does not vote by another name already.
  *     check_safety     the profile `correctness`: it passes the safety checks (safety.h).
  *
- *  8. keep             an elected vote: a majority of its electors has named the term that it was
- *                      sent to, and was asked for it no longer than two seconds ago (elected.h).
- *                      A node that the age of a stamp may admit: it has been asked for that (E7).
+ *  8. keep             an elected vote: a majority of its electors has named the term that it
+ *     was
+ *                      sent to, and was asked for it no longer than two seconds ago
+ *                      (elected.h). A node that the age of a stamp may admit: it has been asked
+ *                      for that (E7).
  *
- * What nodes without a set have granted decides only when every node has said its set, has failed
- * or has had its time (G8.3; decide_attempt() in core/acquire.c).
+ * What nodes without a set have granted decides only when every node has said its set, has
+ * failed or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
  * After them come the checks that are about the lock: hear_answer() drops the answer to a claim
- * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
- * the tally counts one vote of a node in a round.
+ * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round,
+ * and the tally counts one vote of a node in a round.
  *
- * A grant that was counted can be revoked while its attempt is open: its node's clock was set, or its
- * set has changed (rl_tally_revoke()).
+ * A grant that was counted can be revoked while its attempt is open: its node's clock was set,
+ * or its set has changed (rl_tally_revoke()).
  *
- * A grant that does not pass is turned into the vote that says why. The key that it has set stays
- * on the node until the attempt is rolled back or the lock is released.
+ * A grant that does not pass is turned into the vote that says why. The key that it has set
+ * stays on the node until the attempt is rolled back or the lock is released.
  */
 #include "engine/hear.h"
 
@@ -89,8 +93,8 @@ static void check_token(struct rl_session *session, struct rl_answer *answer)
 /* ---- 3: the longest TTL ---- */
 
 /*
- * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is known
- * since the greeting. In strict mode the witness tells it as of this moment.
+ * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is
+ * known since the greeting. In strict mode the witness tells it as of this moment.
  */
 static void check_max_ttl(const struct rl_session *session, const struct rl_claim *claim,
                           struct rl_answer *answer)
@@ -159,9 +163,10 @@ static void refuse_vote(struct rl_session *session, int64_t now_ns, struct rl_an
 }
 
 /*
- * A grant is not refused for a quarantine that may be over by the age of a stamp: one command after
- * another, each too short to be asked twice, would find it over, and none would get the lock. Of
- * an elected vote, the witness must name the incarnation that the stamp will be of (E5).
+ * A grant is not refused for a quarantine that may be over by the age of a stamp: one command
+ * after another, each too short to be asked twice, would find it over, and none would get the
+ * lock. Of an elected vote, the witness must name the incarnation that the stamp will be of
+ * (E5).
  */
 static void check_guard(struct rl_session *session, enum rl_op op, int64_t now_ns,
                         struct rl_answer *answer)
@@ -181,8 +186,8 @@ static void check_guard(struct rl_session *session, enum rl_op op, int64_t now_n
 }
 
 /*
- * An elected vote: the electors may be behind a server that was demoted and promoted again, so the
- * witness behind a renewal, too, must name the incarnation that was greeted (E5).
+ * An elected vote: the electors may be behind a server that was demoted and promoted again, so
+ * the witness behind a renewal, too, must name the incarnation that was greeted (E5).
  */
 static void check_renewal(struct rl_guard *guard, int64_t now_ns, struct rl_answer *answer)
 {
@@ -212,9 +217,9 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     switch (op) {
     case RL_OP_EXTEND:
         /*
-         * Compare-and-renew may count in quarantine too (G3): core/hold.c knows. Strict: the node may
-         * have forgotten everything since this client last heard of it, unless a witness says that
-         * it has not.
+         * Compare-and-renew may count in quarantine too (G3): core/hold.c knows. Strict: the
+         * node may have forgotten everything since this client last heard of it, unless a
+         * witness says that it has not.
          */
         answer->in_quarantine =
             !rl_guard_check_vote(&session->guard, now_ns) ||
@@ -292,8 +297,8 @@ static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *pendin
 }
 
 /*
- * True: the answer waits for its witness. So does the renewal of a hold that waits for one: it is
- * worth as much as that. And that of a hold whose grant here was not counted.
+ * True: the answer waits for its witness. So does the renewal of a hold that waits for one: it
+ * is worth as much as that. And that of a hold whose grant here was not counted.
  */
 static bool await_witness(struct rl_node *at, const struct rl_pending *pending,
                           struct rl_answer *answer)
@@ -449,7 +454,8 @@ bool rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
         return false;
     }
     *witness = rl_answer_read_witness(reply);
-    /* Also when no grant waits for it: one that overtook other waiters is renewed like any other. */
+    /* Also when no grant waits for it: one that overtook other waiters is renewed
+     * like any other. */
     hear_set(engine, node, witness, now_ns);
     if (witness->has_marker)
         rl_guard_marker(&at->session.guard, witness->marker, witness->identity,

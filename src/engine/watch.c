@@ -51,8 +51,9 @@ enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_
 
 /*
  * An elected vote, and a server that was promoted (E7). Of the former a majority of the set's
- * electors must have named the term before: no earlier one counts for longer than the guard time.
- * Not long before, so that a client which does not ask them replaces no stamp of a later term.
+ * electors must have named the term before: no earlier one counts for longer than the guard
+ * time. Not long before, so that a client which does not ask them replaces no stamp of a later
+ * term.
  */
 static void seek_stamp(struct rl_node *node, int64_t now_ns)
 {
@@ -99,7 +100,8 @@ static void seek_admission(struct rl_engine *engine, struct rl_node *node, int64
 
 /* ---- clocks (G6) ---- */
 
-/* What may change while a connection lasts: the clock (G6), the set that the node is in (G8). */
+/* What may change while a connection lasts: the clock (G6), the set that the node
+ * is in (G8). */
 static void ask_again(struct rl_session *session, int64_t now_ns)
 {
     if (session->clock_asked_ns != 0)

@@ -94,7 +94,8 @@ static enum redlock_reason reason_of(const struct rl_conn *conn, int error)
     case EMFILE:
     case ENFILE:
         return REDLOCK_REASON_RESOURCES;
-    case EAGAIN: /* the server takes no connection from its backlog; or no thread for a lookup */
+    /* the server takes no connection from its backlog; or no thread for a lookup */
+    case EAGAIN:
         return conn->url->is_unix ? REDLOCK_REASON_SILENT : REDLOCK_REASON_RESOURCES;
     default:
         return REDLOCK_REASON_UNREACHABLE;
@@ -323,8 +324,8 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
     snprintf(text, sizeof text, "%s within %lld ms", what[conn->state].text,
              (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS));
     /*
-     * A lookup cannot be interrupted, only abandoned, and each has a thread: the next attempt waits
-     * for the same one, so that no more than one is under way for a connection.
+     * A lookup cannot be interrupted, only abandoned, and each has a thread: the next attempt
+     * waits for the same one, so that no more than one is under way for a connection.
      */
     if (conn->state == RL_CONN_RESOLVING)
         conn->resolve = NULL;

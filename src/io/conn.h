@@ -4,7 +4,8 @@
  * failure. Everything is non-blocking; the owner of the session is told what happens.
  *
  *     WAITING -> (ELECTING) -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
- *        ^___________|_____________|____________|______________|___________|  failure, with backoff
+ *        ^___________|_____________|____________|______________|___________|  failure, with
+ *        backoff
  *
  * ELECTING: the electors of the node have not named the server yet.
  */

@@ -13,7 +13,8 @@ int rl_entropy_draw(void *data, void *bytes, size_t size)
 
     assert(size <= sizeof entropy->pool);
     if (entropy->left < size) {
-        /* As much as the batch before still needed from here on; a larger one doubles what it has. */
+        /* As much as the batch before still needed from here on; a larger one doubles
+         * what it has. */
         size_t wanted = entropy->expected > entropy->drawn ? entropy->expected - entropy->drawn
                                                            : entropy->drawn;
         size_t have = 0;

@@ -3,12 +3,14 @@
  * The two sources of randomness.
  *
  * What must be unguessable and never come twice (the values of locks, the client's name in the
- * queues) is read from getrandom(2) when it is needed. A virtual machine that is cloned or restored
- * while a client runs hands out twice what was read ahead, and a node takes an equal value for the
- * same holder. So one call reads what one batch of requests needs, and what is left is forgotten
- * when the batch is sent: no byte outlives the unsent requests that it was read for.
+ * queues) is read from getrandom(2) when it is needed. A virtual machine that is cloned or
+ * restored while a client runs hands out twice what was read ahead, and a node takes an equal
+ * value for the same holder. So one call reads what one batch of requests needs, and what is
+ * left is forgotten when the batch is sent: no byte outlives the unsent requests that it was
+ * read for.
  *
- * What only spreads attempts over time comes from a small generator, seeded when the client opens.
+ * What only spreads attempts over time comes from a small generator, seeded when the client
+ * opens.
  */
 #ifndef RL_IO_ENTROPY_H
 #define RL_IO_ENTROPY_H

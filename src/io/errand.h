@@ -24,12 +24,14 @@ struct rl_errand {
     bool done;   /* the thread touches nothing of it any more */
 };
 
-/* work and destroy are set; the one reference is the caller's. 0 or an errno value: not made. */
+/* work and destroy are set; the one reference is the caller's. 0 or an errno
+ * value: not made. */
 int rl_errand_init(struct rl_errand *errand);
 
 /*
- * A thread begins to work. It ends by writing 8 bytes (uint64_t 1) to wake_fd, an eventfd of the
- * caller that must stay open until rl_errand_leave(). 0, or an errno value: there is no thread.
+ * A thread begins to work. It ends by writing 8 bytes (uint64_t 1) to wake_fd, an eventfd of
+ * the caller that must stay open until rl_errand_leave(). 0, or an errno value: there is no
+ * thread.
  */
 int rl_errand_start(struct rl_errand *errand, int wake_fd);
 
@@ -37,8 +39,9 @@ int rl_errand_start(struct rl_errand *errand, int wake_fd);
 bool rl_errand_is_done(struct rl_errand *errand);
 
 /*
- * Frees, or abandons work that is still under way, without waiting for it: once this has returned,
- * nothing touches wake_fd, and the thread frees what is left when it is done. NULL is fine.
+ * Frees, or abandons work that is still under way, without waiting for it: once this has
+ * returned, nothing touches wake_fd, and the thread frees what is left when it is done. NULL is
+ * fine.
  */
 void rl_errand_leave(struct rl_errand *errand);
 

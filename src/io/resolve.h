@@ -8,9 +8,9 @@
 struct rl_resolve;
 
 /*
- * Starts to look up host and port for a stream connection. An IP address is done at once, a name
- * is an errand (errand.h) that wakes by wake_fd. 0 and *out, the caller's, to be freed; or -1
- * with errno and *out untouched.
+ * Starts to look up host and port for a stream connection. An IP address is done at once, a
+ * name is an errand (errand.h) that wakes by wake_fd. 0 and *out, the caller's, to be freed; or
+ * -1 with errno and *out untouched.
  */
 int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_resolve **out);
 

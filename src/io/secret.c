@@ -26,8 +26,8 @@
 #define RETRY_NS (5 * RL_NS_PER_S)
 
 /*
- * One reading: an errand with its own copy of everything, as it may outlive the client. It is one
- * block, all of it outside of core dumps.
+ * One reading: an errand with its own copy of everything, as it may outlive the client. It is
+ * one block, all of it outside of core dumps.
  */
 struct rl_secret_reading {
     struct rl_errand errand;

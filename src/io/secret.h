@@ -63,7 +63,8 @@ void rl_secret_close(struct rl_secret *s);
  * old or was refused. At most one reading is under way.
  */
 void rl_secret_want(struct rl_secret *s, int64_t now_ns);
-/* What was wanted is there, or not waited for any longer: log in with `text`, unless it is empty. */
+/* What was wanted is there, or not waited for any longer: log in with `text`, unless
+ * it is empty. */
 bool rl_secret_is_settled(const struct rl_secret *s);
 /* A server refused the value: it is read again soon. */
 void rl_secret_refused(struct rl_secret *s, int64_t now_ns);

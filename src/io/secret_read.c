@@ -151,8 +151,8 @@ static bool collect(int fd, int64_t deadline_ns, char bytes[OUTPUT_MAX])
 }
 
 /*
- * Its exit status, as waitpid() has it. 0 also where the program reaps all its children, and has
- * reaped this one: then what it printed has to do. -1: it did not end in time.
+ * Its exit status, as waitpid() has it. 0 also where the program reaps all its children, and
+ * has reaped this one: then what it printed has to do. -1: it did not end in time.
  */
 static int await_end(pid_t pid, int64_t deadline_ns)
 {

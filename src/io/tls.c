@@ -21,8 +21,8 @@
 
 /*
  * A program may call exit() while the I/O thread is in here: OpenSSL must not take itself down
- * under it. An OpenSSL inside of a package leaves the system's openssl.cnf alone, which may name
- * engines that were built for the system's OpenSSL, and would crash in another one.
+ * under it. An OpenSSL inside of a package leaves the system's openssl.cnf alone, which may
+ * name engines that were built for the system's OpenSSL, and would crash in another one.
  */
 #ifdef REDLOCK_OPENSSL_INSIDE
 #define INIT_OPTIONS (OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG)

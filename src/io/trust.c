@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Bundles of the large distributions, as other programs that carry their TLS inside look for them. */
+/* Bundles of the large distributions, as other programs that carry their TLS inside
+ * look for them. */
 static const char *const bundles[] = {
     "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Alpine, Arch, our image */
     "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, RHEL */

@@ -118,9 +118,9 @@ static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_
 }
 
 /*
- * {1, token, id, max_ttl, identity, set, ...}, {0, remaining ms, ...} or {-2, max_ttl}: request.lua.
- * A token or {0, remaining ms, holder}: acquire.lua, and with the queue before the holder
- * wait.lua, which say nothing of the marker.
+ * {1, token, id, max_ttl, identity, set, ...}, {0, remaining ms, ...} or {-2, max_ttl}:
+ * request.lua. A token or {0, remaining ms, holder}: acquire.lua, and with the queue before the
+ * holder wait.lua, which say nothing of the marker.
  */
 static void read_script_acquire(const struct rl_reply *reply, struct rl_answer *answer)
 {

@@ -17,8 +17,8 @@ struct rl_answer rl_answer_read_witness(const struct rl_reply *reply);
 enum redlock_vote rl_answer_error_vote(struct rl_slice error, enum redlock_reason *reason);
 
 /*
- * Servers name the command that a user may not run: "... to run the 'eval' command". Its size; 0:
- * this error names none.
+ * Servers name the command that a user may not run: "... to run the 'eval' command". Its size;
+ * 0: this error names none.
  */
 size_t rl_answer_missing_right(const char *error, const char **command);
 

@@ -96,7 +96,8 @@ static bool read_line(struct rl_slice text, struct line *out)
     return is_id(out->id) && out->epoch >= 0;
 }
 
-/* "5461-10922 15000 [93->-ID] [77-<-ID]": the last two are migrations, which change no owner yet. */
+/* "5461-10922 15000 [93->-ID] [77-<-ID]": the last two are migrations, which change
+ * no owner yet. */
 static bool owns(const struct line *line, uint16_t slot)
 {
     struct rl_slice rest = line->slots;

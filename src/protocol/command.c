@@ -98,7 +98,8 @@ static void add_keys(struct rl_command *command, const struct rl_request *reques
     }
 }
 
-/* A script that this connection has not used before goes with its text, and the server keeps it. */
+/* A script that this connection has not used before goes with its text, and the
+ * server keeps it. */
 static void add_script(struct rl_command *out, enum rl_script script, struct rl_slice text,
                        struct rl_slice sha1, unsigned key_count)
 {
@@ -111,9 +112,9 @@ static void add_script(struct rl_command *out, enum rl_script script, struct rl_
 }
 
 /*
- * As the queue knows the waiter. The letter tells readers from exclusive waiters; the client's id is
- * its channel. The label is for people who look at the queue: a wake-up goes by the first word
- * alone. Empty: the queue is not looked at.
+ * As the queue knows the waiter. The letter tells readers from exclusive waiters; the client's
+ * id is its channel. The label is for people who look at the queue: a wake-up goes by the first
+ * word alone. Empty: the queue is not looked at.
  */
 static void add_waiter(struct rl_command *command, const struct rl_request *request)
 {
@@ -136,11 +137,12 @@ static void add_waiter(struct rl_command *command, const struct rl_request *requ
 }
 
 /*
- * In which life of the server a counter is written; empty: unknown, or no token is asked for. It is in
- * doubt where the node may not vote yet, or its standing is unknown: a counter that begins in
- * quarantine begins too early, because clocks may differ by as much as the guard time, and is begun
- * anew by the first client that knows better. apart: the doubt is a word of its own, and left out
- * where there is none, for the scripts of a plain mutex: every word costs the server.
+ * In which life of the server a counter is written; empty: unknown, or no token is asked for.
+ * It is in doubt where the node may not vote yet, or its standing is unknown: a counter that
+ * begins in quarantine begins too early, because clocks may differ by as much as the guard
+ * time, and is begun anew by the first client that knows better. apart: the doubt is a word of
+ * its own, and left out where there is none, for the scripts of a plain mutex: every word costs
+ * the server.
  */
 static void add_incarnation(struct rl_command *command, const struct rl_request *request,
                             bool apart)

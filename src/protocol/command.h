@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From a request to the command that asks it: keys, numbers, scripts, arguments. answer.h has the
- * way back, from a reply to what it means.
+ * From a request to the command that asks it: keys, numbers, scripts, arguments. answer.h has
+ * the way back, from a reply to what it means.
  *
  * The mutex is the plain string key of the Redlock specification. Where a server can compare
  * and delete (or compare and renew) by itself, that is used instead of a script: the rule is
@@ -57,7 +57,8 @@ _Static_assert(RL_SCRIPT_ID_COUNT <= 32, "a bit for every script in known_script
 #define RL_COMMAND_TEXT_MAX                                                                    \
     (RL_BESIDE_KEYS_MAX + 8 * RL_DIGITS_MAX + RL_WAITER_MAX + RL_INCARNATION_SIZE + 1)
 
-/* The command that one node gets. Its arguments point into the request and into its own text. */
+/* The command that one node gets. Its arguments point into the request and into
+ * its own text. */
 struct rl_command {
     const struct rl_abilities *abilities; /* of the node */
     uint32_t argument_count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The words between a client and an elector: a Sentinel, asked for its id and for the master of the
- * group; or a node of a cluster, asked for what it knows of all nodes, itself and the owners of the
- * votes' slots among them. A session whose login is that of an elector says these instead of the node's
- * checks.
+ * The words between a client and an elector: a Sentinel, asked for its id and for the master of
+ * the group; or a node of a cluster, asked for what it knows of all nodes, itself and the
+ * owners of the votes' slots among them. A session whose login is that of an elector says these
+ * instead of the node's checks.
  */
 #ifndef RL_PROTOCOL_ELECTOR_H
 #define RL_PROTOCOL_ELECTOR_H

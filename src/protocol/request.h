@@ -37,8 +37,8 @@
 #define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_HEAD + RL_KEY_MAX))
 
 /*
- * One request: what a step of a lock asks of a node, in numbers. The engine fills it; nothing in
- * it depends on how a server is asked.
+ * One request: what a step of a lock asks of a node, in numbers. The engine fills it; nothing
+ * in it depends on how a server is asked.
  */
 struct rl_request {
     enum rl_op op;

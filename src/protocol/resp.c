@@ -25,7 +25,8 @@ static long take_line(const char *bytes, size_t size, struct rl_slice *line)
     return end + 1 - bytes;
 }
 
-/* The whole range of int64_t: a script that answers inf or 1e300 makes its server say INT64_MIN. */
+/* The whole range of int64_t: a script that answers inf or 1e300 makes its
+ * server say INT64_MIN. */
 static int parse_integer(struct rl_slice digits, int64_t *out)
 {
     bool negative = digits.size > 0 && digits.data[0] == '-';

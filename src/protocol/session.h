@@ -215,8 +215,8 @@ int rl_session_send(struct rl_session *session, enum rl_step step, const char *c
 
 /*
  * AUTH with the password as it is now: in front of a greeting that waits for it; on a session
- * that is up, behind the requests so far. That one goes on as before if it is refused. -1: out of
- * memory.
+ * that is up, behind the requests so far. That one goes on as before if it is refused. -1: out
+ * of memory.
  */
 int rl_session_log_in(struct rl_session *session);
 

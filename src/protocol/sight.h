@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What one node says about a name: its holders and its queue, from the replies of look.lua and
- * break.lua. Texts are as callers get them (protocol/value.h). Until the answers are put together,
- * held_ms of a holder is the stamp of its value.
+ * break.lua. Texts are as callers get them (protocol/value.h). Until the answers are put
+ * together, held_ms of a holder is the stamp of its value.
  */
 #ifndef RL_PROTOCOL_SIGHT_H
 #define RL_PROTOCOL_SIGHT_H

@@ -413,8 +413,8 @@ static int parse_sentinels(struct parse *p, struct rl_span s)
 }
 
 /*
- * group@host:port+host:port. Where that is too long, as many of the first as there is room for, and a
- * number that stands for all: two groups of one name must not look the same.
+ * group@host:port+host:port. Where that is too long, as many of the first as there is room for,
+ * and a number that stands for all: two groups of one name must not look the same.
  */
 static void print_group(struct rl_url *url)
 {

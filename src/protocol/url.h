@@ -27,8 +27,9 @@ struct rl_url {
     char password[512];
     uint32_t db;
     /*
-     * A Sentinel group: host and port are empty, user, password and tls are of its servers. Or a
-     * cluster: the sentinels are nodes of it, and the group is the hash tag of one of its votes.
+     * A Sentinel group: host and port are empty, user, password and tls are of its servers. Or
+     * a cluster: the sentinels are nodes of it, and the group is the hash tag of one of its
+     * votes.
      */
     uint8_t sentinel_count; /* 0: it is neither */
     uint8_t vote_count;     /* of a cluster; 0: it is none */

@@ -132,7 +132,8 @@ static const struct set hex = {{0x03ff000000000000, 0x0000007e00000000, 0, 0}};
 /* 0-9, A-Z, a-z, "_" and "-". */
 static const struct set of_tags = {{0x03ff200000000000, 0x07fffffe87fffffe, 0, 0}};
 
-/* Without a branch for each character: of random digits and letters every other one is guessed wrong. */
+/* Without a branch for each character: of random digits and letters every other one
+ * is guessed wrong. */
 static bool consists_of(struct rl_slice text, const struct set *set)
 {
     uint64_t all = 1;

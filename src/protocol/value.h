@@ -4,11 +4,12 @@
  *
  *     [TAG ":"] 40 hex digits ["#" SLOT] ["@" STAMP " " LABEL]
  *
- * The digits are the attempt's own (A1); the first RL_VALUE_REQUEST_DIGITS of them are the same for all
- * attempts of a request with a tag, so that it can tell what it left from what another made. SLOT is that of a semaphore, so that a release by value finds
- * it. STAMP is the wall clock of the holder's machine in milliseconds when the attempt began, as 11
- * hex digits; it comes with a label only, so that a lock without one is no longer than it has to
- * be. The scripts look for a slot in the first word, where no caller has written anything but a tag.
+ * The digits are the attempt's own (A1); the first RL_VALUE_REQUEST_DIGITS of them are the same
+ * for all attempts of a request with a tag, so that it can tell what it left from what another
+ * made. SLOT is that of a semaphore, so that a release by value finds it. STAMP is the wall
+ * clock of the holder's machine in milliseconds when the attempt began, as 11 hex digits; it
+ * comes with a label only, so that a lock without one is no longer than it has to be. The
+ * scripts look for a slot in the first word, where no caller has written anything but a tag.
  * What does not have this form is another program's value.
  */
 #ifndef RL_PROTOCOL_VALUE_H
@@ -54,8 +55,8 @@ struct rl_slice rl_label_of(struct rl_slice text);
 /* Printable UTF-8, which steers no terminal and ends no line? */
 bool rl_text_is_printable(struct rl_slice text);
 /*
- * The text, terminated, as callers get it: as it is if it is printable, else with \xHH for each byte
- * that is not part of a printable character. Cut where the next character would not fit.
+ * The text, terminated, as callers get it: as it is if it is printable, else with \xHH for each
+ * byte that is not part of a printable character. Cut where the next character would not fit.
  */
 void rl_text_show(struct rl_slice text, char *out, size_t size);
 

@@ -15,7 +15,8 @@
 
 int rl_vetting_check(struct rl_session *session, int64_t now_ns)
 {
-    /* A cluster is one until the node says otherwise: that explains what else is not answered. */
+    /* A cluster is one until the node says otherwise: that explains what else
+     * is not answered. */
     session->facts = (struct rl_facts){.cluster = session->facts.cluster};
     session->checked_ns = now_ns;
     if (RL_SEND(session, RL_STEP_SERVER, "INFO", "server") < 0 ||

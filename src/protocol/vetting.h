@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The questions that decide whether a node may vote: its identity, its age, its marker and its
- * clock (core/guard.c judges the answers). They are asked in the greeting, so in front of the first
- * request of a connection, and again while it lives.
+ * clock (core/guard.c judges the answers). They are asked in the greeting, so in front of the
+ * first request of a connection, and again while it lives.
  */
 #ifndef RL_PROTOCOL_VETTING_H
 #define RL_PROTOCOL_VETTING_H

@@ -8,9 +8,9 @@
 enum { HANDOVERS = 300, LIMIT_MS = 15000, TIMES = 3, RUNS = 3, RUNS_MAX = 9, LATE_SHARE = 50 };
 
 /*
- * A busy machine adds to every wake-up, and a handover has more of them than an acquire: the best
- * of the runs counts, and a run in which the machine was late for more than a fiftieth of the time
- * proves nothing.
+ * A busy machine adds to every wake-up, and a handover has more of them than an acquire: the
+ * best of the runs counts, and a run in which the machine was late for more than a fiftieth of
+ * the time proves nothing.
  */
 static void hand_over(enum trouble trouble)
 {

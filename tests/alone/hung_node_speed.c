@@ -44,8 +44,9 @@ static double slowdown(redlock *r, struct cluster *c)
 }
 
 /*
- * Where the kernel puts five servers on few cores decides some microseconds for a whole run: 1.0 and
- * 1.2 both occur. A wait for the hung node would be in every run, so the best of them counts.
+ * Where the kernel puts five servers on few cores decides some microseconds for a whole run:
+ * 1.0 and 1.2 both occur. A wait for the hung node would be in every run, so the best of them
+ * counts.
  */
 CASE(hung_node_costs_nothing,
      "One hung node makes the median acquire at most 1.2 times slower.")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How soon the next waiter is served where the one before it died, or where no message comes. */
+/* How soon the next waiter is served where the one before it died, or where
+ * no message comes. */
 #include "check.h"
 #include "core/lock.h"
 #include "pulse.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long a call takes: a wait ends at its deadline wherever the waiter stands, an attempt at the
- * node timeout, and what needs no wait takes none.
+ * How long a call takes: a wait ends at its deadline wherever the waiter stands, an attempt at
+ * the node timeout, and what needs no wait takes none.
  */
 #include "check.h"
 #include "client.h"
@@ -90,7 +90,7 @@ CASE(node_timeout_is_exact, "An attempt without a majority ends at the node time
     redlock_close(r);
 }
 
-/* ---- in the queue -------------------------------------------------------------------------- */
+/* ---- in the queue ----------------------------------------------------------------------- */
 
 static redlock_lock *start(redlock *r)
 {

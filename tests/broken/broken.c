@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each case runs against a library in which the rule of its name is broken (CMakeLists.txt), and
- * passes when the load of the real tests sees it.
+ * Each case runs against a library in which the rule of its name is broken (CMakeLists.txt),
+ * and passes when the load of the real tests sees it.
  */
 #include "check.h"
 #include "crowd.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stamp FILE TIME_MS obey|stubborn: three processes that write down every five milliseconds that
- * they are still alive, in nanoseconds of CLOCK_BOOTTIME: the command itself, a child in its
- * process group, and one that has left group and session and whose parent is gone. The command
- * writes down the signals it gets, too, and with `obey` ends with the first.
+ * stamp FILE TIME_MS obey|stubborn: three processes that write down every five milliseconds
+ * that they are still alive, in nanoseconds of CLOCK_BOOTTIME: the command itself, a child in
+ * its process group, and one that has left group and session and whose parent is gone. The
+ * command writes down the signals it gets, too, and with `obey` ends with the first.
  */
 #include <fcntl.h>
 #include <signal.h>

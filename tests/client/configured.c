@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client that names no nodes: redlock_open(NULL) and options without nodes take what they leave
- * open from the environment and the configuration file, as the command does.
+ * A client that names no nodes: redlock_open(NULL) and options without nodes take what they
+ * leave open from the environment and the configuration file, as the command does.
  */
 #include "check.h"
 #include "client.h"

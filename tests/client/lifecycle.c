@@ -142,7 +142,7 @@ CASE(close_with_hung_nodes, "Closing with held locks and hung nodes takes one no
     redlock_lock_free(lock);
 }
 
-/* ---- requests that wait -------------------------------------------------------------------- */
+/* ---- requests that wait ----------------------------------------------------------------- */
 
 static redlock_lock *start_waiting(redlock *r)
 {

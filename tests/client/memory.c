@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a held lock costs in memory, everything counted: handle, claim, key, value, timer and what
- * the allocator adds. And that holding them over and over again costs nothing more.
+ * What a held lock costs in memory, everything counted: handle, claim, key, value, timer and
+ * what the allocator adds. And that holding them over and over again costs nothing more.
  */
 #include <malloc.h>
 #include <stddef.h>

@@ -45,7 +45,7 @@ static redlock *open_client(const struct load *load)
     return r;
 }
 
-/* ---- asynchronous -------------------------------------------------------------------------- */
+/* ---- asynchronous ----------------------------------------------------------------------- */
 
 /* Each in flight goes round by itself; `left` is what all of them may still begin. */
 struct ring {
@@ -138,7 +138,7 @@ void load_drain(void *data)
     redlock_close(r);
 }
 
-/* ---- blocking ------------------------------------------------------------------------------ */
+/* ---- blocking --------------------------------------------------------------------------- */
 
 static void cycle(redlock *r, const char *name, const redlock_request *q, int count)
 {
@@ -165,7 +165,8 @@ void load_blocking(void *data)
     redlock_close(r);
 }
 
-/* A pipe on which all wait until its other end is closed: one call each, however long it takes. */
+/* A pipe on which all wait until its other end is closed: one call each, however
+ * long it takes. */
 struct gate {
     int ends[2];
 };
@@ -246,7 +247,7 @@ void load_threads(void *data)
     redlock_close(crew.client);
 }
 
-/* ---- holding ------------------------------------------------------------------------------- */
+/* ---- holding ---------------------------------------------------------------------------- */
 
 static void extend(redlock_lock *lock, int count)
 {
@@ -297,7 +298,7 @@ void load_renewed(void *data)
     redlock_close(r);
 }
 
-/* ---- from hand to hand --------------------------------------------------------------------- */
+/* ---- from hand to hand ------------------------------------------------------------------ */
 
 struct side {
     redlock *client;
@@ -370,7 +371,7 @@ void load_handover(void *data)
     redlock_close(side[1].client);
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------- */
 
 double load_memory(const struct load *load)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the nodes have received, sent and executed by their own count. Asking adds to that, but by
- * an amount that is known to the byte and taken off again.
+ * What the nodes have received, sent and executed by their own count. Asking adds to that, but
+ * by an amount that is known to the byte and taken off again.
  */
 #ifndef REDLOCK_TESTS_COST_NODES_H
 #define REDLOCK_TESTS_COST_NODES_H

@@ -36,7 +36,7 @@ enum {
     type __wrap_##name arguments;                                                              \
     type __wrap_##name arguments
 
-/* ---- counting ------------------------------------------------------------------------------ */
+/* ---- counting --------------------------------------------------------------------------- */
 
 static struct shim_counts *_Atomic counting;
 
@@ -89,7 +89,7 @@ WRAP(void, free, (void *memory))
     __real_free(memory);
 }
 
-/* ---- time ---------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------- */
 
 static _Atomic int64_t frozen_ns; /* what the library takes for now; 0: the real time */
 
@@ -141,7 +141,8 @@ WRAP(int, timerfd_settime,
     int64_t ns = value->it_value.tv_sec * SECOND_NS + value->it_value.tv_nsec;
     timer_fd = fd;
     timer_due_ns = ns;
-    /* The kernel has not heard of it: what is not due and cannot become due need not wake us. */
+    /* The kernel has not heard of it: what is not due and cannot become due need
+     * not wake us. */
     if (frozen_ns != 0 && (flags & TFD_TIMER_ABSTIME) && ns > frozen_ns) {
         ns = real_ns() + (ns - frozen_ns > SECOND_NS ? ns - frozen_ns : SECOND_NS);
         real.it_value = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
@@ -157,7 +158,7 @@ void shim_pass_time(void)
     CHECK_INT(0, __real_timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &now, &shim_own_timer));
 }
 
-/* ---- replies ------------------------------------------------------------------------------- */
+/* ---- replies ---------------------------------------------------------------------------- */
 
 static _Atomic bool lockstep;
 
@@ -253,7 +254,7 @@ void shim_await_readable(int count)
     }
 }
 
-/* ---- callers ------------------------------------------------------------------------------- */
+/* ---- callers ---------------------------------------------------------------------------- */
 
 /* What each thread is blocked on. A signal takes it away at once, before the thread has run. */
 static void *_Atomic blocked_on[CALLERS_MAX];
@@ -291,9 +292,9 @@ static void unblock_all(void *on)
 }
 
 /*
- * A caller goes on when the I/O thread waits. Before that, its next order would be found in the turn that
- * woke it or in a later one, by which of the two threads runs first. So it is woken then; a caller that
- * was not asleep yet when it should have been woken looks for it.
+ * A caller goes on when the I/O thread waits. Before that, its next order would be found in the
+ * turn that woke it or in a later one, by which of the two threads runs first. So it is woken
+ * then; a caller that was not asleep yet when it should have been woken looks for it.
  */
 static struct {
     long word, operation, count;

@@ -154,7 +154,8 @@ CASE(one_round_trip, "A token costs no second round trip where the counters agre
         next_token(r, "x");
         sleep_ms(2);
     }
-    /* Acquire, and release where the server needs a script for it; an alignment would be more. */
+    /* Acquire, and release where the server needs a script for it; an alignment
+     * would be more. */
     for (int i = 0; i < 5; i++)
         CHECK_BETWEEN(ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c.node[i]));
     redlock_close(r);

@@ -331,9 +331,9 @@ CASE(renewal_counts_in_quarantine,
 }
 
 /*
- * Three nodes, a lock on all of them. The witness behind the grant of the last node is refused, so
- * that the grant was not counted, and the key of the second is gone: what is the renewal of the last
- * worth?
+ * Three nodes, a lock on all of them. The witness behind the grant of the last node is refused,
+ * so that the grant was not counted, and the key of the second is gone: what is the renewal of
+ * the last worth?
  */
 static int extend_on_uncounted(bool is_forgetful)
 {
@@ -365,7 +365,7 @@ CASE(renewal_is_witnessed_strict,
     CHECK_OK(extend_on_uncounted(false));
 }
 
-/* ---- handing over on a node that has just forgotten ------------------------------------------ */
+/* ---- handing over on a node that has just forgotten ------------------------------------- */
 
 static bool is_out(void *data)
 {

@@ -94,7 +94,8 @@ CASE(failover, "The audit warns of a master that has a replica, or that a Sentin
     expect(&all, &c, 1, "role", REDLOCK_CHECK_WARN);
     CHECK_HAS("watched by a Sentinel", find(&all, &c, 1, "role")->text);
     expect(&all, &c, 2, "role", REDLOCK_CHECK_OK);
-    /* The first replica of a server gives it another replication id: its marker is of no use now. */
+    /* The first replica of a server gives it another replication id: its marker is of
+     * no use now. */
     expect_only(&all, (const char *const[]){"role", "guard", NULL});
     resp_free(sentinel);
 }
@@ -129,7 +130,8 @@ CASE(skewed_clock, "The audit warns about a clock that is a minute off, and says
     expect(&all, &c, 2, "clock", REDLOCK_CHECK_WARN);
     expect(&all, &c, 0, "clock", REDLOCK_CHECK_OK);
     expect(&all, &c, 1, "clock", REDLOCK_CHECK_OK);
-    /* Where within the round trip the node read its clock is not known: a little less is right too. */
+    /* Where within the round trip the node read its clock is not known: a little less
+     * is right too. */
     double off = strtod(find(&all, &c, 2, "clock")->text, NULL);
     CHECK(off > 59 && off < 61);
     expect_only(&all, (const char *const[]){"clock", NULL});

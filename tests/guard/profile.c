@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The profile `correctness`: strict, with tokens, and only nodes that pass the safety checks. */
+/* The profile `correctness`: strict, with tokens, and only nodes that pass
+ * the safety checks. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"
@@ -25,7 +26,8 @@ static redlock *open_correct(const struct cluster *c)
     return r;
 }
 
-/* The reply to an acquire that would wait for long: what waiting does not mend is told at once. */
+/* The reply to an acquire that would wait for long: what waiting does not mend is
+ * told at once. */
 static int acquire(redlock *r, int32_t kind)
 {
     redlock_request q = REDLOCK_REQUEST(.kind = kind, .wait_ms = GIVE_UP_MS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The nodes are changed as docs/operations.md says, while processes take a lock again and again: no
- * two ever hold it at once, and clients that were not told of the change get nothing.
+ * The nodes are changed as docs/operations.md says, while processes take a lock again and
+ * again: no two ever hold it at once, and clients that were not told of the change get nothing.
  */
 #include "check.h"
 #include "client.h"

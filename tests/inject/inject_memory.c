@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory that runs out: at the first allocation, at the second, and so on until a walk needs no
- * more of them; once for that one allocation and once for good. No crash, no leak, no grant that
- * the servers do not know of, and an error that says so.
+ * more of them; once for that one allocation and once for good. No crash, no leak, no grant
+ * that the servers do not know of, and an error that says so.
  */
 #include "check.h"
 #include "inject_walk.h"

@@ -28,7 +28,8 @@ enum inject_call {
     INJECT_PAUSE,  /* from the nth look at the clock on it is `error` milliseconds later */
 };
 
-/* Instead of an errno: the call does its work on one byte only, or sees the end of the stream. */
+/* Instead of an errno: the call does its work on one byte only, or sees the end
+ * of the stream. */
 enum { INJECT_SHORT = -1, INJECT_EOF = -2 };
 
 /* From now on the nth such call fails with `error`, and all after it if `lasting`. */

@@ -26,7 +26,8 @@ void walk_begin(struct walk *w, uint32_t flags);
  */
 bool walk_with(struct walk *w, enum inject_call call, int nth, int error, bool lasting);
 
-/* A lock that the watchdog renews is renewed again after a call has failed while it was held. */
+/* A lock that the watchdog renews is renewed again after a call has failed while
+ * it was held. */
 void walk_renewing(struct walk *w, enum inject_call call, int nth, int error);
 
 /* Whatever failed has left nothing behind, at the latest when its TTL has passed. */

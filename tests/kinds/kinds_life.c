@@ -121,8 +121,8 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
 }
 
 /*
- * Of locks that are held all at once, because a late machine needs long TTLs: each kind has a name of its
- * own.
+ * Of locks that are held all at once, because a late machine needs long TTLs: each kind has a
+ * name of its own.
  */
 static const char *name_of(enum shape shape)
 {
@@ -183,7 +183,7 @@ CASE(renewed_and_lost,
     pair_end();
 }
 
-/* ---- order --------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------ */
 
 CASE(repeat_after_release,
      "A script that a node had forgotten is not repeated after its release.")
@@ -240,7 +240,7 @@ CASE(token_of_the_first_call,
     }
 }
 
-/* ---- what makes no sense ------------------------------------------------------------------- */
+/* ---- what makes no sense ---------------------------------------------------------------- */
 
 static int ask(redlock_request q)
 {

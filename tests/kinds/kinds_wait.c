@@ -108,7 +108,7 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
     pair_end();
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- looking ---------------------------------------------------------------------------- */
 
 CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
 {

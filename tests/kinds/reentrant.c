@@ -99,7 +99,7 @@ CASE(own_expiry,
     redlock_close(a);
 }
 
-/* ---- tokens -------------------------------------------------------------------------------- */
+/* ---- tokens ----------------------------------------------------------------------------- */
 
 static redlock_request fenced(const char *owner)
 {
@@ -226,7 +226,7 @@ CASE(tokens_under_faults, "Each owner's token is larger than the last while node
     CHECK_NEVER(load_disorders(l));
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting ---------------------------------------------------------------------------- */
 
 CASE(no_deadlock_with_oneself,
      "The owner nests at once, also while another owner of its client waits.")
@@ -250,7 +250,7 @@ CASE(no_deadlock_with_oneself,
     redlock_close(r);
 }
 
-/* ---- with lost answers --------------------------------------------------------------------- */
+/* ---- with lost answers ------------------------------------------------------------------ */
 
 CASE(lost_answers_one_client,
      "Failed inner holds never release the outer hold, and leave nothing behind.")

@@ -109,7 +109,7 @@ CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
     redlock_close(a);
 }
 
-/* ---- holding ------------------------------------------------------------------------------- */
+/* ---- holding ---------------------------------------------------------------------------- */
 
 CASE(renewal_renews_all,
      "The watchdog renews every name; one name gone from a majority is a loss.")
@@ -194,7 +194,7 @@ CASE(one_token, "Several names get one token, above every earlier token of each 
     redlock_close(b);
 }
 
-/* ---- many processes ------------------------------------------------------------------------ */
+/* ---- many processes --------------------------------------------------------------------- */
 
 CASE(no_deadlock,
      "Eight processes that lock random sets of names never deadlock and never overlap.")

@@ -123,7 +123,7 @@ CASE(healed, "A node that lost one reader gets it back beside the readers it has
     redlock_close(a);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting ---------------------------------------------------------------------------- */
 
 struct waiting_reader {
     pthread_t thread;
@@ -235,7 +235,7 @@ CASE(majority_matters, "A reader that asks one node alone does overlap with a wr
     redlock_close(writer);
 }
 
-/* ---- under faults -------------------------------------------------------------------------- */
+/* ---- under faults ----------------------------------------------------------------------- */
 
 static void read_or_write(int worker, unsigned *seed, struct load_wish *out)
 {

@@ -164,7 +164,7 @@ CASE(capped_by_age, "max_hold_ms lets no extension carry the lock past that age.
     redlock_close(r);
 }
 
-/* ---- handing over -------------------------------------------------------------------------- */
+/* ---- handing over ----------------------------------------------------------------------- */
 
 CASE(adopt_extend_release,
      "Another client adopts a lock by its value, extends and releases it.")

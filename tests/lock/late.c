@@ -331,8 +331,8 @@ static void *acquire_and_sleep(void *data)
 enum { LONG_WAIT_MS = 4000 };
 
 /*
- * Another holds x; the caller waits for it, stands still, gets it, and goes on LONG_WAIT_MS after
- * its call. The client and its servers, for what is to be seen afterwards.
+ * Another holds x; the caller waits for it, stands still, gets it, and goes on LONG_WAIT_MS
+ * after its call. The client and its servers, for what is to be seen afterwards.
  */
 static void wake_late(struct sleeper *s, struct cluster *c)
 {

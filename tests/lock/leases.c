@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Locks whose value goes from program to program: kept, adopted with their kind, renewed elsewhere. */
+/* Locks whose value goes from program to program: kept, adopted with their
+ * kind, renewed elsewhere. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"

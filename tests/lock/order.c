@@ -38,8 +38,8 @@ static redlock *bench_open(struct bench *b, uint32_t flags, uint32_t node_timeou
 }
 
 /*
- * The value of a record that acquires: "SET key value NX PX ttl", or from the queue "EVALSHA sha
- * 3 lock queue alive value ttl waiter ...". False for other records.
+ * The value of a record that acquires: "SET key value NX PX ttl", or from the queue "EVALSHA
+ * sha 3 lock queue alive value ttl waiter ...". False for other records.
  */
 static bool acquire_value(const struct fake_record *r, char value[64])
 {

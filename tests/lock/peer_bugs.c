@@ -319,7 +319,8 @@ CASE(peer_bug_10_taken_or_down,
     snprintf(busy, sizeof busy, "%s", redlock_detail());
     server_kill(&c.node[0]);
     server_kill(&c.node[1]);
-    /* Until both connections are known to be gone, the holder on the third node is all we know. */
+    /* Until both connections are known to be gone, the holder on the third node is
+     * all we know. */
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
     CHECK(strcmp(busy, redlock_detail()) != 0);

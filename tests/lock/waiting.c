@@ -101,8 +101,9 @@ CASE(waiting_is_cheap, "A waiter sleeps in the queue: it neither polls nor is fo
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
     /*
-     * A try, a ticket, a place, a heartbeat every second, a departure; some of them twice where a
-     * node is late. The try, the place, the look after subscribing and two heartbeats set the key.
+     * A try, a ticket, a place, a heartbeat every second, a departure; some of them twice where
+     * a node is late. The try, the place, the look after subscribing and two heartbeats set the
+     * key.
      */
     CHECK_BETWEEN(1, FEW, calls(&c.node[0], "set"));
     CHECK_BETWEEN(3, FEW, calls(&c.node[0], "evalsha") + calls(&c.node[0], "eval"));
@@ -171,7 +172,7 @@ CASE(partly_held,
     redlock_close(r);
 }
 
-/* ---- cancel from another thread ------------------------------------------------------------ */
+/* ---- cancel from another thread --------------------------------------------------------- */
 
 static void *cancel_soon(void *data)
 {

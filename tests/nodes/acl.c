@@ -53,7 +53,8 @@ static void collect_rights(struct rights *r)
     CHECK(r->count > 5);
 }
 
-/* "An ACL user with the rights for everything but listing", of libredlock(3) or redlock-nodes(7). */
+/* "An ACL user with the rights for everything but listing", of
+ * libredlock(3) or redlock-nodes(7). */
 static void documented_rights(struct rights *r, const char *path)
 {
     read_manual(path, "ACL SETUSER locker", ".Ed", r->text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nodes that die, hang and come back. Each case states the outcome, that a node is not waited for
- * where the others decide, and the recovery.
+ * Nodes that die, hang and come back. Each case states the outcome, that a node is not waited
+ * for where the others decide, and the recovery.
  */
 #include "check.h"
 #include "client.h"

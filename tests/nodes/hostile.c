@@ -89,7 +89,8 @@ static void minority(enum evil_kind kind)
     redlock_close(r);
 }
 
-/* Three of five: the right error, in time. `node_timeout_ms` matters where nodes say nothing. */
+/* Three of five: the right error, in time. `node_timeout_ms` matters where
+ * nodes say nothing. */
 static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms)
 {
     struct cluster c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nodes that answer, but later than the node timeout allows: errors, reports and the audit say so, and
- * what to do. A node that does not answer at all is not called late.
+ * Nodes that answer, but later than the node timeout allows: errors, reports and the audit say
+ * so, and what to do. A node that does not answer at all is not called late.
  */
 #include "check.h"
 #include "client.h"

@@ -72,7 +72,8 @@ CASE(slow_name_delays_nothing,
      "A name that is slow to resolve delays neither an acquire nor the close.")
 {
     struct cluster c;
-    /* Of nodes without a set, none counts before all have said so: initialised ones decide alone. */
+    /* Of nodes without a set, none counts before all have said so: initialised
+     * ones decide alone. */
     cluster_start(&c, 3);
     redlock *init = client_open(&c, 0);
     CHECK_OK(redlock_admit(init, NULL));

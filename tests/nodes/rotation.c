@@ -441,7 +441,8 @@ CASE(command_refused, "What cannot be run as a command is INVAL at once, with wh
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-/* Is the region of this process that has `text` left out of core dumps? Fails if none has it. */
+/* Is the region of this process that has `text` left out of core dumps? Fails if
+ * none has it. */
 static bool is_dumped(const char *text)
 {
     FILE *maps = fopen("/proc/self/smaps", "r");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Passwords do not stay in buffers: the memory of this process is searched for AUTH commands. */
+/* Passwords do not stay in buffers: the memory of this process is searched
+ * for AUTH commands. */
 #include "check.h"
 #include "client.h"
 

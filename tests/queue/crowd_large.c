@@ -26,7 +26,7 @@ enum {
     IDLE_MS = 1000,
 };
 
-/* ---- the price ----------------------------------------------------------------------------- */
+/* ---- the price -------------------------------------------------------------------------- */
 
 struct price {
     int64_t at_ms;
@@ -81,7 +81,7 @@ static void print_price(const char *what, int count, const struct price *from,
            (double)(to->memory_kib - from->memory_kib) / count);
 }
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads ---------------------------------------------------------------------------- */
 
 struct threads {
     redlock *r;
@@ -153,7 +153,7 @@ CASE(threads_with_io_thread,
     crowd_of_threads(REDLOCK_THREAD);
 }
 
-/* ---- handles ------------------------------------------------------------------------------- */
+/* ---- handles ---------------------------------------------------------------------------- */
 
 struct handles {
     int served, disorders, released;

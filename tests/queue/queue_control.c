@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A waiter decides for how long it waits: a cancel works in every phase, and no end of a wait leaves
- * a place in a queue.
+ * A waiter decides for how long it waits: a cancel works in every phase, and no end of a wait
+ * leaves a place in a queue.
  */
 #include "check.h"
 #include "client.h"
@@ -37,7 +37,7 @@ static bool only_the_lock(void *data)
     return true;
 }
 
-/* ---- how long ------------------------------------------------------------------------------ */
+/* ---- how long --------------------------------------------------------------------------- */
 
 CASE(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.")
 {
@@ -75,7 +75,7 @@ CASE(try_takes_no_place, "A try leaves no queue entry behind, fair or not.")
     redlock_close(r);
 }
 
-/* ---- cancel and its relatives -------------------------------------------------------------- */
+/* ---- cancel and its relatives ----------------------------------------------------------- */
 
 static void *cancel_it(void *lock)
 {

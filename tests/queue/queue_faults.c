@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What may go wrong while clients wait: the head of the queue dies, the holder dies, messages
- * do not come, a waiter loses the majority. The next waiter is served, also while one of the five
- * nodes is down or hung; how soon, queue_times.c measures.
+ * do not come, a waiter loses the majority. The next waiter is served, also while one of the
+ * five nodes is down or hung; how soon, queue_times.c measures.
  */
 #include "check.h"
 #include "client.h"
@@ -97,7 +97,7 @@ CASE(failed_rounds, "Attempts that reached some nodes but no majority leave noth
     CHECK_INT(0, left_by_failed_rounds(GIVE_UP_MS));
 }
 
-/* ---- queue entries of waiters that have gone ----------------------------------------------- */
+/* ---- queue entries of waiters that have gone -------------------------------------------- */
 
 CASE(timeout_empties_the_queue, "The queue is empty right after its only waiter timed out.")
 {
@@ -125,7 +125,7 @@ CASE(holder_from_the_queue_dies, "A killed holder that had waited leaves no dead
     redlock_close(r);
 }
 
-/* ---- requests of the dead ------------------------------------------------------------------- */
+/* ---- requests of the dead --------------------------------------------------------------- */
 
 static bool have_requests_of_all(void *data)
 {
@@ -172,7 +172,7 @@ CASE(requests_of_the_dead,
     waiter_end(&next);
 }
 
-/* ---- rights -------------------------------------------------------------------------------- */
+/* ---- rights ----------------------------------------------------------------------------- */
 
 static void without_right(const char *first_rule, const char *second_rule)
 {
@@ -244,7 +244,7 @@ CASE(release_without_channels,
     CHECK(cluster_await_empty(&c));
 }
 
-/* ---- too few from the beginning ------------------------------------------------------------ */
+/* ---- too few from the beginning --------------------------------------------------------- */
 
 CASE(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.")
 {

@@ -25,7 +25,7 @@ CASE(one_place_per_client,
     CHECK_INT(0, q.disorders);
 }
 
-/* ---- subscriptions ------------------------------------------------------------------------- */
+/* ---- subscriptions ---------------------------------------------------------------------- */
 
 static int subscribers(const struct server *s)
 {
@@ -85,7 +85,7 @@ CASE(subscriptions,
     redlock_close(other);
 }
 
-/* ---- position ------------------------------------------------------------------------------ */
+/* ---- position --------------------------------------------------------------------------- */
 
 struct place {
     redlock_lock *lock;
@@ -145,7 +145,7 @@ CASE(position_in_the_nodes_queue,
     redlock_close(other);
 }
 
-/* ---- handing over --------------------------------------------------------------------------- */
+/* ---- handing over ----------------------------------------------------------------------- */
 
 static redlock_lock *start(redlock *r, uint32_t flags)
 {
@@ -219,7 +219,7 @@ CASE(follows_fairly,
     follow(REDLOCK_FAIR);
 }
 
-/* ---- names that were chosen ---------------------------------------------------------------- */
+/* ---- names that were chosen ------------------------------------------------------------- */
 
 enum { CHOSEN = 64, CHOSEN_BUCKETS = 256 };
 

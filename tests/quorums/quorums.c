@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several quorums behind one client: every lock lives in exactly one, a quorum that is down takes
- * only its own locks along, and questions are about all of them.
+ * Several quorums behind one client: every lock lives in exactly one, a quorum that is down
+ * takes only its own locks along, and questions are about all of them.
  */
 #include "check.h"
 #include "client.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* giveback.lua, renew.lua, align.lua and look.lua by hand: holds of every kind by value alone. */
+/* giveback.lua, renew.lua, align.lua and look.lua by hand: holds of every kind
+ * by value alone. */
 #include "check.h"
 #include "clock.h"
 #include "script_calls.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- giving back --------------------------------------------------------------------------- */
+/* ---- giving back ------------------------------------------------------------------------ */
 
 CASE(give_mutex, "Giving back deletes a string key with the caller's value, and no other.")
 {
@@ -117,7 +118,7 @@ CASE(give_strangers, "Giving back leaves keys of other holders and other types a
     CHECK_INT(2, server_int(&node, "HLEN", "redlock:hash", NULL));
 }
 
-/* ---- renewing ------------------------------------------------------------------------------ */
+/* ---- renewing --------------------------------------------------------------------------- */
 
 CASE(renew_kinds,
      "A renewal by value works for every kind, never shortens and never creates a hold.")
@@ -214,7 +215,7 @@ CASE(renew_strangers, "A renewal reports keys of other types as not its own, wit
     CHECK_INT(-1, pttl("redlock:list"));
 }
 
-/* ---- tokens -------------------------------------------------------------------------------- */
+/* ---- tokens ----------------------------------------------------------------------------- */
 
 CASE(align,
      "Aligning raises a counter, never lowers it, and only while the caller holds the lock.")
@@ -251,7 +252,7 @@ CASE(align_owner, "Aligning raises an owner's token with the counter, for later 
     CHECK_STR("0", call_align(&node, "list", "v", "4"));
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- looking ---------------------------------------------------------------------------- */
 
 CASE(look_at_nothing, "Looking at a free name finds no holder and no waiter.")
 {

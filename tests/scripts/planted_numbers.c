@@ -46,7 +46,7 @@ static void plant(const struct server *s, const char *field, int which)
     CHECK_STR("1", server_cmd(s, "HSET", FENCE, field, bad_counters[which], NULL));
 }
 
-/* ---- the scripts --------------------------------------------------------------------------- */
+/* ---- the scripts ------------------------------------------------------------------------ */
 
 static long long draw(bool by_take)
 {
@@ -194,7 +194,7 @@ CASE(marker, "A marker whose max_ttl is no number allows every TTL.")
     CHECK_INT(0, part_int(reply, 3));
 }
 
-/* ---- the library --------------------------------------------------------------------------- */
+/* ---- the library ------------------------------------------------------------------------ */
 
 static int64_t next_token(redlock *r, enum shape shape)
 {

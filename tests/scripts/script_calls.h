@@ -8,8 +8,8 @@
 enum { CALL_NAMES_MAX = 3 };
 
 /*
- * What the scripts that take a lock are asked; NULL: what a first attempt on a mutex would send.
- * kind: m mutex, s shared, o re-entrant (owner), k semaphore.
+ * What the scripts that take a lock are asked; NULL: what a first attempt on a mutex would
+ * send. kind: m mutex, s shared, o re-entrant (owner), k semaphore.
  */
 struct take {
     const char *name[CALL_NAMES_MAX]; /* the first is "x" by default */

@@ -47,7 +47,7 @@ CASE(flushed_before_rollback, "A rollback works on a node that forgot the script
     redlock_close(r);
 }
 
-/* ---- on a fake server ---------------------------------------------------------------------- */
+/* ---- on a fake server ------------------------------------------------------------------- */
 
 struct bench {
     struct fake fake[3];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The take scripts by hand: every way in which a node grants, refuses, and says for how long. */
+/* The take scripts by hand: every way in which a node grants, refuses, and says
+ * for how long. */
 #include "check.h"
 #include "clock.h"
 #include "script_calls.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * System calls that fail under the daemon, one at a time, at every place where it or the library makes them
- * while leases are acquired, renewed and released: no crash, no descriptor left open, no lock left behind, and
- * the next request is served.
+ * System calls that fail under the daemon, one at a time, at every place where it or the
+ * library makes them while leases are acquired, renewed and released: no crash, no descriptor
+ * left open, no lock left behind, and the next request is served.
  */
 #include "check.h"
 #include "client.h"
@@ -25,7 +25,7 @@
 
 enum call { ACCEPT, RECV, SEND, EPOLL_CTL, EPOLL_WAIT, RANDOM, OPTION };
 
-/* ---- the calls: they fail only inside of the loop, since the test's clients make them, too ---- */
+/* ---- the calls: they fail only inside the loop, since the test's clients make them too --- */
 
 static struct {
     enum call call;
@@ -105,7 +105,7 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
     return fails(OPTION) ? -1 : __real_getsockopt(fd, level, name, value, size);
 }
 
-/* ---- clients whose connections may break ---------------------------------------------------- */
+/* ---- clients whose connections may break ------------------------------------------------ */
 
 static struct cluster cluster;
 static struct replica one;
@@ -182,8 +182,8 @@ static void use_once(void)
 }
 
 /*
- * Nothing fails any more: the lock is free on a majority, and can be had. A node whose connection broke under
- * the release may keep the key for its TTL.
+ * Nothing fails any more: the lock is free on a majority, and can be had. A node whose
+ * connection broke under the release may keep the key for its TTL.
  */
 static void check_recovered(int descriptors)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the log says when nodes and quorums come and go, with nodes made up here and time as an argument. */
+/* What the log says when nodes and quorums come and go, with nodes made up here and time
+ * as an argument. */
 #include "nodes/changes.h"
 #include "check.h"
 

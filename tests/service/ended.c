@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was ended stays ended, and is told so: while renewals are under way, and with nodes down. */
+/* What was ended stays ended, and is told so: while renewals are under way, and
+ * with nodes down. */
 #include "check.h"
 #include "client.h"
 #include "proxy.h"
@@ -37,7 +38,8 @@ static void end_three(void)
     proxy_stop(&to_first);
 }
 
-/* The lease, renewed by both replicas on different majorities: what they ask the third is held back. */
+/* The lease, renewed by both replicas on different majorities: what they ask the third
+ * is held back. */
 static const char *renew_twice(const char *id)
 {
     const char *grant = take_lease(&three, id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `redlock --service` reads: JSON that another program wrote, and the URL that a user did. */
+/* What `redlock --service` reads: JSON that another program wrote, and the URL that
+ * a user did. */
 #include "service/json_read.h"
 
 #include <stdlib.h>

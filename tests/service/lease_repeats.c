@@ -130,7 +130,8 @@ CASE(superseded, "A repeated PUT takes the wait over and is answered by its own 
     CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, grant, NULL)));
     answer = rig_read_until(&one.rig, second, "}\n");
     CHECK_HAS("HTTP/1.1 201 ", answer);
-    /* Not from the first request's receipt: that would make the deadline half a second too late. */
+    /* Not from the first request's receipt: that would make the deadline half a
+     * second too late. */
     CHECK(lease_number(answer, "after_ms") <= (rl_now_ns() - sent_ns) / RL_NS_PER_MS);
     CHECK_INT(0, one.leases.counts.waiting);
     end_one();

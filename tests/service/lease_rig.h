@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Replicas of the daemon in one process and one thread, on real servers: a test sends requests, lets the
- * loop of a replica turn, and can stop between any two steps of it. Two replicas share nothing but the
- * servers.
+ * Replicas of the daemon in one process and one thread, on real servers: a test sends requests,
+ * lets the loop of a replica turn, and can stop between any two steps of it. Two replicas share
+ * nothing but the servers.
  */
 #ifndef REDLOCK_TESTS_LEASE_RIG_H
 #define REDLOCK_TESTS_LEASE_RIG_H
@@ -46,7 +46,8 @@ int stream_open_tcp(struct replica *replica, const char *request);
 /* The last event of this name among what came, from its name on; fails if there is none. */
 const char *stream_event(const char *text, const char *name);
 
-/* Sends it on a connection of its own, waits for the answer, and closes. Valid until the next. */
+/* Sends it on a connection of its own, waits for the answer, and closes. Valid
+ * until the next. */
 const char *lease_ask(struct replica *replica, const char *request);
 
 /* The text of a member of an answer; valid for 8 calls. Empty: it has none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules of leases, each on real servers, with replicas that can be stopped between two steps. */
+/* The rules of leases, each on real servers, with replicas that can be stopped
+ * between two steps. */
 #include "check.h"
 #include "client.h"
 #include "io/clock.h"
@@ -151,7 +152,8 @@ CASE(half_closed_while_waiting,
     end_one();
 }
 
-/* Granted, and the answer is queued; the loop has not turned since, so no byte of it is sent. */
+/* Granted, and the answer is queued; the loop has not turned since, so no byte of
+ * it is sent. */
 static int granted_but_not_sent(void)
 {
     int fd = rig_connect(&one.rig);

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- time --------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------- */
 
 CASE(slow_head, "A head that trickles in is refused with 408 when its time is over.")
 {
@@ -103,7 +103,7 @@ CASE(stalled, "A client that does not take its answer is given up.")
     rig_close(&rig);
 }
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------- */
 
 CASE(back_pressure, "Requests of a client that does not read are not begun.")
 {
@@ -200,8 +200,8 @@ CASE(no_allocation, "Requests on connections that exist allocate nothing.")
     rig_close(&rig);
 }
 
-/* A connection, a suspended request, half a request, a large answer and a stream. True if it got so far
- * that the last event arrived. */
+/* A connection, a suspended request, half a request, a large answer and a stream. True if it
+ * got so far that the last event arrived. */
 static bool play(struct rig *rig)
 {
     struct http_counts counts;
@@ -332,7 +332,7 @@ CASE(waiting_memory, "A waiting request costs less than 3 KiB.")
     rig_close(&rig);
 }
 
-/* ---- connections -------------------------------------------------------------------------- */
+/* ---- connections ------------------------------------------------------------------------ */
 
 CASE(evicted, "At the limit of connections the one that is idle for longest makes room.")
 {
@@ -380,7 +380,7 @@ CASE(full, "A client that finds no room waits until a connection ends.")
     rig_close(&rig);
 }
 
-/* ---- refusals ----------------------------------------------------------------------------- */
+/* ---- refusals --------------------------------------------------------------------------- */
 
 CASE(refused_while_sending, "A client that goes on sending still reads why it was refused.")
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Allocations that are counted, and one that fails: for a test linked by redlockd_count_memory(). */
+/* Allocations that are counted, and one that fails: for a test
+ * linked by redlockd_count_memory(). */
 #ifndef REDLOCKD_TESTS_MEMORY_H
 #define REDLOCKD_TESTS_MEMORY_H
 

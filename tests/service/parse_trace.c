@@ -38,7 +38,8 @@ static void describe(const struct http_parser *parser, enum http_progress progre
         snprintf(out + length, (size_t)(TRACE_SIZE - length), " last");
 }
 
-/* The bytes in exact copies, so that a sanitizer sees a look beyond them: `step` more each time. */
+/* The bytes in exact copies, so that a sanitizer sees a look beyond them: `step`
+ * more each time. */
 static void parse_in_steps(const char *bytes, size_t size, size_t first, size_t step, char *out)
 {
     struct http_parser parser;

@@ -10,8 +10,9 @@
 #define TRACE_SIZE 512
 
 /*
- * "GET /path fields=2", "PUT /path fields=4 body=[{}] last", "400 a sentence" or "more". Fails the case
- * if one byte at a time, or two pieces cut anywhere, give another line than all bytes at once.
+ * "GET /path fields=2", "PUT /path fields=4 body=[{}] last", "400 a sentence" or "more". Fails
+ * the case if one byte at a time, or two pieces cut anywhere, give another line than all bytes
+ * at once.
  */
 void parse_trace(const char *bytes, size_t size, char *out);
 

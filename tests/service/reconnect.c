@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- one id, one stream ------------------------------------------------------------------- */
+/* ---- one id, one stream ----------------------------------------------------------------- */
 
 CASE(yours, "An id that a stream holds is not granted again, as stream or as lease.")
 {
@@ -105,7 +105,8 @@ CASE(unacknowledged_is_not_renewed,
     unacknowledged = 0;
     renew_now(&one);
     rig_read_until(&one.rig, fd, "event: renewed");
-    /* Of a machine that vanished behind its last comment this event is the first that is missed. */
+    /* Of a machine that vanished behind its last comment this event is the first
+     * that is missed. */
     unacknowledged = 1;
     renew_now(&one);
     CHECK(!first_stream(&one)->lease.is_extending);

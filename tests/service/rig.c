@@ -214,7 +214,8 @@ static bool collect(const struct rig *rig, int fd, char *text, size_t size)
         char bytes[4096];
         ssize_t got = recv(fd, bytes, sizeof bytes, 0);
 
-        /* A reset could overtake what was sent before it: only a server in need may send one. */
+        /* A reset could overtake what was sent before it: only a server in need
+         * may send one. */
         if (got < 0 && errno != EAGAIN && !rig->may_break)
             FAIL("the connection broke: %s", strerror(errno));
         if (got <= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The HTTP server, its loop and its clients in one process and one thread: a test sends bytes, lets the loop
- * turn until it has nothing to do, and looks. The handler answers by path:
+ * The HTTP server, its loop and its clients in one process and one thread: a test sends bytes,
+ * lets the loop turn until it has nothing to do, and looks. The handler answers by path:
  *     /now      at once                     /wait     never by itself: rig_answer()
  *     /told     at once, wants ended()      /stream   begins a stream, then rig_event()
  *     /echo     the body that came          /big      RIG_BIG bytes
@@ -43,7 +43,8 @@ struct rig {
 
 /* options: NULL for the defaults. */
 void rig_open(struct rig *rig, const struct http_options *options);
-/* The same with another handler, and the name of its socket inside the directory of the case. */
+/* The same with another handler, and the name of its socket inside the directory
+ * of the case. */
 void rig_open_with(struct rig *rig, const char *socket, const struct http_handler *handler,
                    const struct http_options *options);
 void rig_close(struct rig *rig);
@@ -62,7 +63,8 @@ void rig_settle(struct rig *rig);
 const char *rig_read(struct rig *rig, int fd, bool *ended);
 /* Turns until the client has been told `needle`, or fails. All that came. */
 const char *rig_read_until(struct rig *rig, int fd, const char *needle);
-/* Turns until the server has closed the connection, or fails. Bytes that came before are dropped. */
+/* Turns until the server has closed the connection, or fails. Bytes that came
+ * before are dropped. */
 void rig_read_end(struct rig *rig, int fd);
 
 /* The oldest that waits. */

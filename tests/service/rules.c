@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules, quotas and the ledger by themselves, with time as an argument; and memory that is short. */
+/* Rules, quotas and the ledger by themselves, with time as an argument; and memory
+ * that is short. */
 #include "access/rules.h"
 #include "check.h"
 #include "core/time.h"

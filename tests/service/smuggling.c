@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests on which two parsers could disagree, compared with another parser: what both take, they read
- * alike; what this one takes, the other one takes; and where only this one refuses, the table says why
- * that is right.
+ * Requests on which two parsers could disagree, compared with another parser: what both take,
+ * they read alike; what this one takes, the other one takes; and where only this one refuses,
+ * the table says why that is right.
  */
 #include "check.h"
 #include "http_oracle.h"

@@ -29,7 +29,8 @@ static bool await_outcome(int fd)
     return false;
 }
 
-/* Opened, renewed, drained away; the allocation of this number fails. False: it has none so late. */
+/* Opened, renewed, drained away; the allocation of this number fails. False: it has
+ * none so late. */
 static bool live(unsigned number, const char *id)
 {
     int fd = rig_connect(&one.rig);

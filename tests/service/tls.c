@@ -59,7 +59,7 @@ CASE(tcp_reset, "A TCP connection that is reset while its request waits is notic
     rig_close(&rig);
 }
 
-/* ---- TLS ---------------------------------------------------------------------------------- */
+/* ---- TLS -------------------------------------------------------------------------------- */
 
 struct client {
     struct rig rig;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The simulator's model of a server against a real one: random commands, what Lua makes of values
- * and replies, and the scripts about a plain mutex and the marker. model_kinds.c has the other
- * scripts. Both run the same texts: what is compared is the commands, and how Lua calls them.
+ * The simulator's model of a server against a real one: random commands, what Lua makes of
+ * values and replies, and the scripts about a plain mutex and the marker. model_kinds.c has the
+ * other scripts. Both run the same texts: what is compared is the commands, and how Lua calls
+ * them.
  */
 #include "check.h"
 #include "model_both.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two servers side by side: a real one, and the simulator's model. Both are asked the same, and
- * the replies must agree. What depends on time (remaining lives, tokens that start at the clock)
- * may differ by what a loaded machine adds.
+ * the replies must agree. What depends on time (remaining lives, tokens that start at the
+ * clock) may differ by what a loaded machine adds.
  */
 #ifndef REDLOCK_TESTS_MODEL_BOTH_H
 #define REDLOCK_TESTS_MODEL_BOTH_H
@@ -28,7 +28,8 @@ void compare_lua(const char *text);
 /* Asks both; the real reply is left in `out`. */
 void compare(const char *const *argv, int64_t slack, char *out);
 /*
- * A fence counter is compared, and then made one: what started at the clock did so at two moments.
+ * A fence counter is compared, and then made one: what started at the clock did so at two
+ * moments.
  */
 void share_counter(const char *key);
 /* What stands behind `name` in an INFO. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The simulator's model against a real server: the scripts about every kind of lock and about the
- * queue. Several waiters and holders of all kinds meet on two names; after each script the two
- * must have replied the same, woken the same waiters, and stored the same.
+ * The simulator's model against a real server: the scripts about every kind of lock and about
+ * the queue. Several waiters and holders of all kinds meet on two names; after each script the
+ * two must have replied the same, woken the same waiters, and stored the same.
  */
 #include "check.h"
 #include "clock.h"
@@ -276,8 +276,8 @@ static void share_owners_token(const char *key)
 }
 
 /*
- * What is kept for half a second only would end at two moments: it gets longer. False: the machine was so
- * late that it may have ended for one of the two, and both are emptied.
+ * What is kept for half a second only would end at two moments: it gets longer. False: the
+ * machine was so late that it may have ended for one of the two, and both are emptied.
  */
 static bool prolong_places(int64_t begun_ms)
 {

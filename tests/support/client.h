@@ -67,7 +67,8 @@ void client_unlock(redlock_lock *lock);
 /* Tries once; the outcome, with nothing left held by us. */
 int client_try(redlock *r, const char *name, int64_t ttl_ms);
 
-/* Acquires, waits until the key is on `wanted` nodes, releases; false: not within GIVE_UP_MS. */
+/* Acquires, waits until the key is on `wanted` nodes, releases; false:
+ * not within GIVE_UP_MS. */
 bool client_recovers(redlock *r, const struct cluster *c, int wanted);
 
 int report_votes(const redlock_report *report, int vote);

@@ -12,12 +12,13 @@ int64_t now_ms(void);
 /* Only where time itself has to pass (an expiry); events are waited for with wait_until(). */
 void sleep_ms(int64_t ms);
 
-/* After this a wait is given up, and never earlier: no test can know how busy the machine is. */
+/* After this a wait is given up, and never earlier: no test can know how busy
+ * the machine is. */
 enum { GIVE_UP_MS = 30000 };
 
 /*
- * "At once", on a machine of any load. What the test rules out takes longer: a node that hangs has
- * FAR_MS to answer (client.h), a lock that must not be waited for LONG_TTL_MS to live.
+ * "At once", on a machine of any load. What the test rules out takes longer: a node that hangs
+ * has FAR_MS to answer (client.h), a lock that must not be waited for LONG_TTL_MS to live.
  */
 enum { SOON_MS = 10000 };
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * contain SECONDS COMMAND [ARG...]: runs a test, and nothing of it is left when this program ends.
+ * contain SECONDS COMMAND [ARG...]: runs a test, and nothing of it is left when this program
+ * ends.
  *
- * ctest starts every test through it (redlock_add_test() in tests/CMakeLists.txt). This process is
- * the subreaper of all that the test starts: what daemonises becomes its child. When the test has
- * ended, when SECONDS have passed, when a signal says so or when ctest dies, it kills its children
- * and those that become its children by that, until there are none.
+ * ctest starts every test through it (redlock_add_test() in tests/CMakeLists.txt). This process
+ * is the subreaper of all that the test starts: what daemonises becomes its child. When the
+ * test has ended, when SECONDS have passed, when a signal says so or when ctest dies, it kills
+ * its children and those that become its children by that, until there are none.
  *
  * The status is the test's; a test that dies of a signal takes this program along with the same
- * signal. A test that took too long: 124, and a sentence. SECONDS is less than ctest's own limit,
- * which kills without looking for orphans.
+ * signal. A test that took too long: 124, and a sentence. SECONDS is less than ctest's own
+ * limit, which kills without looking for orphans.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -121,7 +122,8 @@ static struct timespec left_until(const struct timespec *end)
     return left.tv_sec >= 0 ? left : (struct timespec){0, 0};
 }
 
-/* Has the test ended? Reaps what became ours on the way: scripts look whether a process is gone. */
+/* Has the test ended? Reaps what became ours on the way: scripts look whether a
+ * process is gone. */
 static bool has_ended(pid_t test, int *status)
 {
     int other;

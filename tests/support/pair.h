@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Three nodes and two clients of theirs, each with an I/O thread: for tests in which what one client has
- * goes to the other. The names are short since nearly every line of such a test has one of them.
+ * Three nodes and two clients of theirs, each with an I/O thread: for tests in which what one
+ * client has goes to the other. The names are short since nearly every line of such a test has
+ * one of them.
  */
 #ifndef REDLOCK_TESTS_PAIR_H
 #define REDLOCK_TESTS_PAIR_H

@@ -70,7 +70,7 @@ static void leave(int name, int64_t until_ns)
     atomic_compare_exchange_strong(&held_until_ns[name], &until_ns, 0);
 }
 
-/* ---- blocking callers ----------------------------------------------------------------------- */
+/* ---- blocking callers ------------------------------------------------------------------- */
 
 struct blocking {
     pthread_t thread;
@@ -107,7 +107,7 @@ static void *lock_at_random(void *data)
     return NULL;
 }
 
-/* ---- one event loop with many handles -------------------------------------------------------- */
+/* ---- one event loop with many handles --------------------------------------------------- */
 
 /* Every operation that was started has one event, and none once its handle was freed. */
 struct flight {
@@ -184,7 +184,7 @@ static void *fly(void *data)
     return NULL;
 }
 
-/* ---- the weather ----------------------------------------------------------------------------- */
+/* ---- the weather ------------------------------------------------------------------------ */
 
 static void make_weather(struct cluster *c, struct proxy *p, unsigned *seed)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which thread drives a client with an I/O thread: that, or the reader of events in its place. */
+/* Which thread drives a client with an I/O thread: that, or the reader of events
+ * in its place. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"
@@ -64,7 +65,8 @@ CASE(a_waiting_reader_drives,
     redlock *r = open_notified(&c);
     bool is_ours = false;
 
-    /* A reader that the machine stops for milliseconds between two turns is one that is away. */
+    /* A reader that the machine stops for milliseconds between two turns is one
+     * that is away. */
     for (int i = 0; i < TRIES && !is_ours; i++) {
         redlock_lock *lock = begin_loss(&c, r);
 

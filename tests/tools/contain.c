@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program that starts every test (support/contain.c): nothing that a test starts is left when
- * it ends, takes too long, or is given up.
+ * The program that starts every test (support/contain.c): nothing that a test starts is left
+ * when it ends, takes too long, or is given up.
  */
 #include "check.h"
 #include "clock.h"

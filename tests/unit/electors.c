@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which server may speak for an elected vote, and until when (E2 to E4, E12)? And its guard (E6, E7). */
+/* Which server may speak for an elected vote, and until when (E2 to E4, E12)? And its
+ * guard (E6, E7). */
 #include <stdio.h>
 #include <string.h>
 

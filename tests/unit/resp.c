@@ -137,7 +137,7 @@ CASE(lines_have_an_end, "The decoder refuses a line that is too long.")
     CHECK_INT(0, rl_resp_decode(line, 100, &reply));
 }
 
-/* ---- random replies ----------------------------------------------------------------------- */
+/* ---- random replies --------------------------------------------------------------------- */
 
 static size_t put_scalar(char *out)
 {
@@ -298,7 +298,7 @@ CASE(agrees_with_hiredis,
 }
 #endif
 
-/* ---- encoding ------------------------------------------------------------------------------ */
+/* ---- encoding --------------------------------------------------------------------------- */
 
 CASE(encodes_commands,
      "The encoder writes a command as an array of bulks, binary arguments included.")

@@ -329,7 +329,8 @@ static bool carries(const struct rl_set_answer *answer, int id)
     return answer->set[0] == 'a' + id;
 }
 
-/* No id on more nodes than it says; no two in force, each with a majority, with a node in common. */
+/* No id on more nodes than it says; no two in force, each with a majority, with a
+ * node in common. */
 static void check_world(struct world *w)
 {
     unsigned living = 0;

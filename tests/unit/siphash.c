@@ -6,7 +6,8 @@
 
 CASE(published, "The hash of every length is that of the authors' reference.")
 {
-    /* Of the bytes 0, 1, 2, ... with the key 0, 1, ..., 15: the lengths that end a word, and around it. */
+    /* Of the bytes 0, 1, 2, ... with the key 0, 1, ..., 15: the lengths that end a word,
+     * and around it. */
     static const struct {
         size_t size;
         uint64_t hash;

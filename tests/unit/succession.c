@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds on elected votes, step by step: another term, and what a hold may do in it (E8, E9, E13). */
+/* Holds on elected votes, step by step: another term, and what a hold may do in it
+ * (E8, E9, E13). */
 #include "check.h"
 #include "trace.h"
 
-/* One Sentinel group, a TTL of nine seconds: the validity ends at 8908 ms, the last notice is at
- * 8858. Renewals are due at 3000. */
+/* One Sentinel group, a TTL of nine seconds: the validity ends at 8908 ms, the last notice is
+ * at 8858. Renewals are due at 3000. */
 #define HELD                                                                                   \
     "[0]    acquire 9000      -> send ACQUIRE 1\n"                                             \
     "[1]    1 granted         -> done OK\n"

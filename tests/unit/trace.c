@@ -136,7 +136,8 @@ static void step(struct trace *t, struct rl_event *event, const char *expected)
     remember_sends(t, &actions);
 }
 
-/* "700" ms that the key lives, "@5" a token, "#9" a ticket, "place=2", "ahead=300", "slot=3". */
+/* "700" ms that the key lives, "@5" a token, "#9" a ticket,
+ * "place=2", "ahead=300", "slot=3". */
 static void read_detail(const struct trace *t, const char *word, struct rl_answer *out)
 {
     if (word[0] == '@')

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions that lib/ calls. It alone knows how: nothing of this is for users of the package. */
+/* The functions that lib/ calls. It alone knows how: nothing of this is for users
+ * of the package. */
 #include "client.h"
 
 /* detail() -> the sentence about the last call that failed */

@@ -14,7 +14,7 @@ struct client *client_of(napi_env env, napi_value external)
     return c;
 }
 
-/* ---- events ------------------------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------------- */
 
 napi_value client_next(napi_env env, napi_callback_info info)
 {
@@ -70,7 +70,7 @@ napi_value client_keep_alive(napi_env env, napi_callback_info info)
     return NULL;
 }
 
-/* ---- the end ------------------------------------------------------------------------------ */
+/* ---- the end ---------------------------------------------------------------------------- */
 
 static void drop_reference(struct client *c)
 {
@@ -129,7 +129,7 @@ napi_value client_close(napi_env env, napi_callback_info info)
     return NULL;
 }
 
-/* ---- the beginning ------------------------------------------------------------------------ */
+/* ---- the beginning ---------------------------------------------------------------------- */
 
 static int open_redlock(napi_env env, napi_value object, redlock **out)
 {

@@ -67,7 +67,8 @@ napi_value lock_start(napi_env env, napi_callback_info info);
 napi_value lock_extend(napi_env env, napi_callback_info info);
 napi_value lock_release(napi_env env, napi_callback_info info);
 
-/* drop(external, index, leave): frees the handle; a wait is canceled, and a held lock is given up, or left */
+/* drop(external, index, leave): frees the handle; a wait is canceled, and a held lock is given
+ * up, or left */
 napi_value lock_drop(napi_env env, napi_callback_info info);
 
 /*

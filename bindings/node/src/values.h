@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers, texts and objects of JavaScript. lib/ has checked the arguments already, so a value of
- * another type is read as absent. A failing Node-API call means that the environment is ending: what is
- * built then goes nowhere, and the value is NULL.
+ * Numbers, texts and objects of JavaScript. lib/ has checked the arguments already, so a value
+ * of another type is read as absent. A failing Node-API call means that the environment is
+ * ending: what is built then goes nowhere, and the value is NULL.
  */
 #ifndef REDLOCK_NODE_VALUES_H
 #define REDLOCK_NODE_VALUES_H

@@ -35,7 +35,7 @@ struct cluster trouble_rest(const struct cluster *c, enum trouble trouble)
     return rest;
 }
 
-/* ---- one of them --------------------------------------------------------------------------- */
+/* ---- one of them ------------------------------------------------------------------------ */
 
 struct job {
     struct cluster c;
@@ -104,7 +104,7 @@ static void work(void *data)
     redlock_close(r);
 }
 
-/* ---- all of them --------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------ */
 
 static bool all_ready(void *data)
 {
@@ -187,7 +187,7 @@ struct crowd *crowd_run(const struct crowd_terms *terms)
     return crowd;
 }
 
-/* ---- what the records say ------------------------------------------------------------------ */
+/* ---- what the records say --------------------------------------------------------------- */
 
 int crowd_bypasses(const struct crowd *crowd)
 {

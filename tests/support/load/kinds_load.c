@@ -26,7 +26,7 @@ struct worker {
     int number;
 };
 
-/* ---- the processes ------------------------------------------------------------------------- */
+/* ---- the processes ---------------------------------------------------------------------- */
 
 static void note(struct load *l, const struct load_wish *w, redlock_lock *lock,
                  int64_t asked_ns, int64_t granted_ns)
@@ -104,7 +104,7 @@ void load_wish_any_names(int worker, unsigned *seed, struct load_wish *out)
     out->hold_ms = seed_draw(seed, 0, 3);
 }
 
-/* ---- the faults ---------------------------------------------------------------------------- */
+/* ---- the faults ------------------------------------------------------------------------- */
 
 /* One node at a time, so that a majority is always there; restarts rest until let in. */
 static void torment(struct load *l, const struct load_spec *spec)
@@ -156,7 +156,7 @@ struct load *load_run(const struct load_spec *spec)
     return l;
 }
 
-/* ---- the verdict --------------------------------------------------------------------------- */
+/* ---- the verdict ------------------------------------------------------------------------ */
 
 static int by_granted(const void *a, const void *b)
 {

@@ -23,8 +23,8 @@ redlock *fleet_open(const struct fleet *f, uint32_t flags);
 redlock *fleet_open_warm(const struct fleet *f, uint32_t flags);
 
 /*
- * A name that lives in the quorum, by a computation of its own; the `number`-th of them, from 0.
- * Valid for 8 calls.
+ * A name that lives in the quorum, by a computation of its own; the `number`-th of them, from
+ * 0. Valid for 8 calls.
  */
 const char *fleet_name(const struct fleet *f, size_t quorum, int number);
 

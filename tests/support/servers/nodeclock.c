@@ -35,8 +35,9 @@ static bool follows(void *data)
 }
 
 /*
- * TIME does not follow at once everywhere: Valkey 9.1 asks for the time again when its processor's
- * counter says that a millisecond has passed, and until then adds the counter to the last answer.
+ * TIME does not follow at once everywhere: Valkey 9.1 asks for the time again when its
+ * processor's counter says that a millisecond has passed, and until then adds the counter to
+ * the last answer.
  */
 void nodeclock_step(struct server *s, int64_t ms)
 {

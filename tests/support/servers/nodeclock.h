@@ -8,10 +8,12 @@
 /* Between server_init() and server_launch(). */
 void nodeclock_attach(struct server *s);
 
-/* Sets the server's clock some seconds forward, or back; adds up. TIME has followed on return. */
+/* Sets the server's clock some seconds forward, or back; adds up. TIME has
+ * followed on return. */
 void nodeclock_step(struct server *s, int64_t ms);
 
-/* Like cluster_start(), each node with a clock of its own. Skips the case for a static server. */
+/* Like cluster_start(), each node with a clock of its own. Skips the case for
+ * a static server. */
 void nodeclock_cluster(struct cluster *c, size_t count);
 
 #endif
