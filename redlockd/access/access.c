@@ -83,15 +83,19 @@ static const char *own_principal(void)
     return own;
 }
 
+bool access_gives(const struct access *access, const struct access_who *who,
+                  const struct access_rule *rule, enum access_right right)
+{
+    if (rule)
+        return rule->rights & right;
+    return access->rules.count == 0 && strcmp(own_principal(), who->principal) == 0;
+}
+
 bool access_may(const struct access *access, const struct access_who *who,
                 enum access_right right, const char *name)
 {
     /* The first that fits decides, also against a later one. */
-    const struct access_rule *rule = access_rule_of((struct access *)access, who, name);
-
-    if (rule)
-        return rule->rights & right;
-    return access->rules.count == 0 && strcmp(own_principal(), who->principal) == 0;
+    return access_gives(access, who, access_rule_of((struct access *)access, who, name), right);
 }
 
 bool access_is_stranger(const struct access *access, const struct access_who *who)
@@ -102,9 +106,9 @@ bool access_is_stranger(const struct access *access, const struct access_who *wh
 }
 
 bool access_sees_nodes(const struct access *access, const struct access_who *who,
-                       const char *name)
+                       const struct access_rule *rule)
 {
-    return access_may(access, who, ACCESS_READ, name) ||
+    return access_gives(access, who, rule, ACCESS_READ) ||
            access_may(access, who, ACCESS_ADMIN, NULL);
 }
 
@@ -123,6 +127,13 @@ static bool is_still_proven(const struct access *access, const struct access_who
          strcmp(principal, who->principal) != 0))
         return false;
     return true;
+}
+
+bool access_still_gives(const struct access *access, const struct access_who *who,
+                        const struct access_rule *rule, const struct http_exchange *exchange,
+                        enum access_right right)
+{
+    return is_still_proven(access, who, exchange) && access_gives(access, who, rule, right);
 }
 
 bool access_still_may(const struct access *access, const struct access_who *who,

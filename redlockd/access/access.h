@@ -65,15 +65,24 @@ bool access_is_stranger(const struct access *access, const struct access_who *wh
 struct access_rule *access_rule_of(struct access *access, const struct access_who *who,
                                    const char *name);
 
-/* name: NULL for what is about all of them. */
+/* Does that rule give the right? Without any rules the daemon's own user has all of them. */
+bool access_gives(const struct access *access, const struct access_who *who,
+                  const struct access_rule *rule, enum access_right right);
+
+/* Of a name whose rule was not found before; NULL for what is about all of them. */
 bool access_may(const struct access *access, const struct access_who *who,
                 enum access_right right, const char *name);
 
 /*
- * May what was begun go on? Its proof still counts, and a rule gives the right. `exchange` is
+ * May what was begun go on? Its proof still counts, and its rule gives the right. `exchange` is
  * the one by which it came: its certificate is looked at again; NULL: the exchange has ended,
  * and so has that proof.
  */
+bool access_still_gives(const struct access *access, const struct access_who *who,
+                        const struct access_rule *rule, const struct http_exchange *exchange,
+                        enum access_right right);
+
+/* The same of another name than its own. */
 bool access_still_may(const struct access *access, const struct access_who *who,
                       const struct http_exchange *exchange, enum access_right right,
                       const char *name);
@@ -82,10 +91,10 @@ bool access_still_may(const struct access *access, const struct access_who *who,
 bool access_still_reads(const struct access *access, const struct access_who *who,
                         const struct http_exchange *exchange);
 
-/* May it know what each node said about this lock: addresses, times, errors? By a right to read
- * it, or as admin. */
+/* May it know what each node said about the lock of this rule: addresses, times, errors? By a
+ * right to read it, or as admin. */
 bool access_sees_nodes(const struct access *access, const struct access_who *who,
-                       const char *name);
+                       const struct access_rule *rule);
 
 /* What connects to the listener of this request is a proxy: its end is not the client's. */
 bool access_is_proxied(const struct access *access, const struct http_request *request);

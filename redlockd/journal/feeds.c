@@ -219,19 +219,15 @@ static unsigned feeds_of(const struct feeds *feeds, const struct access_who *who
     return count;
 }
 
-void feeds_begin(struct feeds *feeds, struct http_exchange *exchange,
-                 const struct http_request *request, const struct access_who *who)
+void feeds_begin(struct feeds *feeds, const struct routed *routed)
 {
     static const char *const names[] = {"prefix", NULL};
+    const struct http_request *request = routed->request;
+    struct http_exchange *exchange = routed->exchange;
     struct feed *feed = NULL;
     int size;
 
-    if (request->method != HTTP_GET) {
-        http_answer_problem(exchange, 405, "METHOD_NOT_ALLOWED", "a feed is read by GET",
-                            "Allow: GET\r\n");
-        return;
-    }
-    if (feeds_of(feeds, who) >= FEEDS_OF_ONE_MAX) {
+    if (feeds_of(feeds, &routed->who) >= FEEDS_OF_ONE_MAX) {
         http_answer_problem(exchange, 429, "FEEDS",
                             "too many feeds of this principal are read already",
                             "Retry-After: 1\r\n");
@@ -256,7 +252,7 @@ void feeds_begin(struct feeds *feeds, struct http_exchange *exchange,
     feed->prefix_size = size > 0 ? (size_t)size : 0;
     feed->completion.ended = on_ended;
     feed->exchange = exchange;
-    feed->who = *who;
+    feed->who = routed->who;
     changes_look(feeds->changes, rl_now_ns());
     write_batch(feeds); /* which happened before it */
     add(feeds, feed);

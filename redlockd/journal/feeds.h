@@ -18,7 +18,7 @@
 #ifndef REDLOCKD_JOURNAL_FEEDS_H
 #define REDLOCKD_JOURNAL_FEEDS_H
 
-#include "access/access.h"
+#include "access/routed.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "journal/entry.h"
@@ -61,8 +61,7 @@ int feeds_init(struct feeds *feeds, struct access *access);
 void feeds_free(struct feeds *feeds);
 
 /* Answers with a feed, or with why not. */
-void feeds_begin(struct feeds *feeds, struct http_exchange *exchange,
-                 const struct http_request *request, const struct access_who *who);
+void feeds_begin(struct feeds *feeds, const struct routed *routed);
 
 /* Of a change of a lock. */
 void feeds_note(struct feeds *feeds, const struct journal_entry *entry);

@@ -34,11 +34,10 @@ static bool reserve_timer(struct leases *leases, bool is_stream)
     return !is_stream || rl_timers_reserve(&leases->timers, leases->stream_count + 1);
 }
 
-struct lease_request *lease_request_new(struct leases *leases, struct http_exchange *exchange,
-                                        const struct http_request *request,
-                                        const struct lease_terms *terms,
-                                        const struct access_who *who, struct access_rule *rule)
+struct lease_request *lease_request_new(struct leases *leases, const struct routed *routed,
+                                        const struct lease_terms *terms)
 {
+    struct http_exchange *exchange = routed->exchange;
     struct lease_request *made = malloc(sizeof *made);
 
     if (!made || !reserve_timer(leases, terms->is_stream)) {
@@ -50,9 +49,9 @@ struct lease_request *lease_request_new(struct leases *leases, struct http_excha
         .asked_for = ASKED_RELEASE,
         .completion.ended = on_ended,
         .lease = {.is_stream = terms->is_stream,
-                  .is_local = request->peer->is_unix,
+                  .is_local = routed->request->peer->is_unix,
                   .drift_ppm = leases->drift_ppm,
-                  .received_ns = request->received_ns,
+                  .received_ns = routed->request->received_ns,
                   .ttl_ms = terms->ttl_ms,
                   .comment_every_ns = leases->comment_ns},
         .leases = leases,
@@ -60,8 +59,8 @@ struct lease_request *lease_request_new(struct leases *leases, struct http_excha
         .exchange = exchange,
         .name = terms->name,
         .fence = terms->has_grant ? terms->grant.fence : 0,
-        .who = *who,
-        .rule = rule,
+        .who = routed->who,
+        .rule = routed->rule,
         .is_waiter = terms->wait_ms > 0,
         .is_known = terms->is_known,
         .is_fenced = (terms->flags & REDLOCK_FENCED) != 0,
@@ -117,8 +116,8 @@ bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRAN
 
 bool lease_may(const struct lease_request *request)
 {
-    return access_still_may(request->leases->access, &request->who, request->exchange,
-                            ACCESS_ACQUIRE, request->name);
+    return access_still_gives(request->leases->access, &request->who, request->rule,
+                              request->exchange, ACCESS_ACQUIRE);
 }
 
 /* ---- the library ------------------------------------------------------------------------- */
@@ -298,7 +297,7 @@ static void tell(struct lease_request *request, const struct lease_action *actio
     if (action->with_grant && lease_write_grant(request, grant))
         told.grant = grant;
     sees_nodes = action->error &&
-                 access_sees_nodes(request->leases->access, &request->who, request->name);
+                 access_sees_nodes(request->leases->access, &request->who, request->rule);
     lease_tell_held(&request->leases->body, request->exchange, words[action->word], &told,
                     action->error,
                     lease_detail(action->error, cause->detail ? cause->detail : lease_too_late,
@@ -411,23 +410,23 @@ static void count(struct lease_request *request, int by)
 static void take(struct lease_request *request, struct lease_newer *newer)
 {
     newer->is_settled = true;
-    request->exchange = newer->exchange;
-    request->who = *newer->who;
-    request->rule = newer->rule;
-    http_set_completion(newer->exchange, &request->completion);
+    request->exchange = newer->routed->exchange;
+    request->who = newer->routed->who;
+    request->rule = newer->routed->rule;
+    http_set_completion(request->exchange, &request->completion);
 }
 
 static void refuse_newer(struct lease_newer *newer, enum lease_answer what)
 {
     newer->is_settled = true;
-    lease_reply_refusal(newer->exchange, what);
+    lease_reply_refusal(newer->routed->exchange, what);
 }
 
 static void drop(struct lease_request *request, struct lease_newer *newer)
 {
     if (newer)
         newer->is_settled = true;
-    http_drop(newer ? newer->exchange : lease_take_exchange(request));
+    http_drop(newer ? newer->routed->exchange : lease_take_exchange(request));
 }
 
 /* What was given to the library is sent with this turn. 0, or its error: *failed says of

@@ -8,9 +8,7 @@
 
 /* A request that comes while another of its id waits or streams here. */
 struct lease_newer {
-    struct http_exchange *exchange;
-    const struct access_who *who;
-    struct access_rule *rule;
+    const struct routed *routed;
     bool is_settled; /* it was answered, or has taken the wait over */
 };
 
@@ -23,10 +21,8 @@ struct lease_cause {
 };
 
 /* A request by these terms, which has begun nothing yet. NULL: out of memory, answered. */
-struct lease_request *lease_request_new(struct leases *leases, struct http_exchange *exchange,
-                                        const struct http_request *request,
-                                        const struct lease_terms *terms,
-                                        const struct access_who *who, struct access_rule *rule);
+struct lease_request *lease_request_new(struct leases *leases, const struct routed *routed,
+                                        const struct lease_terms *terms);
 
 /* This has happened: a step, and its actions. The request may be freed by it. */
 void lease_happened(struct lease_request *request, const struct lease_event *event,

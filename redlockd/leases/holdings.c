@@ -30,6 +30,7 @@ struct holding holding_of(const struct lease_request *request, const char *value
     lease_label_of(value ? value : "", label);
     return (struct holding){.tag = &request->tag,
                             .who = &request->who,
+                            .rule = request->rule,
                             .name = request->name,
                             .label = label,
                             .fence = request->fence,
@@ -51,10 +52,10 @@ struct ledger_entry *holdings_find(const struct leases *leases, const struct lea
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
-static void count_for(struct leases *leases, struct ledger_entry *entry)
+static void count_for(struct ledger_entry *entry, struct access_rule *rule)
 {
-    entry->rule = access_rule_of(leases->access, &entry->who, entry->name);
-    if (entry->rule)
+    entry->rule = rule;
+    if (rule)
         entry->rule->leases++;
 }
 
@@ -125,7 +126,7 @@ static void keep(struct leases *leases, const struct holding *holding, bool is_g
         holding->is_stream ? RL_NEVER_NS : forgotten_ns(now_ns, holding->ttl_ms);
     entry->looks = 0;
     entry->is_left = entry->is_broken = false;
-    count_for(leases, entry);
+    count_for(entry, holding->rule);
     if (holding->is_stream)
         ledger_set_due(&leases->ledger, entry, RL_NEVER_NS);
     else
@@ -139,7 +140,7 @@ void holdings_reload(struct leases *leases)
 
         /* The counters of the new rules begin at 0. */
         if (!entry->is_broken)
-            count_for(leases, entry);
+            count_for(entry, access_rule_of(leases->access, &entry->who, entry->name));
     }
 }
 

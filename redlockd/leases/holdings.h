@@ -20,6 +20,7 @@
 struct holding {
     const struct lease_tag *tag;
     const struct access_who *who;
+    struct access_rule *rule; /* whose cap it counts for; NULL: none */
     const char *name;
     const char *label; /* empty: none, or unknown */
     int64_t fence;     /* 0: none; of a renewal: as its client says */

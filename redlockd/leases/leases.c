@@ -66,12 +66,11 @@ static bool is_within_quota(struct leases *leases, const struct http_request *re
            access_rule_take(rule, now_ns);
 }
 
-void leases_refuse_quota(struct leases *leases, struct http_exchange *exchange,
-                         const struct rl_span *path, const struct access_who *who,
-                         const char *name)
+void leases_refuse_quota(struct leases *leases, const struct routed *routed)
 {
-    holdings_denied(leases, exchange, path, who, name, "QUOTA");
-    lease_reply_refusal(exchange, LEASE_QUOTA);
+    holdings_denied(leases, routed->exchange, &routed->request->path, &routed->who,
+                    routed->name[0] ? routed->name : NULL, "QUOTA");
+    lease_reply_refusal(routed->exchange, LEASE_QUOTA);
 }
 
 /* A fence is handed on to resources that refuse smaller ones: a made-up one near the end of
@@ -130,9 +129,10 @@ static void begin_again(struct lease_request *other, const struct lease_terms *t
     lease_happened(other, &event, &cause);
 }
 
-static void begin(struct leases *leases, const struct http_request *request,
-                  struct lease_terms *terms, struct lease_newer *newer)
+static void begin(struct leases *leases, const struct routed *routed, struct lease_terms *terms)
 {
+    const struct http_request *request = routed->request;
+    struct lease_newer newer = {.routed = routed};
     int64_t now_ns = request->received_ns;
     struct lease_event event = {.type = LEASE_REQUESTED,
                                 .verb = verb_of(request, terms),
@@ -152,13 +152,13 @@ static void begin(struct leases *leases, const struct http_request *request,
                             : true;
     if (other) {
         event.had_wait = event.is_same && event.memory == LEASE_WAITS;
-        begin_again(other, terms, event, newer);
-        if (newer->is_settled)
+        begin_again(other, terms, event, &newer);
+        if (newer.is_settled)
             return;
         waits_or_streams(leases, &terms->tag, now_ns, &event.memory);
     }
-    event.has_room = !newer->rule || access_rule_has_room(newer->rule, terms->wait_ms > 0);
-    own = lease_request_new(leases, newer->exchange, request, terms, newer->who, newer->rule);
+    event.has_room = !routed->rule || access_rule_has_room(routed->rule, terms->wait_ms > 0);
+    own = lease_request_new(leases, routed, terms);
     if (own)
         lease_happened(own, &event, NULL);
 }
@@ -173,11 +173,10 @@ static bool is_known(struct leases *leases, const struct lease_terms *terms, int
                  : holdings_find(leases, &terms->tag, terms->name) != NULL;
 }
 
-void leases_begin(struct leases *leases, struct http_exchange *exchange,
-                  const struct http_request *request, const char *name,
-                  const struct access_who *who, struct access_rule *rule)
+void leases_begin(struct leases *leases, const struct routed *routed)
 {
-    struct lease_newer newer = {.exchange = exchange, .who = who, .rule = rule};
+    const struct http_request *request = routed->request;
+    struct http_exchange *exchange = routed->exchange;
     struct lease_refusal refusal;
     struct lease_terms terms;
 
@@ -189,7 +188,7 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
                             NULL);
         return;
     }
-    if (!lease_terms_read(request, name, who->principal, &terms, &refusal)) {
+    if (!lease_terms_read(request, routed->name, routed->who.principal, &terms, &refusal)) {
         lease_reply_invalid(exchange, &refusal);
         return;
     }
@@ -199,15 +198,15 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
     }
     terms.is_known = (request->method != HTTP_PUT || terms.has_grant) &&
                      is_known(leases, &terms, request->received_ns);
-    if (!is_within_quota(leases, request, &terms, rule)) {
-        leases_refuse_quota(leases, exchange, &request->path, who, name);
-    } else if (!fit_ttl(leases, &terms, rule, &refusal)) {
+    if (!is_within_quota(leases, request, &terms, routed->rule)) {
+        leases_refuse_quota(leases, routed);
+    } else if (!fit_ttl(leases, &terms, routed->rule, &refusal)) {
         lease_reply_invalid(exchange, &refusal);
     } else if (is_ahead(request, &terms)) {
         lease_reply_invalid(exchange, &ahead);
     } else {
         leases->terms = &terms;
-        begin(leases, request, &terms, &newer);
+        begin(leases, routed, &terms);
         leases->terms = NULL;
     }
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "access/access.h"
+#include "access/routed.h"
 #include "engine/timers.h"
 #include "http/body.h"
 #include "http/server.h"
@@ -97,18 +97,11 @@ int64_t leases_turn(struct leases *leases, int64_t now_ns);
 /* The library was given something to do. */
 void leases_wake(struct leases *leases);
 
-/*
- * From the handler of the server; `name` is what stands behind /v1/locks/ in the path, decoded.
- * rule: access_rule_of() the two.
- */
-void leases_begin(struct leases *leases, struct http_exchange *exchange,
-                  const struct http_request *request, const char *name,
-                  const struct access_who *who, struct access_rule *rule);
+/* PUT, POST or DELETE of a lock, by a principal with the right to acquire it. */
+void leases_begin(struct leases *leases, const struct routed *routed);
 
 /* 429: a cap or a quota of a rule. */
-void leases_refuse_quota(struct leases *leases, struct http_exchange *exchange,
-                         const struct rl_span *path, const struct access_who *who,
-                         const char *name);
+void leases_refuse_quota(struct leases *leases, const struct routed *routed);
 
 /* Rules or tokens are new: waits whose principal may not acquire any more end with 403. */
 void leases_reload(struct leases *leases);

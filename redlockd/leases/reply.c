@@ -186,11 +186,11 @@ void lease_reply_error(struct lease_request *request, int error, const char *det
 
     if (!exchange)
         return;
-    if (status == 423 && !access_may(access, &request->who, ACCESS_READ, request->name)) {
+    if (status == 423 && !access_gives(access, &request->who, request->rule, ACCESS_READ)) {
         lease_reply_invalid(exchange, &busy);
         return;
     }
-    sees_nodes = access_sees_nodes(access, &request->who, request->name);
+    sees_nodes = access_sees_nodes(access, &request->who, request->rule);
     is_stream = http_is_stream(exchange);
     if (is_stream) {
         http_body_begin_event(body, "lost");

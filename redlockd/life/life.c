@@ -207,6 +207,7 @@ static void on_reload(void *context)
     if (settings && inputs && reload(life, settings, inputs, why, sizeof why) == 0) {
         /* What was begun by rights that are gone ends before the next request is read. */
         leases_reload(&life->leases);
+        leaders_reload(&life->routes.view.leaders);
         redlock_reload_passwords(life->leases.client);
         feeds_reload(&life->journal.feeds);
         log_line("reloaded: %u rules, %u tokens%s", life->inputs.access.rules.count,

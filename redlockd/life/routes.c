@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "life/routes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "io/clock.h"
@@ -10,270 +11,311 @@
 #include "redlock.h"
 #include "view/replica.h"
 
-#define READ_ONLY "Allow: GET, HEAD\r\n"
-#define LOCKS "/v1/locks/"
-#define LEADERS "/v1/leaders/"
-#define BREAKS "/v1/breaks/" /* beside the locks: NAME/break would be a name, too */
-
-static bool is_path(const struct http_request *request, const char *path)
-{
-    return request->path.length == strlen(path) &&
-           memcmp(request->path.at, path, request->path.length) == 0;
-}
-
-/* False: answered with what is allowed. */
-static bool is_read(struct http_exchange *exchange, const struct http_request *request)
-{
-    if (request->method == HTTP_GET || request->method == HTTP_HEAD)
-        return true;
-    http_answer_problem(exchange, 405, "METHOD_NOT_ALLOWED", "this can only be read",
-                        READ_ONLY);
-    return false;
-}
-
-static void answer_livez(struct http_exchange *exchange)
-{
-    static const char text[] = "{\"status\":\"alive\"}\n";
-
-    http_answer(exchange, &(struct http_answer){.status = 200,
-                                                .type = "application/json",
-                                                .body = text,
-                                                .body_size = sizeof text - 1});
-}
-
-static void answer_version(struct routes *routes, struct http_exchange *exchange)
-{
-    http_body_begin(&routes->body);
-    json_string(&routes->body.json, "name", "redlockd");
-    json_string(&routes->body.json, "version", redlock_version());
-    http_body_answer(&routes->body, exchange, 200, "application/json", NULL);
-}
+#define GET (1u << HTTP_GET)
+#define READ (1u << HTTP_GET | 1u << HTTP_HEAD)
+#define PUT (1u << HTTP_PUT)
+#define POST (1u << HTTP_POST)
+#define DELETE (1u << HTTP_DELETE)
 
 _Static_assert(ACCESS_PRINCIPAL_MAX <= LEASE_PRINCIPAL_MAX,
                "an owner has room for a principal");
 
-/* 403 unless the principal has the right. */
-static bool may(struct routes *routes, struct http_exchange *exchange,
-                const struct http_request *request, const struct access_who *who,
-                enum access_right right, const char *name)
+/* ---- handlers ---------------------------------------------------------------------------- */
+
+static void begin_lease(struct routes *routes, const struct routed *routed)
 {
-    if (access_may(routes->access, who, right, name)) {
-        http_set_known(exchange);
-        return true;
+    leases_begin(routes->leases, routed);
+}
+
+static void begin_lock(struct routes *routes, const struct routed *routed)
+{
+    view_begin_lock(&routes->view, routed);
+}
+
+static void begin_leader(struct routes *routes, const struct routed *routed)
+{
+    leaders_begin(&routes->view.leaders, routed);
+}
+
+static void begin_break(struct routes *routes, const struct routed *routed)
+{
+    view_begin_break(&routes->view, routed);
+}
+
+static void begin_list(struct routes *routes, const struct routed *routed)
+{
+    view_begin_list(&routes->view, routed);
+}
+
+static void begin_feed(struct routes *routes, const struct routed *routed)
+{
+    feeds_begin(&routes->journal->feeds, routed);
+}
+
+static void begin_status(struct routes *routes, const struct routed *routed)
+{
+    view_begin_status(&routes->view, routed);
+}
+
+static void begin_nodes(struct routes *routes, const struct routed *routed)
+{
+    view_begin_nodes(&routes->view, routed);
+}
+
+static void begin_metrics(struct routes *routes, const struct routed *routed)
+{
+    metrics_answer(&routes->metrics, routed->exchange, routes->leases, routes->server,
+                   routes->listeners);
+}
+
+/* How many nodes vote in which quorum is for those that may look; others are told yes or no. */
+static void begin_ready(struct routes *routes, const struct routed *routed)
+{
+    const struct access *access = routes->access;
+    struct access_who who;
+
+    view_begin_ready(&routes->view, routed,
+                     access_identify(access, routed->request, &who) == ACCESS_PROVEN &&
+                         (access_still_reads(access, &who, routed->exchange) ||
+                          access_may(access, &who, ACCESS_ADMIN, NULL)));
+}
+
+static void begin_livez(struct routes *routes, const struct routed *routed)
+{
+    static const char text[] = "{\"status\":\"alive\"}\n";
+
+    (void)routes;
+    http_answer(routed->exchange, &(struct http_answer){.status = 200,
+                                                        .type = "application/json",
+                                                        .body = text,
+                                                        .body_size = sizeof text - 1});
+}
+
+static void begin_version(struct routes *routes, const struct routed *routed)
+{
+    http_body_begin(&routes->body);
+    json_string(&routes->body.json, "name", "redlockd");
+    json_string(&routes->body.json, "version", redlock_version());
+    http_body_answer(&routes->body, routed->exchange, 200, "application/json", NULL);
+}
+
+static void begin_page(struct routes *routes, const struct routed *routed)
+{
+    (void)routes;
+    page_answer(routed->exchange, routed->request->path);
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+/* What follows is the name of a lock. Breaks stand beside the locks: NAME/break would be a
+ * name, too. */
+#define LOCKS "/v1/locks/"
+#define LEADERS "/v1/leaders/"
+#define BREAKS "/v1/breaks/"
+
+/* A path may have several rows, of different methods. */
+static const struct route {
+    unsigned methods;
+    const char *path;
+    unsigned
+        right; /* that it needs, of the name; without a name READ is that of any; 0: none */
+    bool has_name;
+    bool
+        is_counted; /* by the rule of the name, before it begins: leases count for themselves */
+    enum op op;
+    void (*begin)(struct routes *routes, const struct routed *routed);
+} table[] = {
+    {PUT, LOCKS, ACCESS_ACQUIRE, true, false, OP_ACQUIRE, begin_lease},
+    {POST, LOCKS, ACCESS_ACQUIRE, true, false, OP_RENEW, begin_lease},
+    {DELETE, LOCKS, ACCESS_ACQUIRE, true, false, OP_RELEASE, begin_lease},
+    {READ, LOCKS, ACCESS_READ, true, true, OP_LOOK, begin_lock},
+    {READ, LEADERS, ACCESS_READ, true, true, OP_LEADER, begin_leader},
+    {POST, BREAKS, ACCESS_BREAK, true, false, OP_BREAK, begin_break},
+    {READ, "/v1/locks", ACCESS_READ, false, false, OP_LIST, begin_list},
+    {GET, "/v1/events", ACCESS_READ, false, false, OP_EVENTS, begin_feed},
+    {READ, "/v1/status", ACCESS_READ, false, false, OP_STATUS, begin_status},
+    {READ, "/v1/nodes", ACCESS_ADMIN, false, false, OP_NODES, begin_nodes},
+    {READ, "/metrics", ACCESS_ADMIN, false, false, OP_METRICS, begin_metrics},
+    {READ, "/readyz", 0, false, false, OP_READY, begin_ready},
+    {READ, "/livez", 0, false, false, OP_LIVE, begin_livez},
+    {READ, "/version", 0, false, false, OP_FILE, begin_version},
+    {READ, "/openapi.json", 0, false, false, OP_FILE, begin_page},
+    {READ, "/", 0, false, false, OP_FILE, begin_page},
+};
+
+/*
+ * The row of the request; of a method that its path does not have, another row of the path.
+ * NULL: there is nothing at this path. *allowed: then the methods of the path.
+ */
+static const struct route *find(const struct http_request *request, struct rl_span *name,
+                                unsigned *allowed)
+{
+    const struct route *found = NULL;
+
+    *allowed = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct route *route = &table[i];
+        struct rl_span rest;
+
+        if (!http_path_below(request->path, route->path, &rest) ||
+            (!route->has_name && rest.length > 0))
+            continue;
+        found = route;
+        *name = rest;
+        *allowed |= route->methods;
+        if (route->methods & 1u << request->method)
+            break;
     }
-    holdings_denied(routes->leases, exchange, &request->path, who, name, "FORBIDDEN");
-    http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
-    return false;
+    return found;
 }
 
-/* What shows names shows those that may be read: some, at least, or the nodes. Else 403. */
-static bool may_look(struct routes *routes, struct http_exchange *exchange,
-                     const struct http_request *request, const struct access_who *who)
+/* ---- on the way -------------------------------------------------------------------------- */
+
+static void deny(struct routes *routes, const struct routed *routed, const char *reason)
 {
-    if (!access_still_reads(routes->access, who, exchange))
-        return may(routes, exchange, request, who, ACCESS_ADMIN, NULL);
-    http_set_known(exchange);
-    return true;
+    holdings_denied(routes->leases, routed->exchange, &routed->request->path,
+                    routed->who.principal[0] ? &routed->who : NULL,
+                    routed->name[0] ? routed->name : NULL, reason);
 }
 
-/* 429 if its rule has had as many requests as it may; name: NULL for what is about no lock. */
-static bool is_within_quota(struct routes *routes, struct http_exchange *exchange,
-                            const struct http_request *request, const struct access_who *who,
-                            const char *name)
+static void refuse_method(struct http_exchange *exchange, unsigned allowed)
 {
-    struct access *access = routes->access;
-    struct access_rule *rule =
-        name ? access_rule_of(access, who, name)
-             : access_rules_any(&access->rules, who->principal, &who->groups);
+    static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+    char header[64] = "Allow: ";
 
-    if (!rule && access_is_stranger(access, who))
-        rule = &access->strangers;
-    if (!rule || access_rule_take(rule, rl_now_ns()))
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!(allowed & 1u << i))
+            continue;
+        allowed &= ~(1u << i);
+        strcat(strcat(header, names[i]), allowed ? ", " : "\r\n");
+    }
+    http_answer_problem(exchange, 405, "METHOD_NOT_ALLOWED",
+                        "this path has other methods: Allow names them", header);
+}
+
+/* False: answered with 401. */
+static bool identify(struct routes *routes, struct routed *routed)
+{
+    enum access_proof proof = access_identify(routes->access, routed->request, &routed->who);
+
+    if (proof == ACCESS_PROVEN)
         return true;
-    leases_refuse_quota(routes->leases, exchange, &request->path, who, name);
-    return false;
-}
-
-static void begin_lock(struct routes *routes, struct http_exchange *exchange,
-                       const struct http_request *request, struct rl_span encoded,
-                       bool is_break, const struct access_who *who)
-{
-    bool is_look = !is_break && (request->method == HTTP_GET || request->method == HTTP_HEAD);
-    char name[REDLOCK_NAME_MAX + 1];
-    const char *why = http_name_decode(encoded, routes->utf8_names, name, sizeof name);
-
-    if (is_break && request->method != HTTP_POST)
-        http_answer_problem(exchange, 405, "METHOD_NOT_ALLOWED", "a break is a POST",
-                            "Allow: POST\r\n");
-    else if (why)
-        http_answer_problem(exchange, 400, "NAME", why, NULL);
-    else if (is_look && may(routes, exchange, request, who, ACCESS_READ, name) &&
-             is_within_quota(routes, exchange, request, who, name))
-        view_begin_lock(&routes->view, exchange, name, who);
-    else if (is_break && may(routes, exchange, request, who, ACCESS_BREAK, name))
-        view_begin_break(&routes->view, exchange, request, name, who);
-    else if (!is_look && !is_break && may(routes, exchange, request, who, ACCESS_ACQUIRE, name))
-        leases_begin(routes->leases, exchange, request, name, who,
-                     access_rule_of(routes->access, who, name));
-}
-
-/* With a Lease-Id it is a candidate's question: may it lead, and does it? */
-static void begin_leader(struct routes *routes, struct http_exchange *exchange,
-                         const struct http_request *request, struct rl_span encoded,
-                         const struct access_who *who)
-{
-    char name[REDLOCK_NAME_MAX + 1];
-    const char *why = http_name_decode(encoded, routes->utf8_names, name, sizeof name);
-    struct rl_span id;
-    enum access_right right =
-        http_request_field(request, "lease-id", &id) > 0 ? ACCESS_ACQUIRE : ACCESS_READ;
-
-    if (why)
-        http_answer_problem(exchange, 400, "NAME", why, NULL);
-    else if (is_read(exchange, request) && may(routes, exchange, request, who, right, name) &&
-             is_within_quota(routes, exchange, request, who, name))
-        leaders_begin(&routes->view.leaders, exchange, request, name, who);
-}
-
-/* What needs a right, and exists. */
-static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
-                          const struct http_request *request, const struct access_who *who)
-{
-    bool is_for_admins = is_path(request, "/v1/nodes") || is_path(request, "/metrics");
-    struct rl_span name;
-    bool is_break = http_path_below(request->path, BREAKS, &name);
-    bool is_leader = http_path_below(request->path, LEADERS, &name);
-    bool is_lock = is_break || is_leader || http_path_below(request->path, LOCKS, &name);
-
-    /* What is about one lock has caps of its own, if there is a rule. */
-    if ((!is_lock || access_is_stranger(routes->access, who)) &&
-        !is_within_quota(routes, exchange, request, who, NULL))
-        return;
-    if (is_leader)
-        begin_leader(routes, exchange, request, name, who);
-    else if (is_lock)
-        begin_lock(routes, exchange, request, name, is_break, who);
-    else if (!is_read(exchange, request))
-        return;
-    else if (is_for_admins ? !may(routes, exchange, request, who, ACCESS_ADMIN, NULL)
-                           : !may_look(routes, exchange, request, who))
-        return;
-    else if (is_path(request, "/v1/locks"))
-        view_begin_list(&routes->view, exchange, request, who);
-    else if (is_path(request, "/v1/events"))
-        feeds_begin(&routes->journal->feeds, exchange, request, who);
-    else if (is_path(request, "/v1/status"))
-        view_begin_status(&routes->view, exchange, request, who);
-    else if (is_path(request, "/v1/nodes"))
-        view_begin_nodes(&routes->view, exchange);
-    else
-        metrics_answer(&routes->metrics, exchange, routes->leases, routes->server,
-                       routes->listeners);
-}
-
-static bool needs_right(const struct http_request *request)
-{
-    struct rl_span name;
-
-    return http_path_below(request->path, LOCKS, &name) ||
-           http_path_below(request->path, BREAKS, &name) ||
-           http_path_below(request->path, LEADERS, &name) || is_path(request, "/v1/locks") ||
-           is_path(request, "/v1/events") || is_path(request, "/v1/nodes") ||
-           is_path(request, "/v1/status") || is_path(request, "/metrics");
-}
-
-static enum op op_of(const struct http_request *request)
-{
-    static const struct {
-        const char *path;
-        enum op op;
-    } paths[] = {{"/v1/locks", OP_LIST},    {"/v1/events", OP_EVENTS}, {"/v1/nodes", OP_NODES},
-                 {"/v1/status", OP_STATUS}, {"/metrics", OP_METRICS},  {"/readyz", OP_READY},
-                 {"/livez", OP_LIVE},       {"/version", OP_FILE}};
-    struct rl_span name;
-
-    if (http_path_below(request->path, BREAKS, &name))
-        return OP_BREAK;
-    if (http_path_below(request->path, LEADERS, &name))
-        return OP_LEADER;
-    if (http_path_below(request->path, LOCKS, &name))
-        switch (request->method) {
-        case HTTP_PUT:
-            return OP_ACQUIRE;
-        case HTTP_POST:
-            return OP_RENEW;
-        case HTTP_DELETE:
-            return OP_RELEASE;
-        default:
-            return OP_LOOK;
-        }
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (is_path(request, paths[i].path))
-            return paths[i].op;
-    return page_is_at(request->path) ? OP_FILE : OP_NONE;
-}
-
-static void refuse_unproven(struct routes *routes, struct http_exchange *exchange,
-                            const struct http_request *request, enum access_proof proof)
-{
-    holdings_denied(routes->leases, exchange, &request->path, NULL, NULL, "UNAUTHORIZED");
-    http_answer_problem(exchange, 401, "UNAUTHORIZED",
+    routed->who.principal[0] = '\0';
+    deny(routes, routed, "UNAUTHORIZED");
+    http_answer_problem(routed->exchange, 401, "UNAUTHORIZED",
                         proof == ACCESS_WRONG_TOKEN
                             ? "this token is not known here, or its day is over"
                             : "send a bearer token, or use the unix socket",
                         "WWW-Authenticate: Bearer\r\n");
+    return false;
 }
 
-/* How many nodes vote in which quorum is for those that may look; others are told yes or no. */
-static void begin_ready(struct routes *routes, struct http_exchange *exchange,
-                        const struct http_request *request)
+/* The rule that counts what the rule of a name does not; NULL: nothing counts it. */
+static struct access_rule *quota_of(struct access *access, const struct route *route,
+                                    const struct routed *routed)
 {
-    struct access_who who;
-    bool is_proven = access_identify(routes->access, request, &who) == ACCESS_PROVEN;
+    struct access_rule *any;
 
-    view_begin_ready(&routes->view, exchange, request,
-                     is_proven && (access_still_reads(routes->access, &who, exchange) ||
-                                   access_may(routes->access, &who, ACCESS_ADMIN, NULL)));
+    if (routed->rule)
+        return NULL;
+    if (access_is_stranger(access, &routed->who))
+        return &access->strangers;
+    any = access_rules_any(&access->rules, routed->who.principal, &routed->who.groups);
+    return route->has_name ? NULL : any;
+}
+
+/* False: answered with 429. */
+static bool is_within(struct routes *routes, const struct routed *routed,
+                      struct access_rule *quota)
+{
+    if (!quota || access_rule_take(quota, rl_now_ns()))
+        return true;
+    leases_refuse_quota(routes->leases, routed);
+    return false;
+}
+
+/* What shows names shows those that may be read: some, at least, or the nodes. */
+static bool has_right(const struct access *access, const struct route *route,
+                      const struct routed *routed)
+{
+    const struct access_who *who = &routed->who;
+
+    if (route->has_name)
+        return access_gives(access, who, routed->rule, routed->right);
+    return (routed->right == ACCESS_READ &&
+            access_still_reads(access, who, routed->exchange)) ||
+           access_may(access, who, ACCESS_ADMIN, NULL);
+}
+
+/* With a Lease-Id it is a candidate's question: may it lead, and does it? */
+static enum access_right right_of(const struct route *route, const struct http_request *request)
+{
+    struct rl_span id;
+
+    return route->op == OP_LEADER && http_request_field(request, "lease-id", &id) > 0
+               ? ACCESS_ACQUIRE
+               : route->right;
+}
+
+/* Its principal is known, its name and its rule, if it has any. why: that the name is none. */
+static void begin_proven(struct routes *routes, const struct route *route, unsigned allowed,
+                         const struct routed *routed, const char *why)
+{
+    struct http_exchange *exchange = routed->exchange;
+
+    if (routed->right && !is_within(routes, routed, quota_of(routes->access, route, routed)))
+        return;
+    if (!(route->methods & 1u << routed->request->method)) {
+        refuse_method(exchange, allowed);
+    } else if (why) {
+        http_answer_problem(exchange, 400, "NAME", why, NULL);
+    } else if (routed->right && !has_right(routes->access, route, routed)) {
+        deny(routes, routed, "FORBIDDEN");
+        http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
+    } else {
+        if (routed->right)
+            http_set_known(exchange);
+        if (!route->is_counted || is_within(routes, routed, routed->rule))
+            route->begin(routes, routed);
+    }
 }
 
 static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
-    enum access_proof proof;
-    struct access_who who;
+    struct rl_span name;
+    unsigned allowed;
+    const struct route *route = find(request, &name, &allowed);
+    const char *why = NULL;
+    struct routed routed;
 
-    http_set_op(exchange, op_of(request));
+    routed.exchange = exchange;
+    routed.request = request;
+    routed.who.principal[0] = routed.name[0] = '\0';
+    routed.rule = NULL;
+    http_set_op(exchange, route ? route->op : OP_NONE);
     if (!access_host_is_ours(routes->access, request)) {
-        holdings_denied(routes->leases, exchange, &request->path, NULL, NULL, "HOST");
+        deny(routes, &routed, "HOST");
         http_answer_problem(exchange, 400, "HOST",
                             "this port serves localhost, and names that host = NAME allows",
                             NULL);
         return;
     }
-    if (needs_right(request)) {
-        proof = access_identify(routes->access, request, &who);
-        if (proof == ACCESS_PROVEN)
-            begin_allowed(routes, exchange, request, &who);
-        else
-            refuse_unproven(routes, exchange, request, proof);
+    if (!route) {
+        http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
         return;
     }
-    if (is_path(request, "/livez")) {
-        if (is_read(exchange, request))
-            answer_livez(exchange);
-    } else if (is_path(request, "/readyz")) {
-        if (is_read(exchange, request))
-            begin_ready(routes, exchange, request);
-    } else if (is_path(request, "/version")) {
-        if (is_read(exchange, request))
-            answer_version(routes, exchange);
-    } else if (page_is_at(request->path)) {
-        if (is_read(exchange, request))
-            page_answer(exchange, request->path);
-    } else {
-        http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
-    }
+    routed.right = right_of(route, request);
+    if (routed.right && !identify(routes, &routed))
+        return;
+    if (route->has_name)
+        why = http_name_decode(name, routes->utf8_names, routed.name, sizeof routed.name);
+    if (why)
+        routed.name[0] = '\0';
+    else if (route->has_name)
+        routed.rule = access_rule_of(routes->access, &routed.who, routed.name);
+    begin_proven(routes, route, allowed, &routed, why);
 }
 
 int routes_init(struct routes *routes, struct leases *leases, struct access *access,

@@ -7,7 +7,7 @@
 #ifndef REDLOCKD_LIFE_ROUTES_H
 #define REDLOCKD_LIFE_ROUTES_H
 
-#include "access/access.h"
+#include "access/routed.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "leases/leases.h"

@@ -34,11 +34,6 @@ static const struct file *find(struct rl_span path)
     return NULL;
 }
 
-bool page_is_at(struct rl_span path)
-{
-    return find(path) != NULL;
-}
-
 /* Of what stands between two tags of the page, as a policy names it; empty: they
  * are not there. */
 static void hash_block(const char *open, const char *close, char out[HASH_TEXT_MAX])

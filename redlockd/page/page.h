@@ -12,9 +12,7 @@
 
 #include "http/server.h"
 
-bool page_is_at(struct rl_span path);
-
-/* Answers with the file at this path. */
+/* Answers with the file at the path of the request. */
 void page_answer(struct http_exchange *exchange, struct rl_span path);
 
 #endif

@@ -21,6 +21,7 @@ struct leader_poll {
     struct leader_poll *next;
     struct http_exchange *exchange;
     struct access_who who;
+    struct access_rule *rule;
     enum access_right right; /* that let it in; it must still have that when it is answered */
     bool is_asked;           /* the look that is under way began after it came */
     bool has_tag;
@@ -149,8 +150,8 @@ static bool settle(struct leaders *leaders, struct leader_poll *poll,
     if (!is_over && (event->error ? is_passing : found->term == poll->term))
         return false;
     http_set_completion(poll->exchange, NULL);
-    if (!access_still_may(leaders->view->leases->access, &poll->who, poll->exchange,
-                          poll->right, poll->watch->name))
+    if (!access_still_gives(leaders->view->leases->access, &poll->who, poll->rule,
+                            poll->exchange, poll->right))
         http_answer_problem(poll->exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
     else if (event->error)
         view_answer_error(leaders->view, poll->exchange, event->error, event->detail);
@@ -246,6 +247,15 @@ void leaders_note(void *context, const char *name)
     loop_again(leaders->view->leases->loop);
 }
 
+void leaders_reload(struct leaders *leaders)
+{
+    struct access *access = leaders->view->leases->access;
+
+    for (struct leader_watch *watch = leaders->watches; watch; watch = watch->next)
+        for (struct leader_poll *poll = watch->polls; poll; poll = poll->next)
+            poll->rule = access_rule_of(access, &poll->who, watch->name);
+}
+
 void leaders_drain(struct leaders *leaders)
 {
     leaders->is_draining = true;
@@ -337,29 +347,31 @@ static struct leader_watch *watch_of(struct leaders *leaders, const char *name)
     return watch;
 }
 
-void leaders_begin(struct leaders *leaders, struct http_exchange *exchange,
-                   const struct http_request *request, const char *name,
-                   const struct access_who *who)
+void leaders_begin(struct leaders *leaders, const struct routed *routed)
 {
-    struct leader_poll poll = {
-        .completion.ended = on_gone, .leaders = leaders, .exchange = exchange, .who = *who};
-    const char *code, *why = read_poll(request, &poll, &code);
+    struct http_exchange *exchange = routed->exchange;
+    struct leader_poll poll = {.completion.ended = on_gone,
+                               .leaders = leaders,
+                               .exchange = exchange,
+                               .who = routed->who,
+                               .rule = routed->rule,
+                               .right = routed->right};
+    const char *code, *why = read_poll(routed->request, &poll, &code);
     struct leader_poll *kept;
 
     if (why) {
         http_answer_problem(exchange, 400, code, why, NULL);
         return;
     }
-    if (!has_room(leaders, exchange, name, who->principal))
+    if (!has_room(leaders, exchange, routed->name, routed->who.principal))
         return;
     kept = malloc(sizeof *kept);
-    poll.watch = kept ? watch_of(leaders, name) : NULL;
+    poll.watch = kept ? watch_of(leaders, routed->name) : NULL;
     if (!poll.watch) {
         free(kept);
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
         return;
     }
-    poll.right = poll.has_tag ? ACCESS_ACQUIRE : ACCESS_READ;
     if (leaders->is_draining)
         poll.end_ns = 0;
     poll.next = poll.watch->polls;

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "access/access.h"
+#include "access/routed.h"
 #include "http/server.h"
 #include "redlock.h"
 
@@ -43,10 +43,10 @@ struct leaders {
 /* After the server is freed and the client is closed. */
 void leaders_free(struct leaders *leaders);
 
-/* The name is decoded. */
-void leaders_begin(struct leaders *leaders, struct http_exchange *exchange,
-                   const struct http_request *request, const char *name,
-                   const struct access_who *who);
+void leaders_begin(struct leaders *leaders, const struct routed *routed);
+
+/* Rules are new: which of them decides about each poll. */
+void leaders_reload(struct leaders *leaders);
 
 /* Of a look, which is the data of the job. */
 void leaders_answered(struct leaders *leaders, const redlock_event *event);

@@ -75,11 +75,11 @@ static void write_quorums(struct view *view)
     json_end_array(json);
 }
 
-void view_begin_nodes(struct view *view, struct http_exchange *exchange)
+void view_begin_nodes(struct view *view, const struct routed *routed)
 {
     http_body_begin(&view->body);
     write_nodes(view);
-    http_body_answer(&view->body, exchange, 200, JSON, NULL);
+    http_body_answer(&view->body, routed->exchange, 200, JSON, NULL);
 }
 
 /* ---- status ------------------------------------------------------------------------------ */
@@ -268,9 +268,9 @@ static void on_gone(struct http_completion *completion, enum http_ended how)
     free(question);
 }
 
-static void await_survey(struct view *view, struct http_exchange *exchange,
-                         const struct access_who *who, unsigned limit)
+static void await_survey(struct view *view, const struct routed *routed, unsigned limit)
 {
+    struct http_exchange *exchange = routed->exchange;
     struct status_question *question = calloc(1, sizeof *question);
 
     if (!question) {
@@ -281,16 +281,17 @@ static void await_survey(struct view *view, struct http_exchange *exchange,
     question->wait.done = on_surveyed;
     question->view = view;
     question->exchange = exchange;
-    question->who = *who;
+    question->who = routed->who;
     question->limit = limit;
     http_set_completion(exchange, &question->completion);
     survey_await(&view->survey, &question->wait, rl_now_ns());
 }
 
-void view_begin_status(struct view *view, struct http_exchange *exchange,
-                       const struct http_request *request, const struct access_who *who)
+void view_begin_status(struct view *view, const struct routed *routed)
 {
     static const char *const names[] = {"locks", NULL};
+    const struct http_request *request = routed->request;
+    struct http_exchange *exchange = routed->exchange;
     unsigned limit = 0;
 
     if (!http_query_only(request->query, names) ||
@@ -301,17 +302,18 @@ void view_begin_status(struct view *view, struct http_exchange *exchange,
         return;
     }
     if (limit > 0)
-        await_survey(view, exchange, who, limit);
+        await_survey(view, routed, limit);
     else
-        answer_status(view, exchange, who, 0);
+        answer_status(view, exchange, &routed->who, 0);
 }
 
 /* ---- ready ------------------------------------------------------------------------------- */
 
-void view_begin_ready(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, bool may_look)
+void view_begin_ready(struct view *view, const struct routed *routed, bool may_look)
 {
     static const char *const names[] = {"verbose", NULL};
+    const struct http_request *request = routed->request;
+    struct http_exchange *exchange = routed->exchange;
     bool is_ready = !view->is_draining && quorums_are_ready(view->leases->client);
     struct json *json = &view->body.json;
     bool is_guarded;

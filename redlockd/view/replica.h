@@ -15,10 +15,8 @@
 
 #include "view/view.h"
 
-void view_begin_nodes(struct view *view, struct http_exchange *exchange);
-void view_begin_status(struct view *view, struct http_exchange *exchange,
-                       const struct http_request *request, const struct access_who *who);
-void view_begin_ready(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, bool may_look);
+void view_begin_nodes(struct view *view, const struct routed *routed);
+void view_begin_status(struct view *view, const struct routed *routed);
+void view_begin_ready(struct view *view, const struct routed *routed, bool may_look);
 
 #endif

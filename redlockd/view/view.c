@@ -40,9 +40,10 @@ static void on_gone(struct http_completion *completion, enum http_ended how)
         ->exchange = NULL;
 }
 
-static struct question *question_new(struct view *view, struct http_exchange *exchange,
-                                     enum asked asked_for, const struct access_who *who)
+static struct question *question_new(struct view *view, const struct routed *routed,
+                                     enum asked asked_for)
 {
+    struct http_exchange *exchange = routed->exchange;
     struct question *question = calloc(1, sizeof *question);
 
     if (!question) {
@@ -50,7 +51,7 @@ static struct question *question_new(struct view *view, struct http_exchange *ex
         return NULL;
     }
     question->asked_for = asked_for;
-    question->who = *who;
+    question->who = routed->who;
     question->next = view->questions;
     if (question->next)
         question->next->previous = question;
@@ -211,14 +212,14 @@ void view_answer_lock(struct view *view, const redlock_event *event)
     http_body_answer(&view->body, exchange, 200, JSON, NULL);
 }
 
-void view_begin_lock(struct view *view, struct http_exchange *exchange, const char *name,
-                     const struct access_who *who)
+void view_begin_lock(struct view *view, const struct routed *routed)
 {
-    struct question *question = question_new(view, exchange, ASKED_LOCK, who);
+    struct question *question = question_new(view, routed, ASKED_LOCK);
     redlock_job job;
 
     if (question)
-        asked(view, question, redlock_start_query(view->leases->client, name, question, &job));
+        asked(view, question,
+              redlock_start_query(view->leases->client, routed->name, question, &job));
 }
 
 /* ---- break ------------------------------------------------------------------------------- */
@@ -272,25 +273,24 @@ void view_answer_break(struct view *view, const redlock_event *event)
     }
 }
 
-void view_begin_break(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, const char *name,
-                      const struct access_who *who)
+void view_begin_break(struct view *view, const struct routed *routed)
 {
     char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
     struct lease_refusal refusal;
     struct question *question;
     redlock_job job;
 
-    if (!break_terms_read(request, fingerprint, &refusal)) {
-        http_answer_problem(exchange, refusal.status, refusal.code, refusal.detail, NULL);
+    if (!break_terms_read(routed->request, fingerprint, &refusal)) {
+        http_answer_problem(routed->exchange, refusal.status, refusal.code, refusal.detail,
+                            NULL);
         return;
     }
-    question = question_new(view, exchange, ASKED_BREAK, who);
+    question = question_new(view, routed, ASKED_BREAK);
     if (!question)
         return;
     strcpy(question->fingerprint, fingerprint);
     asked(view, question,
-          redlock_start_break(view->leases->client, name, fingerprint, question, &job));
+          redlock_start_break(view->leases->client, routed->name, fingerprint, question, &job));
 }
 
 /* ---- which locks there are --------------------------------------------------------------- */
@@ -341,15 +341,15 @@ void view_answer_list(struct view *view, const redlock_event *event)
     http_body_answer(&view->body, question_end(view, question), 200, JSON, NULL);
 }
 
-void view_begin_list(struct view *view, struct http_exchange *exchange,
-                     const struct http_request *request, const struct access_who *who)
+void view_begin_list(struct view *view, const struct routed *routed)
 {
     static const char *const names[] = {"prefix", "limit", "after", NULL};
-    struct rl_span query = request->query;
+    struct http_exchange *exchange = routed->exchange;
+    struct rl_span query = routed->request->query;
     struct question *question;
     redlock_job job;
 
-    if (lists_of(view, who->principal) >= VIEW_LISTS_OF_ONE_MAX) {
+    if (lists_of(view, routed->who.principal) >= VIEW_LISTS_OF_ONE_MAX) {
         http_answer_problem(exchange, 429, "LISTS",
                             "too many lists of this principal are under way already", AGAIN);
         return;
@@ -361,7 +361,7 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
                             AGAIN);
         return;
     }
-    question = question_new(view, exchange, ASKED_LIST, who);
+    question = question_new(view, routed, ASKED_LIST);
     if (!question)
         return;
     question->limit = VIEW_LIST_DEFAULT;

@@ -41,14 +41,9 @@ int view_init(struct view *view, struct leases *leases);
 /* After the leases are closed. */
 void view_free(struct view *view);
 
-/* Names are decoded. */
-void view_begin_lock(struct view *view, struct http_exchange *exchange, const char *name,
-                     const struct access_who *who);
-void view_begin_list(struct view *view, struct http_exchange *exchange,
-                     const struct http_request *request, const struct access_who *who);
-void view_begin_break(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, const char *name,
-                      const struct access_who *who);
+void view_begin_lock(struct view *view, const struct routed *routed);
+void view_begin_list(struct view *view, const struct routed *routed);
+void view_begin_break(struct view *view, const struct routed *routed);
 
 /* An error of the library, as a problem. */
 void view_answer_error(struct view *view, struct http_exchange *exchange, int error,

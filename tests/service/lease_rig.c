@@ -35,17 +35,17 @@ static void begin(void *context, struct http_exchange *exchange,
 {
     struct replica *replica = context;
     struct http_handler routes = routes_handler(&replica->routes);
-    struct access_who who = {.proof = 0};
-    char name[REDLOCK_NAME_MAX + 1];
+    struct routed routed = {.exchange = exchange, .request = request, .right = ACCESS_ACQUIRE};
     struct rl_span encoded;
 
-    snprintf(who.principal, sizeof who.principal, "uid:%u", (unsigned)geteuid());
+    snprintf(routed.who.principal, sizeof routed.who.principal, "uid:%u", (unsigned)geteuid());
     if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &encoded) &&
-        !http_name_decode(encoded, false, name, sizeof name))
-        leases_begin(&replica->leases, exchange, request, name, &who,
-                     access_rule_of(&replica->access, &who, name));
-    else
-        routes.begin(routes.context, exchange, request);
+        !http_name_decode(encoded, false, routed.name, sizeof routed.name)) {
+        routed.rule = access_rule_of(&replica->access, &routed.who, routed.name);
+        leases_begin(&replica->leases, &routed);
+        return;
+    }
+    routes.begin(routes.context, exchange, request);
 }
 
 void replica_open(struct replica *replica, const char *name, const struct cluster *cluster)
