@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clients of redlockd, over a unix socket, TCP or TLS: requests, leases, and streams of events."""
+import base64
+import hashlib
 import http.client
 import itertools
 import json
 import os
+import re
 import select
 import socket
 import ssl
@@ -11,11 +14,23 @@ import ssl
 PATIENCE_S = 60  # for what must happen, on any machine
 
 _numbers = itertools.count(1)
+_grants = set()  # those that clients were given
+_values = set()  # what the values of their leases begin with
 
 
 def new_lease():
-    """An id that no other lease has. Every test looks whether `lease-of` is in a log."""
-    return f'lease-of-the-test-{os.getpid()}-{next(_numbers):06d}'
+    """An id that no other lease has."""
+    lease = f'lease-of-the-test-{os.getpid()}-{next(_numbers):06d}'
+    digest = hashlib.sha256(lease.encode()).digest()
+    _values.add(base64.urlsafe_b64encode(digest)[:22].decode())
+    return lease
+
+
+def secrets(text):
+    """What is in a text of the tokens, lease ids, grants and values of these clients."""
+    long = re.findall('[A-Za-z0-9_-]{22,}', text)
+    return (re.findall('secret-of[a-z-]*|lease-of[a-z0-9-]*', text) +
+            [word for word in long if word in _grants or word[:22] in _values])
 
 
 def fresh(word='x'):
@@ -37,6 +52,7 @@ class Answer:
     def __init__(self, response, text, name=None, lease=None):
         self.status, self.headers, self.text = response.status, response.headers, text
         self.name, self.lease = name, lease  # of the lock, if it was about one
+        _grants.update(re.findall('"grant":"([^"]+)"', text))
 
     @property
     def json(self):
@@ -107,6 +123,7 @@ class Stream:
             if line.startswith('event: '):
                 word = line[7:].rstrip('\n')
             elif line.startswith('data: '):
+                _grants.update(re.findall('"grant":"([^"]+)"', line))
                 self.events.append((word, json.loads(line[6:])))
                 return self.events[-1]
         return None, None
