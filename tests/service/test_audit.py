@@ -98,7 +98,7 @@ class Audit(Case):
         self.assertEqual((record['label'], record['reason']), ('a stream', 'CLOSED'))
 
     def test_hostile_text(self):
-        """Names and labels that look like markup and like a line are one line; escapes are refused."""
+        """Names and labels that look like markup or a line stay in one line; escapes are refused."""
         label = '<script>alert("1")</script>\\n{"event":"granted"}'
         held = self.client.acquire('%3Cb%3E%22,%22event%22:%22granted', label=label, ttl_ms=30000)
         self.assertEqual(held.status, 201)
