@@ -143,7 +143,7 @@ lead-test: ## FAILOVERS=1000 of `redlock lead`: killed and stopped leaders, coun
 SEEDS ?= 10000
 FROM ?= 1
 SIM_WORKERS ?= 2
-SIM := $(RELEASE)/sim/redlock-sim
+SIM := $(RELEASE)/lab/sim/redlock-sim
 
 .PHONY: sim
 sim: ## play SEEDS=10000 simulated worlds full of faults; SEED=n replays one with its trace
@@ -169,7 +169,7 @@ CHAOS_SECONDS ?= 120
 CHAOS_SEED ?= 0
 CHAOS_REGIME ?=
 CHAOS_NETWORK ?= 1
-CHAOS := $(RELEASE)/chaos/redlock-chaos
+CHAOS := $(RELEASE)/lab/chaos/redlock-chaos
 chaos_run = mkdir -p $(1) && CHAOS_SEED=$(CHAOS_SEED) CHAOS_REGIME=$(CHAOS_REGIME) \
     CHAOS_NETWORK=$(CHAOS_NETWORK) CHAOS_DIR=$(1)
 
@@ -245,7 +245,7 @@ soak: ## SOAK_SECONDS=3600 of faults on library, command and service clients; me
 	@scripts/deps.sh test plots
 	@$(call built,release,--target redlock-chaos) >/dev/null
 	@status=0; $(call chaos_run,build/soak) CHAOS_SECONDS=$(SOAK_SECONDS) $(CHAOS) soak || status=$$?; \
-	    python3 -B bench/soak.py build/soak/samples.csv build/soak/soak.svg; exit $$status
+	    python3 -B lab/bench/soak.py build/soak/samples.csv build/soak/soak.svg; exit $$status
 
 .PHONY: soak-planted
 soak-planted: ## the same for a minute each with a leak planted in a client: is it found?
@@ -299,7 +299,7 @@ coverage: ## which lines the tests run, room by room; fails below 95 % of src/co
 BENCH_OPTIONS ?=
 bench_built = scripts/deps.sh bench && mkdir -p build/bench && \
     $(call built,release,--target redlock redlock-bench) >/dev/null
-bench_run = $(RELEASE)/redlock dev -c 5 -- $(RELEASE)/bench/redlock-bench --json build/bench/bench.json
+bench_run = $(RELEASE)/redlock dev -c 5 -- $(RELEASE)/lab/bench/redlock-bench --json build/bench/bench.json
 
 .PHONY: bench
 bench: ## what everything costs, next to the floor: one table, and build/bench/bench.json (5 min)
@@ -314,14 +314,14 @@ bench-check: ## the same, and status 1 when a target is missed by more than a fi
 .PHONY: bench-turns
 bench-turns: ## 16 clients on one name, beside the library of another build: BEFORE=DIR (3 min)
 	@$(bench_built)
-	@$(RELEASE)/redlock dev -c 5 -- python3 -B bench/turns.py \
+	@$(RELEASE)/redlock dev -c 5 -- python3 -B lab/bench/turns.py \
 	    $(or $(BEFORE),$(error name the other build directory: BEFORE=DIR)) $(RELEASE) $(BENCH_OPTIONS)
 
 .PHONY: capacity
 capacity: ## what one lock costs, and what that comes to for a million a second
 	@scripts/deps.sh run
 	@$(call built,release,--target redlock redlock-capacity) >/dev/null
-	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/bench/redlock-capacity
+	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/lab/bench/redlock-capacity
 
 .PHONY: bench-service
 bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters, beside etcd (2 min)
@@ -329,7 +329,7 @@ bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters,
 	@scripts/deps.sh etcd || echo "etcd is missing: left out"
 	@$(call built,release,--target redlock redlockd redlock-bench-service) >/dev/null
 	@rm -rf build/bench/service && mkdir -p build/bench/service
-	@$(RELEASE)/redlock dev -c 3 -- $(RELEASE)/bench/redlock-bench-service $(RELEASE)/redlockd \
+	@$(RELEASE)/redlock dev -c 3 -- $(RELEASE)/lab/bench/redlock-bench-service $(RELEASE)/redlockd \
 	    $(CURDIR)/build/bench/service $(BENCH_OPTIONS)
 
 # How many leaders are killed.
@@ -342,7 +342,7 @@ bench-go: ## the client for Go beside the same requests in C, and the time from 
 	@echo 'node-timeout = 3s' >build/bench-go.conf
 	@cd clients/go && \
 	    REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd \
-	    REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/bench/redlock-bench-asked REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
+	    REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/lab/bench/redlock-bench-asked REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
 	    env REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' .
 
 .PHONY: check-service
@@ -362,7 +362,7 @@ bench-peers: ## other lock clients, ours and the floor on the same servers (abou
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
 	@$(call built,release,--target redlock redlock-peer redlock-peer-floor) >/dev/null
-	@$(RELEASE)/redlock dev -c 5 -- python3 -B bench/peers/run.py --build $(RELEASE)
+	@$(RELEASE)/redlock dev -c 5 -- python3 -B lab/bench/peers/run.py --build $(RELEASE)
 
 .PHONY: bench-bindings
 bench-bindings: ## the library in other languages beside the peers there (about 3 minutes)
@@ -372,13 +372,13 @@ bench-bindings: ## the library in other languages beside the peers there (about 
 	@$(call configured,release) && for target in redlock redlock-peer redlock_node redlock_python; do \
 	    cmake --build --preset release --parallel $(JOBS) --target $$target >/dev/null || \
 	    echo "$$target: not built"; done
-	@$(RELEASE)/redlock dev -c 5 -- python3 -B bench/peers/run.py --build $(RELEASE) --bindings \
+	@$(RELEASE)/redlock dev -c 5 -- python3 -B lab/bench/peers/run.py --build $(RELEASE) --bindings \
 	    --out build/bench/bindings.json
 
 .PHONY: bench-plots
 bench-plots: ## draw what the benchmarks measured: tables and pictures of docs/performance.md
 	@scripts/deps.sh plots
-	@python3 -B bench/plot.py
+	@python3 -B lab/bench/plot.py
 
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given

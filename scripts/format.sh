@@ -21,7 +21,7 @@ case $("$tool" --version) in
     ;;
 esac
 
-files=$(find include src cli redlockd tests fuzz sim chaos bench lab examples bindings scripts fencing \
+files=$(find include src cli redlockd tests lab examples bindings scripts fencing \
     \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null | sort)
 [ -n "$files" ] || exit 0
 

@@ -5,7 +5,7 @@
 #
 # Needs the build of the preset `fuzz`. New inputs grow below build/fuzz/corpus and are kept
 # from run to run; an input that fails is left in build/fuzz/failures, and belongs in
-# fuzz/corpus/TARGET with the fix, where `make test` replays it.
+# lab/fuzz/corpus/TARGET with the fix, where `make test` replays it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -43,7 +43,7 @@ choose() {
         }
         END {
             for (i = 0; i < count; i++)
-                if (path[i] ~ /^fuzz\/corpus\// && path[i] !~ /\/found-[^\/]*$/) take(i)
+                if (path[i] ~ /^lab\/fuzz\/corpus\// && path[i] !~ /\/found-[^\/]*$/) take(i)
             while (files > 0) {
                 best = -1
                 most = 0
@@ -66,8 +66,8 @@ minimise() {
     record=$build/merge-$1
     scratch=$(mktemp -d)
     rm -f "$record"
-    "$build/fuzz/fuzz_$1" -set_cover_merge=1 -merge_control_file="$record" "$scratch" \
-        "fuzz/corpus/$1" "$build/corpus/$1" >"$record.log" 2>&1 || {
+    "$build/lab/fuzz/fuzz_$1" -set_cover_merge=1 -merge_control_file="$record" "$scratch" \
+        "lab/fuzz/corpus/$1" "$build/corpus/$1" >"$record.log" 2>&1 || {
         cat "$record.log" >&2
         exit 1
     }
@@ -78,11 +78,11 @@ minimise() {
         number=$((number + 1))
         cp "$file" "$record.kept/$(printf 'found-%02d' $number)"
     done
-    rm -f "fuzz/corpus/$1"/found-*
-    find "$record.kept" -type f -exec mv -t "fuzz/corpus/$1" {} +
+    rm -f "lab/fuzz/corpus/$1"/found-*
+    find "$record.kept" -type f -exec mv -t "lab/fuzz/corpus/$1" {} +
     rmdir "$record.kept"
-    echo "$1: $(find "fuzz/corpus/$1" -type f | wc -l) inputs," \
-        "$(find "fuzz/corpus/$1" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }') bytes"
+    echo "$1: $(find "lab/fuzz/corpus/$1" -type f | wc -l) inputs," \
+        "$(find "lab/fuzz/corpus/$1" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }') bytes"
 }
 
 status=0
@@ -94,9 +94,9 @@ for target in "$@"; do
     fi
     log=$build/$target.log
     echo "fuzz: $target for $seconds s"
-    if "$build/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    if "$build/lab/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
         -max_len=4096 -artifact_prefix="$build/failures/$target-" -print_final_stats=1 \
-        "$build/corpus/$target" "fuzz/corpus/$target" >"$log" 2>&1; then
+        "$build/corpus/$target" "lab/fuzz/corpus/$target" >"$log" 2>&1; then
         sed -n 's/^stat::number_of_executed_units: */  runs: /p' "$log"
         sed -n 's/.*DONE *cov: \([0-9]*\).*/  edges covered: \1/p' "$log"
     else

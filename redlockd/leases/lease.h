@@ -3,7 +3,7 @@
  * The rules of a lease, as one step: what has happened, and when, becomes what is to be done.
  * No clock, no socket, no memory and no call of the library in here (tests/binaries/purity.sh):
  * leases/carry.c carries the actions out, and the simulator runs this very file behind
- * replicas, proxies and programs of its own (sim/service.c).
+ * replicas, proxies and programs of its own (lab/sim/service.c).
  *
  * A struct lease is one request about a lease id, from its receipt to its end:
  *

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The rules that keep the promise, by name, each at the line that implements it; a rule that is
- * a line of a script is an edit of its text (sim/planted/NAME.cmake).
+ * a line of a script is an edit of its text (lab/sim/planted/NAME.cmake).
  *
  * RL_RULE(NAME) is the constant true, and the compiler leaves nothing of it. Only with
- * RL_PLANTED (sim/planted.c: a build of the simulator, one of chaos, one of a test) can a rule
- * be switched off, one at a time: what does not notice a missing rule would not notice a bug
- * there either.
+ * RL_PLANTED (lab/sim/planted.c: a build of the simulator, one of chaos, one of a test) can a
+ * rule be switched off, one at a time: what does not notice a missing rule would not notice a
+ * bug there either.
  */
 #ifndef RL_CORE_RULES_H
 #define RL_CORE_RULES_H

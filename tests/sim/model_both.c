@@ -2,9 +2,9 @@
 #include "model_both.h"
 
 #include "check.h"
+#include "lab/sim/lua.h"
 #include "resp.h"
 #include "servers.h"
-#include "sim/lua.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -7,8 +7,8 @@
 #ifndef REDLOCK_TESTS_MODEL_BOTH_H
 #define REDLOCK_TESTS_MODEL_BOTH_H
 
-#include "sim/rng.h"
-#include "sim/server.h"
+#include "lab/sim/rng.h"
+#include "lab/sim/server.h"
 
 enum { WORDS_MAX = 48, REPLY_SIZE = 4096 };
 

@@ -64,7 +64,7 @@ while read -r file pattern; do
     done < <(printf '%s\n' "${kinds[@]}")
 done <<'END'
 cli/lock/terms.c \bREDLOCK_NAME\b
-chaos/worker.c \bREDLOCK_NAME\b
+lab/chaos/worker.c \bREDLOCK_NAME\b
 bindings/cases/cases.json "kind": "WORD"
 END
 # By the script that takes it.
@@ -78,18 +78,18 @@ done < <(sed -nE 's/^ *X\([A-Z]+, "[a-z:]+", .* (TAKE_[A-Z]+)\).*/\1/p' src/core
 # ---- and no other place ----
 
 # A file that names a kind: each is about that kind alone, or fails to compile without one of them.
-allowed=' src/client/audit.c src/client/audit.h src/engine/claim.c cli/lock/terms.c sim/app.c sim/options.c
- sim/oracle_mutex.c chaos/check_holders.c chaos/command.c chaos/timeline.c chaos/worker.c chaos/test_checker.c '
+allowed=' src/client/audit.c src/client/audit.h src/engine/claim.c cli/lock/terms.c lab/sim/app.c lab/sim/options.c
+ lab/sim/oracle_mutex.c lab/chaos/check_holders.c lab/chaos/command.c lab/chaos/timeline.c lab/chaos/worker.c lab/chaos/test_checker.c '
 while IFS=: read -r file line text; do
     [[ " ${allowed//$'\n'/} " == *" $file "* ]] || fail "$file:$line: ask redlock_kind_traits() instead: $text"
-done < <(grep -rnE --include='*.[ch]' "\bREDLOCK_($any_name)\b" src cli redlockd sim chaos fuzz \
-    bench bindings | grep -v '"[^"]*REDLOCK_[^"]*"')
+done < <(grep -rnE --include='*.[ch]' "\bREDLOCK_($any_name)\b" src cli redlockd lab bindings |
+    grep -v '"[^"]*REDLOCK_[^"]*"')
 allowed=' cli/lock/terms.h cli/ui/kind.c bindings/cases/steps.c bindings/node/lib/request.js
  bindings/node/lib/index.d.ts '
 while IFS=: read -r file line text; do
     [[ " ${allowed//$'\n'/} " == *" $file "* ]] || fail "$file:$line: ask redlock_kind_text() instead: $text"
 done < <(grep -rnE --include='*.[ch]' --include='*.js' --include='*.ts' --include='*.py' \
-    "[\"'\`]($any_word)[\"'\`]" src cli redlockd sim chaos fuzz bindings/cases bindings/node/lib \
+    "[\"'\`]($any_word)[\"'\`]" src cli redlockd lab/{sim,chaos,fuzz} bindings/cases bindings/node/lib \
     bindings/node/src bindings/python/redlock_native)
 # The options of the command that ask for a kind are listed in one file.
 while IFS= read -r line; do
@@ -98,13 +98,13 @@ done < <(grep -rnE --include='*.c' --exclude=terms.c '(->|\.)(shared|slots)\b.*(
 # A loop that ends with a kind does not reach the next one; a default hides it from the compiler.
 while IFS= read -r line; do
     fail "$line: this does not reach a new kind; loop while redlock_kind_traits(kind)"
-done < <(grep -rnE --include='*.[ch]' "[<>]=? *(REDLOCK|SHAPE)_($any_name)\b" src cli redlockd sim \
-    chaos fuzz bench bindings tests)
+done < <(grep -rnE --include='*.[ch]' "[<>]=? *(REDLOCK|SHAPE)_($any_name)\b" src cli redlockd lab \
+    bindings tests)
 while IFS= read -r file; do
     awk '/switch \(\(enum redlock_kind\)/ {inside = 1} /^    }/ {inside = 0}
         inside && /default:/ {found = 1} END {exit found}' "$file" ||
         fail "$file: a default hides a new kind from the compiler"
-done < <(grep -rlE --include='*.c' 'switch \(\(enum redlock_kind\)' src cli redlockd sim chaos)
+done < <(grep -rlE --include='*.c' 'switch \(\(enum redlock_kind\)' src cli redlockd lab)
 
 [ "$fails" -eq 0 ] || echo "see \"Adding a kind\" in docs/kinds.md"
 exit "$((fails > 0))"
