@@ -13,7 +13,7 @@ GROUP = os.environ["REDLOCK_NODES"]
 class Group(unittest.TestCase):
     def test_a_lock_by_the_url_of_the_group(self):
         name = fresh()
-        with redlock.Client([GROUP]) as client, client.lock(name, ttl=15) as lock:
+        with redlock.Client([GROUP], node_timeout=2) as client, client.lock(name, ttl=15) as lock:
             self.assertGreater(lock.remaining, 0)
             with self.assertRaises(redlock.LockBusy):
                 client.acquire(name, wait=0)
@@ -35,7 +35,8 @@ class Group(unittest.TestCase):
             redlock.Client(["sentinel://127.0.0.1/group"])
 
     def test_a_record_of_once_is_on_a_replica(self):
-        with redlock.Client([GROUP]) as client:
+        # Replicas that hang are waited for, and the function starts within a second of that.
+        with redlock.Client([GROUP], node_timeout=0.4) as client:
             job = client.once(fresh(), every=60)(lambda: "ran")
             with self.assertNoLogs("redlock_native", "WARNING"):
                 self.assertEqual(job(), "ran")
@@ -51,7 +52,7 @@ class Group(unittest.TestCase):
         self.assertIn("no replica has the record", logs.output[-1])
 
     def test_z_held_through_a_failover(self):
-        with redlock.Client([GROUP]) as client, client.lock(fresh(), ttl=30) as lock:
+        with redlock.Client([GROUP], node_timeout=2) as client, client.lock(fresh(), ttl=30) as lock:
             before = client.nodes()[0]
             dev("failover")
             until(lambda: client.nodes()[0].quarantined, "no vote for new locks")
