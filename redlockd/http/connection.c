@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "http/connection.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "http/io.h"
+#include "core/histogram.h"
 #include "http/server_internal.h"
-#include "http/tls.h"
+#include "http/transport.h"
+#include "io/clock.h"
 
+#define EVENTS_READING (EPOLLIN | EPOLLRDHUP | EPOLLET)
 #define READS_PER_TURN 2                    /* then other connections have a turn */
 #define GATHERED_MAX (HTTP_BLOCK_LARGE / 2) /* bytes of answers that leave in one write */
 #define LINGER_BYTES (64u << 10)
+#define DISCARD_SIZE 4096
+#define PROBLEM_MAX 512 /* bytes of the body of http_answer_problem() */
 
-static void ready(struct loop_source *source, uint32_t events);
-
-void http_connection_set_state(struct http_connection *connection, enum http_state state)
+static void set_state(struct http_connection *connection, enum http_state state)
 {
     struct http_counts *counts = &connection->server->counts;
 
@@ -25,27 +29,40 @@ void http_connection_set_state(struct http_connection *connection, enum http_sta
     connection->state = state;
 }
 
-int http_connection_open(struct http_connection *connection, struct http_server *server, int fd,
-                         const struct http_peer *peer, int64_t now_ns)
+static void set_due(struct http_connection *connection, enum http_due due)
 {
-    memset(connection, 0, offsetof(struct http_connection, parser));
-    http_parser_reset(&connection->parser);
-    connection->server = server;
-    connection->peer = *peer;
-    connection->source.ready = ready;
-    if (loop_add(server->loop, &connection->source, fd, EPOLLIN | EPOLLRDHUP | EPOLLET) < 0)
-        return -1;
-    /* A handshake is part of the first head. */
-    http_deadline_set(peer->ssl ? &server->head : &server->idle, &connection->deadline, now_ns);
-    server->counts.connections++;
-    server->counts.by_listener[peer->listener]++;
-    server->sources[peer->source]++;
-    return 0;
+    http_deadline_set(&connection->server->due[due], &connection->deadline,
+                      connection->server->now_ns);
+}
+
+static bool is_due(const struct http_connection *connection, enum http_due due)
+{
+    return connection->deadline.list == &connection->server->due[due];
+}
+
+/* Makes the server come back to it in its next turn. */
+static void mark(struct http_connection *connection)
+{
+    struct http_server *server = connection->server;
+
+    if (connection->is_dirty)
+        return;
+    connection->is_dirty = true;
+    connection->next_dirty = server->dirty;
+    server->dirty = connection;
+    loop_again(server->loop);
+}
+
+/* It cannot go on: closed by its next turn, since its handler may be on the stack. */
+static void give_up(struct http_connection *connection)
+{
+    connection->is_broken = true;
+    mark(connection);
 }
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-/* Tells the handler, once, and only one that asked for it. */
+/* Once, and only to a handler that waits for it. */
 static void end_exchange(struct http_connection *connection, enum http_ended how)
 {
     struct http_completion *completion = connection->exchange.completion;
@@ -62,12 +79,12 @@ void http_connection_close(struct http_connection *connection)
     struct http_server *server = connection->server;
     bool was_open = http_is_open(connection);
     /* The last write may have got a byte through before it failed. */
-    bool was_seen =
-        connection->state == HTTP_ANSWERED && connection->sent > connection->answer_mark;
+    bool was_seen = connection->state == HTTP_ANSWERED &&
+                    connection->sent > connection->exchange.answer_mark;
 
     if (connection->state == HTTP_CLOSED)
         return;
-    http_connection_set_state(connection, HTTP_CLOSED);
+    set_state(connection, HTTP_CLOSED);
     http_deadline_remove(&connection->deadline);
     http_deadline_remove(&connection->handshake);
     loop_remove(server->loop, &connection->source);
@@ -89,119 +106,100 @@ void http_connection_close(struct http_connection *connection)
     loop_again(server->loop);
 }
 
-void http_connection_finish(struct http_connection *connection)
-{
-    http_connection_set_state(connection, HTTP_CLOSING);
-}
+/* ---- bytes ----------------------------------------------------------------------------- */
 
-void http_connection_mark(struct http_connection *connection)
+static void want_write(struct http_connection *connection, bool wanted)
 {
-    struct http_server *server = connection->server;
+    uint32_t events = wanted ? EVENTS_READING | EPOLLOUT : EVENTS_READING;
 
-    if (connection->is_dirty)
+    if (connection->wants_write == wanted)
         return;
-    connection->is_dirty = true;
-    connection->next_dirty = server->dirty;
-    server->dirty = connection;
-    loop_again(server->loop);
+    if (loop_change(connection->server->loop, &connection->source, events) == 0)
+        connection->wants_write = wanted;
+    else if (wanted)
+        give_up(connection); /* no event would ever continue it */
 }
 
-static void linger(struct http_connection *connection)
+/*
+ * Bytes that were read, or HTTP_AGAIN, or HTTP_ENDED; `readable` says if another read makes
+ * sense.
+ */
+static ssize_t receive(struct http_connection *connection, char *bytes, size_t size)
 {
-    while (connection->state == HTTP_LINGERING && connection->readable) {
-        enum http_io result = http_io_discard(connection);
+    ssize_t got = http_transport_read(&connection->peer, bytes, size);
 
-        if (result == HTTP_IO_END || result == HTTP_IO_BROKEN ||
-            connection->lingered > LINGER_BYTES)
+    if (got == HTTP_WANTS_WRITE) {
+        want_write(connection, true);
+        got = HTTP_AGAIN;
+    }
+    if (got <= 0 || (!connection->peer.ssl && (size_t)got < size))
+        connection->readable = false;
+    return got;
+}
+
+/* Sends what is queued. True: all of it. */
+static bool flush(struct http_connection *connection)
+{
+    struct http_buffer *out = &connection->out;
+
+    while (http_buffer_size(out) > 0) {
+        ssize_t sent;
+
+        if (connection->wants_write)
+            return false;
+        sent = http_transport_write(&connection->peer, out->bytes + out->start,
+                                    http_buffer_size(out));
+        if (sent == HTTP_AGAIN) {
+            want_write(connection, true);
+            return false;
+        }
+        if (sent < 0) {
+            /* The client's end, noticed before its event. */
+            connection->eof = connection->eof || sent == HTTP_ENDED;
             http_connection_close(connection);
+            return false;
+        }
+        connection->sent += (uint64_t)sent;
+        http_buffer_take(out, (size_t)sent);
     }
+    return true;
 }
 
-/* All that was queued has been sent. */
-static void shut(struct http_connection *connection)
+/*
+ * What the kernel takes, the client may never read: the time of a stalled client begins with
+ * the first bytes that find nothing before them.
+ */
+static void flush_events(struct http_connection *connection)
 {
-    http_io_shut(connection);
-    if (connection->eof) {
-        http_connection_close(connection);
+    long before;
+
+    if (http_buffer_size(&connection->out) == 0 || connection->wants_write)
         return;
+    before = http_transport_untaken(&connection->peer);
+    if (before <= 0) {
+        before = connection->untaken = 0;
+        set_due(connection, HTTP_DUE_UNREAD);
     }
-    http_connection_set_state(connection, HTTP_LINGERING);
-    http_deadline_set(&connection->server->linger, &connection->deadline,
-                      connection->server->now_ns);
-    connection->readable = true;
+    flush(connection);
+    if (connection->state != HTTP_CLOSED)
+        connection->untaken += http_transport_untaken(&connection->peer) - before;
 }
 
-/* ---- output ---------------------------------------------------------------------------- */
-
-char *http_connection_room(struct http_connection *connection, size_t size)
+/* Room for `size` bytes of output, of which all must be committed; NULL: out of memory. */
+static char *reserve(struct http_connection *connection, size_t size)
 {
     size_t room;
 
     return http_buffer_room(&connection->server->pool, &connection->out, size, &room);
 }
 
-void http_connection_commit(struct http_connection *connection, size_t size)
+static void commit(struct http_connection *connection, size_t size)
 {
     http_buffer_commit(&connection->out, size);
     connection->written += size;
 }
 
-/* What the kernel takes, the client may never read: the time of a stalled client begins with
- * the first bytes that find nothing before them. */
-static enum http_io send_events(struct http_connection *connection)
-{
-    struct http_server *server = connection->server;
-    long before = http_io_untaken(connection);
-    enum http_io result;
-
-    if (before <= 0) {
-        before = connection->untaken = 0;
-        http_deadline_set(&server->unread, &connection->deadline, server->now_ns);
-    }
-    result = http_io_write(connection);
-    connection->untaken += http_io_untaken(connection) - before;
-    return result;
-}
-
-bool http_connection_is_stalled(struct http_connection *connection)
-{
-    long untaken = http_io_untaken(connection);
-
-    if (untaken > 0 && untaken >= connection->untaken)
-        return true;
-    connection->untaken = untaken;
-    return false;
-}
-
-/* Sends what is queued, and does what waits for that. */
-static void flush(struct http_connection *connection)
-{
-    if (connection->wants_write)
-        return;
-    if (http_buffer_size(&connection->out) > 0 &&
-        (connection->state == HTTP_STREAMING ? send_events(connection)
-                                             : http_io_write(connection)) == HTTP_IO_BROKEN) {
-        http_connection_close(connection);
-        return;
-    }
-    if (connection->state == HTTP_ANSWERED && connection->sent > connection->answer_mark) {
-        if (connection->is_last)
-            http_connection_finish(connection);
-        else
-            http_connection_set_state(connection, HTTP_READING);
-        end_exchange(connection, HTTP_ENDED_SENT);
-    }
-    if (http_buffer_size(&connection->out) > 0)
-        return;
-    if (connection->state == HTTP_ENDING) {
-        http_connection_finish(connection);
-        end_exchange(connection, HTTP_ENDED_SENT);
-    }
-    if (connection->state == HTTP_CLOSING)
-        shut(connection);
-}
-
-/* ---- input ----------------------------------------------------------------------------- */
+/* ---- READING --------------------------------------------------------------------------- */
 
 static void begin(struct http_connection *connection)
 {
@@ -223,30 +221,26 @@ static void begin(struct http_connection *connection)
                       &request.path, &request.query);
     server->counts.requests++;
     /* It has arrived: the next one, part of which may be here, has a time of its own. */
-    if (connection->deadline.list == &server->head)
+    if (is_due(connection, HTTP_DUE_HEAD))
         http_deadline_remove(&connection->deadline);
-    connection->is_last = http_is_last(parser);
-    connection->is_head = parser->method == HTTP_HEAD;
-    connection->exchange.completion = NULL;
-    connection->op = 0;
-    connection->began_ns = connection->read_ns;
-    http_connection_set_state(connection, HTTP_SUSPENDED);
+    connection->exchange = (struct http_exchange){.began_ns = connection->read_ns,
+                                                  .is_last = http_is_last(parser),
+                                                  .is_head = parser->method == HTTP_HEAD};
+    set_state(connection, HTTP_SUSPENDED);
     server->handler.begin(server->handler.context, &connection->exchange, &request);
     http_buffer_take(&connection->in, size);
     http_parser_reset(parser);
     connection->said_continue = false;
 }
 
-void http_connection_refuse(struct http_connection *connection, int status, const char *code,
-                            const char *detail)
+/* Answers a request that no handler has seen, and closes. */
+static void refuse(struct http_connection *connection, int status, const char *code,
+                   const char *detail)
 {
     connection->server->counts.refused++;
-    connection->op = 0;
-    connection->began_ns = connection->read_ns;
-    connection->is_last = true;
-    connection->is_head = false;
-    connection->exchange.completion = NULL;
-    http_connection_set_state(connection, HTTP_SUSPENDED);
+    connection->exchange =
+        (struct http_exchange){.began_ns = connection->read_ns, .is_last = true};
+    set_state(connection, HTTP_SUSPENDED);
     http_answer_problem(&connection->exchange, status, code, detail,
                         status == 405 ? "Allow: GET, HEAD, PUT, POST, DELETE\r\n" : NULL);
 }
@@ -258,11 +252,11 @@ static void say_continue(struct http_connection *connection)
     char *room;
 
     connection->said_continue = true;
-    room = http_connection_room(connection, sizeof text - 1);
+    room = reserve(connection, sizeof text - 1);
     if (!room)
         return; /* it will send the body without being asked, after a while */
     memcpy(room, text, sizeof text - 1);
-    http_connection_commit(connection, sizeof text - 1);
+    commit(connection, sizeof text - 1);
 }
 
 /* True: a request was begun or refused. */
@@ -280,7 +274,7 @@ static bool take_request(struct http_connection *connection)
         return true;
     case HTTP_REFUSED:
         refusal = http_refusal(parser->refusal);
-        http_connection_refuse(connection, refusal->status, refusal->code, refusal->detail);
+        refuse(connection, refusal->status, refusal->code, refusal->detail);
         return true;
     case HTTP_MORE:
         if (!connection->said_continue && http_expects_continue(parser, size))
@@ -290,79 +284,166 @@ static bool take_request(struct http_connection *connection)
     return false;
 }
 
-/* Nothing more will come, and what has come is no request: goes once its answers are sent. Or
- * the client does not wait for its answer any more. */
-static void meet_end(struct http_connection *connection)
+static void fill(struct http_connection *connection)
 {
-    if (connection->state == HTTP_READING && !connection->readable && !connection->wants_write)
-        http_connection_finish(connection);
-    else if (connection->state == HTTP_SUSPENDED || connection->state == HTTP_STREAMING)
+    size_t size;
+    char *room = http_buffer_room_to_read(&connection->server->pool, &connection->in, &size);
+    ssize_t got;
+
+    if (!room) {
         http_connection_close(connection);
-}
-
-/* Reads and begins. True: something was begun or refused, and a flush may
- * make more possible. */
-static bool consume(struct http_connection *connection, int *reads)
-{
-    bool is_worth_a_flush = false;
-
-    while (connection->state == HTTP_READING && !connection->wants_write) {
-        if (take_request(connection)) {
-            is_worth_a_flush = true;
-            if (http_buffer_size(&connection->out) > GATHERED_MAX)
-                break;
-            continue;
-        }
-        if (!connection->readable)
-            break;
-        if (++*reads > READS_PER_TURN) {
-            http_connection_mark(connection);
-            break;
-        }
-        switch (http_io_read(connection)) {
-        case HTTP_IO_SOME:
-        case HTTP_IO_NOTHING:
-            break;
-        case HTTP_IO_END:
-            connection->eof = true;
-            connection->readable = false;
-            break;
-        case HTTP_IO_BROKEN:
-            http_connection_close(connection);
-            break;
-        }
+        return;
     }
-    return is_worth_a_flush;
+    got = receive(connection, room, size);
+    if (got == HTTP_ENDED)
+        connection->eof = true;
+    if (got <= 0)
+        return;
+    http_buffer_commit(&connection->in, (size_t)got);
+    connection->read_ns = connection->server->now_ns = rl_now_ns();
 }
 
-/* ---- rest ------------------------------------------------------------------------------ */
+/* Takes one request, or reads once. True: there may be more to do. */
+static bool step_reading(struct http_connection *connection, int *reads)
+{
+    /*
+     * The answers to pipelined requests leave together, and a client that does not read them
+     * gets no more of its requests begun.
+     */
+    if (connection->wants_write ||
+        (http_buffer_size(&connection->out) > GATHERED_MAX && !flush(connection)))
+        return false;
+    if (take_request(connection))
+        return true;
+    if (connection->readable && *reads < READS_PER_TURN) {
+        ++*reads;
+        fill(connection);
+        return true;
+    }
+    if (connection->readable)
+        mark(connection);
+    if (!flush(connection))
+        return false;
+    /* Nothing more will come, and what has come is no request. */
+    if (!connection->eof || connection->readable)
+        return false;
+    set_state(connection, HTTP_CLOSING);
+    return true;
+}
+
+/* ---- the other states -------------------------------------------------------------------- */
+
+/*
+ * The client does not wait for its answer any more. With TLS its end may be a record, and
+ * nothing is read while a request is open: looked for, unless other bytes are unread before it.
+ */
+static bool has_gone(struct http_connection *connection)
+{
+    if (connection->peer.ssl && connection->readable) {
+        ssize_t got = http_tls_peek(connection->peer.ssl);
+
+        if (got == HTTP_ENDED)
+            connection->eof = true;
+        if (got == HTTP_WANTS_WRITE)
+            want_write(connection, true);
+        if (got <= 0)
+            connection->readable = false;
+    }
+    return connection->eof;
+}
+
+/* All that was queued has been sent. */
+static void shut(struct http_connection *connection)
+{
+    http_transport_shut(&connection->peer);
+    if (connection->eof) {
+        http_connection_close(connection);
+        return;
+    }
+    set_state(connection, HTTP_LINGERING);
+    set_due(connection, HTTP_DUE_LINGER);
+    connection->readable = true;
+}
+
+static void discard(struct http_connection *connection)
+{
+    char bytes[DISCARD_SIZE];
+
+    while (connection->readable && connection->state == HTTP_LINGERING) {
+        ssize_t got = receive(connection, bytes, sizeof bytes);
+
+        connection->lingered += got > 0 ? (uint32_t)got : 0;
+        if (got == HTTP_ENDED || connection->lingered > LINGER_BYTES)
+            http_connection_close(connection);
+    }
+}
+
+/* One step through the picture. False: the next one takes an event, a handler or a deadline. */
+static bool step(struct http_connection *connection, int *reads)
+{
+    switch (connection->state) {
+    case HTTP_READING:
+        return step_reading(connection, reads);
+    case HTTP_SUSPENDED:
+        flush(connection); /* answers to what was pipelined before it */
+        if (has_gone(connection))
+            http_connection_close(connection);
+        return false;
+    case HTTP_ANSWERED:
+        flush(connection);
+        if (connection->state == HTTP_CLOSED ||
+            connection->sent <= connection->exchange.answer_mark)
+            return false;
+        set_state(connection, connection->exchange.is_last ? HTTP_CLOSING : HTTP_READING);
+        end_exchange(connection, HTTP_ENDED_SENT);
+        return true;
+    case HTTP_STREAMING:
+        flush_events(connection);
+        if (has_gone(connection))
+            http_connection_close(connection);
+        return false;
+    case HTTP_ENDING:
+        if (!flush(connection))
+            return false;
+        set_state(connection, HTTP_CLOSING);
+        end_exchange(connection, HTTP_ENDED_SENT);
+        return true;
+    case HTTP_CLOSING:
+        if (!flush(connection))
+            return false;
+        shut(connection);
+        return true;
+    case HTTP_LINGERING:
+        discard(connection);
+        return false;
+    case HTTP_CLOSED:
+        return false;
+    }
+    return false;
+}
 
 /* Which deadline the connection has until the next event. */
 static void set_deadline(struct http_connection *connection)
 {
-    struct http_server *server = connection->server;
-    struct http_deadline *deadline = &connection->deadline;
-
     if (connection->state == HTTP_LINGERING)
         return;
     if (connection->state == HTTP_STREAMING) {
-        if (deadline->list != &server->unread)
-            http_deadline_remove(deadline);
+        if (!is_due(connection, HTTP_DUE_UNREAD))
+            http_deadline_remove(&connection->deadline);
     } else if (http_buffer_size(&connection->out) > 0) {
         /* Any progress counts: a slow reader is not a stalled one. */
-        if (deadline->list != &server->stall || connection->stall_sent != connection->sent)
-            http_deadline_set(&server->stall, deadline, server->now_ns);
+        if (!is_due(connection, HTTP_DUE_STALL) || connection->stall_sent != connection->sent)
+            set_due(connection, HTTP_DUE_STALL);
         connection->stall_sent = connection->sent;
     } else if (connection->state != HTTP_READING) {
-        http_deadline_remove(deadline);
+        http_deadline_remove(&connection->deadline);
     } else if (http_buffer_size(&connection->in) > 0 ||
                (connection->peer.ssl && connection->read_ns == 0)) {
         /* From the first byte on: bytes that trickle in buy no time. */
-        if (deadline->list != &server->head)
-            http_deadline_set(&server->head, deadline, server->now_ns);
+        if (!is_due(connection, HTTP_DUE_HEAD))
+            set_due(connection, HTTP_DUE_HEAD);
     } else {
-        http_deadline_set(connection->is_known ? &server->known : &server->idle, deadline,
-                          server->now_ns);
+        set_due(connection, connection->is_known ? HTTP_DUE_KNOWN : HTTP_DUE_IDLE);
     }
 }
 
@@ -371,18 +452,13 @@ void http_connection_advance(struct http_connection *connection)
     struct http_pool *pool = &connection->server->pool;
     int reads = 0;
 
+    if (connection->is_broken) {
+        http_connection_close(connection);
+        return;
+    }
     connection->is_advancing = true;
-    do
-        flush(connection);
-    while (consume(connection, &reads));
-    /* The end of a TLS client may be a record, and nothing is read while a request is open. */
-    if (connection->peer.ssl && connection->readable &&
-        (connection->state == HTTP_SUSPENDED || connection->state == HTTP_STREAMING))
-        http_io_look_for_end(connection);
-    if (connection->eof)
-        meet_end(connection);
-    flush(connection);
-    linger(connection);
+    while (step(connection, &reads))
+        continue;
     connection->is_advancing = false;
     if (connection->state == HTTP_CLOSED)
         return;
@@ -394,6 +470,36 @@ void http_connection_advance(struct http_connection *connection)
     if (connection->unsent != connection->out.capacity)
         http_room_count_unsent(connection);
 }
+
+void http_connection_expire(struct http_connection *connection, int64_t now_ns)
+{
+    long untaken;
+
+    if (is_due(connection, HTTP_DUE_UNREAD)) {
+        untaken = http_transport_untaken(&connection->peer);
+        /*
+         * Without anything to take the client needs no time; if it has taken something, it has
+         * as much time again.
+         */
+        if (untaken <= 0 || untaken < connection->untaken) {
+            connection->untaken = untaken;
+            http_deadline_remove(&connection->deadline);
+            if (untaken > 0)
+                http_deadline_set(&connection->server->due[HTTP_DUE_UNREAD],
+                                  &connection->deadline, now_ns);
+            return;
+        }
+    }
+    connection->server->counts.timed_out++;
+    if (is_due(connection, HTTP_DUE_HEAD) && http_buffer_size(&connection->in) > 0) {
+        http_deadline_remove(&connection->deadline);
+        refuse(connection, 408, "TIMEOUT", "the request did not arrive in time");
+        return;
+    }
+    http_connection_close(connection);
+}
+
+/* ---- events of the socket ---------------------------------------------------------------- */
 
 /* Each handshake waits for its turn, so that a flood of them leaves others theirs. */
 static void queue_handshake(struct http_connection *connection)
@@ -415,10 +521,241 @@ static void ready(struct loop_source *source, uint32_t events)
         connection->readable = true;
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
         connection->eof = true;
-    if (events & EPOLLOUT)
-        http_io_writable(connection);
+    if (events & EPOLLOUT) {
+        want_write(connection, false);
+        /* A handshake that had to write wants to read now. */
+        connection->readable = connection->readable || connection->peer.ssl;
+    }
     if (connection->peer.ssl && http_tls_is_new(connection->peer.ssl))
         queue_handshake(connection);
     else
         http_connection_advance(connection);
+}
+
+int http_connection_open(struct http_connection *connection, struct http_server *server, int fd,
+                         const struct http_peer *peer, int64_t now_ns)
+{
+    memset(connection, 0, offsetof(struct http_connection, parser));
+    http_parser_reset(&connection->parser);
+    connection->server = server;
+    connection->peer = *peer;
+    connection->source.ready = ready;
+    if (loop_add(server->loop, &connection->source, fd, EVENTS_READING) < 0)
+        return -1;
+    /* A handshake is part of the first head. */
+    http_deadline_set(&server->due[peer->ssl ? HTTP_DUE_HEAD : HTTP_DUE_IDLE],
+                      &connection->deadline, now_ns);
+    server->counts.connections++;
+    server->counts.by_listener[peer->listener]++;
+    server->sources[peer->source]++;
+    return 0;
+}
+
+/* ---- calls of handlers: http/server.h ---------------------------------------------------- */
+
+static struct http_connection *of(const struct http_exchange *exchange)
+{
+    return (struct http_connection *)(void *)((const char *)exchange -
+                                              offsetof(struct http_connection, exchange));
+}
+
+/* What was queued is sent in the same turn: inside http_connection_advance() without help. */
+static void wake(struct http_connection *connection)
+{
+    if (!connection->is_advancing)
+        mark(connection);
+}
+
+void http_set_op(struct http_exchange *exchange, unsigned op)
+{
+    exchange->op = (uint8_t)op;
+}
+
+void http_set_completion(struct http_exchange *exchange, struct http_completion *completion)
+{
+    exchange->completion = completion;
+}
+
+void http_set_known(struct http_exchange *exchange)
+{
+    of(exchange)->is_known = true;
+}
+
+const struct http_peer *http_exchange_peer(const struct http_exchange *exchange)
+{
+    return &of(exchange)->peer;
+}
+
+/* The head, and room for the body behind it; NULL: out of memory. */
+static char *write_head(struct http_connection *connection, const struct http_head *head)
+{
+    size_t extra_size = head->extra ? strlen(head->extra) : 0;
+    char *room;
+    size_t size;
+
+    assert(connection->state == HTTP_SUSPENDED);
+    assert(extra_size <= HTTP_EXTRA_MAX);
+    assert(!head->type || strlen(head->type) <= HTTP_TYPE_MAX);
+    room = reserve(connection, HTTP_HEAD_ROOM + extra_size + head->body_size);
+    if (!room)
+        return NULL;
+    size = http_head_write(room, head);
+    commit(connection, size);
+    return room + size;
+}
+
+static void count(struct http_exchange *exchange, int status)
+{
+    struct http_tally *tally = &of(exchange)->server->tally;
+
+    assert(exchange->op < HTTP_OPS_MAX && status >= HTTP_STATUS_FIRST &&
+           status < HTTP_STATUS_FIRST + HTTP_STATUS_COUNT);
+    tally->count[exchange->op][status - HTTP_STATUS_FIRST]++;
+    rl_histogram_add(&tally->took[exchange->op], rl_now_ns() - exchange->began_ns);
+}
+
+void http_answer(struct http_exchange *exchange, const struct http_answer *answer)
+{
+    struct http_connection *connection = of(exchange);
+    struct http_server *server = connection->server;
+    struct http_head head = {
+        .status = answer->status,
+        .date = server->date,
+        .type = answer->type,
+        .extra = answer->extra,
+        .body_size = answer->body_size,
+        .has_length = answer->status != 204,
+        .is_last = exchange->is_last || server->is_draining,
+    };
+    char *body;
+
+    if (answer->body_size > HTTP_ANSWER_MAX) {
+        http_answer_problem(exchange, 500, "ANSWER_TOO_LARGE", "ask for less at a time", NULL);
+        return;
+    }
+    exchange->is_last = head.is_last;
+    exchange->answer_mark = connection->written;
+    body = write_head(connection, &head);
+    if (!body && answer->body_size > PROBLEM_MAX) {
+        http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "there is no memory for the answer",
+                            NULL);
+        return;
+    }
+    count(exchange, answer->status);
+    if (!body) {
+        give_up(connection);
+        return;
+    }
+    if (answer->body_size > 0 && !exchange->is_head) {
+        memcpy(body, answer->body, answer->body_size);
+        commit(connection, answer->body_size);
+    }
+    /* Done at once, if no handler waits for the first byte. */
+    set_state(connection, exchange->completion ? HTTP_ANSWERED
+                          : exchange->is_last  ? HTTP_CLOSING
+                                               : HTTP_READING);
+    wake(connection);
+}
+
+void http_answer_problem(struct http_exchange *exchange, int status, const char *code,
+                         const char *detail, const char *extra)
+{
+    char body[PROBLEM_MAX];
+    int size =
+        snprintf(body, sizeof body, "{\"code\":\"%s\",\"detail\":\"%s\"}\n", code, detail);
+
+    assert(size > 0 && (size_t)size < sizeof body);
+    http_answer(exchange, &(struct http_answer){.status = status,
+                                                .type = "application/problem+json",
+                                                .extra = extra,
+                                                .body = body,
+                                                .body_size = (size_t)size});
+}
+
+void http_drop(struct http_exchange *exchange)
+{
+    struct http_connection *connection = of(exchange);
+
+    assert(connection->state == HTTP_SUSPENDED);
+    exchange->completion = NULL;
+    set_state(connection, HTTP_CLOSING);
+    wake(connection);
+}
+
+void http_stream_begin(struct http_exchange *exchange)
+{
+    struct http_connection *connection = of(exchange);
+    struct http_head head = {
+        .status = 200,
+        .date = connection->server->date,
+        .type = "text/event-stream",
+        /* nginx would keep the events until it has a page of them. */
+        .extra = "X-Accel-Buffering: no\r\n",
+        .is_last = true,
+    };
+
+    count(exchange, head.status);
+    if (!write_head(connection, &head)) {
+        give_up(connection);
+        return;
+    }
+    set_state(connection, HTTP_STREAMING);
+    wake(connection);
+}
+
+bool http_is_stream(const struct http_exchange *exchange)
+{
+    return of(exchange)->state == HTTP_STREAMING;
+}
+
+bool http_stream_send(struct http_exchange *exchange, const void *bytes, size_t size)
+{
+    struct http_connection *connection = of(exchange);
+    char *room;
+
+    if (connection->is_broken)
+        return false;
+    assert(connection->state == HTTP_STREAMING);
+    room = http_buffer_size(&connection->out) + size > HTTP_STREAM_BACKLOG
+               ? NULL
+               : reserve(connection, size);
+    if (!room) {
+        give_up(connection);
+        return false;
+    }
+    memcpy(room, bytes, size);
+    commit(connection, size);
+    wake(connection);
+    return true;
+}
+
+void http_stream_cut(struct http_exchange *exchange)
+{
+    give_up(of(exchange));
+}
+
+void http_stream_end(struct http_exchange *exchange)
+{
+    struct http_connection *connection = of(exchange);
+
+    if (connection->is_broken)
+        return;
+    assert(connection->state == HTTP_STREAMING);
+    set_state(connection, HTTP_ENDING);
+    wake(connection);
+}
+
+uint64_t http_written(const struct http_exchange *exchange)
+{
+    return of(exchange)->written;
+}
+
+uint64_t http_sent(const struct http_exchange *exchange)
+{
+    return of(exchange)->sent;
+}
+
+long http_untaken(const struct http_exchange *exchange)
+{
+    return http_transport_untaken(&of(exchange)->peer);
 }

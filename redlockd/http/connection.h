@@ -8,6 +8,18 @@
  *     CLOSING --all sent--> LINGERING --the client has closed, too, or 2 s--> CLOSED
  *     every state --the client is gone, or takes too long--> CLOSED
  *
+ *     state      due (http/deadlines.h)             what is over then
+ *     READING    HEAD from the first byte on, or    408; a TLS handshake is closed
+ *                IDLE, or KNOWN                     closed
+ *     SUSPENDED  none: the handler's time
+ *     STREAMING  UNREAD once bytes are sent         closed if the client has taken none of them
+ *     LINGERING  LINGER                             closed
+ *     any        STALL while bytes wait             closed if none of them was sent
+ *
+ * What makes it go on is an event of its socket, a call of http/server.h by a handler, or a
+ * deadline. Each ends in http_connection_advance(), which takes step after step through the
+ * picture until one would have to wait.
+ *
  * The socket is watched edge-triggered, registered once for reading and for the client's end: a
  * request that is suspended and continued costs no system call. `readable` remembers an edge
  * that was not used yet. Only a full socket is watched for writing, as long as it is full: a
@@ -37,9 +49,16 @@ enum http_state {
     HTTP_CLOSED,
 };
 
-/* The part of a connection that handlers hold. */
+/*
+ * The part of a connection that handlers hold: its request under way, from SUSPENDED to ENDING.
+ */
 struct http_exchange {
     struct http_completion *completion; /* the handler's; NULL: none */
+    int64_t began_ns;                   /* when the last bytes of the request were read */
+    uint64_t answer_mark; /* `written` before the answer whose first byte ANSWERED waits for */
+    uint8_t op;           /* what the request is counted as */
+    bool is_last;         /* its answer ends the connection */
+    bool is_head;         /* the request was HEAD */
 };
 
 struct http_connection {
@@ -53,60 +72,43 @@ struct http_connection {
     struct http_peer peer;
     struct http_buffer in;
     struct http_buffer out;
-    uint64_t written;     /* bytes queued since the connection was accepted */
-    uint64_t sent;        /* of them taken by the kernel */
-    uint64_t answer_mark; /* `written` before the answer whose first byte ANSWERED waits for */
-    uint64_t stall_sent;  /* `sent` when the deadline for a stalled client was set */
-    long untaken;         /* STREAMING: what http_untaken() would say if nothing had been taken
-                             since its deadline was set */
-    int64_t began_ns;     /* when the last bytes of the request were read */
-    int64_t read_ns;      /* when bytes were read last; 0: never */
-    uint32_t lingered;    /* bytes thrown away */
-    uint32_t unsent; /* bytes of memory for what was not sent, as server->unsent has them */
+    uint64_t written;    /* bytes queued since the connection was accepted */
+    uint64_t sent;       /* of them taken by the kernel */
+    uint64_t stall_sent; /* `sent` when the deadline for a stalled client was set */
+    long untaken;        /* STREAMING: what http_untaken() would say if nothing had been taken
+                            since its deadline was set */
+    int64_t read_ns;     /* when bytes were read last; 0: never */
+    uint32_t lingered;   /* bytes thrown away */
+    uint32_t unsent;     /* bytes of memory for what was not sent, as server->unsent has them */
     enum http_state state;
-    uint8_t op;        /* what the request is counted as */
     bool readable;     /* an edge of epoll that was not used up */
     bool eof;          /* the client has closed its sending side */
     bool wants_write;  /* the socket is full, and watched for room */
     bool is_dirty;     /* has something to do in the next turn of the server */
     bool is_broken;    /* to be closed in that turn, whatever its state */
     bool is_advancing; /* http_connection_advance() is on the stack: it will see what changed */
-    bool is_last;      /* the answer of this exchange ends the connection */
-    bool is_head;      /* the request was HEAD */
     bool is_known;     /* a request of it was allowed by a rule */
-    bool said_continue; /* 100 Continue was sent for this request */
+    bool said_continue; /* 100 Continue was sent for the request that is being read */
     struct http_parser parser;
 };
 
-/* Prepares a connection for an accepted socket, whose owner it becomes on success. 0, or -1. */
+/*
+ * Prepares a connection for an accepted socket, whose owner it becomes on success. 0, or -1.
+ */
 int http_connection_open(struct http_connection *connection, struct http_server *server, int fd,
                          const struct http_peer *peer, int64_t now_ns);
 
 /* Reads, begins and writes as far as it gets without waiting. */
 void http_connection_advance(struct http_connection *connection);
 
-/* CLOSED: nothing of it is left but its memory, which goes back to the server. An exchange that
- * is open ends as gone. */
+/* Its deadline is over. */
+void http_connection_expire(struct http_connection *connection, int64_t now_ns);
+
+/*
+ * CLOSED: nothing of it is left but its memory, which goes back to the server. An exchange that
+ * is open ends as gone.
+ */
 void http_connection_close(struct http_connection *connection);
-
-/* STREAMING: the client has taken nothing of what waits for it since its deadline was set. */
-bool http_connection_is_stalled(struct http_connection *connection);
-
-/* Answers a request that no handler has seen, and closes. */
-void http_connection_refuse(struct http_connection *connection, int status, const char *code,
-                            const char *detail);
-
-/* Closes it once what is queued was sent. */
-void http_connection_finish(struct http_connection *connection);
-
-/* Makes the server come back to it in its next turn. */
-void http_connection_mark(struct http_connection *connection);
-
-/* Room for `size` bytes of output, of which all must be committed; NULL: out of memory. */
-char *http_connection_room(struct http_connection *connection, size_t size);
-void http_connection_commit(struct http_connection *connection, size_t size);
-
-void http_connection_set_state(struct http_connection *connection, enum http_state state);
 
 /* Whose deadline this is. */
 static inline struct http_connection *http_connection_of(struct http_deadline *deadline)
@@ -115,6 +117,7 @@ static inline struct http_connection *http_connection_of(struct http_deadline *d
                                               offsetof(struct http_connection, deadline));
 }
 
+/* A handler has a request of it. */
 static inline bool http_is_open(const struct http_connection *connection)
 {
     return connection->state >= HTTP_SUSPENDED && connection->state <= HTTP_ENDING;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines of connections. There are few different spans (a head, idleness, a stalled client),
- * and each has its own list: what is set last is due last, so setting, moving and removing cost
- * nothing that grows with the number of connections.
+ * Deadlines of connections. There are few different spans, and each has its own list: what is
+ * set last is due last, so setting, moving and removing cost nothing that grows with the number
+ * of connections.
  */
 #ifndef REDLOCKD_HTTP_DEADLINES_H
 #define REDLOCKD_HTTP_DEADLINES_H
@@ -10,6 +10,17 @@
 #include <stdint.h>
 
 struct http_deadlines;
+
+/* The lists of a server, in the order in which those that are over are looked at. */
+enum http_due {
+    HTTP_DUE_HEAD,   /* from the first byte of a request, or of a handshake, to its last */
+    HTTP_DUE_IDLE,   /* without a request */
+    HTTP_DUE_KNOWN,  /* the same, of a client that a rule has allowed something */
+    HTTP_DUE_STALL,  /* the client takes nothing of what waits for it */
+    HTTP_DUE_LINGER, /* the client closes as well */
+    HTTP_DUE_UNREAD, /* of streams: the client takes nothing of what the kernel has for it */
+    HTTP_DUE_COUNT,
+};
 
 /* Lives inside of what it wakes. */
 struct http_deadline {

@@ -11,17 +11,16 @@
 _Static_assert(HTTP_ROOM_SOURCES == 1 << (64 - HASH_SHIFT), "a hash has a counter");
 
 /* Of the oldest of each list the one that goes before all others; NULL: none can. */
-static struct http_connection *pick(const struct http_deadlines *const *lists, size_t count,
-                                    bool (*can)(const struct http_connection *connection,
-                                                int listener),
-                                    int listener,
-                                    bool (*before)(const struct http_connection *connection,
-                                                   const struct http_connection *other))
+static struct http_connection *pick(
+    struct http_server *server, const enum http_due *lists, size_t count,
+    bool (*can)(const struct http_connection *connection, int listener), int listener,
+    bool (*before)(const struct http_connection *connection,
+                   const struct http_connection *other))
 {
     struct http_connection *loser = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        struct http_deadline *at = lists[i]->first;
+        struct http_deadline *at = server->due[lists[i]].first;
 
         for (int looked = 0; at && looked < HTTP_ROOM_LOOKED; looked++, at = at->next) {
             struct http_connection *connection = http_connection_of(at);
@@ -93,10 +92,10 @@ static bool goes_before(const struct http_connection *connection,
 
 struct http_connection *http_room_loser(struct http_server *server, int listener)
 {
-    const struct http_deadlines *lists[] = {&server->linger, &server->idle, &server->head,
-                                            &server->stall, &server->known};
+    static const enum http_due lists[] = {HTTP_DUE_LINGER, HTTP_DUE_IDLE, HTTP_DUE_HEAD,
+                                          HTTP_DUE_STALL, HTTP_DUE_KNOWN};
 
-    return pick(lists, sizeof lists / sizeof *lists, can_go, listener, goes_before);
+    return pick(server, lists, sizeof lists / sizeof *lists, can_go, listener, goes_before);
 }
 
 void http_room_evict(struct http_connection *connection)
@@ -124,13 +123,13 @@ static bool has_unsent(const struct http_connection *connection, int listener)
 void http_room_count_unsent(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
-    const struct http_deadlines *lists[] = {&server->stall, &server->unread};
+    static const enum http_due lists[] = {HTTP_DUE_STALL, HTTP_DUE_UNREAD};
     struct http_connection *loser;
 
     server->unsent = server->unsent - connection->unsent + connection->out.capacity;
     connection->unsent = connection->out.capacity;
     while (server->unsent > HTTP_UNSENT_MAX) {
-        loser = pick(lists, sizeof lists / sizeof *lists, has_unsent, 0, frees_more);
+        loser = pick(server, lists, sizeof lists / sizeof *lists, has_unsent, 0, frees_more);
         if (!loser)
             return;
         http_room_evict(loser);

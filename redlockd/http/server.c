@@ -83,58 +83,20 @@ static void reclaim(struct http_server *server)
 
 static void expire(struct http_server *server, int64_t now_ns)
 {
-    struct http_deadlines *closing[] = {&server->idle, &server->known, &server->stall,
-                                        &server->linger};
-    struct http_deadline *due;
+    for (size_t i = 0; i < HTTP_DUE_COUNT; i++) {
+        struct http_deadline *due;
 
-    while ((due = http_deadlines_due(&server->head, now_ns)) != NULL) {
-        struct http_connection *connection = http_connection_of(due);
-
-        server->counts.timed_out++;
-        http_deadline_remove(due);
-        if (http_buffer_size(&connection->in) == 0) {
-            http_connection_close(connection); /* a handshake that does not end */
-            continue;
-        }
-        http_connection_refuse(connection, 408, "TIMEOUT",
-                               "the request did not arrive in time");
-    }
-    for (size_t i = 0; i < sizeof closing / sizeof *closing; i++) {
-        while ((due = http_deadlines_due(closing[i], now_ns)) != NULL) {
-            server->counts.timed_out++;
-            http_connection_close(http_connection_of(due));
-        }
-    }
-}
-
-/* A stream whose client has taken something has as much time again; without anything to take
- * it needs none. */
-static void expire_streams(struct http_server *server, int64_t now_ns)
-{
-    struct http_deadline *due;
-
-    while ((due = http_deadlines_due(&server->unread, now_ns)) != NULL) {
-        struct http_connection *connection = http_connection_of(due);
-
-        if (http_connection_is_stalled(connection)) {
-            server->counts.timed_out++;
-            http_connection_close(connection);
-        } else if (connection->untaken > 0) {
-            http_deadline_set(&server->unread, due, now_ns);
-        } else {
-            http_deadline_remove(due);
-        }
+        while ((due = http_deadlines_due(&server->due[i], now_ns)) != NULL)
+            http_connection_expire(http_connection_of(due), now_ns);
     }
 }
 
 static int64_t next_deadline(struct http_server *server, int64_t now_ns)
 {
-    const struct http_deadlines *lists[] = {&server->head,  &server->idle,   &server->known,
-                                            &server->stall, &server->linger, &server->unread};
     int64_t next_ns = RL_NEVER_NS;
 
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        int64_t list_ns = http_deadlines_next_ns(lists[i]);
+    for (size_t i = 0; i < HTTP_DUE_COUNT; i++) {
+        int64_t list_ns = http_deadlines_next_ns(&server->due[i]);
 
         if (list_ns < next_ns)
             next_ns = list_ns;
@@ -181,9 +143,7 @@ static void serve_dirty(struct http_server *server)
         struct http_connection *next = connection->next_dirty;
 
         connection->is_dirty = false;
-        if (connection->is_broken)
-            http_connection_close(connection);
-        else if (connection->state != HTTP_CLOSED)
+        if (connection->state != HTTP_CLOSED)
             http_connection_advance(connection);
         connection = next;
     }
@@ -213,7 +173,6 @@ static int64_t turn(void *context, int64_t now_ns)
     serve_dirty(server);
     continue_handshake(server);
     expire(server, now_ns);
-    expire_streams(server, now_ns);
     reclaim(server);
     return server->dirty || server->handshakes.first ? 0 : next_deadline(server, now_ns);
 }
@@ -236,12 +195,12 @@ struct http_server *http_server_new(struct loop *loop, const struct http_handler
     server->handler = *handler;
     server->connections_max =
         options->connections_max ? options->connections_max : HTTP_CONNECTIONS_DEFAULT;
-    server->head.span_ns = or_default(options->head_timeout_ns, HEAD_TIMEOUT_NS);
-    server->idle.span_ns = or_default(options->idle_timeout_ns, IDLE_TIMEOUT_NS);
-    server->stall.span_ns = or_default(options->stall_timeout_ns, STALL_TIMEOUT_NS);
-    server->known.span_ns = server->idle.span_ns;
-    server->unread.span_ns = server->stall.span_ns;
-    server->linger.span_ns = LINGER_NS;
+    server->due[HTTP_DUE_HEAD].span_ns = or_default(options->head_timeout_ns, HEAD_TIMEOUT_NS);
+    server->due[HTTP_DUE_IDLE].span_ns = server->due[HTTP_DUE_KNOWN].span_ns =
+        or_default(options->idle_timeout_ns, IDLE_TIMEOUT_NS);
+    server->due[HTTP_DUE_STALL].span_ns = server->due[HTTP_DUE_UNREAD].span_ns =
+        or_default(options->stall_timeout_ns, STALL_TIMEOUT_NS);
+    server->due[HTTP_DUE_LINGER].span_ns = LINGER_NS;
     server->now_ns = rl_now_ns();
     tell_date(server, server->now_ns);
     loop_add_part(loop, server, turn);
@@ -275,9 +234,9 @@ void http_server_stop(struct http_server *server)
     for (unsigned i = 0; i < server->listener_count; i++)
         http_listener_close(&server->listeners[i]);
     server->listener_count = 0;
-    while (server->known.first)
-        http_connection_close(http_connection_of(server->known.first));
-    for (struct http_deadline *at = server->idle.first, *next; at; at = next) {
+    while (server->due[HTTP_DUE_KNOWN].first)
+        http_connection_close(http_connection_of(server->due[HTTP_DUE_KNOWN].first));
+    for (struct http_deadline *at = server->due[HTTP_DUE_IDLE].first, *next; at; at = next) {
         next = at->next;
         /* One that was accepted a moment ago may have sent its first request. */
         if (http_connection_of(at)->read_ns != 0)
@@ -287,7 +246,8 @@ void http_server_stop(struct http_server *server)
 
 bool http_server_is_idle(const struct http_server *server)
 {
-    return server->counts.connections == server->idle.count + server->known.count;
+    return server->counts.connections ==
+           server->due[HTTP_DUE_IDLE].count + server->due[HTTP_DUE_KNOWN].count;
 }
 
 bool http_server_is_done(const struct http_server *server)

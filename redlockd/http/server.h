@@ -53,8 +53,8 @@
 #include <sys/types.h>
 
 #include "http/parse.h"
-#include "http/tally.h"
 #include "http/target.h"
+#include "redlock.h"
 
 struct http_server;
 struct http_exchange;
@@ -63,6 +63,9 @@ struct loop;
 struct ssl_st;
 
 #define HTTP_LISTENERS_MAX 16
+#define HTTP_OPS_MAX 16
+#define HTTP_STATUS_FIRST 200
+#define HTTP_STATUS_COUNT 312           /* up to 511 */
 #define HTTP_ANSWER_MAX (1u << 20)      /* bytes of the body of an answer */
 #define HTTP_STREAM_BACKLOG (64u << 10) /* unsent bytes at which a stream is given up */
 #define HTTP_EXTRA_MAX 512              /* bytes of additional header fields of an answer */
@@ -87,14 +90,20 @@ struct http_request {
     const struct http_peer *peer;
     int64_t received_ns; /* when its last bytes were read: never before the client sent them */
     bool eof;            /* the client has closed its sending side behind this request */
-    const struct http_parser *parser; /* for the two functions below */
+    const struct http_parser *parser; /* for the functions of parse.h and accept.h */
     const char *head;
 };
 
-/* As http_field() and http_has_field_like() of parse.h. */
-int http_request_field(const struct http_request *request, const char *name,
-                       struct rl_span *value);
-bool http_request_has_like(const struct http_request *request, const char *prefix);
+static inline int http_request_field(const struct http_request *request, const char *name,
+                                     struct rl_span *value)
+{
+    return http_field(request->parser, request->head, name, value);
+}
+
+static inline bool http_request_has_like(const struct http_request *request, const char *prefix)
+{
+    return http_has_field_like(request->parser, request->head, prefix);
+}
 
 enum http_ended { HTTP_ENDED_SENT, HTTP_ENDED_GONE, HTTP_ENDED_CUT };
 
@@ -111,8 +120,10 @@ struct http_completion {
 
 /* ---- exchanges ----------------------------------------------------------------------- */
 
-/* Which operation this is, from 1 to HTTP_OPS_MAX - 1: what it is counted as. Inside begin(),
- * before its answer. */
+/*
+ * What it is counted as: a number of the handler's from 1 to HTTP_OPS_MAX - 1. Inside begin(),
+ * before its answer; 0 is what no handler saw.
+ */
 void http_set_op(struct http_exchange *exchange, unsigned op);
 
 /* Stays the handler's; NULL (at first): the end is not reported. */
@@ -192,6 +203,15 @@ struct http_counts {
     uint64_t accepted, requests, refused, timed_out, evicted, gone;
     unsigned connections, suspended, streams;
     unsigned by_listener[HTTP_LISTENERS_MAX]; /* connections, by the listener's number */
+};
+
+/*
+ * How often each operation was answered with each status, and how long that took: from the last
+ * byte of the request to the answer.
+ */
+struct http_tally {
+    uint64_t count[HTTP_OPS_MAX][HTTP_STATUS_COUNT]; /* by status - HTTP_STATUS_FIRST */
+    redlock_histogram took[HTTP_OPS_MAX];
 };
 
 /* NULL when out of memory. The loop and the handler must outlive the server. */

@@ -25,9 +25,7 @@ struct http_server {
     struct http_connection *free;
     struct http_connection *closed;
     struct http_connection *dirty; /* connections with something to do in the next turn */
-    struct http_deadlines head, idle, stall, linger;
-    struct http_deadlines known;  /* idle as well, and known */
-    struct http_deadlines unread; /* of streams: what the kernel has is looked at */
+    struct http_deadlines due[HTTP_DUE_COUNT];
     struct http_deadlines
         handshakes;          /* no deadlines, but in order: one in each turn of the loop */
     uint64_t handshake_turn; /* of the loop, in which the last was continued */

@@ -243,8 +243,8 @@ static ssize_t judge(SSL *ssl, int result)
 
     ERR_clear_error();
     if (error == SSL_ERROR_WANT_READ)
-        return HTTP_TLS_WANTS_READ;
-    return error == SSL_ERROR_WANT_WRITE ? HTTP_TLS_WANTS_WRITE : HTTP_TLS_ENDED;
+        return HTTP_AGAIN;
+    return error == SSL_ERROR_WANT_WRITE ? HTTP_WANTS_WRITE : HTTP_ENDED;
 }
 
 ssize_t http_tls_read(struct ssl_st *ssl, void *bytes, size_t size)

@@ -51,9 +51,9 @@ bool http_tls_peer_counts(struct ssl_st *ssl);
 bool http_tls_is_new(struct ssl_st *ssl);
 
 /* Results besides a number of bytes. */
-#define HTTP_TLS_WANTS_READ 0
-#define HTTP_TLS_ENDED (-1) /* close_notify, or the connection broke, or it is no TLS */
-#define HTTP_TLS_WANTS_WRITE (-2)
+#define HTTP_AGAIN 0          /* not now: it wants to read what has not come */
+#define HTTP_ENDED (-1)       /* close_notify, or the connection broke, or it is no TLS */
+#define HTTP_WANTS_WRITE (-2) /* not now: the socket is full */
 
 /* Both make the handshake first, as far as they come. */
 ssize_t http_tls_read(struct ssl_st *ssl, void *bytes, size_t size);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "http/tally.h"
+#include "core/histogram.h"
 
 static const struct {
     const char *word;
@@ -54,7 +54,7 @@ void journal_note(struct journal *journal, const struct journal_entry *entry)
 
     journal->count[entry->event]++;
     if (entry->held_ns > 0)
-        http_histogram_add(&journal->hold, entry->held_ns);
+        rl_histogram_add(&journal->hold, entry->held_ns);
     if (entry->event == JOURNAL_LOST)
         count_loss(journal, entry->reason ? entry->reason : "UNKNOWN");
     classes_note(journal->classes, entry);

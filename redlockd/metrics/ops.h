@@ -3,7 +3,7 @@
 #ifndef REDLOCKD_METRICS_OPS_H
 #define REDLOCKD_METRICS_OPS_H
 
-#include "http/tally.h"
+#include "http/server.h"
 
 /* NONE: refused by the HTTP layer, or at a path where nothing is. */
 #define OPS(X)                                                                                 \
@@ -30,6 +30,6 @@ enum op {
         OP_COUNT
 };
 
-_Static_assert(OP_COUNT <= HTTP_OPS_MAX, "every operation has a place in the tally");
+_Static_assert(OP_COUNT <= HTTP_OPS_MAX, "every operation is counted");
 
 #endif

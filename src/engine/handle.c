@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/histogram.h"
 #include "core/kind.h"
 #include "core/rules.h"
 #include "engine/ask.h"
@@ -20,22 +21,6 @@
  * Every step of a lock is looked at once, before and after: what it was and what it is tells
  * what to count. Plain numbers under the client's mutex; no clock is read for them.
  */
-
-static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
-_Static_assert(sizeof bounds_us / sizeof bounds_us[0] == REDLOCK_BUCKETS - 1,
-               "the last bucket has no bound");
-
-static void measure(redlock_histogram *histogram, int64_t ns)
-{
-    int64_t us = ns > 0 ? ns / 1000 : 0;
-    int i = 0;
-
-    while (i < REDLOCK_BUCKETS - 1 && us > bounds_us[i])
-        i++;
-    histogram->bucket[i]++;
-    histogram->count++;
-    histogram->sum_us += (uint64_t)us;
-}
 
 static bool is_acquiring(enum rl_state state)
 {
@@ -77,7 +62,7 @@ static void count_step(redlock_counters *stats, const struct rl_handle *handle,
         if (lock->state == RL_HELD) {
             stats->acquired++;
             stats->held++;
-            measure(&stats->wait, event->now_ns - rl_acquirer_of(handle)->asked_ns);
+            rl_histogram_add(&stats->wait, event->now_ns - rl_acquirer_of(handle)->asked_ns);
         } else {
             ++*refusals_of(stats,
                            handle->prepare_error ? handle->prepare_error : actions->done_error);
@@ -95,7 +80,7 @@ static void count_step(redlock_counters *stats, const struct rl_handle *handle,
         stats->held--;
         /* Since when an adopted lock is held is not known before it was extended. */
         if (past->acquired_ns)
-            measure(&stats->hold, event->now_ns - past->acquired_ns);
+            rl_histogram_add(&stats->hold, event->now_ns - past->acquired_ns);
         if (!actions->lost)
             ++*(event->type == RL_EVENT_TOO_LATE ? &stats->late : &stats->released);
         else if (actions->loss == RL_LOSS_EXPIRED)
@@ -393,7 +378,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         stats->held--;
         stats->left++;
         if (lock->acquired_ns)
-            measure(&stats->hold, now_ns - lock->acquired_ns);
+            rl_histogram_add(&stats->hold, now_ns - lock->acquired_ns);
     }
     if (lock->acquisition) {
         if (rl_acquirer_of(handle)->queue)

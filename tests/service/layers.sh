@@ -9,7 +9,7 @@ cd "$1/redlockd"
 
 # The reactor, clock, TLS files and words of the library; the JSON writer of the command, and what it
 # takes for a record of --every.
-library='core/time.h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/(nearest|resp|span|value).h|redlock.h'
+library='core/(histogram|time).h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/(nearest|resp|span|value).h|redlock.h'
 
 # allowed ROOM: the headers that its files may include, as an extended regular expression.
 allowed() {

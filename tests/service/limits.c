@@ -52,12 +52,12 @@ CASE(partial_heads,
     snprintf(rest, sizeof rest, "%s%s", request + strlen(first), first);
     rig_send(&rig, fd, first);
     rig_settle(&rig);
-    CHECK_INT(1, rig.server->head.count);
-    due_ns = rig.server->head.first->due_ns;
+    CHECK_INT(1, rig.server->due[HTTP_DUE_HEAD].count);
+    due_ns = rig.server->due[HTTP_DUE_HEAD].first->due_ns;
     rig_send(&rig, fd, rest);
     rig_read_until(&rig, fd, "HTTP/1.1 200 ");
-    CHECK_INT(1, rig.server->head.count);
-    CHECK(rig.server->head.first->due_ns > due_ns);
+    CHECK_INT(1, rig.server->due[HTTP_DUE_HEAD].count);
+    CHECK(rig.server->due[HTTP_DUE_HEAD].first->due_ns > due_ns);
     close(fd);
     rig_close(&rig);
 }

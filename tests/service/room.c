@@ -110,7 +110,7 @@ CASE(unread, "An answer that a stranger does not take makes room.")
         for (int k = 0; k < 5; k++)
             rig_send(&rig, fds[i], rig_get("/big"));
     }
-    CHECK_INT(LIMIT, rig.server->stall.count);
+    CHECK_INT(LIMIT, rig.server->due[HTTP_DUE_STALL].count);
     fd = rig_connect(&rig);
     expect_answer(&rig, fd, "/now");
     close_all(fds, LIMIT);

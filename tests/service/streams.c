@@ -128,10 +128,11 @@ CASE(stream_read, "A stream that is read lives on, also one of which little is r
     fd = rig_connect(&rig);
     rig_send(&rig, fd, rig_get("/stream"));
     rig_read(&rig, fd, NULL);
-    rig.server->unread.first->due_ns = 0; /* its time is over, and nothing waits for it */
+    rig.server->due[HTTP_DUE_UNREAD].first->due_ns =
+        0; /* its time is over, and nothing waits for it */
     rig_settle(&rig);
     CHECK_INT(1, rig_counts(&rig).streams);
-    CHECK(!rig.server->unread.first);
+    CHECK(!rig.server->due[HTTP_DUE_UNREAD].first);
     /* Twice as much comes as is read, in so many times that are over: it is always behind. */
     for (int i = 0; i < 8; i++) {
         CHECK(rig_event(&rig, "event: one\n\n"));
@@ -139,12 +140,12 @@ CASE(stream_read, "A stream that is read lives on, also one of which little is r
         CHECK(rig_event(&rig, "event: two\n\n"));
         rig_settle(&rig);
         CHECK_INT(12, recv(fd, bytes, 12, 0));
-        rig.server->unread.first->due_ns = 0;
+        rig.server->due[HTTP_DUE_UNREAD].first->due_ns = 0;
         rig_settle(&rig);
         CHECK_INT(1, rig_counts(&rig).streams);
     }
     /* Nothing of that is read any more. */
-    rig.server->unread.first->due_ns = 0;
+    rig.server->due[HTTP_DUE_UNREAD].first->due_ns = 0;
     rig_settle(&rig);
     CHECK_INT(0, rig_counts(&rig).streams);
     close(fd);
