@@ -183,7 +183,7 @@ chaos: ## CHAOS_SECONDS=120 of faults on real servers and processes, checked; CH
 chaos-service: ## the same with HTTP clients, one of them in Go, three replicas of redlockd and a lossy balancer
 	@scripts/deps.sh test
 	@$(call built,release,--target redlock-chaos) >/dev/null
-	@rm -f build/chaos-go; if command -v go >/dev/null; then cd clients/go && go build -o ../../build/chaos-go ./chaosholder; \
+	@rm -f build/chaos-go; if command -v go >/dev/null; then cd bindings/go && go build -o ../../build/chaos-go ./chaosholder; \
 	    else echo "left out: the worker in Go: go is not installed"; fi
 	@$(call chaos_run,build/chaos/service) CHAOS_GO=$$(ls $(CURDIR)/build/chaos-go 2>/dev/null) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) service
 
@@ -340,7 +340,7 @@ bench-go: ## the client for Go beside the same requests in C, and the time from 
 	@scripts/deps.sh test
 	@$(call built,release,--target redlock redlockd redlock-bench-asked) >/dev/null
 	@echo 'node-timeout = 3s' >build/bench-go.conf
-	@cd clients/go && \
+	@cd bindings/go && \
 	    REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd \
 	    REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/lab/bench/redlock-bench-asked REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
 	    env REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' .

@@ -3,7 +3,7 @@
  * A hold by the command: a child of the worker that is spoken to by pipes. Either `redlock hold
  * -v --json`, whose lines tell the deadline, or `redlock run` around holder.c. That one notes
  * itself that it runs: what `run` promises is that its command has ended when the lock does. Or
- * clients/go/chaosholder, which is spoken to as `hold` is, and asks the service.
+ * bindings/go/chaosholder, which is spoken to as `hold` is, and asks the service.
  */
 #ifndef REDLOCK_CHAOS_COMMAND_H
 #define REDLOCK_CHAOS_COMMAND_H

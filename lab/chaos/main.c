@@ -8,14 +8,16 @@
  *     CHAOS_REGIME   default or strict (drawn from the seed)
  *     CHAOS_NETWORK  0: proxies even where namespaces are possible
  *     CHAOS_TRAP     any, isolated, split, one-way, stopped, lost, command, late-turn,
- *     late-heir, leader,
- *                    laggards; of a cluster also takeover, two, migration (any)
+ *                    late-heir, leader, laggards; of a cluster also takeover, two, migration
+ *                    (any)
  *     CHAOS_MAX_TTL  of the locks on a Sentinel group or a cluster, in ms (3000)
  *     CHAOS_VOTES    of a cluster, 1 or 3 (3)
  *     CHAOS_COVERAGE 1: cluster-require-full-coverage (0)
  *     CHAOS_TIMEOUT  cluster-node-timeout in ms (1000; 16000 where nothing but a takeover
- *     happens) CHAOS_GO       of the service: clients/go/chaosholder, which the last worker
- *     runs for its locks CHAOS_DIR      where history, report and picture go (thrown away)
+ *                    happens)
+ *     CHAOS_GO       of the service: bindings/go/chaosholder, which the last worker runs for
+ *                    its locks
+ *     CHAOS_DIR      where history, report and picture go (thrown away)
  *     SOAK_ROUND_SECONDS  of a soak, after which its history is checked (300)
  *     SOAK_LEAK      descriptor or memory: planted, so that a soak ends badly
  */

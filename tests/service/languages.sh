@@ -48,7 +48,7 @@ for one in "${languages[@]}"; do cat "$tmp/out-$one"; done
 
 # ---- the wall clock: of the larger of both clocks, no step of it makes the deadline later ----
 
-# Go reads its clocks without the C library: clients/go/clock_test.go steps them.
+# Go reads its clocks without the C library: bindings/go/clock_test.go steps them.
 stepped=(sh py mjs)
 # step MS: of the clocks of the programs that look there.
 step() { python3 -c 'import struct, sys; open(sys.argv[1], "r+b").write(struct.pack("q", int(sys.argv[2])))' "$tmp/clock" "$1"; }

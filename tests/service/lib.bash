@@ -66,7 +66,7 @@ build_go_example() {
     top=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
     mkdir -p "$tmp/go-example"
     cp "$top/examples/service/hold.go" "$tmp/go-example/main.go"
-    printf 'module hold\n\ngo 1.19\n\nrequire redlock v0.0.0\n\nreplace redlock => %s\n' "$top/clients/go" \
+    printf 'module hold\n\ngo 1.19\n\nrequire redlock v0.0.0\n\nreplace redlock => %s\n' "$top/bindings/go" \
         >"$tmp/go-example/go.mod"
     try env -C "$tmp/go-example" HOME="$tmp" GOCACHE="$(go_cache)" GOFLAGS=-mod=mod GOPROXY=off GO111MODULE=on \
         go build -o "$tmp/hold" .
