@@ -282,9 +282,9 @@ static bool break_one(struct sim_world *world, struct sim_worker *worker)
     if (!holder)
         return false;
     value = rl_claim_value(holder->handle.claim);
-    sim_copy_text(text, sizeof text, value);
+    fake_copy_text(text, sizeof text, value);
     sim_ended_begin(world, worker, text);
-    sim_digest(value.data, value.size, worker->wanted);
+    fake_digest(value.data, value.size, worker->wanted);
     worker->names = holder->names;
     worker->kind = REDLOCK_MUTEX;
     worker->owner[0] = '\0';

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/survey.h"
-#include "lab/sim/lua.h"
+#include "lab/fake/lua.h"
 #include "lab/sim/options.h"
 #include "lab/sim/oracle.h"
 #include "lab/sim/request.h"
@@ -84,9 +84,9 @@ struct sim_worker {
     char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
     struct sim_ask ask;
     bool leaves; /* granted with KEEP and told, or adopted: only a release deletes the lock */
-    char ends[SIM_HOLD_SIZE];     /* the value that it releases or evicts; empty: unknown */
-    uint16_t ends_on;             /* nodes that had it then, a bit each */
-    char wanted[SIM_DIGEST_SIZE]; /* a tag and a colon, or the mark of a holder ... */
+    char ends[SIM_HOLD_SIZE];      /* the value that it releases or evicts; empty: unknown */
+    uint16_t ends_on;              /* nodes that had it then, a bit each */
+    char wanted[FAKE_DIGEST_SIZE]; /* a tag and a colon, or the mark of a holder ... */
     struct rl_survey survey;
     redlock_holder evicted; /* ... and what had it */
 };

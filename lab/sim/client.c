@@ -83,7 +83,7 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
 static bool peer_read(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
 {
     struct rl_session *session = peer->link.session;
-    struct sim_bytes *input = &peer->conn->client_input;
+    struct fake_bytes *input = &peer->conn->client_input;
 
     while (input->size > 0) {
         int64_t now_ns = sim_client_now_ns(world, client);
@@ -93,7 +93,7 @@ static bool peer_read(struct sim_world *world, struct sim_client *client, struct
         if (size > input->size)
             size = input->size;
         memcpy(room, input->data, size);
-        sim_bytes_take(input, size);
+        fake_bytes_take(input, size);
         peer->conn->read_size += size;
         if (rl_link_received(&peer->link, size, now_ns) < 0) {
             peer_fail(world, client, peer, session->failure, session->failure_text);
@@ -298,7 +298,7 @@ static void set_policy(struct rl_engine *engine, const struct sim_options *o,
 static void make_electors(struct sim_world *world, struct sim_client *client, uint8_t node)
 {
     const struct sim_options *o = &world->options;
-    struct rl_elected *elected = sim_alloc(sizeof *elected);
+    struct rl_elected *elected = fake_alloc(sizeof *elected);
     bool twice = o->names_elector_twice && client->index % 2 == 0;
     uint8_t count = (uint8_t)(o->elector_count + twice);
 
@@ -334,7 +334,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->clock.offset_ns = sim_between(&world->rng, 1, 1000000) * SECOND_NS;
     client->clock.rate_ppb = sim_between(&world->rng, -rate_max, rate_max);
     client->clock.step_ns = 0;
-    client->engine = sim_alloc(sizeof *client->engine);
+    client->engine = fake_alloc(sizeof *client->engine);
     set_policy(client->engine, o, client->node_count);
     /* The owner of every second client wants to know how its nodes are. */
     client->engine->watches_idle = client->index % 2 != 0;

@@ -44,7 +44,7 @@ struct sim_node *sim_elected_find(struct sim_world *world, const char *owner)
 /* ---- electors ---- */
 
 static void answer_master(struct sim_world *world, const struct sim_node *elector,
-                          struct rl_slice name, struct sim_bytes *out)
+                          struct rl_slice name, struct fake_bytes *out)
 {
     uint8_t vote = (uint8_t)(name.size > 1 ? name.data[1] - '1' : 0);
     const struct sim_view *view = &world->group[vote].view[elector->elector];
@@ -53,28 +53,28 @@ static void answer_master(struct sim_world *world, const struct sim_node *electo
 
     snprintf(ip, sizeof ip, "10.0.0.%u", view->server + 1u);
     snprintf(epoch, sizeof epoch, "%" PRIu64, view->epoch);
-    sim_reply_array(out, 8);
-    sim_reply_text(out, "name");
-    sim_reply_bulk(out, name);
-    sim_reply_text(out, "ip");
-    sim_reply_text(out, ip);
-    sim_reply_text(out, "port");
-    sim_reply_text(out, PORT);
-    sim_reply_text(out, "config-epoch");
-    sim_reply_text(out, epoch);
+    fake_reply_array(out, 8);
+    fake_reply_text(out, "name");
+    fake_reply_bulk(out, name);
+    fake_reply_text(out, "ip");
+    fake_reply_text(out, ip);
+    fake_reply_text(out, "port");
+    fake_reply_text(out, PORT);
+    fake_reply_text(out, "config-epoch");
+    fake_reply_text(out, epoch);
 }
 
 void sim_elected_answer(struct sim_world *world, struct sim_node *elector,
-                        const struct sim_words *words, struct sim_bytes *out)
+                        const struct fake_words *words, struct fake_bytes *out)
 {
     if (!rl_slice_equals(words->word[0], "SENTINEL"))
-        sim_reply_status(out, "OK");
+        fake_reply_status(out, "OK");
     else if (words->count == 2 && rl_slice_equals(words->word[1], "MYID"))
-        sim_reply_text(out, elector->server.run_id);
+        fake_reply_text(out, elector->server.run_id);
     else if (words->count == 3 && rl_slice_equals(words->word[1], "MASTER"))
         answer_master(world, elector, words->word[2], out);
     else
-        sim_reply_error(out, "ERR unknown subcommand");
+        fake_reply_error(out, "ERR unknown subcommand");
 }
 
 /* What an event tells an elector: its stamp has the group, the elector, server and epoch. */
@@ -111,7 +111,7 @@ static void follow(struct sim_world *world, struct sim_node *node, uint8_t leade
 
 static void catch_up_with(struct sim_node *node, const struct sim_node *master)
 {
-    sim_store_copy(&node->server.store, &master->server.store);
+    fake_store_copy(&node->server.store, &master->server.store);
     for (uint32_t i = 0; i < node->server.store.count; i++)
         node->server.store.key[i].stale = true;
     node->server.store.changed = false;
@@ -205,32 +205,32 @@ void sim_elected_started(struct sim_world *world, struct sim_node *node)
 
 /* ---- sets ---- */
 
-static struct sim_item *field(struct sim_key *marker, const char *name)
+static struct fake_item *field(struct fake_key *marker, const char *name)
 {
-    return sim_key_item(marker, sim_slice(name), NULL);
+    return fake_key_item(marker, fake_slice(name), NULL);
 }
 
 static void write_marker(struct sim_world *world, struct sim_node *node, bool admits)
 {
     struct sim_group *group = group_of(world, node);
-    struct sim_key *marker = sim_store_find(&node->server.store, sim_slice(RL_MARKER_KEY),
-                                            sim_node_now_ms(world, node));
+    struct fake_key *marker = fake_store_find(&node->server.store, fake_slice(RL_MARKER_KEY),
+                                              sim_node_now_ms(world, node));
     struct rl_electors electors = {.count = world->options.elector_count};
     char text[RL_ELECTOR_LIST_MAX];
     char owner[32];
     int size;
 
     if (!marker)
-        marker = sim_store_create(&node->server.store, sim_slice(RL_MARKER_KEY), SIM_HASH);
+        marker = fake_store_create(&node->server.store, fake_slice(RL_MARKER_KEY), FAKE_HASH);
     sim_sets_write(world, node, 0);
     snprintf(text, sizeof text, "%" PRId64, world->options.max_ttl_ms);
-    sim_item_set(field(marker, "max_ttl"), sim_slice(text));
+    fake_item_set(field(marker, "max_ttl"), fake_slice(text));
     if (group) {
         for (uint8_t i = 0; i < electors.count; i++)
             memcpy(electors.elector[i].id, sim_elected_elector(world, i)->server.run_id,
                    sizeof electors.elector[i].id);
         rl_electors_write_list(&electors, text);
-        sim_item_set(field(marker, "electors"), sim_slice(text));
+        fake_item_set(field(marker, "electors"), fake_slice(text));
     }
     if (!admits)
         return;
@@ -240,7 +240,7 @@ static void write_marker(struct sim_world *world, struct sim_node *node, bool ad
         snprintf(text + size, sizeof text - (size_t)size, " %" PRIu64 "@%s", group->epoch,
                  owner);
     }
-    sim_item_set(field(marker, "id"), sim_slice(text));
+    fake_item_set(field(marker, "id"), fake_slice(text));
 }
 
 static void restored(struct sim_world *world, void *subject, uint64_t stamp)
@@ -544,7 +544,7 @@ static void make_group(struct sim_world *world, uint8_t vote)
 
         group->server[i] = node->index;
         node->vote = vote;
-        sim_store_clear(&node->server.store);
+        fake_store_clear(&node->server.store);
         follow(world, node, vote);
     }
 }
@@ -559,7 +559,7 @@ void sim_elected_begin(struct sim_world *world)
         node->is_elector = true;
         node->elector = i;
         node->vote = SIM_SERVERS_MAX - 1;
-        sim_store_clear(&node->server.store);
+        fake_store_clear(&node->server.store);
     }
     for (uint8_t i = 0; i < o->elected_count; i++)
         make_group(world, i);

@@ -8,8 +8,8 @@
 #ifndef SIM_ELECTED_H
 #define SIM_ELECTED_H
 
+#include "lab/fake/reply.h"
 #include "lab/sim/options.h"
-#include "lab/sim/reply.h"
 
 struct sim_node;
 struct sim_world;
@@ -44,7 +44,7 @@ void sim_elected_end(struct sim_world *world);
 
 /* A request to an elector. */
 void sim_elected_answer(struct sim_world *world, struct sim_node *elector,
-                        const struct sim_words *words, struct sim_bytes *out);
+                        const struct fake_words *words, struct fake_bytes *out);
 /* The server at this address, as electors say it. */
 struct sim_node *sim_elected_find(struct sim_world *world, const char *owner);
 /* Which of the world's servers is elector k? */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lab/sim/bytes.h"
+#include "lab/fake/bytes.h"
 
 #define CAPACITY_FIRST 256
 
@@ -20,7 +20,7 @@ void sim_events_add(struct sim_events *events, int64_t at_ns, sim_event_fn *run,
 
     if (events->count > events->capacity) {
         events->capacity = events->capacity ? 2 * events->capacity : CAPACITY_FIRST;
-        events->heap = sim_realloc(events->heap, events->capacity * sizeof *events->heap);
+        events->heap = fake_realloc(events->heap, events->capacity * sizeof *events->heap);
     }
     for (; at > 0 && is_before(&event, &events->heap[(at - 1) / 2]); at = (at - 1) / 2)
         events->heap[at] = events->heap[(at - 1) / 2];

@@ -127,7 +127,7 @@ void sim_fault_flush_all(struct sim_world *world)
     if (!node->up || node->paused || node->server.replica)
         return;
     sim_trace(world, "*** n%u: FLUSHALL", node->index + 1);
-    sim_store_clear(&node->server.store);
+    fake_store_clear(&node->server.store);
     node->forgot_ns = world->now_ns;
     sim_elected_forgot(world, node);
 }
@@ -154,12 +154,12 @@ void sim_fault_promote(struct sim_world *world)
 void sim_fault_evict(struct sim_world *world)
 {
     struct sim_node *node = sim_fault_node(world);
-    struct sim_store *store = &node->server.store;
+    struct fake_store *store = &node->server.store;
 
     if (store->count == 0)
         return;
     sim_trace(world, "*** n%u evicts a key", node->index + 1);
-    sim_store_remove(store, &store->key[sim_below(&world->rng, store->count)]);
+    fake_store_remove(store, &store->key[sim_below(&world->rng, store->count)]);
 }
 
 void sim_fault_step_node(struct sim_world *world)
@@ -184,21 +184,21 @@ void sim_fault_overwrite_counter(struct sim_world *world)
     static const char *const numbers[] = {"9007199254740993", "500000000000000000",
                                           "4503599627370496", "-7", "nan"};
     struct sim_node *node = sim_fault_node(world);
-    char name[SIM_NAME_SIZE];
-    char field[SIM_NAME_SIZE] = "x";
+    char name[FAKE_NAME_SIZE];
+    char field[FAKE_NAME_SIZE] = "x";
     bool whole = sim_chance(&world->rng, 500);
     const char *number = numbers[sim_below(&world->rng, sizeof numbers / sizeof numbers[0])];
-    struct sim_key *key;
+    struct fake_key *key;
 
     snprintf(name, sizeof name, RL_FENCE_HEAD ":job%u",
              1 + (unsigned)sim_below(&world->rng, world->options.lock_count));
-    key = sim_store_find(&node->server.store, sim_slice(name), sim_node_now_ms(world, node));
+    key = fake_store_find(&node->server.store, fake_slice(name), sim_node_now_ms(world, node));
     if (!node->up || node->server.replica || (!key && !whole))
         return;
     if (!whole)
-        sim_copy_text(field, sizeof field, sim_slice(key->item[0].field));
+        fake_copy_text(field, sizeof field, fake_slice(key->item[0].field));
     sim_trace(world, "*** n%u: %s is overwritten with %s", node->index + 1, name, number);
-    key = sim_store_create(&node->server.store, sim_slice(name), SIM_HASH);
-    sim_item_set(sim_key_item(key, sim_slice(field), NULL), sim_slice(number));
+    key = fake_store_create(&node->server.store, fake_slice(name), FAKE_HASH);
+    fake_item_set(fake_key_item(key, fake_slice(field), NULL), fake_slice(number));
     key->expire_ms = sim_node_now_ms(world, node) + atoll(RL_FENCE_LIFE_MS);
 }

@@ -242,8 +242,8 @@ static void hear_grant(struct sim_world *world, struct sim_worker *worker)
     lease->phase = SIM_LEASE_HOLDS;
     lease->grant.hold.slot = worker->handle.lock.slot;
     lease->grant.fence = worker->handle.lock.token;
-    sim_copy_text(lease->grant.value, sizeof lease->grant.value,
-                  rl_claim_value(worker->handle.claim));
+    fake_copy_text(lease->grant.value, sizeof lease->grant.value,
+                   rl_claim_value(worker->handle.claim));
 }
 
 void sim_lease_held(struct sim_world *world, struct sim_worker *worker,

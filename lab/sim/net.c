@@ -56,7 +56,7 @@ static void arrive_at_node(struct sim_world *world, struct sim_conn *conn,
     } else if (segment->end) {
         sim_node_hangup(world, conn);
     } else {
-        sim_bytes_add(&conn->node_input, segment->data, segment->size);
+        fake_bytes_add(&conn->node_input, segment->data, segment->size);
         sim_node_received(world, conn);
     }
 }
@@ -69,7 +69,7 @@ static void arrive_at_client(struct sim_world *world, struct sim_conn *conn,
     if (segment->end)
         conn->ended = true;
     else
-        sim_bytes_add(&conn->client_input, segment->data, segment->size);
+        fake_bytes_add(&conn->client_input, segment->data, segment->size);
     sim_client_poke(world, conn->client);
 }
 
@@ -109,7 +109,7 @@ static void put(struct sim_world *world, struct sim_conn *conn, enum sim_directi
                 const char *bytes, size_t size, bool end)
 {
     struct sim_pipe *pipe = &conn->pipe[direction];
-    struct sim_segment *segment = sim_alloc(sizeof *segment + size);
+    struct sim_segment *segment = fake_alloc(sizeof *segment + size);
 
     *segment = (struct sim_segment){.size = size, .end = end};
     if (size)
@@ -175,7 +175,7 @@ static void knock(struct sim_world *world, void *subject, uint64_t stamp)
 struct sim_conn *sim_net_connect(struct sim_world *world, struct sim_client *client,
                                  struct sim_node *node)
 {
-    struct sim_conn *conn = sim_alloc(sizeof *conn);
+    struct sim_conn *conn = fake_alloc(sizeof *conn);
 
     conn->client = client;
     conn->node = node;
@@ -237,8 +237,8 @@ void sim_net_free(struct sim_world *world)
         world->conns = conn->next;
         drop_segments(&conn->pipe[SIM_UP]);
         drop_segments(&conn->pipe[SIM_DOWN]);
-        sim_bytes_free(&conn->client_input);
-        sim_bytes_free(&conn->node_input);
+        fake_bytes_free(&conn->client_input);
+        fake_bytes_free(&conn->node_input);
         free(conn);
     }
 }

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lab/sim/bytes.h"
-#include "lab/sim/server.h"
+#include "lab/fake/bytes.h"
+#include "lab/fake/server.h"
 
 struct sim_client;
 struct sim_node;
@@ -51,20 +51,20 @@ struct sim_conn {
     struct sim_client *client;
     struct sim_node *node;
     uint32_t number;
-    bool client_open;               /* the client has not closed it */
-    bool node_open;                 /* accepted, and the node has not closed it */
-    bool connected;                 /* the client knows that it was accepted */
-    bool refused;                   /* the client is to be told */
-    bool ended;                     /* the client is to be told, after the input */
-    bool node_ended;                /* the node has seen the client's end, but is hung */
-    char channel[SIM_MESSAGE_SIZE]; /* subscribed to; empty: none */
+    bool client_open;                /* the client has not closed it */
+    bool node_open;                  /* accepted, and the node has not closed it */
+    bool connected;                  /* the client knows that it was accepted */
+    bool refused;                    /* the client is to be told */
+    bool ended;                      /* the client is to be told, after the input */
+    bool node_ended;                 /* the node has seen the client's end, but is hung */
+    char channel[FAKE_MESSAGE_SIZE]; /* subscribed to; empty: none */
     struct sim_pipe pipe[2];
     uint64_t told_size; /* bytes that the node has answered ... */
     uint64_t read_size; /* ... and that the client has read */
     uint64_t missed_at; /* behind so many of them the node said that this value is missing */
     char missed[96];    /* empty: none */
-    struct sim_bytes client_input; /* arrived, not read by the process yet */
-    struct sim_bytes node_input;
+    struct fake_bytes client_input; /* arrived, not read by the process yet */
+    struct fake_bytes node_input;
 };
 
 struct sim_conn *sim_net_connect(struct sim_world *world, struct sim_client *client,

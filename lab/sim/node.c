@@ -14,13 +14,13 @@
 #define EPOCH_NS (1700000000 * SECOND_NS)
 #define OLD_AGE_NS (100000 * SECOND_NS)
 
-static uint32_t count_listeners(const struct sim_server *server, const char *channel);
+static uint32_t count_listeners(const struct fake_server *server, const char *channel);
 
 static void draw_id(struct sim_world *world, char *out)
 {
-    for (int i = 0; i < SIM_ID_DIGITS; i++)
+    for (int i = 0; i < FAKE_ID_DIGITS; i++)
         out[i] = "0123456789abcdef"[sim_below(&world->rng, 16)];
-    out[SIM_ID_DIGITS] = '\0';
+    out[FAKE_ID_DIGITS] = '\0';
 }
 
 static int64_t wall_ns(const struct sim_world *world, const struct sim_node *node)
@@ -67,26 +67,26 @@ void sim_node_init(struct sim_world *world, uint8_t index)
 
 void sim_node_free(struct sim_node *node)
 {
-    sim_server_free(&node->server);
-    sim_store_free(&node->snapshot);
+    fake_server_free(&node->server);
+    fake_store_free(&node->snapshot);
 }
 
 void sim_node_vouch(struct sim_world *world, struct sim_node *node)
 {
-    struct sim_key *marker =
-        sim_store_create(&node->server.store, sim_slice(RL_MARKER_KEY), SIM_HASH);
-    char text[2 * SIM_ID_DIGITS + 2];
+    struct fake_key *marker =
+        fake_store_create(&node->server.store, fake_slice(RL_MARKER_KEY), FAKE_HASH);
+    char text[2 * FAKE_ID_DIGITS + 2];
 
     snprintf(text, sizeof text, "%s:%s", node->server.run_id, node->server.replid);
-    sim_item_set(sim_key_item(marker, sim_slice("id"), NULL), sim_slice(text));
+    fake_item_set(fake_key_item(marker, fake_slice("id"), NULL), fake_slice(text));
     snprintf(text, sizeof text, "%" PRId64, world->options.max_ttl_ms);
-    sim_item_set(sim_key_item(marker, sim_slice("max_ttl"), NULL), sim_slice(text));
+    fake_item_set(fake_key_item(marker, fake_slice("max_ttl"), NULL), fake_slice(text));
 }
 
 /* ---- requests ---- */
 
 static bool is_refused(const struct sim_world *world, const struct sim_node *node,
-                       const struct sim_words *words)
+                       const struct fake_words *words)
 {
     if (world->now_ns < node->hides_until_ns && rl_slice_equals(words->word[0], "HMGET"))
         return true;
@@ -95,23 +95,23 @@ static bool is_refused(const struct sim_world *world, const struct sim_node *nod
 }
 
 /* No client will remove the keys of this request any more: only their TTL ends them. */
-static void mark_keys(struct sim_node *node, const struct sim_words *words, bool strings_too)
+static void mark_keys(struct sim_node *node, const struct fake_words *words, bool strings_too)
 {
     bool scripted = rl_slice_starts(words->word[0], "EVAL") && words->count > 2;
     int64_t count = 1;
 
     if (scripted)
-        sim_read_number(words->word[2], &count);
+        fake_read_number(words->word[2], &count);
     for (int64_t i = scripted ? 3 : 1; count-- > 0 && i < words->count; i++) {
-        struct sim_key *key = sim_server_find(&node->server, words->word[i]);
+        struct fake_key *key = fake_server_find(&node->server, words->word[i]);
 
-        if (key && (strings_too || key->type != SIM_STRING))
+        if (key && (strings_too || key->type != FAKE_STRING))
             key->stale = true;
     }
 }
 
 /* A release that the node refuses is not repeated: what it was about stays for its TTL. */
-static void note_refusal(struct sim_node *node, const struct sim_words *words,
+static void note_refusal(struct sim_node *node, const struct fake_words *words,
                          struct rl_slice reply)
 {
     if (reply.data[0] == '-' && !rl_slice_starts(reply, "-NOSCRIPT"))
@@ -121,28 +121,28 @@ static void note_refusal(struct sim_node *node, const struct sim_words *words,
 /* Sends what was published to every subscribed connection. */
 static void deliver(struct sim_world *world, struct sim_node *node)
 {
-    struct sim_bytes bytes = {0};
+    struct fake_bytes bytes = {0};
 
     for (uint32_t i = 0; i < node->server.message_count; i++) {
-        const struct sim_message *message = &node->server.message[i];
+        const struct fake_message *message = &node->server.message[i];
 
         for (struct sim_conn *conn = world->conns; conn; conn = conn->next) {
             if (conn->node != node || !conn->node_open ||
                 strcmp(conn->channel, message->channel) != 0)
                 continue;
             bytes.size = 0;
-            sim_reply_array(&bytes, 3);
-            sim_reply_text(&bytes, "message");
-            sim_reply_text(&bytes, message->channel);
-            sim_reply_text(&bytes, message->text);
+            fake_reply_array(&bytes, 3);
+            fake_reply_text(&bytes, "message");
+            fake_reply_text(&bytes, message->channel);
+            fake_reply_text(&bytes, message->text);
             sim_net_send(world, conn, SIM_DOWN, bytes.data, bytes.size);
         }
     }
     node->server.message_count = 0;
-    sim_bytes_free(&bytes);
+    fake_bytes_free(&bytes);
 }
 
-static uint32_t count_listeners(const struct sim_server *server, const char *channel)
+static uint32_t count_listeners(const struct fake_server *server, const char *channel)
 {
     const struct sim_world *world = server->listeners_data;
     uint32_t count = 0;
@@ -153,17 +153,17 @@ static uint32_t count_listeners(const struct sim_server *server, const char *cha
     return count;
 }
 
-static void subscribe(struct sim_conn *conn, struct rl_slice channel, struct sim_bytes *out)
+static void subscribe(struct sim_conn *conn, struct rl_slice channel, struct fake_bytes *out)
 {
-    sim_copy_text(conn->channel, sizeof conn->channel, channel);
-    sim_reply_array(out, 3);
-    sim_reply_text(out, "subscribe");
-    sim_reply_bulk(out, channel);
-    sim_reply_integer(out, 1);
+    fake_copy_text(conn->channel, sizeof conn->channel, channel);
+    fake_reply_array(out, 3);
+    fake_reply_text(out, "subscribe");
+    fake_reply_bulk(out, channel);
+    fake_reply_integer(out, 1);
 }
 
 static void execute(struct sim_world *world, struct sim_conn *conn,
-                    const struct sim_words *words, struct sim_bytes *out)
+                    const struct fake_words *words, struct fake_bytes *out)
 {
     struct sim_node *node = conn->node;
     size_t before = out->size;
@@ -174,11 +174,11 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
     if (node->is_elector)
         sim_elected_answer(world, node, words, out);
     else if (is_refused(world, node, words))
-        sim_reply_error(out, "MISCONF Redis is configured to save RDB snapshots");
+        fake_reply_error(out, "MISCONF Redis is configured to save RDB snapshots");
     else if (rl_slice_equals(words->word[0], "SUBSCRIBE") && !node->server.loading)
         subscribe(conn, words->word[1], out);
     else
-        sim_server_execute(&node->server, words, out);
+        fake_server_execute(&node->server, words, out);
     /* A hold that was added to those of others: nothing can travel behind it any more. */
     if (!conn->client_open)
         mark_keys(node, words, false);
@@ -196,22 +196,22 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
 
 static void process(struct sim_world *world, struct sim_conn *conn)
 {
-    struct sim_bytes *input = &conn->node_input;
-    struct sim_bytes out = {0};
-    struct sim_words words;
+    struct fake_bytes *input = &conn->node_input;
+    struct fake_bytes out = {0};
+    struct fake_words words;
     size_t at = 0;
     long taken = 0;
 
     while (at < input->size &&
-           (taken = sim_request_read(input->data + at, input->size - at, &words)) > 0) {
+           (taken = fake_request_read(input->data + at, input->size - at, &words)) > 0) {
         execute(world, conn, &words, &out);
         at += (size_t)taken;
     }
-    sim_bytes_take(input, at);
+    fake_bytes_take(input, at);
     conn->told_size += out.size;
     if (out.size > 0)
         sim_net_send(world, conn, SIM_DOWN, out.data, out.size);
-    sim_bytes_free(&out);
+    fake_bytes_free(&out);
     if (taken < 0)
         sim_fail(world, "protocol", "n%u got bytes that are no request", conn->node->index + 1);
 }
@@ -269,7 +269,7 @@ void sim_node_crash(struct sim_world *world, struct sim_node *node)
 }
 
 /* No client will remove keys that come back from a disk: only their TTL ends them. */
-static void mark_stale(struct sim_store *store)
+static void mark_stale(struct fake_store *store)
 {
     for (uint32_t i = 0; i < store->count; i++)
         store->key[i].stale = true;
@@ -278,9 +278,9 @@ static void mark_stale(struct sim_store *store)
 static void recall(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
     if (memory == SIM_MEMORY_NONE)
-        sim_store_clear(&node->server.store);
+        fake_store_clear(&node->server.store);
     else if (memory == SIM_MEMORY_SNAPSHOT)
-        sim_store_copy(&node->server.store, &node->snapshot);
+        fake_store_copy(&node->server.store, &node->snapshot);
     if (memory != SIM_MEMORY_ALL)
         node->forgot_ns = world->now_ns;
     mark_stale(&node->server.store);
@@ -343,7 +343,7 @@ void sim_node_replace(struct sim_world *world, struct sim_node *node, enum sim_m
 
 void sim_node_snapshot(struct sim_node *node)
 {
-    sim_store_copy(&node->snapshot, &node->server.store);
+    fake_store_copy(&node->snapshot, &node->server.store);
 }
 
 void sim_node_demote(struct sim_world *world, struct sim_node *node)

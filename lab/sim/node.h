@@ -3,23 +3,23 @@
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
 
+#include "lab/fake/server.h"
 #include "lab/sim/clock.h"
 #include "lab/sim/net.h"
-#include "lab/sim/server.h"
 
 /* What a node still has after a restart. */
 enum sim_memory { SIM_MEMORY_ALL, SIM_MEMORY_SNAPSHOT, SIM_MEMORY_NONE };
 
 struct sim_node {
     uint8_t index;
-    struct sim_server server;
+    struct fake_server server;
     struct sim_clock clock; /* wall clock, since 1970 */
     bool up;
     bool paused;
-    int64_t errors_until_ns;   /* true time */
-    int64_t hides_until_ns;    /* true time: its marker cannot be read, all else works */
-    int64_t forgot_ns;         /* when it last lost keys, true time; 0: never */
-    struct sim_store snapshot; /* as it was at some moment */
+    int64_t errors_until_ns;    /* true time */
+    int64_t hides_until_ns;     /* true time: its marker cannot be read, all else works */
+    int64_t forgot_ns;          /* when it last lost keys, true time; 0: never */
+    struct fake_store snapshot; /* as it was at some moment */
     uint8_t vote; /* which node of the clients' it is; its own index but in groups */
     bool is_elector;
     uint8_t elector;         /* which one */

@@ -68,7 +68,7 @@ void sim_oracle_death(struct sim_world *world, struct sim_client *client)
 }
 
 void sim_oracle_executed(struct sim_world *world, struct sim_conn *conn,
-                         const struct sim_words *words, struct rl_slice reply)
+                         const struct fake_words *words, struct rl_slice reply)
 {
     sim_errors_executed(world, conn, words, reply);
     sim_proof_executed(world, conn, words, reply);

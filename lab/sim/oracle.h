@@ -7,16 +7,16 @@
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
 
+#include "lab/fake/reply.h"
+#include "lab/fake/store.h"
 #include "lab/sim/options.h"
-#include "lab/sim/reply.h"
-#include "lab/sim/store.h"
 
 #define SIM_HOLD_SIZE 96 /* of a lock, with its tag or label */
 
 struct sim_client;
 struct sim_conn;
-struct sim_item;
-struct sim_key;
+struct fake_item;
+struct fake_key;
 struct sim_node;
 struct sim_worker;
 struct sim_world;
@@ -90,7 +90,7 @@ void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int err
 void sim_oracle_death(struct sim_world *world, struct sim_client *client);
 /* A node has executed a request. */
 void sim_oracle_executed(struct sim_world *world, struct sim_conn *conn,
-                         const struct sim_words *words, struct rl_slice reply);
+                         const struct fake_words *words, struct rl_slice reply);
 /* Every now and then, in the calm. */
 void sim_oracle_calm(struct sim_world *world);
 /* A node's keys have changed. */
@@ -104,10 +104,10 @@ void sim_oracle_free(struct sim_oracle *oracle);
 /* ---- one promise each ---- */
 
 void sim_proof_executed(struct sim_world *world, struct sim_conn *conn,
-                        const struct sim_words *words, struct rl_slice reply);
+                        const struct fake_words *words, struct rl_slice reply);
 #define SIM_ORACLE_ERRORS "scripts run to their end"
 void sim_errors_executed(struct sim_world *world, const struct sim_conn *conn,
-                         const struct sim_words *words, struct rl_slice reply);
+                         const struct fake_words *words, struct rl_slice reply);
 /* After a renewal that found the key gone from too many nodes, the lock is lost. */
 void sim_proof_lost(struct sim_world *world, const struct sim_worker *worker);
 void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker);
@@ -121,7 +121,7 @@ void sim_lease_observe(struct sim_world *world);
 void sim_lease_granted(struct sim_world *world, struct sim_worker *worker);
 /* Has the node this value, and for longer than until now? type, unless NULL: of its key. */
 bool sim_has_hold(struct sim_world *world, struct sim_node *node, const char *wanted,
-                  enum sim_type *type);
+                  enum fake_type *type);
 /* A worker is about to end this value. */
 void sim_ended_begin(struct sim_world *world, struct sim_worker *worker, const char *value);
 /* The end of a value was answered with success. */
@@ -152,7 +152,7 @@ void sim_guard_observe(struct sim_world *world, struct sim_client *client);
 void sim_keys_check(struct sim_world *world, struct sim_node *node);
 void sim_keys_final(struct sim_world *world);
 /* The value of the hold that an item is, and its end; NULL: it is none. */
-const char *sim_read_hold(const struct sim_key *key, const struct sim_item *item,
+const char *sim_read_hold(const struct fake_key *key, const struct fake_item *item,
                           int64_t *ends_ms);
 
 #endif

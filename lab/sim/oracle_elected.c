@@ -229,7 +229,7 @@ void sim_elected_missed(struct sim_world *world, struct sim_conn *conn, struct r
 {
     (void)world;
     conn->missed_at = conn->told_size;
-    sim_copy_text(conn->missed, sizeof conn->missed, value);
+    fake_copy_text(conn->missed, sizeof conn->missed, value);
 }
 
 void sim_elected_read(struct sim_world *world, struct sim_conn *conn)

@@ -8,7 +8,7 @@
 #include "lab/sim/world.h"
 
 void sim_errors_executed(struct sim_world *world, const struct sim_conn *conn,
-                         const struct sim_words *words, struct rl_slice reply)
+                         const struct fake_words *words, struct rl_slice reply)
 {
     if (rl_slice_starts(reply, "-ERR") && rl_slice_starts(words->word[0], "EVAL"))
         sim_fail(world, SIM_ORACLE_ERRORS, "n%u: %.*s", conn->node->index + 1,

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lab/sim/bytes.h"
+#include "lab/fake/bytes.h"
 #include "lab/sim/world.h"
 
 static void note(struct sim_world *world, uint8_t lock, const struct sim_worker *worker)
@@ -16,8 +16,8 @@ static void note(struct sim_world *world, uint8_t lock, const struct sim_worker 
     if (count == oracle->acquisition_capacity[lock]) {
         oracle->acquisition_capacity[lock] = count ? 2 * count : 64;
         oracle->acquisition[lock] =
-            sim_realloc(oracle->acquisition[lock],
-                        oracle->acquisition_capacity[lock] * sizeof **oracle->acquisition);
+            fake_realloc(oracle->acquisition[lock],
+                         oracle->acquisition_capacity[lock] * sizeof **oracle->acquisition);
     }
     oracle->acquisition[lock][count] = (struct sim_acquisition){
         .completed_ns = world->now_ns, .token = worker->handle.lock.token};

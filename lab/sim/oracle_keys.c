@@ -14,23 +14,23 @@
 
 #define PREFIX "redlock:"
 
-static bool begins(const struct sim_key *key, const char *head)
+static bool begins(const struct fake_key *key, const char *head)
 {
     return strncmp(key->name, head, strlen(head)) == 0;
 }
 
-static bool is_lock(const struct sim_key *key)
+static bool is_lock(const struct fake_key *key)
 {
     return begins(key, PREFIX);
 }
 
-static bool is_marker(const struct sim_key *key)
+static bool is_marker(const struct fake_key *key)
 {
     return strcmp(key->name, RL_MARKER_KEY) == 0 || strcmp(key->name, RL_PROBATION_KEY) == 0;
 }
 
 /* How long such a key may live; 0: there is no such key. */
-static int64_t life_max_ms(const struct sim_world *world, const struct sim_key *key)
+static int64_t life_max_ms(const struct sim_world *world, const struct fake_key *key)
 {
     if (is_lock(key))
         return world->options.max_ttl_ms;
@@ -49,7 +49,7 @@ void sim_keys_check(struct sim_world *world, struct sim_node *node)
     int64_t now_ms = sim_node_now_ms(world, node);
 
     for (uint32_t i = 0; i < node->server.store.count; i++) {
-        const struct sim_key *key = &node->server.store.key[i];
+        const struct fake_key *key = &node->server.store.key[i];
         int64_t life_ms = life_max_ms(world, key);
 
         if (is_marker(key))
@@ -81,19 +81,19 @@ static bool is_of_the_living(const struct sim_world *world, const char *value)
            world->client[index].life == life;
 }
 
-const char *sim_read_hold(const struct sim_key *key, const struct sim_item *item,
+const char *sim_read_hold(const struct fake_key *key, const struct fake_item *item,
                           int64_t *ends_ms)
 {
     const char *colon = strchr(item->value, ':');
 
     switch (key->type) {
-    case SIM_STRING:
+    case FAKE_STRING:
         *ends_ms = key->expire_ms;
         return item->value;
-    case SIM_ZSET:
+    case FAKE_ZSET:
         *ends_ms = (int64_t)item->score;
         return item->field;
-    case SIM_HASH:
+    case FAKE_HASH:
         *ends_ms = atoll(item->value);
         if (strncmp(item->field, "h:", 2) == 0)
             return item->field + 2;
@@ -103,7 +103,7 @@ const char *sim_read_hold(const struct sim_key *key, const struct sim_item *item
 }
 
 static void check_left(struct sim_world *world, const struct sim_node *node,
-                       const struct sim_key *key)
+                       const struct fake_key *key)
 {
     int64_t now_ms = sim_node_now_ms(world, node);
 

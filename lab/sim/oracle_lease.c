@@ -14,22 +14,22 @@ static bool believes(const struct sim_world *world, const struct sim_lease *leas
     return lease->believed_ns > world->now_ns;
 }
 
-static enum sim_type type_of(uint8_t kind)
+static enum fake_type type_of(uint8_t kind)
 {
     const char *type = rl_kinds[kind].key_type;
 
-    return strcmp(type, "string") == 0 ? SIM_STRING
-           : strcmp(type, "zset") == 0 ? SIM_ZSET
-                                       : SIM_HASH;
+    return strcmp(type, "string") == 0 ? FAKE_STRING
+           : strcmp(type, "zset") == 0 ? FAKE_ZSET
+                                       : FAKE_HASH;
 }
 
 bool sim_has_hold(struct sim_world *world, struct sim_node *node, const char *wanted,
-                  enum sim_type *type)
+                  enum fake_type *type)
 {
     int64_t now_ms = sim_node_now_ms(world, node);
 
     for (uint32_t k = 0; k < node->server.store.count; k++) {
-        const struct sim_key *key = &node->server.store.key[k];
+        const struct fake_key *key = &node->server.store.key[k];
 
         for (uint32_t i = 0; key->expire_ms > now_ms && i < key->item_count; i++) {
             int64_t ends_ms = 0;
@@ -49,7 +49,7 @@ bool sim_has_hold(struct sim_world *world, struct sim_node *node, const char *wa
 static bool carries(struct sim_world *world, struct sim_node *node,
                     const struct sim_lease *lease)
 {
-    enum sim_type type;
+    enum fake_type type;
 
     if (!sim_has_hold(world, node, lease->grant.value, &type))
         return false;

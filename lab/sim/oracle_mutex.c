@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "lab/sim/bytes.h"
+#include "lab/fake/bytes.h"
 #include "lab/sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -134,7 +134,7 @@ void sim_mutex_death(struct sim_world *world, struct sim_client *client)
         if (oracle->ghost_count == oracle->ghost_capacity) {
             oracle->ghost_capacity = oracle->ghost_capacity ? 2 * oracle->ghost_capacity : 16;
             oracle->ghost =
-                sim_realloc(oracle->ghost, oracle->ghost_capacity * sizeof *oracle->ghost);
+                fake_realloc(oracle->ghost, oracle->ghost_capacity * sizeof *oracle->ghost);
         }
         oracle->ghost[oracle->ghost_count++] = (struct sim_ghost){
             .hold = hold_of(worker),

@@ -33,10 +33,10 @@ static struct sim_worker *find_worker(struct sim_client *client, const struct si
 /* Has the owner another hold here than the one that was just granted? */
 static bool has_another_hold(struct sim_node *node, struct rl_slice name)
 {
-    const struct sim_key *key = sim_server_find(&node->server, name);
+    const struct fake_key *key = fake_server_find(&node->server, name);
     uint32_t holds = 0;
 
-    for (uint32_t i = 0; key && key->type == SIM_HASH && i < key->item_count; i++)
+    for (uint32_t i = 0; key && key->type == FAKE_HASH && i < key->item_count; i++)
         holds += strncmp(key->item[i].field, "h:", 2) == 0;
     return holds > 1;
 }
@@ -50,15 +50,15 @@ static uint64_t waiter_number(struct rl_slice waiter)
 }
 
 /* Until when it lives in the queues of all its names; 0: not in all. */
-static int64_t alive_until_ms(struct sim_node *node, const struct sim_words *words,
+static int64_t alive_until_ms(struct sim_node *node, const struct fake_words *words,
                               const struct rl_slice *arg, struct rl_slice waiter)
 {
     int64_t until_ms = INT64_MAX;
 
     for (const struct rl_slice *word = words->word + 3; word < arg; word++) {
         bool is_queue = rl_slice_starts(*word, RL_QUEUE_HEAD);
-        struct sim_key *key = sim_server_find(&node->server, *word);
-        struct sim_item *item = key ? sim_key_find(key, waiter) : NULL;
+        struct fake_key *key = fake_server_find(&node->server, *word);
+        struct fake_item *item = key ? fake_key_find(key, waiter) : NULL;
 
         if (!is_queue && !rl_slice_starts(*word, RL_ALIVE_HEAD))
             continue;
@@ -75,7 +75,7 @@ static int64_t alive_until_ms(struct sim_node *node, const struct sim_words *wor
  * from which a rollback puts it back.
  */
 static void note_place(struct sim_world *world, struct sim_node *node,
-                       struct sim_footprint *print, const struct sim_words *words,
+                       struct sim_footprint *print, const struct fake_words *words,
                        const struct rl_slice *arg, bool exclusive, bool granted)
 {
     uint64_t number = waiter_number(arg[2]);
@@ -86,7 +86,7 @@ static void note_place(struct sim_world *world, struct sim_node *node,
     /* Beside readers and slots others are served: they keep their place. */
     print->in_key = granted && exclusive;
     if (print->in_key)
-        sim_copy_text(print->value, sizeof print->value, arg[0]);
+        fake_copy_text(print->value, sizeof print->value, arg[0]);
     else
         print->alive_ms = alive_until_ms(node, words, arg, arg[2]);
 }
@@ -98,7 +98,7 @@ static void note_identity(const struct sim_node *node, struct sim_footprint *pri
 }
 
 static void note_take(struct sim_world *world, const struct sim_conn *conn,
-                      const struct sim_words *words, const struct rl_slice *arg, bool granted)
+                      const struct fake_words *words, const struct rl_slice *arg, bool granted)
 {
     struct sim_worker *worker = find_worker(conn->client, world, arg[0]);
     struct sim_footprint *print = worker ? &worker->footprint[conn->node->vote] : NULL;
@@ -155,7 +155,7 @@ static void note_grant(struct sim_world *world, const struct sim_conn *conn,
 }
 
 void sim_proof_executed(struct sim_world *world, struct sim_conn *conn,
-                        const struct sim_words *words, struct rl_slice reply)
+                        const struct fake_words *words, struct rl_slice reply)
 {
     const struct rl_slice *word = words->word;
     const char *script;
@@ -175,8 +175,8 @@ void sim_proof_executed(struct sim_world *world, struct sim_conn *conn,
     }
     if (!rl_slice_starts(word[0], "EVAL"))
         return;
-    script = sim_scripts_name(words);
-    sim_read_number(word[2], &keys);
+    script = fake_scripts_name(words);
+    fake_read_number(word[2], &keys);
     if (!script)
         return;
     if (strncmp(script, "TAKE_", 5) == 0)

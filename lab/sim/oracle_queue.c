@@ -49,14 +49,14 @@ static bool carries(struct sim_node *node, uint8_t lock, const char *value)
 {
     char name[64];
     char field[128];
-    const struct sim_key *key =
-        sim_server_find(&node->server, key_of(name, sizeof name, "redlock", lock));
+    const struct fake_key *key =
+        fake_server_find(&node->server, key_of(name, sizeof name, "redlock", lock));
 
     if (!key)
         return false;
     snprintf(field, sizeof field, "h:%.100s", value);
     for (uint32_t i = 0; i < key->item_count; i++) {
-        const struct sim_item *item = &key->item[i];
+        const struct fake_item *item = &key->item[i];
         const char *colon = strchr(item->value, ':');
 
         if (strcmp(item->field, value) == 0 || strcmp(item->field, field) == 0 ||
@@ -87,12 +87,12 @@ static bool is_queued(struct sim_node *node, const struct sim_worker *waiter)
              waiter->client->engine->id,
              (unsigned long long)rl_acquirer_of(&waiter->handle)->waiter);
     for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++) {
-        const struct sim_key *queue;
+        const struct fake_key *queue;
 
         if (!(waiter->names & (1u << i)))
             continue;
-        queue = sim_server_find(&node->server, key_of(name, sizeof name, RL_QUEUE_HEAD, i));
-        if (!queue || !sim_key_find(queue, sim_slice(member)))
+        queue = fake_server_find(&node->server, key_of(name, sizeof name, RL_QUEUE_HEAD, i));
+        if (!queue || !fake_key_find(queue, fake_slice(member)))
             return false;
     }
     return true;
@@ -196,7 +196,7 @@ static bool is_free(struct sim_world *world, const struct sim_worker *worker)
         node->server.now_us = sim_node_now_ms(world, node) * 1000;
         for (uint8_t k = 0; k < SIM_LOCKS_MAX; k++)
             if ((names & (1u << k)) &&
-                sim_server_find(&node->server, key_of(name, sizeof name, "redlock", k)))
+                fake_server_find(&node->server, key_of(name, sizeof name, "redlock", k)))
                 free = false;
         count += free;
     }

@@ -11,6 +11,6 @@ int sim_planted_run(const char *rule, uint64_t seeds_max, unsigned workers);
 int sim_planted_replay(const char *rule, uint64_t seed);
 /* The text of a script without the rule that is off; `text` if the rule is none
  * of its lines. */
-const char *sim_planted_text(const char *script, const char *text);
+const char *fake_planted_text(const char *script, const char *text);
 
 #endif

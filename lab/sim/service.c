@@ -83,7 +83,7 @@ static void take_up(struct sim_worker *worker, const struct sim_request *request
 static const char *find_value(struct sim_world *world, const char *tag)
 {
     for (uint8_t i = 0; i < world->options.node_count; i++) {
-        const struct sim_store *store = &world->node[i].server.store;
+        const struct fake_store *store = &world->node[i].server.store;
 
         for (uint32_t k = 0; k < store->count; k++)
             for (uint32_t j = 0; j < store->key[k].item_count; j++) {

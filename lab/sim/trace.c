@@ -61,11 +61,11 @@ static void print_reply(FILE *out, const char *reply, size_t size)
 }
 
 void sim_trace_command(struct sim_world *world, const struct sim_conn *conn,
-                       const struct sim_words *words, const char *reply, size_t size)
+                       const struct fake_words *words, const char *reply, size_t size)
 {
     FILE *out = world->trace;
     bool scripted = rl_slice_starts(words->word[0], "EVAL");
-    const char *name = scripted ? sim_scripts_name(words) : NULL;
+    const char *name = scripted ? fake_scripts_name(words) : NULL;
     uint32_t first = scripted ? 3 : 1;
 
     print_time(world);

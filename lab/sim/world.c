@@ -173,7 +173,7 @@ static void end(struct sim_world *world)
 
 void sim_play(uint64_t seed, FILE *trace, struct sim_result *out)
 {
-    struct sim_world *world = sim_alloc(sizeof *world);
+    struct sim_world *world = fake_alloc(sizeof *world);
     struct sim_event event;
 
     world->seed = seed;

@@ -5,7 +5,7 @@
 needs openssl
 server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) || skip 'there is no server to start'
 inside_dev '6 --no-init' "$@"
-sh "$here/../support/servers/certs.sh" "$tmp" || skip 'certificates cannot be made'
+sh "$here/../../lab/servers/certs.sh" "$tmp" || skip 'certificates cannot be made'
 pids=
 trap 'kill $pids 2>/dev/null; rm -rf "$tmp"' EXIT
 for k in 1 2 3; do

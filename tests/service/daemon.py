@@ -81,10 +81,10 @@ def read(path):
 
 @functools.cache
 def certificates():
-    """The folder of what tests/support/servers/certs.h lists."""
+    """The folder of what lab/servers/certs.h lists."""
     folder = os.path.join(_folder, 'certs')
     os.mkdir(folder)
-    subprocess.run([os.path.join(HERE, '../support/servers/certs.sh'), folder], check=True)
+    subprocess.run([os.path.join(HERE, '../../lab/servers/certs.sh'), folder], check=True)
     return folder
 
 

@@ -2,7 +2,7 @@
 #include "model_both.h"
 
 #include "check.h"
-#include "lab/sim/lua.h"
+#include "lab/fake/lua.h"
 #include "resp.h"
 #include "servers.h"
 
@@ -19,7 +19,7 @@
 
 static struct server real;
 static struct resp *line; /* to the real one */
-struct sim_server model;
+struct fake_server model;
 struct sim_rng rng;
 
 static int64_t wall_us(void)
@@ -37,7 +37,7 @@ void ask_real(const char *const *argv, char *out)
 }
 
 /* The model's bytes, decoded by the reader that decodes the real server's. */
-static void read_model(struct sim_bytes *reply, char *out)
+static void read_model(struct fake_bytes *reply, char *out)
 {
     struct resp *reader;
     int ends[2];
@@ -48,18 +48,18 @@ static void read_model(struct sim_bytes *reply, char *out)
     reader = resp_fd(ends[0]);
     CHECK(resp_read(reader, out, REPLY_SIZE) == 0);
     resp_free(reader);
-    sim_bytes_free(reply);
+    fake_bytes_free(reply);
 }
 
 void ask_model(const char *const *argv, char *out)
 {
-    struct sim_words words = {0};
-    struct sim_bytes reply = {0};
+    struct fake_words words = {0};
+    struct fake_bytes reply = {0};
 
     for (; argv[words.count]; words.count++)
-        words.word[words.count] = sim_slice(argv[words.count]);
+        words.word[words.count] = fake_slice(argv[words.count]);
     model.now_us = wall_us();
-    sim_server_execute(&model, &words, &reply);
+    fake_server_execute(&model, &words, &reply);
     read_model(&reply, out);
 }
 
@@ -95,7 +95,7 @@ void both_begin(uint64_t seed)
     line = resp_tcp("127.0.0.1", real.port.number);
     CHECK(line != NULL);
     ask_real((const char *const[]){"FLUSHALL", NULL}, reply);
-    model = (struct sim_server){0};
+    model = (struct fake_server){0};
     model.has_delifeq = real_knows((const char *const[]){"DELIFEQ", "none", "x", NULL});
     model.has_delex = real_knows((const char *const[]){"DELEX", "none", "IFEQ", "x", NULL});
     model.has_set_ifeq =
@@ -109,7 +109,7 @@ void both_begin(uint64_t seed)
 
 void both_end(void)
 {
-    sim_server_free(&model);
+    fake_server_free(&model);
     resp_free(line);
 }
 
@@ -186,14 +186,14 @@ void compare(const char *const *argv, int64_t slack, char *out)
 void compare_lua(const char *text)
 {
     const char *const argv[] = {"EVAL", text, "0", NULL};
-    const struct sim_lua_call call = {.name = "test", .text = text};
-    struct sim_bytes reply = {0};
+    const struct fake_lua_call call = {.name = "test", .text = text};
+    struct fake_bytes reply = {0};
     char theirs[REPLY_SIZE];
     char ours[REPLY_SIZE];
 
     ask_real(argv, theirs);
     model.now_us = wall_us();
-    sim_lua_run(&model, &call, &reply);
+    fake_lua_run(&model, &call, &reply);
     read_model(&reply, ours);
     check_alike(argv, theirs, ours, 0);
 }

@@ -7,15 +7,15 @@
 #ifndef REDLOCK_TESTS_MODEL_BOTH_H
 #define REDLOCK_TESTS_MODEL_BOTH_H
 
+#include "lab/fake/server.h"
 #include "lab/sim/rng.h"
-#include "lab/sim/server.h"
 
 enum { WORDS_MAX = 48, REPLY_SIZE = 4096 };
 
 #define TIME_SLACK 3000000 /* microseconds, for tokens and clocks; as ms it is never reached */
 #define LIFE_SLACK_MS 3000
 
-extern struct sim_server model;
+extern struct fake_server model;
 extern struct sim_rng rng;
 
 void both_begin(uint64_t seed);

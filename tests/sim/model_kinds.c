@@ -39,7 +39,7 @@ static void listen_to_one(void)
     }
 }
 
-static uint32_t listeners(const struct sim_server *server, const char *channel)
+static uint32_t listeners(const struct fake_server *server, const char *channel)
 {
     (void)server;
     return strcmp(channel, "redlock.wake:" ONE) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/sim/lua.h"
+#include "lab/fake/lua.h"
 
 #include <inttypes.h>
 #include <lauxlib.h>
@@ -20,9 +20,9 @@
  */
 static struct {
     lua_State *state;
-    int globals;               /* registry reference of the environment of every script */
-    struct sim_server *server; /* that runs the script; NULL: none does */
-    struct sim_bytes reply;    /* of the command that the script has called */
+    int globals;                /* registry reference of the environment of every script */
+    struct fake_server *server; /* that runs the script; NULL: none does */
+    struct fake_bytes reply;    /* of the command that the script has called */
 } lua;
 
 /* ---- replies become values ---- */
@@ -98,18 +98,18 @@ static int status_reply(lua_State *state)
 
 /* The arguments on the stack as words; numbers are written there as text. False:
  * it is neither. */
-static bool read_words(lua_State *state, struct sim_words *words)
+static bool read_words(lua_State *state, struct fake_words *words)
 {
     int count = lua_gettop(state);
 
-    if (count < 1 || count > SIM_WORDS_MAX)
+    if (count < 1 || count > FAKE_WORDS_MAX)
         return false;
     words->count = (uint32_t)count;
     for (int i = 1; i <= count; i++) {
         char number[NUMBER_SIZE];
 
         if (lua_type(state, i) == LUA_TNUMBER) {
-            sim_write_double(number, sizeof number, lua_tonumber(state, i));
+            fake_write_double(number, sizeof number, lua_tonumber(state, i));
             lua_pushstring(state, number);
             lua_replace(state, i);
         } else if (lua_type(state, i) != LUA_TSTRING) {
@@ -123,15 +123,15 @@ static bool read_words(lua_State *state, struct sim_words *words)
 /* Pushes the reply of a command. */
 static void call_command(lua_State *state)
 {
-    struct sim_words words;
+    struct fake_words words;
 
     lua.reply.size = 0;
     if (read_words(state, &words))
-        sim_server_execute(lua.server, &words, &lua.reply);
+        fake_server_execute(lua.server, &words, &lua.reply);
     else
-        sim_reply_error(&lua.reply, "ERR command arguments must be strings or numbers");
+        fake_reply_error(&lua.reply, "ERR command arguments must be strings or numbers");
     /* The end of the last line is looked for as text. */
-    sim_bytes_add(&lua.reply, "", 1);
+    fake_bytes_add(&lua.reply, "", 1);
     push_reply(state, lua.reply.data);
 }
 
@@ -155,22 +155,22 @@ static int acl_check_cmd(lua_State *state)
 }
 
 /* As long as the real one, and as good for telling apart what a world draws. */
-void sim_digest(const char *text, size_t size, char out[SIM_DIGEST_SIZE])
+void fake_digest(const char *text, size_t size, char out[FAKE_DIGEST_SIZE])
 {
     uint64_t hash = UINT64_C(14695981039346656037);
 
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ (uint8_t)text[i]) * UINT64_C(1099511628211);
-    snprintf(out, SIM_DIGEST_SIZE, "%040" PRIx64, hash);
+    snprintf(out, FAKE_DIGEST_SIZE, "%040" PRIx64, hash);
 }
 
 static int sha1hex(lua_State *state)
 {
     size_t size;
     const char *text = luaL_checklstring(state, 1, &size);
-    char digest[SIM_DIGEST_SIZE];
+    char digest[FAKE_DIGEST_SIZE];
 
-    sim_digest(text, size, digest);
+    fake_digest(text, size, digest);
     lua_pushstring(state, digest);
     return 1;
 }
@@ -258,7 +258,7 @@ static void start(void)
 
 /* ---- values become replies ---- */
 
-static void reply_value(lua_State *state, int depth, struct sim_bytes *out);
+static void reply_value(lua_State *state, int depth, struct fake_bytes *out);
 
 /* True: the table on the stack has this field, of text, which is then on the stack. */
 static bool has_text(lua_State *state, const char *field)
@@ -272,7 +272,7 @@ static bool has_text(lua_State *state, const char *field)
 }
 
 /* An array ends before its first nil. */
-static void reply_array(lua_State *state, int depth, struct sim_bytes *out)
+static void reply_array(lua_State *state, int depth, struct fake_bytes *out)
 {
     uint32_t count = 0;
 
@@ -281,7 +281,7 @@ static void reply_array(lua_State *state, int depth, struct sim_bytes *out)
         more = !lua_isnil(state, -1);
         lua_pop(state, 1);
     }
-    sim_reply_array(out, count);
+    fake_reply_array(out, count);
     for (uint32_t i = 1; i <= count; i++) {
         lua_rawgeti(state, -1, (int)i);
         reply_value(state, depth + 1, out);
@@ -289,43 +289,43 @@ static void reply_array(lua_State *state, int depth, struct sim_bytes *out)
 }
 
 /* The value on top of the stack, which is taken away. */
-static void reply_value(lua_State *state, int depth, struct sim_bytes *out)
+static void reply_value(lua_State *state, int depth, struct fake_bytes *out)
 {
     struct rl_slice text;
 
     switch (depth < NESTING_MAX ? lua_type(state, -1) : LUA_TNONE) {
     case LUA_TSTRING:
         text.data = lua_tolstring(state, -1, &text.size);
-        sim_reply_bulk(out, text);
+        fake_reply_bulk(out, text);
         break;
     case LUA_TNUMBER:
-        sim_reply_integer(out, (int64_t)lua_tonumber(state, -1));
+        fake_reply_integer(out, (int64_t)lua_tonumber(state, -1));
         break;
     case LUA_TBOOLEAN:
         if (lua_toboolean(state, -1))
-            sim_reply_integer(out, 1);
+            fake_reply_integer(out, 1);
         else
-            sim_reply_nil(out);
+            fake_reply_nil(out);
         break;
     case LUA_TTABLE:
         if (has_text(state, "err")) {
-            sim_reply_error(out, lua_tostring(state, -1));
+            fake_reply_error(out, lua_tostring(state, -1));
             lua_pop(state, 1);
         } else if (has_text(state, "ok")) {
-            sim_reply_status(out, lua_tostring(state, -1));
+            fake_reply_status(out, lua_tostring(state, -1));
             lua_pop(state, 1);
         } else {
             reply_array(state, depth, out);
         }
         break;
     default:
-        sim_reply_nil(out);
+        fake_reply_nil(out);
     }
     lua_pop(state, 1);
 }
 
 /* What a script died of: the error of a command as it is, or one of the language. */
-static void reply_failure(lua_State *state, struct sim_bytes *out)
+static void reply_failure(lua_State *state, struct fake_bytes *out)
 {
     char text[ERROR_SIZE];
 
@@ -335,13 +335,13 @@ static void reply_failure(lua_State *state, struct sim_bytes *out)
     }
     snprintf(text, sizeof text, "ERR script %s", lua_tostring(state, -1));
     lua_pop(state, 1);
-    sim_reply_error(out, text);
+    fake_reply_error(out, text);
 }
 
 /* ---- running ---- */
 
 /* Pushes the function that a text was compiled to. False: it has an error, which is pushed. */
-static bool push_script(lua_State *state, const struct sim_lua_call *call)
+static bool push_script(lua_State *state, const struct fake_lua_call *call)
 {
     lua_pushlightuserdata(state, (void *)call->text);
     lua_rawget(state, LUA_REGISTRYINDEX);
@@ -373,11 +373,11 @@ static void set_words(lua_State *state, const char *name, const struct rl_slice 
     lua_pop(state, 1);
 }
 
-void sim_lua_run(struct sim_server *server, const struct sim_lua_call *call,
-                 struct sim_bytes *out)
+void fake_lua_run(struct fake_server *server, const struct fake_lua_call *call,
+                  struct fake_bytes *out)
 {
     if (lua.server) {
-        sim_reply_error(out, "ERR This command is not allowed from script");
+        fake_reply_error(out, "ERR This command is not allowed from script");
         return;
     }
     if (!lua.state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/sim/bytes.h"
+#include "lab/fake/bytes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define CAPACITY_FIRST 256
 
-void *sim_realloc(void *old, size_t size)
+void *fake_realloc(void *old, size_t size)
 {
     void *memory = realloc(old, size);
 
@@ -17,15 +17,15 @@ void *sim_realloc(void *old, size_t size)
     abort();
 }
 
-void *sim_alloc(size_t size)
+void *fake_alloc(size_t size)
 {
-    void *memory = sim_realloc(NULL, size);
+    void *memory = fake_realloc(NULL, size);
 
     memset(memory, 0, size);
     return memory;
 }
 
-void sim_bytes_add(struct sim_bytes *bytes, const void *data, size_t size)
+void fake_bytes_add(struct fake_bytes *bytes, const void *data, size_t size)
 {
     if (size == 0)
         return;
@@ -34,22 +34,22 @@ void sim_bytes_add(struct sim_bytes *bytes, const void *data, size_t size)
 
         while (capacity < bytes->size + size)
             capacity *= 2;
-        bytes->data = sim_realloc(bytes->data, capacity);
+        bytes->data = fake_realloc(bytes->data, capacity);
         bytes->capacity = capacity;
     }
     memcpy(bytes->data + bytes->size, data, size);
     bytes->size += size;
 }
 
-void sim_bytes_take(struct sim_bytes *bytes, size_t size)
+void fake_bytes_take(struct fake_bytes *bytes, size_t size)
 {
     bytes->size -= size;
     if (bytes->size > 0)
         memmove(bytes->data, bytes->data + size, bytes->size);
 }
 
-void sim_bytes_free(struct sim_bytes *bytes)
+void fake_bytes_free(struct fake_bytes *bytes)
 {
     free(bytes->data);
-    *bytes = (struct sim_bytes){0};
+    *bytes = (struct fake_bytes){0};
 }

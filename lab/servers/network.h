@@ -12,8 +12,6 @@
 #ifndef REDLOCK_CHAOS_NETWORK_H
 #define REDLOCK_CHAOS_NETWORK_H
 
-#include "names.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 

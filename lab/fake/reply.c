@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/sim/reply.h"
+#include "lab/fake/reply.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int read_head(const char *bytes, size_t size, char mark, size_t *at, long
     return 1;
 }
 
-long sim_request_read(const char *bytes, size_t size, struct sim_words *out)
+long fake_request_read(const char *bytes, size_t size, struct fake_words *out)
 {
     size_t at = 0;
     long count;
@@ -37,7 +37,7 @@ long sim_request_read(const char *bytes, size_t size, struct sim_words *out)
 
     if (status <= 0)
         return status;
-    if (count < 1 || count > SIM_WORDS_MAX)
+    if (count < 1 || count > FAKE_WORDS_MAX)
         return -1;
     out->count = (uint32_t)count;
     for (long i = 0; i < count; i++) {
@@ -52,7 +52,7 @@ long sim_request_read(const char *bytes, size_t size, struct sim_words *out)
     return (long)at;
 }
 
-void sim_write_double(char *out, size_t size, double number)
+void fake_write_double(char *out, size_t size, double number)
 {
     /* Whole numbers, which nearly all are, look the same and are written faster. */
     if (number > -WHOLE_MAX && number < WHOLE_MAX && number == (double)(int64_t)number)
@@ -61,54 +61,54 @@ void sim_write_double(char *out, size_t size, double number)
         snprintf(out, size, "%.17g", number);
 }
 
-static void add_head(struct sim_bytes *out, char mark, int64_t number)
+static void add_head(struct fake_bytes *out, char mark, int64_t number)
 {
     char head[HEAD_SIZE];
     int size = snprintf(head, sizeof head, "%c%" PRId64 "\r\n", mark, number);
 
-    sim_bytes_add(out, head, (size_t)size);
+    fake_bytes_add(out, head, (size_t)size);
 }
 
-static void add_line(struct sim_bytes *out, char mark, const char *text)
+static void add_line(struct fake_bytes *out, char mark, const char *text)
 {
-    sim_bytes_add(out, &mark, 1);
-    sim_bytes_add(out, text, strlen(text));
-    sim_bytes_add(out, "\r\n", 2);
+    fake_bytes_add(out, &mark, 1);
+    fake_bytes_add(out, text, strlen(text));
+    fake_bytes_add(out, "\r\n", 2);
 }
 
-void sim_reply_status(struct sim_bytes *out, const char *text)
+void fake_reply_status(struct fake_bytes *out, const char *text)
 {
     add_line(out, '+', text);
 }
 
-void sim_reply_error(struct sim_bytes *out, const char *text)
+void fake_reply_error(struct fake_bytes *out, const char *text)
 {
     add_line(out, '-', text);
 }
 
-void sim_reply_integer(struct sim_bytes *out, int64_t number)
+void fake_reply_integer(struct fake_bytes *out, int64_t number)
 {
     add_head(out, ':', number);
 }
 
-void sim_reply_bulk(struct sim_bytes *out, struct rl_slice text)
+void fake_reply_bulk(struct fake_bytes *out, struct rl_slice text)
 {
     add_head(out, '$', (int64_t)text.size);
-    sim_bytes_add(out, text.data, text.size);
-    sim_bytes_add(out, "\r\n", 2);
+    fake_bytes_add(out, text.data, text.size);
+    fake_bytes_add(out, "\r\n", 2);
 }
 
-void sim_reply_text(struct sim_bytes *out, const char *text)
+void fake_reply_text(struct fake_bytes *out, const char *text)
 {
-    sim_reply_bulk(out, (struct rl_slice){text, strlen(text)});
+    fake_reply_bulk(out, (struct rl_slice){text, strlen(text)});
 }
 
-void sim_reply_nil(struct sim_bytes *out)
+void fake_reply_nil(struct fake_bytes *out)
 {
-    sim_bytes_add(out, "$-1\r\n", 5);
+    fake_bytes_add(out, "$-1\r\n", 5);
 }
 
-void sim_reply_array(struct sim_bytes *out, uint32_t count)
+void fake_reply_array(struct fake_bytes *out, uint32_t count)
 {
     add_head(out, '*', count);
 }

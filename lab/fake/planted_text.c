@@ -4,7 +4,7 @@
 
 #ifndef RL_PLANTED
 
-const char *sim_planted_text(const char *script, const char *text)
+const char *fake_planted_text(const char *script, const char *text)
 {
     (void)script;
     return text;
@@ -33,7 +33,7 @@ static const struct {
 #undef BROKEN
 };
 
-const char *sim_planted_text(const char *script, const char *text)
+const char *fake_planted_text(const char *script, const char *text)
 {
     const char *rule = rule_names[rl_rule_broken];
     size_t size = strlen(rule);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/sim/store.h"
+#include "lab/fake/store.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/sim/bytes.h"
+#include "lab/fake/bytes.h"
 
-void sim_copy_text(char *to, size_t size, struct rl_slice from)
+void fake_copy_text(char *to, size_t size, struct rl_slice from)
 {
     if (from.size >= size)
         abort();
@@ -14,14 +14,14 @@ void sim_copy_text(char *to, size_t size, struct rl_slice from)
     to[from.size] = '\0';
 }
 
-/* The text is that of a key or field: SIM_NAME_SIZE bytes, which may be looked at anywhere. */
+/* The text is that of a key or field: FAKE_NAME_SIZE bytes, which may be looked at anywhere. */
 static bool is_name(struct rl_slice name, const char *text)
 {
-    return name.size < SIM_NAME_SIZE && text[name.size] == '\0' &&
+    return name.size < FAKE_NAME_SIZE && text[name.size] == '\0' &&
            memcmp(name.data, text, name.size) == 0;
 }
 
-void sim_store_clear(struct sim_store *store)
+void fake_store_clear(struct fake_store *store)
 {
     for (uint32_t i = 0; i < store->count; i++)
         free(store->key[i].item);
@@ -29,74 +29,74 @@ void sim_store_clear(struct sim_store *store)
     store->changed = true;
 }
 
-void sim_store_free(struct sim_store *store)
+void fake_store_free(struct fake_store *store)
 {
-    sim_store_clear(store);
+    fake_store_clear(store);
     free(store->key);
-    *store = (struct sim_store){0};
+    *store = (struct fake_store){0};
 }
 
-void sim_store_copy(struct sim_store *to, const struct sim_store *from)
+void fake_store_copy(struct fake_store *to, const struct fake_store *from)
 {
-    sim_store_clear(to);
+    fake_store_clear(to);
     if (from->count > to->capacity) {
         to->capacity = from->capacity;
-        to->key = sim_realloc(to->key, to->capacity * sizeof *to->key);
+        to->key = fake_realloc(to->key, to->capacity * sizeof *to->key);
     }
     to->count = from->count;
     for (uint32_t i = 0; i < from->count; i++) {
-        const struct sim_key *key = &from->key[i];
+        const struct fake_key *key = &from->key[i];
         size_t size = key->item_capacity * sizeof *key->item;
 
         to->key[i] = *key;
-        to->key[i].item = size ? sim_alloc(size) : NULL;
+        to->key[i].item = size ? fake_alloc(size) : NULL;
         if (key->item_count)
             memcpy(to->key[i].item, key->item, key->item_count * sizeof *key->item);
     }
 }
 
-struct sim_key *sim_store_find(struct sim_store *store, struct rl_slice name, int64_t now_ms)
+struct fake_key *fake_store_find(struct fake_store *store, struct rl_slice name, int64_t now_ms)
 {
     for (uint32_t i = 0; i < store->count; i++) {
-        struct sim_key *key = &store->key[i];
+        struct fake_key *key = &store->key[i];
 
         if (!is_name(name, key->name))
             continue;
         /* As the servers have it: the last millisecond belongs to the key. */
         if (key->expire_ms == 0 || now_ms <= key->expire_ms)
             return key;
-        sim_store_remove(store, key);
+        fake_store_remove(store, key);
         return NULL;
     }
     return NULL;
 }
 
-struct sim_key *sim_store_create(struct sim_store *store, struct rl_slice name,
-                                 enum sim_type type)
+struct fake_key *fake_store_create(struct fake_store *store, struct rl_slice name,
+                                   enum fake_type type)
 {
-    struct sim_key *key = sim_store_find(store, name, INT64_MIN);
+    struct fake_key *key = fake_store_find(store, name, INT64_MIN);
 
     if (key)
-        sim_store_remove(store, key);
+        fake_store_remove(store, key);
     if (store->count == store->capacity) {
         store->capacity = store->capacity ? 2 * store->capacity : 16;
-        store->key = sim_realloc(store->key, store->capacity * sizeof *store->key);
+        store->key = fake_realloc(store->key, store->capacity * sizeof *store->key);
     }
     key = &store->key[store->count++];
-    *key = (struct sim_key){.type = type, .stale = store->writes_stale};
-    sim_copy_text(key->name, sizeof key->name, name);
+    *key = (struct fake_key){.type = type, .stale = store->writes_stale};
+    fake_copy_text(key->name, sizeof key->name, name);
     store->changed = true;
     return key;
 }
 
-void sim_store_remove(struct sim_store *store, struct sim_key *key)
+void fake_store_remove(struct fake_store *store, struct fake_key *key)
 {
     free(key->item);
     *key = store->key[--store->count];
     store->changed = true;
 }
 
-struct sim_item *sim_key_find(const struct sim_key *key, struct rl_slice field)
+struct fake_item *fake_key_find(const struct fake_key *key, struct rl_slice field)
 {
     for (uint32_t i = 0; i < key->item_count; i++)
         if (is_name(field, key->item[i].field))
@@ -104,9 +104,9 @@ struct sim_item *sim_key_find(const struct sim_key *key, struct rl_slice field)
     return NULL;
 }
 
-struct sim_item *sim_key_item(struct sim_key *key, struct rl_slice field, bool *is_new)
+struct fake_item *fake_key_item(struct fake_key *key, struct rl_slice field, bool *is_new)
 {
-    struct sim_item *item = sim_key_find(key, field);
+    struct fake_item *item = fake_key_find(key, field);
 
     if (is_new)
         *is_new = !item;
@@ -114,16 +114,16 @@ struct sim_item *sim_key_item(struct sim_key *key, struct rl_slice field, bool *
         return item;
     if (key->item_count == key->item_capacity) {
         key->item_capacity = key->item_capacity ? 2 * key->item_capacity : 2;
-        key->item = sim_realloc(key->item, key->item_capacity * sizeof *key->item);
+        key->item = fake_realloc(key->item, key->item_capacity * sizeof *key->item);
     }
     item = &key->item[key->item_count++];
-    sim_copy_text(item->field, sizeof item->field, field);
+    fake_copy_text(item->field, sizeof item->field, field);
     item->value[0] = '\0';
     item->score = 0;
     return item;
 }
 
-void sim_key_remove(struct sim_key *key, struct sim_item *item)
+void fake_key_remove(struct fake_key *key, struct fake_item *item)
 {
     uint32_t at = (uint32_t)(item - key->item);
 
@@ -132,15 +132,15 @@ void sim_key_remove(struct sim_key *key, struct sim_item *item)
 }
 
 /* By score, then by name, as servers keep it. */
-static bool is_before(const struct sim_item *a, const struct sim_item *b)
+static bool is_before(const struct fake_item *a, const struct fake_item *b)
 {
     return a->score < b->score || (a->score == b->score && strcmp(a->field, b->field) < 0);
 }
 
-void sim_key_score(struct sim_key *key, struct rl_slice member, double score)
+void fake_key_score(struct fake_key *key, struct rl_slice member, double score)
 {
-    struct sim_item *item = sim_key_item(key, member, NULL);
-    struct sim_item moved;
+    struct fake_item *item = fake_key_item(key, member, NULL);
+    struct fake_item moved;
 
     item->score = score;
     moved = *item;
@@ -151,7 +151,7 @@ void sim_key_score(struct sim_key *key, struct rl_slice member, double score)
     *item = moved;
 }
 
-void sim_item_set(struct sim_item *item, struct rl_slice value)
+void fake_item_set(struct fake_item *item, struct rl_slice value)
 {
-    sim_copy_text(item->value, sizeof item->value, value);
+    fake_copy_text(item->value, sizeof item->value, value);
 }

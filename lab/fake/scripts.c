@@ -2,7 +2,7 @@
 /* The scripts of src/scripts, by text and SHA1, and which of them a server has in its cache. */
 #include <string.h>
 
-#include "lab/sim/lua.h"
+#include "lab/fake/lua.h"
 #include "lab/sim/planted.h"
 #include "rl_scripts.h"
 
@@ -36,51 +36,51 @@ static size_t find_script(struct rl_slice word, bool by_text)
     return i;
 }
 
-void sim_scripts_load(struct sim_server *server, struct rl_slice text, struct sim_bytes *out)
+void fake_scripts_load(struct fake_server *server, struct rl_slice text, struct fake_bytes *out)
 {
     size_t i = find_script(text, true);
 
     if (i == SCRIPT_COUNT) {
-        sim_reply_error(out, "ERR the model does not know this script");
+        fake_reply_error(out, "ERR the model does not know this script");
         return;
     }
     server->scripts |= 1u << i;
-    sim_reply_text(out, scripts[i].sha1);
+    fake_reply_text(out, scripts[i].sha1);
 }
 
-void sim_scripts_run(struct sim_server *server, const struct sim_words *words, bool by_text,
-                     struct sim_bytes *out)
+void fake_scripts_run(struct fake_server *server, const struct fake_words *words, bool by_text,
+                      struct fake_bytes *out)
 {
     size_t i = find_script(words->word[1], by_text);
-    struct sim_lua_call call;
+    struct fake_lua_call call;
     int64_t key_count;
 
     if (by_text && i == SCRIPT_COUNT) {
-        sim_reply_error(out, "ERR the model does not know this script");
+        fake_reply_error(out, "ERR the model does not know this script");
         return;
     }
     if (!by_text && (i == SCRIPT_COUNT || !(server->scripts & (1u << i)))) {
-        sim_reply_error(out, "NOSCRIPT No matching script. Please use EVAL.");
+        fake_reply_error(out, "NOSCRIPT No matching script. Please use EVAL.");
         return;
     }
     server->scripts |= 1u << i;
-    if (!sim_read_number(words->word[2], &key_count) || key_count < 0 ||
+    if (!fake_read_number(words->word[2], &key_count) || key_count < 0 ||
         key_count > words->count - 3) {
-        sim_reply_error(out, "ERR Number of keys can't be greater than number of args");
+        fake_reply_error(out, "ERR Number of keys can't be greater than number of args");
         return;
     }
-    call = (struct sim_lua_call){
+    call = (struct fake_lua_call){
         .name = scripts[i].name,
-        .text = sim_planted_text(scripts[i].name, scripts[i].text),
+        .text = fake_planted_text(scripts[i].name, scripts[i].text),
         .key = words->word + 3,
         .arg = words->word + 3 + key_count,
         .key_count = (uint32_t)key_count,
         .arg_count = words->count - 3 - (uint32_t)key_count,
     };
-    sim_lua_run(server, &call, out);
+    fake_lua_run(server, &call, out);
 }
 
-const char *sim_scripts_name(const struct sim_words *words)
+const char *fake_scripts_name(const struct fake_words *words)
 {
     size_t i;
 

@@ -4,13 +4,13 @@
  * as the scripts of this project use. Numbers, nil and errors become replies, and replies
  * become values, by the rules of Redis.
  */
-#ifndef SIM_LUA_H
-#define SIM_LUA_H
+#ifndef FAKE_LUA_H
+#define FAKE_LUA_H
 
-#include "lab/sim/server.h"
+#include "lab/fake/server.h"
 
 /* A call of a script; the words point into the request. */
-struct sim_lua_call {
+struct fake_lua_call {
     const char *name; /* for error messages */
     const char *text; /* compiled once: the address identifies it, and stays valid */
     const struct rl_slice *key;
@@ -20,12 +20,12 @@ struct sim_lua_call {
 };
 
 /* Runs it on the server and adds its reply. */
-void sim_lua_run(struct sim_server *server, const struct sim_lua_call *call,
-                 struct sim_bytes *out);
+void fake_lua_run(struct fake_server *server, const struct fake_lua_call *call,
+                  struct fake_bytes *out);
 
-#define SIM_DIGEST_SIZE 41 /* with its end */
+#define FAKE_DIGEST_SIZE 41 /* with its end */
 
 /* What redis.sha1hex() of a script is here. */
-void sim_digest(const char *text, size_t size, char out[SIM_DIGEST_SIZE]);
+void fake_digest(const char *text, size_t size, char out[FAKE_DIGEST_SIZE]);
 
 #endif
