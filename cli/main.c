@@ -6,13 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/nearest.h"
+#include "base/quote.h"
+#include "base/slice.h"
 #include "settings/command.h"
 #include "system/lookup.h"
 #include "system/signals.h"
 #include "system/title.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -54,10 +57,10 @@ static int overview(void)
 static int version(bool json)
 {
     if (json) {
-        struct json j = {.out = stdout};
+        struct rl_json j = {.out = stdout};
         message_json_success(&j);
-        json_string(&j, "version", redlock_version());
-        json_finish(&j);
+        rl_json_string(&j, "version", redlock_version());
+        rl_json_finish(&j);
     } else {
         printf("redlock %d.%d.%d (library %s)\n", REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR,
                REDLOCK_VERSION_PATCH, redlock_version());
@@ -82,13 +85,13 @@ static const char *synonym(const char *name)
 static int unknown(const char *name)
 {
     const char *known[COMMANDS + 3] = {"help", "version"};
-    char shown[TEXT_QUOTE_MAX];
+    char shown[RL_QUOTE_MAX];
     for (size_t i = 0; i < COMMANDS; i++)
         known[i + 2] = commands[i]->name;
     const char *nearest = synonym(name);
     if (!nearest)
-        nearest = text_nearest(name, known);
-    text_quote(shown, name);
+        nearest = rl_nearest(rl_slice_of(name), known);
+    rl_quote(shown, name);
     if (nearest)
         return message_usage("unknown subcommand '%s'; did you mean '%s'?", shown, nearest);
     return message_usage("unknown subcommand '%s'", shown);

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "lock/value_word.h"
 #include "report/holders.h"
 #include "report/report.h"
 #include "settings/open_client.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 
 struct adopted_locks {
@@ -144,19 +144,19 @@ static void report_success(const struct adopted_locks *h, size_t index, bool ren
 {
     const redlock_report *report = redlock_lock_report(h->lock[index]);
     if (h->settings.json) {
-        struct json j = {.out = stdout};
+        struct rl_json j = {.out = stdout};
         message_json_success(&j);
-        json_string(&j, "name", h->name[index]);
+        rl_json_string(&j, "name", h->name[index]);
         if (renewed) {
-            json_integer(&j, "ttl_ms", h->settings.ttl_ms);
-            json_integer(&j, "remaining_ms", redlock_remaining_ms(h->lock[index]));
+            rl_json_integer(&j, "ttl_ms", h->settings.ttl_ms);
+            rl_json_integer(&j, "remaining_ms", redlock_remaining_ms(h->lock[index]));
         } else if (report) {
-            json_bool(&j, "final", report->final_ms == 0);
-            json_integer(&j, "final_ms", report->final_ms);
+            rl_json_bool(&j, "final", report->final_ms == 0);
+            rl_json_integer(&j, "final_ms", report->final_ms);
         }
         if (report)
             report_json(report, &j);
-        json_finish(&j);
+        rl_json_finish(&j);
     } else if (h->settings.verbose && report) {
         report_table(report, errors_stream());
     }

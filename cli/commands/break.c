@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "commands/settle.h"
 #include "commands/source.h"
 #include "report/holders.h"
@@ -10,7 +12,6 @@
 #include "settings/command.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/question.h"
@@ -74,8 +75,8 @@ static bool is_meant(const struct breaking *b, const redlock_holder *h)
 static int choose(struct breaking *b)
 {
     const redlock_info *info = &b->info;
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, b->name);
+    char shown[RL_QUOTE_MAX];
+    rl_quote(shown, b->name);
     for (uint32_t i = 0; i < count_holders(info); i++) {
         if (is_meant(b, &info->holders[i]))
             b->chosen[b->chosen_count++] = &info->holders[i];
@@ -99,9 +100,9 @@ static int choose(struct breaking *b)
 
 static int confirm(const struct breaking *b)
 {
-    char question[64], shown[TEXT_QUOTE_MAX], holders[HOLDERS_TEXT_MAX];
+    char question[64], shown[RL_QUOTE_MAX], holders[HOLDERS_TEXT_MAX];
     struct lock_brief brief = lock_brief_of(b->name, &b->info, b->info.holder.remaining_ms);
-    text_quote(shown, b->name);
+    rl_quote(shown, b->name);
     holders_text(holders, &brief, (struct holders_style){0});
     message_line("%s: %s", shown, holders);
     if (count_holders(&b->info) > 1)
@@ -127,20 +128,20 @@ static int confirm(const struct breaking *b)
 static void print_json(const struct breaking *b, const redlock_holder *h,
                        const redlock_report *report)
 {
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     char value[TEXT_HOLDER_MAX];
     text_holder(value, h->value);
     message_json_success(&j);
-    json_string(&j, "name", b->name);
-    json_string(&j, "label", h->label[0] ? h->label : NULL);
-    json_string(&j, "holder", value);
-    json_string(&j, "fingerprint", h->fingerprint);
-    json_known(&j, "remaining_ms",
-               record_is(b->name, &b->info) ? 0 : report->holder.remaining_ms);
-    json_bool(&j, "final", report->final_ms == 0);
-    json_integer(&j, "final_ms", report->final_ms);
+    rl_json_string(&j, "name", b->name);
+    rl_json_string(&j, "label", h->label[0] ? h->label : NULL);
+    rl_json_string(&j, "holder", value);
+    rl_json_string(&j, "fingerprint", h->fingerprint);
+    rl_json_known(&j, "remaining_ms",
+                  record_is(b->name, &b->info) ? 0 : report->holder.remaining_ms);
+    rl_json_bool(&j, "final", report->final_ms == 0);
+    rl_json_integer(&j, "final_ms", report->final_ms);
     report_json(report, &j);
-    json_finish(&j);
+    rl_json_finish(&j);
 }
 
 static void print_provisional(const char *shown, int64_t final_ms)
@@ -156,8 +157,8 @@ static void print_provisional(const char *shown, int64_t final_ms)
 static void print_text(const struct breaking *b, const redlock_holder *h,
                        const redlock_report *report)
 {
-    char shown[TEXT_QUOTE_MAX], who[HOLDERS_NAME_MAX], left[TEXT_TIME_MAX];
-    text_quote(shown, b->name);
+    char shown[RL_QUOTE_MAX], who[HOLDERS_NAME_MAX], left[TEXT_TIME_MAX];
+    rl_quote(shown, b->name);
     holders_name(who, h->label, h->value);
     text_time(left, report->holder.remaining_ms);
     if (record_is(b->name, &b->info))
@@ -237,8 +238,8 @@ static int break_lock(struct breaking *b)
         return report_failure(&b->settings, &f);
     }
     if (!b->info.held) {
-        char shown[TEXT_QUOTE_MAX];
-        text_quote(shown, b->name);
+        char shown[RL_QUOTE_MAX];
+        rl_quote(shown, b->name);
         return message_fail(EXIT_DECLINED, "%s is free: there is nothing to break", shown);
     }
     int status = choose(b);

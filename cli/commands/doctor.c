@@ -4,13 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "report/advice.h"
 #include "report/node_view.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/guarantee.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -70,13 +71,13 @@ static void print_check(const redlock_check *c)
     int verdict = verdict_of(c);
     printf("  %s%-7s%s  %-11s  ", coloured ? text_colour_code(colours[verdict]) : "",
            verdict_words[verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", c->name);
-    text_safe(safe, sizeof safe, c->text);
+    rl_quote_safe(safe, sizeof safe, c->text);
     text_wrap(stdout, safe, WORDS_COLUMN, WORDS_COLUMN, columns);
     putchar('\n');
     if (!*remedy)
         return;
     printf("  %-7s  %-11s  -> ", "", "");
-    text_safe(safe, sizeof safe, remedy);
+    rl_quote_safe(safe, sizeof safe, remedy);
     text_wrap(stdout, safe, WORDS_COLUMN + 3, WORDS_COLUMN + 3, columns);
     putchar('\n');
 }
@@ -85,7 +86,7 @@ static void print_check(const redlock_check *c)
 static void print_group(const redlock_check *c)
 {
     char address[REDLOCK_ADDRESS_MAX];
-    text_safe(address, sizeof address, c->address);
+    rl_quote_safe(address, sizeof address, c->address);
     printf("%s%s%s%s\n", c->quorum[0] ? "quorum " : "", c->quorum, c->quorum[0] ? ": " : "",
            address[0] ? address : "all nodes together");
 }
@@ -121,7 +122,7 @@ static void print_text(const struct doctor *d, redlock *client)
 static void print_json(const struct doctor *d, redlock *client, int status)
 {
     redlock *member;
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     char text[80];
     snprintf(text, sizeof text, "%zu of %zu checks failed", d->verdicts[REDLOCK_CHECK_FAIL],
              d->count);
@@ -130,35 +131,35 @@ static void print_json(const struct doctor *d, redlock *client, int status)
     else
         message_json_failure(&j, status == EXIT_UNHEALTHY ? "UNHEALTHY" : "NOQUORUM", text,
                              status);
-    json_object(&j, "summary");
+    rl_json_object(&j, "summary");
     for (int i = 0; i <= REDLOCK_CHECK_UNKNOWN; i++)
-        json_integer(&j, verdict_words[i], (int64_t)d->verdicts[i]);
-    json_end_object(&j);
-    json_array(&j, "checks");
+        rl_json_integer(&j, verdict_words[i], (int64_t)d->verdicts[i]);
+    rl_json_end_object(&j);
+    rl_json_array(&j, "checks");
     for (size_t i = 0; i < d->count; i++) {
         const redlock_check *c = &d->checks[i];
         char room[ADVICE_MAX];
         const char *remedy = advice_for_check(c, room);
-        json_object(&j, NULL);
+        rl_json_object(&j, NULL);
         if (c->quorum[0])
-            json_string(&j, "quorum_name", c->quorum);
-        json_string(&j, "node", c->address[0] ? c->address : NULL);
-        json_string(&j, "check", c->name);
-        json_string(&j, "verdict", verdict_words[verdict_of(c)]);
-        json_string(&j, "text", c->text);
-        json_string(&j, "remedy", *remedy ? remedy : NULL);
-        json_end_object(&j);
+            rl_json_string(&j, "quorum_name", c->quorum);
+        rl_json_string(&j, "node", c->address[0] ? c->address : NULL);
+        rl_json_string(&j, "check", c->name);
+        rl_json_string(&j, "verdict", verdict_words[verdict_of(c)]);
+        rl_json_string(&j, "text", c->text);
+        rl_json_string(&j, "remedy", *remedy ? remedy : NULL);
+        rl_json_end_object(&j);
     }
-    json_end_array(&j);
-    json_array(&j, "quorums");
+    rl_json_end_array(&j);
+    rl_json_array(&j, "quorums");
     for (size_t i = 0; (member = redlock_member(client, i)); i++) {
         struct guarantee g = guarantee_of(member);
-        json_object(&j, NULL);
+        rl_json_object(&j, NULL);
         guarantee_json(&g, d->settings.config.guard != REDLOCK_NO_GUARD, &j);
-        json_end_object(&j);
+        rl_json_end_object(&j);
     }
-    json_end_array(&j);
-    json_finish(&j);
+    rl_json_end_array(&j);
+    rl_json_finish(&j);
 }
 
 /* ---- */

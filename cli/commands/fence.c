@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "run/child.h"
 #include "settings/command.h"
 #include "system/fence_file.h"
@@ -48,7 +49,7 @@ static int take(void *data, struct args *a, int id, const char *value)
  * after saying why. */
 static int read_token(int64_t *out)
 {
-    char shown[TEXT_QUOTE_MAX];
+    char shown[RL_QUOTE_MAX];
     const char *text = getenv("REDLOCK_FENCE");
     char *end;
     if (!text)
@@ -60,16 +61,16 @@ static int read_token(int64_t *out)
     if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9' && *out > 0 &&
         *out < TOKEN_LIMIT)
         return 0;
-    text_quote(shown, text);
+    rl_quote(shown, text);
     return message_usage("REDLOCK_FENCE: '%s' is not a fencing token", shown);
 }
 
 static int refuse(const struct fence *f, const char *path, enum fence_file_verdict verdict,
                   int error, int64_t token, int64_t last)
 {
-    char shown[TEXT_QUOTE_MAX], kept[TEXT_QUOTE_MAX];
-    text_quote(shown, f->file);
-    text_quote(kept, path);
+    char shown[RL_QUOTE_MAX], kept[RL_QUOTE_MAX];
+    rl_quote(shown, f->file);
+    rl_quote(kept, path);
     switch (verdict) {
     case FENCE_FILE_REFUSED:
         return message_fail(EXIT_LOST,

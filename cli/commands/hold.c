@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "lock/held_lock.h"
 #include "lock/value_word.h"
 #include "report/report.h"
@@ -15,7 +16,6 @@
 #include "system/signals.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/outlet.h"
 #include "ui/text.h"
@@ -67,22 +67,22 @@ static void tell(struct hold *h, const char *event, int lost, const char *text)
     if (!line)
         return;
     if (h->settings.json) {
-        struct json j = {.out = line};
+        struct rl_json j = {.out = line};
         if (lost)
             message_json_failure(&j, redlock_error_name(lost), text, EXIT_LOST);
         else
             message_json_success(&j);
-        json_string(&j, "event", event);
-        json_string(&j, "name", h->terms.name[0]);
+        rl_json_string(&j, "event", event);
+        rl_json_string(&j, "name", h->terms.name[0]);
         if (text && !lost)
-            json_string(&j, "message", text);
+            rl_json_string(&j, "message", text);
         if (held)
             held_lock_json(&h->held, &h->terms, &j);
         else if (!lost && strcmp(event, "released") != 0)
-            json_integer(&j, "remaining_ms", redlock_remaining_ms(h->held.lock));
+            rl_json_integer(&j, "remaining_ms", redlock_remaining_ms(h->held.lock));
         if (!lost && strcmp(event, "released") != 0)
-            json_integer(&j, "deadline_ns", redlock_deadline_ns(h->held.lock));
-        json_finish(&j);
+            rl_json_integer(&j, "deadline_ns", redlock_deadline_ns(h->held.lock));
+        rl_json_finish(&j);
     } else {
         char value[VALUE_WORD_MAX];
         value_word_write(value, redlock_value(h->held.lock));

@@ -6,6 +6,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "commands/init_held.h"
 #include "commands/init_watch.h"
 #include "report/advice.h"
@@ -17,7 +19,6 @@
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/guarantee.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/question.h"
 #include "ui/text.h"
@@ -47,7 +48,7 @@ static void print_addresses(redlock *member)
     redlock_node_info info = REDLOCK_NODE_INFO();
     char address[REDLOCK_ADDRESS_MAX];
     for (size_t i = 0; redlock_node(member, i, &info) == REDLOCK_OK; i++) {
-        text_safe(address, sizeof address, info.address);
+        rl_quote_safe(address, sizeof address, info.address);
         fprintf(errors_stream(), "  %s\n", address);
     }
 }
@@ -55,7 +56,7 @@ static void print_addresses(redlock *member)
 /* The operator knows what no program can find out. Returns 0 or an exit status. */
 static int confirm(const struct settings *s, redlock *member, const struct init *i)
 {
-    char old[TEXT_QUOTE_MAX];
+    char old[RL_QUOTE_MAX];
     if (s->json || !isatty(STDIN_FILENO) || !errors_are_on_terminal())
         return message_usage(i->old
                                  ? "there is no terminal to ask on; --yes states that the old "
@@ -65,7 +66,7 @@ static int confirm(const struct settings *s, redlock *member, const struct init 
     fprintf(errors_stream(), "These nodes will vote from now on:\n");
     print_addresses(member);
     if (i->old) {
-        text_quote(old, i->old);
+        rl_quote(old, i->old);
         fprintf(errors_stream(),
                 "in place of %s. If that server comes back, under whatever name, two clients\n"
                 "can hold one lock. Locks may be held on the others meanwhile.\n",
@@ -83,12 +84,12 @@ static int succeeded(const struct settings *s, redlock *member, const redlock_re
 {
     struct guarantee g = guarantee_of(member);
     if (s->json) {
-        struct json j = {.out = stdout};
+        struct rl_json j = {.out = stdout};
         message_json_success(&j);
-        json_bool(&j, "changed", changed);
+        rl_json_bool(&j, "changed", changed);
         report_json(report, &j);
         guarantee_json(&g, s->config.guard != REDLOCK_NO_GUARD, &j);
-        json_finish(&j);
+        rl_json_finish(&j);
     } else if (!s->quiet) {
         report_table(report, stdout);
         printf("%u of %u nodes%s%s may vote%s\n", report->node_count, report->node_count,

@@ -3,13 +3,14 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "commands/inquiry.h"
 #include "report/holders.h"
 #include "report/lock_brief.h"
 #include "report/report.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/record.h"
 #include "ui/text.h"
@@ -21,17 +22,17 @@
     "of one that is gone, which may be done while locks are held: --replace OLD; if you know " \
     "that no node has forgotten a lock: --force"
 
-static void show(const struct settings *s, struct json *j, const char *name,
+static void show(const struct settings *s, struct rl_json *j, const char *name,
                  const struct lock_brief *b)
 {
     char holders[HOLDERS_TEXT_MAX], shown[2 * REDLOCK_NAME_MAX];
     if (s->json) {
-        json_object(j, NULL);
-        json_string(j, "name", name);
+        rl_json_object(j, NULL);
+        rl_json_string(j, "name", name);
         lock_brief_json(b, j);
-        json_end_object(j);
+        rl_json_end_object(j);
     } else if (!s->quiet) {
-        text_safe(shown, sizeof shown, name);
+        rl_quote_safe(shown, sizeof shown, name);
         if (b->held)
             holders_text(holders, b, (struct holders_style){0});
         else /* what init is about: a lock that too few nodes remember */
@@ -42,24 +43,24 @@ static void show(const struct settings *s, struct json *j, const char *name,
     }
 }
 
-static void begin(const struct settings *s, struct json *j)
+static void begin(const struct settings *s, struct rl_json *j)
 {
     static const char text[] = "locks are held on these nodes. Nothing was changed";
     if (s->json) {
         message_json_failure(j, "HELD", text, EXIT_IN_USE);
-        json_string(j, "advice", ADVICE);
-        json_array(j, "held");
+        rl_json_string(j, "advice", ADVICE);
+        rl_json_array(j, "held");
     } else if (!s->quiet) {
         message_line("%s", text);
     }
 }
 
-static int end(const struct settings *s, struct json *j, size_t more)
+static int end(const struct settings *s, struct rl_json *j, size_t more)
 {
     if (s->json) {
-        json_end_array(j);
-        json_integer(j, "more", (int64_t)more);
-        json_finish(j);
+        rl_json_end_array(j);
+        rl_json_integer(j, "more", (int64_t)more);
+        rl_json_finish(j);
         fflush(stdout);
     } else if (!s->quiet) {
         if (more > 0)
@@ -86,7 +87,7 @@ static int fail_to_look(const struct settings *s, const char *name, int error,
 int init_refuse_held(const struct settings *s, redlock *member)
 {
     struct source source = {.client = member};
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     struct names names;
     size_t shown = 0, i;
     int status = names_list(&names, &source, s, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "commands/init_held.h"
 #include "report/report.h"
 #include "settings/open_client.h"
@@ -135,11 +136,11 @@ static bool keeps_name(redlock *member, redlock *old)
 static int check_gone(redlock *old, const char *name)
 {
     redlock_report report;
-    char shown[TEXT_QUOTE_MAX];
+    char shown[RL_QUOTE_MAX];
     client_ping(old, &report);
     if (!report_is_answer(report.node[0].vote))
         return 0;
-    text_quote(shown, name);
+    rl_quote(shown, name);
     return message_fail(EXIT_UNAVAILABLE,
                         "%s still answers: stop it for good, so that it never comes back, and "
                         "do it again. Nothing was changed",

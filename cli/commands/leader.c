@@ -5,13 +5,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "commands/inquiry.h"
 #include "commands/observer.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "system/timer.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -81,18 +82,18 @@ static int print(const struct leader *l)
     const struct leadership *found = &l->found;
     char safe[2 * REDLOCK_LABEL_MAX];
     if (l->observer.settings.json) {
-        struct json j = {.out = stdout};
+        struct rl_json j = {.out = stdout};
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         message_json_success(&j);
-        json_string(&j, "name", l->observer.names[0]);
-        json_integer(&j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-        json_known(&j, "term", found->term ? found->term : -1);
-        json_string(&j, "label", found->label);
-        json_known(&j, "remaining_ms", found->term ? found->remaining_ms : -1);
-        json_finish(&j);
+        rl_json_string(&j, "name", l->observer.names[0]);
+        rl_json_integer(&j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+        rl_json_known(&j, "term", found->term ? found->term : -1);
+        rl_json_string(&j, "label", found->label);
+        rl_json_known(&j, "remaining_ms", found->term ? found->remaining_ms : -1);
+        rl_json_finish(&j);
     } else if (found->term) {
-        text_safe(safe, sizeof safe, found->label);
+        rl_quote_safe(safe, sizeof safe, found->label);
         printf("%" PRId64 " %s\n", found->term, safe);
     } else if (l->changes) {
         printf("none\n");

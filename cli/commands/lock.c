@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "lock/held_lock.h"
 #include "lock/value_word.h"
 #include "report/report.h"
@@ -9,7 +10,6 @@
 #include "system/signals.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 
 static int take(void *data, struct args *a, int id, const char *value)
@@ -20,12 +20,12 @@ static int take(void *data, struct args *a, int id, const char *value)
 
 static void print_json(const struct held_lock *h, const struct terms *t)
 {
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     message_json_success(&j);
-    json_string(&j, "name", t->name[0]);
+    rl_json_string(&j, "name", t->name[0]);
     held_lock_json(h, t, &j);
     report_json(&h->report, &j);
-    json_finish(&j);
+    rl_json_finish(&j);
 }
 
 /* The reader of standard output took longer than the lock lives. */

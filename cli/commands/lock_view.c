@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "report/holders.h"
 #include "report/report.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/record.h"
@@ -83,7 +84,7 @@ static void print_sentence(const char *name, const redlock_info *info,
 {
     char line[LINE_MAX_BYTES];
     struct lock_brief brief = lock_brief_of(name, info, report_longest_ms(info, report));
-    text_safe(line, 2 * REDLOCK_NAME_MAX, name);
+    rl_quote_safe(line, 2 * REDLOCK_NAME_MAX, name);
     add_holders(line, info, report, &brief);
     add_votes(line, info, report, brief.record);
     if (info->fence > 0)
@@ -182,7 +183,7 @@ void lock_view_quarantine(redlock *client)
     redlock_node_info info = REDLOCK_NODE_INFO();
     char address[REDLOCK_ADDRESS_MAX], line[REDLOCK_ADDRESS_MAX + REDLOCK_TEXT_MAX + 32];
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
-        text_safe(address, sizeof address, info.address);
+        rl_quote_safe(address, sizeof address, info.address);
         snprintf(line, sizeof line, "in quarantine: %s (%s)", address, info.text);
         text_wrap(stdout, line, 0, 2, text_line_columns(STDOUT_FILENO));
         putchar('\n');
@@ -191,29 +192,29 @@ void lock_view_quarantine(redlock *client)
 
 /* ---- for programs ---- */
 
-static void json_quarantine(redlock *client, struct json *j)
+static void json_quarantine(redlock *client, struct rl_json *j)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();
-    json_array(j, "quarantine");
+    rl_json_array(j, "quarantine");
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
-        json_object(j, NULL);
-        json_string(j, "address", info.address);
-        json_string(j, "text", info.text);
-        json_known(j, "quarantine_ms", info.quarantine_ms);
-        json_end_object(j);
+        rl_json_object(j, NULL);
+        rl_json_string(j, "address", info.address);
+        rl_json_string(j, "text", info.text);
+        rl_json_known(j, "quarantine_ms", info.quarantine_ms);
+        rl_json_end_object(j);
     }
-    json_end_array(j);
+    rl_json_end_array(j);
 }
 
 void lock_view_json(redlock *client, const char *name, const redlock_info *info,
                     const redlock_report *report)
 {
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     struct lock_brief brief = lock_brief_of(name, info, report_longest_ms(info, report));
     message_json_success(&j);
-    json_string(&j, "name", name);
+    rl_json_string(&j, "name", name);
     lock_brief_json(&brief, &j);
     report_json_found(report, &j);
     json_quarantine(client, &j);
-    json_finish(&j);
+    rl_json_finish(&j);
 }

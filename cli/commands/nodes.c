@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "report/advice.h"
 #include "report/node_view.h"
 #include "report/report.h"
@@ -10,7 +12,6 @@
 #include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/guarantee.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/table.h"
 #include "ui/text.h"
@@ -97,53 +98,53 @@ static void print_quorum(const struct settings *s, const struct answer *a, bool 
     guarantee_print(s, a->member, stdout);
 }
 
-static void json_nodes(const struct settings *s, const struct answer *a, struct json *j)
+static void json_nodes(const struct settings *s, const struct answer *a, struct rl_json *j)
 {
     struct guarantee g = guarantee_of(a->member);
-    json_integer(j, "quorum", a->report.quorum);
-    json_array(j, "nodes");
+    rl_json_integer(j, "quorum", a->report.quorum);
+    rl_json_array(j, "nodes");
     for (uint32_t i = 0; i < a->report.node_count; i++) {
         struct node_view v;
         node_view_look(&v, a->member, &a->report, i);
-        json_object(j, NULL);
+        rl_json_object(j, NULL);
         node_view_json(&v, j);
-        json_end_object(j);
+        rl_json_end_object(j);
     }
-    json_end_array(j);
+    rl_json_end_array(j);
     guarantee_json(&g, s->config.guard != REDLOCK_NO_GUARD, j);
 }
 
-static void json_quorum(const struct settings *s, const struct answer *a, struct json *j)
+static void json_quorum(const struct settings *s, const struct answer *a, struct rl_json *j)
 {
-    json_object(j, NULL);
-    json_string(j, "name", a->report.quorum_name);
-    json_bool(j, "available", a->error == REDLOCK_OK);
-    json_string(j, "text", a->error == REDLOCK_OK ? NULL : a->detail);
-    json_integer(j, "answered", count_answers(&a->report));
+    rl_json_object(j, NULL);
+    rl_json_string(j, "name", a->report.quorum_name);
+    rl_json_bool(j, "available", a->error == REDLOCK_OK);
+    rl_json_string(j, "text", a->error == REDLOCK_OK ? NULL : a->detail);
+    rl_json_integer(j, "answered", count_answers(&a->report));
     json_nodes(s, a, j);
-    json_end_object(j);
+    rl_json_end_object(j);
 }
 
 /* The members of one object: with a failure they follow its own. */
 static void print_json(const struct settings *s, const struct answer *answers, size_t count,
                        const struct answer *failed)
 {
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     if (!failed)
         message_json_success(&j);
     else
         message_json_failure(&j, redlock_error_name(failed->error), failed->detail,
                              exit_status_of(failed->error));
-    json_string(&j, "nodes_from", s->config.source);
+    rl_json_string(&j, "nodes_from", s->config.source);
     if (answers[0].report.quorum_name[0]) {
-        json_array(&j, "quorums");
+        rl_json_array(&j, "quorums");
         for (size_t i = 0; i < count; i++)
             json_quorum(s, &answers[i], &j);
-        json_end_array(&j);
+        rl_json_end_array(&j);
     } else {
         json_nodes(s, &answers[0], &j);
     }
-    json_finish(&j);
+    rl_json_finish(&j);
 }
 
 static int report_answers(const struct settings *s, const struct answer *answers, size_t count)
@@ -240,32 +241,32 @@ static void join_addresses(redlock *member, char *out, size_t size)
     char address[REDLOCK_ADDRESS_MAX];
     out[0] = '\0';
     for (size_t i = 0; redlock_node(member, i, &info) == REDLOCK_OK; i++) {
-        text_safe(address, sizeof address, info.address);
+        rl_quote_safe(address, sizeof address, info.address);
         text_add(out, size, "%s%s", i ? "," : "", address);
     }
 }
 
-static void json_home(redlock *member, const char *name, const char *quorum, struct json *j)
+static void json_home(redlock *member, const char *name, const char *quorum, struct rl_json *j)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();
-    json_object(j, NULL);
-    json_string(j, "name", name);
-    json_string(j, "quorum_name", *quorum ? quorum : NULL);
-    json_array(j, "nodes");
+    rl_json_object(j, NULL);
+    rl_json_string(j, "name", name);
+    rl_json_string(j, "quorum_name", *quorum ? quorum : NULL);
+    rl_json_array(j, "nodes");
     for (size_t i = 0; redlock_node(member, i, &info) == REDLOCK_OK; i++)
-        json_string(j, NULL, info.address);
-    json_end_array(j);
-    json_end_object(j);
+        rl_json_string(j, NULL, info.address);
+    rl_json_end_array(j);
+    rl_json_end_object(j);
 }
 
 /* Asks no node: the names of the quorums and of the lock decide. */
 static int show_homes(const struct settings *s, redlock *client, const char *const *names,
                       int count)
 {
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     if (s->json) {
         message_json_success(&j);
-        json_array(&j, "names");
+        rl_json_array(&j, "names");
     }
     for (int i = 0; i < count; i++) {
         char shown[2 * REDLOCK_NAME_MAX], addresses[REDLOCK_NODES_MAX * REDLOCK_ADDRESS_MAX];
@@ -276,7 +277,7 @@ static int show_homes(const struct settings *s, redlock *client, const char *con
         redlock *member = redlock_member(client, (size_t)home);
         redlock_node(member, 0, &info);
         join_addresses(member, addresses, sizeof addresses);
-        text_safe(shown, sizeof shown, names[i]);
+        rl_quote_safe(shown, sizeof shown, names[i]);
         if (s->json)
             json_home(member, names[i], info.quorum_name, &j);
         else
@@ -286,8 +287,8 @@ static int show_homes(const struct settings *s, redlock *client, const char *con
             printf("  %s\n", addresses);
     }
     if (s->json) {
-        json_end_array(&j);
-        json_finish(&j);
+        rl_json_end_array(&j);
+        rl_json_finish(&j);
     }
     return message_flush();
 }

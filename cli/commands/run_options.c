@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "commands/run.h"
 #include "settings/duration.h"
 #include "ui/exit.h"
@@ -66,11 +67,11 @@ const struct cli_option lead_options[] = {
 
 static int read_time(const char *option, const char *value, int64_t *out_ms)
 {
-    char shown[TEXT_QUOTE_MAX];
+    char shown[RL_QUOTE_MAX];
     const char *problem = duration_parse(value, out_ms);
     if (!problem)
         return 0;
-    text_quote(shown, value);
+    rl_quote(shown, value);
     return message_usage("--%s: '%s' %s", option, shown, problem);
 }
 
@@ -119,8 +120,8 @@ static int read_on_lost(struct run *r, const char *value)
         w->on_lost = ON_LOST_IGNORE;
         return 0;
     }
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, value);
+    char shown[RL_QUOTE_MAX];
+    rl_quote(shown, value);
     return message_usage("--on-lost: '%s' is neither term, kill, ignore nor one of the signals "
                          "HUP, INT, QUIT, USR1, USR2, ALRM, ABRT",
                          shown);

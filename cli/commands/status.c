@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "commands/inquiry.h"
 #include "commands/list.h"
 #include "commands/lock_view.h"
@@ -25,8 +26,8 @@ struct status {
 /* Someone who writes a pattern does not mean a lock of that name. */
 static void hint_at_list(const char *name)
 {
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, name);
+    char shown[RL_QUOTE_MAX];
+    rl_quote(shown, name);
     message_warn("'%s' is the name of one lock here; `redlock list '%s'` takes it as a pattern",
                  shown, shown);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/quote.h"
 #include "report/holders.h"
 #include "report/lock_rows.h"
 #include "report/node_view.h"
@@ -210,7 +211,7 @@ static void print_locks(struct view *w, size_t kept)
     const struct sample *s = w->sample;
     if (s->error != REDLOCK_OK) {
         char safe[sizeof s->detail];
-        text_safe(safe, sizeof safe, s->detail);
+        rl_quote_safe(safe, sizeof safe, s->detail);
         screen_line(w->screen, TEXT_BAD, safe);
         if (!sample_has_locks(s))
             return;

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "commands/inquiry.h"
 #include "commands/lock_view.h"
 #include "commands/observer.h"
@@ -11,7 +13,6 @@
 #include "settings/command.h"
 #include "system/timer.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -80,15 +81,15 @@ static int report_free(const struct observer *o, int64_t waited_ms)
 {
     if (!o->settings.json)
         return 0;
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     message_json_success(&j);
-    json_string(&j, "name", o->names[0]);
-    json_array(&j, "names");
+    rl_json_string(&j, "name", o->names[0]);
+    rl_json_array(&j, "names");
     for (size_t i = 0; i < o->count; i++)
-        json_string(&j, NULL, o->names[i]);
-    json_end_array(&j);
-    json_integer(&j, "waited_ms", waited_ms);
-    json_finish(&j);
+        rl_json_string(&j, NULL, o->names[i]);
+    rl_json_end_array(&j);
+    rl_json_integer(&j, "waited_ms", waited_ms);
+    rl_json_finish(&j);
     return message_flush();
 }
 
@@ -110,7 +111,7 @@ static void warn_of_silence(const struct look *l)
 {
     char advice[ADVICE_MAX], safe[sizeof l->detail];
     if (!l->observer->source.client) {
-        text_safe(safe, sizeof safe, l->detail);
+        rl_quote_safe(safe, sizeof safe, l->detail);
         message_warn("%s; asking until it can (-w TIME would limit that)", safe);
         return;
     }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "commands/inquiry.h"
 #include "commands/observer.h"
 #include "report/advice.h"
@@ -16,7 +18,6 @@
 #include "settings/duration.h"
 #include "system/timer.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -79,7 +80,7 @@ static void print_json(const struct inquiry_answer *a)
 {
     int error = a->error;
     const redlock_info *info = a->info;
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (error)
@@ -87,15 +88,15 @@ static void print_json(const struct inquiry_answer *a)
                              exit_status_of(error));
     else
         message_json_success(&j);
-    json_string(&j, "name", a->name);
-    json_integer(&j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-    json_string(&j, "state", error ? "unknown" : info->held ? "held" : "free");
+    rl_json_string(&j, "name", a->name);
+    rl_json_integer(&j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    rl_json_string(&j, "state", error ? "unknown" : info->held ? "held" : "free");
     if (!error) {
         struct lock_brief brief =
             lock_brief_of(a->name, info, report_longest_ms(info, a->report));
         lock_brief_json(&brief, &j);
     }
-    json_finish(&j);
+    rl_json_finish(&j);
 }
 
 static void print_text(const struct inquiry_answer *a, bool from_service)
@@ -107,10 +108,10 @@ static void print_text(const struct inquiry_answer *a, bool from_service)
     struct tm local;
     if (localtime_r(&now, &local))
         strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &local);
-    text_safe(shown, sizeof shown, a->name);
+    rl_quote_safe(shown, sizeof shown, a->name);
     if (a->error) {
         const char *advice = advice_for_late_nodes(a->report, late);
-        text_safe(why, sizeof why, from_service ? a->detail : redlock_strerror(a->error));
+        rl_quote_safe(why, sizeof why, from_service ? a->detail : redlock_strerror(a->error));
         printf("%s %s: unknown: %s\n", clock, shown, advice ? advice : why);
         return;
     }

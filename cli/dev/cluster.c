@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "dev/bus.h"
 #include "dev/directory.h"
 #include "dev/group.h"
@@ -179,7 +180,7 @@ static bool depose(const struct dev_quorum *q, const struct dev_view *view, int 
             return true;
     }
     reply[strcspn(reply, "\r")] = '\0';
-    text_safe(words, DEV_PROBLEM_MAX / 2, reply + 1);
+    rl_quote_safe(words, DEV_PROBLEM_MAX / 2, reply + 1);
     return false;
 }
 

@@ -4,6 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/nearest.h"
+#include "base/quote.h"
+#include "base/slice.h"
 #include "dev/group.h"
 #include "dev/quorum.h"
 #include "dev/verbs.h"
@@ -11,7 +15,6 @@
 #include "system/path.h"
 #include "system/signals.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -42,14 +45,14 @@ struct dev {
 
 static int take_word(struct dev *d, const char *word)
 {
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, word);
+    char shown[RL_QUOTE_MAX];
+    rl_quote(shown, word);
     if (!d->verb && dev_verbs_know(word)) {
         d->verb = word;
         return 0;
     }
     if (!d->verb) {
-        const char *nearest = text_nearest(word, dev_verbs);
+        const char *nearest = rl_nearest(rl_slice_of(word), dev_verbs);
         if (nearest)
             return message_usage("unknown action '%s'; did you mean '%s'?", shown, nearest);
         return message_usage("unknown action '%s'; a command to run goes behind --", shown);
@@ -149,26 +152,26 @@ static int check_options(const struct dev *d)
 static int find_program(struct dev *d)
 {
     const char *wanted = d->server ? d->server : getenv("REDLOCK_SERVER");
-    char shown[TEXT_QUOTE_MAX];
+    char shown[RL_QUOTE_MAX];
     if (!wanted || !*wanted)
         return dev_find_server(d->quorum.program) ? 0 : EXIT_UNAVAILABLE;
     if (path_find(wanted, false, d->quorum.program))
         return 0;
-    text_quote(shown, wanted);
+    rl_quote(shown, wanted);
     return message_fail(EXIT_CONFIG, "%s is not a program that can be run", shown);
 }
 
 static void announce_json(const struct dev_quorum *q, const char *nodes)
 {
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
     struct dev_row rows[DEV_SERVERS_MAX];
     dev_rows(q, rows);
     message_json_success(&j);
-    json_string(&j, "dir", q->directory);
-    json_string(&j, "redlock_nodes", nodes);
-    json_integer(&j, "pid", getpid());
+    rl_json_string(&j, "dir", q->directory);
+    rl_json_string(&j, "redlock_nodes", nodes);
+    rl_json_integer(&j, "pid", getpid());
     dev_rows_json(&j, rows, (size_t)q->count);
-    json_finish(&j);
+    rl_json_finish(&j);
 }
 
 /* As one word of a shell, and the end of the line. */

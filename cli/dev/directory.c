@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "dev/control.h"
 #include "ui/exit.h"
 #include "ui/message.h"
@@ -79,7 +80,7 @@ static int find_path(struct dev_quorum *q, const char *shown)
     path[length] = '\0';
     if ((size_t)length >= sizeof path / 2)
         return message_fail(EXIT_CONFIG, "the path of %s is too long", shown);
-    text_safe(safe, sizeof safe, path);
+    rl_quote_safe(safe, sizeof safe, path);
     /* It is printed for shells, byte for byte. */
     if (strcmp(safe, path) != 0)
         return message_fail(EXIT_CONFIG,
@@ -93,8 +94,8 @@ static int find_path(struct dev_quorum *q, const char *shown)
 /* Takes the directory `path`, which is there, if it is safe to use. */
 static int settle(struct dev_quorum *q, const char *path)
 {
-    char shown[TEXT_PATH_MAX];
-    text_path(shown, path);
+    char shown[RL_QUOTE_PATH_MAX];
+    rl_quote_path(shown, path);
     q->directory_fd = open_directory_at(AT_FDCWD, path);
     if (q->directory_fd < 0 && (errno == ELOOP || errno == ENOTDIR))
         return message_fail(
@@ -112,12 +113,12 @@ static int settle(struct dev_quorum *q, const char *path)
 static int make_temporary(struct dev_quorum *q)
 {
     const char *parent = getenv("TMPDIR");
-    char path[DEV_PATH_MAX], shown[TEXT_PATH_MAX];
+    char path[DEV_PATH_MAX], shown[RL_QUOTE_PATH_MAX];
     if (!parent || !*parent)
         parent = "/tmp";
     snprintf(path, sizeof path, "%.2000s/redlock-dev-XXXXXX", parent);
     if (!mkdtemp(path)) {
-        text_path(shown, parent);
+        rl_quote_path(shown, parent);
         return message_fail(EXIT_CONFIG, "cannot make a directory in %s: %s", shown,
                             strerror(errno));
     }
@@ -130,10 +131,10 @@ static int make_temporary(struct dev_quorum *q)
 
 static int use_named(struct dev_quorum *q, const char *directory)
 {
-    char shown[TEXT_PATH_MAX];
+    char shown[RL_QUOTE_PATH_MAX];
     q->made = mkdir(directory, 0700) == 0;
     if (!q->made && errno != EEXIST) {
-        text_path(shown, directory);
+        rl_quote_path(shown, directory);
         return message_fail(EXIT_CONFIG, "cannot make %s: %s", shown, strerror(errno));
     }
     int status = settle(q, directory);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "dev/bus.h"
 #include "dev/control.h"
 #include "dev/directory.h"
@@ -93,7 +94,7 @@ static void last_log_line(const struct dev_quorum *q, const struct dev_server *s
     }
     if (log)
         fclose(log);
-    text_safe(out, size, last);
+    rl_quote_safe(out, size, last);
 }
 
 /* Waits until a server that was started answers. Returns 0 or an exit status. */
@@ -140,8 +141,8 @@ static int launch(struct dev_quorum *q, struct dev_server *s, char *problem)
     close(log_fd);
     if (error == 0)
         return 0;
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, q->program);
+    char shown[RL_QUOTE_MAX];
+    rl_quote(shown, q->program);
     snprintf(problem, DEV_PROBLEM_MAX, "cannot run %s: %s", shown, strerror(error));
     return EXIT_CONFIG;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "dev/directory.h"
 #include "dev/group.h"
 #include "ui/text.h"
@@ -150,7 +151,7 @@ static bool depose(const struct dev_quorum *q, const struct dev_view *view, int 
     if (dev_server_ask(&q->server[i], "SENTINEL FAILOVER " GROUP, reply) && reply[0] == '+')
         return true;
     reply[strcspn(reply, "\r")] = '\0';
-    text_safe(words, DEV_PROBLEM_MAX / 2, reply + 1);
+    rl_quote_safe(words, DEV_PROBLEM_MAX / 2, reply + 1);
     return false;
 }
 

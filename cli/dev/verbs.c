@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "dev/bus.h"
 #include "dev/control.h"
 #include "dev/group.h"
 #include "system/timer.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/table.h"
 #include "ui/text.h"
@@ -73,38 +74,39 @@ void dev_rows(const struct dev_quorum *q, struct dev_row rows[DEV_SERVERS_MAX])
     }
 }
 
-static void votes_json(struct json *j, const char *votes)
+static void votes_json(struct rl_json *j, const char *votes)
 {
     char copy[sizeof((struct dev_row *)NULL)->votes], *rest = NULL;
     snprintf(copy, sizeof copy, "%s", votes);
-    json_array(j, "votes");
+    rl_json_array(j, "votes");
     for (char *vote = strtok_r(copy, ",", &rest); vote; vote = strtok_r(NULL, ",", &rest))
-        json_string(j, NULL, vote);
-    json_end_array(j);
+        rl_json_string(j, NULL, vote);
+    rl_json_end_array(j);
 }
 
-void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count)
+void dev_rows_json(struct rl_json *j, const struct dev_row *rows, size_t count)
 {
-    json_array(j, "nodes");
+    rl_json_array(j, "nodes");
     for (size_t i = 0; i < count; i++) {
         char address[32];
         snprintf(address, sizeof address, "127.0.0.1:%d", rows[i].port);
-        json_object(j, NULL);
-        json_integer(j, "number", strtol(rows[i].name + strspn(rows[i].name, "s"), NULL, 10));
+        rl_json_object(j, NULL);
+        rl_json_integer(j, "number",
+                        strtol(rows[i].name + strspn(rows[i].name, "s"), NULL, 10));
         if (rows[i].role[0]) {
-            json_string(j, "name", rows[i].name);
-            json_string(j, "role", rows[i].role);
+            rl_json_string(j, "name", rows[i].name);
+            rl_json_string(j, "role", rows[i].role);
         }
         if (rows[i].votes[0])
             votes_json(j, rows[i].votes);
         if (rows[i].quorum[0])
-            json_string(j, "quorum_name", rows[i].quorum);
-        json_string(j, "address", address);
-        json_string(j, "state", rows[i].state);
-        json_known(j, "pid", rows[i].pid ? rows[i].pid : -1);
-        json_end_object(j);
+            rl_json_string(j, "quorum_name", rows[i].quorum);
+        rl_json_string(j, "address", address);
+        rl_json_string(j, "state", rows[i].state);
+        rl_json_known(j, "pid", rows[i].pid ? rows[i].pid : -1);
+        rl_json_end_object(j);
     }
-    json_end_array(j);
+    rl_json_end_array(j);
 }
 
 /* ---- in the process that runs the servers ------------------------------------------- */
@@ -336,7 +338,7 @@ static int read_answer(char *answer, struct dev_row *rows, size_t *count, bool *
         }
         if (sscanf(line, "error %d %n", &status, &text) == 1 && text > 0) {
             char safe[DEV_PROBLEM_MAX];
-            text_safe(safe, sizeof safe, line + text);
+            rl_quote_safe(safe, sizeof safe, line + text);
             return message_fail(status, "%s", safe);
         }
         if (*count == DEV_SERVERS_MAX ||
@@ -362,8 +364,8 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
     snprintf(question, sizeof question, "%s %.15s", verb, name ? name : "");
     int error = dev_control_ask(directory, question, answer);
     if (error) {
-        char shown[TEXT_PATH_MAX];
-        text_path(shown, directory);
+        char shown[RL_QUOTE_PATH_MAX];
+        rl_quote_path(shown, directory);
         return message_fail(EXIT_UNAVAILABLE, "no `redlock dev` answers in %s: %s", shown,
                             strerror(error));
     }
@@ -371,11 +373,11 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
     if (status)
         return status;
     if (s->json) {
-        struct json j = {.out = stdout};
+        struct rl_json j = {.out = stdout};
         message_json_success(&j);
-        json_string(&j, "dir", directory);
+        rl_json_string(&j, "dir", directory);
         dev_rows_json(&j, rows, count);
-        json_finish(&j);
+        rl_json_finish(&j);
     } else if (strcmp(verb, "list") == 0)
         print_table(rows, count);
     else if (count > 0)

@@ -24,8 +24,8 @@ struct dev_row {
 void dev_rows(const struct dev_quorum *q, struct dev_row rows[DEV_SERVERS_MAX]);
 
 /* The member `nodes` of the object being written. */
-struct json;
-void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count);
+struct rl_json;
+void dev_rows_json(struct rl_json *j, const struct dev_row *rows, size_t count);
 
 bool dev_verbs_know(const char *word);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "lock/busy.h"
 #include "lock/live.h"
 #include "lock/served_lock.h"
@@ -18,7 +19,6 @@
 #include "system/timer.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -336,22 +336,22 @@ int held_lock_release(struct held_lock *h)
     return conclude(h, error, redlock_detail());
 }
 
-void held_lock_json(const struct held_lock *h, const struct terms *terms, struct json *j)
+void held_lock_json(const struct held_lock *h, const struct terms *terms, struct rl_json *j)
 {
     char value[VALUE_WORD_MAX];
     if (terms->name_count > 1) {
-        json_array(j, "names");
+        rl_json_array(j, "names");
         for (size_t i = 0; i < terms->name_count; i++)
-            json_string(j, NULL, terms->name[i]);
-        json_end_array(j);
+            rl_json_string(j, NULL, terms->name[i]);
+        rl_json_end_array(j);
     }
-    json_string(j, "kind", redlock_kind_text(terms_kind(terms)));
+    rl_json_string(j, "kind", redlock_kind_text(terms_kind(terms)));
     value_word_write(value, redlock_value(h->lock));
-    json_string(j, "value", value);
-    json_known(j, "fence", redlock_fence(h->lock) > 0 ? redlock_fence(h->lock) : -1);
-    json_known(j, "slot", redlock_slot(h->lock) > 0 ? redlock_slot(h->lock) : -1);
-    json_integer(j, "ttl_ms", h->settings->ttl_ms);
-    json_integer(j, "remaining_ms", redlock_remaining_ms(h->lock));
+    rl_json_string(j, "value", value);
+    rl_json_known(j, "fence", redlock_fence(h->lock) > 0 ? redlock_fence(h->lock) : -1);
+    rl_json_known(j, "slot", redlock_slot(h->lock) > 0 ? redlock_slot(h->lock) : -1);
+    rl_json_integer(j, "ttl_ms", h->settings->ttl_ms);
+    rl_json_integer(j, "remaining_ms", redlock_remaining_ms(h->lock));
 }
 
 void held_lock_leave(struct held_lock *h)

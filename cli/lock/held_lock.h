@@ -92,8 +92,8 @@ void held_lock_find_successor(struct held_lock *h, const struct terms *terms);
 int held_lock_release(struct held_lock *h);
 
 /* Its members of an object: names, kind, value, token, slot, TTL and what is left of it. */
-struct json;
-void held_lock_json(const struct held_lock *h, const struct terms *terms, struct json *j);
+struct rl_json;
+void held_lock_json(const struct held_lock *h, const struct terms *terms, struct rl_json *j);
 
 /* Frees the handle of a held lock and leaves the lock on the nodes. */
 void held_lock_leave(struct held_lock *h);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/quote.h"
+#include "base/utf8.h"
 #include "ui/text.h"
 
 #define PART_MAX 65 /* of a user, a host or a command, with terminator */
@@ -14,8 +16,8 @@
 static bool is_printable(const char *text)
 {
     while (*text) {
-        size_t length = text_utf8(text);
-        if (length == 0 || text_steers(text_code(text, length)))
+        size_t length = rl_utf8_length(text);
+        if (length == 0 || rl_utf8_steers(rl_utf8_code(text, length)))
             return false;
         text += length;
     }
@@ -26,7 +28,7 @@ bool label_set(char out[REDLOCK_LABEL_MAX + 1], const char *text)
 {
     if (!is_printable(text))
         return false;
-    text_safe(out, REDLOCK_LABEL_MAX + 1, text);
+    rl_quote_safe(out, REDLOCK_LABEL_MAX + 1, text);
     return true;
 }
 
@@ -44,7 +46,7 @@ static void user_name(char out[PART_MAX])
         snprintf(out, PART_MAX, "%ld", (long)geteuid());
         return;
     }
-    text_safe(out, PART_MAX, name);
+    rl_quote_safe(out, PART_MAX, name);
 }
 
 static void host_name(char out[PART_MAX])
@@ -52,7 +54,7 @@ static void host_name(char out[PART_MAX])
     char name[256] = "";
     gethostname(name, sizeof name - 1);
     name[strcspn(name, ".")] = '\0';
-    text_safe(out, PART_MAX, *name ? name : "?");
+    rl_quote_safe(out, PART_MAX, *name ? name : "?");
 }
 
 /* By one character: what identifies the process, its number, is never cut. */
@@ -64,7 +66,7 @@ static void shorten_longest(char *const *part, size_t count)
             longest = part[i];
     }
     char shorter[PART_MAX];
-    text_safe(shorter, strlen(longest), longest);
+    rl_quote_safe(shorter, strlen(longest), longest);
     memcpy(longest, shorter, strlen(shorter) + 1);
 }
 
@@ -73,7 +75,7 @@ void label_make(char out[REDLOCK_LABEL_MAX + 1], pid_t pid, const char *word)
     char user[PART_MAX], host[PART_MAX], command[PART_MAX] = "";
     const char *slash = word ? strrchr(word, '/') : NULL;
     if (word)
-        text_safe(command, sizeof command, slash && slash[1] ? slash + 1 : word);
+        rl_quote_safe(command, sizeof command, slash && slash[1] ? slash + 1 : word);
     user_name(user);
     host_name(host);
     char *part[] = {user, host, command};

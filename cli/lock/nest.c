@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/percent.h"
+#include "base/quote.h"
 #include "lock/terms.h"
 #include "ui/kind.h"
 #include "ui/message.h"
-#include "ui/percent.h"
 #include "ui/text.h"
 
 #define HELD_MAX 65536 /* far from what a program can be given; more is not remembered */
 
 static char *encode(char *at, const char *name)
 {
-    return percent_encode(at, name, "._-");
+    return rl_percent_encode(at, name, "._-");
 }
 
 /* One of REDLOCK_HELD, kind:name or kind:name:owner, without changing it. */
@@ -58,7 +59,7 @@ int32_t nest_held(const char *name, char owner[REDLOCK_OWNER_MAX + 1])
             kind_of(&e) < 0)
             continue;
         found = kind_of(&e);
-        percent_decode(e.owner ? e.owner : "", e.owner_length, owner, REDLOCK_OWNER_MAX + 1);
+        rl_percent_decode(e.owner ? e.owner : "", e.owner_length, owner, REDLOCK_OWNER_MAX + 1);
     }
     return found;
 }
@@ -69,7 +70,7 @@ bool nest_is_owner(const char *owner)
     char found[REDLOCK_OWNER_MAX + 1];
     struct entry e;
     while (next_entry(&at, &e)) {
-        percent_decode(e.owner ? e.owner : "", e.owner_length, found, sizeof found);
+        rl_percent_decode(e.owner ? e.owner : "", e.owner_length, found, sizeof found);
         if (e.owner && strcmp(found, owner) == 0)
             return true;
     }
@@ -86,12 +87,12 @@ static const char *why(const struct terms *t, int32_t outer, const char *owner)
 int nest_check(const struct terms *t)
 {
     for (size_t i = 0; i < t->name_count; i++) {
-        char shown[TEXT_QUOTE_MAX], owner[REDLOCK_OWNER_MAX + 1];
+        char shown[RL_QUOTE_MAX], owner[REDLOCK_OWNER_MAX + 1];
         int32_t outer = nest_held(t->name[i], owner);
         const char *reason = outer < 0 ? NULL : why(t, outer, owner);
         if (!reason)
             continue;
-        text_quote(shown, t->name[i]);
+        rl_quote(shown, t->name[i]);
         return message_usage(
             "'%s' is held already by a `redlock run` around this one, %s. Leave the inner lock "
             "out, or give it another name; if it is another lock of the same name, on other "

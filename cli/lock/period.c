@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "report/report.h"
 #include "settings/open_client.h"
 #include "system/timer.h"
@@ -174,7 +175,7 @@ int period_report(const struct period *p, const struct settings *s, const char *
     struct failure f = {.name = name, .error = error, .status = exit_status_of(error)};
     if (error == REDLOCK_BUSY) {
         text_time(left, p->left_ms);
-        text_safe(by, sizeof by, p->by);
+        rl_quote_safe(by, sizeof by, p->by);
         snprintf(text, sizeof text, "it has run already%s%s; --every allows it again in %s",
                  *by ? ", by " : "", by, left);
         f.status = busy_status;

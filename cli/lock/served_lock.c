@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "service/lease.h"
 #include "system/signals.h"
 #include "system/timer.h"
@@ -78,7 +79,7 @@ static void announce(const struct terms *terms, const struct service_state *stat
     char name[TERMS_TEXT_MAX], safe[SERVICE_DETAIL_MAX] = "";
     terms_text(terms, name);
     if (!is_failing(state))
-        text_safe(safe, sizeof safe, state->detail);
+        rl_quote_safe(safe, sizeof safe, state->detail);
     message_line("waiting for %s%s%s", name, safe[0] ? ": " : "", safe);
 }
 
@@ -86,7 +87,7 @@ static void announce(const struct terms *terms, const struct service_state *stat
 static void warn_of_failure(const struct settings *s, const struct service_state *state)
 {
     char safe[SERVICE_DETAIL_MAX];
-    text_safe(safe, sizeof safe, state->detail);
+    rl_quote_safe(safe, sizeof safe, state->detail);
     message_warn("%s; trying until it can%s", safe,
                  s->wait_ms == REDLOCK_WAIT_FOREVER ? " (-w TIME would limit that)" : "");
 }

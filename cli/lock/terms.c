@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/quote.h"
 #include "lock/label.h"
 #include "lock/nest.h"
 #include "ui/exit.h"
@@ -183,10 +184,10 @@ void terms_request(const struct terms *t, redlock_request *request)
 
 void terms_text(const struct terms *t, char out[TERMS_TEXT_MAX])
 {
-    char first[TEXT_QUOTE_MAX], second[TEXT_QUOTE_MAX] = "";
-    text_quote(first, t->name[0]);
+    char first[RL_QUOTE_MAX], second[RL_QUOTE_MAX] = "";
+    rl_quote(first, t->name[0]);
     if (t->name_count > 1)
-        text_quote(second, t->name[1]);
+        rl_quote(second, t->name[1]);
     if (t->name_count == 1)
         snprintf(out, TERMS_TEXT_MAX, "%s", first);
     else if (t->name_count == 2)

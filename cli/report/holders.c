@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/quote.h"
 #include "ui/kind.h"
 
 #define NAMES_SHOWN 3 /* of several holders or waiters in one line */
@@ -10,7 +11,7 @@
 void holders_name(char out[HOLDERS_NAME_MAX], const char *label, const char *value)
 {
     if (label[0])
-        text_safe(out, HOLDERS_NAME_MAX, label);
+        rl_quote_safe(out, HOLDERS_NAME_MAX, label);
     else
         text_holder(out, value);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/json.h"
+#include "base/json.h"
 #include "ui/kind.h"
 #include "ui/record.h"
 #include "ui/text.h"
@@ -67,63 +67,63 @@ const redlock_holder *lock_brief_longest(const struct lock_brief *b)
     return longest;
 }
 
-static void json_holders(const struct lock_brief *b, struct json *j)
+static void json_holders(const struct lock_brief *b, struct rl_json *j)
 {
-    json_array(j, "held_by");
+    rl_json_array(j, "held_by");
     for (uint32_t i = 0; i < b->shown_holders; i++) {
         const redlock_holder *h = &b->holder[i];
         char value[TEXT_HOLDER_MAX];
         text_holder(value, h->value);
-        json_object(j, NULL);
-        json_string(j, "label", h->label[0] ? h->label : NULL);
-        json_string(j, "value", value);
-        json_string(j, "fingerprint", h->fingerprint);
-        json_known(j, "held_ms", h->held_ms);
-        json_bool(j, "held_at_least", h->held_at_least);
-        json_known(j, "remaining_ms", h->remaining_ms);
-        json_integer(j, "votes", h->votes);
-        json_end_object(j);
+        rl_json_object(j, NULL);
+        rl_json_string(j, "label", h->label[0] ? h->label : NULL);
+        rl_json_string(j, "value", value);
+        rl_json_string(j, "fingerprint", h->fingerprint);
+        rl_json_known(j, "held_ms", h->held_ms);
+        rl_json_bool(j, "held_at_least", h->held_at_least);
+        rl_json_known(j, "remaining_ms", h->remaining_ms);
+        rl_json_integer(j, "votes", h->votes);
+        rl_json_end_object(j);
     }
-    json_end_array(j);
+    rl_json_end_array(j);
 }
 
-static void json_waiters(const struct lock_brief *b, struct json *j)
+static void json_waiters(const struct lock_brief *b, struct rl_json *j)
 {
-    json_array(j, "waiting");
+    rl_json_array(j, "waiting");
     for (uint32_t i = 0; i < b->shown_waiters; i++) {
         const redlock_waiter *w = &b->waiter[i];
         char name[TEXT_HOLDER_MAX];
         text_holder(name, w->name);
-        json_object(j, NULL);
-        json_string(j, "label", w->label[0] ? w->label : NULL);
-        json_string(j, "waiter", name);
-        json_known(j, "waited_ms", w->waited_ms);
-        json_end_object(j);
+        rl_json_object(j, NULL);
+        rl_json_string(j, "label", w->label[0] ? w->label : NULL);
+        rl_json_string(j, "waiter", name);
+        rl_json_known(j, "waited_ms", w->waited_ms);
+        rl_json_end_object(j);
     }
-    json_end_array(j);
+    rl_json_end_array(j);
 }
 
-void lock_brief_json(const struct lock_brief *b, struct json *j)
+void lock_brief_json(const struct lock_brief *b, struct rl_json *j)
 {
     char value[TEXT_HOLDER_MAX], owner[TEXT_OWNER_MAX];
     const redlock_holder *first = b->held && b->shown_holders > 0 ? &b->holder[0] : NULL;
     text_holder(value, b->value);
     text_owner(owner, b->owner);
-    json_bool(j, "held", b->held);
-    json_string(j, "kind", b->kind < 0 ? NULL : redlock_kind_text(b->kind));
-    json_integer(j, "votes", b->votes);
-    json_string(j, "label", first && first->label[0] ? first->label : NULL);
-    json_string(j, "holder", b->value[0] ? value : NULL);
-    json_integer(j, "holders", b->holder_count);
-    json_string(j, "owner", b->owner[0] ? owner : NULL);
-    json_known(j, "slots", kind_words(b->kind)->has_slots ? (int64_t)b->slots : -1);
-    json_known(j, "held_ms", first ? first->held_ms : -1);
-    json_bool(j, "held_at_least", first && first->held_at_least);
-    json_known(j, "remaining_ms", b->held ? b->left_ms : -1);
-    json_known(j, "fence", b->fence > 0 ? b->fence : -1);
-    json_integer(j, "waiters", b->waiter_count);
-    json_bool(j, "disagree", b->disagree);
-    json_bool(j, "record", b->record);
+    rl_json_bool(j, "held", b->held);
+    rl_json_string(j, "kind", b->kind < 0 ? NULL : redlock_kind_text(b->kind));
+    rl_json_integer(j, "votes", b->votes);
+    rl_json_string(j, "label", first && first->label[0] ? first->label : NULL);
+    rl_json_string(j, "holder", b->value[0] ? value : NULL);
+    rl_json_integer(j, "holders", b->holder_count);
+    rl_json_string(j, "owner", b->owner[0] ? owner : NULL);
+    rl_json_known(j, "slots", kind_words(b->kind)->has_slots ? (int64_t)b->slots : -1);
+    rl_json_known(j, "held_ms", first ? first->held_ms : -1);
+    rl_json_bool(j, "held_at_least", first && first->held_at_least);
+    rl_json_known(j, "remaining_ms", b->held ? b->left_ms : -1);
+    rl_json_known(j, "fence", b->fence > 0 ? b->fence : -1);
+    rl_json_integer(j, "waiters", b->waiter_count);
+    rl_json_bool(j, "disagree", b->disagree);
+    rl_json_bool(j, "record", b->record);
     json_holders(b, j);
     json_waiters(b, j);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct json;
+struct rl_json;
 
 struct lock_brief {
     bool held, disagree;
@@ -43,6 +43,6 @@ void lock_brief_free(struct lock_brief *b);
 const redlock_holder *lock_brief_longest(const struct lock_brief *b);
 
 /* Its members of the object being written: the same for `status`, `list` and `top`. */
-void lock_brief_json(const struct lock_brief *b, struct json *j);
+void lock_brief_json(const struct lock_brief *b, struct rl_json *j);
 
 #endif

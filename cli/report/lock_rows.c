@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "report/holders.h"
 #include "ui/kind.h"
 
@@ -24,7 +25,7 @@
 static size_t shown_width(const char *text)
 {
     char safe[CELL_MAX];
-    bool whole = text_safe(safe, sizeof safe, text);
+    bool whole = rl_quote_safe(safe, sizeof safe, text);
     size_t width = text_width(safe);
     return !whole || width > FLEXIBLE_MAX ? FLEXIBLE_MAX : width;
 }

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "report/report.h"
 #include "ui/guarantee.h"
-#include "ui/json.h"
 #include "ui/text.h"
 
 const char *node_state_text(int32_t state)
@@ -107,28 +107,28 @@ void sentinels_print(const redlock_node_info *node, FILE *out)
 }
 
 /* An offset may be negative: it is unknown by its error only. */
-static void print_json_clock(struct json *j, const struct node_view *v)
+static void print_json_clock(struct rl_json *j, const struct node_view *v)
 {
-    json_known(j, "clock_error_us", v->info.clock_error_us);
+    rl_json_known(j, "clock_error_us", v->info.clock_error_us);
     if (v->info.clock_error_us >= 0)
-        json_integer(j, "clock_offset_us", v->info.clock_offset_us);
+        rl_json_integer(j, "clock_offset_us", v->info.clock_offset_us);
     else
-        json_known(j, "clock_offset_us", -1);
+        rl_json_known(j, "clock_offset_us", -1);
 }
 
-void node_view_json(const struct node_view *v, struct json *j)
+void node_view_json(const struct node_view *v, struct rl_json *j)
 {
-    json_string(j, "address", v->ping->address);
-    json_string(j, "state", node_view_state(v));
-    json_bool(j, "answered", v->answered);
-    json_bool(j, "quarantined", v->info.quarantined);
-    json_known(j, "quarantine_ms", v->info.quarantined ? v->info.quarantine_ms : -1);
-    json_string(j, "version", v->info.version[0] ? v->info.version : NULL);
-    json_known(j, "rtt_us", v->rtt_us);
+    rl_json_string(j, "address", v->ping->address);
+    rl_json_string(j, "state", node_view_state(v));
+    rl_json_bool(j, "answered", v->answered);
+    rl_json_bool(j, "quarantined", v->info.quarantined);
+    rl_json_known(j, "quarantine_ms", v->info.quarantined ? v->info.quarantine_ms : -1);
+    rl_json_string(j, "version", v->info.version[0] ? v->info.version : NULL);
+    rl_json_known(j, "rtt_us", v->rtt_us);
     print_json_clock(j, v);
-    json_bool(j, "tls", v->info.tls);
-    json_bool(j, "native", v->info.native);
-    json_integer(j, "connects", v->info.connects);
-    json_string(j, "why", v->why);
+    rl_json_bool(j, "tls", v->info.tls);
+    rl_json_bool(j, "native", v->info.native);
+    rl_json_integer(j, "connects", v->info.connects);
+    rl_json_string(j, "why", v->why);
     guarantee_node_json(&v->info, j);
 }

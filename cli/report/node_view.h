@@ -11,7 +11,7 @@
 
 #define NODE_VIEW_TEXT_MAX 48
 
-struct json;
+struct rl_json;
 
 struct node_view {
     redlock_node_info info;
@@ -48,6 +48,6 @@ void guarantee_print(const struct settings *s, redlock *member, FILE *out);
 void sentinels_print(const redlock_node_info *node, FILE *out);
 
 /* Its members of the object being written. */
-void node_view_json(const struct node_view *v, struct json *j);
+void node_view_json(const struct node_view *v, struct rl_json *j);
 
 #endif

@@ -4,11 +4,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/json.h"
+#include "base/quote.h"
 #include "report/advice.h"
 #include "report/lock_brief.h"
 #include "settings/open_client.h"
 #include "ui/errors.h"
-#include "ui/json.h"
 #include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/table.h"
@@ -107,7 +108,7 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size)
     for (uint32_t i = 0; i < report->node_count; i++) {
         const redlock_node_report *n = &report->node[i];
         char address[REDLOCK_ADDRESS_MAX];
-        text_safe(address, sizeof address, n->address);
+        rl_quote_safe(address, sizeof address, n->address);
         if (n->vote != REDLOCK_VOTE_GRANTED)
             text_add(out, size, "%s%s %s", *out ? ", " : "", address,
                      redlock_vote_text(n->vote));
@@ -237,48 +238,48 @@ int64_t report_longest_ms(const redlock_info *info, const redlock_report *report
 }
 
 static void json_found(const redlock_report *report, const redlock_node_report *n,
-                       struct json *j)
+                       struct rl_json *j)
 {
-    json_string(j, "kind", n->kind < 0 ? NULL : redlock_kind_text(n->kind));
-    json_integer(j, "holders", n->holder_count);
-    json_integer(j, "waiters", n->waiter_count);
-    json_bool(j, "differs", differs(report, n));
+    rl_json_string(j, "kind", n->kind < 0 ? NULL : redlock_kind_text(n->kind));
+    rl_json_integer(j, "holders", n->holder_count);
+    rl_json_integer(j, "waiters", n->waiter_count);
+    rl_json_bool(j, "differs", differs(report, n));
 }
 
-static void write_json(const redlock_report *report, struct json *j, bool found)
+static void write_json(const redlock_report *report, struct rl_json *j, bool found)
 {
-    json_integer(j, "quorum", report->quorum);
+    rl_json_integer(j, "quorum", report->quorum);
     if (report->quorum_name[0])
-        json_string(j, "quorum_name", report->quorum_name);
-    json_array(j, "nodes");
+        rl_json_string(j, "quorum_name", report->quorum_name);
+    rl_json_array(j, "nodes");
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
         const redlock_node_report *n = &report->node[i];
         char holder[TEXT_HOLDER_MAX];
-        json_object(j, NULL);
-        json_string(j, "address", n->address);
-        json_string(j, "vote", vote_name(n->vote));
-        json_string(j, "answer", answer_text(n));
+        rl_json_object(j, NULL);
+        rl_json_string(j, "address", n->address);
+        rl_json_string(j, "vote", vote_name(n->vote));
+        rl_json_string(j, "answer", answer_text(n));
         if (n->value[0]) {
             text_holder(holder, n->value);
-            json_string(j, "holder", holder);
+            rl_json_string(j, "holder", holder);
         }
-        json_known(j, "remaining_ms", n->key_remaining_ms);
-        json_known(j, "rtt_us", report_rtt_us(n));
+        rl_json_known(j, "remaining_ms", n->key_remaining_ms);
+        rl_json_known(j, "rtt_us", report_rtt_us(n));
         if (found)
             json_found(report, n, j);
-        json_string(j, "reason", n->reason ? redlock_reason_name(n->reason) : NULL);
-        json_string(j, "text", n->text);
-        json_end_object(j);
+        rl_json_string(j, "reason", n->reason ? redlock_reason_name(n->reason) : NULL);
+        rl_json_string(j, "text", n->text);
+        rl_json_end_object(j);
     }
-    json_end_array(j);
+    rl_json_end_array(j);
 }
 
-void report_json(const redlock_report *report, struct json *j)
+void report_json(const redlock_report *report, struct rl_json *j)
 {
     write_json(report, j, false);
 }
 
-void report_json_found(const redlock_report *report, struct json *j)
+void report_json_found(const redlock_report *report, struct rl_json *j)
 {
     write_json(report, j, true);
 }
@@ -290,28 +291,28 @@ int report_failure(const struct settings *s, const struct failure *f)
     const char *advice =
         f->advice ? f->advice : advice_for(f->error, f->report, s->service, room);
     if (s->json) {
-        struct json j = {.out = stdout};
+        struct rl_json j = {.out = stdout};
         message_json_failure(&j, redlock_error_name(f->error), text, f->status);
         if (f->name)
-            json_string(&j, "name", f->name);
-        json_string(&j, "advice", advice);
+            rl_json_string(&j, "name", f->name);
+        rl_json_string(&j, "advice", advice);
         if (f->lock) {
-            json_object(&j, "lock");
+            rl_json_object(&j, "lock");
             lock_brief_json(f->lock, &j);
-            json_end_object(&j);
+            rl_json_end_object(&j);
         }
         if (f->report)
             report_json(f->report, &j);
-        json_finish(&j);
+        rl_json_finish(&j);
         fflush(stdout);
     } else if (!s->quiet) {
-        char name[TEXT_QUOTE_MAX] = "", safe[REPORT_TEXT_MAX], quoted[REDLOCK_NAME_MAX + 3];
+        char name[RL_QUOTE_MAX] = "", safe[REPORT_TEXT_MAX], quoted[REDLOCK_NAME_MAX + 3];
         /* The library names the lock itself where its name matters. */
         snprintf(quoted, sizeof quoted, "'%s'", f->name ? f->name : "");
         bool named = !f->name || strstr(text, quoted);
         if (!named)
-            text_quote(name, f->name);
-        text_safe(safe, sizeof safe, text);
+            rl_quote(name, f->name);
+        rl_quote_safe(safe, sizeof safe, text);
         message_line("%s%s%s", name, named ? "" : ": ", safe);
         bool brief = f->brief && !s->verbose;
         if (f->report && f->report->node_count > 0 && !brief)

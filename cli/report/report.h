@@ -9,7 +9,7 @@
 
 #include "settings/settings.h"
 
-struct json;
+struct rl_json;
 struct lock_brief;
 
 /* An operation that did not succeed. */
@@ -67,8 +67,8 @@ bool report_agrees(const redlock_report *report);
 int64_t report_longest_ms(const redlock_info *info, const redlock_report *report);
 
 /* The members `quorum` and `nodes` of the object being written. */
-void report_json(const redlock_report *report, struct json *j);
+void report_json(const redlock_report *report, struct rl_json *j);
 /* The same of redlock_query(): with what each node found, and whether it differs from most. */
-void report_json_found(const redlock_report *report, struct json *j);
+void report_json_found(const redlock_report *report, struct rl_json *j);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "run/reaper.h"
 #include "system/path.h"
 #include "system/signals.h"
@@ -211,11 +212,11 @@ int child_exit_status(const struct child *c)
 
 int child_explain(const char *command, int error)
 {
-    char shown[TEXT_QUOTE_MAX], found[PATH_FIND_MAX];
+    char shown[RL_QUOTE_MAX], found[PATH_FIND_MAX];
     /* A directory of PATH that is closed to us is no reason to call the file unusable. */
     if (error == EACCES && !strchr(command, '/') && !path_find(command, true, found))
         error = ENOENT;
-    text_quote(shown, command);
+    rl_quote(shown, command);
     int status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     /* A whole command line in one word is what a shell is for. */
     bool line = error == ENOENT && strpbrk(command, " \t|&;<>$(");

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/quote.h"
 #include "report/report.h"
 #include "run/process_tree.h"
 #include "system/signals.h"
@@ -62,16 +63,16 @@ static bool is_lost(const struct supervision *w)
 
 static void announce_jeopardy(const struct supervision *w)
 {
-    char name[TEXT_QUOTE_MAX], nodes[512], when[TEXT_TIME_MAX];
+    char name[RL_QUOTE_MAX], nodes[512], when[TEXT_TIME_MAX];
     int64_t left_ms = (held_lock_deadline_ns(w->held) - timer_now_ns()) / NS_PER_MS;
     if (w->on_lost != ON_LOST_IGNORE)
         left_ms -= w->grace_ms;
-    text_quote(name, w->name);
+    rl_quote(name, w->name);
     text_time(when, left_ms > 0 ? left_ms : 0);
     if (w->held->failed_renewal.node_count > 0)
         report_failed_nodes(&w->held->failed_renewal, nodes, sizeof nodes);
     else
-        text_safe(nodes, sizeof nodes, w->held->detail);
+        rl_quote_safe(nodes, sizeof nodes, w->held->detail);
     message_warn("warning: %s could not be renewed (%s); in %s %s unless it can be", name,
                  nodes, when,
                  w->on_lost == ON_LOST_IGNORE ? "it is lost" : "the command is stopped");
@@ -80,10 +81,10 @@ static void announce_jeopardy(const struct supervision *w)
 static void announce_changes(struct supervision *w)
 {
     int state = w->held->state;
-    char name[TEXT_QUOTE_MAX];
+    char name[RL_QUOTE_MAX];
     if (state == w->told_state)
         return;
-    text_quote(name, w->name);
+    rl_quote(name, w->name);
     if (state == REDLOCK_STATE_JEOPARDY && !w->terminated)
         announce_jeopardy(w);
     else if (state == REDLOCK_STATE_HELD && !w->terminated)

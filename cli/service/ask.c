@@ -7,10 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/percent.h"
+#include "base/quote.h"
 #include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/message.h"
-#include "ui/percent.h"
 #include "ui/text.h"
 
 #define HEAD_MAX 4096
@@ -21,10 +22,10 @@
 /* The first line of the file; it goes into a header, so it is one word. */
 static int read_token(struct service *s, const char *path)
 {
-    char shown[TEXT_PATH_MAX];
+    char shown[RL_QUOTE_PATH_MAX];
     FILE *file = fopen(path, "re");
     bool read = file && fgets(s->token, sizeof s->token, file);
-    text_path(shown, path);
+    rl_quote_path(shown, path);
     if (file)
         fclose(file);
     if (!read)
@@ -40,7 +41,7 @@ static int read_token(struct service *s, const char *path)
 int service_open(struct service *s, const struct settings *settings)
 {
     char *const *text = settings->config.text;
-    char shown[TEXT_QUOTE_MAX];
+    char shown[RL_QUOTE_MAX];
     *s = (struct service){.tls = {.ca = text[RL_SETTING_TLS_CA],
                                   .cert = text[RL_SETTING_TLS_CERT],
                                   .key = text[RL_SETTING_TLS_KEY],
@@ -48,7 +49,7 @@ int service_open(struct service *s, const struct settings *settings)
                           .insecure = settings->config.insecure};
     const char *problem = service_url_read(&s->url, settings->service);
     if (problem) {
-        text_quote(shown, settings->service);
+        rl_quote(shown, settings->service);
         return message_fail(EXIT_CONFIG, "the service '%s' %s", shown, problem);
     }
     return text[RL_SETTING_TOKEN_FILE] ? read_token(s, text[RL_SETTING_TOKEN_FILE]) : 0;
@@ -61,7 +62,7 @@ void service_close(struct service *s)
 
 void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char *name)
 {
-    percent_encode(stpcpy(out, collection), name, "._-/");
+    rl_percent_encode(stpcpy(out, collection), name, "._-/");
 }
 
 /* ---- the question ---- */

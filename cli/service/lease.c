@@ -11,9 +11,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "service/look.h"
 #include "system/timer.h"
-#include "ui/json.h"
 
 #define ID_BYTES 16
 #define GRANT_MAX 1024
@@ -143,19 +143,19 @@ static char *write_body(const struct service_terms *t, int64_t wait_ms)
 {
     char *text = NULL;
     size_t size = 0;
-    struct json j = {.out = open_memstream(&text, &size)};
+    struct rl_json j = {.out = open_memstream(&text, &size)};
     if (!j.out)
         return NULL;
-    json_object(&j, NULL);
-    json_integer(&j, "ttl_ms", t->ttl_ms);
-    json_integer(&j, "wait_ms", wait_ms);
-    json_string(&j, "kind", t->kind);
-    json_bool(&j, "fenced", t->fenced);
-    json_bool(&j, "fair", t->fair);
-    json_string(&j, "label", t->label);
-    json_integer(&j, "slots", t->slots);
-    json_string(&j, "owner", t->owner);
-    json_finish(&j);
+    rl_json_object(&j, NULL);
+    rl_json_integer(&j, "ttl_ms", t->ttl_ms);
+    rl_json_integer(&j, "wait_ms", wait_ms);
+    rl_json_string(&j, "kind", t->kind);
+    rl_json_bool(&j, "fenced", t->fenced);
+    rl_json_bool(&j, "fair", t->fair);
+    rl_json_string(&j, "label", t->label);
+    rl_json_integer(&j, "slots", t->slots);
+    rl_json_string(&j, "owner", t->owner);
+    rl_json_finish(&j);
     if (fclose(j.out) != 0) {
         free(text);
         return NULL;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/percent.h"
+#include "base/percent.h"
 #include "ui/vote.h"
 
 #define LIMIT_MS 10000
@@ -162,7 +162,7 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
         struct json_value names, value;
         int size = snprintf(path, sizeof path, "/v1/locks?limit=%d", NAMES_AT_ONCE);
         if (after[0])
-            percent_encode(stpcpy(path + size, "&after="), after, "._-");
+            rl_percent_encode(stpcpy(path + size, "&after="), after, "._-");
         error = ask(s, path, NULL, "names", &a, detail);
         more = json_true(json_member(a.body, "more"));
         names = json_member(a.body, "names");

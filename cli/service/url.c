@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/percent.h"
+#include "base/percent.h"
 
 static const char *behind(const char *text, const char *prefix)
 {
@@ -18,7 +18,7 @@ static const char *read_path(struct service_url *url, const char *text, bool enc
     if (strlen(text) >= sizeof path)
         return "names a socket whose path is too long";
     if (encoded)
-        percent_decode(text, strlen(text), path, sizeof path);
+        rl_percent_decode(text, strlen(text), path, sizeof path);
     else
         strcpy(path, text);
     if (path[0] != '/')

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+#include "base/quote.h"
+#include "base/slice.h"
 #include "settings/command.h"
 #include "settings/help.h"
 #include "ui/exit.h"
@@ -66,9 +69,9 @@ static const char *const *option_names(const struct command *command,
 static int unknown_name(struct args *a, const char *name)
 {
     const char *known[OPTIONS_MAX];
-    char shown[TEXT_QUOTE_MAX];
-    const char *nearest = text_nearest(name, option_names(a->command, known));
-    text_quote(shown, name);
+    char shown[RL_QUOTE_MAX];
+    const char *nearest = rl_nearest(rl_slice_of(name), option_names(a->command, known));
+    rl_quote(shown, name);
     if (nearest)
         return stop(a,
                     message_usage("unknown option --%s; did you mean --%s?", shown, nearest));
@@ -87,8 +90,8 @@ static int deliver(struct args *a, const struct cli_option *o, const char *value
     const char *problem = settings_set(a->settings, (enum setting)o->id, value);
     if (!problem)
         return 0;
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, value ? value : "");
+    char shown[RL_QUOTE_MAX];
+    rl_quote(shown, value ? value : "");
     if (o->id == SETTING_NODES)
         return stop(a, message_fail(EXIT_CONFIG, "--nodes %s", problem));
     return stop(a, message_usage("--%s: '%s' %s", o->name, shown, problem));
@@ -119,8 +122,8 @@ static int short_option(struct args *a, const char **value)
     char letter = *a->group++;
     const struct cli_option *o = find(a->command, NULL, letter);
     if (!o) {
-        char text[] = {letter, '\0'}, shown[TEXT_QUOTE_MAX];
-        text_quote(shown, text);
+        char text[] = {letter, '\0'}, shown[RL_QUOTE_MAX];
+        rl_quote(shown, text);
         return stop(a, message_usage("unknown option -%s", shown));
     }
     *value = NULL;
@@ -183,11 +186,12 @@ static const struct command no_command = {.name = ""};
 
 static int unknown_leading(const char *word)
 {
-    char shown[TEXT_QUOTE_MAX];
+    char shown[RL_QUOTE_MAX];
     const char *known[OPTIONS_MAX];
     const char *nearest =
-        word[1] == '-' ? text_nearest(word + 2, option_names(&no_command, known)) : NULL;
-    text_quote(shown, word);
+        word[1] == '-' ? rl_nearest(rl_slice_of(word + 2), option_names(&no_command, known))
+                       : NULL;
+    rl_quote(shown, word);
     if (nearest)
         return message_usage("unknown option %s; did you mean --%s?", shown, nearest);
     return message_usage("unknown option %s; options of a subcommand go behind it", shown);

@@ -3,7 +3,7 @@
 #ifndef CLI_DURATION_H
 #define CLI_DURATION_H
 
-#include "config/duration.h"
+#include "base/duration.h"
 
 /* NULL, or what is wrong with the text; see rl_duration_parse(). */
 static inline const char *duration_parse(const char *text, int64_t *out_ms)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/quote.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/subcommand.h"
@@ -40,8 +41,8 @@ static void tell_warning(const redlock_event *event)
 {
     char text[WARNING_MAX], safe[WARNING_MAX], node[REDLOCK_ADDRESS_MAX];
     snprintf(text, sizeof text, "%s%s", event->detail, subcommand_for(event->reason));
-    text_safe(safe, sizeof safe, text);
-    text_safe(node, sizeof node, event->address);
+    rl_quote_safe(safe, sizeof safe, text);
+    rl_quote_safe(node, sizeof node, event->address);
     if (is_news(event->detail))
         message_node_warning(node, safe);
     if (event->dropped)
@@ -96,7 +97,7 @@ static int fail(int status, int error)
 {
     char safe[DETAIL_MAX];
     const char *detail = redlock_detail();
-    text_safe(safe, sizeof safe, *detail ? detail : redlock_strerror(error));
+    rl_quote_safe(safe, sizeof safe, *detail ? detail : redlock_strerror(error));
     return message_fail(status, "%s", safe);
 }
 

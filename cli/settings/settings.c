@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/quote.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
@@ -60,11 +61,11 @@ const char *settings_set(struct settings *s, enum setting setting, const char *v
 /* Files that show a secret, as the library tells of them. */
 static void warn_of_files(const struct rl_config *c)
 {
-    char safe[DETAIL_MAX], shown[TEXT_PATH_MAX];
+    char safe[DETAIL_MAX], shown[RL_QUOTE_PATH_MAX];
 
     for (size_t i = 0; i < c->warning_count; i++) {
-        text_safe(safe, sizeof safe, c->warning[i].text);
-        text_safe(shown, sizeof shown, c->warning[i].path);
+        rl_quote_safe(safe, sizeof safe, c->warning[i].text);
+        rl_quote_safe(shown, sizeof shown, c->warning[i].path);
         message_node_warning(shown, safe);
     }
 }
@@ -135,7 +136,7 @@ int settings_complete(struct settings *s)
     s->wait_ms = s->config.wait_ms;
     if (error == REDLOCK_OK)
         return 0;
-    text_safe(safe, sizeof safe, redlock_detail());
+    rl_quote_safe(safe, sizeof safe, redlock_detail());
     /* A service does not help a subcommand that asks the nodes. */
     bool misled = s->config.node_count == 0 && !s->config.may_use_service &&
                   (secure_getenv("REDLOCK_SERVICE") || s->config.text[RL_SETTING_SERVICE]);

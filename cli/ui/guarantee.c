@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/json.h"
+#include "base/json.h"
 
 #define MS_PER_S 1000
 
@@ -135,42 +135,42 @@ const char *guarantee_deployment_word(int32_t deployment)
                : "unknown";
 }
 
-void guarantee_json(const struct guarantee *g, bool guarded, struct json *j)
+void guarantee_json(const struct guarantee *g, bool guarded, struct rl_json *j)
 {
     char text[GUARANTEE_TEXT_MAX];
     guarantee_deployment(g, text);
-    json_string(j, "deployment", text);
-    json_string(j, "profile", redlock_profile_text(g->profile));
+    rl_json_string(j, "deployment", text);
+    rl_json_string(j, "profile", redlock_profile_text(g->profile));
     guarantee_text(g, guarded, text);
-    json_string(j, "guarantee", text);
+    rl_json_string(j, "guarantee", text);
 }
 
-static void elector_json(const redlock_elector *e, struct json *j)
+static void elector_json(const redlock_elector *e, struct rl_json *j)
 {
-    json_object(j, NULL);
-    json_string(j, "address", e->address);
-    json_bool(j, "up", e->state == REDLOCK_NODE_UP);
-    json_bool(j, "counts", e->listed && !e->reason);
-    json_string(j, "server", e->server[0] ? e->server : NULL);
-    json_known(j, "term", e->term);
-    json_known(j, "age_ms", e->age_ms);
-    json_string(j, "why", e->reason ? redlock_reason_text(e->reason) : "");
-    json_end_object(j);
+    rl_json_object(j, NULL);
+    rl_json_string(j, "address", e->address);
+    rl_json_bool(j, "up", e->state == REDLOCK_NODE_UP);
+    rl_json_bool(j, "counts", e->listed && !e->reason);
+    rl_json_string(j, "server", e->server[0] ? e->server : NULL);
+    rl_json_known(j, "term", e->term);
+    rl_json_known(j, "age_ms", e->age_ms);
+    rl_json_string(j, "why", e->reason ? redlock_reason_text(e->reason) : "");
+    rl_json_end_object(j);
 }
 
-void guarantee_node_json(const redlock_node_info *node, struct json *j)
+void guarantee_node_json(const redlock_node_info *node, struct rl_json *j)
 {
     bool is_group = guarantee_is_elected(node);
-    json_string(j, "deployment", guarantee_deployment_word(node->deployment));
+    rl_json_string(j, "deployment", guarantee_deployment_word(node->deployment));
     if (!is_group)
         return;
-    json_string(j, "server", node->server[0] ? node->server : NULL);
-    json_known(j, "term", node->term);
-    json_integer(j, "vouchers", node->voucher_count);
-    json_integer(j, "sentinels_listed", node->listed_count);
-    json_known(j, "failover_ms", node->failover_ms);
-    json_array(j, "sentinels");
+    rl_json_string(j, "server", node->server[0] ? node->server : NULL);
+    rl_json_known(j, "term", node->term);
+    rl_json_integer(j, "vouchers", node->voucher_count);
+    rl_json_integer(j, "sentinels_listed", node->listed_count);
+    rl_json_known(j, "failover_ms", node->failover_ms);
+    rl_json_array(j, "sentinels");
     for (uint32_t i = 0; i < node->elector_count; i++)
         elector_json(&node->elector[i], j);
-    json_end_array(j);
+    rl_json_end_array(j);
 }

@@ -43,13 +43,13 @@ const char *guarantee_deployment_word(int32_t deployment);
 /* Do others say which server speaks for it: is it a Sentinel group, or a vote of a cluster? */
 bool guarantee_is_elected(const redlock_node_info *node);
 
-struct json;
+struct rl_json;
 /* The members deployment and guarantee of the object that is being written. */
-void guarantee_json(const struct guarantee *g, bool guarded, struct json *j);
+void guarantee_json(const struct guarantee *g, bool guarded, struct rl_json *j);
 /*
  * What a node tells of its Sentinel group, all null or empty of another: deployment, server,
  * ...
  */
-void guarantee_node_json(const redlock_node_info *node, struct json *j);
+void guarantee_node_json(const redlock_node_info *node, struct rl_json *j);
 
 #endif

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/text.h"
 
 #define MESSAGE_MAX 1024
@@ -62,9 +62,9 @@ static void print_line(const char *text)
 static void fail(int status, const char *text)
 {
     if (state.json) {
-        struct json j = {.out = stdout};
+        struct rl_json j = {.out = stdout};
         message_json_failure(&j, exit_status_word(status), text, status);
-        json_finish(&j);
+        rl_json_finish(&j);
         fflush(stdout);
     } else {
         print_line(text);
@@ -125,21 +125,21 @@ void message_line(const char *format, ...)
     print_line(text);
 }
 
-void message_json_failure(struct json *j, const char *error, const char *text, int status)
+void message_json_failure(struct rl_json *j, const char *error, const char *text, int status)
 {
-    json_object(j, NULL);
-    json_bool(j, "ok", false);
-    json_string(j, "command", state.command);
-    json_string(j, "error", error);
-    json_string(j, "message", text);
-    json_integer(j, "exit_status", status);
+    rl_json_object(j, NULL);
+    rl_json_bool(j, "ok", false);
+    rl_json_string(j, "command", state.command);
+    rl_json_string(j, "error", error);
+    rl_json_string(j, "message", text);
+    rl_json_integer(j, "exit_status", status);
 }
 
-void message_json_success(struct json *j)
+void message_json_success(struct rl_json *j)
 {
-    json_object(j, NULL);
-    json_bool(j, "ok", true);
-    json_string(j, "command", state.command);
+    rl_json_object(j, NULL);
+    rl_json_bool(j, "ok", true);
+    rl_json_string(j, "command", state.command);
 }
 
 /* An earlier write may have failed, and its errno is lost. */

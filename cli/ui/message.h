@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-struct json;
+struct rl_json;
 
 /* `command` names the subcommand in front of messages; NULL: none yet. */
 void message_setup(const char *command, bool json);
@@ -35,9 +35,9 @@ void message_node_warning(const char *address, const char *text);
 void message_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Starts the object every failure is reported in: ok, command, error, message, exit_status. */
-void message_json_failure(struct json *j, const char *error, const char *text, int status);
+void message_json_failure(struct rl_json *j, const char *error, const char *text, int status);
 /* And every success: ok, command. */
-void message_json_success(struct json *j);
+void message_json_success(struct rl_json *j);
 
 /*
  * Flushes standard output. Returns 0, or the status for output that could not be written; a

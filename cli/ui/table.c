@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/quote.h"
 #include "ui/errors.h"
 
 #define GAP 2          /* blanks between columns */
@@ -16,7 +17,7 @@ void table_begin(struct table *t, const char *const *heading)
     t->rows = 1;
     for (; *heading; heading++) {
         assert(t->columns < TABLE_COLUMNS_MAX);
-        text_safe(t->cell[0][t->columns++].text, TABLE_CELL_MAX, *heading);
+        rl_quote_safe(t->cell[0][t->columns++].text, TABLE_CELL_MAX, *heading);
     }
 }
 
@@ -41,7 +42,7 @@ void table_row(struct table *t)
 void table_set(struct table *t, size_t column, enum text_colour colour, const char *text)
 {
     assert(column < t->columns && t->rows > 1);
-    text_safe(t->cell[t->rows - 1][column].text, TABLE_CELL_MAX, text);
+    rl_quote_safe(t->cell[t->rows - 1][column].text, TABLE_CELL_MAX, text);
     t->cell[t->rows - 1][column].colour = colour;
 }
 

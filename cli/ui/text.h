@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text on its way to a terminal: foreign bytes made harmless, times and values made short. */
+/* Text on its way to a terminal: times and values made short, lines cut and wrapped. */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
@@ -11,35 +11,10 @@
 #define TEXT_TIME_MAX 24   /* "365 d 23 h", with room */
 #define TEXT_HOLDER_MAX 16 /* eight characters and an ellipsis, with terminator */
 #define TEXT_OWNER_MAX 24  /* sixteen characters and an ellipsis, with terminator */
-#define TEXT_QUOTE_MAX 64  /* an argument as an error message shows it */
-#define TEXT_PATH_MAX 512  /* a path as an error message shows it */
-
-/* Bytes of the UTF-8 sequence at `text` (1 to 4), or 0 when there is none. */
-size_t text_utf8(const char *text);
-
-/* The code point of such a sequence of `length` bytes. */
-uint32_t text_code(const char *text, size_t length);
-
-/* Does this character steer a terminal, end a line or change the direction of writing? A name
- * with one of them in it could be shown as another name. */
-bool text_steers(uint32_t code);
 
 /* Formats behind what `line` of `size` bytes has; cut where it is full. */
 void text_add(char *line, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Copies what fits, with characters that steer and broken UTF-8 as `?`: the words of a server
- * and the names of locks must not be able to drive the terminal. False when something was cut
- * off. */
-bool text_safe(char *out, size_t size, const char *text);
-
-/* An argument for an error message: safe, short, and without anything before an @, which may
- * be a password. */
-void text_quote(char out[TEXT_QUOTE_MAX], const char *text);
-
-/* A path for an error message: safe, and in full unless it is long. A URL in its place, which
- * has a : before an @, loses what stands before the @. */
-void text_path(char out[TEXT_PATH_MAX], const char *path);
 
 /* "250 ms", "8.4 s", "5 min 3 s", "2 h 5 min", "3 d 4 h"; "-" when negative. */
 void text_time(char out[TEXT_TIME_MAX], int64_t time_ms);
@@ -102,8 +77,5 @@ bool text_colours(bool on_terminal);
 
 /* What switches a colour on; TEXT_PLAIN: what switches any colour off. */
 const char *text_colour_code(enum text_colour colour);
-
-/* What is nearest to `word` among `candidates` (NULL-terminated), or NULL when nothing is. */
-const char *text_nearest(const char *word, const char *const *candidates);
 
 #endif

@@ -4,75 +4,75 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "redlock.h"
-#include "ui/json.h"
 
 #define SUB_BUCKETS 8 /* of a power of two: each about a tenth wide */
 
-static void write_median(struct json *j, const char *key, const struct series *series)
+static void write_median(struct rl_json *j, const char *key, const struct series *series)
 {
-    json_measured(j, key, series->count > 0 ? series_median(series) : -1);
+    rl_json_measured(j, key, series->count > 0 ? series_median(series) : -1);
 }
 
-static void write_rounds(struct json *j, const char *key, const struct series *series)
+static void write_rounds(struct rl_json *j, const char *key, const struct series *series)
 {
-    json_array(j, key);
+    rl_json_array(j, key);
     for (unsigned i = 0; i < series->count; i++)
-        json_measured(j, NULL, series->value[i]);
-    json_end_array(j);
+        rl_json_measured(j, NULL, series->value[i]);
+    rl_json_end_array(j);
 }
 
-static void write_machine(struct json *j, const struct results *results)
+static void write_machine(struct rl_json *j, const struct results *results)
 {
     const struct machine *m = &results->machine;
-    json_object(j, "machine");
-    json_integer(j, "cores", m->cores);
-    json_string(j, "kernel", m->kernel);
-    json_measured(j, "load_before", m->load_before);
-    json_measured(j, "load_after", m->load_after);
-    json_measured(j, "steal_percent", m->steal_percent);
-    json_string(j, "server", m->server);
-    json_integer(j, "nodes", (int64_t)m->nodes);
-    json_integer(j, "rounds", results->rounds);
-    json_measured(j, "seconds", results->seconds);
-    json_measured(j, "floor_spread_percent", m->floor_spread_percent);
-    json_end_object(j);
+    rl_json_object(j, "machine");
+    rl_json_integer(j, "cores", m->cores);
+    rl_json_string(j, "kernel", m->kernel);
+    rl_json_measured(j, "load_before", m->load_before);
+    rl_json_measured(j, "load_after", m->load_after);
+    rl_json_measured(j, "steal_percent", m->steal_percent);
+    rl_json_string(j, "server", m->server);
+    rl_json_integer(j, "nodes", (int64_t)m->nodes);
+    rl_json_integer(j, "rounds", results->rounds);
+    rl_json_measured(j, "seconds", results->seconds);
+    rl_json_measured(j, "floor_spread_percent", m->floor_spread_percent);
+    rl_json_end_object(j);
 }
 
-static void write_row(struct json *j, const struct row *row)
+static void write_row(struct rl_json *j, const struct row *row)
 {
     enum verdict verdict = row_verdict(row, 0);
     char target[24];
     target_text(&row->target, target);
-    json_object(j, NULL);
-    json_string(j, "id", row->id);
-    json_string(j, "what", row->what);
+    rl_json_object(j, NULL);
+    rl_json_string(j, "id", row->id);
+    rl_json_string(j, "what", row->what);
     write_median(j, "ours", &row->ours);
-    json_string(j, "unit", row->unit);
-    json_string(j, "baseline", row->baseline);
+    rl_json_string(j, "unit", row->unit);
+    rl_json_string(j, "baseline", row->baseline);
     write_median(j, "baseline_value", &row->theirs);
-    json_measured(j, "ratio", row_ratio(row));
-    json_string(j, "target", *target ? target : NULL);
+    rl_json_measured(j, "ratio", row_ratio(row));
+    rl_json_string(j, "target", *target ? target : NULL);
     if (verdict == VERDICT_NONE)
-        json_string(j, "met", NULL);
+        rl_json_string(j, "met", NULL);
     else
-        json_bool(j, "met", verdict == VERDICT_MET);
-    json_measured(j, "spread_percent", row->ours.count > 1 ? row_spread_percent(row) : -1);
-    json_measured(j, "calls", row->cost.calls);
-    json_measured(j, "client_us", row->cost.client_us);
-    json_measured(j, "servers_us", row->cost.servers_us);
-    json_string(j, "note", row->note[0] ? row->note : NULL);
+        rl_json_bool(j, "met", verdict == VERDICT_MET);
+    rl_json_measured(j, "spread_percent", row->ours.count > 1 ? row_spread_percent(row) : -1);
+    rl_json_measured(j, "calls", row->cost.calls);
+    rl_json_measured(j, "client_us", row->cost.client_us);
+    rl_json_measured(j, "servers_us", row->cost.servers_us);
+    rl_json_string(j, "note", row->note[0] ? row->note : NULL);
     write_rounds(j, "ours_rounds", &row->ours);
     write_rounds(j, "baseline_rounds", &row->theirs);
-    json_end_object(j);
+    rl_json_end_object(j);
 }
 
-static void write_callers(struct json *j, const struct caller_point *p)
+static void write_callers(struct rl_json *j, const struct caller_point *p)
 {
     const struct variant *v = &p->variant;
-    json_object(j, NULL);
-    json_string(j, "api", p->api);
-    json_integer(j, "callers", p->callers);
+    rl_json_object(j, NULL);
+    rl_json_string(j, "api", p->api);
+    rl_json_integer(j, "callers", p->callers);
     write_median(j, "per_s", &v->per_s);
     write_median(j, "p50_us", &v->p50_us);
     write_median(j, "p99_us", &v->p99_us);
@@ -80,73 +80,73 @@ static void write_callers(struct json *j, const struct caller_point *p)
     write_median(j, "servers_us", &v->servers_us);
     write_median(j, "calls", &v->calls);
     write_median(j, "switches", &v->switches);
-    json_end_object(j);
+    rl_json_end_object(j);
 }
 
 /* Several of the histogram's steps together, empty ones left out. */
-static void write_histogram(struct json *j, const char *key, const struct latency *latency)
+static void write_histogram(struct rl_json *j, const char *key, const struct latency *latency)
 {
     unsigned width = (1u << LATENCY_SUB_BITS) / SUB_BUCKETS;
-    json_array(j, key);
+    rl_json_array(j, key);
     for (unsigned i = 0; i < LATENCY_BUCKETS; i += width) {
         uint64_t count = 0;
         for (unsigned k = i; k < i + width; k++)
             count += latency->bucket[k];
         if (count == 0)
             continue;
-        json_object(j, NULL);
-        json_measured(j, "us", (double)latency_bucket_ns(i) / 1e3);
-        json_integer(j, "count", (int64_t)count);
-        json_end_object(j);
+        rl_json_object(j, NULL);
+        rl_json_measured(j, "us", (double)latency_bucket_ns(i) / 1e3);
+        rl_json_integer(j, "count", (int64_t)count);
+        rl_json_end_object(j);
     }
-    json_end_array(j);
+    rl_json_end_array(j);
 }
 
-static void write_held(struct json *j, const struct held_point *p)
+static void write_held(struct rl_json *j, const struct held_point *p)
 {
-    json_object(j, NULL);
-    json_integer(j, "locks", p->locks);
-    json_measured(j, "bytes_per_lock", p->bytes_per_lock);
-    json_measured(j, "rss_per_lock", p->rss_per_lock);
-    json_measured(j, "cpu_us_per_lock_s", p->cpu_us_per_lock_s);
-    json_measured(j, "calls_per_renewal", p->renewal.calls);
-    json_measured(j, "client_us_per_renewal", p->renewal.client_us);
-    json_measured(j, "servers_us_per_renewal", p->renewal.servers_us);
-    json_measured(j, "late_p99_ms", p->late_p99_ms);
-    json_integer(j, "ttl_ms", p->ttl_ms);
-    json_integer(j, "lost", (int64_t)p->lost);
-    json_integer(j, "renewals", (int64_t)p->renewals);
-    json_integer(j, "failed_renewals", (int64_t)p->failed_renewals);
-    json_end_object(j);
+    rl_json_object(j, NULL);
+    rl_json_integer(j, "locks", p->locks);
+    rl_json_measured(j, "bytes_per_lock", p->bytes_per_lock);
+    rl_json_measured(j, "rss_per_lock", p->rss_per_lock);
+    rl_json_measured(j, "cpu_us_per_lock_s", p->cpu_us_per_lock_s);
+    rl_json_measured(j, "calls_per_renewal", p->renewal.calls);
+    rl_json_measured(j, "client_us_per_renewal", p->renewal.client_us);
+    rl_json_measured(j, "servers_us_per_renewal", p->renewal.servers_us);
+    rl_json_measured(j, "late_p99_ms", p->late_p99_ms);
+    rl_json_integer(j, "ttl_ms", p->ttl_ms);
+    rl_json_integer(j, "lost", (int64_t)p->lost);
+    rl_json_integer(j, "renewals", (int64_t)p->renewals);
+    rl_json_integer(j, "failed_renewals", (int64_t)p->failed_renewals);
+    rl_json_end_object(j);
 }
 
-static void write_all(struct json *j, const struct results *results)
+static void write_all(struct rl_json *j, const struct results *results)
 {
-    json_object(j, NULL);
-    json_string(j, "version", redlock_version());
+    rl_json_object(j, NULL);
+    rl_json_string(j, "version", redlock_version());
     write_machine(j, results);
-    json_array(j, "rows");
+    rl_json_array(j, "rows");
     for (unsigned i = 0; i < results->row_count; i++)
         write_row(j, &results->row[i]);
-    json_end_array(j);
-    json_array(j, "callers");
+    rl_json_end_array(j);
+    rl_json_array(j, "callers");
     for (unsigned i = 0; i < results->callers_count; i++)
         write_callers(j, &results->callers[i]);
-    json_end_array(j);
-    json_object(j, "hung");
+    rl_json_end_array(j);
+    rl_json_object(j, "hung");
     write_histogram(j, "healthy", &results->healthy);
     write_histogram(j, "one_hung", &results->one_hung);
-    json_end_object(j);
-    json_array(j, "held");
+    rl_json_end_object(j);
+    rl_json_array(j, "held");
     for (unsigned i = 0; i < results->held_count; i++)
         write_held(j, &results->held[i]);
-    json_end_array(j);
-    json_finish(j);
+    rl_json_end_array(j);
+    rl_json_finish(j);
 }
 
 int results_json_write(const struct results *results, const char *path)
 {
-    struct json j = {.out = fopen(path, "w")};
+    struct rl_json j = {.out = fopen(path, "w")};
     if (!j.out) {
         perror(path);
         return -1;

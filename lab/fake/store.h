@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/slice.h"
+#include "base/slice.h"
 
 #define FAKE_NAME_SIZE 128
 #define FAKE_VALUE_SIZE 256

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/json.h"
 #include "capture.h"
 #include "commands/run.h"
 #include "config/sources.h"
@@ -13,7 +14,6 @@
 #include "json_check.h"
 #include "settings/command.h"
 #include "ui/exit.h"
-#include "ui/json.h"
 #include "ui/message.h"
 
 #define WORDS_MAX 32
@@ -106,27 +106,27 @@ static void write_json(int count, char **words)
 
     capture_begin(&printed);
 
-    struct json j = {.out = stdout};
+    struct rl_json j = {.out = stdout};
 
-    json_object(&j, NULL);
-    json_array(&j, "words");
+    rl_json_object(&j, NULL);
+    rl_json_array(&j, "words");
     for (int i = 0; i < count; i++) {
         const char *text = words[i];
 
-        json_object(&j, NULL);
-        json_string(&j, "text", text[0] == '0' ? NULL : text);
-        json_integer(&j, "n", (int64_t)(strlen(text) * 0x9e3779b97f4a7c15u));
-        json_known(&j, "known", (int8_t)text[0]);
+        rl_json_object(&j, NULL);
+        rl_json_string(&j, "text", text[0] == '0' ? NULL : text);
+        rl_json_integer(&j, "n", (int64_t)(strlen(text) * 0x9e3779b97f4a7c15u));
+        rl_json_known(&j, "known", (int8_t)text[0]);
         if ((text[0] & 3) == 3) {
-            json_array(&j, "array");
-            json_string(&j, NULL, text);
-            json_bool(&j, NULL, text[0] & 4);
-            json_end_array(&j);
+            rl_json_array(&j, "array");
+            rl_json_string(&j, NULL, text);
+            rl_json_bool(&j, NULL, text[0] & 4);
+            rl_json_end_array(&j);
         }
-        json_end_object(&j);
+        rl_json_end_object(&j);
     }
-    json_end_array(&j);
-    json_finish(&j);
+    rl_json_end_array(&j);
+    rl_json_finish(&j);
     capture_end(&printed);
     FUZZ_CHECK(json_is_line(printed.out) && printed.err_size == 0);
     capture_free(&printed);

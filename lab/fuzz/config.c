@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "config/duration.h"
+#include "base/duration.h"
 #include "fuzz.h"
 #include "json_check.h"
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/slice.h"
 #include "fuzz.h"
 #include "http/target.h"
 
@@ -66,21 +67,20 @@ static void check_spans(const struct http_parser *parser, const char *bytes)
 
 static void check_target(const struct http_parser *parser, const char *bytes)
 {
-    struct rl_span path, query;
+    struct rl_slice path, query;
     char name[NAME_SIZE], again[NAME_SIZE];
 
-    http_target_split((struct rl_span){bytes + parser->target_at, parser->target_size}, &path,
+    http_target_split((struct rl_slice){bytes + parser->target_at, parser->target_size}, &path,
                       &query);
-    FUZZ_CHECK(path.length + query.length <= parser->target_size);
+    FUZZ_CHECK(path.size + query.size <= parser->target_size);
     for (int utf8 = 0; utf8 < 2; utf8++) {
-        struct rl_span rest = {path.at + 1, path.length - 1};
+        struct rl_slice rest = {path.data + 1, path.size - 1};
 
         if (http_name_decode(rest, utf8, name, sizeof name) != NULL)
             continue;
         /* What was taken is fixed: it decodes to itself. */
         FUZZ_CHECK(strlen(name) > 0 && strlen(name) < NAME_SIZE);
-        FUZZ_CHECK(
-            !http_name_decode((struct rl_span){name, strlen(name)}, utf8, again, sizeof again));
+        FUZZ_CHECK(!http_name_decode(rl_slice_of(name), utf8, again, sizeof again));
         FUZZ_CHECK(strcmp(name, again) == 0);
     }
     if (http_query_get(query, "prefix", name, sizeof name) >= 0)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/slice.h"
 #include "fuzz.h"
 
 #define SHOWN_MAX (REDLOCK_VALUE_MAX + 1)
@@ -20,7 +21,7 @@ static void check_shown(struct rl_slice text, size_t size)
     FUZZ_CHECK(shown != NULL);
     rl_text_show(text, shown, size);
     FUZZ_CHECK(memchr(shown, '\0', size) != NULL);
-    out = (struct rl_slice){shown, strlen(shown)};
+    out = rl_slice_of(shown);
     FUZZ_CHECK(rl_text_is_printable(out));
     if (rl_text_is_printable(text))
         FUZZ_CHECK(out.size <= text.size && memcmp(out.data, text.data, out.size) == 0);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "core/kind.h"
 #include "lab/sim/lease.h"
 #include "lab/sim/world.h"
@@ -167,8 +168,8 @@ void sim_app_make_handle(struct sim_world *world, struct sim_worker *worker,
 
     about.name_count = write_keys(worker, &about.key.size);
     about.key.data = worker->key;
-    about.owner = (struct rl_slice){worker->owner, strlen(worker->owner)};
-    about.tag = (struct rl_slice){worker->tag, strlen(worker->tag)};
+    about.owner = rl_slice_of(worker->owner);
+    about.tag = rl_slice_of(worker->tag);
     /* Half of them have a label, with everything in it that could be taken
      * for something else. */
     about.label =

@@ -44,7 +44,7 @@ enum access_proof access_identify(const struct access *access,
                                   const struct http_request *request, struct access_who *who)
 {
     const struct access_token *token;
-    struct rl_span field;
+    struct rl_slice field;
     int count = http_request_field(request, "authorization", &field);
 
     who->principal[0] = '\0';
@@ -53,10 +53,10 @@ enum access_proof access_identify(const struct access *access,
     if (count == 0)
         return identify_peer(access, request->peer, who) ? ACCESS_PROVEN : ACCESS_UNPROVEN;
     /* A token that is wrong is not made up for by a uid: the client meant to be another. */
-    if (count != 1 || field.length <= strlen(BEARER) ||
-        strncasecmp(field.at, BEARER, strlen(BEARER)) != 0)
+    if (count != 1 || field.size <= strlen(BEARER) ||
+        strncasecmp(field.data, BEARER, strlen(BEARER)) != 0)
         return ACCESS_UNPROVEN;
-    rl_span_skip(&field, strlen(BEARER));
+    rl_slice_skip(&field, strlen(BEARER));
     token = access_tokens_find(&access->tokens, field);
     if (!token)
         return ACCESS_WRONG_TOKEN;
@@ -156,29 +156,29 @@ bool access_still_reads(const struct access *access, const struct access_who *wh
 
 /* Without its port, and the brackets of an IPv6 address. False: it is none that
  * names a host. */
-static bool split_host(struct rl_span field, char *host, size_t size)
+static bool split_host(struct rl_slice field, char *host, size_t size)
 {
-    bool is_bracketed = field.length > 0 && field.at[0] == '[';
-    struct rl_span name;
+    bool is_bracketed = field.size > 0 && field.data[0] == '[';
+    struct rl_slice name;
 
     if (is_bracketed)
-        rl_span_skip(&field, 1);
-    name = rl_span_until(&field, is_bracketed ? "]" : ":");
+        rl_slice_skip(&field, 1);
+    name = rl_slice_until(&field, is_bracketed ? "]" : ":");
     if (is_bracketed) {
-        if (field.length == 0)
+        if (field.size == 0)
             return false;
-        rl_span_skip(&field, 1);
+        rl_slice_skip(&field, 1);
     }
     /* What is left is a port: a name behind the bracket would be another host. */
-    if (field.length > 0 && field.at[0] != ':')
+    if (field.size > 0 && field.data[0] != ':')
         return false;
-    for (size_t i = 1; i < field.length; i++)
-        if (!rl_is_digit(field.at[i]))
+    for (size_t i = 1; i < field.size; i++)
+        if (!rl_is_digit(field.data[i]))
             return false;
-    if (name.length >= size)
+    if (name.size >= size)
         return false;
-    memcpy(host, name.at, name.length);
-    host[name.length] = '\0';
+    memcpy(host, name.data, name.size);
+    host[name.size] = '\0';
     return true;
 }
 
@@ -197,7 +197,7 @@ static bool is_this_machine(const char *host)
 bool access_host_is_ours(const struct access *access, const struct http_request *request)
 {
     char host[ACCESS_HOST_MAX + 1];
-    struct rl_span field;
+    struct rl_slice field;
 
     /* HTTP/1.0 may leave it out; no browser does. */
     if (!is_in(access->checks_host, request->peer) ||

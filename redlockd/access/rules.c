@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/duration.h"
-#include "core/time.h"
+#include "base/duration.h"
+#include "base/time.h"
 #include "redlock.h"
 
 #define GID "gid:"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "io/exposed.h"
+#include "base/exposed.h"
 
 #define LINE_MAX_BYTES 512
 
@@ -141,12 +141,12 @@ static bool counts(const struct access_token *token)
 }
 
 const struct access_token *access_tokens_find(const struct access_tokens *tokens,
-                                              struct rl_span secret)
+                                              struct rl_slice secret)
 {
     const struct access_token *found = NULL;
     uint8_t digest[SHA256_DIGEST_LENGTH];
 
-    SHA256((const uint8_t *)secret.at, secret.length, digest);
+    SHA256((const uint8_t *)secret.data, secret.size, digest);
     for (unsigned i = 0; i < tokens->count; i++)
         if (CRYPTO_memcmp(digest, tokens->token[i].digest, sizeof digest) == 0)
             found = &tokens->token[i];

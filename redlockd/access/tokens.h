@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/span.h"
+#include "base/slice.h"
 
 #define ACCESS_TOKENS_MAX 256
 #define ACCESS_TOKEN_NAME_MAX 122 /* with "token:" in front, a principal */
@@ -43,7 +43,7 @@ int access_token_make(const char *name, char secret[ACCESS_SECRET_SIZE + 1],
 
 /* NULL: none of them, or too old. All are compared, so that the time tells nothing. */
 const struct access_token *access_tokens_find(const struct access_tokens *tokens,
-                                              struct rl_span secret);
+                                              struct rl_slice secret);
 
 /* The beginning of its digest: tells tokens of one name apart, and opens nothing. */
 uint64_t access_token_proof(const struct access_token *token);

@@ -7,7 +7,7 @@
 int http_body_init(struct http_body *body)
 {
     *body = (struct http_body){0};
-    json_raw(&body->json, "", 1); /* takes the memory of the first answers */
+    rl_json_raw(&body->json, "", 1); /* takes the memory of the first answers */
     return body->json.failed ? -1 : 0;
 }
 
@@ -19,14 +19,14 @@ void http_body_free(struct http_body *body)
 
 void http_body_begin(struct http_body *body)
 {
-    json_restart(&body->json);
-    json_object(&body->json, NULL);
+    rl_json_restart(&body->json);
+    rl_json_object(&body->json, NULL);
 }
 
 void http_body_answer(struct http_body *body, struct http_exchange *exchange, int status,
                       const char *type, const char *extra)
 {
-    json_finish(&body->json);
+    rl_json_finish(&body->json);
     if (body->json.failed) {
         http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "the answer could not be written",
                             NULL);
@@ -41,17 +41,17 @@ void http_body_answer(struct http_body *body, struct http_exchange *exchange, in
 
 void http_body_begin_event(struct http_body *body, const char *event)
 {
-    json_restart(&body->json);
-    json_raw(&body->json, "event: ", 7);
-    json_raw(&body->json, event, strlen(event));
-    json_raw(&body->json, "\ndata: ", 7);
-    json_object(&body->json, NULL);
+    rl_json_restart(&body->json);
+    rl_json_raw(&body->json, "event: ", 7);
+    rl_json_raw(&body->json, event, strlen(event));
+    rl_json_raw(&body->json, "\ndata: ", 7);
+    rl_json_object(&body->json, NULL);
 }
 
 void http_body_end_event(struct http_body *body)
 {
-    json_end_object(&body->json);
-    json_raw(&body->json, "\n\n", 2); /* an empty line ends an event */
+    rl_json_end_object(&body->json);
+    rl_json_raw(&body->json, "\n\n", 2); /* an empty line ends an event */
 }
 
 bool http_body_send(struct http_body *body, struct http_exchange *exchange)

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/json.h"
 #include "http/server.h"
-#include "http/writer.h"
 
 struct http_body {
-    struct json json; /* writes to memory */
+    struct rl_json json; /* writes to memory */
 };
 
 /* 0, or -1: out of memory. */

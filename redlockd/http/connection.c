@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/histogram.h"
+#include "base/histogram.h"
 #include "http/server_internal.h"
 #include "http/transport.h"
 #include "io/clock.h"
@@ -217,7 +217,7 @@ static void begin(struct http_connection *connection)
         .head = bytes,
     };
 
-    http_target_split((struct rl_span){bytes + parser->target_at, parser->target_size},
+    http_target_split((struct rl_slice){bytes + parser->target_at, parser->target_size},
                       &request.path, &request.query);
     server->counts.requests++;
     /* It has arrived: the next one, part of which may be here, has a time of its own. */

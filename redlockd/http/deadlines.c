@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "core/time.h"
+#include "base/time.h"
 
 void http_deadline_remove(struct http_deadline *deadline)
 {

@@ -31,15 +31,15 @@ void http_json_init(void)
     json_object_seed(0); /* random: names must not be chosen to collide */
 }
 
-json_t *http_json_read(struct rl_span text, const char **why)
+json_t *http_json_read(struct rl_slice text, const char **why)
 {
     json_error_t error;
     json_t *value;
 
     used = 0;
-    if (text.length == 0)
-        text = (struct rl_span){"{}", 2};
-    value = json_loadb(text.at, text.length, JSON_REJECT_DUPLICATES, &error);
+    if (text.size == 0)
+        text = (struct rl_slice){"{}", 2};
+    value = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &error);
     if (!value) {
         *why = json_error_code(&error) == json_error_duplicate_key
                    ? "a name stands twice in the object"

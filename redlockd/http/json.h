@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#include "protocol/span.h"
+#include "base/slice.h"
 
 #define HTTP_JSON_MEMORY (256u << 10)
 
@@ -24,6 +24,6 @@ void http_json_init(void);
  * The object in `text`; an empty text is an empty object. NULL with a sentence in *why, which
  * needs no escaping. Valid until the next call: there is nothing to free.
  */
-json_t *http_json_read(struct rl_span text, const char **why);
+json_t *http_json_read(struct rl_slice text, const char **why);
 
 #endif

@@ -21,34 +21,34 @@ static int refuse(struct http_parser *parser, enum http_refusal_name why)
     return -1;
 }
 
-static bool only(struct rl_span text, unsigned what)
+static bool only(struct rl_slice text, unsigned what)
 {
     unsigned all = what;
 
     /* Without a branch per character: a text that is refused is the exception. */
-    for (size_t i = 0; i < text.length; i++)
-        all &= http_characters[(unsigned char)text.at[i]];
-    return all == what && text.length > 0;
+    for (size_t i = 0; i < text.size; i++)
+        all &= http_characters[(unsigned char)text.data[i]];
+    return all == what && text.size > 0;
 }
 
 /* The start of *text up to the first `stop`; *text keeps the rest, the stop included. */
-static struct rl_span until(struct rl_span *text, char stop)
+static struct rl_slice until(struct rl_slice *text, char stop)
 {
-    const char *found = text->length > 0 ? memchr(text->at, stop, text->length) : NULL;
-    struct rl_span head = {text->at, found ? (size_t)(found - text->at) : text->length};
+    const char *found = text->size > 0 ? memchr(text->data, stop, text->size) : NULL;
+    struct rl_slice head = {text->data, found ? (size_t)(found - text->data) : text->size};
 
-    rl_span_skip(text, head.length);
+    rl_slice_skip(text, head.size);
     return head;
 }
 
 /* In any case. `word` has small letters and characters that stay what they are with bit 0x20;
  * of what becomes one of those by that bit, only capitals can stand in a head. */
-static bool is_word(struct rl_span text, const char *word, size_t length)
+static bool is_word(struct rl_slice text, const char *word, size_t length)
 {
-    if (text.length != length)
+    if (text.size != length)
         return false;
     for (size_t i = 0; i < length; i++)
-        if ((text.at[i] | 0x20) != word[i])
+        if ((text.data[i] | 0x20) != word[i])
             return false;
     return true;
 }
@@ -57,7 +57,7 @@ static bool is_word(struct rl_span text, const char *word, size_t length)
 
 /* ---- the first line ------------------------------------------------------------------ */
 
-static int read_method(struct http_parser *parser, struct rl_span word)
+static int read_method(struct http_parser *parser, struct rl_slice word)
 {
     static const struct {
         const char *name;
@@ -67,11 +67,11 @@ static int read_method(struct http_parser *parser, struct rl_span word)
         [HTTP_POST] = {"POST", 4}, [HTTP_DELETE] = {"DELETE", 6},
     };
 
-    if (word.length > METHOD_MAX || !only(word, HTTP_TOKEN))
+    if (word.size > METHOD_MAX || !only(word, HTTP_TOKEN))
         return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
     for (unsigned i = 0; i < sizeof methods / sizeof *methods; i++) {
-        if (word.length == methods[i].length &&
-            memcmp(word.at, methods[i].name, word.length) == 0) {
+        if (word.size == methods[i].length &&
+            memcmp(word.data, methods[i].name, word.size) == 0) {
             parser->method = (enum http_method)i;
             return 0;
         }
@@ -79,44 +79,44 @@ static int read_method(struct http_parser *parser, struct rl_span word)
     return refuse(parser, HTTP_REFUSED_METHOD);
 }
 
-static int read_version(struct http_parser *parser, struct rl_span word)
+static int read_version(struct http_parser *parser, struct rl_slice word)
 {
-    if (word.length != 8 || memcmp(word.at, "HTTP/", 5) != 0 || !rl_is_digit(word.at[5]) ||
-        word.at[6] != '.' || !rl_is_digit(word.at[7]))
+    if (word.size != 8 || memcmp(word.data, "HTTP/", 5) != 0 || !rl_is_digit(word.data[5]) ||
+        word.data[6] != '.' || !rl_is_digit(word.data[7]))
         return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
-    if (word.at[5] != '1' || word.at[7] > '1')
+    if (word.data[5] != '1' || word.data[7] > '1')
         return refuse(parser, HTTP_REFUSED_VERSION);
-    parser->is_http10 = word.at[7] == '0';
+    parser->is_http10 = word.data[7] == '0';
     return 0;
 }
 
-static int read_target(struct http_parser *parser, struct rl_span word)
+static int read_target(struct http_parser *parser, struct rl_slice word)
 {
-    if (word.length > HTTP_TARGET_MAX)
+    if (word.size > HTTP_TARGET_MAX)
         return refuse(parser, HTTP_REFUSED_TARGET_TOO_LONG);
-    if (word.length == 0 || word.at[0] != '/')
+    if (word.size == 0 || word.data[0] != '/')
         return refuse(parser, HTTP_REFUSED_TARGET_FORM);
     if (!only(word, HTTP_TARGET))
         return refuse(parser, HTTP_REFUSED_TARGET_CHARACTER);
-    parser->target_size = (uint16_t)word.length;
+    parser->target_size = (uint16_t)word.size;
     return 0;
 }
 
 /* METHOD SP target SP version: exactly two blanks. */
-static int read_request_line(struct http_parser *parser, struct rl_span line)
+static int read_request_line(struct http_parser *parser, struct rl_slice line)
 {
-    struct rl_span rest = line;
-    struct rl_span method = until(&rest, ' ');
-    struct rl_span target;
+    struct rl_slice rest = line;
+    struct rl_slice method = until(&rest, ' ');
+    struct rl_slice target;
 
-    if (rest.length == 0)
+    if (rest.size == 0)
         return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
-    rl_span_skip(&rest, 1);
+    rl_slice_skip(&rest, 1);
     target = until(&rest, ' ');
-    if (rest.length == 0)
+    if (rest.size == 0)
         return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
-    rl_span_skip(&rest, 1);
-    parser->target_at = (uint16_t)(parser->line_at + (target.at - line.at));
+    rl_slice_skip(&rest, 1);
+    parser->target_at = (uint16_t)(parser->line_at + (target.data - line.data));
     /* The version first: it decides how the rest would have to be read. */
     if (read_version(parser, rest) < 0 || read_method(parser, method) < 0 ||
         read_target(parser, target) < 0)
@@ -127,72 +127,72 @@ static int read_request_line(struct http_parser *parser, struct rl_span line)
 
 /* ---- fields -------------------------------------------------------------------------- */
 
-static int read_length(struct http_parser *parser, struct rl_span value)
+static int read_length(struct http_parser *parser, struct rl_slice value)
 {
     uint64_t length = 0;
 
     if (parser->has_length)
         return refuse(parser, HTTP_REFUSED_LENGTH_TWICE);
     parser->has_length = true;
-    if (value.length == 0 || (value.at[0] == '0' && value.length > 1))
+    if (value.size == 0 || (value.data[0] == '0' && value.size > 1))
         return refuse(parser, HTTP_REFUSED_LENGTH);
-    for (size_t i = 0; i < value.length; i++)
-        if (!rl_is_digit(value.at[i]))
+    for (size_t i = 0; i < value.size; i++)
+        if (!rl_is_digit(value.data[i]))
             return refuse(parser, HTTP_REFUSED_LENGTH);
     /* Blanks may follow, up to the CR; a tab, which is one, is none to some. */
-    for (const char *at = value.at + value.length; *at != '\r'; at++)
+    for (const char *at = value.data + value.size; *at != '\r'; at++)
         if (*at == '\t')
             return refuse(parser, HTTP_REFUSED_LENGTH);
-    if (value.length > LENGTH_DIGITS_MAX)
+    if (value.size > LENGTH_DIGITS_MAX)
         return refuse(parser, HTTP_REFUSED_BODY_TOO_LARGE);
-    for (size_t i = 0; i < value.length; i++)
-        length = length * 10 + (uint64_t)(value.at[i] - '0');
+    for (size_t i = 0; i < value.size; i++)
+        length = length * 10 + (uint64_t)(value.data[i] - '0');
     if (length > HTTP_BODY_MAX)
         return refuse(parser, HTTP_REFUSED_BODY_TOO_LARGE);
     parser->body_size = (uint16_t)length;
     return 0;
 }
 
-static inline struct rl_span trim(struct rl_span text)
+static inline struct rl_slice trim(struct rl_slice text)
 {
-    while (text.length > 0 && (text.at[0] == ' ' || text.at[0] == '\t'))
-        rl_span_skip(&text, 1);
-    while (text.length > 0 &&
-           (text.at[text.length - 1] == ' ' || text.at[text.length - 1] == '\t'))
-        text.length--;
+    while (text.size > 0 && (text.data[0] == ' ' || text.data[0] == '\t'))
+        rl_slice_skip(&text, 1);
+    while (text.size > 0 &&
+           (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
+        text.size--;
     return text;
 }
 
 /* A list of words with commas; only `close` means something here. */
-static void read_connection(struct http_parser *parser, struct rl_span value)
+static void read_connection(struct http_parser *parser, struct rl_slice value)
 {
-    while (value.length > 0) {
-        struct rl_span word = trim(until(&value, ','));
+    while (value.size > 0) {
+        struct rl_slice word = trim(until(&value, ','));
 
         if (IS(word, "close"))
             parser->says_close = true;
-        if (value.length > 0)
-            rl_span_skip(&value, 1);
+        if (value.size > 0)
+            rl_slice_skip(&value, 1);
     }
 }
 
-static bool is_json(struct rl_span value)
+static bool is_json(struct rl_slice value)
 {
-    struct rl_span type;
+    struct rl_slice type;
 
     if (IS(value, "application/json"))
         return true;
     type = trim(until(&value, ';'));
     if (!IS(type, "application/json"))
         return false;
-    if (value.length == 0)
+    if (value.size == 0)
         return false;
-    rl_span_skip(&value, 1);
+    rl_slice_skip(&value, 1);
     value = trim(value);
     return IS(value, "charset=utf-8") || IS(value, "charset=\"utf-8\"");
 }
 
-static int read_expect(struct http_parser *parser, struct rl_span value)
+static int read_expect(struct http_parser *parser, struct rl_slice value)
 {
     if (!IS(value, "100-continue"))
         return refuse(parser, HTTP_REFUSED_EXPECTATION);
@@ -200,7 +200,7 @@ static int read_expect(struct http_parser *parser, struct rl_span value)
     return 0;
 }
 
-static int read_host(struct http_parser *parser, struct rl_span value)
+static int read_host(struct http_parser *parser, struct rl_slice value)
 {
     if (++parser->host_count > 1 || !only(value, HTTP_HOST))
         return refuse(parser, HTTP_REFUSED_HOST);
@@ -208,7 +208,7 @@ static int read_host(struct http_parser *parser, struct rl_span value)
 }
 
 /* The length spares nearly all fields the comparison. */
-static int interpret(struct http_parser *parser, struct rl_span name, struct rl_span value)
+static int interpret(struct http_parser *parser, struct rl_slice name, struct rl_slice value)
 {
     if (IS(name, "host"))
         return read_host(parser, value);
@@ -227,27 +227,27 @@ static int interpret(struct http_parser *parser, struct rl_span name, struct rl_
     return 0;
 }
 
-static int read_field(struct http_parser *parser, struct rl_span line)
+static int read_field(struct http_parser *parser, struct rl_slice line)
 {
-    struct rl_span name = {line.at, 0};
-    struct rl_span value;
+    struct rl_slice name = {line.data, 0};
+    struct rl_slice value;
     struct http_field *field;
 
-    if (line.at[0] == ' ' || line.at[0] == '\t')
+    if (line.data[0] == ' ' || line.data[0] == '\t')
         return refuse(parser, HTTP_REFUSED_FOLDED);
-    while (name.length < line.length && http_is(line.at[name.length], HTTP_TOKEN))
-        name.length++;
-    if (name.length == 0 || name.length == line.length || line.at[name.length] != ':')
+    while (name.size < line.size && http_is(line.data[name.size], HTTP_TOKEN))
+        name.size++;
+    if (name.size == 0 || name.size == line.size || line.data[name.size] != ':')
         return refuse(parser, HTTP_REFUSED_FIELD_NAME);
     if (parser->field_count == HTTP_FIELDS_MAX)
         return refuse(parser, HTTP_REFUSED_HEAD_TOO_LARGE);
-    rl_span_skip(&line, name.length + 1);
+    rl_slice_skip(&line, name.size + 1);
     value = trim(line);
     field = &parser->field[parser->field_count++];
     field->name_at = parser->line_at;
-    field->name_size = (uint16_t)name.length;
-    field->value_at = (uint16_t)(parser->line_at + (value.at - name.at));
-    field->value_size = (uint16_t)value.length;
+    field->name_size = (uint16_t)name.size;
+    field->value_at = (uint16_t)(parser->line_at + (value.data - name.data));
+    field->value_size = (uint16_t)value.size;
     return interpret(parser, name, value);
 }
 
@@ -271,11 +271,11 @@ static int finish_head(struct http_parser *parser)
 
 /* ---- lines --------------------------------------------------------------------------- */
 
-static int read_line(struct http_parser *parser, struct rl_span line)
+static int read_line(struct http_parser *parser, struct rl_slice line)
 {
     if (parser->stage == HTTP_STAGE_LINE)
         return read_request_line(parser, line);
-    if (line.length == 0)
+    if (line.size == 0)
         return finish_head(parser);
     return read_field(parser, line);
 }
@@ -313,8 +313,8 @@ static enum http_progress parse_head(struct http_parser *parser, const char *byt
             return HTTP_REFUSED;
         }
         parser->scanned = (uint16_t)(at + 2);
-        if (read_line(parser, (struct rl_span){bytes + parser->line_at, at - parser->line_at}) <
-            0)
+        if (read_line(parser,
+                      (struct rl_slice){bytes + parser->line_at, at - parser->line_at}) < 0)
             return HTTP_REFUSED;
         parser->line_at = parser->scanned;
     }
@@ -353,7 +353,7 @@ bool http_is_last(const struct http_parser *parser)
 }
 
 int http_field(const struct http_parser *parser, const char *bytes, const char *name,
-               struct rl_span *value)
+               struct rl_slice *value)
 {
     size_t length = strlen(name);
     int count = 0;
@@ -362,10 +362,10 @@ int http_field(const struct http_parser *parser, const char *bytes, const char *
         const struct http_field *field = &parser->field[i];
 
         if (field->name_size != length ||
-            !rl_span_is((struct rl_span){bytes + field->name_at, field->name_size}, name))
+            !rl_slice_is((struct rl_slice){bytes + field->name_at, field->name_size}, name))
             continue;
         if (count++ == 0)
-            *value = (struct rl_span){bytes + field->value_at, field->value_size};
+            *value = (struct rl_slice){bytes + field->value_at, field->value_size};
     }
     return count;
 }
@@ -379,7 +379,7 @@ bool http_has_field_like(const struct http_parser *parser, const char *bytes,
         const struct http_field *field = &parser->field[i];
 
         if (field->name_size >= length &&
-            rl_span_is((struct rl_span){bytes + field->name_at, length}, prefix))
+            rl_slice_is((struct rl_slice){bytes + field->name_at, length}, prefix))
             return true;
     }
     return false;

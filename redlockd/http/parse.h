@@ -33,8 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "http/refusal.h"
-#include "protocol/span.h"
 
 #define HTTP_HEAD_MAX 8192 /* bytes up to and with the empty line */
 #define HTTP_BODY_MAX 8192
@@ -104,7 +104,7 @@ bool http_is_last(const struct http_parser *parser);
  * *value is the first, untouched at 0. A field that must be single is refused by its user at 2.
  */
 int http_field(const struct http_parser *parser, const char *bytes, const char *name,
-               struct rl_span *value);
+               struct rl_slice *value);
 
 /* True if a field begins with `prefix` (in lower case), for instance "x-forwarded-". */
 bool http_has_field_like(const struct http_parser *parser, const char *bytes,

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "http/server_internal.h"
 #include "io/clock.h"
 

@@ -52,6 +52,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/slice.h"
 #include "http/parse.h"
 #include "http/target.h"
 #include "redlock.h"
@@ -84,9 +85,9 @@ struct http_peer {
 /* Valid inside begin() only, and so is all that it points to. */
 struct http_request {
     enum http_method method;
-    struct rl_span path;  /* not decoded */
-    struct rl_span query; /* behind the question mark, not decoded */
-    struct rl_span body;  /* empty, or JSON by its Content-Type */
+    struct rl_slice path;  /* not decoded */
+    struct rl_slice query; /* behind the question mark, not decoded */
+    struct rl_slice body;  /* empty, or JSON by its Content-Type */
     const struct http_peer *peer;
     int64_t received_ns; /* when its last bytes were read: never before the client sent them */
     bool eof;            /* the client has closed its sending side behind this request */
@@ -95,7 +96,7 @@ struct http_request {
 };
 
 static inline int http_request_field(const struct http_request *request, const char *name,
-                                     struct rl_span *value)
+                                     struct rl_slice *value)
 {
     return http_field(request->parser, request->head, name, value);
 }

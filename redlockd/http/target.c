@@ -4,29 +4,29 @@
 #include <stdint.h>
 #include <string.h>
 
-void http_target_split(struct rl_span target, struct rl_span *path, struct rl_span *query)
+void http_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query)
 {
-    const char *mark = target.length > 0 ? memchr(target.at, '?', target.length) : NULL;
+    const char *mark = target.size > 0 ? memchr(target.data, '?', target.size) : NULL;
 
     *path = target;
-    *query = (struct rl_span){target.at + target.length, 0};
+    *query = (struct rl_slice){target.data + target.size, 0};
     if (!mark)
         return;
-    path->length = (size_t)(mark - target.at);
-    *query = (struct rl_span){mark + 1, target.length - path->length - 1};
+    path->size = (size_t)(mark - target.data);
+    *query = (struct rl_slice){mark + 1, target.size - path->size - 1};
 }
 
 /* Decodes %XX once. The length, or -1: broken, or more than size - 1 bytes. NUL-terminated. */
-static int decode(struct rl_span text, char *out, size_t size)
+static int decode(struct rl_slice text, char *out, size_t size)
 {
     size_t length = 0;
 
-    for (size_t i = 0; i < text.length; i++) {
-        char c = text.at[i];
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
 
         if (c == '%') {
-            int high = i + 2 < text.length ? rl_hex_value(text.at[i + 1]) : -1;
-            int low = i + 2 < text.length ? rl_hex_value(text.at[i + 2]) : -1;
+            int high = i + 2 < text.size ? rl_hex_value(text.data[i + 1]) : -1;
+            int low = i + 2 < text.size ? rl_hex_value(text.data[i + 2]) : -1;
 
             if (high < 0 || low < 0)
                 return -1;
@@ -113,7 +113,7 @@ static const char *check_segments(const char *name)
     }
 }
 
-const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out, size_t size)
+const char *http_name_decode(struct rl_slice encoded, bool allow_utf8, char *out, size_t size)
 {
     int length = decode(encoded, out, size);
     const char *why;
@@ -128,34 +128,35 @@ const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out,
 /* ---- parameters ------------------------------------------------------------------------ */
 
 /* Takes the next parameter off the front; false at the end. */
-static bool next_parameter(struct rl_span *query, struct rl_span *name, struct rl_span *value)
+static bool next_parameter(struct rl_slice *query, struct rl_slice *name,
+                           struct rl_slice *value)
 {
     const char *end, *equals;
     size_t length;
 
-    if (query->length == 0)
+    if (query->size == 0)
         return false;
-    end = memchr(query->at, '&', query->length);
-    length = end ? (size_t)(end - query->at) : query->length;
-    equals = length > 0 ? memchr(query->at, '=', length) : NULL;
-    name->at = query->at;
-    name->length = equals ? (size_t)(equals - query->at) : length;
-    value->at = equals ? equals + 1 : query->at + length;
-    value->length = length - (size_t)(value->at - query->at);
-    rl_span_skip(query, end ? length + 1 : length);
+    end = memchr(query->data, '&', query->size);
+    length = end ? (size_t)(end - query->data) : query->size;
+    equals = length > 0 ? memchr(query->data, '=', length) : NULL;
+    name->data = query->data;
+    name->size = equals ? (size_t)(equals - query->data) : length;
+    value->data = equals ? equals + 1 : query->data + length;
+    value->size = length - (size_t)(value->data - query->data);
+    rl_slice_skip(query, end ? length + 1 : length);
     return true;
 }
 
-static bool is_exactly(struct rl_span text, const char *word)
+static bool is_exactly(struct rl_slice text, const char *word)
 {
-    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+    return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
-static int decode_value(struct rl_span value, char *out, size_t size)
+static int decode_value(struct rl_slice value, char *out, size_t size)
 {
     int length;
 
-    if (rl_span_has(value, '+'))
+    if (rl_slice_has(value, '+'))
         return HTTP_QUERY_BAD;
     length = decode(value, out, size);
     if (length < 0)
@@ -166,9 +167,9 @@ static int decode_value(struct rl_span value, char *out, size_t size)
     return length;
 }
 
-int http_query_get(struct rl_span query, const char *name, char *out, size_t size)
+int http_query_get(struct rl_slice query, const char *name, char *out, size_t size)
 {
-    struct rl_span key, value;
+    struct rl_slice key, value;
     int found = HTTP_QUERY_ABSENT;
 
     while (next_parameter(&query, &key, &value)) {
@@ -183,7 +184,7 @@ int http_query_get(struct rl_span query, const char *name, char *out, size_t siz
     return found;
 }
 
-int http_query_number(struct rl_span query, const char *name, unsigned least, unsigned most,
+int http_query_number(struct rl_slice query, const char *name, unsigned least, unsigned most,
                       unsigned *number)
 {
     char text[8];
@@ -203,9 +204,9 @@ int http_query_number(struct rl_span query, const char *name, unsigned least, un
     return 0;
 }
 
-bool http_query_only(struct rl_span query, const char *const *names)
+bool http_query_only(struct rl_slice query, const char *const *names)
 {
-    struct rl_span key, value;
+    struct rl_slice key, value;
 
     while (next_parameter(&query, &key, &value)) {
         const char *const *name = names;

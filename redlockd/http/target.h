@@ -17,20 +17,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "protocol/span.h"
+#include "base/slice.h"
 
 /* Splits a target at its first question mark. Without one the query is empty. */
-void http_target_split(struct rl_span target, struct rl_span *path, struct rl_span *query);
+void http_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query);
 
 /* True if `path` begins with `prefix`; *rest is what is behind it, untouched otherwise. */
-static inline bool http_path_below(struct rl_span path, const char *prefix,
-                                   struct rl_span *rest)
+static inline bool http_path_below(struct rl_slice path, const char *prefix,
+                                   struct rl_slice *rest)
 {
     size_t length = strlen(prefix);
 
-    if (path.length < length || memcmp(path.at, prefix, length) != 0)
+    if (path.size < length || memcmp(path.data, prefix, length) != 0)
         return false;
-    *rest = (struct rl_span){path.at + length, path.length - length};
+    *rest = (struct rl_slice){path.data + length, path.size - length};
     return true;
 }
 
@@ -38,7 +38,7 @@ static inline bool http_path_below(struct rl_span path, const char *prefix,
  * Decodes a name into out, with a terminating NUL. Returns NULL, or why it is refused as a
  * sentence that says what to do; out then has no meaning. The size of out bounds the name.
  */
-const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out, size_t size);
+const char *http_name_decode(struct rl_slice encoded, bool allow_utf8, char *out, size_t size);
 
 /* Results of http_query_get() besides the length of a value. */
 #define HTTP_QUERY_ABSENT (-1)
@@ -49,15 +49,15 @@ const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out,
  * parameter without "=" has an empty value. A plus sign means a blank to one half of the world
  * and itself to the other half, and is refused: %20 and %2B are clear.
  */
-int http_query_get(struct rl_span query, const char *name, char *out, size_t size);
+int http_query_get(struct rl_slice query, const char *name, char *out, size_t size);
 
 /* A parameter that is a number from `least` to `most`: 0, or one of the above
  * and *number untouched. */
-int http_query_number(struct rl_span query, const char *name, unsigned least, unsigned most,
+int http_query_number(struct rl_slice query, const char *name, unsigned least, unsigned most,
                       unsigned *number);
 
 /* True if every parameter is one of `names`, a list ended by NULL: a misspelt one must
  * not be ignored. */
-bool http_query_only(struct rl_span query, const char *const *names);
+bool http_query_only(struct rl_slice query, const char *const *names);
 
 #endif

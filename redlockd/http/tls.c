@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/exposed.h"
+#include "base/exposed.h"
 
 /* `ctx` is replaced by a reload; connections keep the one that they began with. */
 struct http_tls_context {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "io/clock.h"
 #include "system/log.h"
 
@@ -86,7 +86,7 @@ struct sink_counts audit_counts(const struct audit *audit)
 /* ---- lines ------------------------------------------------------------------------------- */
 
 /* By the wall clock, for people; nothing is decided by it. */
-static void write_time(struct json *json)
+static void write_time(struct rl_json *json)
 {
     struct timespec now;
     struct tm utc;
@@ -96,11 +96,11 @@ static void write_time(struct json *json)
     gmtime_r(&now.tv_sec, &utc);
     strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc);
     snprintf(text, sizeof text, "%.20s.%03dZ", day, (int)(now.tv_nsec / RL_NS_PER_MS) % 1000);
-    json_string(json, "time", text);
+    rl_json_string(json, "time", text);
 }
 
 /* The address of the other end, or its user and process. */
-static void write_peer(struct json *json, const struct http_peer *peer)
+static void write_peer(struct rl_json *json, const struct http_peer *peer)
 {
     struct sockaddr_storage address;
     socklen_t size = sizeof address;
@@ -116,12 +116,12 @@ static void write_peer(struct json *json, const struct http_peer *peer)
     } else if (getpeername(peer->fd, (struct sockaddr *)&address, &size) != 0 ||
                getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port,
                            sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-        json_string(json, "peer", NULL);
+        rl_json_string(json, "peer", NULL);
         return;
     } else {
         snprintf(text, sizeof text, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
     }
-    json_string(json, "peer", text);
+    rl_json_string(json, "peer", text);
 }
 
 static void write_source(struct audit *audit, const struct journal_entry *entry)
@@ -131,37 +131,37 @@ static void write_source(struct audit *audit, const struct journal_entry *entry)
     if (entry->peer)
         write_peer(&audit->json, entry->peer);
     else
-        json_string(&audit->json, "peer", NULL);
-    json_string(&audit->json, "listener",
-                entry->peer && audit->listeners ? audit->listeners[entry->peer->listener]
-                                                : NULL);
+        rl_json_string(&audit->json, "peer", NULL);
+    rl_json_string(&audit->json, "listener",
+                   entry->peer && audit->listeners ? audit->listeners[entry->peer->listener]
+                                                   : NULL);
     if (entry->event != JOURNAL_DENIED)
         return;
     snprintf(path, sizeof path, "%.*s",
-             entry->path.length < PATH_SHOWN ? (int)entry->path.length : PATH_SHOWN,
-             entry->path.length > 0 ? entry->path.at : "");
-    json_string(&audit->json, "path", path[0] ? path : NULL);
+             entry->path.size < PATH_SHOWN ? (int)entry->path.size : PATH_SHOWN,
+             entry->path.size > 0 ? entry->path.data : "");
+    rl_json_string(&audit->json, "path", path[0] ? path : NULL);
 }
 
 /* With its newline; false: out of memory. */
 static bool write_line(struct audit *audit, const struct journal_entry *entry,
                        uint64_t left_out)
 {
-    struct json *json = &audit->json;
+    struct rl_json *json = &audit->json;
 
-    json_restart(json);
-    json_object(json, NULL);
+    rl_json_restart(json);
+    rl_json_object(json, NULL);
     write_time(json);
-    json_string(json, "event", journal_word(entry->event));
-    json_string(json, "principal", entry->principal);
-    json_string(json, "name", entry->name);
-    json_string(json, "label", entry->label && entry->label[0] ? entry->label : NULL);
-    json_known(json, "fence", entry->fence ? entry->fence : -1);
-    json_string(json, "reason", entry->reason);
+    rl_json_string(json, "event", journal_word(entry->event));
+    rl_json_string(json, "principal", entry->principal);
+    rl_json_string(json, "name", entry->name);
+    rl_json_string(json, "label", entry->label && entry->label[0] ? entry->label : NULL);
+    rl_json_known(json, "fence", entry->fence ? entry->fence : -1);
+    rl_json_string(json, "reason", entry->reason);
     write_source(audit, entry);
     if (left_out > 0)
-        json_integer(json, "left_out", (int64_t)left_out);
-    json_finish(json);
+        rl_json_integer(json, "left_out", (int64_t)left_out);
+    rl_json_finish(json);
     return !json->failed;
 }
 

@@ -43,7 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/writer.h"
+#include "base/json.h"
 #include "journal/entry.h"
 #include "system/sink.h"
 
@@ -60,8 +60,8 @@ struct audit_denials {
 };
 
 struct audit {
-    struct sink *sink; /* NULL: there is no target */
-    struct json json;  /* one line, in memory */
+    struct sink *sink;   /* NULL: there is no target */
+    struct rl_json json; /* one line, in memory */
     struct audit_denials denials[AUDIT_DENIAL_PLACES];
     uint64_t dropped;             /* without those that `sink` counts */
     const char *const *listeners; /* their names, by number; NULL: unknown */

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "http/server.h"
 
 /* Which readers an event is for, beside the counters and classes. */
@@ -44,7 +45,7 @@ struct journal_entry {
     int64_t waited_ns;            /* of a grant: since its request */
     int64_t held_ns;              /* of an end: for how long it was held; 0: unknown */
     const struct http_peer *peer; /* of the request; NULL: there is none */
-    struct rl_span path;          /* of one that is denied; empty: unknown */
+    struct rl_slice path;         /* of one that is denied; empty: unknown */
 };
 
 const char *journal_word(enum journal_event event);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "http/target.h"
 #include "io/clock.h"
 
@@ -146,15 +146,15 @@ static void write_batch(struct feeds *feeds)
 
 void feeds_note(struct feeds *feeds, const struct journal_entry *entry)
 {
-    struct json *json = &feeds->body.json;
+    struct rl_json *json = &feeds->body.json;
 
     if (!feeds->list)
         return;
     http_body_begin_event(&feeds->body, journal_word(entry->event));
-    json_string(json, "name", entry->name);
-    json_string(json, "label", entry->label && entry->label[0] ? entry->label : NULL);
-    json_known(json, "fence", entry->fence ? entry->fence : -1);
-    json_string(json, "reason", entry->reason);
+    rl_json_string(json, "name", entry->name);
+    rl_json_string(json, "label", entry->label && entry->label[0] ? entry->label : NULL);
+    rl_json_known(json, "fence", entry->fence ? entry->fence : -1);
+    rl_json_string(json, "reason", entry->reason);
     http_body_end_event(&feeds->body);
     /* Without memory for an event a feed could miss it and not know. */
     if (json->failed) {
@@ -178,14 +178,14 @@ static void write_node(struct feed *feed, const redlock_node_info *node,
         [CHANGES_UP] = "up",
     };
     struct feeds *feeds = feed->feeds;
-    struct json *json = &feeds->body.json;
+    struct rl_json *json = &feeds->body.json;
 
     if (!access_still_may(feeds->access, &feed->who, feed->exchange, ACCESS_ADMIN, NULL))
         return;
     http_body_begin_event(&feeds->body, "node");
-    json_string(json, "node", node->address);
-    json_string(json, "quorum", node->quorum_name[0] ? node->quorum_name : NULL);
-    json_string(json, "state", words[state]);
+    rl_json_string(json, "node", node->address);
+    rl_json_string(json, "quorum", node->quorum_name[0] ? node->quorum_name : NULL);
+    rl_json_string(json, "state", words[state]);
     http_body_send(&feeds->body, feed->exchange);
 }
 

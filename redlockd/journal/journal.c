@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/histogram.h"
+#include "base/histogram.h"
 
 static const struct {
     const char *word;

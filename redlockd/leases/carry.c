@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
 #include "leases/reply.h"
@@ -266,7 +266,7 @@ static void tell_place(struct lease_request *request)
     struct http_body *body = &request->leases->body;
 
     http_body_begin_event(body, "queued");
-    json_integer(&body->json, "place", request->lease.place);
+    rl_json_integer(&body->json, "place", request->lease.place);
     http_body_send(body, request->exchange);
 }
 

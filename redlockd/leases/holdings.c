@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "io/clock.h"
 
 #define LOOKS_AT_ONCE 32 /* questions to the nodes under way */
@@ -225,8 +225,8 @@ void holdings_endangered(struct leases *leases, const struct holding *holding,
 }
 
 void holdings_denied(struct leases *leases, const struct http_exchange *exchange,
-                     const struct rl_span *path, const struct access_who *who, const char *name,
-                     const char *reason)
+                     const struct rl_slice *path, const struct access_who *who,
+                     const char *name, const char *reason)
 {
     journal_note(leases->journal,
                  &(struct journal_entry){.event = JOURNAL_DENIED,
@@ -234,7 +234,7 @@ void holdings_denied(struct leases *leases, const struct http_exchange *exchange
                                          .name = name,
                                          .reason = reason,
                                          .peer = http_exchange_peer(exchange),
-                                         .path = path ? *path : (struct rl_span){NULL, 0}});
+                                         .path = path ? *path : (struct rl_slice){NULL, 0}});
 }
 
 /* ---- looking ----------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #ifndef REDLOCKD_LEASES_HOLDINGS_H
 #define REDLOCKD_LEASES_HOLDINGS_H
 
+#include "base/slice.h"
 #include "journal/journal.h"
 #include "leases/leases.h"
 
@@ -63,8 +64,8 @@ void holdings_endangered(struct leases *leases, const struct holding *holding,
 /* A request that was refused by rights or quotas. path: NULL if it is gone; who: NULL if
  * that is not proven; name: NULL if it is not about one. */
 void holdings_denied(struct leases *leases, const struct http_exchange *exchange,
-                     const struct rl_span *path, const struct access_who *who, const char *name,
-                     const char *reason);
+                     const struct rl_slice *path, const struct access_who *who,
+                     const char *name, const char *reason);
 
 /* Rules are new: whose cap each lease counts for. */
 void holdings_reload(struct leases *leases);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "protocol/value.h"
 
 #define SKIPPED (LEASE_TAG_SIZE + 1) /* the tag and its colon */
@@ -69,11 +70,11 @@ static uint32_t bits_of(char character, uint8_t *valid)
 }
 
 /* Bytes in out, or -1. Bits that are left over must be 0: one grant has one form. */
-static int decode(struct rl_span text, uint8_t *out, size_t size)
+static int decode(struct rl_slice text, uint8_t *out, size_t size)
 {
-    size_t rest = text.length % 4, length = text.length / 4 * 3 + (rest ? rest - 1 : 0);
+    size_t rest = text.size % 4, length = text.size / 4 * 3 + (rest ? rest - 1 : 0);
     unsigned spare = rest == 2 ? 4 : 2; /* bits that are left over, if there is a rest */
-    const char *at = text.at, *end = text.at + text.length - rest;
+    const char *at = text.data, *end = text.data + text.size - rest;
     uint8_t valid = VALID;
     uint32_t bits = 0;
 
@@ -86,7 +87,7 @@ static int decode(struct rl_span text, uint8_t *out, size_t size)
         *out++ = (uint8_t)(bits >> 8);
         *out++ = (uint8_t)bits;
     }
-    for (bits = 0; at < text.at + text.length; at++)
+    for (bits = 0; at < text.data + text.size; at++)
         bits = bits << 6 | bits_of(*at, &valid);
     if (rest > 0 && (bits & ((1u << spare) - 1)) != 0)
         return -1;
@@ -118,17 +119,17 @@ static void digest_text(const char *text, size_t size, char out[LEASE_TAG_SIZE +
     out[LEASE_TAG_SIZE] = '\0';
 }
 
-bool lease_tag_of(struct rl_span id, struct lease_tag *tag)
+bool lease_tag_of(struct rl_slice id, struct lease_tag *tag)
 {
     uint8_t valid = VALID;
 
-    if (id.length < LEASE_ID_MIN || id.length > LEASE_ID_MAX)
+    if (id.size < LEASE_ID_MIN || id.size > LEASE_ID_MAX)
         return false;
-    for (size_t i = 0; i < id.length; i++)
-        valid &= numbers[(uint8_t)id.at[i]];
+    for (size_t i = 0; i < id.size; i++)
+        valid &= numbers[(uint8_t)id.data[i]];
     if (!valid)
         return false;
-    digest_text(id.at, id.length, tag->text);
+    digest_text(id.data, id.size, tag->text);
     return true;
 }
 
@@ -152,7 +153,7 @@ void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1])
 {
     /* The value of a grant is the client's and may be made up: what is no label
      * is none here. */
-    struct rl_slice text = rl_label_of((struct rl_slice){value, strlen(value)});
+    struct rl_slice text = rl_label_of(rl_slice_of(value));
 
     memcpy(label, text.data, text.size);
     label[text.size] = '\0';
@@ -202,7 +203,7 @@ static bool is_text(const uint8_t *bytes, size_t size)
     return size > 0;
 }
 
-bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
+bool lease_grant_read(struct rl_slice text, const struct lease_tag *tag,
                       struct lease_grant *grant)
 {
     uint8_t bytes[BYTES_MAX];

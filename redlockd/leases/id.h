@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/span.h"
+#include "base/slice.h"
 #include "redlock.h"
 
 #define LEASE_ID_MIN 22
@@ -40,7 +40,7 @@ struct lease_tag {
 };
 
 /* False: not what a lease id looks like. */
-bool lease_tag_of(struct rl_span id, struct lease_tag *tag);
+bool lease_tag_of(struct rl_slice id, struct lease_tag *tag);
 
 /* What a grant says, of one lock that was acquired. */
 struct lease_grant {
@@ -62,7 +62,7 @@ void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1]);
 bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MAX + 1]);
 
 /* What it stands for, the value with this tag. False: no answer of a replica was like that. */
-bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
+bool lease_grant_read(struct rl_slice text, const struct lease_tag *tag,
                       struct lease_grant *grant);
 
 /* An owner as the nodes have it: two principals with the same word are two owners. */

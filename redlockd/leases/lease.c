@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "leases/lease.h"
 
-#include "core/time.h"
+#include "base/time.h"
 #include "leases/rules.h"
 #include "redlock.h"
 

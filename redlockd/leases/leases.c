@@ -180,7 +180,7 @@ void leases_begin(struct leases *leases, const struct routed *routed)
     struct lease_refusal refusal;
     struct lease_terms terms;
 
-    if (request->query.length > 0) {
+    if (request->query.size > 0) {
         http_answer_problem(exchange, 400, "QUERY",
                             request->method == HTTP_DELETE
                                 ? "a release has no parameter; a break is POST /v1/breaks/NAME"

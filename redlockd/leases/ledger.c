@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "core/time.h"
+#include "base/time.h"
 
 #define FIRST_SIZE 64
 

@@ -12,17 +12,17 @@
 
 /* ---- held -------------------------------------------------------------------------------- */
 
-static void write_held(struct json *json, const struct lease_told *told)
+static void write_held(struct rl_json *json, const struct lease_told *told)
 {
-    json_string(json, "name", told->name);
+    rl_json_string(json, "name", told->name);
     if (told->grant)
-        json_string(json, "grant", told->grant);
-    json_known(json, "fence", told->fence ? told->fence : -1);
-    json_integer(json, "after_ms", told->deadline.after_ms);
-    json_integer(json, "remaining_ms", told->deadline.remaining_ms);
-    json_integer(json, "ttl_ms", told->ttl_ms);
+        rl_json_string(json, "grant", told->grant);
+    rl_json_known(json, "fence", told->fence ? told->fence : -1);
+    rl_json_integer(json, "after_ms", told->deadline.after_ms);
+    rl_json_integer(json, "remaining_ms", told->deadline.remaining_ms);
+    rl_json_integer(json, "ttl_ms", told->ttl_ms);
     if (told->is_local)
-        json_integer(json, "deadline_boottime_ns", told->deadline.deadline_ns);
+        rl_json_integer(json, "deadline_boottime_ns", told->deadline.deadline_ns);
 }
 
 void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
@@ -39,8 +39,8 @@ void lease_tell_held(struct http_body *body, struct http_exchange *exchange, con
     http_body_begin_event(body, event);
     write_held(&body->json, told);
     if (error) {
-        json_string(&body->json, "code", redlock_error_name(error));
-        json_string(&body->json, "detail", detail);
+        rl_json_string(&body->json, "code", redlock_error_name(error));
+        rl_json_string(&body->json, "detail", detail);
     }
     http_body_send(body, exchange);
 }
@@ -140,33 +140,33 @@ static const char *fingerprint_of(const char *value,
 
 _Static_assert(REDLOCK_FINGERPRINT_SIZE == 2 * SHA_DIGEST_LENGTH, "it is a SHA-1 in hex");
 
-static void write_holder(struct json *json, const redlock_holder *holder)
+static void write_holder(struct rl_json *json, const redlock_holder *holder)
 {
     char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
 
-    json_object(json, "holder");
-    json_string(json, "label", holder->label[0] ? holder->label : NULL);
-    json_string(json, "fingerprint", fingerprint_of(holder->value, fingerprint));
-    json_known(json, "remaining_ms", holder->remaining_ms);
-    json_known(json, "held_ms", holder->held_ms);
-    json_end_object(json);
+    rl_json_object(json, "holder");
+    rl_json_string(json, "label", holder->label[0] ? holder->label : NULL);
+    rl_json_string(json, "fingerprint", fingerprint_of(holder->value, fingerprint));
+    rl_json_known(json, "remaining_ms", holder->remaining_ms);
+    rl_json_known(json, "held_ms", holder->held_ms);
+    rl_json_end_object(json);
 }
 
-static void write_nodes(struct json *json, const redlock_report *report)
+static void write_nodes(struct rl_json *json, const redlock_report *report)
 {
-    json_array(json, "nodes");
+    rl_json_array(json, "nodes");
     for (uint32_t i = 0; i < report->node_count; i++) {
-        json_object(json, NULL);
-        json_string(json, "address", report->node[i].address);
-        json_string(json, "vote", vote_name(report->node[i].vote));
-        json_string(json, "reason",
-                    report->node[i].reason ? redlock_reason_name(report->node[i].reason)
-                                           : NULL);
-        json_known(json, "rtt_us", report->node[i].rtt_us);
-        json_string(json, "text", report->node[i].text);
-        json_end_object(json);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "address", report->node[i].address);
+        rl_json_string(json, "vote", vote_name(report->node[i].vote));
+        rl_json_string(json, "reason",
+                       report->node[i].reason ? redlock_reason_name(report->node[i].reason)
+                                              : NULL);
+        rl_json_known(json, "rtt_us", report->node[i].rtt_us);
+        rl_json_string(json, "text", report->node[i].text);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
+    rl_json_end_array(json);
 }
 
 const char *lease_detail(int error, const char *detail, bool sees_nodes)
@@ -194,15 +194,15 @@ void lease_reply_error(struct lease_request *request, int error, const char *det
     is_stream = http_is_stream(exchange);
     if (is_stream) {
         http_body_begin_event(body, "lost");
-        json_integer(&body->json, "status", status);
+        rl_json_integer(&body->json, "status", status);
     } else {
         http_body_begin(body);
     }
-    json_string(&body->json, "code", redlock_error_name(error));
-    json_string(&body->json, "detail", lease_detail(error, detail, sees_nodes));
+    rl_json_string(&body->json, "code", redlock_error_name(error));
+    rl_json_string(&body->json, "detail", lease_detail(error, detail, sees_nodes));
     if (status == 423 && report) {
         write_holder(&body->json, &report->holder);
-        json_integer(&body->json, "waiters", report->waiter_count);
+        rl_json_integer(&body->json, "waiters", report->waiter_count);
     }
     if (sees_nodes && report && report->node_count > 0)
         write_nodes(&body->json, report);

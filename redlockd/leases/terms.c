@@ -24,7 +24,7 @@ static bool invalid(struct lease_refusal *refusal, const char *detail)
 static bool read_id(const struct http_request *request, struct lease_terms *terms,
                     struct lease_refusal *refusal)
 {
-    struct rl_span id;
+    struct rl_slice id;
 
     if (http_request_field(request, "lease-id", &id) != 1 || !lease_tag_of(id, &terms->tag))
         return refuse(refusal, 400, "LEASE_ID",
@@ -35,7 +35,7 @@ static bool read_id(const struct http_request *request, struct lease_terms *term
 static bool read_grant(const struct http_request *request, struct lease_terms *terms,
                        struct lease_refusal *refusal)
 {
-    struct rl_span grant;
+    struct rl_slice grant;
     int count = http_request_field(request, "grant", &grant);
 
     terms->has_grant = count == 1;
@@ -61,7 +61,7 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
 static bool read_accept(const struct http_request *request, struct lease_terms *terms,
                         struct lease_refusal *refusal)
 {
-    struct rl_span field;
+    struct rl_slice field;
 
     if (!http_accepts(request->parser, request->head, "text/event-stream"))
         return true;
@@ -223,7 +223,7 @@ static bool read_body(const struct http_request *request, const char *principal,
     json_t *body = NULL; /* of no body, as most releases have it: every field is left out */
     bool exist;
 
-    if (request->body.length > 0 && !(body = http_json_read(request->body, &why)))
+    if (request->body.size > 0 && !(body = http_json_read(request->body, &why)))
         return refuse(refusal, 400, "JSON", why);
     exist = collect(body, &fields);
     if (request->method == HTTP_DELETE && (!exist || fields.count > 0))
@@ -263,7 +263,7 @@ bool break_terms_read(const struct http_request *request,
     const char *why, *text;
     json_t *body;
 
-    if (request->query.length > 0)
+    if (request->query.size > 0)
         return refuse(refusal, 400, "QUERY", "there is no such parameter");
     body = http_json_read(request->body, &why);
     if (!body)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "http/server.h"
 #include "leases/id.h"
 
@@ -25,8 +26,8 @@ struct lease_refusal {
 };
 
 struct lease_terms {
-    const char *name;    /* the caller's */
-    struct rl_span path; /* the same, as it came */
+    const char *name;     /* the caller's */
+    struct rl_slice path; /* the same, as it came */
     struct lease_tag tag;
     bool is_stream; /* PUT: it asks for events */
     bool has_grant; /* then `grant` is what it says */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "life/drain.h"
 
-#include "core/time.h"
+#include "base/time.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
 

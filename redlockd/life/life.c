@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "io/clock.h"
 #include "life/warnings.h"
 #include "system/descriptors.h"

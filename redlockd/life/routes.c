@@ -94,8 +94,8 @@ static void begin_livez(struct routes *routes, const struct routed *routed)
 static void begin_version(struct routes *routes, const struct routed *routed)
 {
     http_body_begin(&routes->body);
-    json_string(&routes->body.json, "name", "redlockd");
-    json_string(&routes->body.json, "version", redlock_version());
+    rl_json_string(&routes->body.json, "name", "redlockd");
+    rl_json_string(&routes->body.json, "version", redlock_version());
     http_body_answer(&routes->body, routed->exchange, 200, "application/json", NULL);
 }
 
@@ -147,7 +147,7 @@ static const struct route {
  * The row of the request; of a method that its path does not have, another row of the path.
  * NULL: there is nothing at this path. *allowed: then the methods of the path.
  */
-static const struct route *find(const struct http_request *request, struct rl_span *name,
+static const struct route *find(const struct http_request *request, struct rl_slice *name,
                                 unsigned *allowed)
 {
     const struct route *found = NULL;
@@ -155,10 +155,10 @@ static const struct route *find(const struct http_request *request, struct rl_sp
     *allowed = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct route *route = &table[i];
-        struct rl_span rest;
+        struct rl_slice rest;
 
         if (!http_path_below(request->path, route->path, &rest) ||
-            (!route->has_name && rest.length > 0))
+            (!route->has_name && rest.size > 0))
             continue;
         found = route;
         *name = rest;
@@ -250,7 +250,7 @@ static bool has_right(const struct access *access, const struct route *route,
 /* With a Lease-Id it is a candidate's question: may it lead, and does it? */
 static enum access_right right_of(const struct route *route, const struct http_request *request)
 {
-    struct rl_span id;
+    struct rl_slice id;
 
     return route->op == OP_LEADER && http_request_field(request, "lease-id", &id) > 0
                ? ACCESS_ACQUIRE
@@ -284,7 +284,7 @@ static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
-    struct rl_span name;
+    struct rl_slice name;
     unsigned allowed;
     const struct route *route = find(request, &name, &allowed);
     const char *why = NULL;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "nodes/quorums.h"
 
 #define LOOK_EVERY_NS RL_NS_PER_S

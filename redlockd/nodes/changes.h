@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "redlock.h"
 
 #define CHANGES_LOG_EVERY_NS (10 * RL_NS_PER_S)

@@ -25,11 +25,11 @@ static const struct file {
     {"/openapi.json", "application/json", openapi, sizeof openapi},
 };
 
-static const struct file *find(struct rl_span path)
+static const struct file *find(struct rl_slice path)
 {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (path.length == strlen(files[i].path) &&
-            memcmp(path.at, files[i].path, path.length) == 0)
+        if (path.size == strlen(files[i].path) &&
+            memcmp(path.data, files[i].path, path.size) == 0)
             return &files[i];
     return NULL;
 }
@@ -73,7 +73,7 @@ static const char *page_headers(void)
     return headers;
 }
 
-void page_answer(struct http_exchange *exchange, struct rl_span path)
+void page_answer(struct http_exchange *exchange, struct rl_slice path)
 {
     const struct file *file = find(path);
 

@@ -10,9 +10,10 @@
 #ifndef REDLOCKD_PAGE_H
 #define REDLOCKD_PAGE_H
 
+#include "base/slice.h"
 #include "http/server.h"
 
 /* Answers with the file at the path of the request. */
-void page_answer(struct http_exchange *exchange, struct rl_span path);
+void page_answer(struct http_exchange *exchange, struct rl_slice path);
 
 #endif

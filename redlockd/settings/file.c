@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/exposed.h"
+#include "base/exposed.h"
 #include "settings/values.h"
 
 #define FILE_MAX_BYTES 65536

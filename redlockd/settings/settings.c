@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/time.h"
-#include "protocol/span.h"
+#include "base/nearest.h"
+#include "base/slice.h"
+#include "base/time.h"
 #include "redlock.h"
 #include "settings/file.h"
 #include "settings/values.h"
@@ -81,7 +82,7 @@ int settings_key_of(const char *name)
 
 const char *settings_nearest_key(const char *name)
 {
-    return rl_nearest((struct rl_span){name, strlen(name)}, keys);
+    return rl_nearest(rl_slice_of(name), keys);
 }
 
 const char *settings_key_name(enum settings_key key)

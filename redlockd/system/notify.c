@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/time.h"
 
 #define MESSAGE_MAX 512
 

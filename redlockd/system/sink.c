@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/time.h"
 
 struct queue {
     size_t size;

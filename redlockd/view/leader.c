@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "http/target.h"
 #include "io/clock.h"
 #include "leases/id.h"
@@ -123,17 +123,17 @@ static void answer(struct leaders *leaders, const struct leader_poll *poll,
                    const struct leadership *found)
 {
     struct http_body *body = &leaders->view->body;
-    struct json *json = &body->json;
+    struct rl_json *json = &body->json;
     const char *label = found->term ? found->holder->label : "";
 
     http_body_begin(body);
-    json_string(json, "name", poll->watch->name);
-    json_known(json, "term", found->term ? found->term : -1);
-    json_string(json, "label", label[0] ? label : NULL);
-    json_known(json, "remaining_ms", found->remaining_ms);
+    rl_json_string(json, "name", poll->watch->name);
+    rl_json_known(json, "term", found->term ? found->term : -1);
+    rl_json_string(json, "label", label[0] ? label : NULL);
+    rl_json_known(json, "remaining_ms", found->remaining_ms);
     if (poll->has_tag)
-        json_bool(json, "leads",
-                  found->term && lease_has_tag(found->holder->value, &poll->tag));
+        rl_json_bool(json, "leads",
+                     found->term && lease_has_tag(found->holder->value, &poll->tag));
     http_body_answer(body, poll->exchange, 200, "application/json", NULL);
 }
 
@@ -277,7 +277,7 @@ static const char *read_poll(const struct http_request *request, struct leader_p
     static const char *const names[] = {"term", "wait_ms", NULL};
     unsigned wait_ms = LEADER_WAIT_MAX_MS;
     char text[TERM_SIZE];
-    struct rl_span id;
+    struct rl_slice id;
     int count = http_request_field(request, "lease-id", &id);
     int size = http_query_get(request->query, "term", text, sizeof text);
     int wait = http_query_number(request->query, "wait_ms", 0, LEADER_WAIT_MAX_MS, &wait_ms);

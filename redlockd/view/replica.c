@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "http/target.h"
 #include "io/clock.h"
 #include "nodes/quorums.h"
@@ -27,52 +27,52 @@ static const char *state_word(const redlock_node_info *node)
 
 static void write_nodes(struct view *view)
 {
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
     redlock_node_info node = REDLOCK_NODE_INFO();
 
-    json_array(json, "nodes");
+    rl_json_array(json, "nodes");
     for (size_t i = 0; redlock_node(view->leases->client, i, &node) == REDLOCK_OK; i++) {
         bool has_clock = node.clock_error_us >= 0;
 
-        json_object(json, NULL);
-        json_string(json, "address", node.address);
-        json_string(json, "quorum", node.quorum_name[0] ? node.quorum_name : NULL);
-        json_bool(json, "up", node.state == REDLOCK_NODE_UP);
-        json_string(json, "state", state_word(&node));
-        json_bool(json, "votes", quorums_node_votes(&node));
-        json_bool(json, "quarantined", node.quarantined);
-        json_known(json, "quarantine_ms", node.quarantine_ms);
-        json_known(json, "rtt_us", node.rtt_us);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "address", node.address);
+        rl_json_string(json, "quorum", node.quorum_name[0] ? node.quorum_name : NULL);
+        rl_json_bool(json, "up", node.state == REDLOCK_NODE_UP);
+        rl_json_string(json, "state", state_word(&node));
+        rl_json_bool(json, "votes", quorums_node_votes(&node));
+        rl_json_bool(json, "quarantined", node.quarantined);
+        rl_json_known(json, "quarantine_ms", node.quarantine_ms);
+        rl_json_known(json, "rtt_us", node.rtt_us);
         if (has_clock)
-            json_integer(json, "clock_offset_us", node.clock_offset_us);
+            rl_json_integer(json, "clock_offset_us", node.clock_offset_us);
         else
-            json_string(json, "clock_offset_us", NULL);
-        json_string(json, "version", node.version[0] ? node.version : NULL);
-        json_string(json, "reason", node.reason ? redlock_reason_name(node.reason) : NULL);
-        json_string(json, "text", node.text);
+            rl_json_string(json, "clock_offset_us", NULL);
+        rl_json_string(json, "version", node.version[0] ? node.version : NULL);
+        rl_json_string(json, "reason", node.reason ? redlock_reason_name(node.reason) : NULL);
+        rl_json_string(json, "text", node.text);
         guarantee_node_json(&node, json);
-        json_end_object(json);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
+    rl_json_end_array(json);
 }
 
 static void write_quorums(struct view *view)
 {
     struct quorum_view quorums[REDLOCK_QUORUMS_MAX];
     unsigned count = quorums_look(view->leases->client, quorums);
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
 
-    json_array(json, "quorums");
+    rl_json_array(json, "quorums");
     for (unsigned i = 0; i < count; i++) {
-        json_object(json, NULL);
-        json_string(json, "name", quorums[i].name[0] ? quorums[i].name : NULL);
-        json_integer(json, "nodes", quorums[i].nodes);
-        json_integer(json, "needed", quorums[i].needed);
-        json_integer(json, "voting", quorums[i].voting);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "name", quorums[i].name[0] ? quorums[i].name : NULL);
+        rl_json_integer(json, "nodes", quorums[i].nodes);
+        rl_json_integer(json, "needed", quorums[i].needed);
+        rl_json_integer(json, "voting", quorums[i].voting);
         guarantee_json(&quorums[i].guarantee, true, json);
-        json_end_object(json);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
+    rl_json_end_array(json);
 }
 
 void view_begin_nodes(struct view *view, const struct routed *routed)
@@ -97,105 +97,107 @@ struct status_question {
 static void write_replica(struct view *view, const struct access_who *who, bool is_admin)
 {
     redlock_counters stats = REDLOCK_COUNTERS();
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
     struct leases_view counts = leases_look(view->leases);
     unsigned streams = counts.stream_held + counts.stream_jeopardy;
     char host[256] = "";
 
     redlock_stats(view->leases->client, &stats);
     gethostname(host, sizeof host - 1);
-    json_string(json, "version", redlock_version());
-    json_string(json, "host", host);
-    json_string(json, "principal", who->principal);
-    json_bool(json, "admin", is_admin);
-    json_integer(json, "uptime_ms", (rl_now_ns() - view->began_ns) / RL_NS_PER_MS);
-    json_bool(json, "ready", !view->is_draining && quorums_are_ready(view->leases->client));
-    json_bool(json, "draining", view->is_draining);
-    json_integer(json, "waiting", (int64_t)stats.waiting);
-    json_integer(json, "leases", counts.lease_held + streams);
-    json_integer(json, "streams", streams);
-    json_integer(json, "jeopardy", counts.stream_jeopardy);
-    json_integer(json, "granted", (int64_t)stats.acquired);
-    json_integer(json, "renewed", (int64_t)stats.renewed);
-    json_integer(json, "lost", (int64_t)view->leases->journal->count[JOURNAL_LOST]);
+    rl_json_string(json, "version", redlock_version());
+    rl_json_string(json, "host", host);
+    rl_json_string(json, "principal", who->principal);
+    rl_json_bool(json, "admin", is_admin);
+    rl_json_integer(json, "uptime_ms", (rl_now_ns() - view->began_ns) / RL_NS_PER_MS);
+    rl_json_bool(json, "ready", !view->is_draining && quorums_are_ready(view->leases->client));
+    rl_json_bool(json, "draining", view->is_draining);
+    rl_json_integer(json, "waiting", (int64_t)stats.waiting);
+    rl_json_integer(json, "leases", counts.lease_held + streams);
+    rl_json_integer(json, "streams", streams);
+    rl_json_integer(json, "jeopardy", counts.stream_jeopardy);
+    rl_json_integer(json, "granted", (int64_t)stats.acquired);
+    rl_json_integer(json, "renewed", (int64_t)stats.renewed);
+    rl_json_integer(json, "lost", (int64_t)view->leases->journal->count[JOURNAL_LOST]);
 }
 
 /* What happens to locks, by patterns of the settings: for those that may read the metrics. */
 static void write_classes(struct view *view, bool is_admin)
 {
     const struct classes *classes = view->leases->journal->classes;
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
 
     if (!is_admin) {
-        json_string(json, "classes", NULL);
+        rl_json_string(json, "classes", NULL);
         return;
     }
-    json_array(json, "classes");
+    rl_json_array(json, "classes");
     for (unsigned i = 0; i < classes->count; i++) {
         const struct lock_class *class = &classes->list[i];
 
-        json_object(json, NULL);
-        json_string(json, "class", class->pattern);
-        json_integer(json, "granted", (int64_t) class->wait.count);
-        json_known(json, "wait_us",
-                   class->wait.count ? (int64_t)(class->wait.sum_us / class->wait.count) : -1);
-        json_known(json, "hold_us",
-                   class->hold.count ? (int64_t)(class->hold.sum_us / class->hold.count) : -1);
-        json_integer(json, "timeouts", (int64_t) class->timeouts);
-        json_integer(json, "lost", (int64_t) class->lost);
-        json_integer(json, "expired", (int64_t) class->expired);
-        json_end_object(json);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "class", class->pattern);
+        rl_json_integer(json, "granted", (int64_t) class->wait.count);
+        rl_json_known(json, "wait_us",
+                      class->wait.count ? (int64_t)(class->wait.sum_us / class->wait.count)
+                                        : -1);
+        rl_json_known(json, "hold_us",
+                      class->hold.count ? (int64_t)(class->hold.sum_us / class->hold.count)
+                                        : -1);
+        rl_json_integer(json, "timeouts", (int64_t) class->timeouts);
+        rl_json_integer(json, "lost", (int64_t) class->lost);
+        rl_json_integer(json, "expired", (int64_t) class->expired);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
+    rl_json_end_array(json);
 }
 
 static void write_trouble(struct view *view, const struct access_who *who)
 {
     struct trouble *trouble = &view->leases->journal->trouble;
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
     int64_t now_ns = rl_now_ns();
 
     trouble_age(trouble, now_ns);
-    json_array(json, "trouble");
+    rl_json_array(json, "trouble");
     for (unsigned i = 0; i < trouble->count; i++) {
         const struct trouble_entry *entry = &trouble->entries[i];
 
         if (!access_may(view->leases->access, who, ACCESS_READ, entry->name))
             continue;
-        json_object(json, NULL);
-        json_string(json, "name", entry->name);
-        json_string(json, "label", entry->label[0] ? entry->label : NULL);
-        json_string(json, "state", journal_word(entry->event));
-        json_string(json, "reason", entry->reason[0] ? entry->reason : NULL);
-        json_integer(json, "ago_ms", (now_ns - entry->at_ns) / RL_NS_PER_MS);
-        json_end_object(json);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "name", entry->name);
+        rl_json_string(json, "label", entry->label[0] ? entry->label : NULL);
+        rl_json_string(json, "state", journal_word(entry->event));
+        rl_json_string(json, "reason", entry->reason[0] ? entry->reason : NULL);
+        rl_json_integer(json, "ago_ms", (now_ns - entry->at_ns) / RL_NS_PER_MS);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
+    rl_json_end_array(json);
 }
 
-static void write_lock(struct json *json, const struct survey_lock *lock)
+static void write_lock(struct rl_json *json, const struct survey_lock *lock)
 {
-    json_object(json, NULL);
-    json_string(json, "name", lock->name);
-    json_bool(json, "held", lock->held);
-    json_string(json, "kind", lock->kind >= 0 ? redlock_kind_text(lock->kind) : NULL);
-    json_integer(json, "holder_count", lock->holder_count);
-    json_integer(json, "slots", lock->slots);
-    json_array(json, "holders");
+    rl_json_object(json, NULL);
+    rl_json_string(json, "name", lock->name);
+    rl_json_bool(json, "held", lock->held);
+    rl_json_string(json, "kind", lock->kind >= 0 ? redlock_kind_text(lock->kind) : NULL);
+    rl_json_integer(json, "holder_count", lock->holder_count);
+    rl_json_integer(json, "slots", lock->slots);
+    rl_json_array(json, "holders");
     for (uint32_t i = 0; i < lock->shown; i++) {
-        json_object(json, NULL);
-        json_string(json, "label", lock->label[i][0] ? lock->label[i] : NULL);
-        json_string(json, "fingerprint", lock->fingerprint[i]);
-        json_end_object(json);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "label", lock->label[i][0] ? lock->label[i] : NULL);
+        rl_json_string(json, "fingerprint", lock->fingerprint[i]);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
-    json_known(json, "held_ms", lock->held_ms);
-    json_bool(json, "held_at_least", lock->held_at_least);
-    json_known(json, "remaining_ms", lock->remaining_ms);
-    json_integer(json, "waiters", survey_waiters(lock));
-    json_bool(json, "disagree", lock->disagree);
-    json_bool(json, "record", lock->is_record);
-    json_end_object(json);
+    rl_json_end_array(json);
+    rl_json_known(json, "held_ms", lock->held_ms);
+    rl_json_bool(json, "held_at_least", lock->held_at_least);
+    rl_json_known(json, "remaining_ms", lock->remaining_ms);
+    rl_json_integer(json, "waiters", survey_waiters(lock));
+    rl_json_bool(json, "disagree", lock->disagree);
+    rl_json_bool(json, "record", lock->is_record);
+    rl_json_end_object(json);
 }
 
 /* Those that the client may read, in the order of importance. */
@@ -203,10 +205,10 @@ static void write_locks(struct view *view, const struct access_who *who, bool is
                         unsigned limit)
 {
     const struct survey *survey = &view->survey;
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
     unsigned count = 0, more = 0;
 
-    json_array(json, "locks");
+    rl_json_array(json, "locks");
     for (size_t i = 0; i < survey->count; i++) {
         if (!access_may(view->leases->access, who, ACCESS_READ, survey->locks[i].name))
             continue;
@@ -217,16 +219,16 @@ static void write_locks(struct view *view, const struct access_who *who, bool is
             count++;
         }
     }
-    json_end_array(json);
-    json_object(json, "look");
-    json_known(json, "age_ms",
-               survey->looked_ns ? (rl_now_ns() - survey->looked_ns) / RL_NS_PER_MS : -1);
-    json_string(json, "code", survey->error ? redlock_error_name(survey->error) : NULL);
-    json_string(json, "detail", survey->error ? survey->detail : NULL);
-    json_integer(json, "more", more);
+    rl_json_end_array(json);
+    rl_json_object(json, "look");
+    rl_json_known(json, "age_ms",
+                  survey->looked_ns ? (rl_now_ns() - survey->looked_ns) / RL_NS_PER_MS : -1);
+    rl_json_string(json, "code", survey->error ? redlock_error_name(survey->error) : NULL);
+    rl_json_string(json, "detail", survey->error ? survey->detail : NULL);
+    rl_json_integer(json, "more", more);
     /* Names that were not asked for may be such as the client must not know of. */
-    json_known(json, "unasked", is_admin ? (int64_t)survey->unasked : -1);
-    json_end_object(json);
+    rl_json_known(json, "unasked", is_admin ? (int64_t)survey->unasked : -1);
+    rl_json_end_object(json);
 }
 
 static void answer_status(struct view *view, struct http_exchange *exchange,
@@ -240,7 +242,7 @@ static void answer_status(struct view *view, struct http_exchange *exchange,
     if (is_admin)
         write_nodes(view);
     else
-        json_string(&view->body.json, "nodes", NULL);
+        rl_json_string(&view->body.json, "nodes", NULL);
     write_classes(view, is_admin);
     write_trouble(view, who);
     if (limit > 0)
@@ -315,7 +317,7 @@ void view_begin_ready(struct view *view, const struct routed *routed, bool may_l
     const struct http_request *request = routed->request;
     struct http_exchange *exchange = routed->exchange;
     bool is_ready = !view->is_draining && quorums_are_ready(view->leases->client);
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
     bool is_guarded;
     char verbose[8];
 
@@ -327,16 +329,16 @@ void view_begin_ready(struct view *view, const struct routed *routed, bool may_l
     is_guarded =
         !is_ready && !view->is_draining && quorums_are_of_another_set(view->leases->client);
     if (!is_ready)
-        json_string(json, "code",
-                    view->is_draining ? "DRAINING"
-                    : is_guarded      ? "GUARDED"
-                                      : "NOQUORUM");
-    json_string(json, is_ready ? "status" : "detail",
-                is_ready            ? "ready"
-                : view->is_draining ? "this replica is about to end"
-                : is_guarded
-                    ? "nodes belong to another set than this replica is configured with"
-                    : "too few nodes vote");
+        rl_json_string(json, "code",
+                       view->is_draining ? "DRAINING"
+                       : is_guarded      ? "GUARDED"
+                                         : "NOQUORUM");
+    rl_json_string(json, is_ready ? "status" : "detail",
+                   is_ready            ? "ready"
+                   : view->is_draining ? "this replica is about to end"
+                   : is_guarded
+                       ? "nodes belong to another set than this replica is configured with"
+                       : "too few nodes vote");
     if (may_look && http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
         write_quorums(view);
     http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "io/clock.h"
 #include "ui/record.h"
 

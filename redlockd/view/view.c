@@ -103,8 +103,8 @@ void view_answer_error(struct view *view, struct http_exchange *exchange, int er
     int status = error == REDLOCK_INVAL ? 422 : is_refused ? 502 : 503;
 
     http_body_begin(&view->body);
-    json_string(&view->body.json, "code", redlock_error_name(error));
-    json_string(&view->body.json, "detail", detail);
+    rl_json_string(&view->body.json, "code", redlock_error_name(error));
+    rl_json_string(&view->body.json, "detail", detail);
     http_body_answer(&view->body, exchange, status, PROBLEM, status == 503 ? AGAIN : NULL);
 }
 
@@ -119,35 +119,35 @@ static void asked(struct view *view, struct question *question, int error)
 
 /* ---- one lock ---------------------------------------------------------------------------- */
 
-static void write_holders(struct json *json, const redlock_info *info)
+static void write_holders(struct rl_json *json, const redlock_info *info)
 {
-    json_array(json, "holders");
+    rl_json_array(json, "holders");
     for (uint32_t i = 0; i < info->holders_shown; i++) {
         const redlock_holder *holder = &info->holders[i];
 
-        json_object(json, NULL);
-        json_string(json, "label", holder->label[0] ? holder->label : NULL);
-        json_string(json, "fingerprint", holder->fingerprint);
-        json_known(json, "held_ms", holder->held_ms);
-        json_known(json, "remaining_ms", holder->remaining_ms);
-        json_integer(json, "votes", holder->votes);
-        json_end_object(json);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "label", holder->label[0] ? holder->label : NULL);
+        rl_json_string(json, "fingerprint", holder->fingerprint);
+        rl_json_known(json, "held_ms", holder->held_ms);
+        rl_json_known(json, "remaining_ms", holder->remaining_ms);
+        rl_json_integer(json, "votes", holder->votes);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
-    json_array(json, "queue");
+    rl_json_end_array(json);
+    rl_json_array(json, "queue");
     for (uint32_t i = 0; i < info->waiters_shown; i++) {
         const redlock_waiter *waiter = &info->waiters[i];
 
-        json_object(json, NULL);
-        json_string(json, "label", waiter->label[0] ? waiter->label : NULL);
-        json_known(json, "waited_ms", waiter->waited_ms);
-        json_end_object(json);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "label", waiter->label[0] ? waiter->label : NULL);
+        rl_json_known(json, "waited_ms", waiter->waited_ms);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
+    rl_json_end_array(json);
 }
 
 /* By what a client that has broken the lock knows whether a failover can undo it (E13). */
-static void write_tenure(redlock *client, const char *address, struct json *json)
+static void write_tenure(redlock *client, const char *address, struct rl_json *json)
 {
     redlock_node_info node = REDLOCK_NODE_INFO();
     char text[17];
@@ -156,30 +156,30 @@ static void write_tenure(redlock *client, const char *address, struct json *json
         if (!guarantee_is_elected(&node) || strcmp(node.address, address))
             continue;
         snprintf(text, sizeof text, "%016" PRIx64, node.tenure);
-        json_string(json, "tenure", node.tenure ? text : NULL);
+        rl_json_string(json, "tenure", node.tenure ? text : NULL);
         return;
     }
 }
 
-static void write_report(redlock *client, struct json *json, const redlock_report *report)
+static void write_report(redlock *client, struct rl_json *json, const redlock_report *report)
 {
-    json_array(json, "nodes");
+    rl_json_array(json, "nodes");
     for (uint32_t i = 0; report && i < report->node_count; i++) {
         const redlock_node_report *node = &report->node[i];
 
-        json_object(json, NULL);
-        json_string(json, "address", node->address);
-        json_string(json, "vote", vote_name(node->vote));
-        json_string(json, "reason", node->reason ? redlock_reason_name(node->reason) : NULL);
-        json_known(json, "rtt_us", node->rtt_us);
-        json_known(json, "remaining_ms", node->key_remaining_ms);
-        json_integer(json, "holder_count", node->holder_count);
-        json_integer(json, "waiters", node->waiter_count);
-        json_string(json, "text", node->text);
+        rl_json_object(json, NULL);
+        rl_json_string(json, "address", node->address);
+        rl_json_string(json, "vote", vote_name(node->vote));
+        rl_json_string(json, "reason", node->reason ? redlock_reason_name(node->reason) : NULL);
+        rl_json_known(json, "rtt_us", node->rtt_us);
+        rl_json_known(json, "remaining_ms", node->key_remaining_ms);
+        rl_json_integer(json, "holder_count", node->holder_count);
+        rl_json_integer(json, "waiters", node->waiter_count);
+        rl_json_string(json, "text", node->text);
         write_tenure(client, node->address, json);
-        json_end_object(json);
+        rl_json_end_object(json);
     }
-    json_end_array(json);
+    rl_json_end_array(json);
 }
 
 void view_answer_lock(struct view *view, const redlock_event *event)
@@ -187,7 +187,7 @@ void view_answer_lock(struct view *view, const redlock_event *event)
     struct http_exchange *exchange = question_end(view, event->data);
     const redlock_answer *answer = event->answer;
     const redlock_info *info = answer->info;
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
     bool is_record;
 
     if (!exchange)
@@ -198,15 +198,15 @@ void view_answer_lock(struct view *view, const redlock_event *event)
     }
     is_record = record_is(answer->name, info);
     http_body_begin(&view->body);
-    json_string(json, "name", answer->name);
-    json_bool(json, "held", info->held);
-    json_string(json, "kind", info->kind >= 0 ? redlock_kind_text(info->kind) : NULL);
-    json_known(json, "fence", info->fence ? info->fence : -1);
-    json_integer(json, "holder_count", info->holder_count);
-    json_integer(json, "slots", info->slots);
-    json_integer(json, "waiters", info->waiter_count);
-    json_bool(json, "disagree", info->disagree && !is_record);
-    json_bool(json, "record", is_record);
+    rl_json_string(json, "name", answer->name);
+    rl_json_bool(json, "held", info->held);
+    rl_json_string(json, "kind", info->kind >= 0 ? redlock_kind_text(info->kind) : NULL);
+    rl_json_known(json, "fence", info->fence ? info->fence : -1);
+    rl_json_integer(json, "holder_count", info->holder_count);
+    rl_json_integer(json, "slots", info->slots);
+    rl_json_integer(json, "waiters", info->waiter_count);
+    rl_json_bool(json, "disagree", info->disagree && !is_record);
+    rl_json_bool(json, "record", is_record);
     write_holders(json, info);
     write_report(view->leases->client, json, answer->report);
     http_body_answer(&view->body, exchange, 200, JSON, NULL);
@@ -261,14 +261,14 @@ void view_answer_break(struct view *view, const redlock_event *event)
         view_answer_error(view, exchange, event->error, event->detail);
     } else {
         http_body_begin(&view->body);
-        json_string(&view->body.json, "name", answer->name);
-        json_string(&view->body.json, "label",
-                    answer->report->holder.label[0] ? answer->report->holder.label : NULL);
-        json_string(&view->body.json, "fingerprint", fingerprint);
+        rl_json_string(&view->body.json, "name", answer->name);
+        rl_json_string(&view->body.json, "label",
+                       answer->report->holder.label[0] ? answer->report->holder.label : NULL);
+        rl_json_string(&view->body.json, "fingerprint", fingerprint);
         /* It is not asked: how long it may still believe in the lock. */
-        json_known(&view->body.json, "remaining_ms", answer->report->holder.remaining_ms);
-        json_bool(&view->body.json, "final", answer->report->final_ms == 0);
-        json_integer(&view->body.json, "final_ms", answer->report->final_ms);
+        rl_json_known(&view->body.json, "remaining_ms", answer->report->holder.remaining_ms);
+        rl_json_bool(&view->body.json, "final", answer->report->final_ms == 0);
+        rl_json_integer(&view->body.json, "final_ms", answer->report->final_ms);
         http_body_answer(&view->body, exchange, 200, JSON, NULL);
     }
 }
@@ -310,7 +310,7 @@ void view_answer_list(struct view *view, const redlock_event *event)
 {
     struct question *question = event->data;
     const redlock_answer *answer = event->answer;
-    struct json *json = &view->body.json;
+    struct rl_json *json = &view->body.json;
     size_t prefix_size = strlen(question->prefix);
     unsigned count = 0;
     bool more = false;
@@ -323,7 +323,7 @@ void view_answer_list(struct view *view, const redlock_event *event)
         return;
     }
     http_body_begin(&view->body);
-    json_array(json, "names");
+    rl_json_array(json, "names");
     for (size_t i = 0; i < answer->name_count && !more; i++) {
         const char *name = answer->names[i];
 
@@ -333,11 +333,11 @@ void view_answer_list(struct view *view, const redlock_event *event)
             continue;
         more = count == question->limit;
         if (!more)
-            json_string(json, NULL, name);
+            rl_json_string(json, NULL, name);
         count++;
     }
-    json_end_array(json);
-    json_bool(json, "more", more);
+    rl_json_end_array(json);
+    rl_json_bool(json, "more", more);
     http_body_answer(&view->body, question_end(view, question), 200, JSON, NULL);
 }
 
@@ -345,7 +345,7 @@ void view_begin_list(struct view *view, const struct routed *routed)
 {
     static const char *const names[] = {"prefix", "limit", "after", NULL};
     struct http_exchange *exchange = routed->exchange;
-    struct rl_span query = routed->request->query;
+    struct rl_slice query = routed->request->query;
     struct question *question;
     redlock_job job;
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/slice.h"
 #include "core/kind.h"
 #include "protocol/value.h"
 
@@ -21,7 +22,7 @@ static int read_slot(const char *value, const redlock_request *r, uint16_t *slot
 {
     struct rl_value parts;
 
-    rl_value_read((struct rl_slice){value, strlen(value)}, &parts);
+    rl_value_read(rl_slice_of(value), &parts);
     if (!rl_kinds[r->kind].has_slots && parts.slot)
         return rl_detail(REDLOCK_INVAL, "the value holds slot %u of a semaphore, not a %s lock",
                          parts.slot, redlock_kind_text(r->kind));

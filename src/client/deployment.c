@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/slice.h"
+#include "base/slice.h"
 #include "io/clock.h"
 
 /*
@@ -66,7 +66,7 @@ static uint64_t tenure_of(const struct rl_node *node)
 
     if (rl_elected_tenure(node, rl_now_ns()) == 0)
         return 0;
-    hash = rl_slice_hash((struct rl_slice){greeted, strlen(greeted)});
+    hash = rl_slice_hash(rl_slice_of(greeted));
     return hash ? hash : 1;
 }
 

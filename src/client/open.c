@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/slice.h"
 #include "client/calls.h"
 #include "io/clock.h"
 
@@ -218,7 +219,7 @@ static void place_groups(redlock *client, unsigned group_count, bool are_of_clus
              : are_of_clusters ? "@cluster"
                                : "@sentinel",
              group_count); /* of 15 at most: one digit */
-    client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
+    client->engine.placement = rl_slice_of(client->placement);
 }
 
 /* Room for the electors of all nodes that are Sentinel groups; they make the client strict. */
@@ -381,7 +382,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         snprintf(client->placement, sizeof client->placement, "%s@%016" PRIx64,
                  membership->name, membership->set);
     }
-    client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
+    client->engine.placement = rl_slice_of(client->placement);
     client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS, false};
     atomic_init(&client->dozing, true);
     for (int i = 0; i < REDLOCK_NODES_MAX; i++) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/duration.h"
+#include "base/duration.h"
 #include "config/sources.h"
 
 #define TIMEOUT_MAX_MS 60000

@@ -13,13 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/quote.h"
 #include "redlock.h"
 
 /* More than a client takes, so that a message can say how many. */
 #define RL_CONFIG_NODES_MAX (REDLOCK_QUORUMS_MAX * (REDLOCK_NODES_MAX + 1))
 #define RL_CONFIG_PATH_MAX 4096
 #define RL_CONFIG_SOURCE_MAX 448
-#define RL_QUOTE_PATH_MAX 384    /* a path in a message: two fit into one */
 #define RL_CONFIG_WARNINGS_MAX 4 /* the password, its file, the token, the TLS key */
 #define RL_CONFIG_TTL_MS 30000   /* what the command asks for unless told otherwise */
 

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/nearest.h"
+#include "base/quote.h"
+#include "base/slice.h"
 #include "drive/detail.h"
-#include "protocol/span.h"
 
 #define LINE_MAX_BYTES 4096
 #define SYSTEM_FILE "/etc/redlock.conf"
@@ -90,7 +92,7 @@ static int complain_key(const struct source *f, const char *key)
     for (int i = RL_SETTING_NONE + 1; i < RL_SETTING_END; i++)
         known[count++] = rl_config_name((enum rl_setting)i);
     known[count] = NULL;
-    const char *nearest = rl_nearest((struct rl_span){key, strlen(key)}, known);
+    const char *nearest = rl_nearest(rl_slice_of(key), known);
     snprintf(problem, sizeof problem, "unknown key '%s'%s%s%s", key,
              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return complain(f, problem);

@@ -3,6 +3,7 @@
 #ifndef RL_CONFIG_SOURCES_H
 #define RL_CONFIG_SOURCES_H
 
+#include "base/quote.h"
 #include "config/config.h"
 
 /*
@@ -52,17 +53,5 @@ int rl_trust_check(const char *what, const char *path, int fd);
  * root that its group can read is the usual way to hand a secret to a service.
  */
 void rl_trust_warn(struct rl_config *c, const char *secret, const char *path, int fd);
-
-/* ---- quote.c: what messages show of it: no control characters, no passwords ---- */
-
-#define RL_QUOTE_MAX 64 /* a value as an error message shows it */
-
-/* A value: short, and without anything before an @, which may be a password. */
-void rl_quote(char out[RL_QUOTE_MAX], const char *text);
-/*
- * A path, in full unless it is long. A URL in its place, which has a : before an @, loses what
- * stands before the @.
- */
-void rl_quote_path(char out[RL_QUOTE_PATH_MAX], const char *path);
 
 #endif

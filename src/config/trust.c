@@ -5,8 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/exposed.h"
+#include "base/quote.h"
 #include "drive/detail.h"
-#include "io/exposed.h"
 
 int rl_trust_check(const char *what, const char *path, int fd)
 {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/slice.h"
+#include "base/slice.h"
 #include "redlock.h"
 
 #define RL_FREE_SLOTS_MAX 4

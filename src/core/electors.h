@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/slice.h"
-#include "core/time.h"
+#include "base/slice.h"
+#include "base/time.h"
 #include "redlock.h"
 
 #define RL_ELECTORS_MAX 7

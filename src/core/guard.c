@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/slice.h"
 #include "core/rules.h"
 
 #define NODE_TIME_MAX_US ((int64_t)4000000000 * 1000000) /* the year 2096 */
@@ -142,8 +143,7 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
     memcpy(before, guard->identity, sizeof before);
     join_identity(guard, facts);
     changed = !is_new && strcmp(before, guard->identity) != 0;
-    is_admitted =
-        is_text(guard->admitted, (struct rl_slice){facts->marker, strlen(facts->marker)});
+    is_admitted = is_text(guard->admitted, rl_slice_of(facts->marker));
     guard->node_max_ttl_ns = bounded_ttl_ns(facts->marker_max_ttl_ms);
     if (guard->mode == RL_GUARD_OFF || !RL_RULE(RESTART_GUARD) ||
         (!RL_RULE(CHECK_FIRST) && guard->state == RL_GUARD_VOTING))

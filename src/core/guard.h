@@ -21,9 +21,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/slice.h"
+#include "base/time.h"
 #include "core/electors.h"
-#include "core/slice.h"
-#include "core/time.h"
 #include "redlock.h"
 
 #define RL_IDENTITY_MAX 96 /* run_id:master_replid, 81 characters, and the terminator */

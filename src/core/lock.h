@@ -49,10 +49,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/time.h"
 #include "core/answer.h"
 #include "core/op.h"
 #include "core/tally.h"
-#include "core/time.h"
 
 #define RL_LONGEST_TTL_MS UINT32_MAX /* longer than any that is allowed */
 

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/slice.h"
+#include "base/slice.h"
 
 /* What a quorum's name comes to: computed once. */
 uint64_t rl_rendezvous_quorum(struct rl_slice name);

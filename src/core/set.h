@@ -36,8 +36,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "core/guard.h"
-#include "core/slice.h"
 
 #define RL_SET_ID_SIZE 16
 #define RL_SET_NAMES_SIZE 16

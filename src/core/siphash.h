@@ -7,7 +7,7 @@
 #ifndef RL_CORE_SIPHASH_H
 #define RL_CORE_SIPHASH_H
 
-#include "core/slice.h"
+#include "base/slice.h"
 
 #define RL_SIPHASH_KEY_SIZE 16
 

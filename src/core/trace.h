@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "core/slice.h"
+#include "base/slice.h"
 
 /* What a line is about: a node, a lock, both or neither. */
 struct rl_trace_subject {

@@ -3,6 +3,7 @@
 #ifndef RL_DRIVE_DRIVE_H
 #define RL_DRIVE_DRIVE_H
 
+#include "base/slice.h"
 #include "core/trace.h"
 #include "drive/client.h"
 #include "drive/detail.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "engine/pool.h"
 #include "io/clock.h"
 
@@ -23,7 +24,7 @@ redlock_lock *rl_lock_new_for(redlock *client, const char *name,
     struct rl_names names = {.owner = none, .tag = none, .label = none};
 
     if (name)
-        names.name[names.count++] = (struct rl_slice){name, strlen(name)};
+        names.name[names.count++] = rl_slice_of(name);
     return rl_lock_new(client, &names, terms);
 }
 

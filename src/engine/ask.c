@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/slice.h"
 #include "core/kind.h"
 #include "core/rules.h"
 #include "engine/engine.h"
@@ -163,9 +164,9 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
     fill(engine, claim, handle, op, now_ns, &request);
     fill_node(engine, node, now_ns, &request);
     if (survey) {
-        request.set = (struct rl_slice){set, strlen(set)};
-        request.electors = (struct rl_slice){electors, strlen(electors)};
-        request.set_so_far = (struct rl_slice){so_far, strlen(so_far)};
+        request.set = rl_slice_of(set);
+        request.electors = rl_slice_of(electors);
+        request.set_so_far = rl_slice_of(so_far);
         request.cursor = (struct rl_slice){survey->cursor[node], strlen(survey->cursor[node])};
         request.pattern = survey->pattern;
         request.fingerprint = survey->fingerprint;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "engine/pool.h"
 #include "protocol/request.h"
 #include "redlock.h"

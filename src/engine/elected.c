@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/hear.h"
@@ -102,7 +103,7 @@ void rl_elected_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         elected->term_number != elected->electors.term_number)
         return;
     if (elected->electors.listed_count == 0 && list[0] && !engine->plans_electors &&
-        rl_electors_set_list(&elected->electors, (struct rl_slice){list, strlen(list)})) {
+        rl_electors_set_list(&elected->electors, rl_slice_of(list))) {
         change_term(engine, node, now_ns);
         return;
     }

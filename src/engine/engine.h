@@ -26,6 +26,7 @@
 #ifndef RL_ENGINE_ENGINE_H
 #define RL_ENGINE_ENGINE_H
 
+#include "base/slice.h"
 #include "core/lock.h"
 #include "engine/claim.h"
 #include "engine/handle.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/histogram.h"
+#include "base/histogram.h"
 #include "core/kind.h"
 #include "core/rules.h"
 #include "engine/ask.h"

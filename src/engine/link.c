@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/link.h"
 
-#include "core/time.h"
+#include "base/time.h"
 #include "engine/trace.h"
 
 /* Delay before connecting again: random in the upper half of a bound that doubles. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "core/time.h"
+#include "base/time.h"
 #include "engine/engine.h"
 
 /*

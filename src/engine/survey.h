@@ -7,6 +7,7 @@
 #ifndef RL_ENGINE_SURVEY_H
 #define RL_ENGINE_SURVEY_H
 
+#include "base/slice.h"
 #include "core/lock.h"
 #include "protocol/reply.h"
 #include "protocol/sight.h"

@@ -46,6 +46,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/safety.h"
@@ -234,7 +235,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     case RL_OP_ADMIT:
         if (answer->vote == REDLOCK_VOTE_GRANTED) {
             rl_guard_vouched(&session->guard);
-            rl_vetting_note_set(session, (struct rl_slice){new_set, strlen(new_set)});
+            rl_vetting_note_set(session, rl_slice_of(new_set));
             rl_sets_hear(engine, node, now_ns);
         } else if (answer->vote == REDLOCK_VOTE_GUARDED) {
             rl_session_fail(session, REDLOCK_VOTE_GUARDED, REDLOCK_REASON_SET_CHANGED,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "core/time.h"
+#include "base/time.h"
 
 static inline int64_t rl_now_ns(void)
 {

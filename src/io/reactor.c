@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/time.h"
 
 int rl_reactor_init(struct rl_reactor *reactor)
 {

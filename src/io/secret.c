@@ -10,9 +10,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/time.h"
+#include "base/exposed.h"
+#include "base/time.h"
 #include "io/clock.h"
-#include "io/exposed.h"
 
 /* A client is not opened without its password; a file that takes longer is a hung one. */
 #define FIRST_WAIT_S 10

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/exposed.h"
 #include "io/clock.h"
-#include "io/exposed.h"
 #include "io/secret.h"
 
 #define OUTPUT_MAX (2 * (RL_SECRET_MAX + 1)) /* bytes of a command, more than one line */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/exposed.h"
+#include "base/exposed.h"
 #include "io/tls_explain.h"
 #include "io/trust.h"
 

@@ -3,6 +3,7 @@
 #ifndef RL_PROTOCOL_ANSWER_H
 #define RL_PROTOCOL_ANSWER_H
 
+#include "base/slice.h"
 #include "core/answer.h"
 #include "core/op.h"
 #include "protocol/reply.h"

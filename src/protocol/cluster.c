@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/slice.h"
+
 #define PORT_DIGITS_MAX 5
 #define EPOCH_DIGITS_MAX 18
 
@@ -133,7 +135,7 @@ static bool write_address(const struct line *line, const char *self_host,
     if (read_digits(port, PORT_DIGITS_MAX) <= 0)
         return false;
     if (host.size == 0 && line->is_self)
-        host = (struct rl_slice){self_host, strlen(self_host)};
+        host = rl_slice_of(self_host);
     if (host.size == 0 || host.size + port.size + sizeof "[]:" > REDLOCK_ADDRESS_MAX)
         return false;
     for (size_t i = 0; i < host.size; i++)

@@ -6,8 +6,8 @@
 #ifndef RL_PROTOCOL_CLUSTER_H
 #define RL_PROTOCOL_CLUSTER_H
 
+#include "base/slice.h"
 #include "core/electors.h"
-#include "core/slice.h"
 
 #define RL_VOTES_MAX 7
 #define RL_VOTES_USUAL 3

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "core/kind.h"
 #include "core/lock.h"
 #include "core/rules.h"
@@ -327,7 +328,7 @@ static void question_command(const struct rl_request *request, struct rl_command
     case RL_OP_ADMIT:
         SCRIPT_HEAD(out, VOUCH, 1);
         add_key(out, TEXT(RL_MARKER_KEY));
-        add(out, (struct rl_slice){request->admitted, strlen(request->admitted)});
+        add(out, rl_slice_of(request->admitted));
         add_number(out, request->ttl_ms);
         add(out, request->set);
         add(out, request->set_so_far);

@@ -11,6 +11,7 @@
 #ifndef RL_PROTOCOL_COMMAND_H
 #define RL_PROTOCOL_COMMAND_H
 
+#include "base/slice.h"
 #include "core/kind.h"
 #include "protocol/request.h"
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/slice.h"
+#include "base/slice.h"
 
 #define RL_REPLY_ELEMENTS_MAX 128
 

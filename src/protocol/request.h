@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "core/kind.h"
 #include "core/op.h"
-#include "core/slice.h"
 #include "redlock.h"
 
 #define RL_KEY_MAX (REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX)

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slice.h"
+#include "base/wipe.h"
 #include "core/op.h"
 #include "protocol/elector.h"
 #include "protocol/vetting.h"
-#include "protocol/wipe.h"
 
 #define BUFFER_FIRST 4096
 #define PENDING_FIRST 64
@@ -253,7 +254,7 @@ void rl_session_fail(struct rl_session *session, enum redlock_vote vote,
     session->failure_reason = reason;
     if (!text)
         text = redlock_reason_text((int)reason);
-    rl_session_quote((struct rl_slice){text, strlen(text)}, session->failure_text);
+    rl_session_quote(rl_slice_of(text), session->failure_text);
 }
 
 void rl_session_refused(struct rl_session *session, struct rl_slice error)
@@ -281,7 +282,7 @@ bool rl_session_push(struct rl_session *session, struct rl_command *command,
         (entry.subject && rl_ops[entry.op].acquires &&
          session->pending.count >= RL_SESSION_ACQUIRES_MAX))
         return false;
-    command->tag = tag ? (struct rl_slice){tag, strlen(tag)} : (struct rl_slice){"", 0};
+    command->tag = tag ? rl_slice_of(tag) : (struct rl_slice){"", 0};
     size = rl_resp_encoded_size(command);
     /* Room first: an entry without its bytes would shift every later reply. */
     room = rl_buffer_reserve(&session->output, size);
@@ -358,7 +359,7 @@ int rl_session_log_in(struct rl_session *session)
     for (; words[command.argument_count]; command.argument_count++) {
         const char *word = words[command.argument_count];
 
-        command.argument[command.argument_count] = (struct rl_slice){word, strlen(word)};
+        command.argument[command.argument_count] = rl_slice_of(word);
     }
     return push_first(session, &command, (struct rl_pending){.op = RL_STEP_AUTH}) ? 0 : -1;
 }

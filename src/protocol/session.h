@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/slice.h"
 #include "core/electors.h"
 #include "core/guard.h"
 #include "core/set.h"

@@ -7,6 +7,7 @@
 #ifndef RL_PROTOCOL_SIGHT_H
 #define RL_PROTOCOL_SIGHT_H
 
+#include "base/slice.h"
 #include "protocol/reply.h"
 #include "redlock.h"
 

@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "core/slice.h"
+#include "base/slice.h"
 #include "redlock.h"
 
 #define RL_VALUE_RANDOM_BYTES 20

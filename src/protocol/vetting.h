@@ -7,6 +7,7 @@
 #ifndef RL_PROTOCOL_VETTING_H
 #define RL_PROTOCOL_VETTING_H
 
+#include "base/slice.h"
 #include "protocol/session.h"
 
 /* Asks for the facts and the marker. -1: out of memory. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/slice.h"
 #include "client/calls.h"
 #include "core/rendezvous.h"
 #include "quorums/front.h"
@@ -128,8 +129,7 @@ static int open_member(const redlock_options *o, size_t index, struct rl_reader 
         snprintf(detail, sizeof detail, "%s", redlock_detail());
         return rl_detail(error, "quorum '%s': %s", quorum->name, detail);
     }
-    member->quorum_seed =
-        rl_rendezvous_quorum((struct rl_slice){quorum->name, strlen(quorum->name)});
+    member->quorum_seed = rl_rendezvous_quorum(rl_slice_of(quorum->name));
     reader->member[reader->count++] = member;
     for (size_t i = 0; i < index && !error; i++)
         error = check_apart(reader->member[i], member);

@@ -8,15 +8,16 @@ set -eu
 
 # ROOM: what it may include. The public header may be included everywhere.
 allowed='
-core:
-protocol: core
-engine: protocol core
-io: engine protocol core
-drive: io engine protocol core
-client: drive io engine protocol core
-quorums: client drive io engine protocol core
-config: drive io engine protocol core
-api: config quorums client drive io engine protocol core
+base:
+core: base
+protocol: core base
+engine: protocol core base
+io: engine protocol core base
+drive: io engine protocol core base
+client: drive io engine protocol core base
+quorums: client drive io engine protocol core base
+config: drive io engine protocol core base
+api: config quorums client drive io engine protocol core base
 '
 # Generated: the scripts' texts are words.
 scripts_room=protocol

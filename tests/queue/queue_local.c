@@ -3,6 +3,7 @@
  * The waiters of one client: one of them is sent to the nodes, the others follow in the order
  * of their calls; all share one subscription per node, which is made when it is first needed.
  */
+#include "base/slice.h"
 #include "check.h"
 #include "client.h"
 #include "clock.h"
@@ -248,7 +249,7 @@ CASE(chosen_names,
         redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
         char key[32];
         snprintf(key, sizeof key, "redlock:n%d", number);
-        uint64_t hash = rl_slice_hash((struct rl_slice){key, strlen(key)});
+        uint64_t hash = rl_slice_hash(rl_slice_of(key));
         if ((hash ^ hash >> 32) % CHOSEN_BUCKETS != 0)
             continue;
         cluster_set(&c, 0, NODES, key, "another", TTL_MS);

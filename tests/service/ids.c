@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lease ids, tags, grants, and the table of ids that wait or are spent. */
 #include "leases/ids.h"
+#include "base/slice.h"
 #include "check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static struct rl_span span(const char *text)
+static struct rl_slice span(const char *text)
 {
-    return (struct rl_span){text, strlen(text)};
+    return rl_slice_of(text);
 }
 
 static struct lease_tag tag_of(const char *id)
@@ -39,11 +40,11 @@ CASE(ids_are_checked, "A lease id has 22 to 128 characters of the alphabet, and 
     struct lease_tag tag;
 
     memset(text, 'a', sizeof text);
-    CHECK(!lease_tag_of((struct rl_span){text, 0}, &tag));
-    CHECK(!lease_tag_of((struct rl_span){text, LEASE_ID_MIN - 1}, &tag));
-    CHECK(lease_tag_of((struct rl_span){text, LEASE_ID_MIN}, &tag));
-    CHECK(lease_tag_of((struct rl_span){text, LEASE_ID_MAX}, &tag));
-    CHECK(!lease_tag_of((struct rl_span){text, LEASE_ID_MAX + 1}, &tag));
+    CHECK(!lease_tag_of((struct rl_slice){text, 0}, &tag));
+    CHECK(!lease_tag_of((struct rl_slice){text, LEASE_ID_MIN - 1}, &tag));
+    CHECK(lease_tag_of((struct rl_slice){text, LEASE_ID_MIN}, &tag));
+    CHECK(lease_tag_of((struct rl_slice){text, LEASE_ID_MAX}, &tag));
+    CHECK(!lease_tag_of((struct rl_slice){text, LEASE_ID_MAX + 1}, &tag));
     CHECK(!lease_tag_of(span("0123456789012345678901 "), &tag));
     CHECK(!lease_tag_of(span("012345678901234567890:1"), &tag));
     CHECK(lease_tag_of(span("_-AZaz09_-AZaz09_-AZaz"), &tag));
@@ -89,7 +90,7 @@ CASE(grants_are_checked,
     CHECK(lease_grant_read(span(text), &tag, &back));
     CHECK(!lease_grant_read(span(""), &tag, &back));
     for (size_t size = 0; size < strlen(text) - 2; size++)
-        CHECK(!lease_grant_read((struct rl_span){text, size}, &tag, &back));
+        CHECK(!lease_grant_read((struct rl_slice){text, size}, &tag, &back));
     for (size_t at = 0; at < strlen(text); at++) {
         strcpy(copy, text);
         copy[at] = at % 2 ? '\n' : '=';
@@ -111,7 +112,7 @@ CASE(grants_are_checked,
     CHECK(lease_grant_write(&grant, text));
     CHECK(!lease_grant_read(span(text), &tag, &back));
     memset(copy, 'A', sizeof copy);
-    CHECK(!lease_grant_read((struct rl_span){copy, sizeof copy}, &tag, &back));
+    CHECK(!lease_grant_read((struct rl_slice){copy, sizeof copy}, &tag, &back));
 }
 
 CASE(owners_have_principals,

@@ -15,7 +15,7 @@ static json_t *read_text(const char *text, const char **why)
     json_t *value;
 
     memcpy(copy, text, size);
-    value = http_json_read((struct rl_span){copy, size}, why);
+    value = http_json_read((struct rl_slice){copy, size}, why);
     free(copy);
     return value;
 }
@@ -66,10 +66,10 @@ CASE(bounded, "A body that wants more memory than there is fails, and the next o
     for (; size + 5 < sizeof text; size += 3)
         memcpy(text + size, ",{}", 3);
     memcpy(text + size, "]}", 2);
-    CHECK(!http_json_read((struct rl_span){text, size + 2}, &why));
-    CHECK(http_json_read((struct rl_span){"{\"a\":[{},{},{}]}", 16}, &why));
+    CHECK(!http_json_read((struct rl_slice){text, size + 2}, &why));
+    CHECK(http_json_read((struct rl_slice){"{\"a\":[{},{},{}]}", 16}, &why));
     memset(text, '[', 8192);
-    CHECK(!http_json_read((struct rl_span){text, 8192}, &why));
+    CHECK(!http_json_read((struct rl_slice){text, 8192}, &why));
     for (int i = 0; i < 10000; i++)
-        CHECK(http_json_read((struct rl_span){"{\"a\":[1,2,3]}", 13}, &why));
+        CHECK(http_json_read((struct rl_slice){"{\"a\":[1,2,3]}", 13}, &why));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One id, one acquisition: requests that are repeated, here or on another replica. */
+#include "base/slice.h"
 #include "check.h"
 #include "client.h"
 #include "io/clock.h"
@@ -93,7 +94,7 @@ CASE(leftovers_are_not_yours, "A value of the same id on a minority of the nodes
     char value[64];
 
     begin_one();
-    CHECK(lease_tag_of((struct rl_span){ID_A, strlen(ID_A)}, &tag));
+    CHECK(lease_tag_of(rl_slice_of(ID_A), &tag));
     for (size_t i = 0; i < 2; i++) {
         snprintf(value, sizeof value, "%s:%zu12345678901234567890123456789012345678", tag.text,
                  i);

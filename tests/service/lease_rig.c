@@ -36,7 +36,7 @@ static void begin(void *context, struct http_exchange *exchange,
     struct replica *replica = context;
     struct http_handler routes = routes_handler(&replica->routes);
     struct routed routed = {.exchange = exchange, .request = request, .right = ACCESS_ACQUIRE};
-    struct rl_span encoded;
+    struct rl_slice encoded;
 
     snprintf(routed.who.principal, sizeof routed.who.principal, "uid:%u", (unsigned)geteuid());
     if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &encoded) &&

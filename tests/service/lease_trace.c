@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "check.h"
-#include "core/time.h"
 #include "leases/lease.h"
 #include "redlock.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of leases, each on real servers, with replicas that can be stopped
  * between two steps. */
+#include "base/slice.h"
 #include "check.h"
 #include "client.h"
 #include "io/clock.h"
@@ -28,7 +29,7 @@ CASE(cycle, "A lease is granted, renewed and released, and then it is gone.")
     CHECK(lease_number(answer, "fence") > 0);
     CHECK(lease_number(answer, "deadline_boottime_ns") > 0);
     grant = lease_member(answer, "grant");
-    CHECK(lease_tag_of((struct rl_span){ID_A, strlen(ID_A)}, &tag));
+    CHECK(lease_tag_of(rl_slice_of(ID_A), &tag));
     await_nodes(&one, 3);
     CHECK_HAS(tag.text, server_cmd(&cluster.node[0], "GET", KEY, NULL));
     answer = lease_ask(&one, lease_request("POST", ID_A, grant, "{\"ttl_ms\":50000}"));
@@ -312,8 +313,8 @@ CASE(made_up_fence, "A renewal cannot raise the fences of a name beyond the node
 
     begin_one();
     given = take_lease(&one, ID_A);
-    CHECK(lease_tag_of((struct rl_span){ID_A, strlen(ID_A)}, &tag));
-    CHECK(lease_grant_read((struct rl_span){given, strlen(given)}, &tag, &grant));
+    CHECK(lease_tag_of(rl_slice_of(ID_A), &tag));
+    CHECK(lease_grant_read(rl_slice_of(given), &tag, &grant));
     grant.fence = (INT64_C(1) << 52) - 8;
     CHECK(lease_grant_write(&grant, text));
     CHECK_HAS("HTTP/1.1 400 ", lease_ask(&one, lease_request("POST", ID_A, text, "{}")));

@@ -314,16 +314,16 @@ CASE(lookup, "Fields are found by name in any case, and counted.")
     const char *text = "GET / HTTP/1.1\r\nHost: h\r\nLEASE-id:  abc \r\nX-Forwarded-For: 1\r\n"
                        "Grant: 1\r\ngrant: 2\r\n\r\n";
     struct http_parser parser;
-    struct rl_span value = {"untouched", 9};
+    struct rl_slice value = {"untouched", 9};
 
     http_parser_reset(&parser);
     CHECK_INT(HTTP_DONE, http_parse(&parser, text, strlen(text)));
     CHECK_INT(0, http_field(&parser, text, "via", &value));
-    CHECK_INT(9, value.length);
+    CHECK_INT(9, value.size);
     CHECK_INT(1, http_field(&parser, text, "lease-id", &value));
-    CHECK(value.length == 3 && memcmp(value.at, "abc", 3) == 0);
+    CHECK(value.size == 3 && memcmp(value.data, "abc", 3) == 0);
     CHECK_INT(2, http_field(&parser, text, "grant", &value));
-    CHECK(value.length == 1 && value.at[0] == '1');
+    CHECK(value.size == 1 && value.data[0] == '1');
     CHECK(http_has_field_like(&parser, text, "x-forwarded-"));
     CHECK(!http_has_field_like(&parser, text, "x-real-"));
 }

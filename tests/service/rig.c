@@ -19,18 +19,18 @@
 
 /* ---- the handler ------------------------------------------------------------------------- */
 
-static void note(struct rig *rig, const char *what, struct rl_span text)
+static void note(struct rig *rig, const char *what, struct rl_slice text)
 {
     size_t used = strlen(rig->trace);
 
-    if (used + text.length + 32 < sizeof rig->trace)
-        snprintf(rig->trace + used, sizeof rig->trace - used, "%s%.*s; ", what,
-                 (int)text.length, text.at);
+    if (used + text.size + 32 < sizeof rig->trace)
+        snprintf(rig->trace + used, sizeof rig->trace - used, "%s%.*s; ", what, (int)text.size,
+                 text.data);
 }
 
 static bool is(const struct http_request *request, const char *path)
 {
-    return rl_span_is(request->path, path);
+    return rl_slice_is(request->path, path);
 }
 
 static void answer(struct http_exchange *exchange, const char *body, size_t size)
@@ -51,7 +51,7 @@ static void ended(struct http_completion *completion, enum http_ended how)
             rig->waiting[kept++] = rig->waiting[i];
     rig->waiting_count = kept;
     wait->exchange = NULL;
-    note(rig, how == HTTP_ENDED_SENT ? "sent" : "gone", (struct rl_span){"", 0});
+    note(rig, how == HTTP_ENDED_SENT ? "sent" : "gone", (struct rl_slice){"", 0});
 }
 
 static void await_end(struct rig *rig, struct http_exchange *exchange)
@@ -86,7 +86,7 @@ static void begin(void *context, struct http_exchange *exchange,
         keep(rig, exchange);
         http_stream_begin(exchange);
     } else if (is(request, "/echo")) {
-        answer(exchange, request->body.at, request->body.length);
+        answer(exchange, request->body.data, request->body.size);
     } else if (is(request, "/big")) {
         answer(exchange, big, sizeof big);
     } else if (is(request, "/most")) {
@@ -100,10 +100,10 @@ static void begin(void *context, struct http_exchange *exchange,
             await_end(rig, exchange);
         if (is(request, "/known"))
             http_set_known(exchange);
-        answer(exchange, request->path.at, request->path.length);
+        answer(exchange, request->path.data, request->path.size);
     }
     /* All that the request points to lives until begin() returns, also behind an answer. */
-    CHECK_INT('/', request->path.at[0]);
+    CHECK_INT('/', request->path.data[0]);
 }
 
 /* ---- the rig ----------------------------------------------------------------------------- */

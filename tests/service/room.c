@@ -4,7 +4,7 @@
 #include "check.h"
 #include "rig.h"
 
-#include "core/time.h"
+#include "base/time.h"
 #include "http/server_internal.h"
 #include "http/tls.h"
 

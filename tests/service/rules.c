@@ -2,8 +2,8 @@
 /* Rules, quotas and the ledger by themselves, with time as an argument; and memory
  * that is short. */
 #include "access/rules.h"
+#include "base/time.h"
 #include "check.h"
-#include "core/time.h"
 #include "leases/ledger.h"
 #include "life/inputs.h"
 #include "memory.h"

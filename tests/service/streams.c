@@ -3,7 +3,7 @@
 #include "check.h"
 #include "rig.h"
 
-#include "core/time.h"
+#include "base/time.h"
 #include "http/server_internal.h"
 
 #include <stdio.h>

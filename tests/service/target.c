@@ -2,13 +2,14 @@
 /* Names of locks in paths, and parameters: by table. */
 #include "check.h"
 
+#include "base/slice.h"
 #include "http/target.h"
 
 #include <string.h>
 
-static struct rl_span span(const char *text)
+static struct rl_slice span(const char *text)
 {
-    return (struct rl_span){text, strlen(text)};
+    return rl_slice_of(text);
 }
 
 static void expect_name(const char *encoded, bool utf8, const char *expected)
@@ -91,24 +92,24 @@ CASE(names_in_utf8, "Other scripts are taken only where they are allowed and wel
 
 CASE(splitting, "A target is split at its first question mark.")
 {
-    struct rl_span path, query, rest = {"untouched", 9};
+    struct rl_slice path, query, rest = {"untouched", 9};
 
     http_target_split(span("/v1/locks/a?x=1?2"), &path, &query);
-    CHECK_INT(11, path.length);
-    CHECK(query.length == 5 && memcmp(query.at, "x=1?2", 5) == 0);
+    CHECK_INT(11, path.size);
+    CHECK(query.size == 5 && memcmp(query.data, "x=1?2", 5) == 0);
     http_target_split(span("/v1/locks"), &path, &query);
-    CHECK_INT(9, path.length);
-    CHECK_INT(0, query.length);
+    CHECK_INT(9, path.size);
+    CHECK_INT(0, query.size);
     CHECK(!http_path_below(path, "/v1/locks/", &rest));
-    CHECK_INT(9, rest.length);
+    CHECK_INT(9, rest.size);
     http_target_split(span("/v1/locks/"), &path, &query);
     CHECK(http_path_below(path, "/v1/locks/", &rest));
-    CHECK_INT(0, rest.length);
+    CHECK_INT(0, rest.size);
 }
 
 CASE(parameters, "Parameters are found, decoded once, and refused where they are unclear.")
 {
-    struct rl_span query = span("prefix=a%2Fb&limit=10&verbose&empty=&x=1&x=2&p=a+b&c=%01");
+    struct rl_slice query = span("prefix=a%2Fb&limit=10&verbose&empty=&x=1&x=2&p=a+b&c=%01");
     static const char *const some[] = {"prefix", "limit", NULL};
     char value[16];
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "protocol/answer.h"
 #include "protocol/cluster.h"
 
@@ -44,7 +45,7 @@ static struct rl_term owner(const char *nodes, uint16_t slot)
 {
     struct rl_term term;
 
-    rl_cluster_read_owner((struct rl_slice){nodes, strlen(nodes)}, slot, "seen", &term);
+    rl_cluster_read_owner(rl_slice_of(nodes), slot, "seen", &term);
     return term;
 }
 
@@ -122,7 +123,7 @@ CASE(self, "A node is known by the id in its own line.")
         A " h:1@2 master - 0 0 1 connected\n" B " :1@2 myself,slave " A " 0 0 1 connected\n";
     char id[RL_ELECTOR_ID_SIZE + 1] = "";
 
-    CHECK_INT(0, rl_cluster_read_self((struct rl_slice){nodes, strlen(nodes)}, id));
+    CHECK_INT(0, rl_cluster_read_self(rl_slice_of(nodes), id));
     CHECK_STR(B, id);
     CHECK_INT(-1, rl_cluster_read_self((struct rl_slice){nodes, 50}, id));
     CHECK_INT(-1, rl_cluster_read_self((struct rl_slice){"", 0}, id));

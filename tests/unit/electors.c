@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "check.h"
 #include "core/electors.h"
 #include "core/guard.h"
@@ -37,7 +38,7 @@ static bool list(const char *letters)
     for (; *letters; letters++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", text[0] ? " " : "",
                  id_of(*letters));
-    return rl_electors_set_list(&electors, (struct rl_slice){text, strlen(text)});
+    return rl_electors_set_list(&electors, rl_slice_of(text));
 }
 
 static int64_t vouch_ms(void)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "check.h"
 #include "core/audit.h"
 #include "core/guard.h"
@@ -213,7 +214,7 @@ CASE(the_longest_ttl_of_anybody_counts,
 
 static struct rl_slice slice(const char *text)
 {
-    return (struct rl_slice){text, strlen(text)};
+    return rl_slice_of(text);
 }
 
 CASE(strict_needs_the_marker_with_every_grant,

@@ -2,6 +2,7 @@
 /* The quorum of a name: the same for every client, evenly spread, with few moves. */
 #include "check.h"
 
+#include "base/slice.h"
 #include "core/rendezvous.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static const char *const quorum_names[QUORUMS + 1] = {"east", "west", "north", "
 
 static struct rl_slice slice(const char *text)
 {
-    return (struct rl_slice){text, strlen(text)};
+    return rl_slice_of(text);
 }
 
 static uint64_t weight(const char *quorum, const char *key)

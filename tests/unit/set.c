@@ -2,6 +2,7 @@
 /* Which nodes decide together (G8): what counts, and what `redlock init` may do. */
 #include "check.h"
 
+#include "base/slice.h"
 #include "core/set.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ static struct rl_set_self self_of(uint8_t count, const char *quorum)
 {
     static const char *const addresses[] = {"n1", "n2", "n3", "n4", "n5"};
     struct rl_set_self self;
-    rl_set_init(&self, addresses, count, (struct rl_slice){quorum, strlen(quorum)});
+    rl_set_init(&self, addresses, count, rl_slice_of(quorum));
     strcpy(self.names, "1234567890abcdef");
     return self;
 }
@@ -182,11 +183,11 @@ CASE(told_sets, "G8: a set that a client has told is the same set, and known as 
 {
     char set[RL_SET_MAX] = THESE "/3", told[RL_SET_MAX];
     struct rl_set_answer answer = {0};
-    rl_set_answer_read(&answer, (struct rl_slice){set, strlen(set)});
+    rl_set_answer_read(&answer, rl_slice_of(set));
     CHECK(!answer.by_client);
     rl_set_write_restored(set, told);
     CHECK_STR(TOLD "/3", told);
-    rl_set_answer_read(&answer, (struct rl_slice){told, strlen(told)});
+    rl_set_answer_read(&answer, rl_slice_of(told));
     CHECK(answer.by_client);
     CHECK_STR(set, answer.set);
     rl_set_answer_read(&answer, (struct rl_slice){"", 0});
@@ -362,7 +363,7 @@ static void write_set(struct rl_set_answer *answer, int id, const struct rl_set_
         rl_set_write_pending(set, answer->set, text);
         strcpy(set, text);
     }
-    rl_set_answer_read(answer, (struct rl_slice){set, strlen(set)});
+    rl_set_answer_read(answer, rl_slice_of(set));
 }
 
 static void run_inits(struct world *w, int id);

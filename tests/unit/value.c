@@ -2,6 +2,7 @@
 /* The values that stand under the keys: built, taken apart, and shown. */
 #include "check.h"
 
+#include "base/slice.h"
 #include "protocol/value.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static void check_form(const char *text, const char *tag, unsigned slot, int64_t
 {
     struct rl_value value;
     char again[RL_VALUE_WRITTEN_MAX];
-    CHECK(rl_value_read((struct rl_slice){text, strlen(text)}, &value));
+    CHECK(rl_value_read(rl_slice_of(text), &value));
     check_slice(tag, value.tag);
     check_slice(HEX, value.random);
     CHECK_INT(slot, value.slot);

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "callers.h"
-#include "core/time.h"
 #include "cycles.h"
 #include "floors.h"
 #include "io/clock.h"

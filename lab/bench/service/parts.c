@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "callers.h"
-#include "core/time.h"
 #include "crowd.h"
 #include "cycles.h"
 #include "deaths.h"

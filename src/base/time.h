@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Moments and spans are nanoseconds in an int64_t; what people set is milliseconds. */
-#ifndef RL_CORE_TIME_H
-#define RL_CORE_TIME_H
+#ifndef RL_BASE_TIME_H
+#define RL_BASE_TIME_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/duration.h"
+#include "base/duration.h"
 
 #include <redlock.h>
 #include <stdbool.h>

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ui/json.h"
+#include "base/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/text.h"
+#include "base/utf8.h"
 
 #define CAPACITY_FIRST 1024
 
 /* ---- bytes ---- */
 
-void json_restart(struct json *j)
+void rl_json_restart(struct rl_json *j)
 {
     j->size = 0;
     j->comma = j->failed = false;
 }
 
-static bool grow(struct json *j, size_t needed)
+static bool grow(struct rl_json *j, size_t needed)
 {
     size_t capacity = j->capacity ? j->capacity : CAPACITY_FIRST;
     while (capacity < needed)
@@ -32,7 +32,7 @@ static bool grow(struct json *j, size_t needed)
     return true;
 }
 
-void json_raw(struct json *j, const char *bytes, size_t size)
+void rl_json_raw(struct rl_json *j, const char *bytes, size_t size)
 {
     if (j->out) {
         fwrite(bytes, 1, size, j->out);
@@ -44,17 +44,17 @@ void json_raw(struct json *j, const char *bytes, size_t size)
     j->size += size;
 }
 
-static void put(struct json *j, char c)
+static void put(struct rl_json *j, char c)
 {
     if (!j->out && j->size < j->capacity)
         j->text[j->size++] = c;
     else
-        json_raw(j, &c, 1);
+        rl_json_raw(j, &c, 1);
 }
 
-static void put_text(struct json *j, const char *text)
+static void put_text(struct rl_json *j, const char *text)
 {
-    json_raw(j, text, strlen(text));
+    rl_json_raw(j, text, strlen(text));
 }
 
 /* ---- values ---- */
@@ -68,28 +68,28 @@ static size_t plain_run(const char *text)
     return size;
 }
 
-static void write_string(struct json *j, const char *text)
+static void write_string(struct rl_json *j, const char *text)
 {
     char escaped[8];
     put(j, '"');
     for (;;) {
         size_t run = plain_run(text);
-        json_raw(j, text, run);
+        rl_json_raw(j, text, run);
         text += run;
         if (!*text)
             break;
-        size_t length = text_utf8(text);
+        size_t length = rl_utf8_length(text);
         unsigned char first = (unsigned char)*text;
         if (length == 0) {
             put_text(j, "\\ufffd");
         } else if (first == '"' || first == '\\') {
             put(j, '\\');
             put(j, *text);
-        } else if (text_steers(text_code(text, length))) {
-            snprintf(escaped, sizeof escaped, "\\u%04x", text_code(text, length) & 0xffff);
+        } else if (rl_utf8_steers(rl_utf8_code(text, length))) {
+            snprintf(escaped, sizeof escaped, "\\u%04x", rl_utf8_code(text, length) & 0xffff);
             put_text(j, escaped);
         } else {
-            json_raw(j, text, length);
+            rl_json_raw(j, text, length);
         }
         text += length ? length : 1;
     }
@@ -97,7 +97,7 @@ static void write_string(struct json *j, const char *text)
 }
 
 /* What stands before every value: a comma if needed, and the key, which is a plain word. */
-static void begin(struct json *j, const char *key)
+static void begin(struct rl_json *j, const char *key)
 {
     if (j->comma)
         put(j, ',');
@@ -110,40 +110,40 @@ static void begin(struct json *j, const char *key)
     j->comma = true;
 }
 
-static void open_level(struct json *j, const char *key, char bracket)
+static void open_level(struct rl_json *j, const char *key, char bracket)
 {
     begin(j, key);
     put(j, bracket);
     j->comma = false;
 }
 
-static void close_level(struct json *j, char bracket)
+static void close_level(struct rl_json *j, char bracket)
 {
     put(j, bracket);
     j->comma = true;
 }
 
-void json_object(struct json *j, const char *key)
+void rl_json_object(struct rl_json *j, const char *key)
 {
     open_level(j, key, '{');
 }
 
-void json_end_object(struct json *j)
+void rl_json_end_object(struct rl_json *j)
 {
     close_level(j, '}');
 }
 
-void json_array(struct json *j, const char *key)
+void rl_json_array(struct rl_json *j, const char *key)
 {
     open_level(j, key, '[');
 }
 
-void json_end_array(struct json *j)
+void rl_json_end_array(struct rl_json *j)
 {
     close_level(j, ']');
 }
 
-void json_string(struct json *j, const char *key, const char *value)
+void rl_json_string(struct rl_json *j, const char *key, const char *value)
 {
     begin(j, key);
     if (value)
@@ -152,7 +152,7 @@ void json_string(struct json *j, const char *key, const char *value)
         put_text(j, "null");
 }
 
-void json_integer(struct json *j, const char *key, int64_t value)
+void rl_json_integer(struct rl_json *j, const char *key, int64_t value)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -165,18 +165,18 @@ void json_integer(struct json *j, const char *key, int64_t value)
     if (value < 0)
         digits[--at] = '-';
     begin(j, key);
-    json_raw(j, digits + at, sizeof digits - at);
+    rl_json_raw(j, digits + at, sizeof digits - at);
 }
 
-void json_known(struct json *j, const char *key, int64_t value)
+void rl_json_known(struct rl_json *j, const char *key, int64_t value)
 {
     if (value < 0)
-        json_string(j, key, NULL);
+        rl_json_string(j, key, NULL);
     else
-        json_integer(j, key, value);
+        rl_json_integer(j, key, value);
 }
 
-void json_real(struct json *j, const char *key, double value)
+void rl_json_real(struct rl_json *j, const char *key, double value)
 {
     char digits[32];
     snprintf(digits, sizeof digits, "%.15g", value);
@@ -184,7 +184,7 @@ void json_real(struct json *j, const char *key, double value)
     put_text(j, digits);
 }
 
-void json_measured(struct json *j, const char *key, double value)
+void rl_json_measured(struct rl_json *j, const char *key, double value)
 {
     char digits[32] = "null";
     if (isfinite(value) && value >= 0)
@@ -193,14 +193,14 @@ void json_measured(struct json *j, const char *key, double value)
     put_text(j, digits);
 }
 
-void json_bool(struct json *j, const char *key, bool value)
+void rl_json_bool(struct rl_json *j, const char *key, bool value)
 {
     begin(j, key);
     put_text(j, value ? "true" : "false");
 }
 
-void json_finish(struct json *j)
+void rl_json_finish(struct rl_json *j)
 {
-    json_raw(j, "}\n", 2);
+    rl_json_raw(j, "}\n", 2);
     j->comma = false;
 }

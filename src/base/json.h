@@ -3,14 +3,14 @@
  * Writes JSON: one object per line, commas by itself. To a stream; or to memory, which grows to
  * the longest text and is used again, where a text is written for every request.
  */
-#ifndef CLI_JSON_H
-#define CLI_JSON_H
+#ifndef RL_BASE_JSON_H
+#define RL_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-struct json {
+struct rl_json {
     FILE *out;   /* NULL: to memory */
     bool comma;  /* something stands before the next value at this level */
     bool failed; /* memory was short: the text is not whole */
@@ -20,29 +20,29 @@ struct json {
 };
 
 /* Begins a text in memory anew. */
-void json_restart(struct json *j);
+void rl_json_restart(struct rl_json *j);
 /* Bytes that are no JSON, as they are, in front of or behind an object. */
-void json_raw(struct json *j, const char *bytes, size_t size);
+void rl_json_raw(struct rl_json *j, const char *bytes, size_t size);
 
 /* `key` is NULL inside arrays and at the top. */
-void json_object(struct json *j, const char *key);
-void json_end_object(struct json *j);
-void json_array(struct json *j, const char *key);
-void json_end_array(struct json *j);
+void rl_json_object(struct rl_json *j, const char *key);
+void rl_json_end_object(struct rl_json *j);
+void rl_json_array(struct rl_json *j, const char *key);
+void rl_json_end_array(struct rl_json *j);
 
 /* Any bytes: what is not UTF-8 becomes U+FFFD, and a character that could steer a terminal is
  * escaped. NULL becomes null. */
-void json_string(struct json *j, const char *key, const char *value);
-void json_integer(struct json *j, const char *key, int64_t value);
+void rl_json_string(struct rl_json *j, const char *key, const char *value);
+void rl_json_integer(struct rl_json *j, const char *key, int64_t value);
 /* A negative number means "unknown" and becomes null. */
-void json_known(struct json *j, const char *key, int64_t value);
+void rl_json_known(struct rl_json *j, const char *key, int64_t value);
 /* A number with a fraction. */
-void json_real(struct json *j, const char *key, double value);
+void rl_json_real(struct rl_json *j, const char *key, double value);
 /* To six digits; negative or not finite: unknown, null. */
-void json_measured(struct json *j, const char *key, double value);
-void json_bool(struct json *j, const char *key, bool value);
+void rl_json_measured(struct rl_json *j, const char *key, double value);
+void rl_json_bool(struct rl_json *j, const char *key, bool value);
 
 /* Ends the outermost object, and the line. */
-void json_finish(struct json *j);
+void rl_json_finish(struct rl_json *j);
 
 #endif

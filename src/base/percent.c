@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ui/percent.h"
+#include "base/percent.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static bool is_alphanumeric(unsigned char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-char *percent_encode(char *out, const char *text, const char *plain)
+char *rl_percent_encode(char *out, const char *text, const char *plain)
 {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -30,7 +30,7 @@ static int hex_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-size_t percent_decode(const char *text, size_t length, char *out, size_t size)
+size_t rl_percent_decode(const char *text, size_t length, char *out, size_t size)
 {
     size_t used = 0;
     for (size_t i = 0; i < length && used + 1 < size; i++) {

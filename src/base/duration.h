@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Durations as people write them: 2.5, 250ms, 30s, 5m, 2h, 1d. */
-#ifndef RL_CONFIG_DURATION_H
-#define RL_CONFIG_DURATION_H
+#ifndef RL_BASE_DURATION_H
+#define RL_BASE_DURATION_H
 
 #include <stdint.h>
 

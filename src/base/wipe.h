@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Secrets are overwritten where they are not needed any more. */
-#ifndef RL_PROTOCOL_WIPE_H
-#define RL_PROTOCOL_WIPE_H
+#ifndef RL_BASE_WIPE_H
+#define RL_BASE_WIPE_H
 
 #include <stddef.h>
 

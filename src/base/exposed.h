@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files with a secret or a trusted certificate: can another user change them? */
-#ifndef RL_EXPOSED_H
-#define RL_EXPOSED_H
+#ifndef RL_BASE_EXPOSED_H
+#define RL_BASE_EXPOSED_H
 
 #include <stdbool.h>
 #include <sys/stat.h>

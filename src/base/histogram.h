@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Adding to the histograms of redlock.h. */
-#ifndef RL_HISTOGRAM_H
-#define RL_HISTOGRAM_H
+#ifndef RL_BASE_HISTOGRAM_H
+#define RL_BASE_HISTOGRAM_H
 
 #include "redlock.h"
 
