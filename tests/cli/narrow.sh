@@ -27,7 +27,7 @@ eventually queued long
 "$redlock" dev kill 4 >/dev/null
 for columns in 80 60; do
     for sub in list 'status' nodes doctor 'lock -v -n long' 'top -c 1' 'extend long 00' 'status -v long' \
-        'run -w 1 long -- true'; do
+        'run -w 6 long -- true'; do
         terminal "stty rows 40 cols $columns; $redlock $sub"
         finish
         that "$columns columns are enough for $sub" [ "$(widest)" -le $columns ]
@@ -56,7 +56,7 @@ terminal "stty cols 80; TERM=dumb $redlock top -c 1"
 finish
 unlike 'a dumb terminal: no codes of top' "$screen" $'\033'
 like '   but a frame' "$screen" ' vote, '
-terminal "stty cols 80; TERM=dumb $redlock run -w 2 long -- true"
+terminal "stty cols 80; TERM=dumb $redlock run -w 6 long -- true"
 finish
 unlike '   nor of a wait' "$screen" $'\033'
 is '   which says once what it waits for' "$(grep -c 'waiting for long: 2nd in line, held by' <<<"$screen")" 1
