@@ -40,8 +40,8 @@ build: ## build the library, the command and everything else into build/release
 .PHONY: demo
 demo: ## five real servers, eight workers, one lock: 15 seconds that end in a verdict
 	@scripts/deps.sh run
-	@$(call built,release,--target redlock redlock-demo) >/dev/null
-	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/examples/demo/redlock-demo
+	@$(call built,release,--target redlock) >/dev/null
+	@PATH="$(abspath $(RELEASE)):$$PATH" redlock dev -c 5 -- examples/demo.sh
 
 .PHONY: test
 test: ## all tests: scripts and release build, then ASan and UBSan, then the threaded ones under TSan
