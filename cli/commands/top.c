@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands/sample.h"
+#include "commands/top_classes.h"
 #include "commands/top_view.h"
 #include "settings/command.h"
 #include "settings/duration.h"
@@ -17,7 +18,7 @@
 #include "ui/message.h"
 #include "ui/screen.h"
 
-enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES, OPTION_SORT };
+enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES, OPTION_SORT, OPTION_BY };
 
 #define DELAY_MS 1000
 #define DELAY_MIN_MS 100
@@ -31,13 +32,26 @@ struct top {
     bool quit;
     bool redraw; /* the window has another size */
     int status;
+    bool by_class; /* classes of a service, instead of nodes and locks */
     struct sample sample;
+    struct top_classes classes;
     struct screen screen;
 };
 
 static void draw(struct top *t)
 {
-    top_view_draw(&t->screen, &t->sample, &t->settings);
+    if (t->by_class)
+        top_classes_draw(&t->screen, &t->classes);
+    else
+        top_view_draw(&t->screen, &t->sample, &t->settings);
+}
+
+static void print_json(const struct top *t)
+{
+    if (t->by_class)
+        top_classes_json(&t->classes);
+    else
+        sample_json(&t->sample);
 }
 
 /* ---- going on ---- */
@@ -106,22 +120,34 @@ static bool has_quit(void *data)
     return t->quit;
 }
 
+/* Asks anew: OK, or an enum redlock_error. */
+static int take_sample(struct top *t)
+{
+    int error;
+    if (!t->by_class) {
+        sample_take(&t->sample, t->delay_ms > DELAY_MS ? t->delay_ms : DELAY_MS, has_quit, t);
+        return t->sample.error;
+    }
+    error = top_classes_take(&t->classes, t->signal_fd);
+    wait_until(t, 0);
+    return error;
+}
+
 static int show_frames(struct top *t)
 {
-    int64_t budget_ms = t->delay_ms > DELAY_MS ? t->delay_ms : DELAY_MS;
     for (long frame = 0; !t->quit; frame++) {
         int64_t started_ns = timer_now_ns();
-        sample_take(&t->sample, budget_ms, has_quit, t);
+        int error = take_sample(t);
         if (t->quit)
             break;
         if (t->settings.json)
-            sample_json(&t->sample);
+            print_json(t);
         else
             draw(t);
         int unwritten = message_flush();
         if (unwritten)
             return unwritten;
-        t->status = exit_status_of(t->sample.error);
+        t->status = exit_status_of(error);
         if (t->count > 0 && frame + 1 == t->count)
             break;
         t->status = 0;
@@ -152,6 +178,9 @@ static int take(void *data, struct args *a, int id, const char *value)
         return 0;
     case OPTION_SORT:
         return read_order(t, value);
+    case OPTION_BY:
+        t->by_class = strcmp(value, "class") == 0;
+        return t->by_class ? 0 : message_usage("--by takes class");
     case OPTION_DELAY:
         if (duration_parse(value, &t->delay_ms) || t->delay_ms < DELAY_MIN_MS ||
             t->delay_ms > DELAY_MAX_MS)
@@ -177,6 +206,20 @@ static int show(struct top *t)
     return status;
 }
 
+static int open_source(struct top *t)
+{
+    if (!t->by_class && settings_is_given(&t->settings, SETTING_SERVICE))
+        return message_usage("top asks a service with --by class only");
+    if (t->by_class && t->sample.pattern_count > 0)
+        return message_usage("--by class shows all classes, and takes no PATTERN");
+    t->settings.config.may_use_service = t->by_class;
+    int status = settings_complete(&t->settings);
+    if (status)
+        return status;
+    return t->by_class ? top_classes_open(&t->classes, &t->settings)
+                       : client_open(&t->settings, &t->sample.client);
+}
+
 static int top_main(const struct command *command, int argc, char **argv)
 {
     struct top t = {.delay_ms = DELAY_MS, .signal_fd = -1};
@@ -184,11 +227,10 @@ static int top_main(const struct command *command, int argc, char **argv)
     int status = args_read(command, &t.settings, argc, argv, take, &t);
     t.settings.no_node_warnings = true; /* the nodes are on the screen */
     if (status == 0)
-        status = settings_complete(&t.settings);
-    if (status == 0)
-        status = client_open(&t.settings, &t.sample.client);
+        status = open_source(&t);
     if (status == 0)
         status = show(&t);
+    top_classes_close(&t.classes);
     sample_free(&t.sample);
     redlock_close(t.sample.client);
     settings_free(&t.settings);
@@ -199,6 +241,8 @@ static const struct cli_option options[] = {
     {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
     {OPTION_FRAMES, 'c', "count", "N", "stop after N frames"},
     {OPTION_SORT, 0, "sort", "ORDER", "by name, age, left, or busy first (the default)"},
+    {OPTION_BY, 0, "by", "class", "show what a redlockd has counted by class"},
+    SERVICE_OPTIONS,
     {0},
 };
 
@@ -218,10 +262,15 @@ const struct command command_top = {
         "which most wait, then those held for longest, as on the page of redlockd. On a "
         "terminal, q or Ctrl-C "
         "ends it and s changes the order; elsewhere one frame is printed after another.\n\n"
+        "With --by class it asks a redlockd, and shows what that has counted since it started "
+        "of each class of locks in its settings: grants, mean times until the grant (WAIT) and "
+        "from it to the end (HOLD), waits that ended without the lock, losses, and what has "
+        "expired without a release.\n\n"
         "Exits with 0, or after --count frames with 69 or 77 when too few nodes answered for "
         "the last one.\n",
     .examples = "redlock top\n"
                 "redlock top --sort age 'deploy-*'\n"
+                "redlock top --by class --service unix:/run/redlockd/redlockd.sock\n"
                 "redlock top -c 1 --json | jq '.locks[] | select(.waiters > 0)'",
     .options = options,
     .run = top_main,

@@ -24,7 +24,6 @@ struct view {
     const struct sample *sample;
     const struct settings *settings;
     size_t columns;
-    enum text_colour node_colour[REDLOCK_NODES_MAX];
 };
 
 /* "4 of 5 vote, 3 needed", as on the page of redlockd; "6 of 6 vote, 2 of 2 quorums" */
@@ -75,6 +74,28 @@ static void print_title(struct view *w)
     screen_line(w->screen, TEXT_TITLE, line);
 }
 
+static size_t columns_of(const struct screen *screen)
+{
+    return screen->full ? screen->columns : COLUMNS_ELSEWHERE;
+}
+
+void top_view_table(struct screen *screen, struct table *table)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return;
+    table_cut(table, columns_of(screen));
+    table_print(table, "", memory);
+    if (fclose(memory) == 0) {
+        char *rest = text, *line;
+        for (size_t row = 0; (line = strsep(&rest, "\n")) && rest; row++)
+            screen_line(screen, row == 0 ? TEXT_HEADING : table->cell[row][0].colour, line);
+    }
+    free(text);
+}
+
 static void print_node(struct view *w, struct table *table, size_t quorum, uint32_t index)
 {
     const redlock_report *ping = &w->sample->pings[quorum];
@@ -83,7 +104,11 @@ static void print_node(struct view *w, struct table *table, size_t quorum, uint3
     node_view_look(&v, redlock_member(w->sample->client, quorum), ping, index);
     text_rtt(rtt, v.rtt_us);
     table_row(table);
-    table_set(table, 0, TEXT_PLAIN, ping->quorum_name);
+    table_set(table, 0,
+              !v.answered          ? TEXT_BAD
+              : v.info.quarantined ? TEXT_WAIT
+                                   : TEXT_PLAIN,
+              ping->quorum_name);
     table_set(table, 1, TEXT_PLAIN, v.ping->address);
     table_set(table, 2, TEXT_PLAIN, node_view_state(&v));
     table_set(table, 3, TEXT_PLAIN, node_view_votes(&v, w->settings, guard));
@@ -91,9 +116,6 @@ static void print_node(struct view *w, struct table *table, size_t quorum, uint3
     table_set(table, 5, TEXT_PLAIN, rtt);
     table_set(table, 6, TEXT_PLAIN, node_view_clock(&v, clock));
     table_set(table, 7, TEXT_PLAIN, v.why);
-    w->node_colour[index] = !v.answered          ? TEXT_BAD
-                            : v.info.quarantined ? TEXT_WAIT
-                                                 : TEXT_PLAIN;
 }
 
 /* The nodes of one quorum, if there is room for all of them. */
@@ -103,27 +125,15 @@ static void print_quorum(struct view *w, size_t quorum)
                                           "RTT",    "CLOCK", "WHY",   NULL};
     uint32_t count = w->sample->pings[quorum].node_count;
     struct table table;
-    char *text = NULL;
-    size_t size;
     if (screen_left(w->screen) < count + LOCK_ROWS_KEPT + 3)
         return;
     table_begin(&table, heading);
     table_spare(&table, 4);
     table_spare(&table, 5);
     table_spare(&table, 6);
-    table_cut(&table, w->columns);
     for (uint32_t i = 0; i < count; i++)
         print_node(w, &table, quorum, i);
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
-        return;
-    table_print(&table, "", memory);
-    if (fclose(memory) == 0) {
-        char *rest = text, *line;
-        for (uint32_t row = 0; (line = strsep(&rest, "\n")) && rest; row++)
-            screen_line(w->screen, row == 0 ? TEXT_HEADING : w->node_colour[row - 1], line);
-    }
-    free(text);
+    top_view_table(w->screen, &table);
     screen_line(w->screen, TEXT_PLAIN, "");
 }
 
@@ -235,7 +245,7 @@ void top_view_draw(struct screen *screen, const struct sample *sample,
 {
     struct view w = {.screen = screen, .sample = sample, .settings = settings};
     screen_begin(screen);
-    w.columns = screen->full ? screen->columns : COLUMNS_ELSEWHERE;
+    w.columns = columns_of(screen);
     bool hint = screen->keys && screen->rows >= HINT_ROWS;
     print_title(&w);
     print_nodes(&w);

@@ -6,8 +6,12 @@
 #include "commands/sample.h"
 #include "settings/settings.h"
 #include "ui/screen.h"
+#include "ui/table.h"
 
 void top_view_draw(struct screen *screen, const struct sample *sample,
                    const struct settings *settings);
+
+/* A table whose rows are lines, each in the colour of its first cell. */
+void top_view_table(struct screen *screen, struct table *table);
 
 #endif

@@ -141,7 +141,8 @@ int settings_complete(struct settings *s)
     bool misled = s->config.node_count == 0 && !s->config.may_use_service &&
                   (secure_getenv("REDLOCK_SERVICE") || s->config.text[RL_SETTING_SERVICE]);
     return message_fail(error == REDLOCK_INVAL ? EXIT_CONFIG : EXIT_INTERNAL, "%s%s", safe,
-                        misled ? "; a service is for run, status, list, watch, wait and break"
+                        misled ? "; a service is for run, status, list, watch, wait, break and "
+                                 "top --by class"
                                : "");
 }
 

@@ -17,7 +17,7 @@
 #include "ui/text.h"
 
 #define TABLE_COLUMNS_MAX 10
-#define TABLE_ROWS_MAX 64 /* the servers of `redlock dev`, and the heading */
+#define TABLE_ROWS_MAX 101 /* the classes of a redlockd, and the heading */
 #define TABLE_CELL_MAX REDLOCK_TEXT_MAX
 
 struct table {

@@ -75,6 +75,16 @@ for sub in 'lock -n x' 'run -n x -- true' 'extend x 00' 'unlock x 00' 'status x'
     redlock ${sub%% *} --json ${sub#"${sub%% *}"}
 done
 END
+# What a service has counted.
+cat >"$tmp/gather_classes" <<'END'
+"$1" --drain 0 --class 'jobs/*' --listen "unix:$2" &
+for _ in $(seq 3000); do
+    redlock top --by class --service "unix:$2" --json -c 1 && break
+    read -r -t 0.02 -u 9 _
+done
+kill $!
+wait
+END
 unhurried
 exec 9<> <(:)
 {
@@ -85,6 +95,7 @@ exec 9<> <(:)
     timeout 200 "$redlock" dev -c 1 --quorums 2 -- bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
     timeout 200 "$redlock" dev --sentinel -- bash -c "redlock dev list --json; redlock nodes --json; redlock top --json -c 1 -d 100ms"
     timeout 200 "$redlock" dev --cluster -- redlock dev list --json
+    timeout 200 "$redlock" dev -c 1 -- bash "$tmp/gather_classes" "$(dirname "$redlock")/redlockd" "$tmp/socket" 9<&9
     "$redlock" dev --json -c 1 >"$tmp/dev" &
     server=$!
     eventually [ -s "$tmp/dev" ]

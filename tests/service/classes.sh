@@ -52,6 +52,20 @@ http POST /v1/breaks/jobs/db/nightly '' --data "{\"fingerprint\":\"$(field 'hold
 http POST /v1/locks/jobs/db/nightly "$holder" -H "Grant: $grant" --data '{}'
 is 'a lock that was broken is lost to its holder' "$code $(metric lost_total 'jobs/*/nightly')" '410 1'
 
+try "$redlock" top --by class -c 1 --service "unix:$socket"
+expect 'redlock top --by class' 0
+like '   has the columns of the page' "$out" '^CLASS +GRANTED +WAIT +HOLD +TIMEOUTS +LOST +EXPIRED$'
+like '   and a row of each class' "$out" '^jobs/\*/nightly +4 +[0-9.]+(ms|s) +[0-9.]+(ms|s) +1 +1 +1$'
+like '   also of one without locks' "$out" '^say"so.* +0 +- +- +0 +0 +0$'
+try "$redlock" top --by class -c 2 -d 100ms --json --service "unix:$socket"
+is '   one object a frame' "$(jq -c '[.command, (.classes[] | select(.class == "jobs/*") | .granted, .wait_us > 0, .lost)]' <<<"$out" | uniq -c | tr -s ' ')" ' 2 ["top",1,true,0]'
+try env -u REDLOCK_SERVICE "$redlock" top --by class -c 1
+expect '   is for a service' 64
+try "$redlock" top -c 1 --service "unix:$socket"
+expect '   and a service is for it' 64
+try "$redlock" top --by class -c 1 --service "unix:$socket.none"
+expect '   69 without one' 69
+
 sed -i '/^class = jobs\/\*$/d' "$tmp/conf"
 echo 'class = ci/*' >>"$tmp/conf"
 kill -HUP "$pid"
@@ -59,6 +73,12 @@ that 'HUP reads classes again' eventually shows lost_total 'ci/*' 0
 is '   those that stay go on' "$(metric lost_total 'jobs/*/nightly')" 1
 is '   others go' "$(metric lost_total 'jobs/*')" ''
 unlike 'names are no labels' "$(curl -sS -m 60 --unix-socket "$socket" http://h/metrics)" 'jobs/db'
+stop
+start --config "$tmp/conf" --allow "uid:$(id -u) * read"
+eventually ready
+try "$redlock" top --by class -c 1 --service "unix:$socket"
+expect 'without the right to see them' 77
+like '   it says which' "$out" 'the right `admin`'
 stop
 
 # ---- what is refused ----
