@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "access/tokens.h"
-#include "settings/file.h"
 #include "system/signals.h"
 
 #define SECRET_BYTES 16
@@ -157,7 +156,18 @@ int dev_begin(struct dev *dev, struct settings *settings, char **argv, char *why
               size_t why_size)
 {
     const char *directory = getenv("REDLOCK_DEV");
-    char lines[5][SETTINGS_TEXT_MAX + 16];
+    char socket[SETTINGS_TEXT_MAX + sizeof "unix:"], user[64];
+    /* Behind what the command line gives, which is more particular. */
+    const struct {
+        enum settings_key key;
+        const char *value;
+    } added[] = {
+        {SETTING_LISTEN, socket},
+        {SETTING_LISTEN, "127.0.0.1:0"},
+        {SETTING_TOKENS, dev->digests},
+        {SETTING_ALLOW, user},
+        {SETTING_ALLOW, "token:dev " ALL_RIGHTS},
+    };
 
     *dev = (struct dev){0};
     if (settings->config[0] || settings->quorum_config[0] || settings->tokens[0]) {
@@ -179,16 +189,10 @@ int dev_begin(struct dev *dev, struct settings *settings, char **argv, char *why
                      strerror(errno));
         return -1;
     }
-    snprintf(lines[0], sizeof lines[0], "listen = unix:%s", dev->socket);
-    snprintf(lines[1], sizeof lines[1], "listen = 127.0.0.1:0");
-    snprintf(lines[2], sizeof lines[2], "tokens = %s", dev->digests);
-    snprintf(lines[3], sizeof lines[3], "allow = uid:%lu " ALL_RIGHTS,
-             (unsigned long)geteuid());
-    snprintf(lines[4], sizeof lines[4], "allow = token:dev " ALL_RIGHTS);
-    /* Behind what the command line says, which is more particular. */
-    settings->given = 0;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (settings_read_text(settings, lines[i], why, why_size) < 0)
+    snprintf(socket, sizeof socket, "unix:%s", dev->socket);
+    snprintf(user, sizeof user, "uid:%lu " ALL_RIGHTS, (unsigned long)geteuid());
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+        if (settings_apply(settings, added[i].key, added[i].value, 0, why, why_size) < 0)
             return -1;
     return 0;
 }

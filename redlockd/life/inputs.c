@@ -43,9 +43,9 @@ static int check_listener(const struct settings *settings,
 
 static int check_listeners(const struct settings *settings, char *why, size_t why_size)
 {
-    for (unsigned i = 0; i < settings->listener_count; i++) {
+    for (unsigned i = 0; i < settings->count[SETTING_LISTEN]; i++) {
         if (check_listener(settings, &settings->listeners[i], why, why_size) < 0) {
-            settings_locate(settings, settings->listeners[i].line, why, why_size);
+            settings_locate(settings, settings->listen[i].line, why, why_size);
             return -1;
         }
     }
@@ -55,16 +55,16 @@ static int check_listeners(const struct settings *settings, char *why, size_t wh
 static int read_access(struct access *access, const struct settings *settings, char *why,
                        size_t why_size)
 {
-    for (unsigned i = 0; i < settings->rule_count; i++) {
+    for (unsigned i = 0; i < settings->count[SETTING_ALLOW]; i++) {
         if (access_rules_add(&access->rules, settings->rules[i].text, why, why_size) < 0) {
             settings_locate(settings, settings->rules[i].line, why, why_size);
             return -1;
         }
     }
     access->strangers.requests_max = ACCESS_STRANGERS_RATE;
-    for (unsigned i = 0; i < settings->host_count; i++)
-        strcpy(access->hosts[i], settings->hosts[i]);
-    access->host_count = settings->host_count;
+    access->host_count = settings->count[SETTING_HOST];
+    for (unsigned i = 0; i < access->host_count; i++)
+        strcpy(access->hosts[i], settings->hosts[i].text);
     if (!settings->tokens[0] ||
         access_tokens_read(&access->tokens, settings->tokens, why, why_size) == 0)
         return 0;
@@ -147,8 +147,8 @@ static int read_audit(struct inputs *inputs, const struct settings *settings, ch
 static int read_classes(struct inputs *inputs, const struct settings *settings, char *why,
                         size_t why_size)
 {
-    for (unsigned i = 0; i < settings->class_count; i++) {
-        if (classes_add(&inputs->classes, settings->classes[i].pattern, why, why_size) < 0) {
+    for (unsigned i = 0; i < settings->count[SETTING_CLASS]; i++) {
+        if (classes_add(&inputs->classes, settings->classes[i].text, why, why_size) < 0) {
             settings_locate(settings, settings->classes[i].line, why, why_size);
             return -1;
         }
@@ -156,9 +156,7 @@ static int read_classes(struct inputs *inputs, const struct settings *settings, 
     return 0;
 }
 
-_Static_assert(SETTINGS_CLASSES_MAX == CLASSES_MAX &&
-                   SETTINGS_CLASS_MAX == CLASS_PATTERN_MAX + 1,
-               "every class of the settings has room");
+_Static_assert(SETTINGS_CLASSES_MAX == CLASSES_MAX, "every class of the settings has room");
 
 int inputs_read(struct inputs *inputs, const struct settings *settings, char *why,
                 size_t why_size)

@@ -72,7 +72,7 @@ static int listen_on(struct life *life, int fd, const struct settings_listener *
 static const struct settings_listener *listener_of(const struct settings *settings,
                                                    const char *address)
 {
-    for (unsigned i = 0; i < settings->listener_count; i++)
+    for (unsigned i = 0; i < settings->count[SETTING_LISTEN]; i++)
         if (strcmp(settings->listeners[i].address, address) == 0)
             return &settings->listeners[i];
     return NULL;
@@ -107,19 +107,19 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
     if (count < 0)
         return -1;
     number = count;
-    if ((unsigned)count + settings->listener_count > SETTINGS_LISTENERS_MAX) {
+    if ((unsigned)count + settings->count[SETTING_LISTEN] > SETTINGS_LISTENERS_MAX) {
         snprintf(why, why_size, "at most %d sockets, with those of the service manager",
                  SETTINGS_LISTENERS_MAX);
         return -1;
     }
-    if (count == 0 && settings->listener_count == 0) {
+    if (count == 0 && settings->count[SETTING_LISTEN] == 0) {
         snprintf(why, why_size, "nothing to listen on: give --listen, or see --help");
         return SETTINGS_WRONG;
     }
     for (int i = 0; i < count; i++)
         if (listen_inherited(life, fds[i], i, is_named, why, why_size) < 0)
             return -1;
-    for (unsigned i = 0; i < settings->listener_count; i++) {
+    for (unsigned i = 0; i < settings->count[SETTING_LISTEN]; i++) {
         const struct settings_listener *listener = &settings->listeners[i];
         int fd;
 
@@ -144,12 +144,11 @@ static void on_end(void *context)
         return;
     }
     notify_stopping(&life->notify);
-    log_line("ending: renewals and releases go on for at most %lld s",
-             (long long)(life->settings.drain_ns / RL_NS_PER_S));
+    log_line("ending: renewals and releases go on for at most %u s", life->settings.drain_s);
     life->routes.view.is_draining = true;
     leaders_drain(&life->routes.view.leaders);
     feeds_drain(&life->journal.feeds);
-    drain_begin(&life->drain, life->settings.drain_ns);
+    drain_begin(&life->drain, life->settings.drain_s * RL_NS_PER_S);
 }
 
 static void tell_fixed(const char *key)

@@ -49,7 +49,7 @@ static const struct settings_listener *choose(const struct settings *settings)
 {
     const struct settings_listener *listener = settings->listeners;
 
-    for (unsigned i = 0; i < settings->listener_count; i++, listener++)
+    for (unsigned i = 0; i < settings->count[SETTING_LISTEN]; i++, listener++)
         if (!listener->tls || listener->cert_optional || !settings->tls_client_ca[0])
             return listener;
     return NULL;
@@ -93,7 +93,7 @@ int ready_check(struct settings *settings, char *why, size_t why_size)
     const char *body;
     BIO *bio;
     int fd;
-    int result = settings->listener_count == 0 && !settings->config[0]
+    int result = settings->count[SETTING_LISTEN] == 0 && !settings->config[0]
                      ? read_first_process(settings, why, why_size)
                      : 0;
 

@@ -39,7 +39,8 @@ __attribute__((format(printf, 3, 4))) static void warn(struct look *look, unsign
 
 /* ---- listeners --------------------------------------------------------------------------- */
 
-static void look_at_directory(struct look *look, const struct settings_listener *listener)
+static void look_at_directory(struct look *look, const struct settings_listener *listener,
+                              unsigned line)
 {
     const char *path = listener->address + strlen(UNIX);
     char directory[PATH_MAX];
@@ -47,34 +48,33 @@ static void look_at_directory(struct look *look, const struct settings_listener 
     /* With the slash: a link to a directory is one. */
     snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
     if (access(directory, W_OK | X_OK) != 0)
-        warn(look, listener->line, "listen: no socket can be made in %s: %s", directory,
-             strerror(errno));
+        warn(look, line, "listen: no socket can be made in %s: %s", directory, strerror(errno));
 }
 
-static void look_at_group(struct look *look, const struct settings_listener *listener)
+static void look_at_group(struct look *look, const struct settings_listener *listener,
+                          unsigned line)
 {
     char why[SETTINGS_WHY_MAX];
 
     if (listener->group[0] && sockets_group(listener->group, why, sizeof why) < 0)
-        warn(look, listener->line, "%s", why);
+        warn(look, line, "%s", why);
 }
 
 /* No client of such a listener has a principal. */
-static void look_at_proof(struct look *look, const struct settings_listener *listener)
+static void look_at_proof(struct look *look, const struct settings_listener *listener,
+                          unsigned line)
 {
     const struct settings *settings = look->settings;
 
     if (look->access->tokens.count > 0)
         return;
     if (listener->tls && !settings->tls_client_ca[0])
-        warn(look, listener->line,
-             "listen: no client can use tls:%s: set tokens or tls-client-ca",
+        warn(look, line, "listen: no client can use tls:%s: set tokens or tls-client-ca",
              listener->address);
     else if (!listener->tls && strncmp(listener->address, UNIX, strlen(UNIX)) != 0)
-        warn(look, listener->line, "listen: no client can use %s: set tokens",
-             listener->address);
+        warn(look, line, "listen: no client can use %s: set tokens", listener->address);
     else if (listener->is_proxy)
-        warn(look, listener->line,
+        warn(look, line,
              "listen: no client behind the proxy of %s can prove itself: set tokens",
              listener->address);
 }
@@ -83,16 +83,17 @@ static void look_at_listeners(struct look *look)
 {
     const struct settings *settings = look->settings;
 
-    if (settings->listener_count == 0)
+    if (settings->count[SETTING_LISTEN] == 0)
         warn(look, 0,
              "nothing to listen on, unless the service manager passes sockets: set listen");
-    for (unsigned i = 0; i < settings->listener_count; i++) {
+    for (unsigned i = 0; i < settings->count[SETTING_LISTEN]; i++) {
         const struct settings_listener *listener = &settings->listeners[i];
+        unsigned line = settings->listen[i].line;
 
         if (strncmp(listener->address, UNIX, strlen(UNIX)) == 0)
-            look_at_directory(look, listener);
-        look_at_group(look, listener);
-        look_at_proof(look, listener);
+            look_at_directory(look, listener, line);
+        look_at_group(look, listener, line);
+        look_at_proof(look, listener, line);
     }
 }
 

@@ -3,13 +3,15 @@
 #ifndef REDLOCKD_SETTINGS_FILE_H
 #define REDLOCKD_SETTINGS_FILE_H
 
+#include <stdio.h>
+
 #include "settings/settings.h"
 
-/* A text as a file has it. 0, or -1 with a sentence in why, behind line and file if that
- * has a name. */
-int settings_read_text(struct settings *settings, const char *text, char *why, size_t why_size);
-
-/* The file that settings->config names. 0, or -1 with `file:line: sentence` in why. */
+/* The file that settings->config names. 0, or -1 with a sentence in why, which has room for
+ * SETTINGS_WHY_MAX bytes and begins with `file:line:` where it is about a line. */
 int settings_file_read(struct settings *settings, char *why, size_t why_size);
+
+/* The same of an open file, which is not closed. */
+int settings_pairs_read(struct settings *settings, FILE *file, char *why, size_t why_size);
 
 #endif

@@ -10,7 +10,7 @@
 
 const char rl_config_no_memory[] = "does not fit in memory";
 
-static const char *const names[RL_SETTING_END] = {
+static const char *const names[RL_SETTING_END + 1] = {
     [RL_SETTING_NODES] = "nodes",
     [RL_SETTING_PREFIX] = "prefix",
     [RL_SETTING_USER] = "user",
@@ -48,6 +48,11 @@ enum rl_setting rl_config_key(const char *name)
         if (strcmp(names[i], name) == 0)
             return (enum rl_setting)i;
     return RL_SETTING_NONE;
+}
+
+const char *const *rl_config_keys(void)
+{
+    return names + RL_SETTING_NONE + 1;
 }
 
 const char *rl_config_name(enum rl_setting setting)

@@ -114,6 +114,8 @@ int rl_config_error(const char *problem);
 /* The setting that a line of the configuration file names; RL_SETTING_NONE: there is none. */
 enum rl_setting rl_config_key(const char *name);
 const char *rl_config_name(enum rl_setting setting);
+/* All of them, and NULL. */
+const char *const *rl_config_keys(void);
 
 /*
  * After the program has set what it decides: environment, configuration file, checks. INVAL if

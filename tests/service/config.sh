@@ -18,7 +18,7 @@ page=$(sed -n '/^\.Ss Keys/,/^\.Ss Rules/s/^\.It Li \([a-z-]*\)\( , \([a-z-]*\)\
 help=$("$redlockd" --help | grep -oE '^  --[a-z-]+' | cut -c 5- |
     grep -vxE 'config|check|ready|dev|version|help' | sort)
 example=$(sed -n 's/^#\{0,1\}\([a-z-]*\) = .*/\1/p' "$tree/packaging/redlockd.conf" | sort -u)
-known=$(sed -n 's/^    X([A-Z_]*, "\([a-z-]*\)").*/\1/p' "$tree/redlockd/settings/settings.h" | sort)
+known=$(grep -oE '^    \[SETTING_[A-Z_]+\] = *\{"[a-z-]+' "$tree/redlockd/settings/settings.c" | sed 's/.*"//' | sort)
 between 'there are keys' "$(wc -w <<<"$known")" 14 40
 is 'the manual page has all of them' "$page" "$known"
 is '--help, too' "$help" "$known"
@@ -73,20 +73,20 @@ wrong tokens "$tmp/nodes" "$tmp/nodes:1: expected NAME and the SHA-256" "$tls"
 wrong allow 'uid:x * read' 'allow: a principal is' "$tls"
 wrong class 'a b' 'class: a pattern is printable ASCII without blanks' "$tls"
 wrong audit /nonexistent/audit 'audit: /nonexistent/audit: cannot be opened' "$tls"
-wrong names latin1 'names: is ascii or utf8' "$tls"
+wrong names latin1 'names: is utf8 or ascii' "$tls"
 wrong insecure maybe 'insecure: is yes or no' "$tls"
 wrong drift-ppm 500001 'drift-ppm: is a number from 0 to 500000' "$tls"
 wrong connections 0 'connections: is a number from 1 to 1000000' "$tls"
 wrong drain 1h 'drain: is a number from 0 to 3600' "$tls"
 is 'every key was tried' "$(sort -u <<<"$seen" | grep .)" "$known"
-wrong names ascii 'names: is given twice' 'names = ascii'
-wrong unknown 1 'unknown: there is no such key' "$tls"
+wrong names ascii "'names' is given twice" 'names = ascii'
+wrong unknown 1 "unknown key 'unknown'" "$tls"
 printf 'listen = unix:/a\nlisten\n' >"$tmp/bad"
 try "$redlockd" --config "$tmp/bad" --check
-expect 'a line that is none' 78 "$tmp/bad:2: listen: expected key = value"
-printf 'drain = 1%01100d\n' 0 >"$tmp/bad"
+expect 'a line that is none' 78 "$tmp/bad:2: expected: key = value"
+printf 'drain = 1%04100d\n' 0 >"$tmp/bad"
 try "$redlockd" --config "$tmp/bad" --check
-expect 'a line that is too long' 78 "$tmp/bad:1: a line: is longer than 1023 bytes"
+expect 'a line that is too long' 78 "$tmp/bad:1: the line is too long: at most 4095 bytes"
 
 # ---- what can be used, and is hardly meant ----
 

@@ -53,7 +53,7 @@ try "$redlockd" --config "$tmp/conf" --check
 expect 'a good file' 0
 echo 'conections = 5' >>"$tmp/conf"
 try "$redlockd" --config "$tmp/conf" --check
-expect 'a misspelt key is named with its line' 78 'conf:4: conections: there is no such key; did you mean connections\?'
+expect 'a misspelt key is named with its line' 78 'conf:4: unknown key .conections.; did you mean .connections.\?'
 try "$redlockd" --config "$tmp/missing" --check
 expect 'a file that is not there' 78 'missing: cannot be read'
 

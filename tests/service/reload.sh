@@ -52,7 +52,7 @@ configure "uid:$me * acquire,read,admin" 'token:ci ci/ aquire'
 hup "not reloaded, nothing has changed: $tmp/conf:4: allow: rights are acquire"
 is '   the rules are as they were' "$(code secret-of-ci PUT /v1/locks/ci/b -d '{}')" 201
 echo 'conections = 7' >>"$tmp/conf"
-hup "not reloaded, nothing has changed: $tmp/conf:5: conections: there is no such key"
+hup "not reloaded, nothing has changed: $tmp/conf:5: unknown key 'conections'"
 configure "uid:$me * read,admin"
 echo 'ci secret-by-mistake' >>"$tmp/tokens"
 hup "not reloaded, nothing has changed: $tmp/conf:2: $tmp/tokens:3: expected NAME and the SHA-256"

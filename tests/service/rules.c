@@ -274,6 +274,7 @@ CASE(inputs_memory, "Reading rules, tokens and nodes again fails whole when memo
     static struct inputs inputs;
     char nodes[256], audit[256], text[1024], why[512];
     unsigned number = 0, failed = 0;
+    FILE *file;
 
     unsetenv("REDLOCK_NODES");
     write_file(nodes, sizeof nodes, "nodes", "nodes = 127.0.0.1:1\n");
@@ -282,7 +283,10 @@ CASE(inputs_memory, "Reading rules, tokens and nodes again fails whole when memo
              "quorum-config = %s\naudit = %s\nallow = uid:1 * read\n"
              "class = a/*\nclass = b/*\n",
              nodes, audit);
-    CHECK_INT(0, settings_read_text(&settings, text, why, sizeof why));
+    file = fmemopen(text, strlen(text), "r");
+    CHECK(file);
+    CHECK_INT(0, settings_pairs_read(&settings, file, why, sizeof why));
+    fclose(file);
     for (;;) {
         size_t counted;
         int result;
