@@ -43,8 +43,8 @@ void fake_command_info(struct fake_server *server, const struct fake_words *word
 
     if (words->count > 1 && fake_is_word(words->word[1], "SERVER"))
         snprintf(text, sizeof text,
-                 "# Server\r\nredis_version:7.0.15\r\nrun_id:%s\r\nuptime_in_seconds:%" PRId64
-                 "\r\n",
+                 "# Server\r\n%s\r\nrun_id:%s\r\nuptime_in_seconds:%" PRId64 "\r\n",
+                 server->version_line ? server->version_line : "redis_version:7.0.15",
                  server->run_id, server->now_us / SECOND_US - server->started_us / SECOND_US);
     else if (words->count > 1 && fake_is_word(words->word[1], "REPLICATION"))
         snprintf(text, sizeof text, "# Replication\r\nrole:%s\r\nmaster_replid:%s\r\n%s%s%s",

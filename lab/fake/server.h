@@ -30,6 +30,7 @@ struct fake_server {
     char run_id[FAKE_ID_DIGITS + 1];
     char replid[FAKE_ID_DIGITS + 1];
     char replid2[FAKE_ID_DIGITS + 1]; /* that it had as a replica; empty: it was none */
+    const char *version_line;         /* of INFO; NULL: redis_version:7.0.15 */
     bool replica;                     /* refuses writes */
     bool loading;                     /* refuses nearly everything */
     bool has_delifeq;

@@ -7,6 +7,7 @@
 #include "nodeclock.h"
 #include "proxy.h"
 #include "resp.h"
+#include "rl_scripts.h"
 #include "servers.h"
 
 #include <stdio.h>
@@ -94,11 +95,11 @@ CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
     CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "6000", NULL));
     CHECK_HAS("-NOSCRIPT", ask(r, "EVALSHA", "00", "1", "k", "v", NULL));
     char sha[64];
-    snprintf(sha, sizeof sha, "%s", ask(r, "SCRIPT", "LOAD", "return 'DEL'", NULL));
+    snprintf(sha, sizeof sha, "%s", ask(r, "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL));
     CHECK_INT(40, strlen(sha));
-    CHECK_STR("0", ask(r, "EVALSHA", sha, "1", "k", "w", NULL));
-    CHECK_STR("1", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "v", NULL));
-    CHECK_STR("0", ask(r, "DBSIZE", NULL));
+    CHECK_STR("0", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "w", "0", NULL));
+    CHECK_STR("1", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "v", "0", NULL));
+    CHECK_STR("0", ask(r, "EXISTS", "k", NULL));
     CHECK_INT(0, fake_find(&f, 0, "SET k v NX PX 1000"));
     CHECK_INT(5, fake_find(&f, 0, "PTTL k"));
     CHECK_INT(-1, fake_find(&f, 0, "QUIT"));

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A minimal in-memory server: just the commands a lock needs, with switches for those that
- * only some servers have, so that every path can be tested whatever server is installed. It
- * records each command with the connection it came on, in the order of execution.
- *
- * It executes no Lua: it recognises a compare-and-renew script by its PEXPIRE and takes any
- * other for compare-and-delete.
+ * The simulator's model of a server on a socket: the commands a lock needs and the scripts that
+ * ship, with switches for commands that only some servers have, so that every path can be
+ * tested whatever server is installed. It records each command with the connection it came on,
+ * in the order of execution.
  */
-#ifndef REDLOCK_TESTS_FAKE_H
-#define REDLOCK_TESTS_FAKE_H
+#ifndef FAKE_FAKE_H
+#define FAKE_FAKE_H
 
 #include "ports.h"
 
