@@ -50,6 +50,7 @@ struct lease_request *lease_request_new(struct leases *leases, const struct rout
         .completion.ended = on_ended,
         .lease = {.is_stream = terms->is_stream,
                   .is_local = routed->request->peer->is_unix,
+                  .leaves = terms->leaves,
                   .drift_ppm = leases->drift_ppm,
                   .received_ns = routed->request->received_ns,
                   .ttl_ms = terms->ttl_ms,

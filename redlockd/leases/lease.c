@@ -320,7 +320,8 @@ static void tell_grant(struct lease *lease, const struct lease_event *event, int
                        struct lease_actions *out)
 {
     lease->state = LEASE_STREAMING;
-    lease->closing_leaves = (lease->has_returned && LEASE_RULE(RETURNED_STAYS)) ||
+    lease->closing_leaves = lease->leaves ||
+                            (lease->has_returned && LEASE_RULE(RETURNED_STAYS)) ||
                             (!lease->is_local && LEASE_RULE(REMOTE_STAYS));
     lease->comment_ns = now_ns + lease->comment_every_ns;
     lease->renew_ns = next_renewal_ns(lease, event->deadline_ns);

@@ -49,7 +49,8 @@
  * before `reconnect`, so that no request can renew what a close may be deleting.
  * `closing_leaves` is the other case: a client behind TCP may work on after its connection
  * broke, and a stream that came back shares its value with requests that may still be under
- * way. It is left on close, and may have its grant at once.
+ * way. It is left on close, and may have its grant at once. So is a local stream that asks for
+ * that: `redlock run` does, which may be killed while its command is still there.
  *
  * **Only a client's close releases.** A stream that this side cut (its client does not read;
  * the process ends) is left: the client may be alive, and believes until the last deadline that
@@ -112,6 +113,7 @@ struct lease {
     enum lease_verb verb;
     bool is_stream;      /* PUT: it asked for events */
     bool is_local;       /* the request that will be answered came through a unix socket */
+    bool leaves;         /* PUT: a close by the client is to release nothing */
     bool has_returned;   /* it came back with its grant: its value is not of this request */
     bool closing_leaves; /* a close by the client does not release */
     bool is_extending;   /* STREAMING, and UNDONE after that: a renewal is under way */

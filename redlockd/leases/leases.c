@@ -93,8 +93,8 @@ static bool has_name(const struct lease_request *other, const struct lease_terms
 static bool is_same(const struct lease_request *other, const struct lease_terms *terms)
 {
     return has_name(other, terms) && other->lease.is_stream == terms->is_stream &&
-           other->kind == terms->kind && other->slots == terms->slots &&
-           strcmp(other->owner, terms->owner) == 0 &&
+           other->lease.leaves == terms->leaves && other->kind == terms->kind &&
+           other->slots == terms->slots && strcmp(other->owner, terms->owner) == 0 &&
            other->is_fenced == ((terms->flags & REDLOCK_FENCED) != 0);
 }
 

@@ -87,7 +87,8 @@ static bool read_accept(const struct http_request *request, struct lease_terms *
     X(FAIR, "fair")                                                                            \
     X(LABEL, "label")                                                                          \
     X(SLOTS, "slots")                                                                          \
-    X(OWNER, "owner")
+    X(OWNER, "owner")                                                                          \
+    X(LEAVE, "leave")
 
 enum field {
 #define X(name, key) FIELD_##name,
@@ -211,6 +212,9 @@ static bool read_acquire(const struct fields *fields, const char *principal,
         return invalid(refusal, "label is a text of at most 64 bytes");
     /* A principal is ASCII, and may be longer than a label. */
     snprintf(terms->label, sizeof terms->label, "%s", label);
+    if (fields->of[FIELD_LEAVE] && !json_is_boolean(fields->of[FIELD_LEAVE]))
+        return invalid(refusal, "leave is true or false");
+    terms->leaves = json_is_true(fields->of[FIELD_LEAVE]);
     return read_kind_fields(fields, principal, terms, refusal);
 }
 
@@ -234,7 +238,7 @@ static bool read_body(const struct http_request *request, const char *principal,
     if (!exist)
         return invalid(refusal,
                        "a field is none of ttl_ms, wait_ms, kind, fenced, fair, label, "
-                       "slots, owner");
+                       "slots, owner, leave");
     terms->ttl_ms = LEASE_TTL_DEFAULT_MS;
     if (!read_number(fields.of[FIELD_TTL], REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
         terms->ttl_ms < REDLOCK_TTL_MIN_MS)

@@ -30,6 +30,7 @@ struct lease_terms {
     struct rl_slice path; /* the same, as it came */
     struct lease_tag tag;
     bool is_stream; /* PUT: it asks for events */
+    bool leaves;    /* PUT: and a close of its connection is to release nothing */
     bool has_grant; /* then `grant` is what it says */
     bool is_known; /* not an acquisition: this replica knows the lease; set by leases_begin() */
     struct lease_grant grant;

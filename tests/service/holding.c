@@ -241,6 +241,31 @@ CASE(close_leaves_tcp, "The close of a stream behind TCP leaves the lock to its 
     end_one();
 }
 
+CASE(close_leaves_asked,
+     "A local stream that asks to be left is, and comes back with its grant.")
+{
+    char grant[LEASE_GRANT_MAX + 1];
+    const char *text;
+    int fd, back;
+
+    begin_one();
+    fd = stream_open(&one, lease_stream_request(ID_A, NULL, "{\"leave\":true}"));
+    text = stream_event(rig_read_until(&one.rig, fd, "}\n\n"), "granted");
+    snprintf(grant, sizeof grant, "%s", lease_member(text, "grant"));
+    CHECK_HAS("\"code\":\"YOURS\"", lease_ask(&one, lease_stream_request(ID_A, NULL, "{}")));
+    close(fd);
+    replica_run(&one, 200);
+    CHECK(!first_stream(&one));
+    CHECK_INT(3, cluster_count(&cluster, KEY));
+    come_back(&one, ID_A, grant, &back);
+    CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, NULL, NULL)));
+    await_nodes(&one, 0);
+    CHECK_HAS("leave is true or false",
+              lease_ask(&one, lease_stream_request(ID_B, NULL, "{\"leave\":1}")));
+    close(back);
+    end_one();
+}
+
 CASE(cut_leaves, "A local client that does not read is given up, and its lock left to the TTL.")
 {
     static char noise[4096];

@@ -164,6 +164,15 @@ CASE(stream_cut, "A stream that this side cut is left, unless no byte of its gra
                 "UNDONE\n");
 }
 
+CASE(stream_left,
+     "A local stream that asks to be left has its grant at once, and is left on close.")
+{
+    lease_trace("[0] put stream leave           -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, "
+                "tell granted with grant 1+29998, note grant: STREAMING\n"
+                "[2] gone told                  -> remember GRANTED, note left: OVER\n");
+}
+
 CASE(stream_over_tcp, "A stream over TCP has its grant at once, and is left when it breaks.")
 {
     lease_trace("[0] put stream tcp             -> remember WAITS, start: WAITING\n"

@@ -74,6 +74,8 @@ static void read_word(const char *word, struct lease *lease, struct lease_event 
         lease->is_stream = true;
     else if (strcmp(word, "tcp") == 0)
         lease->is_local = event->is_local = false;
+    else if (strcmp(word, "leave") == 0)
+        lease->leaves = true;
     else if (strcmp(word, "eof") == 0)
         event->eof = true;
     else if (strcmp(word, "draining") == 0)
