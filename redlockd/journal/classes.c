@@ -2,7 +2,6 @@
 #include "journal/classes.h"
 
 #include <fnmatch.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +49,8 @@ static struct class_ends ends_of(const char *pattern)
         .tail = last_bytes(pattern + size - tail, tail),
         .tail_mask = last_bytes(ones, tail < WORD ? tail : WORD),
         .head_size = (uint8_t)head,
+        .tail_size = (uint8_t)tail,
+        .is_one_star = head + 1 + tail == size && pattern[head] == '*',
     };
 }
 
@@ -104,6 +105,20 @@ void classes_replace(struct classes *classes, struct classes *fresh)
 
 /* ---- counting ---------------------------------------------------------------------------- */
 
+/* Behind the words at its ends. */
+static bool fits(const struct classes *classes, unsigned i, const char *name, size_t size)
+{
+    const struct class_ends *ends = &classes->ends[i];
+    const char *pattern = classes->list[i].pattern;
+
+    if (!ends->is_one_star)
+        return fnmatch(pattern, name, 0) == 0;
+    return size >= (size_t)ends->head_size + ends->tail_size &&
+           memcmp(name, pattern, ends->head_size) == 0 &&
+           memcmp(name + size - ends->tail_size, pattern + ends->head_size + 1,
+                  ends->tail_size) == 0;
+}
+
 struct lock_class *classes_find(const struct classes *classes, const char *name)
 {
     uint32_t head, tail;
@@ -122,8 +137,7 @@ struct lock_class *classes_find(const struct classes *classes, const char *name)
             continue;
         if (ends->head_size > WORD)
             here = first_bytes(name + ends->head_size - WORD, WORD);
-        if ((here & ends->head_mask) == ends->head &&
-            fnmatch(classes->list[i].pattern, name, 0) == 0)
+        if ((here & ends->head_mask) == ends->head && fits(classes, i, name, size))
             return &classes->list[i];
     }
     return NULL;

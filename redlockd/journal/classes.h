@@ -11,6 +11,7 @@
 #ifndef REDLOCKD_JOURNAL_CLASSES_H
 #define REDLOCKD_JOURNAL_CLASSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,7 +38,8 @@ struct lock_class {
 struct class_ends {
     uint32_t head, head_mask;
     uint32_t tail, tail_mask;
-    uint8_t head_size; /* of the whole of it */
+    uint8_t head_size, tail_size; /* of the whole of them */
+    bool is_one_star;             /* between them, and nothing else: fnmatch() is not needed */
 };
 
 struct classes {

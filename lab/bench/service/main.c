@@ -4,7 +4,7 @@
  * turn, the median of each figure, and of each ratio within a round, since what else the
  * machine does changes from second to second.
  *
- * usage: REDLOCK_NODES=... redlock-bench-service REDLOCKD DIRECTORY [ROUNDS]
+ * usage: REDLOCK_NODES=... redlock-bench-service REDLOCKD DIRECTORY [ROUNDS [PART]]
  *
  * DIRECTORY exists and is the caller's: sockets, logs and the data of etcd go there.
  */
@@ -22,6 +22,14 @@
 #define ROUNDS_DEFAULT 12
 #define ROUNDS_MAX 1000
 
+static const struct part {
+    const char *name;
+    void (*run)(struct bench *bench);
+} parts[] = {
+    {"floors", part_floors}, {"crowd", part_crowd},     {"classes", part_classes},
+    {"deaths", part_deaths}, {"restart", part_restart}, {"etcd", part_etcd},
+};
+
 /* 10,000 connections have two ends here: one in this process, one in the daemon. */
 static void raise_limit(void)
 {
@@ -37,8 +45,10 @@ int main(int argc, char **argv)
 {
     static struct bench bench;
 
-    if (argc < 3 || argc > 4 || !getenv("REDLOCK_NODES"))
-        errx(64, "usage: REDLOCK_NODES=... redlock-bench-service REDLOCKD DIRECTORY [ROUNDS]");
+    if (argc < 3 || argc > 5 || !getenv("REDLOCK_NODES"))
+        errx(
+            64,
+            "usage: REDLOCK_NODES=... redlock-bench-service REDLOCKD DIRECTORY [ROUNDS [PART]]");
     bench.redlockd = argv[1];
     bench.directory = argv[2];
     bench.rounds = argc > 3 ? atoi(argv[3]) : ROUNDS_DEFAULT;
@@ -47,11 +57,9 @@ int main(int argc, char **argv)
     raise_limit();
     bench_open(&bench);
     table_begin(bench.rounds);
-    part_floors(&bench);
-    part_crowd(&bench);
-    part_deaths(&bench);
-    part_restart(&bench);
-    part_etcd(&bench);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (argc < 5 || strcmp(argv[4], parts[i].name) == 0)
+            parts[i].run(&bench);
     bench_close(&bench);
     return table_end();
 }

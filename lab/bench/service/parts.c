@@ -34,7 +34,7 @@
 
 /* ---- the daemon ------------------------------------------------------------------------- */
 
-static void await_ready(const char *address)
+void bench_await_ready(const char *address)
 {
     static const char request[] = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     int fd = callers_connect(address), status = 0;
@@ -116,7 +116,7 @@ void bench_open(struct bench *bench)
     snprintf(log, sizeof log, "%s/redlockd.log", bench->directory);
     bench->daemon = process_start(argv, -1, log);
     process_await(bench->address);
-    await_ready(bench->address);
+    bench_await_ready(bench->address);
     if (redlock_open(&options, &bench->client) != REDLOCK_OK)
         errx(1, "%s", redlock_detail());
     warm_up(bench->client);

@@ -22,9 +22,12 @@ struct bench {
 /* A daemon that is ready, and a client of the library with its connections up. */
 void bench_open(struct bench *bench);
 void bench_close(struct bench *bench);
+/* Until a daemon there says that it is ready; ends the process after a while without. */
+void bench_await_ready(const char *address);
 
 void part_floors(struct bench *bench);  /* E0, E1, R and the daemon */
 void part_crowd(struct bench *bench);   /* beside 10,000 that wait */
+void part_classes(struct bench *bench); /* counting by a hundred classes of locks */
 void part_deaths(struct bench *bench);  /* clients that are killed */
 void part_restart(struct bench *bench); /* the daemon replaced under load */
 void part_etcd(struct bench *bench);    /* what a user would pick instead */

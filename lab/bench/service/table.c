@@ -35,7 +35,7 @@ static void print(const char *what, double value, const char *sign, double goal,
                   const char *unit, bool met)
 {
     missed += !met;
-    printf("| %s | **%.2f**%s | %s %g%s | %s |\n", what, value, unit, sign, goal, unit,
+    printf("| %s | **%.3g**%s | %s %g%s | %s |\n", what, value, unit, sign, goal, unit,
            met ? "met" : "MISSED");
     fflush(stdout);
 }
