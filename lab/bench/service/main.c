@@ -46,9 +46,8 @@ int main(int argc, char **argv)
     static struct bench bench;
 
     if (argc < 3 || argc > 5 || !getenv("REDLOCK_NODES"))
-        errx(
-            64,
-            "usage: REDLOCK_NODES=... redlock-bench-service REDLOCKD DIRECTORY [ROUNDS [PART]]");
+        errx(64, "usage: REDLOCK_NODES=... redlock-bench-service REDLOCKD DIRECTORY [ROUNDS "
+                 "[PART]]");
     bench.redlockd = argv[1];
     bench.directory = argv[2];
     bench.rounds = argc > 3 ? atoi(argv[3]) : ROUNDS_DEFAULT;
