@@ -85,7 +85,7 @@ stop
 
 # check LINE...: what --check says about these.
 check() { printf '%s\n' "$@" >"$tmp/wrong" && "$redlockd" --config "$tmp/wrong" --check 2>&1; }
-like 'a pattern has at most 64 characters' "$(check "class = $(printf 'x%.0s' {1..65})")" 'wrong:1: class:? .*at most 64'
+like 'a pattern has at most 64 characters' "$(check "class = $(printf 'x%.0s' {1..65})")" 'wrong:1: class: .*1 to 64 characters'
 like 'a pattern stands once' "$(check 'class = a/*' 'class = a/*')" 'wrong:2: class: a/\* stands twice'
 like 'a pattern has no blanks' "$(check 'class = a b')" 'wrong:1: class: .*without blanks'
 mapfile -t many < <(printf 'class = c%d/*\n' {1..101})
