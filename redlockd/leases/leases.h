@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "access/routed.h"
-#include "engine/timers.h"
+#include "base/timers.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "journal/journal.h"

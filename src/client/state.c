@@ -2,6 +2,7 @@
 /* What a handle can be asked without asking the nodes. */
 #include "core/kind.h"
 #include "drive/client.h"
+#include "drive/drive.h"
 #include "io/clock.h"
 
 static int state_of(const redlock_lock *lock)

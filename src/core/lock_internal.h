@@ -69,7 +69,7 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
  * node at once. */
 rl_step_fn rl_hold_take_back;
 
-/* Giving back, and finding out what became of a lost key. */
+/* release.c: giving back, and finding out what became of a lost key */
 rl_step_fn rl_release_begin, rl_release_answer, rl_release_timer;
 
 /* renew.c: extension, healing, the watchdog's renewals */

@@ -8,6 +8,36 @@
 #include "drive/client.h"
 #include "drive/detail.h"
 
+/* ---- process.c: forked children must not use the client of their parent ---- */
+
+/*
+ * A number that differs between a process and its forked children, without a system call per
+ * question, and is never 0. It also notices a bare clone(2) that runs no atfork handlers: the
+ * number lives in a page that the kernel wipes in the child.
+ */
+uint32_t rl_process_stamp(void);
+
+/* ---- entry.c: what every call checks first, and the mutex ---- */
+
+/*
+ * May this process use the client, and this thread: is it not inside redlock_options.notify?
+ * Without the mutex.
+ */
+int rl_client_check(const redlock *client);
+bool rl_client_is_forked(const redlock *client);
+/* The same, and that it is open. On success the mutex is held. */
+int rl_client_enter(redlock *client);
+/*
+ * For what a handle can be asked, also when its client has been closed, and by notify: as
+ * rl_client_enter().
+ */
+int rl_lock_enter(const redlock_lock *lock);
+/*
+ * Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any
+ * more.
+ */
+void rl_client_leave(redlock *client);
+
 /* ---- turn.c: one turn waits, handles what came, adds events, sends what is due ---- */
 
 /* The mutex is held, and no other thread drives. */

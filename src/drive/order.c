@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <linux/futex.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,105 +8,6 @@
 
 /* Sockets that no turn has looked at for this long may have closed meanwhile. */
 #define STALE_NS RL_NS_PER_MS
-
-/* ---- the process ---- */
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic uint32_t *marker;     /* in a page that is zero after fork; NULL: no such page */
-static _Atomic uint32_t stamp_count; /* inherited by children, so their stamps are new */
-
-static void set_up(void)
-{
-    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-    void *page =
-        mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (page == MAP_FAILED)
-        return;
-    if (madvise(page, page_size, MADV_WIPEONFORK) == 0)
-        marker = page;
-    else
-        munmap(page, page_size);
-}
-
-uint32_t rl_process_stamp(void)
-{
-    uint32_t stamp;
-    uint32_t fresh;
-
-    pthread_once(&once, set_up);
-    if (!marker)
-        return (uint32_t)getpid();
-    stamp = atomic_load_explicit(marker, memory_order_relaxed);
-    if (stamp)
-        return stamp;
-    fresh = atomic_fetch_add(&stamp_count, 1) + 1;
-    if (atomic_compare_exchange_strong(marker, &stamp, fresh))
-        return fresh;
-    return stamp;
-}
-
-/* ---- the client ---- */
-
-bool rl_client_is_forked(const redlock *client)
-{
-    return rl_process_stamp() != client->stamp;
-}
-
-static int check_process(const redlock *client)
-{
-    if (rl_client_is_forked(client))
-        return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
-                                         "child must open its own");
-    return REDLOCK_OK;
-}
-
-int rl_client_check(const redlock *client)
-{
-    int error = client ? check_process(client) : rl_detail(REDLOCK_INVAL, "the client is NULL");
-
-    if (!error && rl_is_notifying())
-        error = rl_detail(REDLOCK_INVAL, "notify may only look at its lock");
-    return error;
-}
-
-int rl_client_enter(redlock *client)
-{
-    int error = rl_client_check(client);
-
-    if (error)
-        return error;
-    pthread_mutex_lock(&client->mutex);
-    if (!client->closed && !client->closing)
-        return REDLOCK_OK;
-    pthread_mutex_unlock(&client->mutex);
-    return rl_detail(REDLOCK_INVAL, "the client has been closed");
-}
-
-int rl_lock_enter(const redlock_lock *lock)
-{
-    int error =
-        lock ? check_process(lock->client) : rl_detail(REDLOCK_INVAL, "the lock is NULL");
-
-    if (!error)
-        pthread_mutex_lock(&lock->client->mutex);
-    return error;
-}
-
-void rl_client_leave(redlock *client)
-{
-    bool is_last = client->references == 0;
-
-    pthread_mutex_unlock(&client->mutex);
-    if (!is_last)
-        return;
-    if (!rl_client_is_forked(client)) {
-        pthread_cond_destroy(&client->turn_cond);
-        pthread_cond_destroy(&client->relief.wake_cond);
-        pthread_mutex_destroy(&client->mutex);
-    }
-    free(client);
-}
 
 /* ---- the inbox ---- */
 

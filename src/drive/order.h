@@ -8,13 +8,12 @@
  * blocked callers.
  *
  *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and
- *   sleeps
- *                   until the driver has the outcome. Without an I/O thread the caller drives
- *                   as soon as no other thread does, and hands over to another blocked caller
- *                   when its own call is finished.
+ *                   sleeps until the driver has the outcome. Without an I/O thread the caller
+ *                   drives as soon as no other thread does, and hands over to another blocked
+ *                   caller when its own call is finished.
  *   rl_call_now()   A call that does not block has its order carried out at once, by its own
- *   thread
- *                   with the mutex held, and wakes the driver, which writes what came of it.
+ *                   thread with the mutex held, and wakes the driver, which writes what came
+ *                   of it.
  *
  * A blocked caller sleeps on a word of its own and learns from it that all went well. It does
  * not queue for the mutex that the driver still holds, unless there is more to read: an error
@@ -30,36 +29,6 @@
 #include <sys/queue.h>
 
 #include "redlock.h"
-
-/* ---- what every call checks first: its process, the client ---- */
-
-/*
- * Which process is this? A number that differs between a process and its forked children,
- * without a system call per question, and is never 0. It also notices a bare clone(2) that runs
- * no atfork handlers: the number lives in a page that the kernel wipes in the child.
- */
-uint32_t rl_process_stamp(void);
-
-/*
- * May this process use the client, and this thread: is it not inside redlock_options.notify?
- * Without the mutex.
- */
-int rl_client_check(const redlock *client);
-bool rl_client_is_forked(const redlock *client);
-/* The same, and that it is open. On success the mutex is held. */
-int rl_client_enter(redlock *client);
-/*
- * For what a handle can be asked, also when its client has been closed, and by notify: as
- * rl_client_enter().
- */
-int rl_lock_enter(const redlock_lock *lock);
-/*
- * Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any
- * more.
- */
-void rl_client_leave(redlock *client);
-
-/* ---- orders ---- */
 
 struct rl_order {
     struct rl_order *next;

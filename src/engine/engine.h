@@ -27,12 +27,12 @@
 #define RL_ENGINE_ENGINE_H
 
 #include "base/slice.h"
+#include "base/timers.h"
 #include "core/lock.h"
 #include "engine/claim.h"
 #include "engine/handle.h"
 #include "engine/local_queue.h"
 #include "engine/node.h"
-#include "engine/timers.h"
 
 typedef uint32_t rl_random_fn(void *data);
 typedef int rl_secret_fn(void *data, void *bytes, size_t size); /* -1: there is none */
@@ -100,5 +100,12 @@ struct rl_engine {
  * randomness) or OK. */
 int rl_engine_init(struct rl_engine *engine);
 void rl_engine_free(struct rl_engine *engine);
+
+/* ---- tick.c ---- */
+
+/* When rl_engine_tick() has something to do next. */
+int64_t rl_engine_next_ns(const struct rl_engine *engine);
+/* Timers that came up: those of handles, and of the watch on the nodes. */
+void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 #endif

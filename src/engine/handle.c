@@ -3,97 +3,17 @@
 
 #include <string.h>
 
-#include "base/histogram.h"
 #include "core/kind.h"
 #include "core/rules.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/hear.h"
+#include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/trace.h"
 #include "protocol/value.h"
 
 #define ACQUIRERS_KEPT 1024
-
-/*
- * ---- counting (redlock_counters) ----
- *
- * Every step of a lock is looked at once, before and after: what it was and what it is tells
- * what to count. Plain numbers under the client's mutex; no clock is read for them.
- */
-
-static bool is_acquiring(enum rl_state state)
-{
-    return state >= RL_ACQUIRING && state < RL_HELD;
-}
-
-static uint64_t *refusals_of(redlock_counters *stats, int error)
-{
-    switch (error) {
-    case REDLOCK_BUSY:
-        return &stats->refused_busy;
-    case REDLOCK_TIMEOUT:
-        return &stats->refused_timeout;
-    case REDLOCK_NOQUORUM:
-        return &stats->refused_noquorum;
-    case REDLOCK_GUARDED:
-        return &stats->refused_guarded;
-    case REDLOCK_CANCELED:
-        return &stats->refused_canceled;
-    default:
-        return &stats->refused_other;
-    }
-}
-
-/* past: the lock before the step. Before the actions are carried out, which may lead
- * to further steps. */
-static void count_step(redlock_counters *stats, const struct rl_handle *handle,
-                       const struct rl_lock *past, const struct rl_event *event,
-                       const struct rl_actions *actions)
-{
-    const struct rl_lock *lock = &handle->lock;
-    bool was_acquiring = is_acquiring(past->state);
-    bool acquires = is_acquiring(lock->state);
-
-    stats->waiting += acquires;
-    stats->waiting -= was_acquiring;
-    /* An acquisition has its outcome. */
-    if (!acquires && (was_acquiring || event->type == RL_EVENT_ACQUIRE)) {
-        if (lock->state == RL_HELD) {
-            stats->acquired++;
-            stats->held++;
-            rl_histogram_add(&stats->wait, event->now_ns - rl_acquirer_of(handle)->asked_ns);
-        } else {
-            ++*refusals_of(stats,
-                           handle->prepare_error ? handle->prepare_error : actions->done_error);
-        }
-    }
-    if (past->state == RL_HELD && lock->state == RL_HELD && past->extending) {
-        /* A renewal that is late is counted as failed once, whatever comes of it. */
-        if (lock->extension_count != past->extension_count)
-            stats->renewed++;
-        else if (past->round_deadline_ns != RL_NEVER_NS &&
-                 (!lock->extending || lock->round_deadline_ns == RL_NEVER_NS))
-            stats->renewals_failed++;
-    }
-    if (past->state == RL_HELD && lock->state != RL_HELD) {
-        stats->held--;
-        /* Since when an adopted lock is held is not known before it was extended. */
-        if (past->acquired_ns)
-            rl_histogram_add(&stats->hold, event->now_ns - past->acquired_ns);
-        if (!actions->lost)
-            ++*(event->type == RL_EVENT_TOO_LATE ? &stats->late : &stats->released);
-        else if (actions->loss == RL_LOSS_EXPIRED)
-            stats->lost_expired++;
-        else if (actions->loss == RL_LOSS_MISSING)
-            stats->lost_missing++;
-        else
-            stats->lost_doubt++;
-    }
-    if (actions->done && actions->done_error &&
-        (past->state == RL_RELEASING || past->state == RL_CHECKING))
-        stats->releases_failed++;
-}
 
 /* ---- news for the owner ---- */
 
@@ -189,7 +109,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     rl_lock_step(&handle->lock, event, &actions);
     if (engine->trace)
         rl_trace_step(engine, handle, &past, votes, event, &actions);
-    count_step(&engine->stats, handle, &past, event, &actions);
+    rl_stats_step(&engine->stats, handle, &past, event, &actions);
     for (uint32_t i = 0; i < actions.send_count; i++)
         unasked[i] = rl_ask_nodes(engine, handle, &actions.send[i], now_ns);
     if (actions.done) {
@@ -361,7 +281,6 @@ void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns)
 {
-    redlock_counters *stats = &engine->stats;
     const struct rl_lock *lock = &handle->lock;
 
     if (give_up && !rl_survey_of(handle)) {
@@ -370,16 +289,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
-    /* What it still has is left to the nodes. */
-    if (is_acquiring(lock->state)) {
-        stats->waiting--;
-        stats->refused_canceled++;
-    } else if (lock->state == RL_HELD) {
-        stats->held--;
-        stats->left++;
-        if (lock->acquired_ns)
-            rl_histogram_add(&stats->hold, now_ns - lock->acquired_ns);
-    }
+    rl_stats_drop(&engine->stats, lock, now_ns);
     if (lock->acquisition) {
         if (rl_acquirer_of(handle)->queue)
             rl_local_queue_leave(engine, handle, now_ns);

@@ -9,10 +9,10 @@
 
 #include <sys/queue.h>
 
+#include "base/timers.h"
 #include "core/lock.h"
 #include "engine/claim.h"
 #include "engine/local_queue.h"
-#include "engine/timers.h"
 #include "protocol/value.h"
 
 struct rl_survey;

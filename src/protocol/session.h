@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/slice.h"
 #include "core/electors.h"
 #include "core/guard.h"
@@ -24,11 +25,9 @@
 #include "core/trace.h"
 #include "protocol/answer.h"
 #include "protocol/cluster.h"
+#include "protocol/pending.h"
 #include "protocol/resp.h"
 
-#define RL_BUFFER_MAX (8u << 20)
-#define RL_BUFFER_KEPT (64u << 10)
-#define RL_PENDING_MAX 65536 /* a power of two */
 #define RL_SESSION_INPUT_SIZE (2 * RL_RESP_REPLY_MAX)
 /* CLUSTER NODES: 130 to 450 bytes a node, and a word for each run of slots. */
 #define RL_SESSION_NODES_MAX (512 * 1024)
@@ -66,52 +65,6 @@ struct rl_elector_talk {
     int64_t down_after_ms; /* its down-after-milliseconds for the group; -1: not told */
     bool has_news;         /* the engine has not looked at it yet */
 };
-
-/*
- * Bytes waiting to be sent: appended at the end, taken from the front. Grows to a bound and
- * gives memory back once it is empty, so that one burst is not paid for ever. While it is
- * secret, nothing that it held stays in memory: neither what was taken nor what it grew out of.
- */
-struct rl_buffer {
-    char *bytes;
-    size_t capacity;
-    size_t start; /* first byte not taken yet */
-    size_t size;  /* from there on */
-    bool secret;  /* set by its owner, until it is empty or the owner says so */
-};
-
-/*
- * Room for `size` more bytes at the end, or NULL (bound reached, or out of memory). What is
- * written there belongs to the buffer once its size has grown by that.
- */
-char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size);
-void rl_buffer_take(struct rl_buffer *buffer, size_t size);
-void rl_buffer_clear(struct rl_buffer *buffer);
-void rl_buffer_free(struct rl_buffer *buffer);
-
-/* A request that has no reply yet. */
-struct rl_pending {
-    void *subject; /* the claim it is about; NULL for the session's own requests */
-    uint32_t round;
-    uint16_t op;        /* enum rl_op, or enum rl_step */
-    bool by_script;     /* how it was asked */
-    bool needs_witness; /* a grant counts once the witness behind it has answered */
-};
-
-/*
- * The requests of one connection that have no reply yet, oldest first: servers answer in order.
- */
-struct rl_pending_queue {
-    struct rl_pending *entry; /* a ring */
-    uint32_t capacity;        /* 0 or a power of two */
-    uint32_t first;           /* index of the oldest */
-    uint32_t count;
-    uint32_t sent_count; /* so many of them have left us, the last perhaps in part */
-};
-
-bool rl_pending_push(struct rl_pending_queue *queue, struct rl_pending entry);
-bool rl_pending_pop(struct rl_pending_queue *queue, struct rl_pending *out);
-void rl_pending_free(struct rl_pending_queue *queue);
 
 /* What a session asks by itself; session.c has a row for each. */
 enum rl_step {

@@ -19,7 +19,7 @@ allowed() {
     access) echo "(access|http|system)/.*|$library" ;;
     nodes) echo "(nodes|system)/.*|ui/guarantee.h|$library" ;;
     journal) echo "(journal|nodes|access|http|system)/.*|$library" ;;
-    leases) echo "(leases|journal|access|http|system)/.*|ui/vote.h|engine/timers.h|$library" ;;
+    leases) echo "(leases|journal|access|http|system)/.*|ui/vote.h|$library" ;;
     view) echo "(view|leases|journal|nodes|access|http|system)/.*|ui/(guarantee|record|vote).h|$library" ;;
     metrics) echo "(metrics|view|leases|journal|nodes|access|http|system)/.*|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;

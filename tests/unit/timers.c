@@ -2,7 +2,7 @@
 /* The heap of timers against a twin that looks at every timer each time. */
 #include "check.h"
 
-#include "engine/timers.h"
+#include "base/timers.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines, earliest first: a binary heap of timers that live inside what they wake, and what
- * is done when one of a handle is due.
+ * Deadlines, earliest first: a binary heap of timers that live inside what they wake.
  *
  * Moving a timer to a later time is free: it stays where it is and, when it comes up, is put
  * back to its true time. Nearly all deadlines of a lock are moved or dropped before they pass.
  * Only the first is put back at once: its old time would wake us for nothing.
  */
-#ifndef RL_ENGINE_TIMERS_H
-#define RL_ENGINE_TIMERS_H
+#ifndef RL_BASE_TIMERS_H
+#define RL_BASE_TIMERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +28,7 @@ struct rl_timers {
 /* Room for one more timer; false when out of memory. Reserve before something needs one. */
 bool rl_timers_reserve(struct rl_timers *timers, size_t count);
 
-/* Sets or moves a timer; RL_NEVER_NS (INT64_MAX) removes it. There must be room. */
+/* Sets or moves a timer; INT64_MAX removes it. There must be room. */
 void rl_timers_set(struct rl_timers *timers, struct rl_timer *timer, int64_t due_ns);
 
 /* The earliest time at which rl_timers_due() may have something; INT64_MAX for never. */
@@ -39,12 +38,5 @@ int64_t rl_timers_next_ns(const struct rl_timers *timers);
 struct rl_timer *rl_timers_due(struct rl_timers *timers, int64_t now_ns);
 
 void rl_timers_free(struct rl_timers *timers);
-
-struct rl_engine;
-
-/* When rl_engine_tick() has something to do next. */
-int64_t rl_engine_next_ns(const struct rl_engine *engine);
-/* Timers that came up: those of handles, and of the watch on the nodes. */
-void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 #endif
