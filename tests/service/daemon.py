@@ -139,29 +139,64 @@ def shared_nodes(options):
     return nodes
 
 
+class Manager:
+    """Plays systemd: reads the states that a daemon with NOTIFY_SOCKET=manager.path reports."""
+
+    def __init__(self, path):
+        self.path = path
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.socket.settimeout(PATIENCE_S)
+
+    def until_told(self, pattern):
+        """The first message from now on that is as the pattern says."""
+        while not re.fullmatch(pattern, message := self.socket.recv(4096).decode()):
+            pass
+        return message
+
+
+# Passes the socket that is standard input of this shell on, as systemd does.
+HANDING_ON = ('sh', '-c', 'export LISTEN_PID=$$ LISTEN_FDS=1 WATCHDOG_PID=$$;'
+                    'exec "$@" 3<&0 </dev/null', 'sh')
+
+
 class Daemon:
-    """redlockd on a unix socket and a free port of loopback, listening."""
+    """redlockd on a unix socket and a free port of loopback, listening.
+
+    NODES: None: its files name them. INHERITED: a socket of the test that it serves instead. THROUGH:
+    words of a program that becomes it.
+    """
 
     _count = 0
 
-    def __init__(self, folder, *options, nodes=NO_NODES, audit=False, **environment):
+    def __init__(self, folder, *options, nodes=NO_NODES, audit=False, inherited=None, through=(),
+                 **environment):
         Daemon._count += 1
         base = os.path.join(folder, str(Daemon._count))
         self.socket, self.log_path, self.audit_path = base + '.socket', base + '.log', base + '.audit'
         if audit:
             options += ('--audit', self.audit_path)
+        if inherited:
+            through = HANDING_ON
+        else:
+            options += ('--listen', 'unix:' + self.socket, '--listen', '127.0.0.1:0')
         # A lease that a test leaves behind keeps no process: a test of the drain says how long.
         with open(self.log_path, 'w') as log:
+            environment = {**ENVIRONMENT, 'REDLOCK_NODES': nodes, **environment}
             self.process = subprocess.Popen(
-                [REDLOCKD, '--drain', '0', *options, '--listen', 'unix:' + self.socket,
-                 '--listen', '127.0.0.1:0'], stderr=log,
-                env={**ENVIRONMENT, 'REDLOCK_NODES': nodes, **environment})
+                [*through, REDLOCKD, '--drain', '0', *options], stdin=inherited, stderr=log,
+                env={name: value for name, value in environment.items() if value is not None})
         self.pid = self.process.pid
-        until(lambda: self.listeners('127.0.0.1') or self.process.poll() is not None, 'to listen')
-        if self.process.poll() is not None:
+        last = '' if inherited else '127.0.0.1:'
+        until(lambda: 'listening on ' + last in self.log() or self.has_ended(), 'to listen')
+        if self.has_ended():
             raise AssertionError('redlockd ended: ' + self.log())
-        self.port = self.listeners('127.0.0.1')[-1]  # it is opened last
+        ports = self.listeners('127.0.0.1')
+        self.port = ports[-1] if ports else None  # it is opened last
         self.tls_ports = self.listeners('tls:127.0.0.1')
+
+    def has_ended(self):
+        return self.process.poll() is not None
 
     def listeners(self, address):
         found = re.findall(r'listening on %s:(\d+)\n' % re.escape(address), self.log())

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two replicas that share nothing but the servers: answers that are lost, renewals through the other
+one, waiters that are killed, and clients of four makes that take turns with one lock."""
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+from client import PATIENCE_S, fresh, new_lease
+from daemon import ENVIRONMENT, HERE, ME, Case, run, until
+
+
+def python_with_requests():
+    """The interpreter that stands first may be without the package that the system's has."""
+    for python in 'python3', '/usr/bin/python3':
+        if shutil.which(python) and run(python, '-c', 'import requests').returncode == 0:
+            return python
+    return None
+
+
+class Replicas(Case):
+    tokens = ('tester',)
+    options = ('--allow', 'token:tester * acquire,read,admin', '--allow', f'{ME} * acquire,read,admin')
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.other = cls.start(*cls.options)
+        until(cls.other.is_ready, 'readiness')
+
+    def setUp(self):
+        self.first, self.second, self.name = self.daemon.client(), self.other.client(), fresh()
+
+    def until_queue(self, count):
+        until(lambda: self.second.look(self.name)['waiters'] == count, f'{count} in the queue of the nodes')
+
+    def test_renewed(self):
+        """A lease that was renewed through the other replica outlives its first deadline on both."""
+        held = self.first.acquire(self.name, ttl_ms=10000)
+        renewed, began = self.second.renew(held, ttl_ms=60000), time.monotonic()
+        self.assertEqual((renewed.status, renewed['fence'], renewed['grant']), (200, held['fence'], held['grant']))
+        until(lambda: time.monotonic() - began > 10.5, 'its first deadline')
+        self.assertEqual(self.first.acquire(self.name).status, 423)
+        again = self.first.renew(held)
+        self.assertEqual((again.status, again['fence']), (200, held['fence']))
+
+    def test_lost_answer(self):
+        """After a lost answer an id is "YOURS" on each replica until one DELETE, then spent."""
+        pending = self.first.begin_acquire(self.name, ttl_ms=60000)
+        # A byte of the answer is on its way: from here on only the client can end the lease.
+        self.assertTrue(pending.connection.sock.recv(1, socket.MSG_PEEK))
+        pending.close()
+        self.assertEqual(self.second.acquire(self.name, pending.lease, ttl_ms=60000).verdict, (409, 'YOURS'))
+        self.assertEqual(self.second.release(pending).status, 204)
+        self.assertEqual(self.second.acquire(self.name, ttl_ms=60000).status, 201, 'a new id')
+        self.assertEqual(self.first.acquire(self.name, pending.lease).status, 409, 'where it was granted')
+
+    def test_killed(self):
+        """A waiter that is killed leaves the queue, and the lock is free for the next."""
+        held = self.second.acquire(self.name, ttl_ms=60000)
+        waiter = subprocess.Popen(['curl', '-s', '-m', '60', '--unix-socket', self.daemon.socket, '-X', 'PUT',
+                                   '-H', 'Lease-Id: ' + new_lease(), '--json', '{"wait_ms":50000,"fair":true}',
+                                   'http://h/v1/locks/' + self.name], stdout=subprocess.DEVNULL)
+        self.until_queue(1)
+        waiter.kill()
+        waiter.wait()
+        self.until_queue(0)
+        self.assertEqual(self.first.release(held).status, 204)
+        self.assertEqual(self.second.acquire(self.name).status, 201)
+
+    def test_turns(self):
+        """Clients of curl, http.client, requests and fetch take turns, on both replicas."""
+        number, fences = self.write('number', '0\n'), self.write('fences', '')
+        environment = {**ENVIRONMENT, 'TOKEN': 'secret-of-tester', 'NUMBER': number, 'FENCES': fences,
+                       'LOCK': self.name, 'FIRST': f'http://127.0.0.1:{self.daemon.port}',
+                       'SECOND': f'http://127.0.0.1:{self.other.port}'}
+        turns = os.path.join(HERE, 'turns')
+        clients = {'curl': ['bash', turns + '.sh'], 'http.client': ['python3', '-B', turns + '.py', 'standard']}
+        if python := python_with_requests():
+            clients['requests'] = [python, '-B', turns + '.py', 'requests']
+        if shutil.which('node') and run('node', '-p', 'typeof fetch').stdout == 'function\n':
+            clients['fetch'] = ['node', turns + '.mjs']
+        running = {name: subprocess.Popen(words, env=environment, text=True, stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT) for name, words in clients.items()}
+        for name, process in running.items():
+            self.assertEqual(process.communicate(timeout=2 * PATIENCE_S)[0], 'fine\n', name)
+        with open(number) as file:
+            self.assertEqual(int(file.read()), 5 * len(clients), 'no turn was overwritten')
+        with open(fences) as file:
+            told = [int(line) for line in file]
+        self.assertEqual(told, sorted(set(told)))
