@@ -29,19 +29,13 @@ static void on_ended(struct http_completion *completion, enum http_ended how)
                    NULL);
 }
 
-static bool reserve_timer(struct leases *leases, bool is_stream)
-{
-    return !is_stream || rl_timers_reserve(&leases->timers, leases->stream_count + 1);
-}
-
 struct lease_request *lease_request_new(struct leases *leases, const struct routed *routed,
                                         const struct lease_terms *terms)
 {
     struct http_exchange *exchange = routed->exchange;
     struct lease_request *made = malloc(sizeof *made);
 
-    if (!made || !reserve_timer(leases, terms->is_stream)) {
-        free(made);
+    if (!made) {
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
         return NULL;
     }
@@ -73,7 +67,6 @@ struct lease_request *lease_request_new(struct leases *leases, const struct rout
     if (made->next)
         made->next->previous = made;
     leases->all = made;
-    leases->stream_count += made->lease.is_stream;
     http_set_completion(exchange, &made->completion);
     return made;
 }
@@ -82,10 +75,6 @@ void lease_request_free(struct lease_request *request)
 {
     struct leases *leases = request->leases;
 
-    if (request->lease.is_stream) {
-        rl_timers_set(&leases->timers, &request->timer, RL_NEVER_NS);
-        leases->stream_count--;
-    }
     *(request->previous ? &request->previous->next : &leases->all) = request->next;
     if (request->next)
         request->next->previous = request->previous;
@@ -171,28 +160,6 @@ static int release(struct lease_request *request)
     return request->lock ? redlock_start_release(request->lock)
                          : redlock_start_release_by_key(request->leases->client, request->name,
                                                         request->tag.text, request, &job);
-}
-
-/* ---- the memory of ids ------------------------------------------------------------------- */
-
-/* 0, or -1: out of memory. */
-static int remember(struct lease_request *request, enum lease_memory memory)
-{
-    struct ids *ids = &request->leases->ids;
-
-    switch (memory) {
-    case LEASE_UNKNOWN:
-        ids_forget(ids, &request->tag);
-        return 0;
-    case LEASE_WAITS:
-        return ids_set_waiting(ids, &request->tag, request);
-    case LEASE_STREAMS:
-        return ids_set_streaming(ids, &request->tag, request);
-    case LEASE_GRANTED:
-    case LEASE_ENDED:
-        return ids_set_spent(ids, &request->tag, memory, rl_now_ns());
-    }
-    return 0;
 }
 
 /* ---- answers and events ------------------------------------------------------------------ */
@@ -468,7 +435,8 @@ static bool carry_out(struct lease_request *request, const struct lease_actions 
         switch (action->type) {
         case LEASE_REMEMBER:
             failed->type = LEASE_FAILED;
-            if (remember(request, action->memory) < 0)
+            if (lease_table_remember(&request->leases->table, &request->tag, action->memory,
+                                     &request->lease, rl_now_ns()) < 0)
                 return false;
             break;
         case LEASE_START:
@@ -501,6 +469,16 @@ static bool carry_out(struct lease_request *request, const struct lease_actions 
     return true;
 }
 
+/* Its next tick. */
+static void plan(struct lease_request *request)
+{
+    struct lease_table *table = &request->leases->table;
+    struct lease_entry *entry = lease_table_find(table, &request->tag, rl_now_ns());
+
+    if (entry)
+        lease_table_plan(table, entry);
+}
+
 void lease_happened(struct lease_request *request, const struct lease_event *event,
                     const struct lease_cause *cause)
 {
@@ -523,7 +501,7 @@ void lease_happened(struct lease_request *request, const struct lease_event *eve
     if (request->lease.state == LEASE_OVER)
         lease_request_free(request);
     else if (request->lease.is_stream)
-        rl_timers_set(&request->leases->timers, &request->timer, lease_due_ns(&request->lease));
+        plan(request);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */

@@ -4,6 +4,8 @@
 #ifndef REDLOCKD_LEASES_CARRY_H
 #define REDLOCKD_LEASES_CARRY_H
 
+#include <stddef.h>
+
 #include "leases/leases.h"
 
 /* A request that comes while another of its id waits or streams here. */
@@ -19,6 +21,13 @@ struct lease_cause {
     const redlock_report *report; /* RELEASED */
     struct lease_newer *newer;    /* REPEATED */
 };
+
+/* Whose lease this is. */
+static inline struct lease_request *lease_request_of(struct lease *lease)
+{
+    return (struct lease_request *)(void *)((char *)lease -
+                                            offsetof(struct lease_request, lease));
+}
 
 /* A request by these terms, which has begun nothing yet. NULL: out of memory, answered. */
 struct lease_request *lease_request_new(struct leases *leases, const struct routed *routed,

@@ -6,8 +6,9 @@
 #include "base/time.h"
 #include "io/clock.h"
 
-#define LOOKS_AT_ONCE 32 /* questions to the nodes under way */
-#define LOOKS_MAX 3      /* after so many that could not tell, it is forgotten */
+#define LOOKS_AT_ONCE 32 /* questions to the nodes under way: others wait for so many ... */
+#define LOOKS_EVERY_NS (10 * RL_NS_PER_MS) /* ... in this time */
+#define LOOKS_MAX 3  /* after so many that could not tell, it is forgotten */
 #define LAST_LOOK 16 /* the last look before its time is over: at 1 / 16 of the TTL before */
 #define LOOK_AGAIN_NS (2 * RL_NS_PER_S)
 #define SLACK_MS 200  /* beyond a TTL: scheduling here, rounding there */
@@ -42,45 +43,51 @@ struct holding holding_of(const struct lease_request *request, const char *value
                             .is_stream = request->lease.is_stream};
 }
 
-struct ledger_entry *holdings_find(const struct leases *leases, const struct lease_tag *tag,
-                                   const char *name)
+struct lease_held *holdings_find(const struct leases *leases, const struct lease_tag *tag,
+                                 const char *name)
 {
-    struct ledger_entry *entry = ledger_find(&leases->ledger, tag);
+    struct lease_held *held = lease_table_held(&leases->table, tag);
 
-    return entry && strcmp(entry->name, name) == 0 ? entry : NULL;
+    return held && strcmp(held->name, name) == 0 ? held : NULL;
 }
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
-static void count_for(struct ledger_entry *entry, struct access_rule *rule)
+static void count_for(struct lease_held *held, struct access_rule *rule)
 {
-    entry->rule = rule;
+    held->rule = rule;
     if (rule)
-        entry->rule->leases++;
+        held->rule->leases++;
 }
 
-static void count_no_more(struct ledger_entry *entry)
+static void count_no_more(struct lease_held *held)
 {
-    if (entry->rule)
-        entry->rule->leases--;
-    entry->rule = NULL;
+    if (held->rule)
+        held->rule->leases--;
+    held->rule = NULL;
 }
 
 /* What the nodes are about to say is old. */
-static void stop_asking(struct leases *leases, struct ledger_entry *entry)
+static void stop_asking(struct leases *leases, struct lease_held *held)
 {
-    if (!entry->job)
+    if (!held->job)
         return;
-    redlock_cancel_job(leases->client, entry->job);
+    redlock_cancel_job(leases->client, held->job);
     leases->looks--;
-    entry->job = 0;
+    held->job = 0;
 }
 
-static void forget(struct leases *leases, struct ledger_entry *entry)
+static void forget(struct leases *leases, struct lease_held *held)
 {
-    stop_asking(leases, entry);
-    count_no_more(entry);
-    ledger_remove(&leases->ledger, entry);
+    stop_asking(leases, held);
+    count_no_more(held);
+    lease_table_let_go(&leases->table, held);
+}
+
+static void look_at(struct leases *leases, struct lease_held *held, int64_t look_ns)
+{
+    held->look_ns = look_ns;
+    lease_table_plan(&leases->table, held->entry);
 }
 
 /*
@@ -88,83 +95,76 @@ static void forget(struct leases *leases, struct ledger_entry *entry)
  * ended through another replica; gone afterwards, it was never released. A lease that is
  * renewed in time meets no look.
  */
-static void plan_look(struct leases *leases, struct ledger_entry *entry, int64_t now_ns)
+static void plan_look(struct leases *leases, struct lease_held *held, int64_t now_ns)
 {
-    int64_t left_ns = entry->valid_ns - now_ns;
-    int64_t last_ns = entry->ttl_ms * RL_NS_PER_MS / LAST_LOOK;
-    int64_t due_ns = entry->expires_ns;
+    int64_t left_ns = held->valid_ns - now_ns;
+    int64_t last_ns = held->ttl_ms * RL_NS_PER_MS / LAST_LOOK;
+    int64_t look_ns = held->expires_ns;
 
     if (left_ns > last_ns)
-        due_ns = entry->valid_ns - (left_ns / 4 > last_ns ? left_ns / 4 : last_ns);
-    ledger_set_due(&leases->ledger, entry, due_ns);
+        look_ns = held->valid_ns - (left_ns / 4 > last_ns ? left_ns / 4 : last_ns);
+    look_at(leases, held, look_ns);
 }
 
 static void keep(struct leases *leases, const struct holding *holding, bool is_granted)
 {
-    struct ledger_entry *entry = ledger_find(&leases->ledger, holding->tag);
+    struct lease_held *held = lease_table_held(&leases->table, holding->tag);
     int64_t now_ns = rl_now_ns();
 
     /* The same id under another name: one id, one acquisition. */
-    if (entry && strcmp(entry->name, holding->name) != 0)
+    if (held && strcmp(held->name, holding->name) != 0)
         return;
-    if (entry) {
-        stop_asking(leases, entry);
-        count_no_more(entry);
+    if (held) {
+        stop_asking(leases, held);
+        count_no_more(held);
     } else {
-        entry = ledger_add(&leases->ledger, holding->tag, holding->name, holding->label,
-                           RL_NEVER_NS);
-        if (!entry)
+        held = lease_table_hold(&leases->table, holding->tag, holding->name, holding->label);
+        if (!held)
             return;
-        entry->granted_ns = now_ns;
+        held->granted_ns = now_ns;
         /* The fence of a renewal is what its client says. */
-        entry->fence = is_granted ? holding->fence : 0;
+        held->fence = is_granted ? holding->fence : 0;
     }
-    entry->who = *holding->who;
-    entry->ttl_ms = holding->ttl_ms;
-    entry->valid_ns = holding->valid_ns;
-    entry->expires_ns =
-        holding->is_stream ? RL_NEVER_NS : forgotten_ns(now_ns, holding->ttl_ms);
-    entry->looks = 0;
-    entry->is_left = entry->is_broken = false;
-    count_for(entry, holding->rule);
+    held->who = *holding->who;
+    held->ttl_ms = holding->ttl_ms;
+    held->valid_ns = holding->valid_ns;
+    held->expires_ns = holding->is_stream ? RL_NEVER_NS : forgotten_ns(now_ns, holding->ttl_ms);
+    held->looks = 0;
+    held->is_left = held->is_broken = false;
+    count_for(held, holding->rule);
     if (holding->is_stream)
-        ledger_set_due(&leases->ledger, entry, RL_NEVER_NS);
+        look_at(leases, held, RL_NEVER_NS);
     else
-        plan_look(leases, entry, now_ns);
+        plan_look(leases, held, now_ns);
 }
 
 void holdings_reload(struct leases *leases)
 {
-    for (size_t i = 0; i < leases->ledger.count; i++) {
-        struct ledger_entry *entry = ledger_at(&leases->ledger, i);
-
+    for (struct lease_held *held = leases->table.held; held; held = held->next) {
         /* The counters of the new rules begin at 0. */
-        if (!entry->is_broken)
-            count_for(entry, access_rule_of(leases->access, &entry->who, entry->name));
+        if (!held->is_broken)
+            count_for(held, access_rule_of(leases->access, &held->who, held->name));
     }
 }
 
 void holdings_left(struct leases *leases, const struct lease_request *request)
 {
-    struct ledger_entry *entry = ledger_find(&leases->ledger, &request->tag);
+    struct lease_held *held = lease_table_held(&leases->table, &request->tag);
     int64_t now_ns = rl_now_ns();
 
-    if (!entry)
+    if (!held)
         return;
-    entry->is_left = true;
-    entry->valid_ns = redlock_deadline_ns(request->lock);
-    entry->expires_ns = forgotten_ns(now_ns, entry->ttl_ms);
-    plan_look(leases, entry, now_ns);
+    held->is_left = true;
+    held->valid_ns = redlock_deadline_ns(request->lock);
+    held->expires_ns = forgotten_ns(now_ns, held->ttl_ms);
+    plan_look(leases, held, now_ns);
 }
 
 bool holdings_are_over(const struct leases *leases, int64_t now_ns)
 {
-    for (size_t i = 0; i < leases->ledger.count; i++) {
-        const struct ledger_entry *entry = ledger_at(&leases->ledger, i);
-
-        if (!entry->is_left && entry->expires_ns > now_ns)
+    for (const struct lease_held *held = leases->table.held; held; held = held->next)
+        if (!held->is_left && held->expires_ns > now_ns)
             return false;
-    }
     return true;
 }
 
@@ -187,28 +187,28 @@ void holdings_held(struct leases *leases, const struct holding *holding, bool is
 void holdings_ended(struct leases *leases, const struct holding *holding,
                     enum journal_event event, const char *reason)
 {
-    struct ledger_entry *entry = holdings_find(leases, holding->tag, holding->name);
+    struct lease_held *held = holdings_find(leases, holding->tag, holding->name);
     struct journal_entry line = {.event = event,
                                  .principal = holding->who->principal,
                                  .name = holding->name,
-                                 .label = entry ? entry->label : holding->label,
-                                 .fence = entry ? entry->fence : 0,
+                                 .label = held ? held->label : holding->label,
+                                 .fence = held ? held->fence : 0,
                                  .reason = reason,
                                  .peer = holding->peer};
 
-    if (entry)
-        line.held_ns = rl_now_ns() - entry->granted_ns;
-    if (event == JOURNAL_LOST && entry && entry->expires_ns <= rl_now_ns())
+    if (held)
+        line.held_ns = rl_now_ns() - held->granted_ns;
+    if (event == JOURNAL_LOST && held && held->expires_ns <= rl_now_ns())
         line.event = JOURNAL_EXPIRED;
     journal_note(leases->journal, &line);
-    if (!entry)
+    if (!held)
         return;
     if (event == JOURNAL_BROKEN) {
         /* Its holder does not know yet: the renewal that finds it gone is a loss. */
-        count_no_more(entry);
-        entry->is_left = entry->is_broken = true;
+        count_no_more(held);
+        held->is_left = held->is_broken = true;
     } else {
-        forget(leases, entry);
+        forget(leases, held);
     }
 }
 
@@ -254,59 +254,57 @@ static int64_t kept_ms(const redlock_event *event, const struct lease_tag *tag)
 }
 
 /* The nodes do not have it. */
-static void tell_gone(struct leases *leases, struct ledger_entry *entry)
+static void tell_gone(struct leases *leases, struct lease_held *held)
 {
-    struct holding holding = {.tag = &entry->tag, .who = &entry->who, .name = entry->name};
-    bool is_early = rl_now_ns() < entry->valid_ns;
+    struct holding holding = {.tag = &held->entry->tag, .who = &held->who, .name = held->name};
+    bool is_early = rl_now_ns() < held->valid_ns;
 
-    if (entry->is_broken)
-        forget(leases, entry);
+    if (held->is_broken)
+        forget(leases, held);
     else
         holdings_ended(leases, &holding, is_early ? JOURNAL_ENDED : JOURNAL_EXPIRED,
                        is_early ? "ELSEWHERE" : NULL);
 }
 
-void holdings_looked(struct leases *leases, struct ledger_entry *entry,
-                     const redlock_event *event)
+void holdings_looked(struct leases *leases, struct lease_held *held, const redlock_event *event)
 {
-    int64_t left_ms = kept_ms(event, &entry->tag);
+    int64_t left_ms = kept_ms(event, &held->entry->tag);
     int64_t now_ns = rl_now_ns();
 
     leases->looks--;
-    entry->job = 0;
+    held->job = 0;
     if (left_ms == 0) {
-        tell_gone(leases, entry);
-    } else if (now_ns + (left_ms - slack_ms(entry->ttl_ms)) * RL_NS_PER_MS >
-               entry->expires_ns) {
+        tell_gone(leases, held);
+    } else if (now_ns + (left_ms - slack_ms(held->ttl_ms)) * RL_NS_PER_MS > held->expires_ns) {
         /* Renewed by another replica, which tells its end. */
-        forget(leases, entry);
-    } else if (now_ns < entry->valid_ns) {
-        plan_look(leases, entry, now_ns);
-    } else if (left_ms < 0 && ++entry->looks >= LOOKS_MAX && !event->error) {
-        forget(leases, entry);
+        forget(leases, held);
+    } else if (now_ns < held->valid_ns) {
+        plan_look(leases, held, now_ns);
+    } else if (left_ms < 0 && ++held->looks >= LOOKS_MAX && !event->error) {
+        forget(leases, held);
     } else {
-        ledger_set_due(&leases->ledger, entry,
-                       now_ns < entry->expires_ns ? entry->expires_ns : now_ns + LOOK_AGAIN_NS);
+        look_at(leases, held,
+                now_ns < held->expires_ns ? held->expires_ns : now_ns + LOOK_AGAIN_NS);
     }
 }
 
-int64_t holdings_turn(struct leases *leases, int64_t now_ns)
+void holdings_look(struct leases *leases, struct lease_entry *entry, int64_t now_ns)
 {
-    struct ledger_entry *entry = ledger_first(&leases->ledger);
+    struct lease_held *held = entry->held;
+    int64_t next_ns = RL_NEVER_NS; /* the answer says what follows */
 
-    while (entry && entry->due_ns <= now_ns && leases->looks < LOOKS_AT_ONCE) {
-        bool is_asked;
-
-        stop_asking(leases, entry);
-        is_asked =
-            redlock_start_query(leases->client, entry->name, entry, &entry->job) == REDLOCK_OK;
-        leases->looks += is_asked;
-        /* The answer says what follows. */
-        ledger_set_due(&leases->ledger, entry, is_asked ? RL_NEVER_NS : now_ns + LOOK_AGAIN_NS);
-        leases_wake(leases);
-        entry = ledger_first(&leases->ledger);
+    if (!held || held->look_ns > now_ns) {
+        lease_table_plan(&leases->table, entry);
+        return;
     }
-    if (!entry)
-        return RL_NEVER_NS;
-    return entry->due_ns > now_ns ? entry->due_ns : now_ns + LOOK_AGAIN_NS;
+    stop_asking(leases, held);
+    if (leases->looks >= LOOKS_AT_ONCE) {
+        next_ns = now_ns + (1 + leases->postponed++ / LOOKS_AT_ONCE) * LOOKS_EVERY_NS;
+    } else if (redlock_start_query(leases->client, held->name, held, &held->job)) {
+        next_ns = now_ns + LOOK_AGAIN_NS;
+    } else {
+        leases->looks++;
+        leases_wake(leases);
+    }
+    look_at(leases, held, next_ns);
 }

@@ -39,8 +39,8 @@ struct holding holding_of(const struct lease_request *request, const char *value
                           char label[REDLOCK_LABEL_MAX + 1]);
 
 /* What this replica knows of a lease, under this name; NULL: nothing. */
-struct ledger_entry *holdings_find(const struct leases *leases, const struct lease_tag *tag,
-                                   const char *name);
+struct lease_held *holdings_find(const struct leases *leases, const struct lease_tag *tag,
+                                 const char *name);
 
 /* It is held: granted now, or renewed, also by this replica after another. */
 void holdings_held(struct leases *leases, const struct holding *holding, bool is_granted);
@@ -74,10 +74,10 @@ void holdings_reload(struct leases *leases);
  * elsewhere. */
 bool holdings_are_over(const struct leases *leases, int64_t now_ns);
 
-/* A part of the turn: asks about leases whose time is over. When to be called next. */
-int64_t holdings_turn(struct leases *leases, int64_t now_ns);
+/* It is time for a look at one that is held, or its next time is planned. */
+void holdings_look(struct leases *leases, struct lease_entry *entry, int64_t now_ns);
 /* What the nodes say of one. */
-void holdings_looked(struct leases *leases, struct ledger_entry *entry,
+void holdings_looked(struct leases *leases, struct lease_held *held,
                      const redlock_event *event);
 
 #endif

@@ -90,8 +90,8 @@ enum lease_state {
 };
 
 /*
- * What a replica remembers of a lease id (leases/ids.h). Memory only ever refuses: never 200 or
- * 201, which need a majority that was asked after the request came.
+ * What a replica remembers of a lease id (leases/table.h). Memory only ever refuses: never 200
+ * or 201, which need a majority that was asked after the request came.
  */
 enum lease_memory {
     LEASE_UNKNOWN,

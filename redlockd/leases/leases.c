@@ -52,7 +52,7 @@ static bool is_within_quota(struct leases *leases, const struct http_request *re
                             const struct lease_terms *terms, struct access_rule *rule)
 {
     int64_t now_ns = request->received_ns;
-    struct ledger_entry *entry;
+    struct lease_held *held;
 
     if (!rule)
         return true;
@@ -61,8 +61,8 @@ static bool is_within_quota(struct leases *leases, const struct http_request *re
         return access_rule_take(rule, now_ns);
     if (!terms->is_known)
         return access_rule_may_miss(rule, now_ns);
-    entry = holdings_find(leases, &terms->tag, terms->name);
-    return request->method == HTTP_DELETE || !entry || ledger_renewal_is_free(entry, now_ns) ||
+    held = holdings_find(leases, &terms->tag, terms->name);
+    return request->method == HTTP_DELETE || !held || lease_renewal_is_free(held, now_ns) ||
            access_rule_take(rule, now_ns);
 }
 
@@ -106,14 +106,17 @@ static enum lease_verb verb_of(const struct http_request *request,
     return request->method == HTTP_POST ? LEASE_RENEW : LEASE_RELEASE;
 }
 
-static struct lease_request *waits_or_streams(struct leases *leases,
-                                              const struct lease_tag *tag, int64_t now_ns,
-                                              enum lease_memory *memory)
+/* The request that waits or streams here, of what is known of its id; NULL: none. */
+static struct lease_request *under_way(const struct lease_entry *entry)
 {
-    void *user = NULL;
+    bool is_here = entry && (entry->memory == LEASE_WAITS || entry->memory == LEASE_STREAMS);
 
-    *memory = ids_find(&leases->ids, tag, now_ns, &user);
-    return user;
+    return is_here ? lease_request_of(entry->lease) : NULL;
+}
+
+static enum lease_memory memory_of(const struct lease_entry *entry)
+{
+    return entry ? (enum lease_memory)entry->memory : LEASE_UNKNOWN;
 }
 
 /* The id waits or streams here: what becomes of that, and perhaps of the newer request as
@@ -142,20 +145,20 @@ static void begin(struct leases *leases, const struct routed *routed, struct lea
                                 .is_streams_grant = terms->has_grant && terms->grant.is_stream,
                                 .is_local = request->peer->is_unix,
                                 .received_ns = now_ns};
-    struct lease_request *other = waits_or_streams(leases, &terms->tag, now_ns, &event.memory);
-    struct ledger_entry *entry = ledger_find(&leases->ledger, &terms->tag);
-    struct lease_request *own;
+    struct lease_entry *entry = lease_table_find(&leases->table, &terms->tag, now_ns);
+    struct lease_request *other = under_way(entry), *own;
 
+    event.memory = memory_of(entry);
     /* Under another name a release ends nothing here. */
-    event.is_same = other   ? has_name(other, terms)
-                    : entry ? strcmp(entry->name, terms->name) == 0
-                            : true;
+    event.is_same = other                  ? has_name(other, terms)
+                    : entry && entry->held ? strcmp(entry->held->name, terms->name) == 0
+                                           : true;
     if (other) {
         event.had_wait = event.is_same && event.memory == LEASE_WAITS;
         begin_again(other, terms, event, &newer);
         if (newer.is_settled)
             return;
-        waits_or_streams(leases, &terms->tag, now_ns, &event.memory);
+        event.memory = memory_of(lease_table_find(&leases->table, &terms->tag, now_ns));
     }
     event.has_room = !routed->rule || access_rule_has_room(routed->rule, terms->wait_ms > 0);
     own = lease_request_new(leases, routed, terms);
@@ -166,8 +169,8 @@ static void begin(struct leases *leases, const struct routed *routed, struct lea
 /* Does this replica know the lease, under this name: held, streamed or waited for here? */
 static bool is_known(struct leases *leases, const struct lease_terms *terms, int64_t now_ns)
 {
-    enum lease_memory memory;
-    struct lease_request *other = waits_or_streams(leases, &terms->tag, now_ns, &memory);
+    struct lease_request *other =
+        under_way(lease_table_find(&leases->table, &terms->tag, now_ns));
 
     return other ? has_name(other, terms)
                  : holdings_find(leases, &terms->tag, terms->name) != NULL;
@@ -219,16 +222,18 @@ void leases_wake(struct leases *leases)
 
 int64_t leases_turn(struct leases *leases, int64_t now_ns)
 {
-    struct rl_timer *timer;
-    int64_t next_ns, looks_ns;
+    struct lease_entry *entry;
 
-    while ((timer = rl_timers_due(&leases->timers, now_ns)) != NULL)
-        lease_tick((struct lease_request *)(void *)((char *)timer -
-                                                    offsetof(struct lease_request, timer)),
-                   LEASE_TICK);
-    next_ns = rl_timers_next_ns(&leases->timers);
-    looks_ns = holdings_turn(leases, now_ns);
-    return looks_ns < next_ns ? looks_ns : next_ns;
+    leases->postponed = 0;
+    while ((entry = lease_table_due(&leases->table, now_ns)) != NULL) {
+        struct lease_request *request = under_way(entry);
+
+        if (request && lease_due_ns(&request->lease) <= now_ns)
+            lease_tick(request, LEASE_TICK); /* which plans it anew */
+        else
+            holdings_look(leases, entry, now_ns);
+    }
+    return rl_timers_next_ns(&leases->table.due);
 }
 
 /* ---- the process ------------------------------------------------------------------------- */
@@ -265,8 +270,7 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
                               .drift_ppm = drift_ppm,
                               .comment_ns = STREAM_COMMENT_NS};
     lease_terms_init();
-    if (ids_init(&leases->ids) < 0 || ledger_init(&leases->ledger) < 0 ||
-        http_body_init(&leases->body) < 0) {
+    if (lease_table_init(&leases->table) < 0 || http_body_init(&leases->body) < 0) {
         snprintf(why, why_size, "out of memory");
     } else {
         leases->client = open_client(config, why, why_size);
@@ -283,17 +287,14 @@ void leases_close(struct leases *leases)
     redlock_close(leases->client);
     while (leases->all)
         lease_request_free(leases->all);
-    rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
-    ledger_free(&leases->ledger);
-    ids_free(&leases->ids);
+    lease_table_free(&leases->table);
     *leases = (struct leases){0};
 }
 
 struct leases_view leases_look(const struct leases *leases)
 {
-    size_t held =
-        leases->ledger.count; /* streams are in the ledger, too, while there is room */
+    size_t held = leases->table.held_count; /* streams, too, while there is room */
     struct leases_view view = {
         .lease_held =
             (unsigned)(held > leases->counts.streaming ? held - leases->counts.streaming : 0),

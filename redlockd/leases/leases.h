@@ -14,13 +14,11 @@
 #include <stdint.h>
 
 #include "access/routed.h"
-#include "base/timers.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "journal/journal.h"
-#include "leases/ids.h"
 #include "leases/lease.h"
-#include "leases/ledger.h"
+#include "leases/table.h"
 #include "leases/terms.h"
 #include "redlock.h"
 #include "system/asked.h"
@@ -33,7 +31,6 @@
 struct lease_request {
     enum asked asked_for;              /* first: the data of a release by its tag */
     struct http_completion completion; /* what http_set_completion() is given */
-    struct rl_timer timer;             /* of a stream: lease_due_ns() */
     struct lease lease;
     struct leases *leases;
     struct lease_request *previous, *next; /* in leases->all */
@@ -62,14 +59,12 @@ struct leases {
     struct loop *loop;
     struct access *access; /* rules, which HUP replaces */
     struct journal *journal;
-    struct ledger ledger; /* what is held, as far as this replica knows */
-    unsigned looks;       /* questions about leases whose time is over */
     redlock *client;
-    struct ids ids;
+    struct lease_table table; /* what is known of each lease */
+    unsigned looks;           /* questions about leases whose time is over */
+    unsigned postponed;       /* in this turn: too many of them at once */
     struct lease_request *all;
     const struct lease_terms *terms; /* of the request that leases_begin() is about */
-    struct rl_timers timers;         /* of streams */
-    size_t stream_count;             /* also those that wait */
     int64_t comment_ns;              /* a sign of life so often on every stream */
     struct http_body body;
     uint32_t drift_ppm; /* how much slower than ours a client's clock may be */

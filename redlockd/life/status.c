@@ -20,7 +20,7 @@ static void write_status(const struct leases *leases, char text[STATUS_TEXT_MAX]
         nodes += quorums[i].nodes;
     }
     snprintf(text, STATUS_TEXT_MAX, "%s%u/%u nodes vote, %zu leases",
-             leases->is_draining ? "draining: " : "", voting, nodes, leases->ledger.count);
+             leases->is_draining ? "draining: " : "", voting, nodes, leases->table.held_count);
 }
 
 int64_t status_turn(void *context, int64_t now_ns)

@@ -8,7 +8,7 @@
 
 enum asked {
     ASKED_RELEASE,      /* struct lease_request: a release by its tag */
-    ASKED_LOOK,         /* struct ledger_entry: is it still there? */
+    ASKED_LOOK,         /* struct lease_held: is it still there? */
     ASKED_LOCK,         /* struct question: of a client about a lock */
     ASKED_BREAK,        /* struct question */
     ASKED_LIST,         /* struct question */

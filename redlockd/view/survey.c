@@ -85,11 +85,9 @@ static int compare_lock_names(const void *a, const void *b)
 }
 
 /* A request waits here for this lock. */
-static void count_wait(void *wait, void *context)
+static void count_wait(struct survey *survey, const struct lease_request *request)
 {
-    struct survey *survey = context;
-    const char *name = redlock_name(((struct lease_request *)wait)->lock);
-    struct survey_lock wanted = {.name = (char *)name};
+    struct survey_lock wanted = {.name = (char *)redlock_name(request->lock)};
     struct survey_lock *lock =
         survey->count > 0
             ? bsearch(&wanted, survey->locks, survey->count, sizeof wanted, compare_lock_names)
@@ -163,7 +161,10 @@ static void arrange(struct survey *survey)
     if (survey->count == 0)
         return;
     qsort(survey->locks, survey->count, sizeof *survey->locks, compare_lock_names);
-    ids_each_wait(&survey->leases->ids, count_wait, survey);
+    for (const struct lease_request *request = survey->leases->all; request;
+         request = request->next)
+        if (request->lease.state == LEASE_WAITING)
+            count_wait(survey, request);
     qsort(survey->locks, survey->count, sizeof *survey->locks, compare);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lease ids, tags, grants, and the table of ids that wait or are spent. */
-#include "leases/ids.h"
+/* Lease ids, tags and grants. */
 #include "base/slice.h"
 #include "check.h"
+#include "leases/id.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -127,76 +127,4 @@ CASE(owners_have_principals,
     CHECK_STR(a, b);
     lease_owner_of("uid:2", "1me", b);
     CHECK(strcmp(a, b) != 0);
-}
-
-CASE(spent_ids_are_forgotten,
-     "A spent id is known for two minutes after the last that was told of it.")
-{
-    struct lease_tag tag = numbered(1);
-    struct ids ids;
-    void *wait = NULL;
-
-    CHECK_INT(0, ids_init(&ids));
-    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &tag, 5, &wait));
-    CHECK_INT(0, ids_set_waiting(&ids, &tag, &tag));
-    CHECK_INT(LEASE_WAITS, ids_find(&ids, &tag, 5 + 2 * IDS_REMEMBERED_NS, &wait));
-    CHECK(wait == &tag && ids.waiting != NULL);
-    CHECK_INT(0, ids_set_spent(&ids, &tag, LEASE_GRANTED, 10));
-    CHECK(ids.waiting == NULL);
-    CHECK_INT(LEASE_GRANTED, ids_find(&ids, &tag, 10 + IDS_REMEMBERED_NS - 1, &wait));
-    CHECK_INT(0, ids_set_spent(&ids, &tag, LEASE_ENDED, 20));
-    CHECK_INT(LEASE_ENDED, ids_find(&ids, &tag, 20 + IDS_REMEMBERED_NS - 1, &wait));
-    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &tag, 20 + IDS_REMEMBERED_NS, &wait));
-    CHECK_INT(0, ids.count);
-    CHECK_INT(0, ids_set_waiting(&ids, &tag, &tag));
-    ids_forget(&ids, &tag);
-    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &tag, 5, &wait));
-    ids_free(&ids);
-}
-
-/* One that waited here before it ended, as ids do. */
-static void end_known(struct ids *ids, unsigned number)
-{
-    struct lease_tag tag = numbered(number);
-
-    CHECK_INT(0, ids_set_waiting(ids, &tag, ids));
-    CHECK_INT(0, ids_set_spent(ids, &tag, LEASE_ENDED, 1));
-}
-
-CASE(spent_ids_are_bounded, "Beyond its bound the table forgets the id that was spent first.")
-{
-    struct lease_tag first = numbered(0), second = numbered(1);
-    struct ids ids;
-    void *wait;
-
-    CHECK_INT(0, ids_init(&ids));
-    for (unsigned i = 0; i <= IDS_SPENT_MAX; i++)
-        end_known(&ids, i);
-    CHECK_INT(IDS_SPENT_MAX, ids.known.count);
-    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &first, 1, &wait));
-    CHECK_INT(LEASE_ENDED, ids_find(&ids, &second, 1, &wait));
-    ids_free(&ids);
-}
-
-CASE(strange_ids_push_out_none,
-     "Ids that were never known here take no place of those that were.")
-{
-    struct lease_tag known = numbered(0), first = numbered(1), second = numbered(2);
-    struct ids ids;
-    void *wait;
-
-    CHECK_INT(0, ids_init(&ids));
-    end_known(&ids, 0);
-    for (unsigned i = 1; i <= IDS_STRANGE_MAX + 1; i++) {
-        struct lease_tag tag = numbered(i);
-
-        CHECK_INT(0, ids_set_spent(&ids, &tag, LEASE_ENDED, 1));
-    }
-    CHECK_INT(IDS_STRANGE_MAX, ids.strange.count);
-    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &first, 1, &wait));
-    CHECK_INT(LEASE_ENDED, ids_find(&ids, &second, 1, &wait));
-    CHECK_INT(LEASE_ENDED, ids_find(&ids, &known, 1, &wait));
-    CHECK_INT(LEASE_UNKNOWN, ids_find(&ids, &known, 1 + IDS_REMEMBERED_NS, &wait));
-    CHECK_INT(0, ids.count);
-    ids_free(&ids);
 }

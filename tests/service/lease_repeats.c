@@ -223,7 +223,7 @@ CASE(another_name_ends_nothing,
     CHECK_HAS("HTTP/1.1 410 ",
               lease_ask(&one, for_another_name(lease_request("DELETE", ID_A, NULL, NULL))));
     CHECK_INT(1, one.leases.counts.waiting);
-    CHECK_INT(1, one.leases.ledger.count);
+    CHECK_INT(1, one.leases.table.held_count);
     /* Neither was ended: the first is renewed and released, the second granted. */
     CHECK_HAS("HTTP/1.1 200 ", lease_ask(&one, lease_request("POST", ID_A, grant, "{}")));
     CHECK_HAS("HTTP/1.1 410 ",

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules, quotas and the ledger by themselves, with time as an argument; and memory
- * that is short. */
+/* Rules and quotas by themselves, with time as an argument; and memory that is short. */
 #include "access/rules.h"
 #include "base/time.h"
 #include "check.h"
-#include "leases/ledger.h"
 #include "life/inputs.h"
 #include "memory.h"
 #include "settings/file.h"
@@ -13,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES 200
-#define STEPS 5000
 #define FAILURES_MAX 200
 
 /* ---- rules ------------------------------------------------------------------------------- */
@@ -139,23 +135,6 @@ CASE(quota_is_kept, "A rule that a reload keeps goes on counting where it was.")
     CHECK_INT(0, rules.rule[1].leases); /* counted anew */
 }
 
-CASE(pace,
-     "Ten renewals of a lease in the time of its TTL, or of a second, are free, and no more.")
-{
-    struct ledger_entry lease = {.ttl_ms = 5000}, brief = {.ttl_ms = 10};
-    int64_t now_ns = 100 * RL_NS_PER_S;
-    unsigned free_ones = 0;
-
-    for (int i = 0; i < 20; i++)
-        free_ones += ledger_renewal_is_free(&lease, now_ns + i);
-    CHECK_INT(LEDGER_RENEWALS_FREE, free_ones);
-    CHECK(!ledger_renewal_is_free(&lease, now_ns + 5 * RL_NS_PER_S - 1));
-    CHECK(ledger_renewal_is_free(&lease, now_ns + 5 * RL_NS_PER_S));
-    for (int i = 0; i < 100; i++)
-        free_ones += ledger_renewal_is_free(&brief, now_ns + i * RL_NS_PER_S / 100);
-    CHECK_INT(2 * LEDGER_RENEWALS_FREE, free_ones);
-}
-
 CASE(misses, "Leases that are not there are charged afterwards, and refused beyond the cap.")
 {
     struct access_rule *rule = rules.rule;
@@ -181,78 +160,6 @@ CASE(misses, "Leases that are not there are charged afterwards, and refused beyo
     CHECK(access_rule_may_miss(rule, now_ns + 14 * RL_NS_PER_S));
     access_rule_missed(&rules.rule[1], now_ns);
     CHECK(access_rule_may_miss(&rules.rule[1], now_ns));
-}
-
-/* ---- the ledger -------------------------------------------------------------------------- */
-
-static struct lease_tag numbered(unsigned number)
-{
-    struct lease_tag tag;
-
-    snprintf(tag.text, sizeof tag.text, "%022u", number);
-    return tag;
-}
-
-CASE(ledger_order, "The ledger finds by tag and by time what a plain list finds.")
-{
-    int64_t due_ns[ENTRIES] = {0}; /* 0: not there */
-    struct ledger ledger;
-    unsigned seed = 1;
-
-    CHECK_INT(0, ledger_init(&ledger));
-    for (int step = 0; step < STEPS; step++) {
-        unsigned number = (unsigned)rand_r(&seed) % ENTRIES, count = 0;
-        struct lease_tag tag = numbered(number);
-        struct ledger_entry *entry = ledger_find(&ledger, &tag);
-        int64_t first_ns = INT64_MAX, new_ns = 1 + rand_r(&seed) % 1000;
-
-        CHECK_INT(due_ns[number] != 0, entry != NULL);
-        if (entry && rand_r(&seed) % 2) {
-            ledger_remove(&ledger, entry);
-            new_ns = 0;
-        } else if (entry) {
-            ledger_set_due(&ledger, entry, new_ns);
-        } else {
-            entry = ledger_add(&ledger, &tag, "name", "label", new_ns);
-            CHECK_STR("label", entry->label);
-        }
-        due_ns[number] = new_ns;
-        for (unsigned i = 0; i < ENTRIES; i++) {
-            count += due_ns[i] != 0;
-            if (due_ns[i] && due_ns[i] < first_ns)
-                first_ns = due_ns[i];
-        }
-        CHECK_INT(count, ledger.count);
-        if (count)
-            CHECK_INT(first_ns, ledger_first(&ledger)->due_ns);
-    }
-    ledger_free(&ledger);
-}
-
-CASE(ledger_memory, "A ledger without memory adds nothing and loses nothing.")
-{
-    struct ledger ledger;
-    unsigned added = 0;
-
-    CHECK_INT(0, ledger_init(&ledger));
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct lease_tag tag = numbered(i);
-
-        memory_count(i % 3 + 1);
-        added += ledger_add(&ledger, &tag, "name", "", i) != NULL;
-        memory_counted();
-    }
-    CHECK_INT(added, ledger.count);
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct lease_tag tag = numbered(i);
-        struct ledger_entry *entry = ledger_find(&ledger, &tag);
-
-        added -= entry != NULL;
-        if (entry)
-            CHECK_INT(i, entry->due_ns);
-    }
-    CHECK_INT(0, added);
-    ledger_free(&ledger);
 }
 
 /* ---- what HUP reads ---------------------------------------------------------------------- */

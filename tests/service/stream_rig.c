@@ -37,7 +37,8 @@ void renew_now(struct replica *replica)
 
     CHECK(stream);
     stream->lease.renew_ns = 0;
-    rl_timers_set(&replica->leases.timers, &stream->timer, 0);
+    lease_table_plan(&replica->leases.table,
+                     lease_table_find(&replica->leases.table, &stream->tag, rl_now_ns()));
     replica_run(replica, 5);
 }
 
