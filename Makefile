@@ -361,7 +361,7 @@ bench-disconnect: ## 1,000 clients of redlockd killed with -9: how soon their lo
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
-	@$(call built,release,--target redlock redlock-peer redlock-peer-floor) >/dev/null
+	@$(call built,release,--target redlock redlock-peer) >/dev/null
 	@$(RELEASE)/redlock dev -c 5 -- python3 -B lab/bench/peers/run.py --build $(RELEASE)
 
 .PHONY: bench-bindings

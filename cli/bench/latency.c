@@ -38,6 +38,8 @@ double latency_quantile_us(const struct latency *latency, double quantile)
 {
     uint64_t rank = (uint64_t)((double)latency->count * quantile);
     uint64_t seen = 0;
+    if (rank > 0 && rank == latency->count)
+        rank--;
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
         seen += latency->bucket[i];
         if (seen > rank)

@@ -13,18 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "raw.h"
+#include "lab/callers/callers.h"
 #include "redlock.h"
+#include "resp.h"
 
 #define NODES_TEXT_MAX 8192
 #define NODES_MAX 128
 #define CALLERS_MAX 16384
 #define TTL_MS 10000
-#define QUIET_S 0.01
 #define MILLION 1e6
 #define LOAD 0.7 /* of a core, in plans: what is busier than that makes others wait */
 
@@ -36,7 +33,7 @@ struct nodes {
     size_t count;
     redlock_quorum quorum[REDLOCK_QUORUMS_MAX];
     size_t quorum_count; /* at least 1; without a name: none was given */
-    int fd[NODES_MAX];
+    struct resp *node[NODES_MAX];
 };
 
 static void add_nodes(struct nodes *n, redlock_quorum *quorum, char *list)
@@ -68,8 +65,8 @@ static bool find_nodes(struct nodes *n)
         add_nodes(n, quorum, equals ? equals + 1 : part);
     }
     for (size_t i = 0; i < n->count; i++) {
-        n->fd[i] = raw_connect(n->url[i]);
-        if (n->fd[i] < 0)
+        n->node[i] = resp_url(n->url[i]);
+        if (!n->node[i])
             return false;
     }
     return n->count > 0;
@@ -86,11 +83,11 @@ static double field(const char *info, const char *name)
     return at ? strtod(at + strlen(name), NULL) : 0;
 }
 
-static void add_section(int fd, const char *section, struct account *a)
+static void add_section(struct resp *node, const char *section, struct account *a)
 {
-    const char *words[] = {"INFO", section};
+    const char *words[] = {"INFO", section, NULL};
     char info[16384];
-    if (raw_call(fd, words, 2, info, sizeof info) != '$')
+    if (!resp_call(node, words, info, sizeof info))
         return;
     a->cpu_s += field(info, "\nused_cpu_sys:") + field(info, "\nused_cpu_user:");
     a->bytes_in += field(info, "\ntotal_net_input_bytes:");
@@ -104,86 +101,10 @@ static struct account settle_account(const struct nodes *n)
 {
     struct account a = {0};
     for (size_t i = 0; i < n->count; i++) {
-        add_section(n->fd[i], "cpu", &a);
-        add_section(n->fd[i], "stats", &a);
+        add_section(n->node[i], "cpu", &a);
+        add_section(n->node[i], "stats", &a);
     }
     return a;
-}
-
-/* ---- the load ---- */
-
-struct load {
-    redlock *client;
-    uint32_t flags; /* of the requests */
-    bool stop;
-    unsigned idle;
-    uint64_t cycles;
-    uint64_t failures;
-};
-
-struct caller {
-    struct load *load;
-    unsigned number;
-    unsigned serial;
-};
-
-static void begin(struct caller *c);
-
-static void handle(const redlock_event *event)
-{
-    struct caller *c = event->data;
-    bool is_acquired = event->type == REDLOCK_EVENT_ACQUIRED && event->error == REDLOCK_OK;
-    if (event->type == REDLOCK_EVENT_WARNING)
-        return;
-    if (is_acquired && redlock_start_release(event->lock) == REDLOCK_OK)
-        return;
-    if (is_acquired || event->error != REDLOCK_OK)
-        c->load->failures++;
-    else
-        c->load->cycles++;
-    redlock_lock_free(event->lock);
-    begin(c);
-}
-
-static void begin(struct caller *c)
-{
-    redlock_request request = REDLOCK_REQUEST(.flags = c->load->flags, .data = c);
-    redlock_lock *lock;
-    char name[40];
-    /* As long for every caller as the names of the other benchmarks: 26 bytes. */
-    snprintf(name, sizeof name, "capacity-%08x-%08x", c->number, c->serial++);
-    if (c->load->stop ||
-        redlock_start_acquire(c->load->client, name, TTL_MS, &request, &lock) != REDLOCK_OK)
-        c->load->idle++;
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double own_cpu_s(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
-/* Lets the load run for so long, or with a negative time until it has stopped. */
-static void drive(struct load *load, double seconds, unsigned callers)
-{
-    double end_s = now_s() + seconds;
-    while (seconds < 0 ? load->idle < callers : now_s() < end_s) {
-        const redlock_event *event;
-        int result = redlock_next(load->client, &event, 1);
-        for (; result == 1; result = redlock_next(load->client, &event, 0))
-            handle(event);
-        if (result < 0)
-            return;
-    }
 }
 
 /* ---- one variant ---- */
@@ -209,12 +130,7 @@ static redlock *open_client(const struct nodes *n, const struct settings *s, uin
                         .quorum_count = named ? n->quorum_count : 0,
                         .flags = flags | (s->threaded ? REDLOCK_THREAD : 0),
                         .node_timeout_ms = 2000);
-    redlock *client = NULL;
-    if (redlock_open(&o, &client) == REDLOCK_OK && redlock_ping(client, NULL) == REDLOCK_OK)
-        return client;
-    fprintf(stderr, "redlock-capacity: %s\n", redlock_detail());
-    redlock_close(client);
-    return NULL;
+    return callers_open(&o, TTL_MS);
 }
 
 static bool is_native(redlock *client)
@@ -223,40 +139,26 @@ static bool is_native(redlock *client)
     return redlock_node(client, 0, &info) == REDLOCK_OK && info.native;
 }
 
-/* No node owes an answer. */
-static bool is_quiet(redlock *client)
-{
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++)
-        if (info.pending > 0)
-            return false;
-    return true;
-}
-
 static struct cost measure(const struct nodes *n, const struct settings *s, redlock *client,
                            uint32_t request_flags)
 {
-    static struct caller caller[CALLERS_MAX];
-    static struct load load;
-    unsigned callers = s->in_flight * (unsigned)n->quorum_count;
+    static struct sample sample;
+    struct window window;
     /*
      * From quiet to quiet: a lock is decided by a majority, and the slowest server may be
      * thousands of locks behind at any moment in between.
      */
     struct account before = settle_account(n);
-    double cpu_s = own_cpu_s(), start_s = now_s();
-    load = (struct load){.client = client, .flags = request_flags};
-    for (unsigned i = 0; i < callers; i++) {
-        caller[i] = (struct caller){.load = &load, .number = i};
-        begin(&caller[i]);
-    }
-    drive(&load, s->seconds, callers);
-    load.stop = true;
-    drive(&load, -1, callers);
-    double took_s = now_s() - start_s, done = (double)load.cycles;
-    while (!is_quiet(client))
-        drive(&load, QUIET_S, callers);
-    cpu_s = own_cpu_s() - cpu_s;
+    window_open(&window, s->seconds, false, &sample);
+    int error = callers_run(&(struct callers){.client = &client,
+                                              .client_count = 1,
+                                              .count = s->in_flight * (unsigned)n->quorum_count,
+                                              .ttl_ms = TTL_MS,
+                                              .flags = request_flags},
+                            &window);
+    double took_s = (double)(now_ns() - window.start_ns) / 1e9, done = (double)sample.cycles;
+    callers_settle(client);
+    window_close(&window);
     struct account after = settle_account(n);
     if (done < 1)
         done = 1;
@@ -264,14 +166,14 @@ static struct cost measure(const struct nodes *n, const struct settings *s, redl
     double visits = done * (double)n->count / (double)n->quorum_count;
     return (struct cost){
         .rate = done / took_s,
-        .client_us = cpu_s * 1e6 / done,
+        .client_us = sample.client_cpu_s * 1e6 / done,
         .server_us = (after.cpu_s - before.cpu_s) * 1e6 / visits,
         .commands = (after.commands - before.commands) / visits,
         .bytes_in = (after.bytes_in - before.bytes_in) / visits,
         .bytes_out = (after.bytes_out - before.bytes_out) / visits,
         .reads = (after.reads - before.reads) / visits,
         .writes = (after.writes - before.writes) / visits,
-        .failures = (double)load.failures,
+        .failures = (double)sample.failures + (error != 0),
     };
 }
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "measure.h"
-#include "ours.h"
 #include "variant.h"
 
 #define CALLERS 16
@@ -44,12 +43,17 @@ struct crowd {
 
 static int run_side(struct crowd *crowd, unsigned side, const char *name, struct window *window)
 {
-    struct ours_terms terms = {
-        .flags = sides[side].flags, .name = name, .wait_ms = WAIT_MS, .turns = crowd->turns};
     memset(crowd->turns, 0, sizeof crowd->turns);
-    return sides[side].together
-               ? ours_run_async(crowd->client[0], CALLERS, &terms, window)
-               : ours_run_threads(crowd->client, CALLERS, CALLERS, &terms, window);
+    return measure_callers(
+        (struct callers){.way = sides[side].together ? CALLERS_ASYNC : CALLERS_THREADS,
+                         .client = crowd->client,
+                         .client_count = sides[side].together ? 1 : CALLERS,
+                         .count = CALLERS,
+                         .flags = sides[side].flags,
+                         .wait_ms = WAIT_MS,
+                         .name = name,
+                         .turns = crowd->turns},
+        window);
 }
 
 static double share(const struct crowd *crowd)
@@ -74,7 +78,7 @@ static int run_rounds(const struct options *options, const struct servers *serve
             char name[40];
             snprintf(name, sizeof name, "bench-%08x-crowd-%u-%u", (unsigned)getpid(), round,
                      side);
-            window_open(&window, servers, seconds, &crowd->sample);
+            measure_open(&window, servers, seconds, &crowd->sample);
             if (run_side(crowd, side, name, &window) != 0)
                 return -1;
             variant_add(&crowd->variant[side], &crowd->sample);
@@ -108,7 +112,7 @@ int crowd_measure(const struct options *options, const struct servers *servers,
     struct crowd *crowd = calloc(1, sizeof *crowd);
     int result = crowd ? 0 : -1;
     for (unsigned i = 0; i < CALLERS && result == 0; i++) {
-        crowd->client[i] = ours_open(servers, 0);
+        crowd->client[i] = measure_client(servers, 0);
         result = crowd->client[i] ? 0 : -1;
     }
     if (result == 0)

@@ -7,7 +7,6 @@
 #include "counts.h"
 #include "floor.h"
 #include "measure.h"
-#include "ours.h"
 #include "variant.h"
 
 enum way { FLOOR, CLASSIC, ASYNC, FENCED, BLOCKING, THREADS };
@@ -42,9 +41,9 @@ static int open_all(struct cycles *cycles)
 {
     cycles->floor = floor_open(cycles->servers, FLOOR_AS_LIBRARY);
     cycles->classic = floor_open(cycles->servers, FLOOR_CLASSIC);
-    cycles->direct = ours_open(cycles->servers, 0);
-    cycles->threaded = ours_open(cycles->servers, REDLOCK_THREAD);
-    cycles->strict = ours_open(cycles->servers, REDLOCK_STRICT);
+    cycles->direct = measure_client(cycles->servers, 0);
+    cycles->threaded = measure_client(cycles->servers, REDLOCK_THREAD);
+    cycles->strict = measure_client(cycles->servers, REDLOCK_STRICT);
     return cycles->floor && cycles->classic && cycles->direct && cycles->threaded &&
                    cycles->strict
                ? 0
@@ -62,23 +61,28 @@ static void close_all(struct cycles *cycles)
 
 static int run_one(struct cycles *cycles, size_t index, struct window *window)
 {
-    static const struct ours_terms plain = {0}, fenced = {.flags = REDLOCK_FENCED};
     unsigned callers = plan[index].callers;
+    struct callers ours = {.client = &cycles->direct, .client_count = 1, .count = callers};
     switch (plan[index].way) {
     case FLOOR:
         return floor_run(cycles->floor, callers, window);
     case CLASSIC:
         return floor_run(cycles->classic, callers, window);
     case ASYNC:
-        return ours_run_async(cycles->direct, callers, &plain, window);
+        break;
     case FENCED:
-        return ours_run_async(cycles->strict, callers, &fenced, window);
+        ours.client = &cycles->strict;
+        ours.flags = REDLOCK_FENCED;
+        break;
     case BLOCKING:
-        return ours_run_blocking(cycles->direct, window);
+        ours.way = CALLERS_BLOCKING;
+        break;
     case THREADS:
-        return ours_run_threads(&cycles->threaded, 1, callers, &plain, window);
+        ours.client = &cycles->threaded;
+        ours.way = CALLERS_THREADS;
+        break;
     }
-    return -1;
+    return measure_callers(ours, window);
 }
 
 static int run_rounds(struct cycles *cycles, const struct options *options)
@@ -90,7 +94,7 @@ static int run_rounds(struct cycles *cycles, const struct options *options)
             struct window window;
             if (!options_want(options, plan[index].callers))
                 continue;
-            window_open(&window, cycles->servers, options->seconds, &sample);
+            measure_open(&window, cycles->servers, options->seconds, &sample);
             if (run_one(cycles, index, &window) != 0)
                 return -1;
             variant_add(&cycles->variant[index], &sample);

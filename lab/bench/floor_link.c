@@ -2,12 +2,12 @@
 #include "floor_link.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "raw.h"
+#include "resp.h"
 
 #define INPUT_MAX 131072 /* bytes read at once */
 #define OUTPUT_MAX ((size_t)LINK_PENDING_MAX * LINK_COMMAND_MAX)
@@ -16,8 +16,7 @@ void link_free(struct link *link)
 {
     if (!link)
         return;
-    if (link->fd >= 0)
-        close(link->fd);
+    resp_free(link->resp);
     free(link->output);
     free(link->input);
     free(link);
@@ -28,10 +27,15 @@ struct link *link_open(const char *url)
     struct link *link = calloc(1, sizeof *link);
     if (!link)
         return NULL;
-    link->fd = raw_connect(url);
+    link->resp = resp_url(url);
+    link->fd = link->resp ? link->resp->fd : -1;
     link->output = malloc(OUTPUT_MAX);
     link->input = malloc(INPUT_MAX);
-    if (link->fd < 0 || !link->output || !link->input) {
+    if (!link->resp)
+        fprintf(stderr, "redlock-bench: %s: %s\n", url,
+                errno == EINVAL ? "the floor takes redis://host:port and unix:///path only"
+                                : strerror(errno));
+    if (!link->resp || !link->output || !link->input) {
         link_free(link);
         return NULL;
     }

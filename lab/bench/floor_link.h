@@ -19,6 +19,7 @@ struct ticket {
 };
 
 struct link {
+    struct resp *resp; /* the connection, for what is asked before a run */
     int fd;
     char *output; /* [sent, filled) waits to be written */
     size_t filled;

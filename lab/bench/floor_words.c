@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "raw.h"
+#include "resp.h"
 #include "rl_scripts.h"
 
 #define STRINGIFY_VALUE(x) #x
@@ -28,18 +28,16 @@ static const char classic_script[] = "if redis.call(\"get\",KEYS[1]) == ARGV[1] 
                                      "    return 0\n"
                                      "end";
 
-static void append(struct words *words, const char *const *word, size_t word_count)
+static void append(struct words *words, const char *const *word)
 {
-    size_t size = raw_encode(words->text + words->size, sizeof words->text - words->size, word,
-                             word_count);
+    size_t size =
+        resp_encode(words->text + words->size, sizeof words->text - words->size, word);
     assert(size > 0);
     words->size += size;
     words->replies++;
 }
 
-#define APPEND(words, ...)                                                                     \
-    append((words), (const char *const[]){__VA_ARGS__},                                        \
-           sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+#define APPEND(words, ...) append((words), (const char *const[]){__VA_ARGS__, NULL})
 
 static void find_gaps(struct words *words)
 {
@@ -61,26 +59,22 @@ void words_acquire(struct words *words)
 }
 
 /* Whether every node answers this command with 0: nothing deleted, and no error. */
-static bool all_know(struct link *const *nodes, size_t node_count, const char *const *word,
-                     size_t word_count)
+static bool all_know(struct link *const *nodes, size_t node_count, const char *const *word)
 {
     char reply[256] = "";
-    for (size_t i = 0; i < node_count; i++) {
-        int type = raw_call(nodes[i]->fd, word, word_count, reply, sizeof reply);
-        if (type != ':' || strcmp(reply, "0") != 0)
+    for (size_t i = 0; i < node_count; i++)
+        if (!resp_call(nodes[i]->resp, word, reply, sizeof reply) || strcmp(reply, "0") != 0)
             return false;
-    }
     return true;
 }
 
 static int load_script(struct link *const *nodes, size_t node_count, const char *script,
                        char sha[41])
 {
-    const char *word[] = {"SCRIPT", "LOAD", script};
+    const char *word[] = {"SCRIPT", "LOAD", script, NULL};
     char reply[256] = "";
     for (size_t i = 0; i < node_count; i++) {
-        int type = raw_call(nodes[i]->fd, word, 3, reply, sizeof reply);
-        if (type != '$' || strlen(reply) != 40) {
+        if (!resp_call(nodes[i]->resp, word, reply, sizeof reply) || strlen(reply) != 40) {
             fprintf(stderr, "redlock-bench: SCRIPT LOAD failed: %s\n", reply);
             return -1;
         }
@@ -107,13 +101,14 @@ static const char *by_script(struct words *words, enum floor_release release,
 /* The library asks behind a native delete whether a client waits. */
 static const char *natively(struct words *words, struct link *const *nodes, size_t node_count)
 {
-    static const char *const delifeq[] = {"DELIFEQ", BENCH_PREFIX "bench-probe", "no"};
-    static const char *const delex[] = {"DELEX", BENCH_PREFIX "bench-probe", "IFEQ", "no"};
+    static const char *const delifeq[] = {"DELIFEQ", BENCH_PREFIX "bench-probe", "no", NULL};
+    static const char *const delex[] = {"DELEX", BENCH_PREFIX "bench-probe", "IFEQ", "no",
+                                        NULL};
     const char *word = NULL;
-    if (all_know(nodes, node_count, delifeq, 3)) {
+    if (all_know(nodes, node_count, delifeq)) {
         word = "DELIFEQ";
         APPEND(words, "DELIFEQ", LOCK_KEY, VALUE);
-    } else if (all_know(nodes, node_count, delex, 4)) {
+    } else if (all_know(nodes, node_count, delex)) {
         word = "DELEX";
         APPEND(words, "DELEX", LOCK_KEY, "IFEQ", VALUE);
     }

@@ -6,7 +6,7 @@
 
 #include "figure.h"
 #include "keep.h"
-#include "ours.h"
+#include "measure.h"
 
 #define LATE_SHARE 0.05 /* of the TTL, which the latest per cent of renewals may be late */
 #define BYTES_MAX 512
@@ -17,7 +17,7 @@ static int keep_some(const struct options *options, const struct servers *server
                      unsigned locks, struct held_point *out, struct keep_result *result)
 {
     static struct sample sample;
-    redlock *client = ours_open(servers, 0);
+    redlock *client = measure_client(servers, 0);
     if (!client)
         return -1;
     int error = keep_run(client, options, servers, locks, &sample, result);

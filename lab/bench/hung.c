@@ -6,7 +6,6 @@
 
 #include "hang.h"
 #include "measure.h"
-#include "ours.h"
 #include "variant.h"
 
 /*
@@ -44,12 +43,15 @@ static int run_side(const struct options *options, const struct servers *servers
     struct window window;
     struct hang hang;
     double seconds = options->seconds < SECONDS_MIN ? SECONDS_MIN : options->seconds;
-    window_open(&window, servers, seconds, sample);
+    measure_open(&window, servers, seconds, sample);
     if (side == ONE_HUNG && hang_begin(&hang, servers->pid[round % servers->count]) != 0)
         return -1;
     /* No warm-up: the moment at which a node begins to hang belongs to it. */
     window_begin(&window);
-    int result = ours_run_blocking(client, &window);
+    int result = measure_callers(
+        (struct callers){
+            .way = CALLERS_BLOCKING, .client = &client, .client_count = 1, .count = 1},
+        &window);
     if (side == ONE_HUNG) {
         hang_end(&hang);
         if (result == 0)
@@ -101,7 +103,7 @@ int hung_measure(const struct options *options, const struct servers *servers,
         snprintf(tail->note, sizeof tail->note, "only on servers of redlock dev");
         return 0;
     }
-    redlock *client = ours_open(servers, 0);
+    redlock *client = measure_client(servers, 0);
     if (!client)
         return -1;
     int result = run_rounds(options, servers, client, results, variant);

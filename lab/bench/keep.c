@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ours.h"
+#include "measure.h"
 
 #define IN_FLIGHT 64 /* acquires under way at the same time */
 #define ACQUIRE_WAIT_MS 10000
@@ -99,7 +99,7 @@ static int drive(struct keep *keep, int timeout_ms)
     int result = redlock_next(keep->client, &event, timeout_ms);
     for (; result == 1; result = redlock_next(keep->client, &event, 0))
         handle(keep, event);
-    return result < 0 ? ours_complain("redlock_next", result) : 0;
+    return result < 0 ? callers_complain("redlock_next", result) : 0;
 }
 
 static void start_one(struct keep *keep)
@@ -199,9 +199,9 @@ static void release_all(struct keep *keep)
     for (unsigned i = 0; i < keep->started; i++) {
         redlock_lock_free(keep->lock[i].lock);
         if (i % RELEASES_AT_ONCE == 0)
-            ours_settle(keep->client, &keep->window);
+            callers_settle(keep->client);
     }
-    ours_settle(keep->client, &keep->window);
+    callers_settle(keep->client);
 }
 
 int keep_run(redlock *client, const struct options *options, const struct servers *servers,
@@ -214,12 +214,12 @@ int keep_run(redlock *client, const struct options *options, const struct server
     keep.pace_ns = options->burst ? 0 : options->ttl_ms * MS_NS / 3 / count;
     keep.lock = calloc(count, sizeof *keep.lock);
     if (!keep.lock)
-        return ours_complain("calloc", REDLOCK_NOMEM);
+        return callers_complain("calloc", REDLOCK_NOMEM);
     double bytes = allocated_bytes();
     double rss = resident_bytes();
     int acquired = acquire_all(&keep);
     /* Every lock is renewed once in a third of its TTL. */
-    window_open(&keep.window, servers, (double)options->ttl_ms / 3e3, sample);
+    measure_open(&keep.window, servers, (double)options->ttl_ms / 3e3, sample);
     if (acquired == 0) {
         result = renew_all(&keep);
         window_close(&keep.window);

@@ -1,116 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "measure.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include "counts.h"
 
-#define NUMBER_LENGTH 6 /* digits at the end of a name */
+/* Of the window under way, when it began. */
+static struct {
+    const struct servers *servers;
+    double servers_cpu_s;
+    struct counts counts;
+} start;
 
-/* Of a round's length: enough for caches and server allocators to settle. */
-#define WARM_UP_SHARE 0.15
-
-static double clock_s(clockid_t clock)
-{
-    struct timespec t = {0};
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* ---- names ---- */
-
-static atomic_uint runs; /* windows opened so far */
-
-void name_first(struct name *name, unsigned caller, unsigned reuse)
-{
-    name->reuse = reuse;
-    name->used = 0;
-    unsigned run = atomic_load(&runs);
-    snprintf(name->text, sizeof name->text, "bench-%08x-%04u-000000",
-             (unsigned)getpid() << 10 | run % 1024, caller % 10000);
-}
-
-/*
- * Counts up in place: formatting would cost both sides the same and so flatter the ratio.
- * The number wraps after a million cycles, long after the earlier lock was released.
- */
-void name_next(struct name *name)
-{
-    if (name->reuse && name->used++ == name->reuse) {
-        memset(name->text + NAME_LENGTH - NUMBER_LENGTH, '0', NUMBER_LENGTH);
-        name->used = 1;
-    }
-    for (char *digit = name->text + NAME_LENGTH - 1; *digit != '-'; digit--) {
-        if (*digit != '9') {
-            (*digit)++;
-            return;
-        }
-        *digit = '0';
-    }
-}
-
-/* ---- one measurement ---- */
-
-void window_open(struct window *window, const struct servers *servers, double seconds,
-                 struct sample *sample)
-{
-    atomic_fetch_add(&runs, 1);
-    memset(sample, 0, sizeof *sample);
-    memset(window, 0, sizeof *window);
-    window->servers = servers;
-    window->seconds = seconds;
-    window->sample = sample;
-    window->warm_until_ns = now_ns() + (int64_t)(seconds * WARM_UP_SHARE * 1e9);
-}
-
-void window_begin(struct window *window)
-{
-    window->counts_start = counts_now();
-    window->client_cpu_start_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
-    window->servers_cpu_start_s = servers_cpu_s(window->servers);
-    window->start_ns = now_ns();
-    window->end_ns = window->start_ns + (int64_t)(window->seconds * 1e9);
-    atomic_store(&window->state, WINDOW_MEASURING);
-}
-
-void window_close(struct window *window)
+static void note_costs(struct window *window)
 {
     struct sample *sample = window->sample;
-    sample->seconds = (double)(now_ns() - window->start_ns) / 1e9;
-    sample->client_cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - window->client_cpu_start_s;
+    double cpu_s = servers_cpu_s(start.servers);
     struct counts counts = counts_now();
-    sample->calls = counts.calls - window->counts_start.calls;
-    sample->switches = counts.switches - window->counts_start.switches;
-    sample->allocations = counts.allocations - window->counts_start.allocations;
-    double servers_end_s = servers_cpu_s(window->servers);
-    sample->servers_cpu_s =
-        servers_end_s < 0 ? -1 : servers_end_s - window->servers_cpu_start_s;
+    if (!window->has_begun) {
+        start.servers_cpu_s = cpu_s;
+        start.counts = counts;
+        return;
+    }
+    sample->calls = counts.calls - start.counts.calls;
+    sample->switches = counts.switches - start.counts.switches;
+    sample->allocations = counts.allocations - start.counts.allocations;
+    sample->servers_cpu_s = cpu_s < 0 ? -1 : cpu_s - start.servers_cpu_s;
 }
 
-enum window_state window_tick(struct window *window)
+void measure_open(struct window *window, const struct servers *servers, double seconds,
+                  struct sample *sample)
 {
-    enum window_state state = window_state(window);
-    if (state == WINDOW_WARMING && now_ns() >= window->warm_until_ns)
-        window_begin(window);
-    else if (state == WINDOW_MEASURING && now_ns() >= window->end_ns)
-        atomic_store(&window->state, WINDOW_OVER);
-    return window_state(window);
+    window_open(window, seconds, true, sample);
+    window->costs = note_costs;
+    start.servers = servers;
 }
 
-bool window_counts(const struct window *window)
+redlock *measure_client(const struct servers *servers, uint32_t flags)
 {
-    return window_state(window) != WINDOW_WARMING;
+    redlock_options options =
+        REDLOCK_OPTIONS(.nodes = servers->url, .node_count = servers->count, .flags = flags,
+                        .prefix = BENCH_PREFIX);
+    return callers_open(&options, BENCH_TTL_MS);
 }
 
-enum window_state window_state(const struct window *window)
+int measure_callers(struct callers callers, struct window *window)
 {
-    return (enum window_state)atomic_load_explicit(&window->state, memory_order_relaxed);
+    callers.ttl_ms = BENCH_TTL_MS;
+    if (callers_run(&callers, window) != 0)
+        return -1;
+    for (unsigned i = 0; i < callers.client_count; i++)
+        callers_settle(callers.client[i]);
+    window_close(window);
+    return 0;
 }

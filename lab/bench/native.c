@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "measure.h"
-#include "ours.h"
 #include "quorum.h"
 #include "variant.h"
 
@@ -26,14 +25,16 @@ static bool is_native(redlock *client, size_t node_count)
 static int run_rounds(const struct options *options, const struct servers *servers,
                       redlock *const client[SIDES], struct variant variant[SIDES])
 {
-    static const struct ours_terms terms = {0};
     static struct sample sample;
     for (unsigned round = 0; round < options->rounds; round++) {
         for (unsigned i = 0; i < SIDES; i++) {
             unsigned side = round % 2 ? SIDES - 1 - i : i;
             struct window window;
-            window_open(&window, servers, options->seconds, &sample);
-            if (ours_run_async(client[side], IN_FLIGHT, &terms, &window) != 0)
+            measure_open(&window, servers, options->seconds, &sample);
+            if (measure_callers((struct callers){.client = &client[side],
+                                                 .client_count = 1,
+                                                 .count = IN_FLIGHT},
+                                &window) != 0)
                 return -1;
             variant_add(&variant[side], &sample);
         }
@@ -46,14 +47,14 @@ static int try_servers(const struct options *options, const struct servers *serv
                        struct row *row)
 {
     static struct variant variant[SIDES];
-    redlock *client[SIDES] = {ours_open(servers, 0), NULL};
+    redlock *client[SIDES] = {measure_client(servers, 0), NULL};
     int result = -1;
     if (!client[NATIVE])
         return -1;
     if (!is_native(client[NATIVE], servers->count)) {
         result = 0;
     } else {
-        client[SCRIPT] = ours_open(servers, REDLOCK_NO_NATIVE);
+        client[SCRIPT] = measure_client(servers, REDLOCK_NO_NATIVE);
         if (client[SCRIPT] && run_rounds(options, servers, client, variant) == 0) {
             variant_compare(row, &variant[NATIVE], &variant[SCRIPT]);
             if (!row->note[0])

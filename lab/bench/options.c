@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "series.h"
+#include "lab/stats/series.h"
 #include "settings/duration.h"
 
 #define SECONDS_MAX 3600.0

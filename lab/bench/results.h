@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "bench/latency.h"
+#include "lab/stats/series.h"
 #include "machine.h"
-#include "series.h"
 #include "variant.h"
 
 #define ROWS_MAX 40

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "servers.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
-#include "raw.h"
+#include "resp.h"
 
 #define INFO_MAX 16384 /* bytes of an INFO section; real ones are below 1 KiB */
 
@@ -35,18 +36,33 @@ static void name_version(struct servers *servers, const char *info)
     snprintf(servers->version, sizeof servers->version, "%s %s", product, number);
 }
 
+/* Whether the other end is on this machine. */
+static bool is_local(int fd)
+{
+    struct sockaddr_storage peer = {0}, self = {0};
+    socklen_t peer_size = sizeof peer, self_size = sizeof self;
+    if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0 ||
+        getsockname(fd, (struct sockaddr *)&self, &self_size) != 0)
+        return false;
+    if (peer.ss_family == AF_INET)
+        return ((struct sockaddr_in *)&peer)->sin_addr.s_addr ==
+               ((struct sockaddr_in *)&self)->sin_addr.s_addr;
+    if (peer.ss_family == AF_INET6)
+        return memcmp(&((struct sockaddr_in6 *)&peer)->sin6_addr,
+                      &((struct sockaddr_in6 *)&self)->sin6_addr, sizeof(struct in6_addr)) == 0;
+    return peer.ss_family == AF_UNIX;
+}
+
 static int find_one(struct servers *servers, size_t index)
 {
     char info[INFO_MAX];
     char pid[16];
-    const char *words[] = {"INFO", "server"};
-    int fd = raw_connect(servers->url[index]);
-    if (fd < 0)
-        return -1;
-    int type = raw_call(fd, words, 2, info, sizeof info);
-    bool local = raw_is_local(fd);
-    close(fd);
-    if (type != '$') {
+    const char *words[] = {"INFO", "server", NULL};
+    struct resp *node = resp_url(servers->url[index]);
+    bool answered = node && resp_call(node, words, info, sizeof info);
+    bool local = node && is_local(node->fd);
+    resp_free(node);
+    if (!answered) {
         fprintf(stderr, "redlock-bench: %s: INFO server failed\n", servers->url[index]);
         return -1;
     }

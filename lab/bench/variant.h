@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
+#include "lab/stats/series.h"
 #include "measure.h"
-#include "series.h"
 
 struct row;
 struct cost;

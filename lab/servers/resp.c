@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "resp.h"
 
-#include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,21 +42,58 @@ struct resp *resp_unix(const char *path)
     return resp_fd(fd);
 }
 
+static int connect_tcp(const char *host, const char *service)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    int fd = -1, on = 1;
+    if (getaddrinfo(host, service, &hints, &list) != 0) {
+        errno = EHOSTUNREACH;
+        return -1;
+    }
+    for (struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    if (fd >= 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
 struct resp *resp_tcp(const char *host, int port)
 {
     char service[16];
     snprintf(service, sizeof service, "%d", port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
-    struct addrinfo *list = NULL;
-    if (getaddrinfo(host, service, &hints, &list) != 0)
-        return NULL;
-    int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, list->ai_addr, list->ai_addrlen) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(list);
+    int fd = connect_tcp(host, service);
     return fd >= 0 ? resp_fd(fd) : NULL;
+}
+
+struct resp *resp_url(const char *url)
+{
+    char host[256], port[8] = "6379";
+    if (strncmp(url, "unix://", 7) == 0)
+        return resp_unix(url + 7);
+    const char *at = strncmp(url, "redis://", 8) == 0 ? url + 8 : url;
+    bool bracketed = *at == '[';
+    size_t length = strcspn(at += bracketed, bracketed ? "]" : ":/@");
+    if (length > 0 && length < sizeof host && (!bracketed || at[length] == ']')) {
+        snprintf(host, sizeof host, "%.*s", (int)length, at);
+        at += length + bracketed;
+        if (*at == ':') {
+            length = strspn(at + 1, "0123456789");
+            snprintf(port, sizeof port, "%.*s", (int)length, at + 1);
+            at += length + 1;
+        }
+        if (*at == '\0' || strcmp(at, "/") == 0 || strcmp(at, "/0") == 0) {
+            int fd = connect_tcp(host, port);
+            return fd >= 0 ? resp_fd(fd) : NULL;
+        }
+    }
+    errno = EINVAL;
+    return NULL;
 }
 
 void resp_free(struct resp *r)
@@ -77,18 +116,27 @@ static int write_all(int fd, const char *data, size_t length)
     return 0;
 }
 
+size_t resp_encode(char *out, size_t size, const char *const *argv)
+{
+    size_t count = 0;
+    while (argv[count] != NULL)
+        count++;
+    size_t used = (size_t)snprintf(out, size, "*%zu\r\n", count);
+    for (size_t i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "$%zu\r\n%s\r\n", strlen(argv[i]),
+                                 argv[i]);
+    return used < size ? used : 0;
+}
+
 int resp_send(struct resp *r, const char *const *argv)
 {
-    size_t count = 0, size = 32;
-    for (; argv[count] != NULL; count++)
-        size += strlen(argv[count]) + 32;
+    size_t size = 32;
+    for (size_t i = 0; argv[i] != NULL; i++)
+        size += strlen(argv[i]) + 32;
     char *text = malloc(size);
     if (text == NULL)
         return -1;
-    size_t used = (size_t)sprintf(text, "*%zu\r\n", count);
-    for (size_t i = 0; i < count; i++)
-        used += (size_t)sprintf(text + used, "$%zu\r\n%s\r\n", strlen(argv[i]), argv[i]);
-    int result = write_all(r->fd, text, used);
+    int result = write_all(r->fd, text, resp_encode(text, size, argv));
     free(text);
     return result;
 }
@@ -184,6 +232,11 @@ int resp_read(struct resp *r, char *out, size_t size)
     struct sink s = {out, size, 0};
     out[0] = '\0';
     return read_value(r, &s);
+}
+
+bool resp_call(struct resp *r, const char *const *argv, char *out, size_t size)
+{
+    return resp_send(r, argv) == 0 && resp_read(r, out, size) == 0 && out[0] != '-';
 }
 
 void resp_collect(const char **argv, size_t max, const char *first, va_list args)

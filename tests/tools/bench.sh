@@ -38,7 +38,7 @@ wait "$listener" 2>/dev/null
 exec {monitor}>&-
 forms() {
     tr -d '\r' <"$tmp/heard" | grep -a '127[.]0[.]0[.]1' | grep -a '"redlock:bench-' | grep -av 'EVAL"\|fence\|bench-probe' |
-        sed -E 's/[0-9a-f]{40}/VALUE/g; s/bench-[0-9a-f]{8}-[0-9]{4}-[0-9]{6}/NAME/g' |
+        sed -E 's/[0-9a-f]{40}/VALUE/g; s/bench-[0-9a-f]{8}-[0-9a-f]{4}-[0-9]{6}/NAME/g' |
         sed -E 's/^[^[]*\[[0-9]+ [^]]*:([0-9]+)\]/\1/' | sort -u | cut -d' ' -f2- | sort | uniq -c
 }
 is 'a plain lock is set in one way' "$(forms | grep -c '"SET"')" 1

@@ -50,7 +50,7 @@ RETRIES = {"node-redlock": (30, 30), "redis-semaphore": (None, 10), "python": 30
 def ours(build):
     driver = [f"{build}/lab/bench/peers/redlock-peer", "--api"]
     one = lambda text, api, *more: (text, "ours", [*driver, api, *more])
-    floor = ("floor: raw sockets, same commands", "floor", [f"{build}/lab/bench/peers/redlock-peer-floor"])
+    floor = ("floor: raw sockets, same commands", "floor", [*driver, "floor"])
     asynchronous = one("redlock, asynchronous", "async")
     blocking = one("redlock, blocking", "direct")
     threads = one("redlock, threads on one client, I/O thread", "thread")

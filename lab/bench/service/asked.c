@@ -6,21 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "callers.h"
+#include "clients.h"
 #include "cycles.h"
 
 int main(int argc, char **argv)
 {
-    static struct callers callers;
-    struct callers_result result = {0};
+    static struct clients callers;
+    struct clients_result result = {0};
 
     if (argc != 3 || atoi(argv[2]) < 1)
         errx(64, "usage: redlock-bench-asked SOCKET SECONDS");
-    callers_open(&callers, argv[1], CALLERS_MAX);
-    callers_run(&callers, &cycle_redlockd, atoi(argv[2]) * INT64_C(1000000000), &result);
+    clients_open(&callers, argv[1], CLIENTS_MAX);
+    clients_run(&callers, &cycle_redlockd, atoi(argv[2]) * INT64_C(1000000000), &result);
     printf("%.0f\n", (double)result.cycles / result.seconds);
-    callers_close(&callers);
-    samples_free(&result.first_us);
-    samples_free(&result.cycle_us);
+    clients_close(&callers);
     return 0;
 }

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "callers.h"
+#include "clients.h"
 #include "cycles.h"
 #include "io/clock.h"
 
@@ -18,10 +18,10 @@ unsigned crowd_waiting(const char *address)
 {
     static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static char body[65536];
-    int fd = callers_connect(address);
+    int fd = clients_connect(address);
     const char *at;
 
-    if (callers_ask(fd, request, sizeof request - 1, body, sizeof body) != 200)
+    if (clients_ask(fd, request, sizeof request - 1, body, sizeof body) != 200)
         errx(1, "metrics: %s", body);
     close(fd);
     at = strstr(body, "\nredlockd_waiters ");
@@ -49,7 +49,7 @@ void crowd_open(struct crowd *crowd, const char *address, unsigned count)
         char request[512];
         size_t size = cycles_write_wait(i, request, sizeof request);
 
-        crowd->fds[i] = callers_connect(address);
+        crowd->fds[i] = clients_connect(address);
         if (send(crowd->fds[i], request, size, MSG_NOSIGNAL) != (ssize_t)size)
             err(1, "send");
     }

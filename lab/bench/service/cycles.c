@@ -26,7 +26,7 @@ static bool member(const char *body, const char *key, char *out, size_t size)
 
 #define GRANT 0
 
-static size_t write_redlockd(struct caller *caller, unsigned step, char *out, size_t size)
+static size_t write_redlockd(struct http_client *caller, unsigned step, char *out, size_t size)
 {
     static const char body[] = "{\"ttl_ms\":30000,\"label\":\"bench\"}";
     int count;
@@ -49,7 +49,8 @@ static size_t write_redlockd(struct caller *caller, unsigned step, char *out, si
     return (size_t)count;
 }
 
-static void take_redlockd(struct caller *caller, unsigned step, int status, const char *body)
+static void take_redlockd(struct http_client *caller, unsigned step, int status,
+                          const char *body)
 {
     if (step == 0 && (status != 201 || !member(body, "grant", caller->words[GRANT],
                                                sizeof caller->words[GRANT])))
@@ -88,7 +89,7 @@ static size_t post(char *out, size_t size, const char *path, const char *body)
 }
 
 /* Names are base64 there: BENC and two digits of the caller stand for themselves. */
-static size_t write_etcd(struct caller *caller, unsigned step, char *out, size_t size)
+static size_t write_etcd(struct http_client *caller, unsigned step, char *out, size_t size)
 {
     char body[1024];
 
@@ -102,7 +103,7 @@ static size_t write_etcd(struct caller *caller, unsigned step, char *out, size_t
     return post(out, size, step == 1 ? "/v3/lock/lock" : "/v3/lock/unlock", body);
 }
 
-static void take_etcd(struct caller *caller, unsigned step, int status, const char *body)
+static void take_etcd(struct http_client *caller, unsigned step, int status, const char *body)
 {
     bool good = status == 200;
 
@@ -116,12 +117,12 @@ static void take_etcd(struct caller *caller, unsigned step, int status, const ch
 
 const struct cycle cycle_etcd = {"etcd", 3, write_etcd, take_etcd};
 
-static size_t write_kept(struct caller *caller, unsigned step, char *out, size_t size)
+static size_t write_kept(struct http_client *caller, unsigned step, char *out, size_t size)
 {
     return write_etcd(caller, step + 1, out, size);
 }
 
-static void take_kept(struct caller *caller, unsigned step, int status, const char *body)
+static void take_kept(struct http_client *caller, unsigned step, int status, const char *body)
 {
     take_etcd(caller, step + 1, status, body);
 }

@@ -3,7 +3,7 @@
 #ifndef REDLOCK_BENCH_SERVICE_CYCLES_H
 #define REDLOCK_BENCH_SERVICE_CYCLES_H
 
-#include "callers.h"
+#include "clients.h"
 
 /* PUT and DELETE. The HTTP layer that answers at once takes the same bytes. */
 extern const struct cycle cycle_redlockd;

@@ -9,17 +9,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "callers.h"
+#include "clients.h"
 #include "cycles.h"
 #include "io/clock.h"
 #include "processes.h"
+#include "resp.h"
 
 #define NODES_MAX 16
 #define STREAM_NAME "bench:stream"
 #define PATIENCE_NS (INT64_C(20) * 1000000000)
 
 struct nodes {
-    int fds[NODES_MAX];
+    struct resp *node[NODES_MAX];
     unsigned count;
 };
 
@@ -30,26 +31,25 @@ static void connect_nodes(struct nodes *nodes)
     snprintf(text, sizeof text, "%s", getenv("REDLOCK_NODES"));
     nodes->count = 0;
     while ((word = strsep(&next, ",")) != NULL && nodes->count < NODES_MAX)
-        nodes->fds[nodes->count++] = callers_connect(word);
+        if (!(nodes->node[nodes->count++] = resp_url(word)))
+            err(1, "%s", word);
 }
 
 /* On how many nodes is the key? */
 static unsigned count_of(const struct nodes *nodes, const char *key)
 {
-    char command[256];
-    int size = snprintf(command, sizeof command, "*2\r\n$6\r\nEXISTS\r\n$%zu\r\n%s\r\n",
-                        strlen(key), key);
+    const char *command[] = {"EXISTS", key, NULL};
     unsigned count = 0;
 
     for (unsigned i = 0; i < nodes->count; i++)
-        if (send(nodes->fds[i], command, (size_t)size, MSG_NOSIGNAL) != size)
+        if (resp_send(nodes->node[i], command) != 0)
             err(1, "send");
     for (unsigned i = 0; i < nodes->count; i++) {
-        char answer[64] = "";
+        char answer[64];
 
-        if (recv(nodes->fds[i], answer, sizeof answer - 1, 0) <= 0)
+        if (resp_read(nodes->node[i], answer, sizeof answer) != 0)
             err(1, "recv");
-        count += answer[1] == '1';
+        count += answer[0] == '1';
     }
     return count;
 }
@@ -86,7 +86,7 @@ static pid_t start_client(enum death kind, const char *address, unsigned number)
     if (pid == 0) {
         char request[512], bytes[4096];
         size_t size = write_request(kind, number, request, sizeof request);
-        int fd = callers_connect(address);
+        int fd = clients_connect(address);
 
         if (send(fd, request, size, MSG_NOSIGNAL) != (ssize_t)size)
             _exit(1);
@@ -105,7 +105,7 @@ static bool is_served(enum death kind, const char *address)
 
     if (kind == DEATH_OF_WAITER)
         return true;
-    fd = callers_connect(address);
+    fd = clients_connect(address);
     if (send(fd, request, size, MSG_NOSIGNAL) != (ssize_t)size ||
         recv(fd, bytes, sizeof bytes - 1, 0) <= 0)
         err(1, "stream");
@@ -113,7 +113,7 @@ static bool is_served(enum death kind, const char *address)
     return strncmp(bytes, "HTTP/1.1 200", 12) == 0;
 }
 
-bool deaths_run(enum death kind, const char *address, unsigned count, struct samples *ms)
+bool deaths_run(enum death kind, const char *address, unsigned count, struct latency *took)
 {
     const char *key =
         kind == DEATH_OF_STREAM ? "redlock:" STREAM_NAME : "redlock.queue:" CYCLES_HELD;
@@ -131,9 +131,9 @@ bool deaths_run(enum death kind, const char *address, unsigned count, struct sam
         from_ns = rl_now_ns();
         process_end(pid, SIGKILL);
         await(&nodes, key, false);
-        samples_add(ms, (double)(rl_now_ns() - from_ns) / 1e6);
+        latency_add(took, rl_now_ns() - from_ns);
     }
     for (unsigned i = 0; i < nodes.count; i++)
-        close(nodes.fds[i]);
+        resp_free(nodes.node[i]);
     return true;
 }

@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-#include "samples.h"
+#include "bench/latency.h"
 
 /* A client that waits in the queue of a lock that is held; or one that holds a lock by
  * its open stream. */
 enum death { DEATH_OF_WAITER, DEATH_OF_STREAM };
 
-/* Milliseconds, `count` of them. False: the daemon does not serve such requests. */
-bool deaths_run(enum death kind, const char *address, unsigned count, struct samples *ms);
+/* `count` times. False: the daemon does not serve such requests. */
+bool deaths_run(enum death kind, const char *address, unsigned count, struct latency *took);
 
 #endif

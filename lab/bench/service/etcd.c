@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "callers.h"
+#include "clients.h"
 #include "processes.h"
 
 #define ELECTION_TURNS 600 /* of 100 ms */
@@ -64,9 +64,9 @@ static bool leads(const char *address)
     static const char request[] =
         "POST /v3/maintenance/status HTTP/1.1\r\nHost: h\r\n"
         "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
-    int fd = callers_connect(address);
+    int fd = clients_connect(address);
     char body[4096];
-    int status = callers_ask(fd, request, sizeof request - 1, body, sizeof body);
+    int status = clients_ask(fd, request, sizeof request - 1, body, sizeof body);
     const char *member = strstr(body, "\"member_id\":\""),
                *leader = strstr(body, "\"leader\":\"");
 

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "http/server.h"
+#include "processes.h"
 #include "system/loop.h"
 #include "system/sockets.h"
 
@@ -28,22 +28,6 @@ static int listen_at(const char *path)
     if (fd < 0)
         errx(1, "%s", why);
     return fd;
-}
-
-/* The child ends with the benchmark, whatever becomes of it. */
-static pid_t start(void)
-{
-    pid_t parent = getpid();
-    pid_t pid = fork();
-
-    if (pid < 0)
-        err(1, "fork");
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(1);
-    }
-    return pid;
 }
 
 /* ---- E0 --------------------------------------------------------------------------------- */
@@ -89,7 +73,7 @@ static int echo(int epoll_fd, const char *answer, size_t answer_size, int timeou
 pid_t floors_echo(const char *path, const char *answer, size_t answer_size)
 {
     int fd = listen_at(path);
-    pid_t pid = start();
+    pid_t pid = process_fork();
 
     if (pid == 0) {
         int epoll_fd = open_echo(fd);
@@ -156,7 +140,7 @@ static struct loop *open_http(int fd, const char *body, size_t body_size)
 pid_t floors_http(const char *path, const char *body, size_t body_size)
 {
     int fd = listen_at(path);
-    pid_t pid = start();
+    pid_t pid = process_fork();
 
     if (pid == 0)
         loop_run(open_http(fd, body, body_size));

@@ -7,24 +7,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "clients.h"
 #include "io/clock.h"
 
 #define EVENTS_MAX 256
 #define PATIENCE_MS 20000
-
-static int connect_to(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
-        err(1, "connect to %s", path);
-    return fd;
-}
 
 void load_open(struct load *load, const char *path, unsigned count)
 {
@@ -35,7 +24,7 @@ void load_open(struct load *load, const char *path, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
 
-        load->fds[i] = connect_to(path);
+        load->fds[i] = clients_connect(path);
         load->missing[i] = 0;
         if (epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, load->fds[i], &event) != 0)
             err(1, "epoll");

@@ -16,11 +16,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lab/stats/series.h"
 #include "parts.h"
 #include "table.h"
 
 #define ROUNDS_DEFAULT 12
-#define ROUNDS_MAX 1000
 
 static const struct part {
     const char *name;

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "callers.h"
+#include "clients.h"
 #include "cycles.h"
 #include "io/clock.h"
 #include "journal/classes.h"
+#include "lab/stats/series.h"
 #include "parts.h"
 #include "processes.h"
 #include "table.h"
@@ -29,7 +30,7 @@
 struct daemon {
     char address[BENCH_PATH_MAX], settings[BENCH_PATH_MAX];
     pid_t pid;
-    struct callers callers;
+    struct clients callers;
     int fd;
 };
 
@@ -59,7 +60,7 @@ static bool has_classes(const struct daemon *d)
     static const char request[] = "GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static char body[ANSWER_MAX];
 
-    if (callers_ask(d->fd, request, sizeof request - 1, body, sizeof body) != 200)
+    if (clients_ask(d->fd, request, sizeof request - 1, body, sizeof body) != 200)
         errx(1, "GET /v1/status: %s", body);
     return strstr(body, "\"classes\":[{") != NULL;
 }
@@ -77,15 +78,13 @@ static void switch_classes(const struct daemon *d, bool with_classes)
         errx(1, "the daemon does not read its classes again");
 }
 
-static double measure(struct daemon *d, struct samples *cpu_us)
+static double measure(struct daemon *d, struct series *cpu_us)
 {
-    struct callers_result result = {0};
+    struct clients_result result = {0};
     double before_us = process_cpu_us(d->pid);
 
-    callers_run(&d->callers, &cycle_redlockd, SLICE_NS, &result);
-    samples_add(cpu_us, (process_cpu_us(d->pid) - before_us) / (double)result.cycles);
-    samples_free(&result.first_us);
-    samples_free(&result.cycle_us);
+    clients_run(&d->callers, &cycle_redlockd, SLICE_NS, &result);
+    series_add(cpu_us, (process_cpu_us(d->pid) - before_us) / (double)result.cycles);
     return (double)result.cycles / result.seconds;
 }
 
@@ -97,7 +96,7 @@ static double notes_us(void)
         .event = JOURNAL_RELEASED, .name = "bench/63", .held_ns = 1};
     char pattern[CLASS_PATTERN_MAX + 1], why[128];
     struct classes classes = {.list = NULL};
-    struct samples us = {0};
+    struct series us = {0};
     double median_us;
 
     for (unsigned i = 0; i < CLASSES_MAX; i++) {
@@ -112,10 +111,10 @@ static double notes_us(void)
             classes_note(&classes, &granted);
             classes_note(&classes, &released);
         }
-        samples_add(&us, (double)(rl_now_ns() - from_ns) / NOTES / 1e3);
+        series_add(&us, (double)(rl_now_ns() - from_ns) / NOTES / 1e3);
     }
-    median_us = samples_median(&us);
-    samples_free(&us);
+    median_us = series_median(&us);
+    series_free(&us);
     classes_free(&classes);
     return median_us;
 }
@@ -133,14 +132,14 @@ static void open_daemon(struct daemon *d, const struct bench *bench)
     d->pid = process_start(argv, -1, log);
     process_await(d->address);
     bench_await_ready(d->address);
-    callers_open(&d->callers, d->address, CALLERS_MAX);
-    d->fd = callers_connect(d->address);
+    clients_open(&d->callers, d->address, CLIENTS_MAX);
+    d->fd = clients_connect(d->address);
 }
 
 void part_classes(struct bench *bench)
 {
     static struct daemon d;
-    struct samples without_us = {0}, with_us = {0}, ratio = {0}, settle = {0};
+    struct series without_us = {0}, with_us = {0}, ratio = {0}, settle = {0};
     double own_us = notes_us();
     long memory_kib;
 
@@ -161,23 +160,23 @@ void part_classes(struct bench *bench)
         without = with = measure(&d, i % 2 ? &with_us : &without_us);
         switch_classes(&d, !(i % 2));
         *(i % 2 ? &without : &with) = measure(&d, i % 2 ? &without_us : &with_us);
-        samples_add(&ratio, with / without);
+        series_add(&ratio, with / without);
     }
-    callers_close(&d.callers);
+    clients_close(&d.callers);
     close(d.fd);
     process_end(d.pid, SIGTERM);
     table_note(
         "redlockd per PUT + DELETE: without classes, with 100, and two notes by themselves",
-        "%.2f us, %.2f us, %.2f us", samples_median(&without_us), samples_median(&with_us),
+        "%.2f us, %.2f us, %.2f us", series_median(&without_us), series_median(&with_us),
         own_us);
     table_note("requests/s with 100 classes / without, by slices: quartiles", "%.3f and %.3f",
-               samples_quantile(&ratio, 0.25), samples_quantile(&ratio, 0.75));
-    table_most("two notes / redlockd per PUT + DELETE", own_us / samples_median(&without_us),
+               series_quantile(&ratio, 0.25), series_quantile(&ratio, 0.75));
+    table_most("two notes / redlockd per PUT + DELETE", own_us / series_median(&without_us),
                0.01, "");
-    table_least("requests/s with 100 classes / without", samples_median(&ratio), 0.99, "");
+    table_least("requests/s with 100 classes / without", series_median(&ratio), 0.99, "");
     table_most("memory of 100 classes", (double)memory_kib, 200, " KiB");
-    samples_free(&without_us);
-    samples_free(&with_us);
-    samples_free(&ratio);
-    samples_free(&settle);
+    series_free(&without_us);
+    series_free(&with_us);
+    series_free(&ratio);
+    series_free(&settle);
 }

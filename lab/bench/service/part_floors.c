@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "callers.h"
+#include "clients.h"
 #include "cycles.h"
 #include "floors.h"
 #include "io/clock.h"
-#include "library.h"
+#include "lab/callers/callers.h"
+#include "lab/stats/series.h"
 #include "load.h"
 #include "parts.h"
 #include "processes.h"
@@ -36,20 +37,20 @@ struct row {
     char path[BENCH_PATH_MAX], here[BENCH_PATH_MAX];
     pid_t pid;
     struct load load;
-    struct samples per_s;
+    struct series per_s;
     struct floor floor; /* the same server in this process */
     struct load floor_load;
-    struct samples alone_us; /* what a request costs there, from epoll_wait() to send() */
+    struct series alone_us; /* what a request costs there, from epoll_wait() to send() */
 };
 
 struct floors {
     struct row e0, e1;
     size_t answer_size;
-    struct samples e1_of_e0, alone;
-    struct callers e1_many, e1_one, daemon_many, daemon_one;
-    struct samples e1_cpu, r_cpu, daemon_cpu, cpu_ratio;
-    struct samples e1_p50, r_p50, daemon_p50, p50_ratio;
-    struct samples e1_rate, r_rate, daemon_rate;
+    struct series e1_of_e0, alone;
+    struct clients e1_many, e1_one, daemon_many, daemon_one;
+    struct series e1_cpu, r_cpu, daemon_cpu, cpu_ratio;
+    struct series e1_p50, r_p50, daemon_p50, p50_ratio;
+    struct series e1_rate, r_rate, daemon_rate;
 };
 
 static struct floors floors;
@@ -63,14 +64,14 @@ static double measure_rate(struct row *row)
         load_run(&row->load, request, sizeof request - 1, floors.answer_size, SLICE_NS);
     double per_s = (double)answers * 1e9 / (double)(rl_now_ns() - from_ns);
 
-    samples_add(&row->per_s, per_s);
+    series_add(&row->per_s, per_s);
     return per_s;
 }
 
 /* All requests are there before the clock starts, and no other process is needed. */
 static double measure_alone(struct row *row)
 {
-    struct samples batch_us = {0};
+    struct series batch_us = {0};
     double median;
 
     for (int i = 0; i < BATCHES; i++) {
@@ -79,12 +80,12 @@ static double measure_alone(struct row *row)
         load_send(&row->floor_load, request, sizeof request - 1);
         from_ns = rl_now_ns();
         row->floor.serve(&row->floor);
-        samples_add(&batch_us, (double)(rl_now_ns() - from_ns) / 1e3 / MANY);
+        series_add(&batch_us, (double)(rl_now_ns() - from_ns) / 1e3 / MANY);
         load_take(&row->floor_load, floors.answer_size);
     }
-    median = samples_median(&batch_us);
-    samples_free(&batch_us);
-    samples_add(&row->alone_us, median);
+    median = series_median(&batch_us);
+    series_free(&batch_us);
+    series_add(&row->alone_us, median);
     return median;
 }
 
@@ -120,10 +121,10 @@ static void open_servers(const struct bench *bench)
     floors_http_here(&e1->floor, e1->here, body, sizeof body - 1);
     open_load(e0);
     open_load(e1);
-    callers_open(&floors.e1_many, e1->path, MANY);
-    callers_open(&floors.e1_one, e1->path, 1);
-    callers_open(&floors.daemon_many, bench->address, MANY);
-    callers_open(&floors.daemon_one, bench->address, 1);
+    clients_open(&floors.e1_many, e1->path, MANY);
+    clients_open(&floors.e1_one, e1->path, 1);
+    clients_open(&floors.daemon_many, bench->address, MANY);
+    clients_open(&floors.daemon_one, bench->address, 1);
 }
 
 static void close_row(struct row *row)
@@ -138,85 +139,94 @@ static void close_row(struct row *row)
 /* ---- the daemon ------------------------------------------------------------------------- */
 
 /* Of the process that serves, per cycle. */
-static double cpu_of(struct callers *callers, pid_t pid, struct samples *rates)
+static double cpu_of(struct clients *callers, pid_t pid, struct series *rates)
 {
-    struct callers_result result = {0};
+    struct clients_result result = {0};
     double before_us = process_cpu_us(pid), us;
 
-    callers_run(callers, &cycle_redlockd, SLICE_NS, &result);
+    clients_run(callers, &cycle_redlockd, SLICE_NS, &result);
     us = (process_cpu_us(pid) - before_us) / (double)result.cycles;
-    samples_add(rates, (double)result.cycles / result.seconds);
-    samples_free(&result.first_us);
-    samples_free(&result.cycle_us);
+    series_add(rates, (double)result.cycles / result.seconds);
     return us;
 }
 
-static double p50_of(struct callers *callers)
+static double p50_of(struct clients *callers)
 {
-    struct callers_result result = {0};
-    double us;
+    struct clients_result result = {0};
 
-    callers_run(callers, &cycle_redlockd, SLICE_NS, &result);
-    us = samples_median(&result.first_us);
-    samples_free(&result.first_us);
-    samples_free(&result.cycle_us);
-    return us;
+    clients_run(callers, &cycle_redlockd, SLICE_NS, &result);
+    return latency_quantile_us(&result.first, 0.5);
+}
+
+/* R: the library driven in this process, with the requests that redlockd would make. */
+static struct sample run_library(const struct bench *bench, unsigned count)
+{
+    static struct sample sample;
+    struct window window;
+    struct callers callers = {.client = &bench->client,
+                              .client_count = 1,
+                              .count = count,
+                              .ttl_ms = 30000,
+                              .flags = REDLOCK_FENCED | REDLOCK_KEEP,
+                              .label = "bench",
+                              .keyed = true};
+
+    window_open(&window, (double)SLICE_NS / 1e9, false, &sample);
+    if (callers_run(&callers, &window) != 0 || sample.failures > 0)
+        errx(1, "the library: %s", redlock_detail());
+    window_close(&window);
+    return sample;
 }
 
 static void measure_cpu(const struct bench *bench)
 {
-    struct library_result result = {0};
-    double daemon_us, e1_us, r_us;
+    double e1_us = cpu_of(&floors.e1_many, floors.e1.pid, &floors.e1_rate);
+    double daemon_us = cpu_of(&floors.daemon_many, bench->daemon, &floors.daemon_rate);
+    struct sample r = run_library(bench, MANY);
+    double r_us = r.client_cpu_s * 1e6 / (double)r.cycles;
 
-    e1_us = cpu_of(&floors.e1_many, floors.e1.pid, &floors.e1_rate);
-    daemon_us = cpu_of(&floors.daemon_many, bench->daemon, &floors.daemon_rate);
-    library_run(bench->client, MANY, SLICE_NS, &result);
-    r_us = result.cpu_us / (double)result.cycles;
-    samples_add(&floors.r_rate, (double)result.cycles / result.seconds);
-    samples_add(&floors.e1_cpu, e1_us);
-    samples_add(&floors.daemon_cpu, daemon_us);
-    samples_add(&floors.r_cpu, r_us);
-    samples_add(&floors.cpu_ratio, daemon_us / (e1_us + r_us));
-    samples_free(&result.acquire_us);
+    series_add(&floors.r_rate, (double)r.cycles / r.seconds);
+    series_add(&floors.e1_cpu, e1_us);
+    series_add(&floors.daemon_cpu, daemon_us);
+    series_add(&floors.r_cpu, r_us);
+    series_add(&floors.cpu_ratio, daemon_us / (e1_us + r_us));
 }
 
 static void measure_p50(const struct bench *bench)
 {
-    struct library_result result = {0};
-    double e1_us = p50_of(&floors.e1_one), daemon_us = p50_of(&floors.daemon_one), r_us;
+    double e1_us = p50_of(&floors.e1_one), daemon_us = p50_of(&floors.daemon_one);
+    struct sample r = run_library(bench, 1);
+    double r_us = latency_quantile_us(&r.acquire, 0.5);
 
-    library_run(bench->client, 1, SLICE_NS, &result);
-    r_us = samples_median(&result.acquire_us);
-    samples_add(&floors.e1_p50, e1_us);
-    samples_add(&floors.daemon_p50, daemon_us);
-    samples_add(&floors.r_p50, r_us);
-    samples_add(&floors.p50_ratio, daemon_us / (e1_us + r_us));
-    samples_free(&result.acquire_us);
+    series_add(&floors.e1_p50, e1_us);
+    series_add(&floors.daemon_p50, daemon_us);
+    series_add(&floors.r_p50, r_us);
+    series_add(&floors.p50_ratio, daemon_us / (e1_us + r_us));
 }
 
 static void print_rows(void)
 {
     table_note("E0 raw echo, 64 connections", "%.0f requests/s, alone %.2f us each",
-               samples_median(&floors.e0.per_s), samples_median(&floors.e0.alone_us));
+               series_median(&floors.e0.per_s), series_median(&floors.e0.alone_us));
     table_note("E1 HTTP layer, 64 connections", "%.0f requests/s, alone %.2f us each",
-               samples_median(&floors.e1.per_s), samples_median(&floors.e1.alone_us));
-    table_least("E1 / E0, requests/s", samples_median(&floors.e1_of_e0), 0.8, "");
+               series_median(&floors.e1.per_s), series_median(&floors.e1.alone_us));
+    table_least("E1 / E0, requests/s", series_median(&floors.e1_of_e0), 0.8, "");
     table_note("the same alone: in one process, so that no scheduler is measured", "%.2f",
-               samples_median(&floors.alone));
+               series_median(&floors.alone));
     table_note("CPU of 2 E1, 64 in flight", "%.1f us per PUT + DELETE, %.0f/s",
-               samples_median(&floors.e1_cpu), samples_median(&floors.e1_rate));
+               series_median(&floors.e1_cpu), series_median(&floors.e1_rate));
     table_note("CPU of R, 64 in flight", "%.1f us per acquire + release, %.0f/s",
-               samples_median(&floors.r_cpu), samples_median(&floors.r_rate));
+               series_median(&floors.r_cpu), series_median(&floors.r_rate));
     table_note("CPU of redlockd, 64 in flight", "%.1f us per PUT + DELETE, %.0f/s",
-               samples_median(&floors.daemon_cpu), samples_median(&floors.daemon_rate));
+               series_median(&floors.daemon_cpu), series_median(&floors.daemon_rate));
     table_note("CPU of redlockd / (2 E1 + R), by rounds: quartiles", "%.2f and %.2f",
-               samples_quantile(&floors.cpu_ratio, 0.25),
-               samples_quantile(&floors.cpu_ratio, 0.75));
-    table_most("CPU of redlockd / (2 E1 + R)", samples_median(&floors.cpu_ratio), 1.25, "");
+               series_quantile(&floors.cpu_ratio, 0.25),
+               series_quantile(&floors.cpu_ratio, 0.75));
+    table_most("CPU of redlockd / (2 E1 + R)", series_median(&floors.cpu_ratio), 1.25, "");
     table_note("one caller, p50: E1, R, PUT to redlockd", "%.0f us, %.0f us, %.0f us",
-               samples_median(&floors.e1_p50), samples_median(&floors.r_p50),
-               samples_median(&floors.daemon_p50));
-    table_most("one caller, PUT p50 / (E1 + R)", samples_median(&floors.p50_ratio), 1.2, "");
+               series_median(&floors.e1_p50), series_median(&floors.r_p50),
+               series_median(&floors.daemon_p50));
+    table_most("one caller, PUT p50 / (E1 + R)", series_median(&floors.p50_ratio), 1.2, "");
 }
 
 void part_floors(struct bench *bench)
@@ -226,16 +236,16 @@ void part_floors(struct bench *bench)
         double e0 = measure_rate(&floors.e0), e1 = measure_rate(&floors.e1);
         double e0_us = measure_alone(&floors.e0), e1_us = measure_alone(&floors.e1);
 
-        samples_add(&floors.e1_of_e0, e1 / e0);
-        samples_add(&floors.alone, e0_us / e1_us);
+        series_add(&floors.e1_of_e0, e1 / e0);
+        series_add(&floors.alone, e0_us / e1_us);
         measure_cpu(bench);
         measure_p50(bench);
     }
     print_rows();
-    callers_close(&floors.e1_many);
-    callers_close(&floors.e1_one);
-    callers_close(&floors.daemon_many);
-    callers_close(&floors.daemon_one);
+    clients_close(&floors.e1_many);
+    clients_close(&floors.e1_one);
+    clients_close(&floors.daemon_many);
+    clients_close(&floors.daemon_one);
     close_row(&floors.e0);
     close_row(&floors.e1);
 }

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "callers.h"
+#include "clients.h"
 #include "crowd.h"
 #include "cycles.h"
 #include "deaths.h"
 #include "etcd.h"
 #include "io/clock.h"
-#include "library.h"
+#include "lab/stats/series.h"
 #include "processes.h"
 #include "restart.h"
 #include "table.h"
@@ -37,11 +37,11 @@
 void bench_await_ready(const char *address)
 {
     static const char request[] = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    int fd = callers_connect(address), status = 0;
+    int fd = clients_connect(address), status = 0;
     char body[1024];
 
     for (int i = 0; i < READY_TURNS && status != 200; i++) {
-        status = callers_ask(fd, request, sizeof request - 1, body, sizeof body);
+        status = clients_ask(fd, request, sizeof request - 1, body, sizeof body);
         if (status != 200)
             usleep(10000);
     }
@@ -135,17 +135,14 @@ void bench_close(struct bench *bench)
 
 static double put_p50(struct bench *bench, int64_t duration_ns)
 {
-    static struct callers callers;
-    struct callers_result result = {0};
-    double p50;
+    static struct clients callers;
+    static struct clients_result result;
 
-    callers_open(&callers, bench->address, 1);
-    callers_run(&callers, &cycle_redlockd, duration_ns, &result);
-    callers_close(&callers);
-    p50 = samples_median(&result.first_us);
-    samples_free(&result.first_us);
-    samples_free(&result.cycle_us);
-    return p50;
+    result = (struct clients_result){0};
+    clients_open(&callers, bench->address, 1);
+    clients_run(&callers, &cycle_redlockd, duration_ns, &result);
+    clients_close(&callers);
+    return latency_quantile_us(&result.first, 0.5);
 }
 
 static double idle_cpu(struct bench *bench)
@@ -162,10 +159,10 @@ static double idle_cpu(struct bench *bench)
  * one after, so that a machine which becomes slower or faster meanwhile changes nothing. */
 void part_crowd(struct bench *bench)
 {
-    struct samples without = {0}, with = {0}, ratio = {0}, memory = {0}, idle = {0};
+    struct series without = {0}, with = {0}, ratio = {0}, memory = {0}, idle = {0};
     double before_us = put_p50(bench, CROWD_SLICE_NS);
 
-    samples_add(&without, before_us);
+    series_add(&without, before_us);
     for (int i = 0; i < bench->rounds; i++) {
         long before_kib = process_memory_kib(bench->daemon);
         double beside_us, after_us;
@@ -174,49 +171,44 @@ void part_crowd(struct bench *bench)
         crowd_open(&crowd, bench->address, CROWD);
         /* Later rounds find the memory of the first: it is not given back. */
         if (i == 0)
-            samples_add(&memory,
-                        (double)(process_memory_kib(bench->daemon) - before_kib) / CROWD);
+            series_add(&memory,
+                       (double)(process_memory_kib(bench->daemon) - before_kib) / CROWD);
         beside_us = put_p50(bench, CROWD_SLICE_NS);
-        samples_add(&idle, idle_cpu(bench));
+        series_add(&idle, idle_cpu(bench));
         crowd_close(&crowd, bench->address);
         after_us = put_p50(bench, CROWD_SLICE_NS);
-        samples_add(&without, after_us);
-        samples_add(&with, beside_us);
-        samples_add(&ratio, beside_us / ((before_us + after_us) / 2));
+        series_add(&without, after_us);
+        series_add(&with, beside_us);
+        series_add(&ratio, beside_us / ((before_us + after_us) / 2));
         before_us = after_us;
     }
-    table_note("one caller, unix socket, PUT p50: alone", "%.0f us", samples_median(&without));
-    table_note("the same beside 10,000 waiting requests", "%.0f us", samples_median(&with));
+    table_note("one caller, unix socket, PUT p50: alone", "%.0f us", series_median(&without));
+    table_note("the same beside 10,000 waiting requests", "%.0f us", series_median(&with));
     table_note("what 10,000 waiting requests cost the daemon by themselves",
-               "%.1f %% of a processor", samples_median(&idle));
+               "%.1f %% of a processor", series_median(&idle));
     table_note("beside 10,000 waiting requests / without, by rounds: quartiles",
-               "%.2f and %.2f", samples_quantile(&ratio, 0.25), samples_quantile(&ratio, 0.75));
-    table_most("PUT p50 beside 10,000 waiting requests / without", samples_median(&ratio), 1.1,
+               "%.2f and %.2f", series_quantile(&ratio, 0.25), series_quantile(&ratio, 0.75));
+    table_most("PUT p50 beside 10,000 waiting requests / without", series_median(&ratio), 1.1,
                "");
-    table_most("memory per waiting connection", samples_median(&memory), 3, " KiB");
-    samples_free(&without);
-    samples_free(&with);
-    samples_free(&ratio);
-    samples_free(&memory);
-    samples_free(&idle);
+    table_most("memory per waiting connection", series_median(&memory), 3, " KiB");
 }
 
 /* ---- clients that are killed ------------------------------------------------------------ */
 
 static void kill_some(struct bench *bench, enum death kind, const char *what)
 {
-    struct samples ms = {0};
+    static struct latency took;
     char text[128];
 
+    took = (struct latency){0};
     snprintf(text, sizeof text, "%s, p99 of %d", what, DEATHS);
-    if (!deaths_run(kind, bench->address, DEATHS, &ms)) {
+    if (!deaths_run(kind, bench->address, DEATHS, &took)) {
         table_left_out(text, "streams are not served");
         return;
     }
-    table_note(what, "p50 %.2f ms, longest %.2f ms", samples_median(&ms),
-               samples_quantile(&ms, 1));
-    table_most(text, samples_quantile(&ms, 0.99), 10, " ms");
-    samples_free(&ms);
+    table_note(what, "p50 %.2f ms, longest %.2f ms", latency_quantile_us(&took, 0.5) / 1e3,
+               latency_quantile_us(&took, 1) / 1e3);
+    table_most(text, latency_quantile_us(&took, 0.99) / 1e3, 10, " ms");
 }
 
 void part_deaths(struct bench *bench)
@@ -244,37 +236,33 @@ void part_restart(struct bench *bench)
 /* ---- etcd ------------------------------------------------------------------------------- */
 
 struct figure {
-    struct samples per_s, p50_us;
+    struct series per_s, p50_us;
 };
 
 static void measure(struct figure *figure, const char *address, const struct cycle *cycle,
                     unsigned count, int64_t duration_ns)
 {
-    static struct callers callers;
-    struct callers_result result = {0};
+    static struct clients callers;
+    struct clients_result result = {0};
 
-    callers_open(&callers, address, count);
+    clients_open(&callers, address, count);
     /* The leases that a cycle keeps come from the one that makes them. */
     if (cycle == &cycle_etcd_kept) {
-        struct callers_result first = {0};
+        struct clients_result first = {0};
 
-        callers_run(&callers, &cycle_etcd, RL_NS_PER_MS, &first);
-        samples_free(&first.first_us);
-        samples_free(&first.cycle_us);
+        clients_run(&callers, &cycle_etcd, RL_NS_PER_MS, &first);
     }
-    callers_run(&callers, cycle, duration_ns, &result);
-    callers_close(&callers);
-    samples_add(&figure->per_s, (double)result.cycles / result.seconds);
-    samples_add(&figure->p50_us, samples_median(&result.cycle_us));
-    samples_free(&result.first_us);
-    samples_free(&result.cycle_us);
+    clients_run(&callers, cycle, duration_ns, &result);
+    clients_close(&callers);
+    series_add(&figure->per_s, (double)result.cycles / result.seconds);
+    series_add(&figure->p50_us, latency_quantile_us(&result.cycle, 0.5));
 }
 
 static void print_figure(const char *what, struct figure *one, struct figure *many)
 {
     table_note(what, "%.0f/s and p50 %.2f ms with one caller, %.0f/s with 64",
-               samples_median(&one->per_s), samples_median(&one->p50_us) / 1e3,
-               samples_median(&many->per_s));
+               series_median(&one->per_s), series_median(&one->p50_us) / 1e3,
+               series_median(&many->per_s));
 }
 
 void part_etcd(struct bench *bench)
@@ -305,14 +293,14 @@ void part_etcd(struct bench *bench)
     print_figure("etcd, lease, lock and unlock", &leased[0], &leased[1]);
     print_figure("etcd, lock and unlock with a lease that is kept", &kept[0], &kept[1]);
     /* Against the faster of its two ways. */
-    best_many = samples_median(&kept[1].per_s) > samples_median(&leased[1].per_s)
-                    ? samples_median(&kept[1].per_s)
-                    : samples_median(&leased[1].per_s);
-    best_one = samples_median(&kept[0].p50_us) < samples_median(&leased[0].p50_us)
-                   ? samples_median(&kept[0].p50_us)
-                   : samples_median(&leased[0].p50_us);
-    table_least("cycles/s with 64 callers / etcd's", samples_median(&ours[1].per_s) / best_many,
+    best_many = series_median(&kept[1].per_s) > series_median(&leased[1].per_s)
+                    ? series_median(&kept[1].per_s)
+                    : series_median(&leased[1].per_s);
+    best_one = series_median(&kept[0].p50_us) < series_median(&leased[0].p50_us)
+                   ? series_median(&kept[0].p50_us)
+                   : series_median(&leased[0].p50_us);
+    table_least("cycles/s with 64 callers / etcd's", series_median(&ours[1].per_s) / best_many,
                 10, "");
     table_most("p50 of a cycle with one caller / etcd's",
-               samples_median(&ours[0].p50_us) / best_one, 0.33, "");
+               series_median(&ours[0].p50_us) / best_one, 0.33, "");
 }

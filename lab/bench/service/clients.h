@@ -3,18 +3,18 @@
  * Callers of an HTTP server: each has one keep-alive connection and one request in flight, and
  * repeats a cycle of a few requests. The same code asks redlockd, its floor and etcd.
  */
-#ifndef REDLOCK_BENCH_SERVICE_CALLERS_H
-#define REDLOCK_BENCH_SERVICE_CALLERS_H
+#ifndef REDLOCK_BENCH_SERVICE_CLIENTS_H
+#define REDLOCK_BENCH_SERVICE_CLIENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "samples.h"
+#include "bench/latency.h"
 
-#define CALLERS_MAX 64
-#define CALLER_STEPS_MAX 3
+#define CLIENTS_MAX 64
+#define CLIENT_STEPS_MAX 3
 
-struct caller {
+struct http_client {
     int fd;
     unsigned index;
     unsigned serial;  /* of all callers of the process: lease ids are never used twice */
@@ -31,35 +31,35 @@ struct cycle {
     const char *name;
     unsigned steps;
     /* The request of this step; its size. */
-    size_t (*write)(struct caller *caller, unsigned step, char *out, size_t size);
+    size_t (*write)(struct http_client *caller, unsigned step, char *out, size_t size);
     /* Its answer, terminated. Ends the process when it is not the one that was expected. */
-    void (*take)(struct caller *caller, unsigned step, int status, const char *body);
+    void (*take)(struct http_client *caller, unsigned step, int status, const char *body);
 };
 
-struct callers {
+struct clients {
     int epoll_fd;
     unsigned count;
-    struct caller caller[CALLERS_MAX];
+    struct http_client caller[CLIENTS_MAX];
 };
 
-struct callers_result {
+struct clients_result {
     uint64_t cycles;
     double seconds;
-    struct samples first_us; /* the first request of each cycle */
-    struct samples cycle_us;
+    struct latency first; /* the first request of each cycle */
+    struct latency cycle;
 };
 
 /* address: the path of a unix socket, or 127.0.0.1:PORT. Failures end the
  * process, also below. */
-int callers_connect(const char *address);
-void callers_open(struct callers *callers, const char *address, unsigned count);
-void callers_close(struct callers *callers);
+int clients_connect(const char *address);
+void clients_open(struct clients *callers, const char *address, unsigned count);
+void clients_close(struct clients *callers);
 
 /* Adds to the result. No request is in flight when it returns. */
-void callers_run(struct callers *callers, const struct cycle *cycle, int64_t duration_ns,
-                 struct callers_result *result);
+void clients_run(struct clients *callers, const struct cycle *cycle, int64_t duration_ns,
+                 struct clients_result *result);
 
 /* The whole answer, of a blocking connection; its status. */
-int callers_ask(int fd, const char *request, size_t size, char *body, size_t body_size);
+int clients_ask(int fd, const char *request, size_t size, char *body, size_t body_size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "callers.h"
+#include "clients.h"
 
 #include <arpa/inet.h>
 #include <err.h>
@@ -29,7 +29,7 @@ static int connect_unix(const char *path)
     return fd;
 }
 
-int callers_connect(const char *address)
+int clients_connect(const char *address)
 {
     struct sockaddr_in place = {.sin_family = AF_INET};
     const char *colon = strchr(address, ':');
@@ -46,26 +46,26 @@ int callers_connect(const char *address)
     return fd;
 }
 
-void callers_open(struct callers *callers, const char *address, unsigned count)
+void clients_open(struct clients *callers, const char *address, unsigned count)
 {
     static unsigned serial;
 
-    *callers = (struct callers){.epoll_fd = epoll_create1(EPOLL_CLOEXEC), .count = count};
+    *callers = (struct clients){.epoll_fd = epoll_create1(EPOLL_CLOEXEC), .count = count};
     if (callers->epoll_fd < 0)
         err(1, "epoll");
     for (unsigned i = 0; i < count; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
-        struct caller *caller = &callers->caller[i];
+        struct http_client *caller = &callers->caller[i];
 
         caller->index = i;
         caller->serial = ++serial;
-        caller->fd = callers_connect(address);
+        caller->fd = clients_connect(address);
         if (epoll_ctl(callers->epoll_fd, EPOLL_CTL_ADD, caller->fd, &event) != 0)
             err(1, "epoll");
     }
 }
 
-void callers_close(struct callers *callers)
+void clients_close(struct clients *callers)
 {
     for (unsigned i = 0; i < callers->count; i++)
         close(callers->caller[i].fd);
@@ -111,7 +111,7 @@ static void receive(int fd, char *bytes, size_t size, size_t *got)
     *got += (size_t)count;
 }
 
-int callers_ask(int fd, const char *request, size_t size, char *body, size_t body_size)
+int clients_ask(int fd, const char *request, size_t size, char *body, size_t body_size)
 {
     static char bytes[65536];
     size_t got = 0;
@@ -128,7 +128,7 @@ int callers_ask(int fd, const char *request, size_t size, char *body, size_t bod
 
 /* ---- cycles ----------------------------------------------------------------------------- */
 
-static void send_step(struct caller *caller, const struct cycle *cycle)
+static void send_step(struct http_client *caller, const struct cycle *cycle)
 {
     char request[2048];
     size_t size = cycle->write(caller, caller->step, request, sizeof request);
@@ -141,25 +141,25 @@ static void send_step(struct caller *caller, const struct cycle *cycle)
 }
 
 /* The whole answer is there. True: the cycle is over. */
-static bool end_step(struct caller *caller, const struct cycle *cycle, int status,
-                     const char *body, struct callers_result *result)
+static bool end_step(struct http_client *caller, const struct cycle *cycle, int status,
+                     const char *body, struct clients_result *result)
 {
     int64_t now_ns = rl_now_ns();
 
     cycle->take(caller, caller->step, status, body);
     if (caller->step == 0)
-        samples_add(&result->first_us, (double)(now_ns - caller->sent_ns) / 1e3);
+        latency_add(&result->first, now_ns - caller->sent_ns);
     if (++caller->step < cycle->steps)
         return false;
     caller->step = 0;
     caller->number++;
     result->cycles++;
-    samples_add(&result->cycle_us, (double)(now_ns - caller->began_ns) / 1e3);
+    latency_add(&result->cycle, now_ns - caller->began_ns);
     return true;
 }
 
-void callers_run(struct callers *callers, const struct cycle *cycle, int64_t duration_ns,
-                 struct callers_result *result)
+void clients_run(struct clients *callers, const struct cycle *cycle, int64_t duration_ns,
+                 struct clients_result *result)
 {
     int64_t from_ns = rl_now_ns(), end_ns = from_ns + duration_ns;
     unsigned busy = callers->count;
@@ -167,13 +167,13 @@ void callers_run(struct callers *callers, const struct cycle *cycle, int64_t dur
     for (unsigned i = 0; i < callers->count; i++)
         send_step(&callers->caller[i], cycle);
     while (busy > 0) {
-        struct epoll_event events[CALLERS_MAX];
-        int count = epoll_wait(callers->epoll_fd, events, CALLERS_MAX, PATIENCE_MS);
+        struct epoll_event events[CLIENTS_MAX];
+        int count = epoll_wait(callers->epoll_fd, events, CLIENTS_MAX, PATIENCE_MS);
 
         if (count <= 0)
             errx(1, "%s: no answer came", cycle->name);
         for (int k = 0; k < count; k++) {
-            struct caller *caller = &callers->caller[events[k].data.u32];
+            struct http_client *caller = &callers->caller[events[k].data.u32];
             int status = 0;
             char *body = NULL;
 
