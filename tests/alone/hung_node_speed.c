@@ -62,5 +62,5 @@ CASE(hung_node_costs_nothing,
             best = ratio;
     }
     CHECK(best <= 1.2);
-    redlock_close(r);
+    client_close(r);
 }

@@ -91,7 +91,7 @@ CASE(hundred_losses,
     cluster_each(&c, 0, 3, server_thaw);
     for (int i = 0; i < LOCKS; i++)
         redlock_lock_free(h[i].lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* What the nodes themselves say: their keys outlived the moment of the loss. */
@@ -116,7 +116,7 @@ CASE(lost_before_the_keys_expire, "The keys still exist at the moment when the l
         CHECK_BETWEEN(1 - pulse_late_ms() - stalled_ms, 2000, expires_ms[i] - lost_ms);
     cluster_each(&c, 0, 3, server_thaw);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(nobody_else_before_the_deadline,
@@ -141,6 +141,6 @@ CASE(nobody_else_before_the_deadline,
     }
     printf("# the next holder came at least %" PRId64 " us after the deadline\n", least_us);
     CHECK(least_us >= 0);
-    redlock_close(rival);
-    redlock_close(holder);
+    client_close(rival);
+    client_close(holder);
 }

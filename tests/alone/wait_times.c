@@ -45,7 +45,7 @@ static void wait_times_out(uint32_t flags)
     /* A starved machine only ever adds: what the library does itself shows in the best. */
     median(took_ms, 5); /* sorts */
     CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 to 320 ms.")
@@ -71,7 +71,7 @@ CASE(try_is_quick, "A try on a held lock is BUSY at once.")
     }
     median(took_ms, 9); /* sorts: a busy machine only ever adds */
     CHECK_BETWEEN(0, 10 + pulse_late_ms(), took_ms[0]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(node_timeout_is_exact, "An attempt without a majority ends at the node timeout.")
@@ -87,7 +87,7 @@ CASE(node_timeout_is_exact, "An attempt without a majority ends at the node time
     }
     median(took_ms, READINGS); /* sorts */
     CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- in the queue ----------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static void wait_exactly(enum trouble trouble, bool behind_others)
     keep_deadlines(r, REDLOCK_TIMEOUT);
     for (int i = 0; i < 3 && behind_others; i++)
         redlock_lock_free(others[i]);
-    redlock_close(r);
+    client_close(r);
     c = trouble_rest(&c, trouble);
     CHECK(wait_until(only_the_lock, &c));
 }
@@ -200,7 +200,7 @@ CASE(exact_without_majority, "A wait without a majority ends at its deadline wit
     sleep_ms(100); /* longer than one attempt: it knows why it waits */
     keep_deadlines(r, REDLOCK_NOQUORUM);
     redlock_lock_free(other);
-    redlock_close(r);
+    client_close(r);
     c.count = 1;
     CHECK(wait_until(only_the_lock, &c));
 }

@@ -120,7 +120,7 @@ static void run_workers(struct worker *w, int count)
     }
     reader.over = true;
     pthread_join(thread, NULL);
-    redlock_close(client);
+    client_close(client);
 }
 
 static void run(int thread_count, bool async)

@@ -44,7 +44,7 @@ CASE(a_copy_in_a_child_is_no_busy_loop,
     CHECK_INT(0, kill(child, SIGKILL));
     CHECK_INT(child, waitpid(child, NULL, 0));
     CHECK_OK(client_try(r, "x", 5000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_child_that_closes_leaves_the_parent_alone,
@@ -57,7 +57,7 @@ CASE(a_child_that_closes_leaves_the_parent_alone,
     CHECK(child >= 0);
     if (child == 0) {
         redlock_lock_free(lock);
-        redlock_close(r);
+        client_close(r);
         _exit(0);
     }
     int status;
@@ -65,5 +65,5 @@ CASE(a_child_that_closes_leaves_the_parent_alone,
     CHECK_INT(0, status);
     CHECK_OK(redlock_extend(lock, 5000));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }

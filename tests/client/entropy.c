@@ -57,7 +57,7 @@ static void check_values(uint32_t flags)
         client_unlock(client_lock(r, "before", TTL_MS));
     check_value(r, "x", 0xa5);
     check_value(r, "x", 0x5a);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(nothing_read_ahead, "A value has only bytes that getrandom() gave after the call began.")
@@ -79,7 +79,7 @@ CASE(a_call_for_each_value, "A cycle of acquire and release needs one getrandom(
     for (int i = 0; i < 50; i++)
         client_unlock(client_lock(r, "x", TTL_MS));
     CHECK_INT(50, calls);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Starts `IN_FLIGHT` acquisitions, sees all of them end, and frees them. */
@@ -112,7 +112,7 @@ CASE(a_call_for_a_batch,
         run_batch(r);
     CHECK_INT(5, calls);
     check_value(r, "y", 0xa5);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(open_without_randomness, "Opening a client without randomness fails with SYSTEM.")
@@ -143,7 +143,7 @@ static void check_refusals(uint32_t flags)
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
     error_given = 0;
     CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(acquire_without_randomness,
@@ -167,7 +167,7 @@ CASE(start_without_randomness, "An asynchronous acquire without randomness ends 
     EXPECT(r, ACQUIRED, REDLOCK_SYSTEM, lock);
     error_given = 0;
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(question_without_randomness, "A query that gets no randomness is SYSTEM.")
@@ -179,5 +179,5 @@ CASE(question_without_randomness, "A query that gets no randomness is SYSTEM.")
     error_given = 0;
     CHECK_ERR(REDLOCK_SYSTEM, error);
     CHECK_OK(redlock_ping(r, NULL));
-    redlock_close(r);
+    client_close(r);
 }

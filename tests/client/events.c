@@ -68,7 +68,7 @@ CASE(one_turn_a_drain,
         }
     }
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(outcome_at_once_on_dead_nodes,
@@ -87,7 +87,7 @@ CASE(outcome_at_once_on_dead_nodes,
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     for (int i = 0; i < STARTS; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(written_when_it_returns_0, "What was started is on its way when a drain returns 0.")
@@ -101,7 +101,7 @@ CASE(written_when_it_returns_0, "What was started is on its way when a drain ret
     CHECK(cluster_await(&c, "redlock:y", 3)); /* without a further call */
     redlock_lock_free(lock);
     redlock_lock_free(other);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- the descriptor ---- */
@@ -134,7 +134,7 @@ CASE(readable_when_there_is_work,
     for (int i = 0; i < 2; i++)
         redlock_lock_free(lock[i]);
     redlock_lock_free(lost);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(readable_of_several_quorums,
@@ -156,7 +156,7 @@ CASE(readable_of_several_quorums,
         for (int k = 0; k < 2; k++)
             redlock_lock_free(lock[k]);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(readable_while_events_wait,
@@ -176,7 +176,7 @@ CASE(readable_while_events_wait,
     redlock_lock_free(first);
     redlock_lock_free(second);
     CHECK(is_quiet(r));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(purged_is_not_readable, "Events that a free or cancel takes back leave no loop spinning.")
@@ -197,7 +197,7 @@ CASE(purged_is_not_readable, "Events that a free or cancel takes back leave no l
             redlock_lock_free(lock);
         CHECK(cluster_await(&c, "redlock:x", 0));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(idle_is_quiet, "The descriptor of an idle client does not wake its loop.")
@@ -211,7 +211,7 @@ CASE(idle_is_quiet, "The descriptor of an idle client does not wake its loop.")
         NO_EVENT(r);
     }
     CHECK_BETWEEN(0, 20, wakes);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- order, and notify ---- */
@@ -284,7 +284,7 @@ CASE(loss_behind_ten_thousand,
     for (int i = 0; i < MANY; i++)
         redlock_lock_free(lock[i]);
     redlock_lock_free(lost);
-    redlock_close(r);
+    client_close(r);
     free(lock);
 }
 
@@ -313,7 +313,7 @@ CASE(jeopardy_overtakes, "Jeopardy is notified, and read before the events of ot
     cluster_each(&c, 0, 2, server_thaw);
     redlock_lock_free(lock);
     redlock_lock_free(other);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(loss_in_another_quorum, "The loss in one quorum is read before the events of the others.")
@@ -334,7 +334,7 @@ CASE(loss_in_another_quorum, "The loss in one quorum is read before the events o
     for (int i = 0; i < 20; i++)
         redlock_lock_free(lock[i]);
     redlock_lock_free(lost);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- hand-out ---- */
@@ -353,7 +353,7 @@ CASE(taken_back_at_once,
     EXPECT(r, ACQUIRED, REDLOCK_TIMEOUT, lock);
     CHECK(cluster_await(&c, "redlock:x", 0));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void read_late(uint32_t flags)
@@ -369,7 +369,7 @@ static void read_late(uint32_t flags)
     CHECK_BETWEEN(1, flags ? TTL_MS - 1400 : TTL_MS, redlock_remaining_ms(lock));
     redlock_lock_free(first);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(validity_from_the_grant, "The validity counts from the grant, however late it is read.")
@@ -389,7 +389,7 @@ CASE(renewed_before_it_is_read, "REDLOCK_RENEW renews from the grant on, read or
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     CHECK(redlock_remaining_ms(lock) > 0);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- bounds ---- */
@@ -414,7 +414,7 @@ CASE(warnings_ring,
         CHECK_INT(i == 4 ? 4 : 0, event->dropped);
     }
     CHECK(next_event(r, 0) == NULL);
-    redlock_close(r);
+    client_close(r);
 }
 
 static bool is_answered(void *data)
@@ -448,7 +448,7 @@ CASE(never_read, "A client whose events are never read takes no more memory with
     }
     CHECK_BETWEEN(0, before + BUFFERS_MAX, mallinfo2().uordblks);
     CHECK(next_event(r, 0) == NULL);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- failures of blocking calls ---- */
@@ -470,5 +470,5 @@ CASE(failure_report, "The report of a failure stays until the next one, for its 
     CHECK_INT(1, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));
     CHECK_ERR(REDLOCK_INVAL, redlock_query(r, "", NULL));
     CHECK(redlock_failure_report() == NULL); /* it asked no node */
-    redlock_close(r);
+    client_close(r);
 }

@@ -66,15 +66,15 @@ static void fork_with(uint32_t flags, bool close_first)
         alarm(120);
         check_every_call(r, lock);
         if (close_first)
-            redlock_close(r);
+            client_close(r);
         redlock_lock_free(lock);
         if (!close_first)
-            redlock_close(r);
+            client_close(r);
         /* A client of its own works. */
         redlock *own = client_open(&c, 0);
         CHECK_ERR(REDLOCK_BUSY, client_try(own, "x", 10000));
         CHECK_OK(client_try(own, "child", 10000));
-        redlock_close(own);
+        client_close(own);
         _exit(0);
     }
     int status = -1;
@@ -88,7 +88,7 @@ static void fork_with(uint32_t flags, bool close_first)
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(1, info.connects); /* the child's close did not end the parent's connection */
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(child_gets_forked,
@@ -135,11 +135,11 @@ CASE(child_of_a_lease,
         CHECK_ERR(REDLOCK_FORKED, redlock_release(kept));
         redlock_lock_free(adopted);
         redlock_lock_free(kept);
-        redlock_close(r);
+        client_close(r);
         /* Another client knows the tag: that is what ends a lease from anywhere. */
         redlock *own = client_open(&c, 0);
         CHECK_ERR(REDLOCK_YOURS, redlock_acquire(own, "x", 30000, &q, &kept));
-        redlock_close(own);
+        client_close(own);
         _exit(0);
     }
     int status = -1;
@@ -150,7 +150,7 @@ CASE(child_of_a_lease,
     CHECK_OK(redlock_release_by_key(r, "x", TAG, NULL));
     redlock_lock_free(adopted);
     redlock_lock_free(kept);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(watchdog_dies_with_fork,

@@ -33,7 +33,7 @@ CASE(a_busy_caller_loses_no_connection,
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     check_connects(r, 5);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(replies_that_came_in_time_count,
@@ -52,5 +52,5 @@ CASE(replies_that_came_in_time_count,
     CHECK_OK(event->error);
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }

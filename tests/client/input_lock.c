@@ -28,7 +28,7 @@ static void check_nothing_sent(struct cluster *c, redlock *r)
     CHECK(next_event(r, 20) == NULL);
     for (size_t i = 0; i < c->count; i++)
         CHECK_STR("", server_commands(&c->node[i]));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* The keys that stand beside locks, cut into prefix and name in every way. */
@@ -56,7 +56,7 @@ CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" a
             CHECK_INT(REDLOCK_INVAL, redlock_quorum_of(r, name));
             CHECK(lock == untouched_lock);
             CHECK_HAS("redlock.*", redlock_detail());
-            redlock_close(r);
+            client_close(r);
         }
     }
     for (int i = 0; i < 3; i++)
@@ -67,7 +67,7 @@ CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" a
     CHECK_OK(client_try(r, "redlock", 10000));
     CHECK_OK(client_try(r, "redlock:x", 10000));
     CHECK_OK(client_try(r, "redlockx.admit", 10000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(bad_names, "Names that are missing, empty or too long are refused.")
@@ -116,7 +116,7 @@ CASE(shortest_ttl, "The shortest and the longest allowed TTL are accepted.")
     CHECK(error == REDLOCK_OK || error == REDLOCK_NOQUORUM);
     redlock_lock_free(lock);
     client_unlock(client_lock(r, "y", 60000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(bad_requests, "Requests with impossible fields are refused one by one.")
@@ -213,5 +213,5 @@ CASE(bad_extensions, "Extending by an impossible TTL is refused and changes noth
         CHECK_STR("", server_commands(&c.node[i]));
     CHECK(redlock_remaining_ms(lock) > 0);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }

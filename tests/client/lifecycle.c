@@ -14,13 +14,13 @@ static void cycles(uint32_t flags)
     struct cluster c;
     cluster_start(&c, 3);
     redlock *first = client_open(&c, flags);
-    redlock_close(first);
+    client_close(first);
     int before = count_descriptors();
     for (int i = 0; i < 20; i++) {
         redlock *r = client_open(&c, flags);
         if (i % 2 == 0)
             client_unlock(client_lock(r, "x", 10000));
-        redlock_close(r);
+        client_close(r);
     }
     CHECK_INT(before, count_descriptors());
     CHECK(cluster_await_empty(&c));
@@ -49,14 +49,14 @@ CASE(close_at_once, "A client can be closed while it connects, also to dead node
         o.flags = i % 2 == 0 ? REDLOCK_THREAD : 0;
         redlock *r = client_open_with(&o);
         int64_t start_ms = now_ms();
-        redlock_close(r);
+        client_close(r);
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     }
 }
 
 CASE(close_null, "Closing and freeing NULL does nothing.")
 {
-    redlock_close(NULL);
+    client_close(NULL);
     redlock_lock_free(NULL);
 }
 
@@ -73,7 +73,7 @@ CASE(many_clients, "Thirty clients work at once in one process.")
         client_unlock(client_lock(r[i], name, 10000));
     }
     for (int i = 0; i < 30; i++)
-        redlock_close(r[i]);
+        client_close(r[i]);
 }
 
 static void free_held(uint32_t flags)
@@ -85,7 +85,7 @@ static void free_held(uint32_t flags)
     NO_EVENT(r); /* without the I/O thread, this sends it */
     CHECK(cluster_await(&c, "redlock:x", 0));
     CHECK_OK(client_try(r, "x", 10000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(free_while_held, "Freeing the handle of a held lock releases it on every node.")
@@ -106,7 +106,7 @@ static void close_held(uint32_t flags, bool free_first)
     redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
     if (free_first)
         redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
     CHECK(cluster_await(&c, "redlock:x", 0));
     if (!free_first) {
         CHECK_INT(0, redlock_remaining_ms(lock));
@@ -137,7 +137,7 @@ CASE(close_with_hung_nodes, "Closing with held locks and hung nodes takes one no
     redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
     cluster_each(&c, 0, 3, server_freeze);
     int64_t start_ms = now_ms();
-    redlock_close(r);
+    client_close(r);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     redlock_lock_free(lock);
 }
@@ -183,7 +183,7 @@ static void cancel_waiting(uint32_t flags)
     wait_for(r, 50); /* a waiter left behind would take it now */
     CHECK(cluster_await_empty(&c));
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(cancel_while_waiting,
@@ -214,7 +214,7 @@ static void cancel_granted(uint32_t flags)
         redlock_lock_free(lock);
         client_unlock(other);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(cancel_when_granted, "A grant that was not read yet is taken back by a cancel.")
@@ -238,7 +238,7 @@ CASE(cancel_when_held, "A cancel has no effect on a lock whose owner knows that 
     NO_EVENT(r);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void free_waiting(uint32_t flags)
@@ -254,7 +254,7 @@ static void free_waiting(uint32_t flags)
     cluster_del(&c, 0, 3, "redlock:x");
     wait_for(r, 50); /* a waiter left behind would take it now */
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(free_while_waiting, "Freeing the handle of a waiter cancels the wait without an event.")
@@ -286,7 +286,7 @@ static void leave_acquiring(uint32_t flags)
     wait_for(r, 30);
     CHECK(cluster_await_empty(&c));
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(leave_while_acquiring, "Leaving a lock that is not held yet takes back what it has set.")
@@ -309,7 +309,7 @@ static void close_waiting(uint32_t flags)
     for (int i = 0; i < 5; i++)
         lock[i] = start_waiting(r);
     wait_for(r, 30);
-    redlock_close(r);
+    client_close(r);
     for (int i = 0; i < 5; i++)
         redlock_lock_free(lock[i]);
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
@@ -332,7 +332,7 @@ CASE(close_before_anything_was_sent, "Closing ends a request that was never sent
     held_elsewhere(&c);
     redlock *r = client_open(&c, 0);
     redlock_lock *lock = start_waiting(r);
-    redlock_close(r);
+    client_close(r);
     CHECK_INT(0, redlock_remaining_ms(lock));
     redlock_lock_free(lock);
 }
@@ -349,7 +349,7 @@ static void end_in_the_middle(uint32_t flags, bool release, bool free_first)
         CHECK_OK(redlock_start_extend(lock, 30000));
     if (free_first)
         redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
     CHECK(cluster_await(&c, "redlock:x", 0));
     if (!free_first)
         redlock_lock_free(lock);
@@ -387,7 +387,7 @@ CASE(handles_outlive_the_client,
     cluster_start(&c, 1);
     redlock *r = client_open(&c, 0);
     redlock_lock *lock = client_lock(r, "x", 10000);
-    redlock_close(r);
+    client_close(r);
     CHECK_STR("x", redlock_name(lock));
     CHECK(redlock_value(lock) != NULL);
     CHECK_INT(0, redlock_remaining_ms(lock));

@@ -141,7 +141,7 @@ static void count_bytes(uint32_t flags)
     /* Two more rounds, and hardly a byte a lock more: the least leak would be 64. */
     CHECK_BETWEEN(0, once + 16 * LOCKS, memory_in_use(m.client));
     release(&m, LOCKS);
-    redlock_close(m.client);
+    client_close(m.client);
 }
 
 CASE(renewed, "A renewed lock on five nodes costs 512 bytes at most, however long it is held.")

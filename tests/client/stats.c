@@ -78,7 +78,7 @@ static void refusals(uint32_t flags)
     s = stats_of(r);
     CHECK_INT(1, s.refused_noquorum);
     check_books(&s, 6);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(acquisitions, "Each acquisition is counted once, by its outcome.")
@@ -101,7 +101,7 @@ CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
     redlock_counters s = stats_of(r);
     CHECK_INT(1, s.refused_guarded);
     check_books(&s, 1);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void waiting(uint32_t flags)
@@ -129,7 +129,7 @@ static void waiting(uint32_t flags)
     CHECK_INT(0, s.waiting);
     CHECK_INT(4, s.refused_canceled);
     check_books(&s, 4);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(waiters, "Waiters are counted while they wait, and as canceled when they are given up.")
@@ -172,7 +172,7 @@ static void extensions(uint32_t flags)
     CHECK_INT(1, s.releases_failed);
     CHECK_INT(2, s.hold.count);
     check_books(&s, 2);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(extended, "Extensions and releases are counted, and those that failed beside them.")
@@ -205,7 +205,7 @@ CASE(renewed, "Renewals of the watchdog are counted, and a lock that is freed wa
     CHECK_INT(1, s.released);
     CHECK_INT(0, s.held);
     check_books(&s, s.acquired + refused(&s));
-    redlock_close(r);
+    client_close(r);
 }
 
 static bool is_lost(void *data)
@@ -237,7 +237,7 @@ CASE(lost,
     redlock_lock_free(deleted);
     s = stats_of(r);
     check_books(&s, s.acquired + refused(&s));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(doubted, "A hold that rests on clocks which stepped is counted as lost in doubt.")
@@ -253,7 +253,7 @@ CASE(doubted, "A hold that rests on clocks which stepped is counted as lost in d
     CHECK_INT(1, s.lost_doubt);
     check_books(&s, s.acquired + refused(&s));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(adopted, "A lock that is taken over is held, and left or released as others are.")
@@ -279,7 +279,7 @@ CASE(adopted, "A lock that is taken over is held, and left or released as others
     CHECK_INT(1, s.released);
     CHECK_INT(1, s.hold.count); /* since when an adopted lock is held is unknown */
     check_books(&s, 1);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- times ---- */
@@ -305,7 +305,7 @@ CASE(times, "Waits and holds are in the buckets of their bounds, and add up.")
         bool below = i == REDLOCK_BUCKETS - 1 || (int64_t)s.hold.sum_us <= bounds_us[i];
         CHECK_INT(above && below, s.hold.bucket[i]);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- late ---- */
@@ -328,7 +328,7 @@ CASE(late, "A lock that was granted after its wait is counted as late, not as re
     check_books(&s, 2);
     for (int i = 0; i < 2; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- threads ---- */
@@ -362,7 +362,7 @@ CASE(threads,
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     CHECK_INT(THREADS * CYCLES, s.acquired - s.held);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(sizes, "A caller of an older header gets what it knows, and a wrong size is refused.")
@@ -385,5 +385,5 @@ CASE(sizes, "A caller of an older header gets what it knows, and a wrong size is
     CHECK_ERR(REDLOCK_INVAL, redlock_stats(r, NULL));
     s.stats.size = sizeof s.stats;
     CHECK_ERR(REDLOCK_INVAL, redlock_stats(NULL, &s.stats));
-    redlock_close(r);
+    client_close(r);
 }

@@ -96,7 +96,7 @@ CASE(story,
     redlock *r = open_traced(&c, 0);
     client_warm(r);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "nightly", TTL_MS));
-    redlock_close(r);
+    client_close(r);
     const char *text = read_trace();
     check_lines(text);
     const char *attempt =
@@ -137,7 +137,7 @@ CASE(hold, "A lock's life is traced: held, extended, released; and why a node di
     CHECK_OK(redlock_extend(lock, TTL_MS));
     client_unlock(lock);
     client_warm(r); /* the third node has answered, too */
-    redlock_close(r);
+    client_close(r);
     const char *text = read_trace();
     check_lines(text);
     CHECK_HAS("may vote in ", after(text, address_of(&c, 2), "- - node in quarantine: "));
@@ -162,7 +162,7 @@ CASE(silence, "A node that hangs, or is down, is told by its vote.")
     server_kill(&c.node[1]);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
     server_thaw(&c.node[0]);
-    redlock_close(r);
+    client_close(r);
     const char *text = read_trace();
     CHECK_HAS(" (A2)\n", after(text, address_of(&c, 0), "\"x\" #1 vote timed out"));
     after(text, address_of(&c, 1), "- - node down: ");
@@ -206,7 +206,7 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK_OK(redlock_release_by_key(r, "x", KEY, NULL));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 
     /* A server without the commands repeats their arguments. */
     server_kill(&c.node[0]);
@@ -219,7 +219,7 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
     CHECK(client_try(r, "x", TTL_MS) != REDLOCK_OK);
     CHECK_LACKS("s3cr3t", redlock_detail());
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
-    redlock_close(r);
+    client_close(r);
 
     const char *text = read_trace();
     check_lines(text);
@@ -244,7 +244,7 @@ CASE(hostile_name, "A name with line breaks and quotes stays one line.")
     cluster_start(&c, 1);
     redlock *r = open_traced(&c, 0);
     CHECK_OK(client_try(r, "a\nb\"c\\d", TTL_MS));
-    redlock_close(r);
+    client_close(r);
     check_lines(read_trace());
     CHECK_HAS(" \"a\\x0ab\\x22c\\x5cd\" #1 ask acquire", read_trace());
 }
@@ -258,7 +258,7 @@ CASE(environment, "REDLOCK_TRACE names the file where the options name none.")
     setenv("REDLOCK_TRACE", trace_path(), 1);
     redlock *r = client_open(&c, REDLOCK_THREAD);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
     CHECK_HAS("\"x\" #1 decide held: 1 of 1", read_trace());
 }
 
@@ -301,7 +301,7 @@ CASE(shared_file, "Several clients and quorums write whole lines to one file.")
     for (int i = 0; i < 3; i++)
         CHECK_INT(0, pthread_join(thread[i], NULL));
     for (int i = 0; i < 3; i++)
-        redlock_close(r[i]);
+        client_close(r[i]);
     const char *text = read_trace();
     check_lines(text);
     int held = 0, in_a = 0;
@@ -327,7 +327,7 @@ CASE(child, "A forked child adds nothing to the trace.")
     pid_t pid = fork();
     if (pid == 0) {
         redlock_lock_free(lock);
-        redlock_close(r);
+        client_close(r);
         _exit(0);
     }
     CHECK_INT(pid, waitpid(pid, &status, 0));
@@ -335,7 +335,7 @@ CASE(child, "A forked child adds nothing to the trace.")
     CHECK_INT(0, stat(trace_path(), &now));
     CHECK_INT(before.st_size, now.st_size);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- what it costs ---- */
@@ -349,7 +349,7 @@ CASE(full_disk, "A full disk loses lines and keeps no lock waiting.")
     redlock *r = client_open_with(&o);
     for (int i = 0; i < 20; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Everything that is in the pipe. */
@@ -392,7 +392,7 @@ CASE(full_pipe, "A pipe that is not read loses lines, which the next that fits c
     for (const char *at = text; (at = strstr(at, "\"x\" #1 decide held: ")) != NULL; at++)
         held++;
     CHECK_BETWEEN((100 - held) * 10, 100 * 100, dropped);
-    redlock_close(r);
+    client_close(r);
     close(fd);
 }
 
@@ -407,7 +407,7 @@ CASE(no_reader,
     CHECK_OK(client_try(r, "x", TTL_MS));
     close(fd);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 static atomic_int allocations;
@@ -448,5 +448,5 @@ CASE(no_allocation, "A traced client allocates nothing per lock.")
     for (int i = 0; i < 200; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_INT(before, allocations);
-    redlock_close(r);
+    client_close(r);
 }

@@ -111,7 +111,7 @@ void load_async(void *data)
     begin(load);
     go_round(&ring, runners, load->in_flight, load->cycles);
     end();
-    redlock_close(ring.client);
+    client_close(ring.client);
 }
 
 void load_drain(void *data)
@@ -135,7 +135,7 @@ void load_drain(void *data)
     end();
     for (int i = 0; i < load->in_flight; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- blocking --------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ void load_blocking(void *data)
     cycle(r, "cost-000", &q, load->cycles);
     end();
     shim_expect_callers(-threaded);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* A pipe on which all wait until its other end is closed: one call each, however
@@ -244,7 +244,7 @@ void load_threads(void *data)
     close(crew.gate[LEAVE].ends[1]);
     for (int i = 0; i < crew.size; i++)
         pthread_join(threads[i], NULL);
-    redlock_close(crew.client);
+    client_close(crew.client);
 }
 
 /* ---- holding ---------------------------------------------------------------------------- */
@@ -265,7 +265,7 @@ void load_extend(void *data)
     extend(lock, load->cycles);
     end();
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void await_renewals(redlock *r, redlock_lock *lock, int count)
@@ -295,7 +295,7 @@ void load_renewed(void *data)
     await_renewals(r, lock, load->cycles);
     end();
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- from hand to hand ------------------------------------------------------------------ */
@@ -367,8 +367,8 @@ void load_handover(void *data)
     begin(load);
     hand_to_and_fro(side, load->cluster->count, load->cycles);
     end();
-    redlock_close(side[0].client);
-    redlock_close(side[1].client);
+    client_close(side[0].client);
+    client_close(side[1].client);
 }
 
 /* ---- memory ----------------------------------------------------------------------------- */

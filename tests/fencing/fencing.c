@@ -62,7 +62,7 @@ CASE(tokens_grow,
     info = client_query(r[0], "x");
     CHECK_INT(last, info.fence);
     for (int i = 0; i < 3; i++)
-        redlock_close(r[i]);
+        client_close(r[i]);
 }
 
 CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.")
@@ -73,7 +73,7 @@ CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.
     CHECK_INT(0, redlock_fence(lock));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.")
@@ -95,7 +95,7 @@ CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly t
         CHECK(count_at(&c, key, redlock_fence(lock)) >= 3);
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(lost_counters,
@@ -114,7 +114,7 @@ CASE(lost_counters,
         CHECK_NEVER(token <= last);
         last = token;
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(counters_expire, "Idle counters expire after a day: they are no leak.")
@@ -130,7 +130,7 @@ CASE(counters_expire, "Idle counters expire after a day: they are no leak.")
     }
     for (int i = 0; i < 3; i++)
         CHECK_BETWEEN(86000000, 86400000, server_int(&c.node[i], "PTTL", key, NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 static long evalsha_calls(const struct server *s)
@@ -158,7 +158,7 @@ CASE(one_round_trip, "A token costs no second round trip where the counters agre
      * would be more. */
     for (int i = 0; i < 5; i++)
         CHECK_BETWEEN(ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c.node[i]));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is hung.")
@@ -175,7 +175,7 @@ CASE(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is h
         }
         server_thaw(&c.node[round]);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(names_have_their_own, "Each name has its own fence counter.")
@@ -193,5 +193,5 @@ CASE(names_have_their_own, "Each name has its own fence counter.")
         next_token(r, "y");
     for (int i = 0; i < 3; i++)
         CHECK_STR(before[i], server_cmd(&c.node[i], "HGETALL", key, NULL));
-    redlock_close(r);
+    client_close(r);
 }

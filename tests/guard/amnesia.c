@@ -88,8 +88,8 @@ static void finish(struct scene *s)
 {
     CHECK(redlock_remaining_ms(s->held) > 0); /* A was entitled all the time */
     redlock_lock_free(s->held);
-    redlock_close(s->a);
-    redlock_close(s->b);
+    client_close(s->a);
+    client_close(s->b);
 }
 
 static bool forgot(void *data)
@@ -133,7 +133,7 @@ static void holds(forget_fn *forget, uint32_t flags, bool hidden, const char *wo
         CHECK(i == FORGETFUL || !is_quarantined(s.b, i, ""));
     redlock *fresh = client_open_warm(&s.c, flags); /* one that never knew the old node */
     CHECK_NEVER(second_holder(fresh));
-    redlock_close(fresh);
+    client_close(fresh);
     finish(&s);
 }
 
@@ -254,7 +254,7 @@ static void comes_back(uint32_t flags, forget_fn *forget)
         sleep_ms(20);
     }
     CHECK(now_ms() - start_ms >= GUARD_MS - 5);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(restarted_node_returns, "After max_ttl and two seconds a restarted node votes again.")
@@ -312,8 +312,8 @@ CASE(hidden_restart_returns_strict,
         CHECK_OK(redlock_acquire(both[i], "x", SHORT_TTL_MS, &q, &lock));
         redlock_lock_free(lock);
     }
-    redlock_close(old);
-    redlock_close(fresh);
+    client_close(old);
+    client_close(fresh);
 }
 
 CASE(renewal_counts_in_quarantine,
@@ -327,7 +327,7 @@ CASE(renewal_counts_in_quarantine,
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "y", TTL_MS)); /* no new lock ... */
     CHECK_OK(redlock_extend(lock, TTL_MS)); /* ... but the old one lives on */
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /*
@@ -349,7 +349,7 @@ static int extend_on_uncounted(bool is_forgetful)
     CHECK_INT(1, server_int(&c.node[1], "DEL", "redlock:x", NULL));
     int result = redlock_extend(lock, TTL_MS);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
     return result;
 }
 
@@ -392,5 +392,5 @@ CASE(follower_finds_it_strict,
     CHECK(wait_until(is_out, r));
     redlock_lock_free(next[0]);
     redlock_lock_free(next[1]);
-    redlock_close(r);
+    client_close(r);
 }

@@ -116,7 +116,7 @@ static void work(void *data)
     for (int i = 0; i < NAMES; i++)
         if (slots[i].lock != NULL)
             end_slot(&slots[i]);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- the faults -------------------------------------------------------------------------- */

@@ -238,7 +238,7 @@ CASE(bad_counters,
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "job", TTL_MS, &q, &lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
     audit(&c, &all);
     expect(&all, &c, 1, "fencing", REDLOCK_CHECK_OK);
 }

@@ -77,7 +77,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
     CHECK_INT(1, redlock_margin(other));
     client_unlock(other);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(forward, "A node whose clock is set 60 s forward is noticed and leaves votes and holds.")
@@ -120,7 +120,7 @@ CASE(majority_gone, "Holds that are left without a majority by set clocks are lo
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_INT(3, count_out(r));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- no false alarm ---------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void load(int64_t seconds)
     CHECK(client_await_margin(kept, 2));
     printf("# %ld cycles in %lld s, no alarm\n", cycles, (long long)seconds);
     client_unlock(kept);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(no_false_alarm, "No clock is suspected during some seconds of normal load.")

@@ -23,7 +23,7 @@ void audit_with(const redlock_options *o, int64_t ttl_ms, struct findings *all)
     redlock_answer_free(answer);
     CHECK_OK(redlock_audit(r, ttl_ms, &answer));
     *all = (struct findings){answer->checks, answer->check_count};
-    redlock_close(r);
+    client_close(r);
 }
 
 void audit(const struct cluster *c, struct findings *all)

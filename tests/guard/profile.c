@@ -14,7 +14,7 @@ static void start(struct cluster *c, size_t count)
     cluster_start(c, count);
     redlock *r = client_open(c, 0);
     CHECK_OK(redlock_admit(r, NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 static redlock *open_correct(const struct cluster *c)
@@ -51,7 +51,7 @@ CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(REDLOCK_PROFILE_CORRECTNESS, info.profile);
     CHECK_INT(REDLOCK_REASON_NONE, info.unsafe_reason);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(kinds_without_tokens, "With correctness kinds that have no token are refused, with why.")
@@ -63,7 +63,7 @@ CASE(kinds_without_tokens, "With correctness kinds that have no token are refuse
     CHECK_HAS("a shared lock has no fencing token: use a mutex", redlock_detail());
     CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SEMAPHORE));
     CHECK_OK(acquire(r, REDLOCK_REENTRANT));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.")
@@ -75,7 +75,7 @@ CASE(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.
     for (size_t i = 0; i < 3; i++)
         server_cmd(&c.node[i], "FLUSHALL", NULL);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Nodes that would evict locks: `count` of three. */
@@ -101,11 +101,11 @@ CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants not
     CHECK_HAS("safety check eviction", report->node[0].text);
     CHECK_HAS("safety check", redlock_detail());
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
-    redlock_close(r);
+    client_close(r);
     /* Efficiency goes on, with the warning that it always had. */
     r = client_open(&c, 0);
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.")
@@ -122,7 +122,7 @@ CASE(minority_is_unsafe_or_down, "With correctness a majority that passes is eno
     server_kill(&c.node[3]);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
     CHECK_HAS("1 of 5 nodes do not pass the safety checks", redlock_detail());
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(nodes_of_no_set, "With correctness nodes that were never initialised grant nothing.")
@@ -133,7 +133,7 @@ CASE(nodes_of_no_set, "With correctness nodes that were never initialised grant 
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
     /* Two of three decide: which node has not answered by then is open. */
     CHECK_HAS("safety check membership", redlock_detail());
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(replica_can_take_over, "With correctness a server with a replica does not count.")
@@ -151,11 +151,11 @@ CASE(replica_can_take_over, "With correctness a server with a replica does not c
         sleep_ms(10);
     redlock *r = client_open(&c, 0);
     CHECK_OK(redlock_admit(r, NULL));
-    redlock_close(r);
+    client_close(r);
     r = open_correct(&c);
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
     CHECK_INT(REDLOCK_REASON_FAILOVER, redlock_failure_report()->node[0].reason);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(audit_tells_the_profile, "An audit fails for the profile if too few nodes pass.")
@@ -177,7 +177,7 @@ CASE(audit_tells_the_profile, "An audit fails for the profile if too few nodes p
     }
     CHECK(found);
     redlock_answer_free(answer);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(profiles_refused, "A profile that is none, and correctness without a guard, are INVAL.")

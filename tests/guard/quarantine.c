@@ -29,7 +29,7 @@ CASE(young_is_guarded,
         CHECK_BETWEEN(30000, 62000, info.quarantine_ms);
         CHECK_HAS("restarted", info.text);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(young_minority, "One young node of three is outvoted and delays no acquire.")
@@ -43,7 +43,7 @@ CASE(young_minority, "One young node of three is outvoted and delays no acquire.
     drain(r);
     CHECK_INT(0, redlock_margin(lock)); /* its key is there, and does not count */
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static redlock_options short_options(const struct cluster *c, uint32_t flags)
@@ -67,7 +67,7 @@ static void waited_out(uint32_t flags)
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS + GUARD_MARGIN_MS - 1000);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.")
@@ -104,7 +104,7 @@ CASE(unknown_age, "Nodes that do not tell their age vote after they have been wa
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- redlock_admit() --------------------------------------------------------------------- */
@@ -133,9 +133,9 @@ static void admits(uint32_t flags)
         CHECK_STR("60000", server_cmd(&c.node[i], "HGET", "redlock.admit", "max_ttl", NULL));
         CHECK_INT(-1, server_int(&c.node[i], "PTTL", "redlock.admit", NULL));
     }
-    redlock_close(fresh);
-    redlock_close(waiting);
-    redlock_close(r);
+    client_close(fresh);
+    client_close(waiting);
+    client_close(r);
 }
 
 CASE(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.")
@@ -163,7 +163,7 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1500);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, &q, &lock));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(admit_says_who_did_not,
@@ -182,7 +182,7 @@ CASE(admit_says_who_did_not,
     CHECK_INT(REDLOCK_VOTE_REFUSED, redlock_failure_report()->node[1].vote);
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));
     CHECK_OK(client_try(r, "x", 10000)); /* those that took it do vote */
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond their max_ttl.")
@@ -194,7 +194,7 @@ CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond thei
     CHECK_ERR(REDLOCK_INVAL, client_try(r, "x", 2001)); /* waiting would not help */
     CHECK_HAS("max_ttl", redlock_detail());
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(every_mode_enforces_max_ttl,
@@ -212,7 +212,7 @@ CASE(every_mode_enforces_max_ttl,
             CHECK_HAS("max_ttl", redlock_detail());
         }
         CHECK(kind_await_clean(&c));
-        redlock_close(r);
+        client_close(r);
     }
 }
 
@@ -225,5 +225,5 @@ CASE(no_guard_trusts, "With REDLOCK_NO_GUARD young nodes vote, and no node is in
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(0, info.quarantined);
-    redlock_close(r);
+    client_close(r);
 }

@@ -83,7 +83,7 @@ static void work(void *data)
     client_warm_nodes(r, 2);
     while (!w->stop)
         hold_once(w, r);
-    redlock_close(r);
+    client_close(r);
 }
 
 static struct worker *start(struct cluster *c, struct holds *h, const struct list *list,
@@ -130,7 +130,7 @@ static void init_list(const struct cluster *c, const struct list *list)
         count++;
     client_warm_nodes(r, count);
     CHECK_OK(redlock_admit(r, NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- replacing a node ---- */

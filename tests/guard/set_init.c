@@ -36,7 +36,7 @@ CASE(init_again_keeps_the_set, "Running init again on the same nodes keeps their
     client_warm_nodes(r, 2);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_HAS("2 of 3", redlock_detail());
-    redlock_close(r);
+    client_close(r);
     server_thaw(&c.node[2]);
     for (size_t i = 0; i < 3; i++)
         CHECK_STR(first, set_of(&c, i));
@@ -78,7 +78,7 @@ CASE(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on n
     client_warm(r);
     CHECK_OK(redlock_admit(r, NULL));
     CHECK_STR(set_of(&c, 0), set_of(&c, 2));
-    redlock_close(r);
+    client_close(r);
 }
 
 static int init_with_a_stranger(struct cluster *c, char why[512])
@@ -88,7 +88,7 @@ static int init_with_a_stranger(struct cluster *c, char why[512])
     snprintf(why, 512, "%s", redlock_detail());
     CHECK_INT(1, report_votes(redlock_failure_report(), REDLOCK_VOTE_ERROR));
     CHECK_INT(0, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));
-    redlock_close(r);
+    client_close(r);
     for (size_t i = 0; i < 3; i++)
         CHECK_STR("(nil)", set_of(c, i));
     return error;
@@ -111,7 +111,7 @@ CASE(init_looks_at_all_nodes_first,
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_HAS("NOPERM", redlock_detail());
     CHECK_HAS("Nothing was changed", redlock_detail());
-    redlock_close(r);
+    client_close(r);
     CHECK_STR("(nil)", set_of(&c, 0));
     CHECK_STR("(nil)", set_of(&c, 2));
 }
@@ -128,7 +128,7 @@ static redlock_admission look(const struct cluster *c, int64_t max_ttl_ms)
     CHECK_OK(redlock_look_at_admission(r, &answer));
     redlock_admission admission = *answer->admission;
     redlock_answer_free(answer);
-    redlock_close(r);
+    client_close(r);
     return admission;
 }
 
@@ -166,7 +166,7 @@ CASE(half_an_init, "What a failed init has left does not count until init is don
     CHECK_HAS("has not finished", redlock_detail());
     CHECK_OK(init_nodes(&c, 0, 3));
     await_outcome(r, TTL_MS, REDLOCK_OK);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- several inits at once ---- */
@@ -190,7 +190,7 @@ static void *run_init(void *data)
         atomic_store(&i->slow->switches->up_delay_ms, 1000);
     i->error = redlock_admit(r, NULL);
     snprintf(i->detail, sizeof i->detail, "%s", redlock_detail());
-    redlock_close(r);
+    client_close(r);
     return NULL;
 }
 
@@ -221,7 +221,7 @@ CASE(an_init_in_between,
     CHECK_HAS("?", set_of(&c, 3)); /* does not count */
     redlock *r = open_nodes(&c, 2, 3, 0);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 static bool is_in_force(const struct cluster *c, size_t first)
@@ -307,23 +307,23 @@ CASE(the_audit_tells, "The audit fails for nodes of another set, and warns of no
     CHECK_OK(redlock_admit(r, NULL));
     found = audit(r);
     CHECK_INT(3, found.membership[REDLOCK_CHECK_OK]);
-    redlock_close(r);
+    client_close(r);
     r = open_nodes(&c, 2, 3, 0);
     found = audit(r);
     CHECK_INT(1, found.membership[REDLOCK_CHECK_OK]);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
     CHECK_HAS("do not count", found.text);
-    redlock_close(r);
+    client_close(r);
     r = open_nodes(&c, 0, 2, 0);
     found = audit(r);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
     CHECK_HAS("of 3 nodes: it belongs to a set of another number", found.text);
-    redlock_close(r);
+    client_close(r);
     r = open_nodes(&c, 0, 2, REDLOCK_NO_GUARD); /* fails, and does not say that it helps */
     found = audit(r);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
     CHECK_LACKS("do not count", found.text);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(told_by_a_client, "A set that a client has told is doubted until init draws a new one.")
@@ -349,7 +349,7 @@ CASE(told_by_a_client, "A set that a client has told is doubted until init draws
     CHECK_HAS("by its name alone", warnings);
     CHECK_OK(redlock_admit(r, NULL));
     CHECK_INT(3, audit(r).membership[REDLOCK_CHECK_OK]);
-    redlock_close(r);
+    client_close(r);
     CHECK(strcmp(old, set_of(&c, 0)) != 0);
     CHECK_STR(set_of(&c, 0), set_of(&c, 2));
     /* Nodes 0 and 1 carry the new id, and the server too many does not. */
@@ -363,7 +363,7 @@ CASE(told_by_a_client, "A set that a client has told is doubted until init draws
     CHECK_INT(1, found.membership[REDLOCK_CHECK_FAIL]);
     server_stop(&c.node[0]);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are in meanwhile.")
@@ -378,7 +378,7 @@ CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are
         CHECK_OK(redlock_admit(r, NULL));
         CHECK_OK(redlock_ping(r, NULL));
         read_warnings(r, warnings, sizeof warnings);
-        redlock_close(r);
+        client_close(r);
         CHECK_LACKS("set of nodes", warnings);
     }
 }
@@ -395,7 +395,7 @@ CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_INT(3, audit(r).max_ttl[REDLOCK_CHECK_OK]);
     CHECK_INT(0, read_warnings(r, warnings, sizeof warnings));
-    redlock_close(r);
+    client_close(r);
     o.max_ttl_ms = 300000;
     r = client_open_with(&o);
     client_warm(r);
@@ -405,5 +405,5 @@ CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by
     CHECK_HAS("60.000 s, this client has 300.000 s", found.text);
     read_warnings(r, warnings, sizeof warnings);
     CHECK_HAS("max_ttl", warnings);
-    redlock_close(r);
+    client_close(r);
 }

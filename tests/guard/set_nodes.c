@@ -27,7 +27,7 @@ int init_nodes(const struct cluster *c, size_t first, size_t count)
 {
     redlock *r = open_nodes(c, first, count, 0);
     int error = redlock_admit(r, NULL);
-    redlock_close(r);
+    client_close(r);
     return error;
 }
 

@@ -31,8 +31,8 @@ static void overlapping(uint32_t flags)
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
     client_unlock(lock);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_close(stray);
-    redlock_close(r);
+    client_close(stray);
+    client_close(r);
 }
 
 CASE(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes decide.")
@@ -56,8 +56,8 @@ CASE(overlapping_lists_unguarded, "With the guard off nodes of any set are count
     redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
     CHECK_OK(client_try(stray, "x", TTL_MS)); /* two of three */
     client_unlock(lock);
-    redlock_close(stray);
-    redlock_close(r);
+    client_close(stray);
+    client_close(r);
 }
 
 CASE(never_initialised, "Nodes that were never initialised are counted by every client.")
@@ -68,8 +68,8 @@ CASE(never_initialised, "Nodes that were never initialised are counted by every 
     redlock *other = open_nodes(&c, 2, 3, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_OK(client_try(other, "x", TTL_MS));
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 static void part_of_five(uint32_t flags)
@@ -90,8 +90,8 @@ static void part_of_five(uint32_t flags)
     CHECK_INT(1, info.misplaced);
     CHECK_INT(-1, info.quarantine_ms);
     CHECK_HAS("another number of nodes", info.text);
-    redlock_close(part);
-    redlock_close(r);
+    client_close(part);
+    client_close(r);
 }
 
 CASE(three_of_five, "A client with three nodes of a set of five counts none of them.")
@@ -115,10 +115,10 @@ static void never_beside_a_set(const struct cluster *c, int tries, uint32_t flag
         o.flags = flags;
         redlock *stray = client_open_with(&o);
         CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
-        redlock_close(stray);
+        client_close(stray);
         stray = client_open_with(&o);
         CHECK_ERR(REDLOCK_GUARDED, client_try(stray, "free", TTL_MS));
-        redlock_close(stray);
+        client_close(stray);
     }
 }
 
@@ -134,7 +134,7 @@ static void hurried(uint32_t flags, int tries, int delay_ms)
     atomic_store(&p.switches->down_delay_ms, delay_ms);
     never_beside_a_set(&c, tries, flags);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_late_set, "Nodes without a set do not decide before a late node has said its set.")
@@ -172,7 +172,7 @@ CASE(a_silent_node_delays_once, "Nodes without a set await a silent node once, a
         client_unlock(lock);
     }
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms); /* ten timeouts are longer */
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- nodes that say different things ---- */
@@ -193,7 +193,7 @@ CASE(the_set_of_most, "Nodes of another set than most do not count, and the othe
     client_unlock(lock);
     server_stop(&c.node[1]);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(no_node_without_a_set, "A node without a set does not count beside nodes that have one.")
@@ -206,7 +206,7 @@ CASE(no_node_without_a_set, "A node without a set does not count beside nodes th
     CHECK_OK(client_try(r, "x", TTL_MS));
     server_stop(&c.node[0]);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_change_is_noticed, "A connected client notices within seconds that the set has changed.")
@@ -222,7 +222,7 @@ CASE(a_change_is_noticed, "A connected client notices within seconds that the se
         CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
     CHECK_OK(init_nodes(&c, 0, 3));
     await_outcome(r, TTL_MS, REDLOCK_OK);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_change_is_noticed_at_once_strict,
@@ -240,7 +240,7 @@ CASE(a_change_is_noticed_at_once_strict,
     /* The scripts that take other kinds read it as well. */
     redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_SHARED);
     CHECK_REFUSED(REDLOCK_GUARDED, redlock_acquire(r, "y", TTL_MS, &q, &lock));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(renewals_end_with_the_set, "A hold whose nodes are in another set now is not renewed.")
@@ -256,7 +256,7 @@ CASE(renewals_end_with_the_set, "A hold whose nodes are in another set now is no
     EXPECT(r, JEOPARDY, REDLOCK_GUARDED, lock);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- forgotten sets ---- */
@@ -288,7 +288,7 @@ static void restores(uint32_t flags)
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 2000, &q, &lock));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_client_restores_the_set, "A client tells a restarted node the set it was in before.")
@@ -319,7 +319,7 @@ static void try_once(const struct cluster *c, int number)
     redlock *r = client_open_with(&o);
     CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_forgetful_node_is_needed, "A node that is told its set in the middle of a try counts.")
@@ -377,9 +377,9 @@ CASE(an_error_is_not_no_set,
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("redlock.admit cannot be read", redlock_detail());
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
-    redlock_close(stray);
+    client_close(stray);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(no_set_beside_one_untold,
@@ -397,9 +397,9 @@ CASE(no_set_beside_one_untold,
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("too few nodes count", redlock_detail()); /* whichever node answered first */
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
-    redlock_close(stray);
+    client_close(stray);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_right_taken_away,
@@ -416,5 +416,5 @@ CASE(a_right_taken_away,
     CHECK_NEVER(client_try(r, "x", TTL_MS) == REDLOCK_OK);
     use_blind_user(&c, "~redlock.admit");
     CHECK(wait_until(is_readable, r));
-    redlock_close(r);
+    client_close(r);
 }

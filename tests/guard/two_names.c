@@ -44,7 +44,7 @@ static void doubled(uint32_t flags)
     for (int i = 0; i < 20; i++) {
         redlock *twice = open_doubled(&c, &p, flags);
         CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
-        redlock_close(twice);
+        client_close(twice);
     }
     redlock *twice = open_doubled(&c, &p, flags);
     client_warm(twice);
@@ -64,8 +64,8 @@ static void doubled(uint32_t flags)
     server_stop(&c.node[1]);
     CHECK_REFUSED(REDLOCK_GUARDED, try_as(twice, "wrong", 0));
     CHECK_HAS("its own server", redlock_detail());
-    redlock_close(twice);
-    redlock_close(r);
+    client_close(twice);
+    client_close(r);
 }
 
 CASE(one_server_two_names, "A server that a client has two names for counts once.")
@@ -94,7 +94,7 @@ CASE(one_server_two_names_of_a_mutex,
     server_restart(&c.node[0]); /* another run_id, and the names are as doubtful as before */
     server_stop(&c.node[1]);
     CHECK_NEVER(client_try(twice, "x", TTL_MS) == REDLOCK_OK);
-    redlock_close(twice);
+    client_close(twice);
 }
 
 CASE(one_server_two_names_unguarded, "With the guard off a server votes by each of its names.")
@@ -107,5 +107,5 @@ CASE(one_server_two_names_unguarded, "With the guard off a server votes by each 
     client_warm(twice);
     server_stop(&c.node[1]);
     CHECK_OK(try_as(twice, "wrong", 0));
-    redlock_close(twice);
+    client_close(twice);
 }

@@ -18,7 +18,7 @@ static int warn_about(struct cluster *c, char warnings[4096])
         client_try(r, "x", TTL_MS);
     int count = read_warnings(r, warnings, 4096);
     CHECK_INT(0, read_warnings(r, warnings, 4096));
-    redlock_close(r);
+    client_close(r);
     printf("# %s", warnings);
     return count;
 }

@@ -167,7 +167,7 @@ CASE(a_loss_is_no_recovery,
         CHECK_INT(1, tally.count[REDLOCK_EVENT_LOST]);
         CHECK_INT(0, tally.count[REDLOCK_EVENT_RECOVERED]);
         CHECK(tally.count[REDLOCK_EVENT_JEOPARDY] <= 1);
-        redlock_close(r);
+        client_close(r);
         server_restart(&c.node[0]);
         server_restart(&c.node[1]);
     }
@@ -194,7 +194,7 @@ CASE(hung_nodes_without_timer,
         CHECK_BETWEEN(STEADY_MS - 1, SOON_MS, now_ms() - start_ms);
         server_thaw(&c.node[0]);
         server_thaw(&c.node[1]);
-        redlock_close(r);
+        client_close(r);
     }
 }
 
@@ -241,7 +241,7 @@ CASE(unwatched_thread, "A bound lock is refused when its thread cannot be watche
         fired = b.fired;
         CHECK(n < 10 && (n > 1 || fired));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- while a lock is renewed ---- */

@@ -39,7 +39,7 @@ static void walk(struct walk *w)
     look_around(w, r);
     ask_asynchronously(w, r);
     await_all_up(w, r);
-    redlock_close(r);
+    client_close(r);
 }
 
 static bool has_closed_all(void *data)
@@ -133,7 +133,7 @@ void walk_renewing(struct walk *w, enum inject_call call, int nth, int error)
     CHECK(now_ms() < end_ms);
     inject_disarm();
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
     check_descriptors(w);
 }
 

@@ -40,8 +40,8 @@ static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
     redlock_lock_free(second);
     redlock_release(lock);
     redlock_lock_free(lock);
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
     CHECK(kind_await_clean(c));
     server_admit(&c->node[2]);
     return error;
@@ -96,7 +96,7 @@ CASE(young_majority,
         CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, q));
         CHECK(kind_await_clean(&c));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(young_minority, "The grant of one young node of three does not count, whatever the kind.")
@@ -118,7 +118,7 @@ CASE(young_minority, "The grant of one young node of three does not count, whate
         redlock_lock_free(lock);
         CHECK(kind_await_clean(&c));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(no_marker_strict,
@@ -134,7 +134,7 @@ CASE(no_marker_strict,
         CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
         server_cmd(&c.node[1], "DEL", "redlock.admit", NULL);
         CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
-        redlock_close(r);
+        client_close(r);
         CHECK(kind_await_clean(&c));
         for (int i = 0; i < 2; i++)
             server_admit(&c.node[i]);
@@ -165,8 +165,8 @@ CASE(max_ttl, "The nodes' max_ttl binds every kind, also for a client with anoth
         CHECK_OK(kind_try(plain, "x", 5000, shape_request(shape)));
         CHECK(kind_await_clean(&c));
     }
-    redlock_close(strict);
-    redlock_close(plain);
+    client_close(strict);
+    client_close(plain);
 }
 
 CASE(quarantined_heal, "A node in quarantine gets no healed key of any kind.")
@@ -185,7 +185,7 @@ CASE(quarantined_heal, "A node in quarantine gets no healed key of any kind.")
         CHECK_INT(2, kind_count_holds(&c, "x", redlock_value(lock)));
         CHECK_INT(0, redlock_margin(lock));
         client_unlock(lock);
-        redlock_close(r);
+        client_close(r);
         CHECK(kind_await_clean(&c));
         server_admit(&c.node[1]);
     }

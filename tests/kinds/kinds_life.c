@@ -113,7 +113,7 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
         CHECK(cluster_await_empty(&c));
         redlock *r = client_open_warm(&c, 0);
         redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
-        redlock_close(r);
+        client_close(r);
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c));
     }
@@ -217,7 +217,7 @@ CASE(repeat_after_release,
             FAIL("%s: taken after it was released", shape_text(shape));
         }
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(token_of_the_first_call,
@@ -235,7 +235,7 @@ CASE(token_of_the_first_call,
             redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
             CHECK(redlock_fence(lock) > 0);
             client_unlock(lock);
-            redlock_close(r);
+            client_close(r);
         }
     }
 }

@@ -104,7 +104,7 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
         client_unlock(second.lock);
         CHECK(cluster_await_empty(&c));
     }
-    redlock_close(third);
+    client_close(third);
     pair_end();
 }
 

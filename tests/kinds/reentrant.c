@@ -32,8 +32,8 @@ CASE(nested,
     client_unlock(outer);
     CHECK_OK(kind_try(b, "x", TTL_MS, q));
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(any_order,
@@ -50,8 +50,8 @@ CASE(any_order,
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(inner));
     client_unlock(inner);
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 static void hold_nested(void *data)
@@ -61,7 +61,7 @@ static void hold_nested(void *data)
     redlock_lock *lock = kind_lock(r, "x", TTL_MS, owner_request("job"));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(across_processes,
@@ -78,7 +78,7 @@ CASE(across_processes,
     CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3));
     client_unlock(outer);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(own_expiry,
@@ -96,7 +96,7 @@ CASE(own_expiry,
     client_unlock(outer);
     CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still has its time */
     CHECK_BETWEEN(1, TTL_MS / 2, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
-    redlock_close(a);
+    client_close(a);
 }
 
 /* ---- tokens ----------------------------------------------------------------------------- */
@@ -129,8 +129,8 @@ CASE(nested_token, "A nested hold has the token of the first hold; the next owne
     redlock_lock *next = kind_lock(b, "x", TTL_MS, fenced("you"));
     CHECK_NEVER(redlock_fence(next) <= token);
     client_unlock(next);
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(uneven_counters, "Nodes whose counters differ agree on one token, nested holds included.")
@@ -150,7 +150,7 @@ CASE(uneven_counters, "Nodes whose counters differ agree on one token, nested ho
     redlock_lock *next = kind_lock(a, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(next) <= token);
     client_unlock(next);
-    redlock_close(a);
+    client_close(a);
 }
 
 CASE(leftover_gives_no_old_token,
@@ -175,8 +175,8 @@ CASE(leftover_gives_no_old_token,
                  (long long)token);
         client_unlock(lock);
     }
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(token_inside_a_plain_hold, "A fenced hold nested in a hold without a token gets a token.")
@@ -195,7 +195,7 @@ CASE(token_inside_a_plain_hold, "A fenced hold nested in a hold without a token 
     client_unlock(third);
     client_unlock(inner);
     client_unlock(outer);
-    redlock_close(a);
+    client_close(a);
 }
 
 static void own_or_mutex(int worker, unsigned *seed, struct load_wish *out)
@@ -247,7 +247,7 @@ CASE(no_deadlock_with_oneself,
     KIND_EXPECT(REDLOCK_OK, w); /* woken by the last hold */
     client_unlock(w.lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- with lost answers ------------------------------------------------------------------ */

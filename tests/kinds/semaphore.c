@@ -36,7 +36,7 @@ static void check_all_permits(struct cluster *c, uint32_t k)
         client_unlock(lock[i]);
     CHECK(cluster_await_empty(c));
     for (int i = 0; i < 3; i++)
-        redlock_close(r[i]);
+        client_close(r[i]);
 }
 
 CASE(all_permits,
@@ -62,8 +62,8 @@ CASE(another_k, "Clients that disagree about k exclude each other altogether.")
     client_unlock(lock);
     CHECK(cluster_await_empty(&c)); /* both releases have reached every node */
     CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(2)));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 /* The holder of slot 7 of 7 releases, and the waiter for one of k is told of slot 7. */
@@ -102,8 +102,8 @@ CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one
     redlock *b = client_open_warm(&c, REDLOCK_THREAD);
     pass_on_slot_seven(a, b, &c, 2); /* told by the nodes */
     pass_on_slot_seven(a, a, &c, 2); /* told by its own client */
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(waiting, "A waiter gets the slot that becomes free.")
@@ -127,8 +127,8 @@ CASE(waiting, "A waiter gets the slot that becomes free.")
     for (int i = 0; i < 3; i++)
         client_unlock(lock[i]);
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots stay.")
@@ -145,7 +145,7 @@ CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots st
     client_unlock(next);
     client_unlock(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(partitioned,

@@ -41,8 +41,8 @@ CASE(all_or_none,
     CHECK_OK(client_try(b, "d", TTL_MS));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps several out.")
@@ -57,7 +57,7 @@ CASE(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps sev
         CHECK_OK(kind_try(a, "a", TTL_MS, with(bc, 2)));
         CHECK(cluster_await_empty(&c));
     }
-    redlock_close(a);
+    client_close(a);
 }
 
 CASE(any_order_and_twice, "The order and the repetition of names in a request do not matter.")
@@ -80,8 +80,8 @@ CASE(any_order_and_twice, "The order and the repetition of names in a request do
     CHECK_ERR(REDLOCK_BUSY, client_try(b, "a", TTL_MS));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
@@ -106,7 +106,7 @@ CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
     redlock_lock *none = NULL;
     q = with(names + 1, REDLOCK_NAMES_MAX);
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(a, names[0], TTL_MS, &q, &none));
-    redlock_close(a);
+    client_close(a);
 }
 
 /* ---- holding ---------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ CASE(renewal_renews_all,
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK(cluster_await_empty(&c)); /* the other names go with it */
     redlock_lock_free(lock);
-    redlock_close(a);
+    client_close(a);
 }
 
 CASE(healed,
@@ -161,7 +161,7 @@ CASE(healed,
     CHECK(cluster_await(&c, "redlock:c", 0));
     CHECK_INT(0, cluster_count(&c, "redlock:a"));
     CHECK_INT(1, cluster_count_value(&c, "redlock:b", "another"));
-    redlock_close(a);
+    client_close(a);
 }
 
 CASE(one_token, "Several names get one token, above every earlier token of each of them.")
@@ -190,8 +190,8 @@ CASE(one_token, "Several names get one token, above every earlier token of each 
             largest = redlock_fence(lock);
         client_unlock(lock);
     }
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 /* ---- many processes --------------------------------------------------------------------- */

@@ -34,8 +34,8 @@ CASE(many_readers,
     CHECK(cluster_await_empty(&c));
     CHECK_OK(client_try(a, "x", TTL_MS));
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(writer_keeps_readers_out,
@@ -50,8 +50,8 @@ CASE(writer_keeps_readers_out,
     redlock_lock *reader = kind_lock(b, "x", TTL_MS, reader_request());
     CHECK_ERR(REDLOCK_BUSY, client_try(b, "x", TTL_MS)); /* no upgrade */
     client_unlock(reader);
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's stays.")
@@ -71,7 +71,7 @@ CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's 
     CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still counts */
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     client_unlock(kind_lock(a, "x", TTL_MS, q)); /* its end needs no message */
-    redlock_close(a);
+    client_close(a);
 }
 
 CASE(renewed_and_lost,
@@ -101,8 +101,8 @@ CASE(renewed_and_lost,
           2); /* its neighbour is untouched */
     client_unlock(other);
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(healed, "A node that lost one reader gets it back beside the readers it has.")
@@ -120,7 +120,7 @@ CASE(healed, "A node that lost one reader gets it back beside the readers it has
     client_unlock(reader);
     client_unlock(other);
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
+    client_close(a);
 }
 
 /* ---- waiting ---------------------------------------------------------------------------- */
@@ -167,10 +167,10 @@ static void woken_together(redlock_request writer)
         CHECK_INT(REDLOCK_STATE_HELD, redlock_state(w[i].lock)); /* all of them, together */
     for (int i = 0; i < READERS; i++) {
         client_unlock(w[i].lock);
-        redlock_close(w[i].client);
+        client_close(w[i].client);
     }
     CHECK(cluster_await_empty(&c));
-    redlock_close(a);
+    client_close(a);
 }
 
 CASE(readers_woken_together,
@@ -215,7 +215,7 @@ CASE(dead_writer,
     redlock_lock *second = kind_lock(a, "x", TTL_MS, q);
     client_unlock(second);
     client_unlock(lock);
-    redlock_close(a);
+    client_close(a);
 }
 
 CASE(majority_matters, "A reader that asks one node alone does overlap with a writer.")
@@ -231,8 +231,8 @@ CASE(majority_matters, "A reader that asks one node alone does overlap with a wr
     CHECK(redlock_remaining_ms(read) > 0 && redlock_remaining_ms(write) > 0);
     client_unlock(read);
     client_unlock(write);
-    redlock_close(reader);
-    redlock_close(writer);
+    client_close(reader);
+    client_close(writer);
 }
 
 /* ---- under faults ----------------------------------------------------------------------- */

@@ -53,8 +53,8 @@ CASE(every_kind,
         CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
         redlock_lock_free(lock);
     }
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(never_the_next, "A fingerprint evicts no holder that came after, of any kind.")
@@ -75,7 +75,7 @@ CASE(never_the_next, "A fingerprint evicts no holder that came after, of any kin
         CHECK_INT(3, cluster_count(&c, "redlock:x"));
         client_unlock(next);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(beside_others,
@@ -101,7 +101,7 @@ CASE(beside_others,
         client_warm(r); /* what was freed is released by now */
         CHECK(cluster_await(&c, "redlock:x", 0));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(several_names,
@@ -117,7 +117,7 @@ CASE(several_names,
     CHECK_INT(3, cluster_count(&c, "redlock:y"));
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(several_quorums, "A holder is found and evicted in the quorum where its name lives.")
@@ -142,7 +142,7 @@ CASE(several_quorums, "A holder is found and evicted in the quorum where its nam
         CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
         redlock_lock_free(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(renewed_holder, "A holder that is renewed is told of its loss at the next renewal.")
@@ -157,8 +157,8 @@ CASE(renewed_holder, "A holder that is renewed is told of its loss at the next r
     CHECK_OK(redlock_break(other, "x", first_holder(other).fingerprint, NULL));
     EXPECT(r, LOST, REDLOCK_LOST, lock); /* by a renewal, and not at the end of the TTL */
     redlock_lock_free(lock);
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(stays_broken, "A renewal under way does not put back what a break deletes on its way.")
@@ -191,8 +191,8 @@ CASE(stays_broken, "A renewal under way does not put back what a break deletes o
     CHECK_INT(1, cluster_count(&c, "redlock:x"));
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
     redlock_lock_free(lock);
-    redlock_close(evictor);
-    redlock_close(holder);
+    client_close(evictor);
+    client_close(holder);
     proxy_stop(&late[0]);
     proxy_stop(&late[2]);
 }
@@ -211,8 +211,8 @@ CASE(wakes_waiters, "Breaking wakes the waiter, as a release does.")
     CHECK_STR("next", first_holder(r).label);
     client_unlock(lock);
     redlock_lock_free(held);
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(no_majority,
@@ -231,7 +231,7 @@ CASE(no_majority,
     CHECK_STR(redlock_value(lock), report->holder.value);
     cluster_each(&c, 1, 2, server_thaw);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(bad_fingerprints, "What is no fingerprint is INVAL, and says where they come from.")
@@ -246,5 +246,5 @@ CASE(bad_fingerprints, "What is no fingerprint is INVAL, and says where they com
     }
     CHECK_ERR(REDLOCK_INVAL,
               redlock_break(r, "", "0123456789012345678901234567890123456789", NULL));
-    redlock_close(r);
+    client_close(r);
 }

@@ -62,7 +62,7 @@ static void *work(void *data)
         client_unlock(lock);
     }
     if (w->client == NULL)
-        redlock_close(r);
+        client_close(r);
     return NULL;
 }
 
@@ -86,7 +86,7 @@ CASE(threads_share_a_client,
     redlock *r = client_open(&c, 0);
     contend(&c, r);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(threads_share_an_io_thread,
@@ -97,7 +97,7 @@ CASE(threads_share_an_io_thread,
     redlock *r = client_open(&c, REDLOCK_THREAD);
     contend(&c, r);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(threads_with_own_clients,
@@ -165,7 +165,7 @@ static pid_t spawn(const struct cluster *c, uint32_t node_timeout_ms)
         CHECK(redlock_remaining_ms(lock) > 0);
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
     _exit(0);
 }
 

@@ -21,7 +21,7 @@ CASE(extends_on_a_quorum, "An extension moves the deadline and the keys' expiry.
         CHECK_BETWEEN(LONG_TTL_MS - SOON_MS, LONG_TTL_MS,
                       server_int(&c.node[i], "PTTL", "redlock:x", NULL));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* A node may have renewed its key when the request left us, not when its answer came back. */
@@ -39,7 +39,7 @@ CASE(validity_counts_from_the_request, "Slow answers make the validity shorter, 
     CHECK_OK(redlock_extend(lock, 20000));
     CHECK_BETWEEN(10000, 20000 - 202 - 400, redlock_remaining_ms(lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(never_shortens, "Extending by less than is left shortens neither deadline nor keys.")
@@ -53,7 +53,7 @@ CASE(never_shortens, "Extending by less than is left shortens neither deadline n
     for (int i = 0; i < 3; i++)
         CHECK_BETWEEN(30000, LONG_TTL_MS, server_int(&c.node[i], "PTTL", "redlock:x", NULL));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(gone_is_lost, "Extending a lock whose keys are gone from a majority is LOST for good.")
@@ -70,7 +70,7 @@ CASE(gone_is_lost, "Extending a lock whose keys are gone from a majority is LOST
     CHECK_OK(client_try(r, "x", 2000));
     CHECK(cluster_await_empty(&c));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(gone_on_a_minority,
@@ -87,7 +87,7 @@ CASE(gone_on_a_minority,
     }
     CHECK_INT(5, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(margin_tells_the_reserve, "The margin is the number of nodes held beyond a bare majority.")
@@ -100,7 +100,7 @@ CASE(margin_tells_the_reserve, "The margin is the number of nodes held beyond a 
         CHECK(next_event(r, 10) == NULL); /* the stragglers' grants come in */
     }
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(no_quorum_keeps_the_deadline,
@@ -119,7 +119,7 @@ CASE(no_quorum_keeps_the_deadline,
         CHECK(now_ms() < end_ms);
     CHECK(redlock_deadline_ns(lock) > deadline_ns);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(expired_is_lost, "A lock whose validity has ended cannot be extended.")
@@ -131,7 +131,7 @@ CASE(expired_is_lost, "A lock whose validity has ended cannot be extended.")
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 20000));
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(capped_by_count, "After max_extensions extensions the next one is refused.")
@@ -147,7 +147,7 @@ CASE(capped_by_count, "After max_extensions extensions the next one is refused."
     CHECK(redlock_detail()[0] != '\0');
     CHECK(redlock_remaining_ms(lock) > 0); /* the lock itself is fine */
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(capped_by_age, "max_hold_ms lets no extension carry the lock past that age.")
@@ -161,7 +161,7 @@ CASE(capped_by_age, "max_hold_ms lets no extension carry the lock past that age.
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000));
     CHECK(redlock_remaining_ms(lock) > 0);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- handing over ----------------------------------------------------------------------- */
@@ -187,8 +187,8 @@ CASE(adopt_extend_release,
     CHECK(cluster_await_empty(&c));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock)); /* it is gone from under the first */
     redlock_lock_free(lock);
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(adopt_and_release_at_once, "An adopted lock can be released without being extended.")
@@ -202,7 +202,7 @@ CASE(adopt_and_release_at_once, "An adopted lock can be released without being e
     redlock_lock_free(adopted);
     CHECK(cluster_await_empty(&c));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(adopt_nothing, "Adopting a value that is on no node: extend is LOST, release is EXPIRED.")
@@ -221,7 +221,7 @@ CASE(adopt_nothing, "Adopting a value that is on no node: extend is LOST, releas
     CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
     redlock_lock_free(lock);
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(adopt_sends_nothing, "Adopting a lock and freeing it unproven sends nothing.")
@@ -237,5 +237,5 @@ CASE(adopt_sends_nothing, "Adopting a lock and freeing it unproven sends nothing
     for (int i = 0; i < 3; i++)
         CHECK_STR("", server_commands(&c.node[i]));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }

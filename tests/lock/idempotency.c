@@ -190,7 +190,7 @@ CASE(by_bad_key, "What is no key is INVAL, and too few nodes are NOQUORUM.")
     server_kill(&c.node[1]);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release_by_key(r, "x", KEY, NULL));
     CHECK_INT(1, report_votes(redlock_failure_report(), REDLOCK_VOTE_MISSING));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- a key is granted once ---- */

@@ -47,7 +47,7 @@ CASE(jeopardy_and_recovery,
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     client_unlock(lock);
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(jeopardy_then_lost, "Jeopardy without recovery ends in LOST.")
@@ -64,7 +64,7 @@ CASE(jeopardy_then_lost, "Jeopardy without recovery ends in LOST.")
     NO_EVENT(r);
     thaw(&c, 3);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(no_jeopardy_with_a_majority,
@@ -78,7 +78,7 @@ CASE(no_jeopardy_with_a_majority,
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     thaw(&c, 2);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(jeopardy_by_extension, "A failed extension by the caller is told as jeopardy as well.")
@@ -96,7 +96,7 @@ CASE(jeopardy_by_extension, "A failed extension by the caller is told as jeopard
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     EXPECT(r, RECOVERED, REDLOCK_OK, lock);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(states_of_a_life,
@@ -126,7 +126,7 @@ CASE(states_of_a_life,
         sleep_ms(1);
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock)); /* by the clock, without an event */
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- healing (A8) ------------------------------------------------------------------------ */
@@ -145,7 +145,7 @@ CASE(heals_deleted_keys, "Keys deleted on a minority are set again by the next r
         CHECK_BETWEEN(1, TTL_MS, server_int(&c.node[i], "PTTL", "redlock:x", NULL));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c)); /* healed keys are released as well */
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(heals_a_node_that_was_hung,
@@ -163,7 +163,7 @@ CASE(heals_a_node_that_was_hung,
     CHECK_STR(redlock_value(lock), server_cmd(&c.node[3], "GET", "redlock:x", NULL));
     NO_EVENT(r);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(heals_a_node_that_was_away,
@@ -179,7 +179,7 @@ CASE(heals_a_node_that_was_away,
     CHECK_STR(redlock_value(lock), server_cmd(&c.node[3], "GET", "redlock:x", NULL));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(takes_nothing_from_another, "Healing does not overwrite another holder's key.")
@@ -193,7 +193,7 @@ CASE(takes_nothing_from_another, "Healing does not overwrite another holder's ke
     CHECK(client_await_margin(lock, 1));
     client_unlock(lock);
     CHECK_STR("another", server_cmd(&c.node[0], "GET", "redlock:x", NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(quarantined_nodes_are_not_healed,
@@ -214,5 +214,5 @@ CASE(quarantined_nodes_are_not_healed,
     CHECK_INT(REDLOCK_NODE_UP, info.state); /* connected all the time */
     CHECK_INT(1, info.quarantined);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }

@@ -27,7 +27,7 @@ CASE(plain_string_key, "The key is a string of 40 hex digits that expires with t
     CHECK_STR("nightly report", redlock_name(lock));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(validity_is_ttl_less_drift,
@@ -48,7 +48,7 @@ CASE(validity_is_ttl_less_drift,
     int64_t later_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
     CHECK_BETWEEN(later_ms - 1, left_ms + 1, told_ms);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(empty_prefix, "With an empty prefix the key is the name, as other clients write it.")
@@ -63,7 +63,7 @@ CASE(empty_prefix, "With an empty prefix the key is the name, as other clients w
     CHECK(cluster_await(&c, "resource", 3));
     CHECK_INT(3, cluster_count_value(&c, "resource", redlock_value(lock)));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(own_prefix, "Two applications with different prefixes do not share a lock.")
@@ -83,8 +83,8 @@ CASE(own_prefix, "Two applications with different prefixes do not share a lock."
     CHECK(cluster_await(&c, "app2:x", 3));
     client_unlock(first);
     client_unlock(second);
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 CASE(key_set_by_hand_is_respected,
@@ -105,7 +105,7 @@ CASE(key_set_by_hand_is_respected,
     }
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "by hand"));
     CHECK(cluster_await(&c, "redlock:x", 3)); /* ours are gone from the other two */
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(key_without_expiry, "A key without expiry is respected; its remaining time is unknown.")
@@ -118,7 +118,7 @@ CASE(key_without_expiry, "A key without expiry is respected; its remaining time 
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &lock));
     CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 2);
     CHECK_INT(-1, redlock_failure_report()->node[0].key_remaining_ms);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(key_of_another_type, "A key of another type is respected and survives.")
@@ -130,7 +130,7 @@ CASE(key_of_another_type, "A key of another type is respected and survives.")
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
     for (int i = 0; i < 3; i++)
         CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock:x", NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(minority_by_hand_is_outvoted,
@@ -145,7 +145,7 @@ CASE(minority_by_hand_is_outvoted,
     client_unlock(lock);
     CHECK(cluster_await(&c, "redlock:x", 2));
     CHECK_INT(2, cluster_count_value(&c, "redlock:x", "another"));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(deleted_by_hand_is_expired,
@@ -160,7 +160,7 @@ CASE(deleted_by_hand_is_expired,
     CHECK(report_votes(report, REDLOCK_VOTE_MISSING) >= 3);
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(deleted_on_a_minority, "Releasing a lock whose key was deleted on a minority is OK.")
@@ -172,7 +172,7 @@ CASE(deleted_on_a_minority, "Releasing a lock whose key was deleted on a minorit
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(replaced_by_hand_is_lost,
@@ -186,7 +186,7 @@ CASE(replaced_by_hand_is_lost,
     redlock_lock_free(lock);
     CHECK(cluster_await(&c, "redlock:x", 3));
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(replaced_by_another_type,
@@ -203,7 +203,7 @@ CASE(replaced_by_another_type,
     redlock_lock_free(lock);
     for (int i = 0; i < 3; i++)
         CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock:x", NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(names_are_bytes,
@@ -222,7 +222,7 @@ CASE(names_are_bytes,
         client_unlock(lock);
         CHECK(cluster_await_empty(&c));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(longest_name, "The longest name becomes its key exactly.")
@@ -237,7 +237,7 @@ CASE(longest_name, "The longest name becomes its key exactly.")
     CHECK(cluster_await(&c, key, 3));
     CHECK_INT(REDLOCK_NAME_MAX, strlen(redlock_name(lock)));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(query_tells_the_holder, "redlock_query finds the holder, its votes and remaining time.")
@@ -266,5 +266,5 @@ CASE(query_tells_the_holder, "redlock_query finds the holder, its votes and rema
     client_unlock(lock);
     CHECK(cluster_await(&c, "redlock:x", 1));
     CHECK_INT(0, client_query(r, "x").held);
-    redlock_close(r);
+    client_close(r);
 }

@@ -54,7 +54,7 @@ static void check_every_kind(uint32_t flags)
         client_unlock(lock);
         CHECK(cluster_await(&c, "redlock:x", 0));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(every_kind, "A lock of every kind has its label, taken natively or by scripts.")
@@ -99,7 +99,7 @@ CASE(value_forms,
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(longest, "The longest tag, slot, label and name fit, for every kind and while waiting.")
@@ -127,8 +127,8 @@ CASE(longest, "The longest tag, slot, label and name fit, for every kind and whi
         CHECK_STR(label, info.holder.label);
         client_unlock(lock);
     }
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(bad_labels, "Labels and tags that are not what they should be are INVAL, with the reason.")
@@ -153,7 +153,7 @@ CASE(bad_labels, "Labels and tags that are not what they should be are INVAL, wi
         CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", TTL_MS, &q, &lock));
         CHECK_HAS("22 characters", redlock_detail());
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(adopt, "A lock with a label is extended and released by another client through its value.")
@@ -174,8 +174,8 @@ CASE(adopt, "A lock with a label is extended and released by another client thro
         redlock_lock_leave(lock);
         CHECK(cluster_await(&c, "redlock:x", 0));
     }
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(refusals_name_the_holder,
@@ -227,8 +227,8 @@ CASE(refusals_name_the_holder,
     CHECK_STR("", report->holder.label);
     CHECK_INT(1, report->holder.held_at_least);
     CHECK_BETWEEN(200, 60000, report->holder.held_ms);
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 static bool is_refused(void *data)
@@ -274,8 +274,8 @@ CASE(waiters, "A waiter knows whom it waits for, and a query tells who waits and
         client_unlock(second);
         CHECK(cluster_await_empty(&c)); /* no place was left behind */
     }
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(leaving_with_a_label,
@@ -292,8 +292,8 @@ CASE(leaving_with_a_label,
         CHECK(cluster_await(&c, "redlock.queue:x", 0));
     }
     client_unlock(held);
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(hostile_values, "Hostile values are told harmless: escaped, without label, and cut.")
@@ -332,7 +332,7 @@ CASE(hostile_values, "Hostile values are told harmless: escaped, without label, 
     cluster_set(&c, 0, 3, "redlock:x",
                 "0123456789012345678901234567890123456789@00000000001 me", TTL_MS);
     CHECK(query(r).holder.held_ms > 1700000000000);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(many_holders, "A query tells the holders on most nodes first, and of these the oldest.")
@@ -358,5 +358,5 @@ CASE(many_holders, "A query tells the holders on most nodes first, and of these 
     }
     for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++)
         client_unlock(lock[i]);
-    redlock_close(r);
+    client_close(r);
 }

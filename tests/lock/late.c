@@ -97,7 +97,7 @@ static void acquire_beside_slow(uint32_t request_flags)
     EXPECT(r, LOST, REDLOCK_LOST, slow);
     redlock_lock_free(slow);
     check_given_back(&c, r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(io_thread_is_busy,
@@ -135,7 +135,7 @@ CASE(quorum_is_busy,
     redlock_lock_free(slow);
     CHECK(cluster_await_empty(&f.cluster[1]));
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 struct driver {
@@ -180,7 +180,7 @@ CASE(blocked_driver_is_busy,
     EXPECT(driver.client, LOST, REDLOCK_LOST, slow);
     check_given_back(&c, driver.client);
     redlock_lock_free(slow);
-    redlock_close(driver.client);
+    client_close(driver.client);
 }
 
 /* ---- the program reads its events late ---- */
@@ -212,7 +212,7 @@ static void check_late(struct cluster *c, redlock *r, redlock_lock *lock)
     check_given_back(c, r);
     check_failed_handle(lock);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* The grant of x is there, behind an event that the program takes its time to handle. */
@@ -288,7 +288,7 @@ CASE(loop_sends_late,
     check_failed_handle(lock);
     check_given_back(&c, r);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- the caller wakes late ---- */
@@ -356,7 +356,7 @@ static void wake_late(struct sleeper *s, struct cluster *c)
         sleep_ms(10);
     leave_handler = 1;
     pthread_join(thread, NULL);
-    redlock_close(other);
+    client_close(other);
 }
 
 static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms, int64_t wait_ms)
@@ -374,7 +374,7 @@ static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms, int64_t wait_ms)
     CHECK_OK(redlock_stats(s.client, &stats));
     CHECK_INT(0, stats.released + stats.held);
     CHECK_INT(1, stats.late + stats.lost_expired + stats.refused_timeout);
-    redlock_close(s.client);
+    client_close(s.client);
 }
 
 CASE(caller_wakes_late, "A caller that wakes after its wait gives back what it was granted.")
@@ -418,5 +418,5 @@ CASE(caller_wakes_to_a_renewed_lock,
     CHECK_OK(s.error);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(s.lock));
     redlock_lock_free(s.lock);
-    redlock_close(s.client);
+    client_close(s.client);
 }

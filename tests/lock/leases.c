@@ -174,7 +174,7 @@ CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
     q = (redlock_request)REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     CHECK_ERR(REDLOCK_INVAL, redlock_adopt(alone, "x", value, &q, &lock));
     CHECK_HAS("nothing drives", redlock_detail());
-    redlock_close(alone);
+    client_close(alone);
     pair_end();
 }
 
@@ -233,7 +233,7 @@ CASE(kept_when_freed,
 
         lock = held(shape, REDLOCK_KEEP, TTL_MS);
         snprintf(value, sizeof value, "%s", redlock_value(lock));
-        redlock_close(a);
+        client_close(a);
         CHECK_INT(3, kind_count_holds(&c, "x", value));
         redlock_lock_free(lock);
         a = client_open_warm(&c, REDLOCK_THREAD);
@@ -280,7 +280,7 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
     client_warm(r);
     CHECK(cluster_await(&c, "redlock:x", 0));
     CHECK(cluster_await(&c, "redlock:y", 3)); /* of this one it was told */
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(bad_keep, "A kept lock cannot be bound to a thread.")

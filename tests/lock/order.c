@@ -129,7 +129,7 @@ CASE(release_behind_acquire, "Releases and rollbacks follow their acquire on its
         CHECK_BETWEEN(1, 2, b.fake[i].shared->connections);
         CHECK(fake_count(&b.fake[i]) < FAKE_RECORDS_MAX);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value of its own.")
@@ -161,7 +161,7 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
     }
     CHECK(attempts >= 4);
     check_order(&b.fake[0]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(values_differ_everywhere, "Values of different clients and attempts never coincide.")
@@ -178,8 +178,8 @@ CASE(values_differ_everywhere, "Values of different clients and attempts never c
             CHECK(strcmp(seen[i], seen[k]) != 0);
         client_unlock(lock);
     }
-    redlock_close(a);
-    redlock_close(c);
+    client_close(a);
+    client_close(c);
 }
 
 CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the others.")
@@ -200,7 +200,7 @@ CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the othe
     }
     CHECK_BETWEEN(-SOON_MS, SOON_MS, (asked_ns[2] - asked_ns[0]) / 1000000);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /*
@@ -237,7 +237,7 @@ CASE(late_replies_find_their_request, "A late reply counts for its own request a
         snprintf(key, sizeof key, "redlock:taken%d", i);
         CHECK(cluster_await(&c, key, 2));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* With two of three nodes late beyond the deadline, an attempt fails; its grants come in while
@@ -264,7 +264,7 @@ CASE(late_grants_are_not_the_next_attempts,
         p[i].switches->down_delay_ms = 0;
     client_warm(r);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* The connection breaks with an acquire on its way: its rollback goes on the next one. */
@@ -289,7 +289,7 @@ CASE(rollback_after_reconnect,
     CHECK(cluster_await_empty(&c)); /* far below the TTL of a minute */
     EXPECT(r, ACQUIRED, REDLOCK_NOQUORUM, lock);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* An attempt that ends by our own will while its keys are already set. */
@@ -316,7 +316,7 @@ static void end_an_attempt(bool cancel)
     NO_EVENT(r);
     if (cancel)
         redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(canceled_attempt_is_rolled_back, "A canceled attempt is rolled back at once.")
@@ -344,7 +344,7 @@ CASE(release_after_reconnect, "A lock is released over new connections, on every
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* The release goes out at the moment the connections break: best effort, with a true result. */
@@ -366,5 +366,5 @@ CASE(release_into_a_broken_connection,
         CHECK(cluster_await_empty(&c));
         client_warm(r);
     }
-    redlock_close(r);
+    client_close(r);
 }

@@ -146,7 +146,7 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     CHECK(storage_write(&p->storage, redlock_fence(lock), 4));
     helper_stop(&pid);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(woken_state, "For a holder stopped past its TTL the first redlock_state() says LOST.")

@@ -46,7 +46,7 @@ CASE(peer_bug_01_hung_node, "A lock won beside a stopped node is valid, and won 
     server_thaw(&c.node[3]);
     check_truly_held(&c, lock, "redlock:x");
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the nodes answer.")
@@ -79,7 +79,7 @@ CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the node
     }
     CHECK(won >= 1);    /* without delay */
     CHECK(failed >= 3); /* with 2,400 ms for a TTL of 2,000 ms */
-    redlock_close(r);
+    client_close(r);
 }
 
 /* What the child of the next case found out. */
@@ -137,7 +137,7 @@ CASE(peer_bug_02_own_minority_keys, "A majority that becomes free while a client
     cluster_set(&c, 0, 3, "redlock:x", "another", 2000);
     CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(peer_bug_02_split_vote, "Two clients that split the nodes both get the lock in the end.")
@@ -157,8 +157,8 @@ CASE(peer_bug_02_split_vote, "Two clients that split the nodes both get the lock
     client_unlock(lock);
     CHECK_OK(redlock_acquire(b, "x", 10000, &q, &lock));
     client_unlock(lock);
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 /* A dead node makes lock() throw, and 4 of 5 keys stay behind for the whole TTL. */
@@ -175,7 +175,7 @@ CASE(peer_bug_03_dead_node_leaves_keys,
     server_kill(&c.node[2]);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 60000));
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* No deadline per node: a hung node blocks every call. */
@@ -194,7 +194,7 @@ CASE(peer_bug_04_hung_node_blocks, "No operation waits for a hung node.")
     }
     server_thaw(&c.node[0]);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* A node that was restarted is never connected to again. */
@@ -208,7 +208,7 @@ CASE(peer_bug_04_restarted_node, "A restarted node votes again within seconds.")
         server_restart_admitted(&c.node[i]);
         CHECK(client_recovers(r, &c, 5));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* A quorum computed in floating point demands 3 of 3 or 4 of 5. */
@@ -225,7 +225,7 @@ CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 a
         cluster_each(&c, 0, table[i].dead, server_kill);
         redlock *r = client_open(&c, 0);
         CHECK_ERR(table[i].expected, client_try(r, "x", 10000));
-        redlock_close(r);
+        client_close(r);
         cluster_each(&c, 0, table[i].nodes, server_kill);
     }
 }
@@ -242,7 +242,7 @@ CASE(peer_bug_05_connected_quorum,
     redlock *fresh = client_open(&c, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
-    redlock_close(fresh);
+    client_close(fresh);
     CHECK(cluster_await_empty(&c));
 }
 
@@ -275,7 +275,7 @@ CASE(peer_bug_06_release_overtakes,
     for (int i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Extend says yes when the key is gone, and even makes it anew. */
@@ -289,7 +289,7 @@ CASE(peer_bug_07_extend_revives, "Extending a lost lock is LOST and creates no k
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(peer_bug_07_extend_of_anothers,
@@ -304,7 +304,7 @@ CASE(peer_bug_07_extend_of_anothers,
     for (int i = 0; i < 3; i++)
         CHECK_BETWEEN(1, 5000, server_int(&c.node[i], "PTTL", "redlock:x", NULL));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* "Taken" and "servers down" are the same answer. */
@@ -325,7 +325,7 @@ CASE(peer_bug_10_taken_or_down,
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
     CHECK(strcmp(busy, redlock_detail()) != 0);
     CHECK(busy[0] != '\0' && redlock_detail()[0] != '\0');
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Releasing a lock that has expired throws, or succeeds without a word. */
@@ -348,6 +348,6 @@ CASE(peer_bug_10_release_expired, "Releasing an expired lock is EXPIRED.")
     CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
     redlock_lock_free(lock);
     client_unlock(theirs);
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }

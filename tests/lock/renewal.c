@@ -23,8 +23,8 @@ CASE(renew_keeps_a_lock, "REDLOCK_RENEW keeps a lock over several TTLs, and stop
     sleep_ms(ttl_ms / 2); /* a watchdog that went on would bring it back */
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
     NO_EVENT(r);
-    redlock_close(rival);
-    redlock_close(r);
+    client_close(rival);
+    client_close(r);
 }
 
 CASE(renew_in_a_poll_loop,
@@ -42,7 +42,7 @@ CASE(renew_in_a_poll_loop,
         CHECK(redlock_remaining_ms(lock) > 0);
     }
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void refuses_to_renew(const redlock_options *o, bool by_next)
@@ -64,7 +64,7 @@ static void refuses_to_renew(const redlock_options *o, bool by_next)
         CHECK(redlock_fd(r) >= 0);
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(renew_needs_a_driver, "REDLOCK_RENEW is INVAL on a client that nothing drives.")
@@ -104,7 +104,7 @@ CASE(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.
           RENEWED_TTL_MS * 4 / 3); /* TTL + 2 * a third of it, and drift */
     NO_EVENT(r);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void lose_without_renewal(uint32_t flags)
@@ -118,7 +118,7 @@ static void lose_without_renewal(uint32_t flags)
     CHECK(error == REDLOCK_EXPIRED || error == REDLOCK_LOST);
     NO_EVENT(r);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(lost_without_renewal, "A lock held too long without renewal is told as lost, once.")
@@ -140,5 +140,5 @@ CASE(lost_when_deleted, "A renewal that finds its keys gone tells the loss at on
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }

@@ -46,7 +46,7 @@ static void exact_quorum(size_t nodes)
     q.wait_ms = 5000;
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* The line between win and BUSY: held by another on all but the quorum. */
@@ -61,7 +61,7 @@ static void exact_votes(size_t nodes)
     cluster_set(&c, nodes - quorum, 1, "redlock:x", "another", 60000);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 20000));
     CHECK(cluster_await(&c, "redlock:x", (int)(nodes - quorum + 1)));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(one_node, "One node of one is a majority, none is not.")

@@ -29,7 +29,7 @@ CASE(short_wait, "A wait shorter than one attempt ends at its deadline.")
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
     CHECK_BETWEEN(10, SOON_MS, now_ms() - start_ms);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* A quorum of grants arrives after the wait has ended: they must be given back. */
@@ -51,7 +51,7 @@ CASE(never_granted_late, "Grants that arrive after the end of the wait do not co
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 0;
     CHECK(cluster_await_empty(&c)); /* and rolled back */
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(wins_when_expired, "A waiter gets the lock when the holder's has expired.")
@@ -68,8 +68,8 @@ CASE(wins_when_expired, "A waiter gets the lock when the holder's has expired.")
     CHECK_INT(0, redlock_remaining_ms(lock)); /* never two holders */
     redlock_lock_free(lock);
     client_unlock(won);
-    redlock_close(holder);
-    redlock_close(waiter);
+    client_close(holder);
+    client_close(waiter);
 }
 
 /* Calls of a command on a node since the counters were forgotten. */
@@ -107,7 +107,7 @@ CASE(waiting_is_cheap, "A waiter sleeps in the queue: it neither polls nor is fo
      */
     CHECK_BETWEEN(1, FEW, calls(&c.node[0], "set"));
     CHECK_BETWEEN(3, FEW, calls(&c.node[0], "evalsha") + calls(&c.node[0], "eval"));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Where too few nodes answer there is no queue to wait in. */
@@ -127,7 +127,7 @@ CASE(retries_are_bounded, "Without a majority a waiter neither sleeps too long n
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK_BETWEEN(3, 120, calls(&c.node[0], "set")); /* 20 or more on a calm machine */
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in words.")
@@ -147,7 +147,7 @@ CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in wo
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK(strcmp(busy, timeout) != 0);
     CHECK(strcmp(busy, redlock_detail()) != 0 && strcmp(timeout, redlock_detail()) != 0);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(busy_with_a_dead_minority,
@@ -157,7 +157,7 @@ CASE(busy_with_a_dead_minority,
     redlock *r = open_held(&c, 0);
     server_kill(&c.node[2]);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(partly_held,
@@ -169,7 +169,7 @@ CASE(partly_held,
     CHECK_OK(client_try(r, "x", 10000));
     cluster_set(&c, 2, 1, "redlock:x", "another", 60000);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- cancel from another thread --------------------------------------------------------- */
@@ -200,7 +200,7 @@ static void cancel_meanwhile(uint32_t flags)
     }
     cluster_del(&c, 0, 3, "redlock:x");
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(cancel_from_another_thread,
@@ -228,6 +228,6 @@ CASE(blocking_calls_are_independent, "A wait under way does not delay a blocking
         NO_EVENT(r);
         CHECK_INT(REDLOCK_STATE_WAITING, redlock_state(lock));
         redlock_lock_free(lock);
-        redlock_close(r);
+        client_close(r);
     }
 }

@@ -42,7 +42,7 @@ CASE(peer_bug_09_wall_clock_steps, "A held lock does not notice steps of the wal
         CHECK_BETWEEN(LONG_TTL_MS - SOON_MS, LONG_TTL_MS, redlock_remaining_ms(lock));
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 static void *step_later(void *data)
@@ -65,7 +65,7 @@ static void wait_through_a_step(uint32_t flags, int64_t step_ms)
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK_BETWEEN(2000, SOON_MS, now_ms() - start_ms);
     pthread_join(thread, NULL);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(peer_bug_09_wait_steps_back, "A wait keeps its length while the wall clock is set back.")
@@ -104,7 +104,7 @@ CASE(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
     sleep_ms(50);
     CHECK(redlock_remaining_ms(lock) <= first_ms - 49);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Milliseconds in 32 bits, or nanoseconds of a year in too few: negative or endless times. */
@@ -132,5 +132,5 @@ CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", 1000, &q, &lock));
     q.wait_ms = INT64_MAX;
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", 1000, &q, &lock));
-    redlock_close(r);
+    client_close(r);
 }

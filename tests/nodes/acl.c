@@ -121,7 +121,7 @@ static void check_mutex(const struct cluster *c, uint32_t flags)
         client_unlock(lock);
     }
     CHECK(cluster_await_empty(c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* One of a kind: held, renewed, seen, listed if that is allowed, and given back. */
@@ -162,7 +162,7 @@ static void check_kinds(const struct cluster *c, uint32_t flags, bool lists)
     client_warm(r);
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
         check_kind(r, &requests[i], lists);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Another client has it and lets it go: then we have it. */
@@ -184,8 +184,8 @@ static void wait_for_turn(const struct cluster *c, int kind)
     client_unlock(held);
     EXPECT(waiter, ACQUIRED, REDLOCK_OK, lock);
     client_unlock(lock);
-    redlock_close(waiter);
-    redlock_close(holder);
+    client_close(waiter);
+    client_close(holder);
 }
 
 static void check_documented(const char *path)
@@ -227,7 +227,7 @@ CASE(listing_needs_scan,
     use_user(&c, "locker");
     redlock *r = client_open_warm(&c, 0);
     CHECK_ERR(REDLOCK_AUTH, redlock_list(r, NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(rights_of_a_mutex, "A mutex without waiters needs only the short list of libredlock(3).")
@@ -256,7 +256,7 @@ CASE(rights_of_an_operator, "A user that only admits nodes needs what libredlock
     o.flags = REDLOCK_NO_NATIVE;
     redlock *client = client_open_with(&o);
     CHECK_OK(redlock_admit(client, NULL));
-    redlock_close(client);
+    client_close(client);
     check_acl_log_empty(&c);
 }
 
@@ -280,7 +280,7 @@ CASE(native_is_asked_for_once,
         client_warm(client);
     }
     check_acl_log_empty(&c);
-    redlock_close(client);
+    client_close(client);
 }
 
 CASE(native_without_the_right,

@@ -16,7 +16,7 @@ static void check_works(const struct cluster *c, const char *address)
     const redlock_report *report = redlock_lock_report(lock);
     CHECK_STR(address, report->node[0].address);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(unix_socket, "A node is reached through its unix socket.")
@@ -38,7 +38,7 @@ CASE(unix_socket_db, "A node is reached through its unix socket with a database 
     redlock_lock *lock = client_lock(r, "x", 10000);
     CHECK_HAS("db5:keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(ipv6, "A node is reached by its IPv6 address in brackets.")
@@ -87,8 +87,8 @@ CASE(unknown_host,
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(hopeless, "x", 10000, &q, &lock));
     CHECK_STR("no-such-host.invalid:6379", redlock_failure_report()->node[1].address);
-    redlock_close(hopeless);
-    redlock_close(r);
+    client_close(hopeless);
+    client_close(r);
 }
 
 CASE(database_index, "The keys are in the database of the URL.")
@@ -109,7 +109,7 @@ CASE(database_index, "The keys are in the database of the URL.")
         CHECK_INT(0, server_keys(&c.node[i])); /* database 0 */
     }
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(database_after_reconnect, "After a reconnect the keys are in the same database.")
@@ -128,7 +128,7 @@ CASE(database_after_reconnect, "After a reconnect the keys are in the same datab
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK_HAS("db7:keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(missing_database,
@@ -144,7 +144,7 @@ CASE(missing_database,
     CHECK_HAS("DB index", redlock_failure_report()->node[0].text);
     CHECK_INT(0, server_keys(&c.node[0]));
     CHECK_LACKS("keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(client_name, "CLIENT LIST shows the client's name, on one connection per node.")
@@ -161,8 +161,8 @@ CASE(client_name, "CLIENT LIST shows the client's name, on one connection per no
     client_warm(named);
     CHECK_HAS("name=nightly-job ", server_cmd(&c.node[0], "CLIENT", "LIST", NULL));
     CHECK_INT(2, server_clients(&c.node[0]));
-    redlock_close(plain);
-    redlock_close(named);
+    client_close(plain);
+    client_close(named);
 }
 
 CASE(version_is_known, "The node's information names the server and its version.")
@@ -177,5 +177,5 @@ CASE(version_is_known, "The node's information names the server and its version.
     CHECK(strncmp(info.version, "redis ", 6) == 0 || strncmp(info.version, "valkey ", 7) == 0);
     CHECK_STR("", info.text);
     CHECK(info.rtt_us >= 0);
-    redlock_close(r);
+    client_close(r);
 }

@@ -56,7 +56,7 @@ static int try_with(const redlock_options *o, int *refusals)
     if (refusals != NULL)
         *refusals =
             report_votes(report, REDLOCK_VOTE_AUTH) + report_votes(report, REDLOCK_VOTE_NOPERM);
-    redlock_close(r);
+    client_close(r);
     return error;
 }
 
@@ -174,7 +174,7 @@ CASE(password_changed,
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", 10000, &q, &lock));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- users ------------------------------------------------------------------------------- */

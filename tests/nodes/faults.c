@@ -34,7 +34,7 @@ CASE(one_dead, "One dead node of five delays no acquire, and votes again after i
     server_restart_admitted(&c.node[1]);
     CHECK(client_recovers(r, &c, 5));
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(one_hung, "One hung node of five delays no acquire, and votes again after it wakes.")
@@ -46,7 +46,7 @@ CASE(one_hung, "One hung node of five delays no acquire, and votes again after i
     server_thaw(&c.node[4]);
     CHECK(client_recovers(r, &c, 5));
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(two_gone,
@@ -61,7 +61,7 @@ CASE(two_gone,
     server_restart_admitted(&c.node[0]);
     CHECK(client_recovers(r, &c, 5));
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(three_dead,
@@ -74,7 +74,7 @@ CASE(three_dead,
     CHECK(cluster_await_empty(&c));
     cluster_each(&c, 0, 3, server_restart_admitted);
     CHECK(client_recovers(r, &c, 5));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(three_hung,
@@ -96,7 +96,7 @@ CASE(three_hung,
     CHECK(client_recovers(r, &c, 5));
     /* The acquires they had not answered were followed by their rollbacks. */
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(three_hung_while_held,
@@ -110,7 +110,7 @@ CASE(three_hung_while_held,
     redlock_lock_free(lock);
     cluster_each(&c, 0, 3, server_thaw);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(refused_is_told, "The report says connection refused for dead and granted for live nodes.")
@@ -133,7 +133,7 @@ CASE(refused_is_told, "The report says connection refused for dead and granted f
     }
     CHECK_INT(2, report_votes(report, REDLOCK_VOTE_GRANTED) +
                      report_votes(report, REDLOCK_VOTE_PENDING));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept and released.")
@@ -149,7 +149,7 @@ CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept an
     CHECK(cluster_await_empty(&c));
     server_restart_admitted(&c.node[2]);
     CHECK(client_recovers(r, &c, 5));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(all_restarted, "A client survives the restart of every node.")
@@ -161,7 +161,7 @@ CASE(all_restarted, "A client survives the restart of every node.")
     check_tries(r, REDLOCK_NOQUORUM);
     cluster_each(&c, 0, 5, server_restart_admitted);
     CHECK(client_recovers(r, &c, 5));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(waiting_through_an_outage, "A waiter gets the lock soon after a majority is back.")
@@ -178,7 +178,7 @@ CASE(waiting_through_an_outage, "A waiter gets the lock soon after a majority is
     q.wait_ms = GIVE_UP_MS;
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(loading_is_told, "A node that is loading its dataset is reported as loading.")
@@ -212,7 +212,7 @@ CASE(loading_is_told, "A node that is loading its dataset is reported as loading
             CHECK_ERR(REDLOCK_NOQUORUM, error);
     }
     CHECK_INT(REDLOCK_VOTE_LOADING, vote);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(replica_is_told, "A read-only replica grants nothing and is reported as read-only.")
@@ -230,7 +230,7 @@ CASE(replica_is_told, "A read-only replica grants nothing and is reported as rea
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, NULL, &lock));
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_READONLY));
     CHECK(redlock_failure_report()->node[0].vote != REDLOCK_VOTE_READONLY);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(full_memory_is_told,
@@ -249,5 +249,5 @@ CASE(full_memory_is_told,
     for (int i = 0; i < 2; i++)
         CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "0", NULL));
     CHECK_OK(client_try(r, "x", 10000));
-    redlock_close(r);
+    client_close(r);
 }

@@ -86,7 +86,7 @@ static void minority(enum evil_kind kind)
         server_restart_admitted(&c.node[i]);
     }
     CHECK(client_recovers(r, &c, 5));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* Three of five: the right error, in time. `node_timeout_ms` matters where
@@ -117,7 +117,7 @@ static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms
         server_restart_admitted(&c.node[i]);
     }
     CHECK(client_recovers(r, &c, 5));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(silent_minority, "Two nodes that accept and never answer delay no acquire.")
@@ -203,7 +203,7 @@ CASE(backoff_is_bounded,
     redlock *r = client_open(&c, REDLOCK_THREAD);
     sleep_ms(1500);
     CHECK_BETWEEN(2, 100, e.shared->connections);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- servers that go bad after a proper greeting ---------------------------------------- */
@@ -229,7 +229,7 @@ static void poisoned(const char *poison, int expected)
     }
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(poison_huge_bulk, "A vote of 1 GiB is no vote and takes no memory.")
@@ -282,7 +282,7 @@ CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the sam
         CHECK_OK(redlock_extend(lock, 60000));
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(cut_anywhere, "A connection cut after any number of bytes loses a vote, never a lock.")
@@ -296,7 +296,7 @@ CASE(cut_anywhere, "A connection cut after any number of bytes loses a vote, nev
         redlock *r = client_open(&c, 0);
         for (int i = 0; i < 3; i++)
             CHECK_ERR(REDLOCK_OK, client_try(r, "x", 20000));
-        redlock_close(r);
+        client_close(r);
     }
     /* On the cut node a key may wait for its expiry, on the others none may. */
     for (int i = 1; i < 3; i++)
@@ -324,5 +324,5 @@ CASE(unsolicited_reply, "A reply without a request is no vote for the next reque
     CHECK(client_recovers(r, &c, 3));
     for (int i = 0; i < 3; i++)
         CHECK_BETWEEN(2, 20, p[i].switches->connections);
-    redlock_close(r);
+    client_close(r);
 }

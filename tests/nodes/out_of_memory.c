@@ -84,7 +84,7 @@ static void hold_every_kind(uint32_t flags, int first)
     CHECK(kind_await_clean(&c));
     set_memory(&c, first, "0");
     CHECK_OK(client_try(r, "new", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(hold_on_all, "On nodes without memory every kind is renewed, extended and released.")
@@ -124,8 +124,8 @@ CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without
         CHECK(kind_await_clean(&c));
         set_memory(&c, 0, "0");
     }
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }
 
 CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
@@ -144,6 +144,6 @@ CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
     KIND_EXPECT(REDLOCK_OK, w);
     client_unlock(w.lock);
     CHECK(kind_await_clean(&c));
-    redlock_close(other);
-    redlock_close(r);
+    client_close(other);
+    client_close(r);
 }

@@ -79,7 +79,7 @@ static void check_reason(const redlock_options *o, int reason)
 {
     redlock *r = client_open_with(o);
     await(is_reported, (struct wanted){.r = r, .reason = reason});
-    redlock_close(r);
+    client_close(r);
 }
 
 /*
@@ -92,7 +92,7 @@ static void check_node_reason(const struct cluster *c, int reason)
     check_reason(&o, reason);
     redlock *r = client_open_with(&o);
     await(is_known, (struct wanted){.r = r, .reason = reason});
-    redlock_close(r);
+    client_close(r);
 }
 
 static void check_url(const char *url, int reason)
@@ -155,7 +155,7 @@ CASE(resources, "A process without descriptors to spare says that it is to blame
     CHECK_INT(0, setrlimit(RLIMIT_NOFILE, &none));
     await(is_reported, (struct wanted){.r = r, .reason = REDLOCK_REASON_RESOURCES});
     CHECK_INT(0, setrlimit(RLIMIT_NOFILE, &limit));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(silent, "A server that hangs gives no answer.")
@@ -168,7 +168,7 @@ CASE(silent, "A server that hangs gives no answer.")
     await(is_reported, (struct wanted){.r = r, .reason = REDLOCK_REASON_SILENT});
     await(is_known, (struct wanted){.r = r, .reason = REDLOCK_REASON_SILENT});
     server_thaw(&c.node[0]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(not_waited_for,
@@ -187,7 +187,7 @@ CASE(not_waited_for,
     CHECK_HAS("at most 1 of 3 nodes could vote, 2 needed: ", redlock_detail());
     CHECK_LACKS("no answer yet", redlock_detail());
     server_thaw(&c.node[0]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(late, "A server that answers after the node timeout is late, not silent.")
@@ -200,7 +200,7 @@ CASE(late, "A server that answers after the node timeout is late, not silent.")
     p.switches->down_delay_ms = 800;
     await(is_reported, (struct wanted){.r = r, .reason = REDLOCK_REASON_LATE});
     await(is_known, (struct wanted){.r = r, .reason = REDLOCK_REASON_LATE});
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- TLS ---- */
@@ -437,7 +437,7 @@ CASE(counter, "A fence counter beyond what clocks reach is told as that.")
     redlock *r = client_open(&c, 0);
     await(is_reported,
           (struct wanted){.r = r, .flags = REDLOCK_FENCED, .reason = REDLOCK_REASON_COUNTER});
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- quarantine ---- */
@@ -467,7 +467,7 @@ CASE(info, "Without INFO the age of a node is unknown, and init cannot name it."
     redlock *r = client_open_warm(&c, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_INT(REDLOCK_REASON_INFO, redlock_failure_report()->node[0].reason);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(max_ttl, "A node that allows no such TTL is told as that.")
@@ -490,7 +490,7 @@ CASE(clock_step, "A node whose clock was set is told as that.")
     nodeclock_step(&c.node[1], 3600000);
     await(is_known, (struct wanted){.r = r, .node = 1, .reason = REDLOCK_REASON_CLOCK});
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 #define A3 "aaaaaaaaaaaaaaaa:0000000000000001/3"
@@ -524,7 +524,7 @@ CASE(sets, "A node of another set, of none and of one that is being made are tol
         write_sets(&c, last[i].set);
         redlock *r = client_open_warm(&c, 0);
         await(is_known, (struct wanted){.r = r, .node = 2, .reason = last[i].reason});
-        redlock_close(r);
+        client_close(r);
     }
     write_sets(&c, A3);
     CHECK_STR("OK", server_cmd(&c.node[2], "ACL", "SETUSER", "default", "resetkeys",
@@ -534,7 +534,7 @@ CASE(sets, "A node of another set, of none and of one that is being made are tol
           (struct wanted){.r = r, .node = 2, .reason = REDLOCK_REASON_SET_UNREADABLE});
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_INT(REDLOCK_REASON_SET_UNREADABLE, redlock_failure_report()->node[2].reason);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(same_server, "The second name of a server is told as that.")
@@ -551,7 +551,7 @@ CASE(same_server, "The second name of a server is told as that.")
     CHECK_OK(redlock_node(r, 0, &first));
     CHECK_OK(redlock_node(r, 1, &second));
     CHECK_INT(REDLOCK_REASON_SAME_SERVER, first.reason + second.reason);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- the audit ---- */
@@ -582,5 +582,5 @@ CASE(audit, "The audit gives the reason of what it finds, and none for what is w
     CHECK_INT(REDLOCK_REASON_RIGHTS, reason_of_check(answer, c.url[1] + 8, "rights"));
     CHECK_INT(REDLOCK_REASON_REFUSED, reason_of_check(answer, c.url[2] + 8, "reachable"));
     redlock_answer_free(answer);
-    redlock_close(r);
+    client_close(r);
 }

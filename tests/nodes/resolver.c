@@ -77,14 +77,14 @@ CASE(slow_name_delays_nothing,
     cluster_start(&c, 3);
     redlock *init = client_open(&c, 0);
     CHECK_OK(redlock_admit(init, NULL));
-    redlock_close(init);
+    client_close(init);
     name_first(&c, "slow.test");
     held_back = true;
     for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
         redlock *r = client_open(&c, flags);
         for (int i = 0; i < 5; i++)
             client_unlock(client_lock(r, "x", 20000));
-        redlock_close(r);
+        client_close(r);
     }
     held_back = false;
     sleep_ms(SLOW_MS + 50); /* the lookups end on their own, and free what they used */
@@ -97,7 +97,7 @@ CASE(slow_name_joins_later, "The node behind a slow name votes once it is resolv
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(slow_name_is_looked_up_once,
@@ -116,7 +116,7 @@ CASE(slow_name_is_looked_up_once,
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
     CHECK_BETWEEN(1, 2, most_lookups); /* the second: for the subscriber connection */
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name gets its lock.")
@@ -125,7 +125,7 @@ CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name ge
     start_with_name(&c, 1, "slow.test");
     redlock *r = client_open(&c, 0);
     client_unlock(client_lock(r, "x", 20000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(second_address_is_tried, "When the first address of a name refuses, the next is tried.")
@@ -139,5 +139,5 @@ CASE(second_address_is_tried, "When the first address of a name refuses, the nex
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }

@@ -144,7 +144,7 @@ CASE(rotation_keeps_the_hold,
     CHECK(wait_until(is_up, r));
     client_unlock(hold(r, "y"));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(fixed_password_loses_the_hold,
@@ -160,7 +160,7 @@ CASE(fixed_password_loses_the_hold,
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "y", RENEWED_TTL_MS, &q, &other));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(late_file_is_waited_for,
@@ -186,7 +186,7 @@ CASE(late_file_is_waited_for,
     write_file(o.password_file, NEW, 0600);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(login_again_by_age, "Connections that are up log in again by the age of the password.")
@@ -210,7 +210,7 @@ CASE(login_again_by_age, "Connections that are up log in again by the age of the
         CHECK(wait_until(has_auth, &c.node[i]));
     client_unlock(lock);
     CHECK_INT(before, connections(r));
-    redlock_close(r);
+    client_close(r);
 }
 
 static bool has_warned(void *data)
@@ -240,7 +240,7 @@ CASE(refused_login_keeps_the_connection,
     client_unlock(hold(r, "y"));
     client_unlock(lock);
     CHECK_INT(before, connections(r));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(login_again_on_request, "redlock_reload_passwords() reads the file and logs in at once.")
@@ -255,7 +255,7 @@ CASE(login_again_on_request, "redlock_reload_passwords() reads the file and logs
     server_forget_commands(&c.node[0]);
     CHECK_OK(redlock_reload_passwords(r));
     CHECK(wait_until(has_auth, &c.node[0]));
-    redlock_close(r);
+    client_close(r);
     CHECK_ERR(REDLOCK_INVAL, redlock_reload_passwords(NULL));
 }
 
@@ -280,7 +280,7 @@ CASE(hung_file_delays_nothing,
     CHECK(wait_until(is_up, r));
     CHECK(connections(r) > before);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(hung_file_at_the_start, "A client whose password file hangs is INVAL, with which file.")
@@ -346,7 +346,7 @@ CASE(command_prints_the_password,
     CHECK(wait_until(is_up, r));
     client_unlock(lock);
     CHECK_BETWEEN(2, 4, runs());
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(slow_command_is_waited_for, "The first attempt waits for a slow command.")
@@ -364,7 +364,7 @@ CASE(slow_command_is_waited_for, "The first attempt waits for a slow command.")
         /* Half of the time that the command took would be the error of a clock dated before. */
         CHECK_BETWEEN(0, 300000, info.clock_error_us);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(command_fails, "A command that fails is a reason of the node, without what it printed.")
@@ -379,7 +379,7 @@ CASE(command_fails, "A command that fails is a reason of the node, without what 
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
     CHECK_HAS("exited with 3", redlock_failure_report()->node[0].text);
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(command_hangs, "A command that hangs delays neither a lock nor the close.")
@@ -400,7 +400,7 @@ CASE(command_hangs, "A command that hangs delays neither a lock nor the close.")
     int64_t start_ms = now_ms();
     await_renewal(lock, RENEWED_TTL_MS);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     /* Its own time is 10 s: it would outlive the case. */
     FILE *f = fopen(in_dir("pid"), "r");
@@ -484,5 +484,5 @@ CASE(password_not_in_core_dumps, "The password of a file is in no memory that a 
     redlock *r = client_open_with(&o);
     client_warm(r);
     CHECK(!is_dumped(text));
-    redlock_close(r);
+    client_close(r);
 }

@@ -95,6 +95,6 @@ CASE(password_not_kept_in_buffers,
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "y", 10000, &q, &lock));
     for (int i = 0; i < MANY; i++)
         redlock_lock_free(locks[i]);
-    redlock_close(r);
+    client_close(r);
     CHECK_INT(0, count_logins());
 }

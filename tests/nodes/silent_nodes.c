@@ -99,7 +99,7 @@ static void hang(uint32_t flags)
     struct watch w = {.r = client_open_hasty(&c, flags, STEADY_MS),
                       .is_loop = !(flags & REDLOCK_THREAD)};
     fall_silent(&w, freeze, thaw, &c);
-    redlock_close(w.r);
+    client_close(w.r);
 }
 
 CASE(hung_under_a_thread,
@@ -139,7 +139,7 @@ CASE(black_holed, "Nodes whose answers are dropped on the way are shown as down 
     proxies_start(proxy, &c, NODES);
     struct watch w = {.r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS)};
     fall_silent(&w, stop_forwarding, forward, proxy);
-    redlock_close(w.r);
+    client_close(w.r);
 }
 
 /* ---- how much is asked ---- */
@@ -171,5 +171,5 @@ CASE(asked_in_moderation,
     node_of(r, 0);
     CHECK(wait_until(has_asked, &c));
     CHECK(now_ms() - began_ms >= 3000);
-    redlock_close(r);
+    client_close(r);
 }

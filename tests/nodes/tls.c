@@ -52,7 +52,7 @@ static int try_lock(const redlock_options *o, char *text, int *vote)
     int error = redlock_acquire(r, "x", 10000, NULL, &lock);
     if (lock != NULL)
         client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
     if (text != NULL)
         memcpy(text, redlock_failure_report()->node[0].text, REDLOCK_TEXT_MAX);
     if (vote != NULL)
@@ -96,7 +96,7 @@ CASE(good_certificate,
     CHECK_INT(REDLOCK_NODE_UP, info.state);
     CHECK_OK(redlock_extend(lock, 10000));
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(good_certificate_by_name, "A node reached by name is verified against that name.")
@@ -123,7 +123,7 @@ CASE(long_conversation, "One encrypted connection carries many locks, also with 
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(1, info.connects);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(expired_certificate, "An expired certificate is refused, and the message says so.")

@@ -138,8 +138,8 @@ static void crowd_of_threads(uint32_t flags)
     /* Waiters cost next to nothing, however many they are. */
     CHECK(waited.own_ms - waiting.own_ms < (CHECK_SANITIZED ? 500 : 100));
     CHECK(cluster_await_empty(&c));
-    redlock_close(t.r);
-    redlock_close(other);
+    client_close(t.r);
+    client_close(other);
 }
 
 CASE(threads, "A thousand threads that block on one lock are all served.")
@@ -268,8 +268,8 @@ static void crowd_of_handles(int names, int waiters)
     /* Two of three decided: what the slowest was sent may still be on its way. */
     for (int64_t end_ms = now_ms() + LIMIT_MS; !is_empty(&c); serve_for(r, &all, 10))
         CHECK(now_ms() < end_ms);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
     free(all.last);
     free(one);
     free(held);

@@ -55,7 +55,7 @@ CASE(for_ever, "A wait without a deadline lasts longer than the TTL of a queue e
     cluster_del(&c, 0, NODES, "redlock:x"); /* without a message */
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
     CHECK(cluster_await_empty(&c));
 }
 
@@ -72,7 +72,7 @@ CASE(try_takes_no_place, "A try leaves no queue entry behind, fair or not.")
         for (int i = 0; i < NODES; i++)
             CHECK_INT(1, server_keys(&c.node[i]));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- cancel and its relatives ----------------------------------------------------------- */
@@ -138,7 +138,7 @@ CASE(cancel_at_any_moment, "A cancel works in every phase of a wait and leaves n
     client_warm(r); /* whatever follows from the last answers has been sent, */
     client_warm(r); /* and has arrived */
     CHECK(none_queued(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* First in the queue (0), or behind others of the same client. */
@@ -161,8 +161,8 @@ static void end_a_wait(int ahead, void (*end)(redlock *, redlock_lock *))
         client_unlock(mine[i]);
     }
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 CASE(cancel_first, "Canceling the first waiter of a client lets its others through.")
@@ -204,7 +204,7 @@ static void close_while_waiting(uint32_t flags)
         CHECK(now_ms() < end_ms);
         next_event(r, 5);
     }
-    redlock_close(r);
+    client_close(r);
     for (int i = 0; i < 5; i++)
         redlock_lock_free(mine[i]);
     CHECK(wait_until(only_the_lock, &c));

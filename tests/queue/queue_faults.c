@@ -122,7 +122,7 @@ CASE(holder_from_the_queue_dies, "A killed holder that had waited leaves no dead
     waiter_kill(&first);
     CHECK(waiter_await(&second));
     waiter_end(&second);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- requests of the dead --------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static void without_right(const char *first_rule, const char *second_rule)
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
     waiter_end(&w);
     CHECK_OK(client_try(r, "x", 20000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(no_right_to_subscribe, "Without the right to subscribe a waiter is served by its timer.")
@@ -301,6 +301,6 @@ CASE(flooded_subscriber,
     client_unlock(held);
     EXPECT(waiter, ACQUIRED, REDLOCK_OK, lock);
     client_unlock(lock);
-    redlock_close(waiter);
-    redlock_close(holder);
+    client_close(waiter);
+    client_close(holder);
 }

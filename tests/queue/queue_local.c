@@ -82,8 +82,8 @@ CASE(subscriptions,
         for (int i = 0; i < 2; i++)
             redlock_lock_free(lock[k][i]);
     client_unlock(held);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 /* ---- position --------------------------------------------------------------------------- */
@@ -142,8 +142,8 @@ CASE(position_in_the_nodes_queue,
     CHECK_INT(0, redlock_position(mine[1]));
     redlock_lock_free(mine[0]);
     redlock_lock_free(mine[1]);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 /* ---- handing over ----------------------------------------------------------------------- */
@@ -178,8 +178,8 @@ CASE(hands_over_behind_others, "A handover within a client overtakes no waiter o
     client_unlock(theirs);
     EXPECT(r, ACQUIRED, REDLOCK_OK, ours[1]);
     client_unlock(ours[1]);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 /* Given back while one of ours follows, and another client waits on the nodes. */
@@ -204,8 +204,8 @@ static void follow(uint32_t flags)
     client_unlock(theirs);
     EXPECT(r, ACQUIRED, REDLOCK_OK, ours[1]);
     client_unlock(ours[1]);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 CASE(follows_behind_others,
@@ -261,6 +261,6 @@ CASE(chosen_names,
     CHECK(longest_chain(&r->engine.local_queues) < CHOSEN / 4);
     for (int i = 0; i < CHOSEN; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }

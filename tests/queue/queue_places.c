@@ -60,8 +60,8 @@ CASE(places, "Waiters are told their places, and again when a waiter ahead is go
         drain(r);
         CHECK_INT(told, t[i].count[REDLOCK_EVENT_QUEUED]);
     }
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 CASE(only_who_asks, "A waiter that did not ask for its place is told nothing but its outcome.")
@@ -83,8 +83,8 @@ CASE(only_who_asks, "A waiter that did not ask for its place is told nothing but
     CHECK_INT(0, plain.count[REDLOCK_EVENT_QUEUED]);
     for (int i = 0; i < 2; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 CASE(freed_when_told, "A waiter that is freed when it is told its place leaves the queue.")
@@ -100,8 +100,8 @@ CASE(freed_when_told, "A waiter that is freed when it is told its place leaves t
     CHECK(queue_await(&c, "x", 0));
     client_unlock(held);
     CHECK(next_event(r, 0) == NULL);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }
 
 /* ---- many ---- */
@@ -130,8 +130,8 @@ CASE(not_too_often, "However many waiters are served, one behind them is told on
         CHECK_BETWEEN(1, seconds, t[i].count[REDLOCK_EVENT_QUEUED]);
     for (int i = 0; i < MANY; i++)
         redlock_lock_free(mine[i]);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
     free(t);
 }
 
@@ -157,6 +157,6 @@ CASE(latest_place_waits, "Of the places of a waiter that are not read, the lates
     CHECK(next_event(r, 0) == NULL);
     redlock_lock_free(lock);
     client_unlock(held);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
 }

@@ -43,7 +43,7 @@ CASE(names_land_where_they_should, "A lock is on the nodes of its quorum and on 
         }
         CHECK(cluster_await_empty(&f.cluster[q]));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(order_means_nothing,
@@ -64,8 +64,8 @@ CASE(order_means_nothing,
         client_unlock(lock);
         CHECK_OK(client_try(s, name, 20000));
     }
-    redlock_close(r);
-    redlock_close(s);
+    client_close(r);
+    client_close(s);
 }
 
 CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
@@ -83,8 +83,8 @@ CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
         CHECK_ERR(REDLOCK_BUSY, client_try(s, key_of(name), 20000));
         client_unlock(lock);
     }
-    redlock_close(r);
-    redlock_close(s);
+    client_close(r);
+    client_close(s);
 }
 
 CASE(several_names,
@@ -118,7 +118,7 @@ CASE(several_names,
         fleet_check_only(&f, (size_t)redlock_quorum_of(r, one), key_of(two), 3);
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- failures ---- */
@@ -149,7 +149,7 @@ CASE(one_quorum_down,
     CHECK_OK(redlock_ping(redlock_member(r, 0), &answer));
     CHECK_STR("a", answer->report->quorum_name);
     redlock_answer_free(answer);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one node timeout.")
@@ -165,7 +165,7 @@ CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one n
     for (size_t i = 0; i < 3; i++)
         server_freeze(&f.cluster[i].node[0]);
     int64_t start_ms = now_ms();
-    redlock_close(r);
+    client_close(r);
     CHECK_BETWEEN(4900, SOON_MS, now_ms() - start_ms);
     for (size_t i = 0; i < 3; i++) {
         CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock[i], 2000));
@@ -190,8 +190,8 @@ CASE(blocking_wait, "A waiter in one quorum is served when another client releas
         redlock_lock_free(first);
         client_unlock(second);
     }
-    redlock_close(r);
-    redlock_close(s);
+    client_close(r);
+    client_close(s);
 }
 
 CASE(blocking_wait_renews_all,
@@ -215,8 +215,8 @@ CASE(blocking_wait_renews_all,
         client_unlock(kept[i]);
     }
     client_unlock(other);
-    redlock_close(r);
-    redlock_close(s);
+    client_close(r);
+    client_close(s);
 }
 
 CASE(adopted_by_another, "A lock is adopted by its value, in whichever quorum it lives.")
@@ -233,8 +233,8 @@ CASE(adopted_by_another, "A lock is adopted by its value, in whichever quorum it
         redlock_lock_leave(lock);
         CHECK(cluster_await_empty(&f.cluster[i]));
     }
-    redlock_close(r);
-    redlock_close(s);
+    client_close(r);
+    client_close(s);
 }
 
 CASE(leases_of_each,
@@ -265,8 +265,8 @@ CASE(leases_of_each,
         CHECK(EXPECT_ANSWER(s, REDLOCK_EXPIRED, job)->answer->report != NULL);
         CHECK(cluster_await_empty(&f.cluster[i]));
     }
-    redlock_close(r);
-    redlock_close(s);
+    client_close(r);
+    client_close(s);
 }
 
 /* ---- all of them ---- */
@@ -316,7 +316,7 @@ CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
     CHECK_INT(3, client_ping(r, &nodes));
     CHECK_INT(3, nodes);
     CHECK_OK(redlock_admit(r, NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(members_take_no_locks,
@@ -335,9 +335,9 @@ CASE(members_take_no_locks,
     CHECK_ERR(REDLOCK_INVAL, redlock_next(member, &event, 0));
     CHECK_ERR(REDLOCK_INVAL, redlock_fd(member));
     CHECK_INT(0, client_query(member, name).held);
-    redlock_close(member); /* belongs to the client: no effect */
+    client_close(member); /* belongs to the client: no effect */
     CHECK_OK(client_try(r, name, 20000));
-    redlock_close(r);
+    client_close(r);
 }
 
 struct findings {
@@ -387,6 +387,6 @@ CASE(audit_of_all, "The audit examines every quorum and finds a lock in the wron
     CHECK_HAS("b: 1 lock", found.text);
     CHECK_HAS(fleet_name(&f, 0, 0), found.text);
     client_unlock(lock);
-    redlock_close(stray);
-    redlock_close(r);
+    client_close(stray);
+    client_close(r);
 }

@@ -72,7 +72,7 @@ static void each_question(uint32_t flags)
     CHECK(event->data == &f);
     CHECK_STR("b", event->answer->report->quorum_name);
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(poll_loop, "A job of all quorums, of one name's and of one member ends in one event each.")
@@ -93,7 +93,7 @@ CASE(blocking_calls_alone,
     redlock *r = fleet_open_warm(&f, 0);
     for (int i = 0; i < 100; i++)
         CHECK_OK(redlock_ping(r, NULL));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(answer_outlives_client, "An answer of all quorums can be read after the client's end.")
@@ -108,7 +108,7 @@ CASE(answer_outlives_client, "An answer of all quorums can be read after the cli
     CHECK_OK(redlock_audit(r, 10000, &audit));
     CHECK_OK(redlock_list(r, &list));
     CHECK_OK(redlock_ping(r, &ping));
-    redlock_close(r);
+    client_close(r);
     check_order(audit);
     CHECK_INT(QUORUMS, list->name_count);
     CHECK_STR("a", ping->report->quorum_name);
@@ -136,7 +136,7 @@ static void one_is_down(uint32_t flags)
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_STR("b", redlock_failure_report()->quorum_name);
     CHECK_HAS("'b'", redlock_detail());
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(one_down, "The answer of several quorums is the failure of the one that is down.")
@@ -164,7 +164,7 @@ CASE(all_hung, "Quorums that are all hung cost a blocked caller their time once,
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_BETWEEN(5000 - 1, SOON_MS, now_ms() - start_ms);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(blocked_caller_is_woken,
@@ -178,7 +178,7 @@ CASE(blocked_caller_is_woken,
     for (int i = 0; i < 100; i++)
         CHECK_OK(redlock_ping(r, NULL));
     CHECK_BETWEEN(0, GIVE_UP_MS, now_ms() - start_ms);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void end_early(uint32_t flags)
@@ -200,7 +200,7 @@ static void end_early(uint32_t flags)
         CHECK_OK(redlock_cancel_job(r, jobs[i]));
         CHECK_ERR(REDLOCK_INVAL, redlock_cancel_job(r, jobs[i]));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(early_end, "Jobs of several quorums can be canceled, and end when the client is closed.")
@@ -232,7 +232,7 @@ static void cancel_one(uint32_t flags)
     EXPECT_ANSWER(r, REDLOCK_OK, kept);
     CHECK_OK(redlock_list(r, NULL));
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(cancel, "No event comes of a job of all quorums that was canceled, and others go on.")
@@ -267,7 +267,7 @@ CASE(not_behind_unread_answers,
         left--;
     }
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(forked, "A child frees what several quorums were asked.")
@@ -283,13 +283,13 @@ CASE(forked, "A child frees what several quorums were asked.")
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
-        redlock_close(r);
+        client_close(r);
         _exit(0);
     }
     CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
     CHECK_INT(0, WEXITSTATUS(status));
     EXPECT_ANSWER(r, REDLOCK_OK, job);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(stats, "The counters of a client are the sum of its quorums, each of which has its own.")
@@ -307,5 +307,5 @@ CASE(stats, "The counters of a client are the sum of its quorums, each of which 
     CHECK_INT(6, stats.hold.count);
     CHECK_OK(redlock_stats(redlock_member(r, 2), &stats));
     CHECK_INT(3, stats.acquired);
-    redlock_close(r);
+    client_close(r);
 }

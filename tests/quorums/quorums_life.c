@@ -58,7 +58,7 @@ static void exclude(uint32_t flags)
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     CHECK_NEVER(crew.collisions);
-    redlock_close(crew.client);
+    client_close(crew.client);
 }
 
 CASE(threads_exclude_each_other,
@@ -84,7 +84,7 @@ CASE(events_cross_quorums, "The reader of an event of one quorum may start a loc
     }
     client_unlock(lock[0]);
     client_unlock(lock[1]);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void close_with_handles(uint32_t flags)
@@ -99,7 +99,7 @@ static void close_with_handles(uint32_t flags)
         held[i] = client_lock(r, name, 20000);
         CHECK_OK(redlock_start_acquire(r, name, 20000, &q, &waiting[i]));
     }
-    redlock_close(r);
+    client_close(r);
     for (size_t i = 0; i < 2; i++) {
         CHECK(cluster_await_empty(&f.cluster[i]));
         CHECK_INT(0, redlock_remaining_ms(held[i]));
@@ -144,7 +144,7 @@ static void fork_with(uint32_t flags)
                     redlock_quorum_of(r, "y") == REDLOCK_FORKED &&
                     redlock_extend(lock[1], 1000) == REDLOCK_FORKED;
         redlock_lock_free(lock[0]);
-        redlock_close(r);
+        client_close(r);
         redlock_lock_free(lock[1]);
         redlock *own = NULL;
         redlock_options o = fleet_options(&f);
@@ -152,7 +152,7 @@ static void fork_with(uint32_t flags)
                redlock_acquire(own, fleet_name(&f, 0, 0), 10000, NULL, &out) == REDLOCK_BUSY &&
                redlock_acquire(own, fleet_name(&f, 1, 1), 10000, NULL, &out) == REDLOCK_OK;
         redlock_lock_free(out);
-        redlock_close(own);
+        client_close(own);
         _exit(fine ? 0 : 1);
     }
     int status = 0;
@@ -165,7 +165,7 @@ static void fork_with(uint32_t flags)
         CHECK_OK(redlock_extend(lock[i], 20000));
         client_unlock(lock[i]);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(forked_child, "A forked child gets FORKED in every quorum, and the parent's locks stay.")

@@ -54,7 +54,7 @@ static void one_descriptor(uint32_t flags)
         quiet = poll(&p, 1, 30) == 0 ? quiet + 1 : 0;
         NO_EVENT(r);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(one_descriptor_for_all,
@@ -93,7 +93,7 @@ CASE(renewals_and_losses_in_a_loop,
     server_thaw(&f.cluster[1].node[0]);
     for (size_t i = 0; i < 3; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_silent_quorum_delays_nobody,
@@ -124,7 +124,7 @@ CASE(a_silent_quorum_delays_nobody,
     redlock_lock_free(hung);
     for (int i = 0; i < 3; i++)
         server_thaw(&f.cluster[1].node[i]);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(next_waits, "redlock_next() waits for an event of any quorum, without a limit.")
@@ -140,7 +140,7 @@ CASE(next_waits, "redlock_next() waits for an event of any quorum, without a lim
         CHECK_OK(event->error);
         redlock_lock_free(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(fair_merge, "A quorum that has many events does not hold up those of another.")
@@ -164,5 +164,5 @@ CASE(fair_merge, "A quorum that has many events does not hold up those of anothe
     for (int i = 0; i < 50; i++)
         redlock_lock_free(lock[i]);
     redlock_lock_free(other);
-    redlock_close(r);
+    client_close(r);
 }

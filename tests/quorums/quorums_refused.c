@@ -20,7 +20,7 @@ static int warnings(redlock_options o)
     CHECK_OK(redlock_ping(r, NULL));
     CHECK_OK(redlock_ping(r, NULL)); /* everything of the greeting was heard, and told */
     read_warnings(r, text, sizeof text);
-    redlock_close(r);
+    client_close(r);
     for (const char *at = text; (at = strstr(at, "it belongs to another")); at++)
         count++;
     return count;
@@ -38,7 +38,7 @@ CASE(different_sets_are_noticed,
     CHECK_INT(0, warnings(plain));
     redlock *r = client_open_with(&all);
     CHECK_OK(redlock_admit(r, NULL));
-    redlock_close(r);
+    client_close(r);
     CHECK_INT(0, warnings(all));
     CHECK_INT(3, warnings(plain));
     redlock_options fewer = all;
@@ -56,7 +56,7 @@ CASE(different_sets_are_noticed,
     /* The operator's word changes it: two from now on. */
     r = client_open_with(&fewer);
     CHECK_OK(redlock_admit(r, NULL));
-    redlock_close(r);
+    client_close(r);
     CHECK_INT(0, warnings(fewer));
     CHECK_INT(6, warnings(all)); /* the third was not asked, and knows of three still */
 }
@@ -74,7 +74,7 @@ static void refuse_votes(redlock_options o, const char *name, uint32_t flags)
         CHECK_HAS("another quorum, or to another set of quorums", redlock_detail());
         CHECK_HAS("redlock_admit()", redlock_detail());
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(different_sets_do_not_count,
@@ -94,7 +94,7 @@ CASE(different_sets_do_not_count,
     }
     for (size_t i = 0; i < 3; i++)
         CHECK_OK(client_try(r, fleet_name(&f, i, 0), 20000));
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- what is refused ---- */
@@ -161,7 +161,7 @@ CASE(tls_in_one_of_them,
     redlock_options o =
         REDLOCK_OPTIONS(.quorums = q, .quorum_count = 2, .tls_ca_file = certs_path("ca.crt"));
     CHECK_OK(redlock_open(&o, &r));
-    redlock_close(r);
+    client_close(r);
     q[1].nodes = other;
     refuse(&o, "no node has a rediss://, valkeys://, sentinels:// or clusters:// URL");
 }
@@ -184,6 +184,6 @@ CASE(one_named_quorum,
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK_ERR(REDLOCK_BUSY, client_try(plain, "x", 20000));
     client_unlock(lock);
-    redlock_close(plain);
-    redlock_close(r);
+    client_close(plain);
+    client_close(r);
 }

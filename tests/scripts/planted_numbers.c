@@ -223,7 +223,7 @@ static void tokens_grow(uint32_t flags)
         for (int n = 0; n < 3; n++)
             CHECK(strtoll(server_cmd(&c.node[n], "HVALS", FENCE, NULL), NULL, 10) < LIMIT);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(tokens_grow_default,
@@ -265,7 +265,7 @@ CASE(everything_goes_on, "Numbers planted under one name stop no query, listing 
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK_OK(client_try(r, "z", TTL_MS));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(token_of_a_strange_clock,
@@ -290,5 +290,5 @@ CASE(token_of_a_strange_clock,
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK_INT(REDLOCK_VOTE_ERROR, redlock_failure_report()->node[0].vote);
     CHECK_HAS("fencing token", redlock_failure_report()->node[0].text);
-    redlock_close(r);
+    client_close(r);
 }

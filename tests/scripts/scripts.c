@@ -29,7 +29,7 @@ CASE(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the calle
         client_unlock(lock);
         CHECK(cluster_await_empty(&c));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(flushed_before_rollback, "A rollback works on a node that forgot the script.")
@@ -44,7 +44,7 @@ CASE(flushed_before_rollback, "A rollback works on a node that forgot the script
         CHECK(cluster_await(&c, "redlock:x", 3));
         CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- on a fake server ------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static void whole_life(struct bench *b, uint32_t flags)
         CHECK_OK(client_try(r, "x", 20000));
     }
     client_warm(r); /* every reply is in */
-    redlock_close(r);
+    client_close(r);
 }
 
 /* How often records begin with `head` and name our keys (probes name other ones). */
@@ -128,7 +128,7 @@ static bool is_native(struct bench *b, uint32_t flags)
     redlock_node_info info = REDLOCK_NODE_INFO();
     client_warm(r);
     CHECK_OK(redlock_node(r, 0, &info));
-    redlock_close(r);
+    client_close(r);
     return info.native == 1;
 }
 
@@ -240,7 +240,7 @@ CASE(native_never_shortens, "With native commands a shorter extension shortens n
     check_key_times(redlock_failure_report());
     redlock_lock_free(adopted);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(native_refused_by_rights, "Native commands that the user has no right to are not used.")
@@ -315,7 +315,7 @@ CASE(probed_per_connection, "A server that was replaced by an older one is probe
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     CHECK_OK(client_try(r, "x", 20000));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(scripts_never_kept, "A server that answers NOSCRIPT for ever gets EVAL instead.")
@@ -348,5 +348,5 @@ CASE(scripts_forbidden, "A node that allows neither scripts nor native commands 
     CHECK(report_votes(report, REDLOCK_VOTE_NOPERM) >= 2);
     CHECK_HAS("NOPERM", report->node[0].text);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }

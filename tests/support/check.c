@@ -30,6 +30,7 @@ struct check_case {
 static struct check_case cases[CASES_MAX];
 static size_t case_count;
 static char case_dir[64];
+static void (*_Atomic at_end)(void);
 
 /* The library's own words. Weak: unit tests link only the parts they test. */
 __attribute__((weak)) const char *redlock_error_name(int error);
@@ -40,6 +41,11 @@ void check_register(const char *name, const char *intent, void (*run)(void))
     if (case_count == CASES_MAX)
         abort();
     cases[case_count++] = (struct check_case){name, intent, run};
+}
+
+void check_at_end(void (*end)(void))
+{
+    at_end = end;
 }
 
 const char *check_dir(void)
@@ -152,6 +158,8 @@ static void run_case(const struct check_case *c, pid_t runner)
     umask(022); /* files that others can write are refused */
     alarm((unsigned int)check_setting("REDLOCK_TEST_SECONDS", CASE_SECONDS));
     c->run();
+    if (at_end)
+        at_end();
     fflush(stdout);
     exit(0); /* not _exit(): leaks are looked for on the way out */
 }

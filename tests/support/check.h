@@ -25,7 +25,10 @@
 #define CHECK_SANITIZED 0
 #endif
 
-/* The build system greps for lines that begin with CASE( to register each case with ctest. */
+/*
+ * Servers and clients come with CASE_ON() of fixture.h. The build system greps for lines that
+ * begin with CASE( or CASE_ON( to register each case with ctest.
+ */
 #define CASE(name, intent)                                                                     \
     static void name(void);                                                                    \
     __attribute__((constructor)) static void register_##name(void)                             \
@@ -35,6 +38,9 @@
     static void name(void)
 
 void check_register(const char *name, const char *intent, void (*run)(void));
+
+/* Runs when the body of the case has returned; one function for all callers. */
+void check_at_end(void (*end)(void));
 
 /* Temporary directory of the running case; no trailing slash. */
 const char *check_dir(void);

@@ -3,10 +3,13 @@
 
 #include "check.h"
 #include "clock.h"
+#include "drive/client.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 redlock_options client_options(const struct cluster *c)
@@ -17,12 +20,84 @@ redlock_options client_options(const struct cluster *c)
                                             .retry_max_ms = 20);
 }
 
+/* ---- opening and closing ---- */
+
+static struct opened {
+    redlock **client;
+    size_t count;
+    pthread_mutex_t mutex;
+} opened = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* NULL: its owner has freed all of them. */
+static redlock_lock *first_lock(redlock *member)
+{
+    struct rl_handle *handle;
+    redlock_lock *lock = NULL;
+
+    pthread_mutex_lock(&member->mutex);
+    LIST_FOREACH (handle, &member->engine.handles, all) {
+        lock = (redlock_lock *)handle;
+        if (lock->operation != RL_QUESTION && !atomic_load(&lock->is_freed))
+            break;
+        lock = NULL;
+    }
+    pthread_mutex_unlock(&member->mutex);
+    return lock;
+}
+
+static void free_locks(redlock *r)
+{
+    redlock *member;
+
+    for (size_t i = 0; (member = redlock_member(r, i)); i++) {
+        for (redlock_lock *lock; (lock = first_lock(member));) {
+            if (redlock_state(lock) == REDLOCK_STATE_HELD)
+                CHECK_OK(redlock_release(lock));
+            redlock_lock_free(lock);
+        }
+    }
+}
+
+static void close_all(void)
+{
+    while (opened.count > 0) {
+        redlock *r = opened.client[--opened.count];
+        free_locks(r);
+        redlock_close(r);
+    }
+    free(opened.client);
+}
+
+static void remember(redlock *r)
+{
+    pthread_mutex_lock(&opened.mutex);
+    opened.client = realloc(opened.client, (opened.count + 1) * sizeof(redlock *));
+    CHECK(opened.client != NULL);
+    opened.client[opened.count++] = r;
+    pthread_mutex_unlock(&opened.mutex);
+    check_at_end(close_all);
+}
+
 redlock *client_open_with(const redlock_options *options)
 {
     redlock *r = NULL;
     CHECK_OK(redlock_open(options, &r));
     CHECK(r != NULL);
+    remember(r);
     return r;
+}
+
+void client_close(redlock *r)
+{
+    size_t i = 0;
+
+    pthread_mutex_lock(&opened.mutex);
+    while (i < opened.count && opened.client[i] != r)
+        i++;
+    if (i < opened.count)
+        opened.client[i] = opened.client[--opened.count];
+    pthread_mutex_unlock(&opened.mutex);
+    redlock_close(r);
 }
 
 redlock *client_open(const struct cluster *c, uint32_t flags)

@@ -24,8 +24,15 @@ enum { RENEWED_TTL_MS = 6000 };
 /* The cluster's nodes, patient, with quick retries; prefix and the rest by default. */
 redlock_options client_options(const struct cluster *c);
 
+/*
+ * What the functions of this file open is closed at the end of the case. Locks that are held
+ * then are released first, which must succeed.
+ */
 redlock *client_open(const struct cluster *c, uint32_t flags);
 redlock *client_open_with(const redlock_options *options);
+
+/* Before the end of the case. */
+void client_close(redlock *r);
 
 /* Open and warm: every node is connected, so what is sent reaches all of them at once. */
 redlock *client_open_warm(const struct cluster *c, uint32_t flags);

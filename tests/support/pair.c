@@ -16,8 +16,8 @@ void pair_begin(void)
 
 void pair_end(void)
 {
-    redlock_close(a);
-    redlock_close(b);
+    client_close(a);
+    client_close(b);
 }
 
 void pair_release(redlock_lock *lock)

@@ -46,7 +46,7 @@ static void one_descriptor(uint32_t flags)
     CHECK_INT(REDLOCK_STATE_RELEASED, redlock_state(lock));
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(poll_loop, "A lock is taken, extended and released through one descriptor.")
@@ -69,7 +69,7 @@ CASE(nothing_before_next, "Nothing is sent before redlock_next() runs.")
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void in_flight(uint32_t flags)
@@ -100,7 +100,7 @@ static void in_flight(uint32_t flags)
             CHECK_INT(type <= REDLOCK_EVENT_RELEASED, tally[i].count[type]);
         redlock_lock_free(lock[i]);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(many_in_flight, "256 locks in flight on one thread each have one event per step.")
@@ -142,7 +142,7 @@ static void chain(uint32_t flags)
         }
     }
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(a_chain, "The reader of an event may start, extend, release and free locks.")
@@ -168,7 +168,7 @@ CASE(free_when_acquired, "A handle freed when its event is read releases its loc
         NO_EVENT(r);
         CHECK(cluster_await(&c, "redlock:x", 0));
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(detail_of_an_event,
@@ -183,7 +183,7 @@ CASE(detail_of_an_event,
     CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
     CHECK(report_votes(redlock_lock_report(lock), REDLOCK_VOTE_TAKEN) >= 2);
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(contended_in_flight,
@@ -203,5 +203,5 @@ CASE(contended_in_flight,
     }
     for (int i = 0; i < 64; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
+    client_close(r);
 }

@@ -244,7 +244,7 @@ CASE(nobody_overlaps_in_any_weather,
         pthread_join(b[i].thread, NULL);
     printf("# %d locks won\n", wins);
     CHECK(wins >= 10);
-    redlock_close(loop);
-    redlock_close(plain);
-    redlock_close(shared);
+    client_close(loop);
+    client_close(plain);
+    client_close(shared);
 }

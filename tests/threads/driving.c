@@ -44,7 +44,7 @@ static void end(struct waiter *w)
 {
     pthread_join(w->thread, NULL);
     CHECK_INT(REDLOCK_TIMEOUT, w->error);
-    redlock_close(w->client);
+    client_close(w->client);
 }
 
 CASE(next_beside_a_blocked_call,

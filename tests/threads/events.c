@@ -45,7 +45,7 @@ CASE(second_reader, "A second thread in redlock_next() gets BUSY, and does not w
         CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, NULL, &lock));
         pthread_join(thread, NULL);
         redlock_lock_free(lock);
-        redlock_close(r);
+        client_close(r);
     }
 }
 
@@ -81,7 +81,7 @@ CASE(signal_ends_the_wait, "A signal that the program handles ends a wait for ev
         }
         CHECK(has_returned);
         pthread_join(thread, NULL);
-        redlock_close(r);
+        client_close(r);
     }
 }
 
@@ -111,7 +111,7 @@ CASE(drain_handed_on,
     CHECK(cluster_await(&c, "redlock:z", 3));
     for (int i = 0; i < 3; i++)
         redlock_lock_free(lock[i]);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- exactly one event, or none ---- */
@@ -208,7 +208,7 @@ static void end_from_threads(uint32_t flags)
         }
     NO_EVENT(r);
     CHECK(cluster_await_empty(&c));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(ended_by_other_threads,
@@ -291,5 +291,5 @@ CASE(free_waits_for_notify,
     pthread_join(thread, NULL);
     NO_EVENT(r);
     client_unlock(other);
-    redlock_close(r);
+    client_close(r);
 }

@@ -106,7 +106,7 @@ static void each_question(uint32_t flags)
         CHECK(answer->checks[i].name[0] != '\0' && answer->checks[i].text[0] != '\0');
     NO_EVENT(r);
     client_unlock(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(poll_loop, "Each request to the nodes is answered by one event, through one descriptor.")
@@ -130,7 +130,7 @@ CASE(audit_of_both_kinds, "An audit that was started says as much as one that wa
     CHECK_INT(answer->check_count, EXPECT_ANSWER(r, REDLOCK_OK, job)->answer->check_count);
     CHECK(cluster_await_empty(&c));
     redlock_answer_free(answer);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(answer_outlives_client,
@@ -146,7 +146,7 @@ CASE(answer_outlives_client,
     CHECK_OK(redlock_query(r, "a", &query));
     CHECK_OK(redlock_list(r, &list));
     CHECK_OK(redlock_ping(r, NULL));
-    redlock_close(r);
+    client_close(r);
     CHECK_STR("", audit->checks[audit->check_count - 1].quorum);
     CHECK_STR("a", query->name);
     CHECK_STR("somebody", query->info->holder.value);
@@ -238,7 +238,7 @@ static void status_page(uint32_t flags)
     CHECK_BETWEEN(flags ? 0 : REDLOCK_JOBS_SENT, REDLOCK_JOBS_SENT + 8, pending_most(r, 5));
     cluster_each(&c, 0, 5, server_thaw);
     read_page(r, false);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(page_of_400, "400 locks are asked for at once, so many at a time that nodes stay in time.")
@@ -271,7 +271,7 @@ CASE(bounded, "One job past the bound is refused, and canceling makes room again
     client_warm(r);
     CHECK_OK(redlock_start_query(r, "x", NULL, &job));
     EXPECT_ANSWER(r, REDLOCK_OK, job);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void not_behind_unread(uint32_t flags)
@@ -283,7 +283,7 @@ static void not_behind_unread(uint32_t flags)
     CHECK_OK(redlock_list(r, NULL));
     CHECK_OK(redlock_admit(r, NULL));
     read_page(r, true);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(not_behind_unread_answers,
@@ -310,7 +310,7 @@ CASE(many_lists, "Lists that are started together are all answered, a few at a t
         CHECK_OK(event->error);
         CHECK_INT(1, event->answer->name_count);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(names_in_order, "A list has each name of any node once, in the order of the bytes.")
@@ -328,7 +328,7 @@ CASE(names_in_order, "A list has each name of any node once, in the order of the
     for (size_t i = 1; i < answer->name_count; i++)
         CHECK(strcmp(answer->names[i - 1], answer->names[i]) < 0);
     redlock_answer_free(answer);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(many_admissions, "Admissions that are started together are carried out one after another.")
@@ -340,7 +340,7 @@ CASE(many_admissions, "Admissions that are started together are carried out one 
     for (int i = 0; i < 5; i++)
         CHECK_OK(next_answer(r)->error);
     client_unlock(client_lock(r, "x", 10000)); /* so they are one set (G8) */
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- nodes that fail ---- */
@@ -363,7 +363,7 @@ CASE(hung_nodes, "With one node of three hung the rest answers, with two the err
     answer = poll_answer(r, REDLOCK_NOQUORUM, job);
     CHECK_INT(0, answer->name_count);
     CHECK_INT(1, answer_count(answer->report));
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(failure_report,
@@ -384,7 +384,7 @@ CASE(failure_report,
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_SILENT));
     CHECK_ERR(REDLOCK_INVAL, redlock_query(r, "", NULL));
     CHECK(redlock_failure_report() == NULL);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void die_amid(uint32_t flags)
@@ -394,7 +394,7 @@ static void die_amid(uint32_t flags)
     start_page(r);
     cluster_each(&c, 0, 3, server_kill);
     read_page(r, true);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(killed_nodes, "Queries end once each when a majority is killed while they are under way.")
@@ -416,7 +416,7 @@ static void fails_with(redlock *r, int error)
     CHECK_OK(redlock_start_query(r, "x", r, &job));
     answer = poll_answer(r, error, job);
     CHECK(!answer->info && answer->report);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(refused_credentials, "Nodes that want a password make a question end with AUTH.")

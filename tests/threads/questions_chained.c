@@ -37,7 +37,7 @@ static void chain(uint32_t flags)
     EXPECT_ANSWER(r, REDLOCK_OK, job);
     CHECK_OK(redlock_start_audit(r, 10000, NULL, &job));
     CHECK(EXPECT_ANSWER(r, REDLOCK_OK, job)->answer->check_count > 0);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(from_answers, "A list, a query of each name, a ping and an audit follow from each other.")
@@ -75,5 +75,5 @@ CASE(asks_again, "A drain ends although each answer makes a program ask dead nod
     }
     CHECK_OK(redlock_cancel_job(r, job));
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }

@@ -38,7 +38,7 @@ static void close_amid(uint32_t flags)
     CHECK_OK(redlock_query(r, "x", NULL)); /* so that an answer waits unread */
     cluster_each(&c, 0, 3, server_freeze);
     start_all(r, jobs);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(close_in_flight, "Closing ends jobs that wait, are asked or were answered.")
@@ -69,7 +69,7 @@ static void cancel_some(uint32_t flags)
     cluster_each(&c, 0, 3, server_thaw);
     CHECK(EXPECT_ANSWER(r, REDLOCK_OK, kept)->data == &kept);
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(cancel, "No event comes of jobs that were canceled, and others go on.")
@@ -101,7 +101,7 @@ CASE(cancel_rest, "A program that has read the first answer of a page cancels th
     CHECK_STR("x", event->answer->name);
     for (int i = 0; i < 10; i++)
         NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(cancel_unread, "A job whose answer waits unread is canceled, and its event taken back.")
@@ -116,7 +116,7 @@ CASE(cancel_unread, "A job whose answer waits unread is canceled, and its event 
     CHECK_OK(redlock_cancel_job(r, job));
     NO_EVENT(r);
     CHECK(poll(&p, 1, 0) == 0);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- together with blocking calls ---- */
@@ -131,7 +131,7 @@ CASE(beside_blocked_caller, "A caller blocked in a query drives the jobs of othe
         CHECK_OK(redlock_query(r, "y", NULL));
     cluster_each(&c, 0, 3, server_freeze);
     EXPECT_ANSWER(r, REDLOCK_OK, job);
-    redlock_close(r);
+    client_close(r);
 }
 
 enum { THREADS = 4, ROUNDS = 50 };
@@ -186,7 +186,7 @@ CASE(threads,
             CHECK_INT(1, asker[i].ended[k]);
     }
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- refusals ---- */
@@ -211,7 +211,7 @@ CASE(bad_input, "What makes no sense is refused at once, and nothing is started.
     CHECK_ERR(REDLOCK_INVAL, redlock_cancel_job(r, 0));
     CHECK_INT(0, job);
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(forked, "A child frees the parent's jobs without an event, and may start none.")
@@ -229,7 +229,7 @@ CASE(forked, "A child frees the parent's jobs without an event, and may start no
         int ok = redlock_start_query(r, "x", NULL, NULL) == REDLOCK_FORKED &&
                  redlock_cancel_job(r, jobs[0]) == REDLOCK_FORKED &&
                  redlock_next(r, &event, 0) == REDLOCK_FORKED;
-        redlock_close(r);
+        client_close(r);
         _exit(ok ? 0 : 1);
     }
     CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
@@ -237,5 +237,5 @@ CASE(forked, "A child frees the parent's jobs without an event, and may start no
     EXPECT_ANSWER(r, REDLOCK_OK, jobs[0]);
     EXPECT_ANSWER(r, REDLOCK_OK, jobs[1]);
     NO_EVENT(r);
-    redlock_close(r);
+    client_close(r);
 }

@@ -79,7 +79,7 @@ CASE(a_waiting_reader_drives,
         redlock_lock_free(lock);
     }
     CHECK(is_ours);
-    redlock_close(r);
+    client_close(r);
 }
 
 CASE(the_io_thread_takes_over,
@@ -93,7 +93,7 @@ CASE(the_io_thread_takes_over,
     CHECK(!pthread_equal(notifier, pthread_self()));
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
     redlock_lock_free(lock);
-    redlock_close(r);
+    client_close(r);
 }
 
 static void *block_again_and_again(void *data)
@@ -135,5 +135,5 @@ CASE(beside_blocked_calls,
         redlock_lock_free(lock);
     }
     pthread_join(thread, NULL);
-    redlock_close(r);
+    client_close(r);
 }

@@ -22,23 +22,23 @@ find "$@" \( -name '*.c' -o -path '*/service/test_*.py' \) -exec awk '
             complain("says what " user[intent] " says")
         user[intent] = FILENAME
     }
-    /^CASE\(/ {
+    /^CASE(_ON)?\(/ {
         inside = 1
         found = ""
         # redlock_test() in CMake finds the names of the cases there.
-        if ($0 !~ /^CASE\([a-z0-9_]+,/) {
+        if ($0 !~ /^CASE(_ON)?\([a-z0-9_]+,/) {
             found = "CASE in line " FNR
             complain("has its name on another line")
             found = ""
         }
     }
     inside { found = found $0 }
-    inside && /"\)$/ {
+    inside && /\)$/ {
         inside = 0
         text = found
         gsub(/" *"/, "", text)
         sub(/^[^"]*"/, "", text)
-        sub(/"\)$/, "", text)
+        sub(/"(, *[.].*)?\)$/, "", text) # the options of CASE_ON() stand behind it
         gsub(/\\"/, "\"", text)
         check(text)
     }

@@ -101,7 +101,7 @@ static void work(void *data)
         sleep_ms(1);
     while (!job->crowd->stop)
         take_turn(job, r);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* ---- all of them ------------------------------------------------------------------------ */

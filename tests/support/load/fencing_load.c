@@ -68,7 +68,7 @@ static void work(void *data)
         redlock_release(lock);
         redlock_lock_free(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 /* One thing at a time, so that a majority is always there; restarts rest until let in. */

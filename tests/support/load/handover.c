@@ -65,7 +65,7 @@ static void wait_and_pass(void *data)
         sleep_ms(1);
     while (!job->round->stop)
         pass(r, job->round);
-    redlock_close(r);
+    client_close(r);
 }
 
 /* After a sleep as long as a waiter's, of a name that no other process wants. */
@@ -83,7 +83,7 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
         took_ns[i] = now_ns() - start_ns;
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
     return median(took_ns, UNCONTENDED) / 1000;
 }
 

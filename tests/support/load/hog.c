@@ -48,7 +48,7 @@ static void ask_at_once(void *data)
         CHECK_OK(redlock_start_release(event->lock));
         ask(hog);
     }
-    redlock_close(hog->r);
+    client_close(hog->r);
 }
 
 static bool is_busy(void *data)
@@ -63,7 +63,7 @@ static void try_all_the_time(void *data)
     hog->r = client_open_warm(&hog->c, 0);
     while (!hog->shared->stop)
         hog->shared->turns += client_try(hog->r, "x", TTL_MS) == REDLOCK_OK;
-    redlock_close(hog->r);
+    client_close(hog->r);
 }
 
 static int wait_beside(struct hog *hog, int services, int64_t wait_ms)
@@ -85,7 +85,7 @@ static int wait_beside(struct hog *hog, int services, int64_t wait_ms)
         served += error == REDLOCK_OK;
     }
     hog->shared->stop = 1;
-    redlock_close(r);
+    client_close(r);
     return served;
 }
 

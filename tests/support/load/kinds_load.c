@@ -89,7 +89,7 @@ static void work(void *data)
     redlock *r = client_open_with(&o);
     while (!w->load->stop)
         hold_once(w, r, &seed);
-    redlock_close(r);
+    client_close(r);
 }
 
 void load_wish_any_names(int worker, unsigned *seed, struct load_wish *out)

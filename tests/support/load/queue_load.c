@@ -54,7 +54,7 @@ static int64_t served_after_ms(struct scene *s, struct waiter *w, int64_t since_
     } else {
         waiter_kill(w);
     }
-    redlock_close(s->r);
+    client_close(s->r);
     return took_ms;
 }
 
@@ -170,7 +170,7 @@ int left_by_failed_rounds(int64_t limit_ms)
     waiter_end(&s.second);
     wait_within(only_three_have_it, &s.c, limit_ms);
     found = cluster_count(&s.c, "redlock:x") - 3;
-    redlock_close(s.r);
+    client_close(s.r);
     return found;
 }
 
@@ -191,6 +191,6 @@ int places_after_timeout(void)
     for (int i = 0; i < NODES; i++)
         places += (int)queue_length(&s.c.node[i], "x");
     waiter_kill(&s.second);
-    redlock_close(s.r);
+    client_close(s.r);
     return places;
 }

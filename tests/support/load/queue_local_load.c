@@ -68,8 +68,8 @@ struct local_queue local_queue_run(int waiters)
     client_unlock(held);
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; found.served < waiters && now_ms() < end_ms;)
         serve(r, 20, &found, &last);
-    redlock_close(r);
-    redlock_close(other);
+    client_close(r);
+    client_close(other);
     for (int i = 0; i < waiters; i++)
         redlock_lock_free(all[i].lock);
     free(all);

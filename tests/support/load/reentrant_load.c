@@ -80,7 +80,7 @@ static void work(void *data)
     redlock *r = open_hasty(&l->relayed);
     for (int i = 0; i < l->iterations; i++)
         nest(r, l);
-    redlock_close(r);
+    client_close(r);
     l->shared->running--;
 }
 
@@ -163,7 +163,7 @@ struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned 
                (int)l.relay[i].switches->dropped, (int)l.relay[i].switches->lost);
     printf("# %d nested holds, %d attempts failed, %d intrusions\n", out.nested, out.failed,
            out.intrusions);
-    redlock_close(rival);
-    redlock_close(holder);
+    client_close(rival);
+    client_close(holder);
     return out;
 }

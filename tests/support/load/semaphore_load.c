@@ -57,7 +57,7 @@ int semaphore_partitioned(void)
         held += lock[i] != NULL && redlock_remaining_ms(lock[i]) > 0;
     for (int i = 0; i < 3; i++) {
         redlock_lock_free(lock[i]);
-        redlock_close(r[i]);
+        client_close(r[i]);
     }
     port_release(&closed);
     return held;

@@ -33,7 +33,7 @@ static void read_on(void *data)
         sleep_ms(HOLD_MS + seed_draw(&seed, 0, 20));
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 struct shared_outcome shared_stream(int64_t wait_ms)
@@ -57,7 +57,7 @@ struct shared_outcome shared_stream(int64_t wait_ms)
     redlock_lock_free(lock);
     s->stop = 1;
     helpers_join(pids, READERS);
-    redlock_close(r);
+    client_close(r);
     printf("# the writer: %s, %d readers meanwhile\n", redlock_error_name(out.error),
            out.readers);
     CHECK(kind_await_clean(&s->c));

@@ -36,7 +36,7 @@ static void wait_for_it(void *data)
         CHECK_OK(redlock_release(lock));
         redlock_lock_free(lock);
     }
-    redlock_close(r);
+    client_close(r);
 }
 
 static bool is_asking(void *data)

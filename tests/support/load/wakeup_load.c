@@ -38,7 +38,7 @@ static void *take_turns(void *data)
         round->slow += now_ms() - start_ms > SIGN_MS - 100;
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
     return NULL;
 }
 
