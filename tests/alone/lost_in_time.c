@@ -3,9 +3,8 @@
  * With three of five nodes hung no renewal succeeds. A hundred holders must all be told before
  * their validity ends, which is before their keys expire; how long before is measured.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "pulse.h"
 
 #include <inttypes.h>
@@ -46,18 +45,17 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-CASE(hundred_losses,
-     "With three of five nodes hung, a hundred holders are told of the loss in time.")
+CASE_ON(hundred_losses,
+        "With three of five nodes hung, a hundred holders are told of the loss in time.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
     static struct holder h[LOCKS];
-    struct cluster c;
     int64_t early_us[LOCKS];
-    cluster_start(&c, 5);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.flags = REDLOCK_THREAD;
     o.node_timeout_ms = DEFAULT_MS;
     o.notify = notify;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     for (int i = 0; i < LOCKS; i++) {
         redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .data = &h[i]);
@@ -66,7 +64,7 @@ CASE(hundred_losses,
         if (i % 4 == 0)
             sleep_ms(3); /* so that they stand at different points of their renewal */
     }
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     for (int lost = 0; lost < LOCKS;) {
         const redlock_event *event = next_event(r, GIVE_UP_MS);
         CHECK(event != NULL);
@@ -88,49 +86,45 @@ CASE(hundred_losses,
            " max %" PRId64 "\n",
            early_us[0], early_us[LOCKS / 2], early_us[LOCKS - 1]);
     CHECK_INT(0, late);
-    cluster_each(&c, 0, 3, server_thaw);
+    cluster_each(c, 0, 3, server_thaw);
     for (int i = 0; i < LOCKS; i++)
         redlock_lock_free(h[i].lock);
-    client_close(r);
 }
 
 /* What the nodes themselves say: their keys outlived the moment of the loss. */
-CASE(lost_before_the_keys_expire, "The keys still exist at the moment when the loss is told.")
+CASE_ON(lost_before_the_keys_expire,
+        "The keys still exist at the moment when the loss is told.", .nodes = 5,
+        .flags = REDLOCK_THREAD, .node_timeout_ms = DEFAULT_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, REDLOCK_THREAD, DEFAULT_MS);
     redlock_lock *lock = client_lock(r, "x", 2000);
-    CHECK(cluster_await(&c, "redlock:x", 5));
+    CHECK(cluster_await(c, "redlock:x", 5));
     int64_t expires_ms[5], stalled_ms = pulse_stalled_ms();
     for (int i = 0; i < 5; i++) {
-        const char *answer = server_cmd(&c.node[i], "PEXPIRETIME", "redlock:x", NULL);
+        const char *answer = server_cmd(&c->node[i], "PEXPIRETIME", "redlock:x", NULL);
         if (answer[0] == '-')
             check_skip("this server has no PEXPIRETIME");
         expires_ms[i] = strtoll(answer, NULL, 10);
     }
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
     int64_t lost_ms = wall_ms();
     stalled_ms = pulse_stalled_ms() - stalled_ms;
     for (int i = 0; i < 5; i++)
         CHECK_BETWEEN(1 - pulse_late_ms() - stalled_ms, 2000, expires_ms[i] - lost_ms);
-    cluster_each(&c, 0, 3, server_thaw);
-    redlock_lock_free(lock);
-    client_close(r);
+    cluster_each(c, 0, 3, server_thaw);
 }
 
-CASE(nobody_else_before_the_deadline,
-     "No other client gets the lock before the holder's deadline.")
+CASE_ON(nobody_else_before_the_deadline,
+        "No other client gets the lock before the holder's deadline.", .nodes = 5,
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *holder = client_start(&c, 5, REDLOCK_THREAD);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.retry_max_ms = 2;
     redlock *rival = client_open_with(&o);
     client_warm(rival);
     int64_t least_us = INT64_MAX;
     for (int i = 0; i < 10; i++) {
-        redlock_lock *lock = client_lock(holder, "x", 100 + 20 * i), *next = NULL;
+        redlock_lock *lock = client_lock(r, "x", 100 + 20 * i), *next = NULL;
         int64_t deadline_ns = redlock_deadline_ns(lock);
         redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
         CHECK_OK(redlock_acquire(rival, "x", 20000, &q, &next));
@@ -141,6 +135,4 @@ CASE(nobody_else_before_the_deadline,
     }
     printf("# the next holder came at least %" PRId64 " us after the deadline\n", least_us);
     CHECK(least_us >= 0);
-    client_close(rival);
-    client_close(holder);
 }

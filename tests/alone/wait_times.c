@@ -3,10 +3,9 @@
  * How long a call takes: a wait ends at its deadline wherever the waiter stands, an attempt at
  * the node timeout, and what needs no wait takes none.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "crowd.h"
+#include "fixture.h"
 #include "pulse.h"
 
 enum {
@@ -74,12 +73,11 @@ CASE(try_is_quick, "A try on a held lock is BUSY at once.")
     client_close(r);
 }
 
-CASE(node_timeout_is_exact, "An attempt without a majority ends at the node timeout.")
+CASE_ON(node_timeout_is_exact, "An attempt without a majority ends at the node timeout.",
+        .nodes = NODES, .node_timeout_ms = 300)
 {
-    struct cluster c;
     int64_t took_ms[READINGS];
-    redlock *r = client_start_hasty(&c, NODES, 0, 300);
-    cluster_each(&c, 0, 2, server_freeze);
+    cluster_each(c, 0, 2, server_freeze);
     for (int i = 0; i < READINGS; i++) {
         int64_t start_ms = now_ms();
         CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
@@ -87,7 +85,6 @@ CASE(node_timeout_is_exact, "An attempt without a majority ends at the node time
     }
     median(took_ms, READINGS); /* sorts */
     CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);
-    client_close(r);
 }
 
 /* ---- in the queue ----------------------------------------------------------------------- */
@@ -185,22 +182,21 @@ CASE(exact_behind_others_node_hung,
     wait_exactly(ONE_HUNG, true);
 }
 
-CASE(exact_without_majority, "A wait without a majority ends at its deadline with NOQUORUM.")
+CASE_ON(exact_without_majority, "A wait without a majority ends at its deadline with NOQUORUM.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, NODES);
-    cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
+    r = client_open_hasty(c, REDLOCK_THREAD, DEFAULT_MS);
     client_warm(r);
-    server_kill(&c.node[1]);
-    server_kill(&c.node[2]);
+    server_kill(&c->node[1]);
+    server_kill(&c->node[2]);
     client_warm_nodes(r, 1);
     keep_deadlines(r, REDLOCK_NOQUORUM);
-    redlock_lock *other = start(r);
+    redlock_lock *second = start(r);
     sleep_ms(100); /* longer than one attempt: it knows why it waits */
     keep_deadlines(r, REDLOCK_NOQUORUM);
-    redlock_lock_free(other);
+    redlock_lock_free(second);
     client_close(r);
-    c.count = 1;
-    CHECK(wait_until(only_the_lock, &c));
+    c->count = 1;
+    CHECK(wait_until(only_the_lock, c));
 }

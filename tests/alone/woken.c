@@ -38,5 +38,4 @@ CASE(woken, "A waiter of every kind is woken by the release of every kind that e
             CHECK(cluster_await_empty(&c));
         }
     }
-    pair_end();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Descriptors that are not ours alone: what fork() and failures do to them. */
-#include "check.h"
-#include "client.h"
+#include "fixture.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,32 +25,29 @@ static int64_t cpu_ms(void)
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-CASE(a_copy_in_a_child_is_no_busy_loop,
-     "A lost connection that a child still has open does not wake the loop.")
+CASE_ON(a_copy_in_a_child_is_no_busy_loop,
+        "A lost connection that a child still has open does not wake the loop.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         for (;;)
             pause();
     }
-    server_kill(&c.node[0]);
+    server_kill(&c->node[0]);
     int64_t before_ms = cpu_ms();
     nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     CHECK_BETWEEN(0, 400, cpu_ms() - before_ms);
     CHECK_INT(0, kill(child, SIGKILL));
     CHECK_INT(child, waitpid(child, NULL, 0));
     CHECK_OK(client_try(r, "x", 5000));
-    client_close(r);
 }
 
-CASE(a_child_that_closes_leaves_the_parent_alone,
-     "A forked child that closes the client leaves the parent's connections working.")
+CASE_ON(a_child_that_closes_leaves_the_parent_alone,
+        "A forked child that closes the client leaves the parent's connections working.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 5000);
     pid_t child = fork();
     CHECK(child >= 0);
@@ -64,6 +60,4 @@ CASE(a_child_that_closes_leaves_the_parent_alone,
     CHECK_INT(child, waitpid(child, &status, 0));
     CHECK_INT(0, status);
     CHECK_OK(redlock_extend(lock, 5000));
-    client_unlock(lock);
-    client_close(r);
 }

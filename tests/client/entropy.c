@@ -3,9 +3,8 @@
  * Values come fresh from getrandom(2): a machine that is cloned while a client runs does not
  * repeat what its twin draws. The linker sends the library's getrandom() here (--wrap).
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -70,16 +69,14 @@ CASE(nothing_read_ahead_io_thread, "The I/O thread reads no randomness ahead of 
     check_values(REDLOCK_THREAD);
 }
 
-CASE(a_call_for_each_value, "A cycle of acquire and release needs one getrandom() and no more.")
+CASE_ON(a_call_for_each_value,
+        "A cycle of acquire and release needs one getrandom() and no more.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     client_unlock(client_lock(r, "x", TTL_MS));
     calls = 0;
     for (int i = 0; i < 50; i++)
         client_unlock(client_lock(r, "x", TTL_MS));
     CHECK_INT(50, calls);
-    client_close(r);
 }
 
 /* Starts `IN_FLIGHT` acquisitions, sees all of them end, and frees them. */
@@ -101,26 +98,22 @@ static void run_batch(redlock *r)
     NO_EVENT(r);
 }
 
-CASE(a_call_for_a_batch,
-     "Values of one batch are read together, and the next batch reads anew.")
+CASE_ON(a_call_for_a_batch,
+        "Values of one batch are read together, and the next batch reads anew.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     run_batch(r); /* how large a batch is */
     calls = 0;
     for (int i = 0; i < 5; i++)
         run_batch(r);
     CHECK_INT(5, calls);
     check_value(r, "y", 0xa5);
-    client_close(r);
 }
 
-CASE(open_without_randomness, "Opening a client without randomness fails with SYSTEM.")
+CASE_ON(open_without_randomness, "Opening a client without randomness fails with SYSTEM.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    redlock *r = NULL;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    r = NULL;
+    redlock_options o = client_options(c);
     error_given = ENOSYS;
     int error = redlock_open(&o, &r);
     error_given = 0;
@@ -157,27 +150,21 @@ CASE(acquire_without_randomness_io_thread, "The I/O thread survives a getrandom(
     check_refusals(REDLOCK_THREAD);
 }
 
-CASE(start_without_randomness, "An asynchronous acquire without randomness ends with SYSTEM.")
+CASE_ON(start_without_randomness,
+        "An asynchronous acquire without randomness ends with SYSTEM.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = NULL;
     error_given = EIO;
     CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, NULL, &lock));
     EXPECT(r, ACQUIRED, REDLOCK_SYSTEM, lock);
     error_given = 0;
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
-CASE(question_without_randomness, "A query that gets no randomness is SYSTEM.")
+CASE_ON(question_without_randomness, "A query that gets no randomness is SYSTEM.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     error_given = EIO;
     int error = redlock_ping(r, NULL);
     error_given = 0;
     CHECK_ERR(REDLOCK_SYSTEM, error);
     CHECK_OK(redlock_ping(r, NULL));
-    client_close(r);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What redlock.h promises of redlock_next() and redlock_fd(), of one thread that reads. */
 #include "drive/events.h"
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "drive/client.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <malloc.h>
@@ -45,15 +44,13 @@ static bool is_quiet(redlock *r)
 
 /* ---- draining ---- */
 
-CASE(one_turn_a_drain,
-     "A drain ends though each event that is read starts a request on nodes that are down.")
+CASE_ON(one_turn_a_drain,
+        "A drain ends though each event that is read starts a request on nodes that are down.")
 {
     enum { STARTS = 64 };
-    struct cluster c;
     const redlock_event *event;
-    redlock *r = client_start(&c, 3, 0);
-    cluster_each(&c, 0, 3, server_kill);
-    redlock_lock *lock = start(r, "x", NULL);
+    cluster_each(c, 0, 3, server_kill);
+    start(r, "x", NULL);
     int ended = 0;
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; ended < STARTS;) {
         int read = 0;
@@ -62,22 +59,19 @@ CASE(one_turn_a_drain,
         while (redlock_next(r, &event, 0) == 1) {
             CHECK_ERR(REDLOCK_NOQUORUM, event->error);
             redlock_lock_free(event->lock);
-            lock = start(r, "x", NULL);
+            start(r, "x", NULL);
             CHECK_INT(1, ++read);
             ended++;
         }
     }
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
-CASE(outcome_at_once_on_dead_nodes,
-     "What a drain starts on nodes that are down ends at once, not with the next reconnect.")
+CASE_ON(outcome_at_once_on_dead_nodes,
+        "What a drain starts on nodes that are down ends at once, not with the next reconnect.",
+        .flags = REDLOCK_THREAD)
 {
     enum { STARTS = 100 };
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
-    cluster_each(&c, 0, 3, server_kill);
+    cluster_each(c, 0, 3, server_kill);
     redlock_lock *lock[STARTS];
     int64_t start_ms = now_ms();
     for (int i = 0; i < STARTS; i++) {
@@ -85,41 +79,33 @@ CASE(outcome_at_once_on_dead_nodes,
         EXPECT(r, ACQUIRED, REDLOCK_NOQUORUM, lock[i]);
     }
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
-    for (int i = 0; i < STARTS; i++)
-        redlock_lock_free(lock[i]);
-    client_close(r);
 }
 
-CASE(written_when_it_returns_0, "What was started is on its way when a drain returns 0.")
+CASE_ON(written_when_it_returns_0, "What was started is on its way when a drain returns 0.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = start(r, "x", NULL);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
-    redlock_lock *other = start(r, "y", NULL);
+    start(r, "y", NULL);
     CHECK(next_event(r, 0) == NULL);
-    CHECK(cluster_await(&c, "redlock:y", 3)); /* without a further call */
-    redlock_lock_free(lock);
-    redlock_lock_free(other);
-    client_close(r);
+    CHECK(cluster_await(c, "redlock:y", 3)); /* without a further call */
 }
 
 /* ---- the descriptor ---- */
 
-CASE(readable_when_there_is_work,
-     "The descriptor is readable while requests, data, events or a timer wait, and else quiet.")
+CASE_ON(
+    readable_when_there_is_work,
+    "The descriptor is readable while requests, data, events or a timer wait, and else quiet.",
+    .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 3, 0, FAR_MS);
     NO_EVENT(r);
     redlock_lock *lock[2];
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     for (int i = 0; i < 2; i++)
         lock[i] = start(r, i ? "y" : "x", NULL);
     CHECK(is_readable(r, 0)); /* requests to write */
     NO_EVENT(r);
     CHECK(!is_readable(r, 0));
-    cluster_each(&c, 0, 3, server_thaw);
+    cluster_each(c, 0, 3, server_thaw);
     CHECK(is_readable(r, GIVE_UP_MS)); /* data */
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock[0]);
     CHECK(is_readable(r, GIVE_UP_MS)); /* the other event, or its data */
@@ -131,10 +117,6 @@ CASE(readable_when_there_is_work,
         const redlock_event *event = next_event(r, 0);
         CHECK(event == NULL || event->type == REDLOCK_EVENT_LOST);
     }
-    for (int i = 0; i < 2; i++)
-        redlock_lock_free(lock[i]);
-    redlock_lock_free(lost);
-    client_close(r);
 }
 
 CASE(readable_of_several_quorums,
@@ -156,14 +138,12 @@ CASE(readable_of_several_quorums,
         for (int k = 0; k < 2; k++)
             redlock_lock_free(lock[k]);
     }
-    client_close(r);
 }
 
-CASE(readable_while_events_wait,
-     "With the I/O thread it is readable exactly while events wait.")
+CASE_ON(readable_while_events_wait,
+        "With the I/O thread it is readable exactly while events wait.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     CHECK(is_quiet(r));
     redlock_lock *first = start(r, "x", NULL), *second = start(r, "y", NULL);
     client_unlock(client_lock(r, "later", TTL_MS)); /* both are granted */
@@ -176,13 +156,12 @@ CASE(readable_while_events_wait,
     redlock_lock_free(first);
     redlock_lock_free(second);
     CHECK(is_quiet(r));
-    client_close(r);
 }
 
-CASE(purged_is_not_readable, "Events that a free or cancel takes back leave no loop spinning.")
+CASE_ON(purged_is_not_readable,
+        "Events that a free or cancel takes back leave no loop spinning.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     for (int i = 0; i < 2; i++) {
         redlock_lock *lock = start(r, "x", NULL);
         client_unlock(client_lock(r, "later", TTL_MS));
@@ -195,15 +174,12 @@ CASE(purged_is_not_readable, "Events that a free or cancel takes back leave no l
         CHECK(is_quiet(r));
         if (i)
             redlock_lock_free(lock);
-        CHECK(cluster_await(&c, "redlock:x", 0));
+        CHECK(cluster_await(c, "redlock:x", 0));
     }
-    client_close(r);
 }
 
-CASE(idle_is_quiet, "The descriptor of an idle client does not wake its loop.")
+CASE_ON(idle_is_quiet, "The descriptor of an idle client does not wake its loop.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     client_unlock(client_lock(r, "x", 10000));
     int wakes = 0;
     for (int64_t end_ms = now_ms() + 500; now_ms() < end_ms;) {
@@ -211,7 +187,6 @@ CASE(idle_is_quiet, "The descriptor of an idle client does not wake its loop.")
         NO_EVENT(r);
     }
     CHECK_BETWEEN(0, 20, wakes);
-    client_close(r);
 }
 
 /* ---- order, and notify ---- */
@@ -288,32 +263,28 @@ CASE(loss_behind_ten_thousand,
     free(lock);
 }
 
-CASE(jeopardy_overtakes, "Jeopardy is notified, and read before the events of other locks.")
+CASE_ON(jeopardy_overtakes, "Jeopardy is notified, and read before the events of other locks.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    redlock_lock *lock = NULL, *other;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_lock *lock = NULL, *second;
+    redlock_options o = client_options(c);
     o.flags = REDLOCK_THREAD;
     o.node_timeout_ms = STEADY_MS;
     o.notify = note_trouble;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     redlock_request q = REDLOCK_REQUEST(.data = &watched);
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     watched = lock;
-    other = start(r, "y", NULL);
+    second = start(r, "y", NULL);
     client_unlock(client_lock(r, "later", TTL_MS)); /* its event waits */
-    cluster_each(&c, 0, 2, server_freeze);
+    cluster_each(c, 0, 2, server_freeze);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_extend(lock, TTL_MS));
     CHECK(wait_until(is_notified, NULL));
     CHECK_INT(REDLOCK_STATE_JEOPARDY, notified_state);
     EXPECT(r, JEOPARDY, REDLOCK_NOQUORUM, lock);
-    EXPECT(r, ACQUIRED, REDLOCK_OK, other);
-    cluster_each(&c, 0, 2, server_thaw);
-    redlock_lock_free(lock);
-    redlock_lock_free(other);
-    client_close(r);
+    EXPECT(r, ACQUIRED, REDLOCK_OK, second);
+    cluster_each(c, 0, 2, server_thaw);
 }
 
 CASE(loss_in_another_quorum, "The loss in one quorum is read before the events of the others.")
@@ -331,29 +302,22 @@ CASE(loss_in_another_quorum, "The loss in one quorum is read before the events o
     EXPECT(r, LOST, REDLOCK_LOST, lost);
     for (int i = 0; i < 20; i++)
         EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);
-    for (int i = 0; i < 20; i++)
-        redlock_lock_free(lock[i]);
-    redlock_lock_free(lost);
-    client_close(r);
 }
 
 /* ---- hand-out ---- */
 
-CASE(taken_back_at_once,
-     "A grant that is read too late is deleted on the nodes, also if nothing more is read.")
+CASE_ON(taken_back_at_once,
+        "A grant that is read too late is deleted on the nodes, also if nothing more is read.",
+        .flags = REDLOCK_THREAD | REDLOCK_NO_GUARD)
 {
     enum { WAIT_MS = 2000 };
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_NO_GUARD);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
-    CHECK(cluster_await(&c, "redlock:x", 3));
+    CHECK(cluster_await(c, "redlock:x", 3));
     sleep_ms(WAIT_MS);
     EXPECT(r, ACQUIRED, REDLOCK_TIMEOUT, lock);
-    CHECK(cluster_await(&c, "redlock:x", 0));
-    redlock_lock_free(lock);
-    client_close(r);
+    CHECK(cluster_await(c, "redlock:x", 0));
 }
 
 static void read_late(uint32_t flags)
@@ -378,29 +342,24 @@ CASE(validity_from_the_grant, "The validity counts from the grant, however late 
     read_late(REDLOCK_THREAD);
 }
 
-CASE(renewed_before_it_is_read, "REDLOCK_RENEW renews from the grant on, read or not.")
+CASE_ON(renewed_before_it_is_read, "REDLOCK_RENEW renews from the grant on, read or not.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
     sleep_ms(RENEWED_TTL_MS * 3 / 2);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     CHECK(redlock_remaining_ms(lock) > 0);
-    client_unlock(lock);
-    client_close(r);
 }
 
 /* ---- bounds ---- */
 
-CASE(warnings_ring,
-     "Of warnings that are not read the latest wait, with a count of the others.")
+CASE_ON(warnings_ring,
+        "Of warnings that are not read the latest wait, with a count of the others.",
+        .nodes = 1)
 {
-    struct cluster c;
     char text[32];
-    cluster_start(&c, 1);
-    redlock *r = client_open_warm(&c, 0);
     NO_EVENT(r);
     for (int i = 0; i < REDLOCK_WARNINGS_KEPT + 4; i++) {
         snprintf(text, sizeof text, "warning %d", i);
@@ -414,7 +373,6 @@ CASE(warnings_ring,
         CHECK_INT(i == 4 ? 4 : 0, event->dropped);
     }
     CHECK(next_event(r, 0) == NULL);
-    client_close(r);
 }
 
 static bool is_answered(void *data)
@@ -448,7 +406,6 @@ CASE(never_read, "A client whose events are never read takes no more memory with
     }
     CHECK_BETWEEN(0, before + BUFFERS_MAX, mallinfo2().uordblks);
     CHECK(next_event(r, 0) == NULL);
-    client_close(r);
 }
 
 /* ---- failures of blocking calls ---- */
@@ -470,5 +427,4 @@ CASE(failure_report, "The report of a failure stays until the next one, for its 
     CHECK_INT(1, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));
     CHECK_ERR(REDLOCK_INVAL, redlock_query(r, "", NULL));
     CHECK(redlock_failure_report() == NULL); /* it asked no node */
-    client_close(r);
 }

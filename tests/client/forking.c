@@ -3,9 +3,8 @@
  * After fork() the child's copy of a client is dead: every call says so, and freeing it there
  * must not touch what the parent holds.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,18 +114,17 @@ CASE(child_closes_first_io_thread,
     fork_with(REDLOCK_THREAD, true);
 }
 
-CASE(child_of_a_lease,
-     "A forked child that frees a kept and an adopted lock leaves both to the parent.")
+CASE_ON(child_of_a_lease,
+        "A forked child that frees a kept and an adopted lock leaves both to the parent.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .idempotency_key = TAG);
     redlock_request known = REDLOCK_REQUEST();
     redlock_lock *kept = NULL, *adopted = NULL;
     CHECK_OK(redlock_acquire(r, "x", 30000, &q, &kept));
     CHECK_OK(redlock_adopt(r, "x", redlock_value(kept), &known, &adopted));
     CHECK_OK(redlock_extend(adopted, 30000));
-    CHECK(cluster_await(&c, "redlock:x", 3));
+    CHECK(cluster_await(c, "redlock:x", 3));
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
@@ -137,7 +135,7 @@ CASE(child_of_a_lease,
         redlock_lock_free(kept);
         client_close(r);
         /* Another client knows the tag: that is what ends a lease from anywhere. */
-        redlock *own = client_open(&c, 0);
+        redlock *own = client_open(c, 0);
         CHECK_ERR(REDLOCK_YOURS, redlock_acquire(own, "x", 30000, &q, &kept));
         client_close(own);
         _exit(0);
@@ -145,24 +143,22 @@ CASE(child_of_a_lease,
     int status = -1;
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_INT(0, status);
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(kept)));
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(kept)));
     CHECK_OK(redlock_extend(adopted, 30000));
     CHECK_OK(redlock_release_by_key(r, "x", TAG, NULL));
     redlock_lock_free(adopted);
     redlock_lock_free(kept);
-    client_close(r);
 }
 
-CASE(watchdog_dies_with_fork,
-     "A forked child does not renew: the lock expires when the parent dies.")
+CASE_ON(watchdog_dies_with_fork,
+        "A forked child does not renew: the lock expires when the parent dies.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     int ready[2];
-    cluster_start(&c, 3);
     CHECK_INT(0, pipe(ready));
     pid_t parent = fork();
     if (parent == 0) {
-        redlock *r = client_open(&c, REDLOCK_THREAD);
+        r = client_open(c, REDLOCK_THREAD);
         redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
         redlock_lock *lock = NULL;
         CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
@@ -178,9 +174,9 @@ CASE(watchdog_dies_with_fork,
     }
     char byte;
     CHECK(read(ready[0], &byte, 1) == 1);
-    CHECK_INT(1, cluster_count(&c, "redlock:x") >= 2);
+    CHECK_INT(1, cluster_count(c, "redlock:x") >= 2);
     int status = -1;
     CHECK(waitpid(parent, &status, 0) == parent);
     CHECK_INT(0, status);
-    CHECK(cluster_await(&c, "redlock:x", 0));
+    CHECK(cluster_await(c, "redlock:x", 0));
 }

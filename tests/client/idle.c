@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A caller that is busy with other things for a while, as every caller of a lock is. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <time.h>
 
@@ -22,25 +21,22 @@ static void check_connects(redlock *r, int node_count)
     }
 }
 
-CASE(a_busy_caller_loses_no_connection,
-     "A connection whose replies wait unread is not closed as silent.")
+CASE_ON(a_busy_caller_loses_no_connection,
+        "A connection whose replies wait unread is not closed as silent.", .nodes = 5,
+        .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     /* Decided by three replies: the other two stay unread while the caller works. */
     redlock_lock *lock = client_lock(r, "x", 10000);
     be_busy();
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     check_connects(r, 5);
-    client_close(r);
 }
 
-CASE(replies_that_came_in_time_count,
-     "A stalled event loop counts the replies that came in time.")
+CASE_ON(replies_that_came_in_time_count,
+        "A stalled event loop counts the replies that came in time.",
+        .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
     redlock_lock *lock;
     CHECK_OK(redlock_start_acquire(r, "x", 10000, NULL, &lock));
     const redlock_event *event = next_event(r, 0);
@@ -51,6 +47,4 @@ CASE(replies_that_came_in_time_count,
     CHECK(event && event->type == REDLOCK_EVENT_ACQUIRED && event->lock == lock);
     CHECK_OK(event->error);
     CHECK_OK(redlock_release(lock));
-    redlock_lock_free(lock);
-    client_close(r);
 }

@@ -3,8 +3,7 @@
  * Bad input to an open client: each mistake is INVAL with a sentence of its own, out-parameters
  * stay untouched, and nothing is sent.
  */
-#include "check.h"
-#include "client.h"
+#include "fixture.h"
 #include "invalid.h"
 
 #include <stdlib.h>
@@ -32,13 +31,12 @@ static void check_nothing_sent(struct cluster *c, redlock *r)
 }
 
 /* The keys that stand beside locks, cut into prefix and name in every way. */
-CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" are refused.")
+CASE_ON(reserved_keys, "A prefix and a name that together begin with \"redlock.\" are refused.",
+        .clients = NO_CLIENT)
 {
     static const char *const keys[] = {"redlock.admit", "redlock.queue:x", "redlock.fence:x",
                                        "redlock.anything", "redlock."};
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         for (size_t cut = 0; cut < strlen("redlock."); cut++) {
             char prefix[16] = "";
@@ -48,7 +46,7 @@ CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" a
             redlock_request q = REDLOCK_REQUEST(.more_names = more, .more_name_count = 1);
             memcpy(prefix, keys[k], cut);
             o.prefix = prefix;
-            redlock *r = client_open_with(&o);
+            r = client_open_with(&o);
             INVALID(redlock_acquire(r, name, 1000, NULL, &lock));
             INVALID_TOO(redlock_acquire(r, "fine", 1000, &q, &lock));
             INVALID_TOO(redlock_adopt(r, name, "value", NULL, &lock));
@@ -60,14 +58,13 @@ CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" a
         }
     }
     for (int i = 0; i < 3; i++)
-        CHECK_INT(0, server_keys(&c.node[i]));
+        CHECK_INT(0, server_keys(&c->node[i]));
     /* What only resembles them is a name like any other. */
     o.prefix = "";
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     CHECK_OK(client_try(r, "redlock", 10000));
     CHECK_OK(client_try(r, "redlock:x", 10000));
     CHECK_OK(client_try(r, "redlockx.admit", 10000));
-    client_close(r);
 }
 
 CASE(bad_names, "Names that are missing, empty or too long are refused.")

@@ -3,9 +3,8 @@
  * Opening, closing, freeing and giving up in every order. Under LeakSanitizer each case also
  * says that nothing is leaked; the descriptor count says so everywhere.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <stdio.h>
 
@@ -37,17 +36,16 @@ CASE(open_close_cycles_io_thread,
     cycles(REDLOCK_THREAD);
 }
 
-CASE(close_at_once, "A client can be closed while it connects, also to dead nodes.")
+CASE_ON(close_at_once, "A client can be closed while it connects, also to dead nodes.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_kill(&c.node[1]);
-    c.urls[2] = "redis://no-such-host.invalid";
-    redlock_options o = client_options(&c);
+    server_kill(&c->node[1]);
+    c->urls[2] = "redis://no-such-host.invalid";
+    redlock_options o = client_options(c);
     o.connect_timeout_ms = FAR_MS;
     for (int i = 0; i < 10; i++) {
         o.flags = i % 2 == 0 ? REDLOCK_THREAD : 0;
-        redlock *r = client_open_with(&o);
+        r = client_open_with(&o);
         int64_t start_ms = now_ms();
         client_close(r);
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
@@ -60,20 +58,16 @@ CASE(close_null, "Closing and freeing NULL does nothing.")
     redlock_lock_free(NULL);
 }
 
-CASE(many_clients, "Thirty clients work at once in one process.")
+CASE_ON(many_clients, "Thirty clients work at once in one process.", .clients = NO_CLIENT)
 {
-    struct cluster c;
-    redlock *r[30];
+    redlock *client[30];
     char name[16];
-    cluster_start(&c, 3);
     for (int i = 0; i < 30; i++)
-        r[i] = client_open(&c, i % 3 == 0 ? REDLOCK_THREAD : 0);
+        client[i] = client_open(c, i % 3 == 0 ? REDLOCK_THREAD : 0);
     for (int i = 0; i < 30; i++) {
         snprintf(name, sizeof name, "n%d", i);
-        client_unlock(client_lock(r[i], name, 10000));
+        client_unlock(client_lock(client[i], name, 10000));
     }
-    for (int i = 0; i < 30; i++)
-        client_close(r[i]);
 }
 
 static void free_held(uint32_t flags)
@@ -130,16 +124,14 @@ CASE(free_then_close, "A lock freed right before the close is released on every 
     close_held(0, true);
 }
 
-CASE(close_with_hung_nodes, "Closing with held locks and hung nodes takes one node timeout.")
+CASE_ON(close_with_hung_nodes, "Closing with held locks and hung nodes takes one node timeout.",
+        .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
-    redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
-    cluster_each(&c, 0, 3, server_freeze);
+    client_lock(r, "x", LONG_TTL_MS);
+    cluster_each(c, 0, 3, server_freeze);
     int64_t start_ms = now_ms();
     client_close(r);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
-    redlock_lock_free(lock);
 }
 
 /* ---- requests that wait ----------------------------------------------------------------- */
@@ -228,17 +220,13 @@ CASE(cancel_when_granted_io_thread,
     cancel_granted(REDLOCK_THREAD);
 }
 
-CASE(cancel_when_held, "A cancel has no effect on a lock whose owner knows that it is held.")
+CASE_ON(cancel_when_held, "A cancel has no effect on a lock whose owner knows that it is held.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = start_waiting(r);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     CHECK_OK(redlock_cancel(lock));
     NO_EVENT(r);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
-    client_unlock(lock);
-    client_close(r);
 }
 
 static void free_waiting(uint32_t flags)
@@ -334,7 +322,6 @@ CASE(close_before_anything_was_sent, "Closing ends a request that was never sent
     redlock_lock *lock = start_waiting(r);
     client_close(r);
     CHECK_INT(0, redlock_remaining_ms(lock));
-    redlock_lock_free(lock);
 }
 
 /* A held lock with an operation under way, when its client or its handle ends. */
@@ -380,12 +367,11 @@ CASE(free_while_releasing, "Freeing a handle in the middle of a release complete
     end_in_the_middle(REDLOCK_THREAD, true, true);
 }
 
-CASE(handles_outlive_the_client,
-     "Every accessor of a handle still answers after its client was closed.")
+CASE_ON(handles_outlive_the_client,
+        "Every accessor of a handle still answers after its client was closed.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    redlock *r = client_open(&c, 0);
+    r = client_open(c, 0);
     redlock_lock *lock = client_lock(r, "x", 10000);
     client_close(r);
     CHECK_STR("x", redlock_name(lock));
@@ -397,5 +383,4 @@ CASE(handles_outlive_the_client,
     CHECK(redlock_release(lock) < 0);
     CHECK(redlock_extend(lock, 2000) < 0);
     redlock_cancel(lock);
-    redlock_lock_free(lock);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The counters of a client: exact numbers for scripted sequences. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "nodeclock.h"
 
 #include <pthread.h>
@@ -101,7 +100,6 @@ CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
     redlock_counters s = stats_of(r);
     CHECK_INT(1, s.refused_guarded);
     check_books(&s, 1);
-    client_close(r);
 }
 
 static void waiting(uint32_t flags)
@@ -191,21 +189,19 @@ static bool has_renewed(void *data)
     return stats_of(data).renewed >= 3;
 }
 
-CASE(renewed, "Renewals of the watchdog are counted, and a lock that is freed was released.")
+CASE_ON(renewed, "Renewals of the watchdog are counted, and a lock that is freed was released.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
     CHECK(wait_until(has_renewed, r));
     redlock_lock_free(lock);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     redlock_counters s = stats_of(r);
     CHECK_INT(1, s.released);
     CHECK_INT(0, s.held);
     check_books(&s, s.acquired + refused(&s));
-    client_close(r);
 }
 
 static bool is_lost(void *data)
@@ -213,14 +209,13 @@ static bool is_lost(void *data)
     return redlock_state(data) == REDLOCK_STATE_LOST;
 }
 
-CASE(lost,
-     "Losses are counted by their reason: the end of the validity, or keys that are gone.")
+CASE_ON(lost,
+        "Losses are counted by their reason: the end of the validity, or keys that are gone.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *expired = client_lock(r, "expired", 2000);
     redlock_lock *deleted = client_lock(r, "deleted", 20000);
-    cluster_del(&c, 0, 3, "redlock:deleted");
+    cluster_del(c, 0, 3, "redlock:deleted");
     CHECK_ERR(REDLOCK_LOST, redlock_extend(deleted, 20000));
     CHECK(wait_until(is_lost, expired));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(expired));
@@ -237,7 +232,6 @@ CASE(lost,
     redlock_lock_free(deleted);
     s = stats_of(r);
     check_books(&s, s.acquired + refused(&s));
-    client_close(r);
 }
 
 CASE(doubted, "A hold that rests on clocks which stepped is counted as lost in doubt.")
@@ -252,14 +246,10 @@ CASE(doubted, "A hold that rests on clocks which stepped is counted as lost in d
     redlock_counters s = stats_of(r);
     CHECK_INT(1, s.lost_doubt);
     check_books(&s, s.acquired + refused(&s));
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
-CASE(adopted, "A lock that is taken over is held, and left or released as others are.")
+CASE_ON(adopted, "A lock that is taken over is held, and left or released as others are.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     char value[REDLOCK_VALUE_MAX + 1];
     snprintf(value, sizeof value, "%s", redlock_value(lock));
@@ -279,20 +269,17 @@ CASE(adopted, "A lock that is taken over is held, and left or released as others
     CHECK_INT(1, s.released);
     CHECK_INT(1, s.hold.count); /* since when an adopted lock is held is unknown */
     check_books(&s, 1);
-    client_close(r);
 }
 
 /* ---- times ---- */
 
-CASE(times, "Waits and holds are in the buckets of their bounds, and add up.")
+CASE_ON(times, "Waits and holds are in the buckets of their bounds, and add up.")
 {
     static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = LONG_MS);
     redlock_lock *lock = NULL;
     int64_t start_ns = now_ns();
-    cluster_set(&c, 0, 3, "redlock:x", "somebody", 2000);
+    cluster_set(c, 0, 3, "redlock:x", "somebody", 2000);
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
     redlock_counters s = stats_of(r);
     CHECK_BETWEEN(1, (now_ns() - start_ns) / 1000, s.wait.sum_us);
@@ -305,17 +292,14 @@ CASE(times, "Waits and holds are in the buckets of their bounds, and add up.")
         bool below = i == REDLOCK_BUCKETS - 1 || (int64_t)s.hold.sum_us <= bounds_us[i];
         CHECK_INT(above && below, s.hold.bucket[i]);
     }
-    client_close(r);
 }
 
 /* ---- late ---- */
 
-CASE(late, "A lock that was granted after its wait is counted as late, not as released.")
+CASE_ON(late, "A lock that was granted after its wait is counted as late, not as released.")
 {
-    struct cluster c;
     redlock_lock *lock[2] = {0};
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
-    redlock *r = client_start(&c, 3, 0);
     CHECK_OK(redlock_start_acquire(r, "first", 20000, NULL, &lock[0]));
     CHECK_OK(redlock_start_acquire(r, "second", 20000, &q, &lock[1]));
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock[0]);
@@ -326,9 +310,6 @@ CASE(late, "A lock that was granted after its wait is counted as late, not as re
     CHECK_INT(1, s.held);
     CHECK_INT(0, s.released);
     check_books(&s, 2);
-    for (int i = 0; i < 2; i++)
-        redlock_lock_free(lock[i]);
-    client_close(r);
 }
 
 /* ---- threads ---- */
@@ -345,12 +326,11 @@ static void *cycle(void *data)
     return NULL;
 }
 
-CASE(threads,
-     "Counters can be read at any moment while threads take locks, and never disagree.")
+CASE_ON(threads,
+        "Counters can be read at any moment while threads take locks, and never disagree.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
     pthread_t thread[THREADS];
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_counters s = {0};
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_create(&thread[i], NULL, cycle, r));
@@ -362,13 +342,11 @@ CASE(threads,
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     CHECK_INT(THREADS * CYCLES, s.acquired - s.held);
-    client_close(r);
 }
 
-CASE(sizes, "A caller of an older header gets what it knows, and a wrong size is refused.")
+CASE_ON(sizes, "A caller of an older header gets what it knows, and a wrong size is refused.",
+        .nodes = 1)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 1, 0);
     union {
         redlock_counters stats;
         unsigned char bytes[sizeof(redlock_counters)];
@@ -385,5 +363,4 @@ CASE(sizes, "A caller of an older header gets what it knows, and a wrong size is
     CHECK_ERR(REDLOCK_INVAL, redlock_stats(r, NULL));
     s.stats.size = sizeof s.stats;
     CHECK_ERR(REDLOCK_INVAL, redlock_stats(NULL, &s.stats));
-    client_close(r);
 }

@@ -3,9 +3,8 @@
  * The trace of a client: what it says, what it never says, and that neither a full disk nor a
  * pipe that is not read keeps a lock waiting.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <fcntl.h>
@@ -87,13 +86,12 @@ static const char *address_of(const struct cluster *c, int node)
     return c->url[node] + strlen("redis://");
 }
 
-CASE(story,
-     "A failed attempt reads as requests, replies, votes, the decision and the rollback.")
+CASE_ON(story,
+        "A failed attempt reads as requests, replies, votes, the decision and the rollback.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    cluster_set(&c, 0, 2, "redlock:nightly", "foreign", LONG_TTL_MS);
-    redlock *r = open_traced(&c, 0);
+    cluster_set(c, 0, 2, "redlock:nightly", "foreign", LONG_TTL_MS);
+    r = open_traced(c, 0);
     client_warm(r);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "nightly", TTL_MS));
     client_close(r);
@@ -105,7 +103,7 @@ CASE(story,
     const char *failed = after(attempt, "-", "\"nightly\" #1 decide attempt failed: BUSY, ");
     CHECK_HAS("granted (A4)\n", failed);
     for (int i = 0; i < 3; i++) {
-        const char *address = address_of(&c, i);
+        const char *address = address_of(c, i);
         CHECK(after(text, address, "- - node connected") < attempt);
         CHECK(after(text, address, "- - reply TIME: answered") < attempt);
         CHECK(after(text, address, "- - node may vote") < attempt);
@@ -122,12 +120,11 @@ CASE(story,
     after(failed, "-", "\"nightly\" #1 decide ended: BUSY\n");
 }
 
-CASE(hold, "A lock's life is traced: held, extended, released; and why a node did not vote.")
+CASE_ON(hold, "A lock's life is traced: held, extended, released; and why a node did not vote.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_restart(&c.node[2]); /* young */
-    redlock *r = open_traced(&c, 0);
+    server_restart(&c->node[2]); /* young */
+    r = open_traced(c, 0);
     client_warm(r);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     redlock_lock *lock = NULL;
@@ -140,33 +137,31 @@ CASE(hold, "A lock's life is traced: held, extended, released; and why a node di
     client_close(r);
     const char *text = read_trace();
     check_lines(text);
-    CHECK_HAS("may vote in ", after(text, address_of(&c, 2), "- - node in quarantine: "));
-    CHECK_HAS(" (G1)\n", after(text, address_of(&c, 2), "- - node in quarantine: "));
+    CHECK_HAS("may vote in ", after(text, address_of(c, 2), "- - node in quarantine: "));
+    CHECK_HAS(" (G1)\n", after(text, address_of(c, 2), "- - node in quarantine: "));
     const char *held = after(text, "-", "\"x\" #1 decide held: 2 of 3 granted, valid for ");
     CHECK_HAS(token, held);
     const char *extended = after(held, "-", "\"x\" #2 decide extended: ");
     after(extended, "-", "\"x\" #3 decide ended: OK\n");
-    after(text, address_of(&c, 2), "\"x\" #1 reply acquire: granted, token ");
+    after(text, address_of(c, 2), "\"x\" #1 reply acquire: granted, token ");
 }
 
-CASE(silence, "A node that hangs, or is down, is told by its vote.")
+CASE_ON(silence, "A node that hangs, or is down, is told by its vote.", .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.node_timeout_ms = 200;
     o.trace_file = trace_path();
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
-    server_freeze(&c.node[0]);
-    server_kill(&c.node[1]);
+    server_freeze(&c->node[0]);
+    server_kill(&c->node[1]);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
-    server_thaw(&c.node[0]);
+    server_thaw(&c->node[0]);
     client_close(r);
     const char *text = read_trace();
-    CHECK_HAS(" (A2)\n", after(text, address_of(&c, 0), "\"x\" #1 vote timed out"));
-    after(text, address_of(&c, 1), "- - node down: ");
-    after(text, address_of(&c, 1), "\"x\" #1 vote ");
+    CHECK_HAS(" (A2)\n", after(text, address_of(c, 0), "\"x\" #1 vote timed out"));
+    after(text, address_of(c, 1), "- - node down: ");
+    after(text, address_of(c, 1), "\"x\" #1 vote ");
     after(text, "-", "\"x\" #1 decide attempt failed: NOQUORUM, ");
 }
 
@@ -238,11 +233,10 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
     CHECK_INT(0600, info.st_mode & 0777);
 }
 
-CASE(hostile_name, "A name with line breaks and quotes stays one line.")
+CASE_ON(hostile_name, "A name with line breaks and quotes stays one line.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    redlock *r = open_traced(&c, 0);
+    r = open_traced(c, 0);
     CHECK_OK(client_try(r, "a\nb\"c\\d", TTL_MS));
     client_close(r);
     check_lines(read_trace());
@@ -251,23 +245,21 @@ CASE(hostile_name, "A name with line breaks and quotes stays one line.")
 
 /* ---- where it goes ---- */
 
-CASE(environment, "REDLOCK_TRACE names the file where the options name none.")
+CASE_ON(environment, "REDLOCK_TRACE names the file where the options name none.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
     setenv("REDLOCK_TRACE", trace_path(), 1);
-    redlock *r = client_open(&c, REDLOCK_THREAD);
+    r = client_open(c, REDLOCK_THREAD);
     CHECK_OK(client_try(r, "x", TTL_MS));
     client_close(r);
     CHECK_HAS("\"x\" #1 decide held: 1 of 1", read_trace());
 }
 
-CASE(unwritable, "A trace file that cannot be written is told when the client is opened.")
+CASE_ON(unwritable, "A trace file that cannot be written is told when the client is opened.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    redlock_options o = client_options(&c);
-    redlock *r = NULL;
+    redlock_options o = client_options(c);
+    r = NULL;
     o.trace_file = "/no/such/directory/trace";
     CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
     CHECK_HAS("/no/such/directory/trace", redlock_detail());
@@ -313,13 +305,11 @@ CASE(shared_file, "Several clients and quorums write whole lines to one file.")
     CHECK(in_a > 0);
 }
 
-CASE(child, "A forked child adds nothing to the trace.")
+CASE_ON(child, "A forked child adds nothing to the trace.", .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct stat before, now;
     int status = 0;
-    cluster_start(&c, 1);
-    redlock *r = open_traced(&c, 0);
+    r = open_traced(c, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "y", TTL_MS, NULL, &lock));
@@ -334,22 +324,17 @@ CASE(child, "A forked child adds nothing to the trace.")
     CHECK_INT(0, status);
     CHECK_INT(0, stat(trace_path(), &now));
     CHECK_INT(before.st_size, now.st_size);
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 /* ---- what it costs ---- */
 
-CASE(full_disk, "A full disk loses lines and keeps no lock waiting.")
+CASE_ON(full_disk, "A full disk loses lines and keeps no lock waiting.", .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.trace_file = "/dev/full";
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     for (int i = 0; i < 20; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
-    client_close(r);
 }
 
 /* Everything that is in the pipe. */
@@ -364,13 +349,12 @@ static size_t empty_pipe(int fd, char *out, size_t room)
 
 #define TOLD " - - - - trace "
 
-CASE(full_pipe, "A pipe that is not read loses lines, which the next that fits counts.")
+CASE_ON(full_pipe, "A pipe that is not read loses lines, which the next that fits counts.",
+        .clients = NO_CLIENT)
 {
     static char text[1 << 20];
-    struct cluster c;
-    cluster_start(&c, 3);
     CHECK_INT(0, mkfifo(trace_path(), 0600));
-    redlock *r = open_traced(&c, 0); /* with no reader yet */
+    r = open_traced(c, 0); /* with no reader yet */
     int fd = open(trace_path(), O_RDONLY | O_NONBLOCK);
     CHECK(fd >= 0);
     for (int i = 0; i < 100; i++)
@@ -396,18 +380,16 @@ CASE(full_pipe, "A pipe that is not read loses lines, which the next that fits c
     close(fd);
 }
 
-CASE(no_reader,
-     "The reader of a pipe that ends takes the process along no more than a full pipe.")
+CASE_ON(no_reader,
+        "The reader of a pipe that ends takes the process along no more than a full pipe.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
     CHECK_INT(0, mkfifo(trace_path(), 0600));
-    redlock *r = open_traced(&c, 0);
+    r = open_traced(c, 0);
     int fd = open(trace_path(), O_RDONLY | O_NONBLOCK);
     CHECK_OK(client_try(r, "x", TTL_MS));
     close(fd);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    client_close(r);
 }
 
 static atomic_int allocations;

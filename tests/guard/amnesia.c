@@ -4,9 +4,8 @@
  * B asks: nodes 3, 4 and 5 would make a second majority. Each case is one way of forgetting;
  * whether B is kept out depends on the guard (G1, G2), and where it is not, the case says so.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "relay.h"
 
 #include <stdio.h>
@@ -316,18 +315,15 @@ CASE(hidden_restart_returns_strict,
     client_close(fresh);
 }
 
-CASE(renewal_counts_in_quarantine,
-     "A renewal counts on a node in quarantine that still has the holder's key.")
+CASE_ON(renewal_counts_in_quarantine,
+        "A renewal counts on a node in quarantine that still has the holder's key.",
+        .flags = REDLOCK_THREAD | REDLOCK_STRICT)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
+    redlock_lock *lock = client_lock_on(r, c, 3, "x", TTL_MS);
     for (int i = 0; i < 3; i++)
-        CHECK_INT(1, server_int(&c.node[i], "DEL", "redlock.admit", NULL));
+        CHECK_INT(1, server_int(&c->node[i], "DEL", "redlock.admit", NULL));
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "y", TTL_MS)); /* no new lock ... */
     CHECK_OK(redlock_extend(lock, TTL_MS)); /* ... but the old one lives on */
-    client_unlock(lock);
-    client_close(r);
 }
 
 /*
@@ -392,5 +388,4 @@ CASE(follower_finds_it_strict,
     CHECK(wait_until(is_out, r));
     redlock_lock_free(next[0]);
     redlock_lock_free(next[1]);
-    client_close(r);
 }

@@ -3,10 +3,9 @@
  * redlock_audit() must find each planted fault, name the node and say what to do; on healthy
  * nodes it must find nothing, and where a server does not tell it must say so.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "findings.h"
+#include "fixture.h"
 #include "nodeclock.h"
 #include "proxy.h"
 #include "resp.h"
@@ -15,54 +14,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-CASE(healthy, "The audit of three good nodes finds nothing and leaves nothing on them.")
+CASE_ON(healthy, "The audit of three good nodes finds nothing and leaves nothing on them.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
     static const char *const node_checks[] = {"reachable",   "role",    "identity", "eviction",
                                               "persistence", "clock",   "latency",  "rights",
                                               "fencing",     "waiting", "kinds",    "guard"};
-    cluster_start(&c, 3);
-    audit(&c, &all);
+    audit(c, &all);
     expect_only(&all, (const char *const[]){NULL});
     for (int node = 0; node < 3; node++)
         for (size_t i = 0; i < sizeof node_checks / sizeof node_checks[0]; i++)
-            expect(&all, &c, node, node_checks[i], REDLOCK_CHECK_OK);
-    expect(&all, &c, -1, "number", REDLOCK_CHECK_OK);
-    expect(&all, &c, -1, "versions", REDLOCK_CHECK_OK);
-    CHECK(cluster_await_empty(&c));
+            expect(&all, c, node, node_checks[i], REDLOCK_CHECK_OK);
+    expect(&all, c, -1, "number", REDLOCK_CHECK_OK);
+    expect(&all, c, -1, "versions", REDLOCK_CHECK_OK);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(same_server_twice, "The audit of two addresses of one server fails the identity of both.")
+CASE_ON(same_server_twice,
+        "The audit of two addresses of one server fails the identity of both.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
     struct proxy p;
-    cluster_start(&c, 3);
-    proxy_start(&p, c.node[0].port.number);
-    c.urls[1] = p.url;
-    audit(&c, &all);
-    expect(&all, &c, 0, "identity", REDLOCK_CHECK_FAIL);
-    expect(&all, &c, 1, "identity", REDLOCK_CHECK_FAIL);
-    expect(&all, &c, 2, "identity", REDLOCK_CHECK_OK);
+    proxy_start(&p, c->node[0].port.number);
+    c->urls[1] = p.url;
+    audit(c, &all);
+    expect(&all, c, 0, "identity", REDLOCK_CHECK_FAIL);
+    expect(&all, c, 1, "identity", REDLOCK_CHECK_FAIL);
+    expect(&all, c, 2, "identity", REDLOCK_CHECK_OK);
     expect_only(&all, (const char *const[]){"identity", "guard", "rights", "fencing", NULL});
 }
 
-CASE(replica, "The audit of a replica fails its role and its rights.")
+CASE_ON(replica, "The audit of a replica fails its role and its rights.", .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
     struct server outside;
     char port[16];
-    cluster_start(&c, 3);
     server_start(&outside, NULL);
     snprintf(port, sizeof port, "%d", outside.port.number);
-    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "127.0.0.1", port, NULL));
-    audit(&c, &all);
-    expect(&all, &c, 2, "role", REDLOCK_CHECK_FAIL);
-    expect(&all, &c, 0, "role", REDLOCK_CHECK_OK);
-    CHECK_HAS("master", find(&all, &c, 2, "role")->remedy);
-    CHECK_LACKS("init", find(&all, &c, 2, "guard")->remedy);
+    CHECK_STR("OK", server_cmd(&c->node[2], "REPLICAOF", "127.0.0.1", port, NULL));
+    audit(c, &all);
+    expect(&all, c, 2, "role", REDLOCK_CHECK_FAIL);
+    expect(&all, c, 0, "role", REDLOCK_CHECK_OK);
+    CHECK_HAS("master", find(&all, c, 2, "role")->remedy);
+    CHECK_LACKS("init", find(&all, c, 2, "guard")->remedy);
     expect_only(&all, (const char *const[]){"role", "rights", "fencing", "guard", NULL});
 }
 
@@ -71,53 +67,52 @@ static bool has_replica(void *data)
     return strstr(server_cmd(data, "INFO", "replication", NULL), "connected_slaves:1") != NULL;
 }
 
-CASE(failover, "The audit warns of a master that has a replica, or that a Sentinel watches.")
+CASE_ON(failover, "The audit warns of a master that has a replica, or that a Sentinel watches.",
+        .clients = NO_CLIENT)
 {
     static const char *const hello[] = {"SUBSCRIBE", "__sentinel__:hello", NULL};
-    struct cluster c;
     struct findings all;
     struct server outside;
     char port[16], reply[256];
-    cluster_start(&c, 3);
     server_start(&outside, NULL);
-    snprintf(port, sizeof port, "%d", c.node[0].port.number);
+    snprintf(port, sizeof port, "%d", c->node[0].port.number);
     CHECK_STR("OK", server_cmd(&outside, "REPLICAOF", "127.0.0.1", port, NULL));
-    CHECK(wait_until(has_replica, &c.node[0]));
-    struct resp *sentinel = resp_unix(c.node[1].socket_path);
+    CHECK(wait_until(has_replica, &c->node[0]));
+    struct resp *sentinel = resp_unix(c->node[1].socket_path);
     CHECK(sentinel != NULL && resp_send(sentinel, hello) == 0 &&
           resp_read(sentinel, reply, sizeof reply) == 0);
-    audit(&c, &all);
-    expect(&all, &c, 0, "role", REDLOCK_CHECK_WARN);
+    audit(c, &all);
+    expect(&all, c, 0, "role", REDLOCK_CHECK_WARN);
     CHECK_HAS("master with 1 replica: a replica that takes over votes at once",
-              find(&all, &c, 0, "role")->text);
-    CHECK_HAS("without replicas", find(&all, &c, 0, "role")->remedy);
-    expect(&all, &c, 1, "role", REDLOCK_CHECK_WARN);
-    CHECK_HAS("watched by a Sentinel", find(&all, &c, 1, "role")->text);
-    expect(&all, &c, 2, "role", REDLOCK_CHECK_OK);
+              find(&all, c, 0, "role")->text);
+    CHECK_HAS("without replicas", find(&all, c, 0, "role")->remedy);
+    expect(&all, c, 1, "role", REDLOCK_CHECK_WARN);
+    CHECK_HAS("watched by a Sentinel", find(&all, c, 1, "role")->text);
+    expect(&all, c, 2, "role", REDLOCK_CHECK_OK);
     /* The first replica of a server gives it another replication id: its marker is of
      * no use now. */
     expect_only(&all, (const char *const[]){"role", "guard", NULL});
     resp_free(sentinel);
 }
 
-CASE(evicting, "The audit fails the eviction of a node with volatile-lru and a memory limit.")
+CASE_ON(evicting,
+        "The audit fails the eviction of a node with volatile-lru and a memory limit.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
-    cluster_start(&c, 3);
-    const struct server *s = &c.node[1];
+    const struct server *s = &c->node[1];
     CHECK_STR("OK", server_cmd(s, "CONFIG", "SET", "maxmemory-policy", "volatile-lru", NULL));
-    audit(&c, &all); /* without a limit nothing is ever evicted */
-    expect(&all, &c, 1, "eviction", REDLOCK_CHECK_OK);
+    audit(c, &all); /* without a limit nothing is ever evicted */
+    expect(&all, c, 1, "eviction", REDLOCK_CHECK_OK);
     CHECK_STR("OK", server_cmd(s, "CONFIG", "SET", "maxmemory", "100mb", NULL));
-    audit(&c, &all);
-    expect(&all, &c, 1, "eviction", REDLOCK_CHECK_FAIL);
-    CHECK_HAS("volatile-lru", find(&all, &c, 1, "eviction")->text);
-    CHECK_HAS("noeviction", find(&all, &c, 1, "eviction")->remedy);
+    audit(c, &all);
+    expect(&all, c, 1, "eviction", REDLOCK_CHECK_FAIL);
+    CHECK_HAS("volatile-lru", find(&all, c, 1, "eviction")->text);
+    CHECK_HAS("noeviction", find(&all, c, 1, "eviction")->remedy);
     expect_only(&all, (const char *const[]){"eviction", NULL});
     CHECK_STR("OK", server_cmd(s, "CONFIG", "SET", "maxmemory-policy", "noeviction", NULL));
-    audit(&c, &all);
-    expect(&all, &c, 1, "eviction", REDLOCK_CHECK_OK);
+    audit(c, &all);
+    expect(&all, c, 1, "eviction", REDLOCK_CHECK_OK);
 }
 
 CASE(skewed_clock, "The audit warns about a clock that is a minute off, and says by how much.")
@@ -137,53 +132,50 @@ CASE(skewed_clock, "The audit warns about a clock that is a minute off, and says
     expect_only(&all, (const char *const[]){"clock", NULL});
 }
 
-CASE(even_number, "The audit warns about an even number of nodes.")
+CASE_ON(even_number, "The audit warns about an even number of nodes.", .nodes = 4,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
-    cluster_start(&c, 4);
-    audit(&c, &all);
-    expect(&all, &c, -1, "number", REDLOCK_CHECK_WARN);
-    CHECK_HAS("odd", find(&all, &c, -1, "number")->remedy);
+    audit(c, &all);
+    expect(&all, c, -1, "number", REDLOCK_CHECK_WARN);
+    CHECK_HAS("odd", find(&all, c, -1, "number")->remedy);
     expect_only(&all, (const char *const[]){"number", NULL});
 }
 
-CASE(slow_node, "The audit fails the latency of a node that is slower than the TTL allows.")
+CASE_ON(slow_node, "The audit fails the latency of a node that is slower than the TTL allows.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
     struct proxy p;
-    cluster_start(&c, 3);
-    proxy_start(&p, c.node[1].port.number);
+    proxy_start(&p, c->node[1].port.number);
     p.switches->down_delay_ms = 150;
-    c.urls[1] = p.url;
-    redlock_options o = client_options(&c);
+    c->urls[1] = p.url;
+    redlock_options o = client_options(c);
     audit_with(&o, 400, &all); /* a quarter of it is allowed */
-    expect(&all, &c, 1, "latency", REDLOCK_CHECK_FAIL);
-    expect(&all, &c, 0, "latency", REDLOCK_CHECK_OK);
+    expect(&all, c, 1, "latency", REDLOCK_CHECK_FAIL);
+    expect(&all, c, 0, "latency", REDLOCK_CHECK_OK);
     audit_with(&o, 10000, &all);
-    expect(&all, &c, 1, "latency", REDLOCK_CHECK_OK);
+    expect(&all, c, 1, "latency", REDLOCK_CHECK_OK);
     expect_only(&all, (const char *const[]){NULL});
 }
 
-CASE(dead_nodes,
-     "The audit fails dead nodes as unreachable, and the number when too many are dead.")
+CASE_ON(dead_nodes,
+        "The audit fails dead nodes as unreachable, and the number when too many are dead.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.node_timeout_ms = 500;
-    server_kill(&c.node[0]);
+    server_kill(&c->node[0]);
     audit_with(&o, TTL_MS, &all);
-    expect(&all, &c, 0, "reachable", REDLOCK_CHECK_FAIL);
-    expect(&all, &c, -1, "number", REDLOCK_CHECK_OK);
-    server_freeze(&c.node[1]);
+    expect(&all, c, 0, "reachable", REDLOCK_CHECK_FAIL);
+    expect(&all, c, -1, "number", REDLOCK_CHECK_OK);
+    server_freeze(&c->node[1]);
     audit_with(&o, TTL_MS, &all);
-    expect(&all, &c, 1, "reachable", REDLOCK_CHECK_FAIL);
-    expect(&all, &c, 2, "reachable", REDLOCK_CHECK_OK);
-    expect(&all, &c, -1, "number", REDLOCK_CHECK_FAIL);
-    server_thaw(&c.node[1]);
+    expect(&all, c, 1, "reachable", REDLOCK_CHECK_FAIL);
+    expect(&all, c, 2, "reachable", REDLOCK_CHECK_OK);
+    expect(&all, c, -1, "number", REDLOCK_CHECK_FAIL);
+    server_thaw(&c->node[1]);
 }
 
 CASE(young_nodes,
@@ -200,45 +192,44 @@ CASE(young_nodes,
     }
 }
 
-CASE(bad_counters,
-     "The audit warns about fence counters that no clock can have reached, and names one.")
+CASE_ON(bad_counters,
+        "The audit warns about fence counters that no clock can have reached, and names one.",
+        .clients = NO_CLIENT)
 {
     static const char *const numbers[] = {"9007199254740993", "1e300", "nan", "-1", "1.5",
                                           "4503599627370495"};
-    struct cluster c;
     struct findings all;
-    cluster_start(&c, 3);
     for (int i = 0; i < 200; i++) {
         char key[64];
         snprintf(key, sizeof key, "redlock.fence:fine-%d", i);
-        server_cmd(&c.node[i % 3], "HSET", key, "i", "1700000000000000", NULL);
+        server_cmd(&c->node[i % 3], "HSET", key, "i", "1700000000000000", NULL);
         snprintf(key, sizeof key, "redlock:other-%d", i);
-        server_cmd(&c.node[i % 3], "SET", key, "v", "PX", "60000", NULL);
+        server_cmd(&c->node[i % 3], "SET", key, "v", "PX", "60000", NULL);
     }
-    audit(&c, &all);
+    audit(c, &all);
     expect_only(&all, (const char *const[]){NULL});
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        server_cmd(&c.node[1], "HSET", "redlock.fence:job", "i", numbers[i], NULL);
-        audit(&c, &all);
-        expect(&all, &c, 1, "fencing", REDLOCK_CHECK_WARN);
-        expect(&all, &c, 0, "fencing", REDLOCK_CHECK_OK);
+        server_cmd(&c->node[1], "HSET", "redlock.fence:job", "i", numbers[i], NULL);
+        audit(c, &all);
+        expect(&all, c, 1, "fencing", REDLOCK_CHECK_WARN);
+        expect(&all, c, 0, "fencing", REDLOCK_CHECK_OK);
         expect_only(&all, (const char *const[]){"fencing", NULL});
-        CHECK_HAS("1 counter", find(&all, &c, 1, "fencing")->text);
-        CHECK_HAS("redlock.fence:job", find(&all, &c, 1, "fencing")->text);
-        CHECK_HAS("DEL", find(&all, &c, 1, "fencing")->remedy);
+        CHECK_HAS("1 counter", find(&all, c, 1, "fencing")->text);
+        CHECK_HAS("redlock.fence:job", find(&all, c, 1, "fencing")->text);
+        CHECK_HAS("DEL", find(&all, c, 1, "fencing")->remedy);
     }
     /* What is no counter at all, and the counter of a key of another prefix. */
-    server_cmd(&c.node[2], "SET", "redlock.fence@other", "7", NULL);
-    server_cmd(&c.node[2], "HSET", "redlock.fence:two", "a", "1", "b", "2", NULL);
-    audit(&c, &all);
-    CHECK_HAS("2 counters", find(&all, &c, 2, "fencing")->text);
+    server_cmd(&c->node[2], "SET", "redlock.fence@other", "7", NULL);
+    server_cmd(&c->node[2], "HSET", "redlock.fence:two", "a", "1", "b", "2", NULL);
+    audit(c, &all);
+    CHECK_HAS("2 counters", find(&all, c, 2, "fencing")->text);
     /* A fenced lock of the name mends it. */
-    redlock *r = client_open_warm(&c, 0);
+    r = client_open_warm(c, 0);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "job", TTL_MS, &q, &lock));
     client_unlock(lock);
     client_close(r);
-    audit(&c, &all);
-    expect(&all, &c, 1, "fencing", REDLOCK_CHECK_OK);
+    audit(c, &all);
+    expect(&all, c, 1, "fencing", REDLOCK_CHECK_OK);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The audit of users that may not do all, and of servers that do not tell. */
-#include "check.h"
-#include "client.h"
 #include "findings.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,39 +109,38 @@ CASE(no_right_to_kinds,
     expect_warnings(rights, (const char *const[]){"kinds", NULL});
 }
 
-CASE(silent_servers, "The audit of nodes without INFO, TIME and CONFIG says unknown, never ok.")
+CASE_ON(silent_servers,
+        "The audit of nodes without INFO, TIME and CONFIG says unknown, never ok.",
+        .clients = NO_CLIENT)
 {
     static const char *const rights[] = {MUTEX_RIGHTS, NULL};
     static const char *const untold[] = {"role", "identity", "eviction", "persistence",
                                          "clock"};
-    struct cluster c;
     struct findings all;
-    cluster_start(&c, 3);
     for (int i = 0; i < 3; i++)
-        add_user(&c, i, rights);
-    audit(&c, &all);
+        add_user(c, i, rights);
+    audit(c, &all);
     for (int i = 0; i < 3; i++) {
         for (size_t n = 0; n < sizeof untold / sizeof untold[0]; n++)
-            expect(&all, &c, i, untold[n], REDLOCK_CHECK_UNKNOWN);
-        expect(&all, &c, i, "reachable", REDLOCK_CHECK_OK);
-        expect(&all, &c, i, "rights", REDLOCK_CHECK_OK);
-        expect(&all, &c, i, "guard", REDLOCK_CHECK_WARN); /* of unknown age: not trusted */
+            expect(&all, c, i, untold[n], REDLOCK_CHECK_UNKNOWN);
+        expect(&all, c, i, "reachable", REDLOCK_CHECK_OK);
+        expect(&all, c, i, "rights", REDLOCK_CHECK_OK);
+        expect(&all, c, i, "guard", REDLOCK_CHECK_WARN); /* of unknown age: not trusted */
     }
-    expect(&all, &c, -1, "versions", REDLOCK_CHECK_UNKNOWN);
+    expect(&all, c, -1, "versions", REDLOCK_CHECK_UNKNOWN);
 }
 
-CASE(wrong_password,
-     "The audit of a node that refuses the password fails as unreachable and says why.")
+CASE_ON(wrong_password,
+        "The audit of a node that refuses the password fails as unreachable and says why.",
+        .clients = NO_CLIENT)
 {
     static const char *const rights[] = {"+@all", NULL};
-    struct cluster c;
     struct findings all;
-    cluster_start(&c, 3);
-    add_user(&c, 0, rights);
-    snprintf(c.url[0], sizeof c.url[0], "redis://locker:wrong@127.0.0.1:%d",
-             c.node[0].port.number);
-    audit(&c, &all);
-    expect(&all, &c, 0, "reachable", REDLOCK_CHECK_FAIL);
-    CHECK_HAS("password", find(&all, &c, 0, "reachable")->remedy);
-    CHECK_LACKS("wrong@", find(&all, &c, 0, "reachable")->text);
+    add_user(c, 0, rights);
+    snprintf(c->url[0], sizeof c->url[0], "redis://locker:wrong@127.0.0.1:%d",
+             c->node[0].port.number);
+    audit(c, &all);
+    expect(&all, c, 0, "reachable", REDLOCK_CHECK_FAIL);
+    CHECK_HAS("password", find(&all, c, 0, "reachable")->remedy);
+    CHECK_LACKS("wrong@", find(&all, c, 0, "reachable")->text);
 }

@@ -3,9 +3,8 @@
  * Nodes whose clock is set (G6): expiry on such a node means nothing any more. It is found
  * out, leaves the locks we hold and may not vote; and no other node is suspected.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "helper.h"
 #include "nodeclock.h"
 
@@ -119,8 +118,6 @@ CASE(majority_gone, "Holds that are left without a majority by set clocks are lo
     CHECK(wait_until(is_lost, lock));
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_INT(3, count_out(r));
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 /* ---- no false alarm ---------------------------------------------------------------------- */
@@ -194,13 +191,12 @@ static bool is_done(void *data)
     return ((struct diary *)data)->done != 0;
 }
 
-CASE(no_alarm_after_a_pause,
-     "A client that was stopped and continued suspects no node's clock.")
+CASE_ON(no_alarm_after_a_pause,
+        "A client that was stopped and continued suspects no node's clock.", .nodes = NODES,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, NODES);
     struct diary *d = helper_memory(sizeof *d);
-    struct paused p = {&c, d};
+    struct paused p = {c, d};
     pid_t pid = helper_start(be_paused, &p);
     CHECK(wait_until(is_ready, d));
     kill(pid, SIGSTOP);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The profile `correctness`: strict, with tokens, and only nodes that pass
  * the safety checks. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +104,6 @@ CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants not
     /* Efficiency goes on, with the warning that it always had. */
     r = client_open(&c, 0);
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
-    client_close(r);
 }
 
 CASE(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.")
@@ -122,40 +120,35 @@ CASE(minority_is_unsafe_or_down, "With correctness a majority that passes is eno
     server_kill(&c.node[3]);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
     CHECK_HAS("1 of 5 nodes do not pass the safety checks", redlock_detail());
-    client_close(r);
 }
 
-CASE(nodes_of_no_set, "With correctness nodes that were never initialised grant nothing.")
+CASE_ON(nodes_of_no_set, "With correctness nodes that were never initialised grant nothing.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = open_correct(&c);
+    r = open_correct(c);
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
     /* Two of three decide: which node has not answered by then is open. */
     CHECK_HAS("safety check membership", redlock_detail());
-    client_close(r);
 }
 
-CASE(replica_can_take_over, "With correctness a server with a replica does not count.")
+CASE_ON(replica_can_take_over, "With correctness a server with a replica does not count.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
     char port[16];
-    cluster_start(&c, 1);
     struct server replica;
     server_init(&replica, NULL, NULL);
     server_launch(&replica);
     server_ready(&replica);
-    snprintf(port, sizeof port, "%d", c.node[0].port.number);
+    snprintf(port, sizeof port, "%d", c->node[0].port.number);
     CHECK_STR("OK", server_cmd(&replica, "REPLICAOF", "127.0.0.1", port, NULL));
-    while (strstr(server_cmd(&c.node[0], "INFO", "replication", NULL), "state=online") == NULL)
+    while (strstr(server_cmd(&c->node[0], "INFO", "replication", NULL), "state=online") == NULL)
         sleep_ms(10);
-    redlock *r = client_open(&c, 0);
+    r = client_open(c, 0);
     CHECK_OK(redlock_admit(r, NULL));
     client_close(r);
-    r = open_correct(&c);
+    r = open_correct(c);
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
     CHECK_INT(REDLOCK_REASON_FAILOVER, redlock_failure_report()->node[0].reason);
-    client_close(r);
 }
 
 CASE(audit_tells_the_profile, "An audit fails for the profile if too few nodes pass.")

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Young nodes: the error that says so, the wait that ends it, and the operator's word (G5). */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "kinds.h"
 
 enum { GUARD_MARGIN_MS = 2000, SHORT_TTL_MS = 2000 };
@@ -29,21 +28,17 @@ CASE(young_is_guarded,
         CHECK_BETWEEN(30000, 62000, info.quarantine_ms);
         CHECK_HAS("restarted", info.text);
     }
-    client_close(r);
 }
 
-CASE(young_minority, "One young node of three is outvoted and delays no acquire.")
+CASE_ON(young_minority, "One young node of three is outvoted and delays no acquire.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_restart(&c.node[1]);
-    redlock *r = client_open_warm(&c, 0);
+    server_restart(&c->node[1]);
+    r = client_open_warm(c, 0);
     redlock_lock *lock = client_lock(r, "x", 10000);
     sleep_ms(20);
     drain(r);
     CHECK_INT(0, redlock_margin(lock)); /* its key is there, and does not count */
-    client_unlock(lock);
-    client_close(r);
 }
 
 static redlock_options short_options(const struct cluster *c, uint32_t flags)
@@ -103,8 +98,6 @@ CASE(unknown_age, "Nodes that do not tell their age vote after they have been wa
     CHECK_HAS("INFO", redlock_detail());
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS);
-    client_unlock(lock);
-    client_close(r);
 }
 
 /* ---- redlock_admit() --------------------------------------------------------------------- */
@@ -163,7 +156,6 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1500);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, &q, &lock));
-    client_close(r);
 }
 
 CASE(admit_says_who_did_not,
@@ -182,7 +174,6 @@ CASE(admit_says_who_did_not,
     CHECK_INT(REDLOCK_VOTE_REFUSED, redlock_failure_report()->node[1].vote);
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));
     CHECK_OK(client_try(r, "x", 10000)); /* those that took it do vote */
-    client_close(r);
 }
 
 CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond their max_ttl.")
@@ -194,7 +185,6 @@ CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond thei
     CHECK_ERR(REDLOCK_INVAL, client_try(r, "x", 2001)); /* waiting would not help */
     CHECK_HAS("max_ttl", redlock_detail());
     CHECK(cluster_await_empty(&c));
-    client_close(r);
 }
 
 CASE(every_mode_enforces_max_ttl,
@@ -225,5 +215,4 @@ CASE(no_guard_trusts, "With REDLOCK_NO_GUARD young nodes vote, and no node is in
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(0, info.quarantined);
-    client_close(r);
 }

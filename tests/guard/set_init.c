@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `redlock init` makes nodes a set, and what clients and the audit tell of sets (G8). */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "proxy.h"
 #include "set_nodes.h"
 
@@ -14,71 +13,67 @@ enum { TTL_MS = 10000 };
 
 /* ---- redlock_admit() ---- */
 
-CASE(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.")
+CASE_ON(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     char first[96];
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    snprintf(first, sizeof first, "%s", set_of(&c, 0));
+    CHECK_OK(init_nodes(c, 0, 3));
+    snprintf(first, sizeof first, "%s", set_of(c, 0));
     CHECK_INT(37, strlen(first));
     CHECK_STR("/3;1", first + 33); /* their number, and the version of the protocol */
-    CHECK_STR(first, set_of(&c, 1));
-    CHECK_STR(first, set_of(&c, 2));
-    CHECK_OK(init_nodes(&c, 0, 3));
+    CHECK_STR(first, set_of(c, 1));
+    CHECK_STR(first, set_of(c, 2));
+    CHECK_OK(init_nodes(c, 0, 3));
     for (size_t i = 0; i < 3; i++)
-        CHECK_STR(first, set_of(&c, i));
+        CHECK_STR(first, set_of(c, i));
     /* Also while one of them is down: it says the same when it comes back. */
-    server_freeze(&c.node[2]);
-    redlock_options o = client_options(&c);
+    server_freeze(&c->node[2]);
+    redlock_options o = client_options(c);
     o.node_timeout_ms = 300;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm_nodes(r, 2);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_HAS("2 of 3", redlock_detail());
     client_close(r);
-    server_thaw(&c.node[2]);
+    server_thaw(&c->node[2]);
     for (size_t i = 0; i < 3; i++)
-        CHECK_STR(first, set_of(&c, i));
+        CHECK_STR(first, set_of(c, i));
 }
 
-CASE(init_splits_no_set, "init takes no node from a set whose majority stays behind.")
+CASE_ON(init_splits_no_set, "init takes no node from a set whose majority stays behind.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
     char first[96];
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    snprintf(first, sizeof first, "%s", set_of(&c, 2));
-    CHECK_ERR(REDLOCK_GUARDED, init_nodes(&c, 2, 3));
+    CHECK_OK(init_nodes(c, 0, 3));
+    snprintf(first, sizeof first, "%s", set_of(c, 2));
+    CHECK_ERR(REDLOCK_GUARDED, init_nodes(c, 2, 3));
     CHECK_HAS("belongs to another set, of 3 nodes", redlock_detail());
     CHECK_HAS("Nothing was changed", redlock_detail());
     CHECK_HAS("redlock.admit", redlock_detail());
-    CHECK_STR(first, set_of(&c, 2));
-    CHECK_STR("(nil)", set_of(&c, 3));
+    CHECK_STR(first, set_of(c, 2));
+    CHECK_STR("(nil)", set_of(c, 3));
     /* What the message says helps. */
-    CHECK_INT(1, server_int(&c.node[2], "DEL", "redlock.admit", NULL));
-    CHECK_OK(init_nodes(&c, 2, 3));
-    CHECK_STR(set_of(&c, 2), set_of(&c, 4));
-    CHECK(strcmp(first, set_of(&c, 2)) != 0);
+    CHECK_INT(1, server_int(&c->node[2], "DEL", "redlock.admit", NULL));
+    CHECK_OK(init_nodes(c, 2, 3));
+    CHECK_STR(set_of(c, 2), set_of(c, 4));
+    CHECK(strcmp(first, set_of(c, 2)) != 0);
 }
 
-CASE(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on none.")
+CASE_ON(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on none.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_freeze(&c.node[2]);
-    redlock_options o = client_options(&c);
+    server_freeze(&c->node[2]);
+    redlock_options o = client_options(c);
     o.node_timeout_ms = 300;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm_nodes(r, 2);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_HAS("Nothing was changed", redlock_detail());
-    CHECK_STR("(nil)", set_of(&c, 0));
-    server_thaw(&c.node[2]);
+    CHECK_STR("(nil)", set_of(c, 0));
+    server_thaw(&c->node[2]);
     client_warm(r);
     CHECK_OK(redlock_admit(r, NULL));
-    CHECK_STR(set_of(&c, 0), set_of(&c, 2));
-    client_close(r);
+    CHECK_STR(set_of(c, 0), set_of(c, 2));
 }
 
 static int init_with_a_stranger(struct cluster *c, char why[512])
@@ -94,26 +89,25 @@ static int init_with_a_stranger(struct cluster *c, char why[512])
     return error;
 }
 
-CASE(init_looks_at_all_nodes_first,
-     "init writes on no node while one of them is a replica, or hides its marker.")
+CASE_ON(init_looks_at_all_nodes_first,
+        "init writes on no node while one of them is a replica, or hides its marker.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     char port[16], why[512];
-    cluster_start(&c, 3);
-    snprintf(port, sizeof port, "%d", c.node[0].port.number);
-    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "127.0.0.1", port, NULL));
-    CHECK_ERR(REDLOCK_NOQUORUM, init_with_a_stranger(&c, why));
+    snprintf(port, sizeof port, "%d", c->node[0].port.number);
+    CHECK_STR("OK", server_cmd(&c->node[2], "REPLICAOF", "127.0.0.1", port, NULL));
+    CHECK_ERR(REDLOCK_NOQUORUM, init_with_a_stranger(c, why));
     CHECK_HAS("a replica, not a master. Nothing was changed", why);
-    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "NO", "ONE", NULL));
-    CHECK_STR("OK", server_cmd(&c.node[1], "ACL", "SETUSER", "default", "resetkeys",
+    CHECK_STR("OK", server_cmd(&c->node[2], "REPLICAOF", "NO", "ONE", NULL));
+    CHECK_STR("OK", server_cmd(&c->node[1], "ACL", "SETUSER", "default", "resetkeys",
                                "~redlock:*", NULL));
-    redlock *r = open_nodes(&c, 0, 3, 0);
+    r = open_nodes(c, 0, 3, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_HAS("NOPERM", redlock_detail());
     CHECK_HAS("Nothing was changed", redlock_detail());
     client_close(r);
-    CHECK_STR("(nil)", set_of(&c, 0));
-    CHECK_STR("(nil)", set_of(&c, 2));
+    CHECK_STR("(nil)", set_of(c, 0));
+    CHECK_STR("(nil)", set_of(c, 2));
 }
 
 /* ---- redlock_look_at_admission() ---- */
@@ -154,19 +148,17 @@ CASE(looking_changes_nothing, "What init would do is told, and nothing is writte
     CHECK_INT(1, found.newcomers);
 }
 
-CASE(half_an_init, "What a failed init has left does not count until init is done again.")
+CASE_ON(half_an_init, "What a failed init has left does not count until init is done again.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    write_set(&c, 0, A3);
-    write_set(&c, 1, B3 "?" A3);
-    write_set(&c, 2, B3 "?" A3);
-    redlock *r = client_open_warm(&c, 0);
+    write_set(c, 0, A3);
+    write_set(c, 1, B3 "?" A3);
+    write_set(c, 2, B3 "?" A3);
+    r = client_open_warm(c, 0);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
     CHECK_HAS("has not finished", redlock_detail());
-    CHECK_OK(init_nodes(&c, 0, 3));
+    CHECK_OK(init_nodes(c, 0, 3));
     await_outcome(r, TTL_MS, REDLOCK_OK);
-    client_close(r);
 }
 
 /* ---- several inits at once ---- */
@@ -234,21 +226,20 @@ static bool is_in_force(const struct cluster *c, size_t first)
     return true;
 }
 
-CASE(inits_at_once, "Of two inits at once of lists that share a node at most one succeeds.")
+CASE_ON(inits_at_once, "Of two inits at once of lists that share a node at most one succeeds.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
     enum { ROUNDS = 15 };
-    struct cluster c;
     int success_count = 0;
-    cluster_start(&c, 5);
     for (int round = 0; round < ROUNDS; round++) {
         pthread_barrier_t start;
         struct init init[2];
         pthread_t thread[2];
         for (size_t k = 0; k < 5; k++)
-            CHECK(server_int(&c.node[k], "DEL", "redlock.admit", NULL) >= 0);
+            CHECK(server_int(&c->node[k], "DEL", "redlock.admit", NULL) >= 0);
         CHECK_INT(0, pthread_barrier_init(&start, NULL, 2));
         for (size_t k = 0; k < 2; k++) {
-            init[k] = (struct init){.cluster = &c, .first = 2 * k, .start = &start};
+            init[k] = (struct init){.cluster = c, .first = 2 * k, .start = &start};
             CHECK_INT(0, pthread_create(&thread[k], NULL, run_init, &init[k]));
         }
         for (size_t k = 0; k < 2; k++)
@@ -260,7 +251,7 @@ CASE(inits_at_once, "Of two inits at once of lists that share a node at most one
             CHECK(init[k].error == REDLOCK_OK || init[k].error == REDLOCK_BUSY ||
                   init[k].error == REDLOCK_GUARDED);
             if (init[k].error == REDLOCK_OK)
-                CHECK(is_in_force(&c, 2 * k));
+                CHECK(is_in_force(c, 2 * k));
         }
     }
     printf("# %d of %d rounds had a set\n", success_count, ROUNDS);
@@ -296,11 +287,10 @@ static struct findings audit(redlock *r)
     return found;
 }
 
-CASE(the_audit_tells, "The audit fails for nodes of another set, and warns of none at all.")
+CASE_ON(the_audit_tells, "The audit fails for nodes of another set, and warns of none at all.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = open_nodes(&c, 0, 3, 0);
+    r = open_nodes(c, 0, 3, 0);
     struct findings found = audit(r);
     CHECK_INT(3, found.membership[REDLOCK_CHECK_WARN]);
     CHECK_HAS("admit the nodes", found.text);
@@ -308,36 +298,34 @@ CASE(the_audit_tells, "The audit fails for nodes of another set, and warns of no
     found = audit(r);
     CHECK_INT(3, found.membership[REDLOCK_CHECK_OK]);
     client_close(r);
-    r = open_nodes(&c, 2, 3, 0);
+    r = open_nodes(c, 2, 3, 0);
     found = audit(r);
     CHECK_INT(1, found.membership[REDLOCK_CHECK_OK]);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
     CHECK_HAS("do not count", found.text);
     client_close(r);
-    r = open_nodes(&c, 0, 2, 0);
+    r = open_nodes(c, 0, 2, 0);
     found = audit(r);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
     CHECK_HAS("of 3 nodes: it belongs to a set of another number", found.text);
     client_close(r);
-    r = open_nodes(&c, 0, 2, REDLOCK_NO_GUARD); /* fails, and does not say that it helps */
+    r = open_nodes(c, 0, 2, REDLOCK_NO_GUARD); /* fails, and does not say that it helps */
     found = audit(r);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
     CHECK_LACKS("do not count", found.text);
-    client_close(r);
 }
 
-CASE(told_by_a_client, "A set that a client has told is doubted until init draws a new one.")
+CASE_ON(told_by_a_client, "A set that a client has told is doubted until init draws a new one.",
+        .nodes = 4, .clients = NO_CLIENT)
 {
-    struct cluster c;
     char old[96], told[96], warnings[2048] = "";
-    cluster_start(&c, 4);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    snprintf(old, sizeof old, "%s", set_of(&c, 0));
-    restored_set(&c, told);
-    write_set(&c, 2, told);
-    write_set(&c, 3, told); /* what a client elsewhere takes for node 2 */
-    redlock_options o = options_of(&c, 0, 3);
-    redlock *r = client_open_with(&o);
+    CHECK_OK(init_nodes(c, 0, 3));
+    snprintf(old, sizeof old, "%s", set_of(c, 0));
+    restored_set(c, told);
+    write_set(c, 2, told);
+    write_set(c, 3, told); /* what a client elsewhere takes for node 2 */
+    redlock_options o = options_of(c, 0, 3);
+    r = client_open_with(&o);
     client_warm(r);
     CHECK_OK(client_try(r, "x", TTL_MS));
     struct findings found = audit(r);
@@ -350,10 +338,10 @@ CASE(told_by_a_client, "A set that a client has told is doubted until init draws
     CHECK_OK(redlock_admit(r, NULL));
     CHECK_INT(3, audit(r).membership[REDLOCK_CHECK_OK]);
     client_close(r);
-    CHECK(strcmp(old, set_of(&c, 0)) != 0);
-    CHECK_STR(set_of(&c, 0), set_of(&c, 2));
+    CHECK(strcmp(old, set_of(c, 0)) != 0);
+    CHECK_STR(set_of(c, 0), set_of(c, 2));
     /* Nodes 0 and 1 carry the new id, and the server too many does not. */
-    const char *const urls[] = {c.urls[0], c.urls[1], c.urls[3]};
+    const char *const urls[] = {c->urls[0], c->urls[1], c->urls[3]};
     o.nodes = urls;
     r = client_open_with(&o);
     client_warm(r);
@@ -361,20 +349,19 @@ CASE(told_by_a_client, "A set that a client has told is doubted until init draws
     found = audit(r);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_OK]);
     CHECK_INT(1, found.membership[REDLOCK_CHECK_FAIL]);
-    server_stop(&c.node[0]);
+    server_stop(&c->node[0]);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    client_close(r);
 }
 
-CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are in meanwhile.")
+CASE_ON(init_is_silent,
+        "Making nodes a set warns of none of the sets that they are in meanwhile.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     char warnings[2048] = "";
-    cluster_start(&c, 3);
     for (int i = 0; i < 10; i++) {
         for (size_t k = 0; k < 3; k++)
-            CHECK(server_int(&c.node[k], "DEL", "redlock.admit", NULL) >= 0);
-        redlock *r = client_open(&c, 0);
+            CHECK(server_int(&c->node[k], "DEL", "redlock.admit", NULL) >= 0);
+        r = client_open(c, 0);
         CHECK_OK(redlock_admit(r, NULL));
         CHECK_OK(redlock_ping(r, NULL));
         read_warnings(r, warnings, sizeof warnings);
@@ -383,14 +370,13 @@ CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are
     }
 }
 
-CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by the audit.")
+CASE_ON(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by the audit.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     char warnings[2048] = "";
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock_options o = client_options(&c);
-    redlock *r = client_open_with(&o);
+    CHECK_OK(init_nodes(c, 0, 3));
+    redlock_options o = client_options(c);
+    r = client_open_with(&o);
     client_warm(r);
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_INT(3, audit(r).max_ttl[REDLOCK_CHECK_OK]);
@@ -405,5 +391,4 @@ CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by
     CHECK_HAS("60.000 s, this client has 300.000 s", found.text);
     read_warnings(r, warnings, sizeof warnings);
     CHECK_HAS("max_ttl", warnings);
-    client_close(r);
 }

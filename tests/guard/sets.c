@@ -3,9 +3,8 @@
  * Which nodes decide together (G8): clients with different nodes never both hold a lock, once
  * `redlock init` has written on the nodes which set they are.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "proxy.h"
 #include "set_nodes.h"
 
@@ -46,30 +45,23 @@ CASE(overlapping_lists_strict,
     overlapping(REDLOCK_STRICT);
 }
 
-CASE(overlapping_lists_unguarded, "With the guard off nodes of any set are counted.")
+CASE_ON(overlapping_lists_unguarded, "With the guard off nodes of any set are counted.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, REDLOCK_NO_GUARD);
-    redlock *stray = open_nodes(&c, 2, 3, REDLOCK_NO_GUARD);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
+    CHECK_OK(init_nodes(c, 0, 3));
+    r = open_nodes(c, 0, 3, REDLOCK_NO_GUARD);
+    redlock *stray = open_nodes(c, 2, 3, REDLOCK_NO_GUARD);
+    client_lock_on(r, c, 3, "x", TTL_MS);
     CHECK_OK(client_try(stray, "x", TTL_MS)); /* two of three */
-    client_unlock(lock);
-    client_close(stray);
-    client_close(r);
 }
 
-CASE(never_initialised, "Nodes that were never initialised are counted by every client.")
+CASE_ON(never_initialised, "Nodes that were never initialised are counted by every client.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = open_nodes(&c, 0, 3, 0);
-    redlock *other = open_nodes(&c, 2, 3, 0);
+    r = open_nodes(c, 0, 3, 0);
+    other = open_nodes(c, 2, 3, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_OK(client_try(other, "x", TTL_MS));
-    client_close(other);
-    client_close(r);
 }
 
 static void part_of_five(uint32_t flags)
@@ -152,15 +144,14 @@ CASE(short_lived_clients, "Of 100 clients that begin with a try none decides bes
     hurried(0, 100, 0);
 }
 
-CASE(a_silent_node_delays_once, "Nodes without a set await a silent node once, and not longer.")
+CASE_ON(a_silent_node_delays_once,
+        "Nodes without a set await a silent node once, and not longer.", .clients = NO_CLIENT)
 {
     enum { NODE_TIMEOUT_MS = 2000 };
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_freeze(&c.node[2]);
-    redlock_options o = client_options(&c);
+    server_freeze(&c->node[2]);
+    redlock_options o = client_options(c);
     o.node_timeout_ms = NODE_TIMEOUT_MS;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     int64_t start_ms = now_ms();
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, NULL, &lock));
@@ -172,91 +163,80 @@ CASE(a_silent_node_delays_once, "Nodes without a set await a silent node once, a
         client_unlock(lock);
     }
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms); /* ten timeouts are longer */
-    client_close(r);
 }
 
 /* ---- nodes that say different things ---- */
 
-CASE(the_set_of_most, "Nodes of another set than most do not count, and the others do.")
+CASE_ON(the_set_of_most, "Nodes of another set than most do not count, and the others do.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    write_set(&c, 0, A3);
-    write_set(&c, 1, A3);
-    write_set(&c, 2, B3);
-    redlock *r = client_open_warm(&c, 0);
+    write_set(c, 0, A3);
+    write_set(c, 1, A3);
+    write_set(c, 2, B3);
+    r = client_open_warm(c, 0);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
-    CHECK(cluster_await(&c, "redlock:x", 3));
+    CHECK(cluster_await(c, "redlock:x", 3));
     sleep_ms(20);
     drain(r);
     CHECK_INT(0, redlock_margin(lock)); /* two of three, none to spare */
     client_unlock(lock);
-    server_stop(&c.node[1]);
+    server_stop(&c->node[1]);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    client_close(r);
 }
 
-CASE(no_node_without_a_set, "A node without a set does not count beside nodes that have one.")
+CASE_ON(no_node_without_a_set,
+        "A node without a set does not count beside nodes that have one.", .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    write_set(&c, 0, A3);
-    write_set(&c, 1, A3);
-    redlock *r = client_open_warm(&c, 0);
+    write_set(c, 0, A3);
+    write_set(c, 1, A3);
+    r = client_open_warm(c, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    server_stop(&c.node[0]);
+    server_stop(&c->node[0]);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    client_close(r);
 }
 
-CASE(a_change_is_noticed, "A connected client notices within seconds that the set has changed.")
+CASE_ON(a_change_is_noticed,
+        "A connected client notices within seconds that the set has changed.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, 0);
+    CHECK_OK(init_nodes(c, 0, 3));
+    r = open_nodes(c, 0, 3, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    CHECK_OK(init_nodes(&c, 0, 5));
+    CHECK_OK(init_nodes(c, 0, 5));
     await_outcome(r, TTL_MS, REDLOCK_GUARDED);
     for (int i = 0; i < 5; i++)
         CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    CHECK_OK(init_nodes(&c, 0, 3));
+    CHECK_OK(init_nodes(c, 0, 3));
     await_outcome(r, TTL_MS, REDLOCK_OK);
-    client_close(r);
 }
 
-CASE(a_change_is_noticed_at_once_strict,
-     "In strict mode no grant counts once its node is in another set.")
+CASE_ON(a_change_is_noticed_at_once_strict,
+        "In strict mode no grant counts once its node is in another set.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, REDLOCK_STRICT);
+    CHECK_OK(init_nodes(c, 0, 3));
+    r = open_nodes(c, 0, 3, REDLOCK_STRICT);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     client_unlock(lock);
     for (int i = 0; i < 3; i++)
-        write_set(&c, (size_t)i, "aaaaaaaaaaaaaaaa:0000000000000001/5");
+        write_set(c, (size_t)i, "aaaaaaaaaaaaaaaa:0000000000000001/5");
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
     /* The scripts that take other kinds read it as well. */
     redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_SHARED);
     CHECK_REFUSED(REDLOCK_GUARDED, redlock_acquire(r, "y", TTL_MS, &q, &lock));
-    client_close(r);
 }
 
-CASE(renewals_end_with_the_set, "A hold whose nodes are in another set now is not renewed.")
+CASE_ON(renewals_end_with_the_set, "A hold whose nodes are in another set now is not renewed.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, REDLOCK_THREAD);
+    CHECK_OK(init_nodes(c, 0, 3));
+    r = open_nodes(c, 0, 3, REDLOCK_THREAD);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
-    CHECK_OK(init_nodes(&c, 0, 5));
+    CHECK_OK(init_nodes(c, 0, 5));
     EXPECT(r, JEOPARDY, REDLOCK_GUARDED, lock);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 /* ---- forgotten sets ---- */
@@ -322,15 +302,14 @@ static void try_once(const struct cluster *c, int number)
     client_close(r);
 }
 
-CASE(a_forgetful_node_is_needed, "A node that is told its set in the middle of a try counts.")
+CASE_ON(a_forgetful_node_is_needed,
+        "A node that is told its set in the middle of a try counts.", .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    server_stop(&c.node[1]); /* the other two are all there is */
+    CHECK_OK(init_nodes(c, 0, 3));
+    server_stop(&c->node[1]); /* the other two are all there is */
     for (int i = 0; i < 10; i++) {
-        forget_set(&c, 2);
-        try_once(&c, i);
+        forget_set(c, 2);
+        try_once(c, i);
     }
 }
 
@@ -363,58 +342,48 @@ static bool is_unreadable(void *data)
     return client_try(data, "x", TTL_MS) == REDLOCK_GUARDED;
 }
 
-CASE(an_error_is_not_no_set,
-     "A node that refuses to tell its set is not taken for one without: one list decides.")
+CASE_ON(an_error_is_not_no_set,
+        "A node that refuses to tell its set is not taken for one without: one list decides.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, 0);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
-    cluster_del(&c, 2, 1, "redlock:x");
-    use_blind_user(&c, "~no-marker");
-    redlock *stray = open_nodes(&c, 2, 1, 0); /* a majority of one, where the set is of three */
+    CHECK_OK(init_nodes(c, 0, 3));
+    r = open_nodes(c, 0, 3, 0);
+    client_lock_on(r, c, 3, "x", TTL_MS);
+    cluster_del(c, 2, 1, "redlock:x");
+    use_blind_user(c, "~no-marker");
+    redlock *stray = open_nodes(c, 2, 1, 0); /* a majority of one, where the set is of three */
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("redlock.admit cannot be read", redlock_detail());
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
-    client_close(stray);
-    client_unlock(lock);
-    client_close(r);
 }
 
-CASE(no_set_beside_one_untold,
-     "Nodes without a set decide nothing beside a node that refuses to tell its own.")
+CASE_ON(no_set_beside_one_untold,
+        "Nodes without a set decide nothing beside a node that refuses to tell its own.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, 0);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
-    cluster_del(&c, 2, 1, "redlock:x");
-    use_blind_user_on(&c, 2, 1, "~no-marker");
+    CHECK_OK(init_nodes(c, 0, 3));
+    r = open_nodes(c, 0, 3, 0);
+    client_lock_on(r, c, 3, "x", TTL_MS);
+    cluster_del(c, 2, 1, "redlock:x");
+    use_blind_user_on(c, 2, 1, "~no-marker");
     redlock *stray =
-        open_nodes(&c, 2, 3, 0); /* the last two are in no set, and their grants a majority */
+        open_nodes(c, 2, 3, 0); /* the last two are in no set, and their grants a majority */
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("too few nodes count", redlock_detail()); /* whichever node answered first */
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
-    client_close(stray);
-    client_unlock(lock);
-    client_close(r);
 }
 
-CASE(a_right_taken_away,
-     "A connected node that ceases to tell its set stops voting until it does.")
+CASE_ON(a_right_taken_away,
+        "A connected node that ceases to tell its set stops voting until it does.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    use_blind_user(&c, "~redlock.admit");
-    redlock *r = open_nodes(&c, 0, 3, 0);
+    CHECK_OK(init_nodes(c, 0, 3));
+    use_blind_user(c, "~redlock.admit");
+    r = open_nodes(c, 0, 3, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    use_blind_user(&c, "~no-marker");
+    use_blind_user(c, "~no-marker");
     CHECK(wait_until(is_unreadable, r));
     CHECK_NEVER(client_try(r, "x", TTL_MS) == REDLOCK_OK);
-    use_blind_user(&c, "~redlock.admit");
+    use_blind_user(c, "~redlock.admit");
     CHECK(wait_until(is_readable, r));
-    client_close(r);
 }

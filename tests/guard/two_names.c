@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One server that a client has two names for: it must not count twice (G8). */
-#include "check.h"
-#include "client.h"
+#include "fixture.h"
 #include "proxy.h"
 #include "set_nodes.h"
 
@@ -79,33 +78,30 @@ CASE(one_server_two_names_strict,
     doubled(REDLOCK_STRICT);
 }
 
-CASE(one_server_two_names_of_a_mutex,
-     "A plain lock is had from a server with two names and another, and from no less.")
+CASE_ON(one_server_two_names_of_a_mutex,
+        "A plain lock is had from a server with two names and another, and from no less.",
+        .nodes = 2, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p;
-    cluster_start(&c, 2);
-    proxy_start(&p, c.node[0].port.number);
-    redlock *twice = open_doubled(&c, &p, 0);
+    proxy_start(&p, c->node[0].port.number);
+    redlock *twice = open_doubled(c, &p, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(twice, "x", TTL_MS, &q, &lock));
     client_unlock(lock);
-    server_restart(&c.node[0]); /* another run_id, and the names are as doubtful as before */
-    server_stop(&c.node[1]);
+    server_restart(&c->node[0]); /* another run_id, and the names are as doubtful as before */
+    server_stop(&c->node[1]);
     CHECK_NEVER(client_try(twice, "x", TTL_MS) == REDLOCK_OK);
-    client_close(twice);
 }
 
-CASE(one_server_two_names_unguarded, "With the guard off a server votes by each of its names.")
+CASE_ON(one_server_two_names_unguarded,
+        "With the guard off a server votes by each of its names.", .nodes = 2,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p;
-    cluster_start(&c, 2);
-    proxy_start(&p, c.node[0].port.number);
-    redlock *twice = open_doubled(&c, &p, REDLOCK_NO_GUARD);
+    proxy_start(&p, c->node[0].port.number);
+    redlock *twice = open_doubled(c, &p, REDLOCK_NO_GUARD);
     client_warm(twice);
-    server_stop(&c.node[1]);
+    server_stop(&c->node[1]);
     CHECK_OK(try_as(twice, "wrong", 0));
-    client_close(twice);
 }

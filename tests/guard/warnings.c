@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The cheap part of the audit: the warnings that any client gets as events. */
-#include "check.h"
-#include "client.h"
+#include "fixture.h"
 #include "nodeclock.h"
 #include "proxy.h"
 
@@ -23,31 +22,28 @@ static int warn_about(struct cluster *c, char warnings[4096])
     return count;
 }
 
-CASE(warns_of_nothing, "A client of healthy nodes gets no warning.")
+CASE_ON(warns_of_nothing, "A client of healthy nodes gets no warning.", .clients = NO_CLIENT)
 {
-    struct cluster c;
     char warnings[4096];
-    cluster_start(&c, 3);
-    CHECK_INT(0, warn_about(&c, warnings));
+    CHECK_INT(0, warn_about(c, warnings));
 }
 
-CASE(warns_at_open,
-     "Duplicate nodes, replicas, eviction and an even number are each warned of once.")
+CASE_ON(warns_at_open,
+        "Duplicate nodes, replicas, eviction and an even number are each warned of once.",
+        .nodes = 4, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct server outside;
     char warnings[4096];
     struct proxy p;
     char port[16];
-    cluster_start(&c, 4);
     server_start(&outside, NULL);
-    proxy_start(&p, c.node[0].port.number);
-    c.urls[1] = p.url;
+    proxy_start(&p, c->node[0].port.number);
+    c->urls[1] = p.url;
     snprintf(port, sizeof port, "%d", outside.port.number);
-    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "127.0.0.1", port, NULL));
-    CHECK_STR("OK", server_cmd(&c.node[3], "CONFIG", "SET", "maxmemory", "100mb",
+    CHECK_STR("OK", server_cmd(&c->node[2], "REPLICAOF", "127.0.0.1", port, NULL));
+    CHECK_STR("OK", server_cmd(&c->node[3], "CONFIG", "SET", "maxmemory", "100mb",
                                "maxmemory-policy", "allkeys-lru", NULL));
-    CHECK_INT(5, warn_about(&c, warnings)); /* a duplicate is warned of twice, once per node */
+    CHECK_INT(5, warn_about(c, warnings)); /* a duplicate is warned of twice, once per node */
     CHECK_HAS("same server", warnings);
     CHECK_HAS("replica", warnings);
     CHECK_HAS("evict", warnings);

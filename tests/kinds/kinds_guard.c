@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Guards for every kind: nodes that forgot, young nodes, markers, and the nodes' max_ttl. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "kinds.h"
 
 enum { TTL_MS = LONG_TTL_MS };
@@ -47,46 +46,42 @@ static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
     return error;
 }
 
-CASE(restarted, "A restarted node makes no second majority for a lock of any kind.")
+CASE_ON(restarted, "A restarted node makes no second majority for a lock of any kind.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
     FOR_SHAPES(shape)
     {
-        int error = second_majority(&c, shape, 0);
+        int error = second_majority(c, shape, 0);
         CHECK(error == REDLOCK_BUSY || error == REDLOCK_GUARDED);
     }
 }
 
-CASE(restarted_unguarded,
-     "With the guard off, a restarted node makes a second majority for every kind.")
+CASE_ON(restarted_unguarded,
+        "With the guard off, a restarted node makes a second majority for every kind.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
     FOR_SHAPES(shape)
-    CHECK_ERR(REDLOCK_OK, second_majority(&c, shape, REDLOCK_NO_GUARD));
+    CHECK_ERR(REDLOCK_OK, second_majority(c, shape, REDLOCK_NO_GUARD));
 }
 
-CASE(flushed_strict,
-     "In strict mode a flushed node makes no second majority for a lock of any kind.")
+CASE_ON(flushed_strict,
+        "In strict mode a flushed node makes no second majority for a lock of any kind.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
     FOR_SHAPES(shape)
     {
-        int error = second_majority(&c, shape, REDLOCK_STRICT);
+        int error = second_majority(c, shape, REDLOCK_STRICT);
         CHECK(error == REDLOCK_BUSY || error == REDLOCK_GUARDED);
     }
 }
 
-CASE(young_majority,
-     "Two young nodes of three: GUARDED for every kind, and nothing stays on any node.")
+CASE_ON(young_majority,
+        "Two young nodes of three: GUARDED for every kind, and nothing stays on any node.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_restart(&c.node[0]);
-    server_restart(&c.node[1]);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    server_restart(&c->node[0]);
+    server_restart(&c->node[1]);
+    r = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
         CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
@@ -94,61 +89,57 @@ CASE(young_majority,
         redlock_request q = shape_request(shape);
         q.wait_ms = 1000;
         CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, q));
-        CHECK(kind_await_clean(&c));
+        CHECK(kind_await_clean(c));
     }
-    client_close(r);
 }
 
-CASE(young_minority, "The grant of one young node of three does not count, whatever the kind.")
+CASE_ON(young_minority,
+        "The grant of one young node of three does not count, whatever the kind.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_restart(&c.node[1]);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    server_restart(&c->node[1]);
+    r = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
         redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
-        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
+        CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
         CHECK_OK(redlock_ping(r, NULL));
         CHECK_INT(0, redlock_margin(lock));
-        server_cmd(&c.node[2], "DEL", "redlock:x", NULL);
-        server_cmd(&c.node[0], "DEL", "redlock:x", NULL);
+        server_cmd(&c->node[2], "DEL", "redlock:x", NULL);
+        server_cmd(&c->node[0], "DEL", "redlock:x", NULL);
         int error = redlock_extend(lock, TTL_MS); /* only the young one has it */
         CHECK(error == REDLOCK_LOST || error == REDLOCK_GUARDED);
         redlock_lock_free(lock);
-        CHECK(kind_await_clean(&c));
+        CHECK(kind_await_clean(c));
     }
-    client_close(r);
 }
 
-CASE(no_marker_strict,
-     "In strict mode grants of nodes without a marker do not count, whatever the kind.")
+CASE_ON(no_marker_strict,
+        "In strict mode grants of nodes without a marker do not count, whatever the kind.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
     FOR_SHAPES(shape)
     {
-        redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+        r = client_open_warm(c, REDLOCK_THREAD | REDLOCK_STRICT);
         CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
-        server_cmd(&c.node[0], "FLUSHALL", NULL);
+        server_cmd(&c->node[0], "FLUSHALL", NULL);
         CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
-        server_cmd(&c.node[1], "DEL", "redlock.admit", NULL);
+        server_cmd(&c->node[1], "DEL", "redlock.admit", NULL);
         CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
         client_close(r);
-        CHECK(kind_await_clean(&c));
+        CHECK(kind_await_clean(c));
         for (int i = 0; i < 2; i++)
-            server_admit(&c.node[i]);
+            server_admit(&c->node[i]);
     }
 }
 
-CASE(max_ttl, "The nodes' max_ttl binds every kind, also for a client with another max_ttl.")
+CASE_ON(max_ttl, "The nodes' max_ttl binds every kind, also for a client with another max_ttl.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
     for (int i = 0; i < 3; i++)
-        server_cmd(&c.node[i], "HSET", "redlock.admit", "max_ttl", "5000", NULL);
-    redlock *strict = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
-    redlock *plain = client_open_warm(&c, REDLOCK_THREAD);
+        server_cmd(&c->node[i], "HSET", "redlock.admit", "max_ttl", "5000", NULL);
+    redlock *strict = client_open_warm(c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock *plain = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
         CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, shape_request(shape)));
@@ -163,30 +154,27 @@ CASE(max_ttl, "The nodes' max_ttl binds every kind, also for a client with anoth
         if (shape_traits(shape) & REDLOCK_KIND_EXCLUSIVE)
             CHECK_ERR(REDLOCK_INVAL, kind_try(plain, "x", 5001, q));
         CHECK_OK(kind_try(plain, "x", 5000, shape_request(shape)));
-        CHECK(kind_await_clean(&c));
+        CHECK(kind_await_clean(c));
     }
-    client_close(strict);
-    client_close(plain);
 }
 
-CASE(quarantined_heal, "A node in quarantine gets no healed key of any kind.")
+CASE_ON(quarantined_heal, "A node in quarantine gets no healed key of any kind.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
     FOR_SHAPES(shape)
     {
-        redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+        r = client_open_warm(c, REDLOCK_THREAD);
         redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
-        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
-        server_restart(&c.node[1]);
+        CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
+        server_restart(&c->node[1]);
         client_warm(r);
         CHECK_OK(redlock_extend(lock, TTL_MS));
         client_warm(r);
-        CHECK_INT(2, kind_count_holds(&c, "x", redlock_value(lock)));
+        CHECK_INT(2, kind_count_holds(c, "x", redlock_value(lock)));
         CHECK_INT(0, redlock_margin(lock));
         client_unlock(lock);
         client_close(r);
-        CHECK(kind_await_clean(&c));
-        server_admit(&c.node[1]);
+        CHECK(kind_await_clean(c));
+        server_admit(&c->node[1]);
     }
 }

@@ -53,7 +53,6 @@ CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
         }
         CHECK(cluster_await_empty(&c));
     }
-    pair_end();
 }
 
 CASE(adopt_strangers, "An adopted value that is on no node renews and releases nothing.")
@@ -75,7 +74,6 @@ CASE(adopt_strangers, "An adopted value that is on no node renews and releases n
         client_unlock(lock);
         CHECK(cluster_await_empty(&c));
     }
-    pair_end();
 }
 
 CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any node.")
@@ -101,7 +99,6 @@ CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c));
     }
-    pair_end();
 }
 
 CASE(given_up, "Freeing the handle or closing the client releases a held lock of any kind.")
@@ -117,7 +114,6 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c));
     }
-    pair_end();
 }
 
 /*
@@ -143,7 +139,6 @@ CASE(released_late, "A release after the end of the validity says so, whatever t
         redlock_lock_free(lock[shape]);
     }
     CHECK(cluster_await_empty(&c));
-    pair_end();
 }
 
 CASE(renewed_and_lost,
@@ -180,7 +175,6 @@ CASE(renewed_and_lost,
         redlock_lock_free(lock[shape]);
     }
     CHECK(cluster_await_empty(&c));
-    pair_end();
 }
 
 /* ---- order ------------------------------------------------------------------------------ */
@@ -217,7 +211,6 @@ CASE(repeat_after_release,
             FAIL("%s: taken after it was released", shape_text(shape));
         }
     }
-    client_close(r);
 }
 
 CASE(token_of_the_first_call,
@@ -294,7 +287,6 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     q = (redlock_request)REDLOCK_REQUEST(.more_names = more, .more_name_count = 2);
     INVALID(ask(q)); /* an empty name among them */
     CHECK(cluster_await_empty(&c));
-    pair_end();
 }
 
 CASE(unknown_kinds, "A number or word that is no kind is refused by every call that takes one.")
@@ -323,5 +315,4 @@ CASE(unknown_kinds, "A number or word that is no kind is refused by every call t
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         CHECK_INT(-1, redlock_kind_number(words[i]));
     CHECK(cluster_await_empty(&c));
-    pair_end();
 }

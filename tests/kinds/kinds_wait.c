@@ -48,7 +48,6 @@ CASE(cancelled,
             CHECK(cluster_await_empty(&c));
         }
     }
-    pair_end();
 }
 
 CASE(fair, "A fair request never overtakes a waiter; of the others only readers wait as well.")
@@ -78,7 +77,6 @@ CASE(fair, "A fair request never overtakes a waiter; of the others only readers 
         CHECK_OK(kind_try(a, "x", TTL_MS, q));
         CHECK(cluster_await_empty(&c));
     }
-    pair_end();
 }
 
 CASE(first_come, "Waiters of every kind are served in the order in which they came.")
@@ -104,8 +102,6 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
         client_unlock(second.lock);
         CHECK(cluster_await_empty(&c));
     }
-    client_close(third);
-    pair_end();
 }
 
 /* ---- looking ---------------------------------------------------------------------------- */
@@ -140,5 +136,4 @@ CASE(query, "A query tells the kind, the number of holders, the owner and the wa
         CHECK_INT(-1, info.kind);
         CHECK_INT(0, info.holder_count);
     }
-    pair_end();
 }

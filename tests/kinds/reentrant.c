@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One owner, any number of holds: nesting, tokens, waiting, and what lost answers cannot do. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "helper.h"
 #include "kinds.h"
 #include "kinds_load.h"
@@ -13,45 +12,42 @@
 
 enum { TTL_MS = LONG_TTL_MS, BRIEF_MS = 3000 };
 
-CASE(nested,
-     "The owner may hold the lock again; others are refused until its last hold is gone.")
+CASE_ON(nested,
+        "The owner may hold the lock again; others are refused until its last hold is gone.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    other = client_open_warm(c, 0);
     redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT); /* the client owns it */
-    redlock_lock *outer = kind_lock(a, "x", TTL_MS, q);
-    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3));
-    redlock_lock *inner = kind_lock(a, "x", TTL_MS, q);
+    redlock_lock *outer = kind_lock(r, "x", TTL_MS, q);
+    CHECK(kind_await_holds(c, "x", redlock_value(outer), 3));
+    redlock_lock *inner = kind_lock(r, "x", TTL_MS, q);
     CHECK(strcmp(redlock_value(outer), redlock_value(inner)) != 0);
-    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, q)); /* another client, another owner */
-    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, owner_request("somebody")));
-    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* a mutex is no nested hold */
+    CHECK_ERR(REDLOCK_BUSY,
+              kind_try(other, "x", TTL_MS, q)); /* another client, another owner */
+    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, owner_request("somebody")));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* a mutex is no nested hold */
     client_unlock(inner);
-    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, q));
+    CHECK(kind_await_holds(c, "x", redlock_value(outer), 3));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, q));
     client_unlock(outer);
-    CHECK_OK(kind_try(b, "x", TTL_MS, q));
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
-    client_close(b);
+    CHECK_OK(kind_try(other, "x", TTL_MS, q));
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(any_order,
-     "Nested holds may be released in any order; the outer first leaves the inner one whole.")
+CASE_ON(
+    any_order,
+    "Nested holds may be released in any order; the outer first leaves the inner one whole.",
+    .clients = 2)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
     redlock_request q = owner_request("shared owner"); /* two clients, one owner */
-    redlock_lock *outer = kind_lock(a, "x", TTL_MS, q);
-    redlock_lock *inner = kind_lock(b, "x", TTL_MS, q);
+    redlock_lock *outer = kind_lock(r, "x", TTL_MS, q);
+    redlock_lock *inner = kind_lock(other, "x", TTL_MS, q);
     client_unlock(outer);
-    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, owner_request("another")));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, owner_request("another")));
     CHECK_OK(redlock_extend(inner, TTL_MS));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(inner));
     client_unlock(inner);
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
-    client_close(b);
+    CHECK(cluster_await_empty(c));
 }
 
 static void hold_nested(void *data)
@@ -64,39 +60,33 @@ static void hold_nested(void *data)
     client_close(r);
 }
 
-CASE(across_processes,
-     "A process that knows the owner's name holds the lock beside its parent.")
+CASE_ON(across_processes,
+        "A process that knows the owner's name holds the lock beside its parent.")
 {
-    static struct cluster c;
     int status = -1;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("job"));
-    while (kind_count_holds(&c, "x", redlock_value(outer)) < 3)
+    while (kind_count_holds(c, "x", redlock_value(outer)) < 3)
         CHECK(next_event(r, 10) == NULL);
-    CHECK(waitpid(helper_start(hold_nested, &c), &status, 0) > 0);
+    CHECK(waitpid(helper_start(hold_nested, c), &status, 0) > 0);
     CHECK_INT(0, status);
-    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3));
+    CHECK(kind_await_holds(c, "x", redlock_value(outer), 3));
     client_unlock(outer);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(own_expiry,
-     "A hold that is never released expires by itself, and the owner's others stay.")
+CASE_ON(own_expiry,
+        "A hold that is never released expires by itself, and the owner's others stay.")
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, 0);
-    redlock_lock *outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
-    redlock_lock_leave(kind_lock(a, "x", BRIEF_MS, owner_request("o")));
+    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("o"));
+    redlock_lock_leave(kind_lock(r, "x", BRIEF_MS, owner_request("o")));
     sleep_ms(BRIEF_MS + 10);
     client_unlock(outer); /* the other one's time is over: nothing keeps the key */
-    CHECK(cluster_await_empty(&c));
-    redlock_lock_leave(kind_lock(a, "x", TTL_MS / 2, owner_request("o")));
-    outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
+    CHECK(cluster_await_empty(c));
+    redlock_lock_leave(kind_lock(r, "x", TTL_MS / 2, owner_request("o")));
+    outer = kind_lock(r, "x", TTL_MS, owner_request("o"));
     client_unlock(outer);
-    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still has its time */
-    CHECK_BETWEEN(1, TTL_MS / 2, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
-    client_close(a);
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* the left one still has its time */
+    CHECK_BETWEEN(1, TTL_MS / 2, server_int(&c->node[0], "PTTL", "redlock:x", NULL));
 }
 
 /* ---- tokens ----------------------------------------------------------------------------- */
@@ -108,37 +98,34 @@ static redlock_request fenced(const char *owner)
     return q;
 }
 
-CASE(nested_token, "A nested hold has the token of the first hold; the next owner's is larger.")
+CASE_ON(nested_token,
+        "A nested hold has the token of the first hold; the next owner's is larger.",
+        .clients = 2)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
-    redlock_lock *outer = kind_lock(a, "x", TTL_MS, fenced("me"));
+    redlock_lock *outer = kind_lock(r, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(outer);
     CHECK(token > 0);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *inner = kind_lock(i % 2 ? a : b, "x", TTL_MS, fenced("me"));
+        redlock_lock *inner = kind_lock(i % 2 ? r : other, "x", TTL_MS, fenced("me"));
         CHECK_INT(token, redlock_fence(inner));
         client_unlock(inner);
     }
-    redlock_lock *inner = kind_lock(b, "x", TTL_MS, fenced("me"));
+    redlock_lock *inner = kind_lock(other, "x", TTL_MS, fenced("me"));
     client_unlock(outer); /* the first hold goes, its token stays with the owner */
-    redlock_lock *third = kind_lock(a, "x", TTL_MS, fenced("me"));
+    redlock_lock *third = kind_lock(r, "x", TTL_MS, fenced("me"));
     CHECK_INT(token, redlock_fence(third));
     client_unlock(inner);
     client_unlock(third);
-    redlock_lock *next = kind_lock(b, "x", TTL_MS, fenced("you"));
+    redlock_lock *next = kind_lock(other, "x", TTL_MS, fenced("you"));
     CHECK_NEVER(redlock_fence(next) <= token);
-    client_unlock(next);
-    client_close(a);
-    client_close(b);
 }
 
-CASE(uneven_counters, "Nodes whose counters differ agree on one token, nested holds included.")
+CASE_ON(uneven_counters,
+        "Nodes whose counters differ agree on one token, nested holds included.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_cmd(&c.node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
-    redlock *a = client_open_warm(&c, 0);
+    server_cmd(&c->node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
+    redlock *a = client_open_warm(c, 0);
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(outer);
     for (int i = 0; i < 10; i++) {
@@ -149,53 +136,42 @@ CASE(uneven_counters, "Nodes whose counters differ agree on one token, nested ho
     client_unlock(outer);
     redlock_lock *next = kind_lock(a, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(next) <= token);
-    client_unlock(next);
-    client_close(a);
 }
 
-CASE(leftover_gives_no_old_token,
-     "A hold left behind by a lost rollback gives no old token to a new hold.")
+CASE_ON(leftover_gives_no_old_token,
+        "A hold left behind by a lost rollback gives no old token to a new hold.", .clients = 2)
 {
     /*
      * On one node of three a failed attempt of the owner was never rolled back. Another owner
      * held the lock since, on the other two. The first owner's next token must be larger.
      */
-    struct cluster c;
-    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
-    server_cmd(&c.node[0], "HSET", "redlock:x", "owner", "me", "h:leftover", "4000000000000",
+    server_cmd(&c->node[0], "HSET", "redlock:x", "owner", "me", "h:leftover", "4000000000000",
                "fence", "7", NULL);
-    server_cmd(&c.node[0], "PEXPIRE", "redlock:x", "60000", NULL);
+    server_cmd(&c->node[0], "PEXPIRE", "redlock:x", "60000", NULL);
     for (int i = 0; i < 10; i++) {
-        redlock_lock *other = kind_lock(b, "x", TTL_MS, fenced("you"));
-        int64_t token = redlock_fence(other);
-        client_unlock(other);
-        redlock_lock *lock = kind_lock(a, "x", TTL_MS, fenced("me"));
+        redlock_lock *yours = kind_lock(other, "x", TTL_MS, fenced("you"));
+        int64_t token = redlock_fence(yours);
+        client_unlock(yours);
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, fenced("me"));
         if (redlock_fence(lock) <= token)
             FAIL("token %lld after %lld had been given", (long long)redlock_fence(lock),
                  (long long)token);
         client_unlock(lock);
     }
-    client_close(a);
-    client_close(b);
 }
 
-CASE(token_inside_a_plain_hold, "A fenced hold nested in a hold without a token gets a token.")
+CASE_ON(token_inside_a_plain_hold,
+        "A fenced hold nested in a hold without a token gets a token.")
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, 0);
-    redlock_lock *before = kind_lock(a, "x", TTL_MS, fenced("me"));
+    redlock_lock *before = kind_lock(r, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(before);
     client_unlock(before);
-    redlock_lock *outer = kind_lock(a, "x", TTL_MS, owner_request("me"));
+    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
     CHECK_INT(0, redlock_fence(outer));
-    redlock_lock *inner = kind_lock(a, "x", TTL_MS, fenced("me"));
+    redlock_lock *inner = kind_lock(r, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(inner) <= token);
-    redlock_lock *third = kind_lock(a, "x", TTL_MS, fenced("me"));
+    redlock_lock *third = kind_lock(r, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(third) < redlock_fence(inner));
-    client_unlock(third);
-    client_unlock(inner);
-    client_unlock(outer);
-    client_close(a);
 }
 
 static void own_or_mutex(int worker, unsigned *seed, struct load_wish *out)
@@ -228,15 +204,14 @@ CASE(tokens_under_faults, "Each owner's token is larger than the last while node
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 
-CASE(no_deadlock_with_oneself,
-     "The owner nests at once, also while another owner of its client waits.")
+CASE_ON(no_deadlock_with_oneself,
+        "The owner nests at once, also while another owner of its client waits.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
     struct kind_waiter w;
     kind_start(r, "x", TTL_MS, owner_request("you"), 20000, &w);
-    CHECK(cluster_await(&c, "redlock.queue:x", 3));
+    CHECK(cluster_await(c, "redlock.queue:x", 3));
     redlock_request nested = owner_request("me");
     nested.wait_ms = 5000;
     nested.flags = REDLOCK_FAIR;
@@ -246,8 +221,7 @@ CASE(no_deadlock_with_oneself,
     client_unlock(outer);
     KIND_EXPECT(REDLOCK_OK, w); /* woken by the last hold */
     client_unlock(w.lock);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
 /* ---- with lost answers ------------------------------------------------------------------ */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* At most k holders, and k if k want it: slots, hints, other k, failing nodes. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "kinds.h"
 #include "semaphore_load.h"
 
@@ -39,31 +38,28 @@ static void check_all_permits(struct cluster *c, uint32_t k)
         client_close(r[i]);
 }
 
-CASE(all_permits,
-     "k holders have k slots, one more is refused, and a slot that becomes free is found.")
+CASE_ON(all_permits,
+        "k holders have k slots, one more is refused, and a slot that becomes free is found.",
+        .clients = NO_CLIENT)
 {
     static const uint32_t ks[] = {1, 2, 3, 7, 33};
-    struct cluster c;
-    cluster_start(&c, 3);
     for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++)
-        check_all_permits(&c, ks[i]);
+        check_all_permits(c, ks[i]);
 }
 
-CASE(another_k, "Clients that disagree about k exclude each other altogether.")
+CASE_ON(another_k, "Clients that disagree about k exclude each other altogether.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
-    redlock_lock *lock = kind_lock(a, "x", TTL_MS, slots_request(3));
-    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(2)));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(4)));
-    CHECK_ERR(REDLOCK_BUSY, client_try(b, "x", TTL_MS));
-    CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(3)));
+    other = client_open_warm(c, 0);
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, slots_request(3));
+    CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, slots_request(2)));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, slots_request(4)));
+    CHECK_ERR(REDLOCK_BUSY, client_try(other, "x", TTL_MS));
+    CHECK_OK(kind_try(other, "x", TTL_MS, slots_request(3)));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c)); /* both releases have reached every node */
-    CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(2)));
-    client_close(a);
-    client_close(b);
+    CHECK(cluster_await_empty(c)); /* both releases have reached every node */
+    CHECK_OK(kind_try(other, "x", TTL_MS, slots_request(2)));
 }
 
 /* The holder of slot 7 of 7 releases, and the waiter for one of k is told of slot 7. */
@@ -95,29 +91,23 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
     CHECK(cluster_await_empty(c));
 }
 
-CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one.")
+CASE_ON(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one.",
+        .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
-    redlock *b = client_open_warm(&c, REDLOCK_THREAD);
-    pass_on_slot_seven(a, b, &c, 2); /* told by the nodes */
-    pass_on_slot_seven(a, a, &c, 2); /* told by its own client */
-    client_close(a);
-    client_close(b);
+    pass_on_slot_seven(r, other, c, 2); /* told by the nodes */
+    pass_on_slot_seven(r, r, c, 2);     /* told by its own client */
 }
 
-CASE(waiting, "A waiter gets the slot that becomes free.")
+CASE_ON(waiting, "A waiter gets the slot that becomes free.", .flags = REDLOCK_THREAD,
+        .clients = 2)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
-    redlock *b = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock[3];
     for (int i = 0; i < 3; i++)
-        lock[i] = kind_lock(a, "x", TTL_MS, slots_request(3));
+        lock[i] = kind_lock(r, "x", TTL_MS, slots_request(3));
     for (int i = 0; i < 3; i++) {
         struct kind_waiter w;
-        kind_start(b, "x", TTL_MS, slots_request(3), 20000, &w);
-        CHECK(cluster_await(&c, "redlock.queue:x", 3));
+        kind_start(other, "x", TTL_MS, slots_request(3), 20000, &w);
+        CHECK(cluster_await(c, "redlock.queue:x", 3));
         int slot = redlock_slot(lock[i]);
         client_unlock(lock[i]);
         KIND_EXPECT(REDLOCK_OK, w);
@@ -126,15 +116,12 @@ CASE(waiting, "A waiter gets the slot that becomes free.")
     }
     for (int i = 0; i < 3; i++)
         client_unlock(lock[i]);
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
-    client_close(b);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots stay.")
+CASE_ON(own_expiry, "A dead holder's slot expires by itself, and the other slots stay.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = kind_lock(r, "x", TTL_MS, slots_request(2));
     redlock_lock_leave(kind_lock(r, "x", 2000, slots_request(2)));
     CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, slots_request(2)));
@@ -144,8 +131,7 @@ CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots st
     CHECK(redlock_slot(next) != redlock_slot(lock));
     client_unlock(next);
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
 CASE(partitioned,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several names at once: all or none, against single holders, without deadlock, one token. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "kinds.h"
 #include "kinds_load.h"
 
@@ -17,157 +16,144 @@ static redlock_request with(const char *const *more, size_t count)
 
 static const char *const bc[] = {"b", "c"};
 
-CASE(all_or_none,
-     "One taken name refuses all names of the request, and nothing stays on any node.")
+CASE_ON(all_or_none,
+        "One taken name refuses all names of the request, and nothing stays on any node.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    other = client_open_warm(c, 0);
     static const char *const names[] = {"a", "b", "c"};
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
     for (int i = 0; i < 3; i++) {
-        redlock_lock *single = client_lock(b, names[i], TTL_MS);
-        CHECK_ERR(REDLOCK_BUSY, kind_try(a, "a", TTL_MS, with(bc, 2)));
+        redlock_lock *single = client_lock(other, names[i], TTL_MS);
+        CHECK_ERR(REDLOCK_BUSY, kind_try(r, "a", TTL_MS, with(bc, 2)));
         for (int n = 0; n < 3; n++)
-            CHECK(n == i || cluster_await(&c, keys[n], 0));
+            CHECK(n == i || cluster_await(c, keys[n], 0));
         client_unlock(single);
-        CHECK(cluster_await_empty(&c));
+        CHECK(cluster_await_empty(c));
     }
-    redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
+    redlock_lock *lock = kind_lock(r, "a", TTL_MS, with(bc, 2));
     for (int i = 0; i < 3; i++) {
-        CHECK(kind_await_holds(&c, names[i], redlock_value(lock), 3));
-        CHECK_ERR(REDLOCK_BUSY, client_try(b, names[i], TTL_MS));
-        CHECK_ERR(REDLOCK_BUSY, kind_try(b, names[i], TTL_MS, reader_request()));
+        CHECK(kind_await_holds(c, names[i], redlock_value(lock), 3));
+        CHECK_ERR(REDLOCK_BUSY, client_try(other, names[i], TTL_MS));
+        CHECK_ERR(REDLOCK_BUSY, kind_try(other, names[i], TTL_MS, reader_request()));
     }
-    CHECK_OK(client_try(b, "d", TTL_MS));
+    CHECK_OK(client_try(other, "d", TTL_MS));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
-    client_close(b);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps several out.")
+CASE_ON(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps several out.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     const redlock_request others[] = {reader_request(), owner_request("o"), slots_request(3)};
     for (int i = 0; i < 3; i++) {
-        redlock_lock *other = kind_lock(a, "c", TTL_MS, others[i]);
-        CHECK_ERR(REDLOCK_BUSY, kind_try(a, "a", TTL_MS, with(bc, 2)));
-        client_unlock(other);
-        CHECK_OK(kind_try(a, "a", TTL_MS, with(bc, 2)));
-        CHECK(cluster_await_empty(&c));
+        redlock_lock *second = kind_lock(r, "c", TTL_MS, others[i]);
+        CHECK_ERR(REDLOCK_BUSY, kind_try(r, "a", TTL_MS, with(bc, 2)));
+        client_unlock(second);
+        CHECK_OK(kind_try(r, "a", TTL_MS, with(bc, 2)));
+        CHECK(cluster_await_empty(c));
     }
-    client_close(a);
 }
 
-CASE(any_order_and_twice, "The order and the repetition of names in a request do not matter.")
+CASE_ON(any_order_and_twice,
+        "The order and the repetition of names in a request do not matter.",
+        .flags = REDLOCK_THREAD)
 {
     static const char *const first[] = {"a", "c", "b", "a", "c"}, *const second[] = {"b", "a"};
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
-    redlock_lock *lock = kind_lock(a, "b", TTL_MS, with(first, 5));
+    other = client_open_warm(c, 0);
+    redlock_lock *lock = kind_lock(r, "b", TTL_MS, with(first, 5));
     CHECK_STR("a", redlock_name(lock));
-    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3));
-    CHECK_INT(3, server_keys(&c.node[0]));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "c", TTL_MS, with(second, 2)));
+    CHECK(kind_await_holds(c, "c", redlock_value(lock), 3));
+    CHECK_INT(3, server_keys(&c->node[0]));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "c", TTL_MS, with(second, 2)));
     client_unlock(lock);
-    CHECK_OK(kind_try(b, "c", TTL_MS, with(second, 2)));
-    CHECK(cluster_await_empty(&c));
+    CHECK_OK(kind_try(other, "c", TTL_MS, with(second, 2)));
+    CHECK(cluster_await_empty(c));
     /* The same name twice is one name, and a plain mutex. */
     static const char *const same[] = {"a", "a"};
-    lock = kind_lock(a, "a", TTL_MS, with(same, 2));
-    CHECK(cluster_await(&c, "redlock:a", 3));
-    CHECK_ERR(REDLOCK_BUSY, client_try(b, "a", TTL_MS));
+    lock = kind_lock(r, "a", TTL_MS, with(same, 2));
+    CHECK(cluster_await(c, "redlock:a", 3));
+    CHECK_ERR(REDLOCK_BUSY, client_try(other, "a", TTL_MS));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
-    client_close(b);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
+CASE_ON(sixteen, "Sixteen names of full length work; seventeen are refused.",
+        .flags = REDLOCK_THREAD)
 {
     static char text[REDLOCK_NAMES_MAX + 1][REDLOCK_NAME_MAX + 1];
     const char *names[REDLOCK_NAMES_MAX + 1];
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     for (int i = 0; i <= REDLOCK_NAMES_MAX; i++) {
         memset(text[i], 'a' + i, REDLOCK_NAME_MAX);
         names[i] = text[i];
     }
     redlock_request q = with(names + 1, REDLOCK_NAMES_MAX - 1);
     q.flags = REDLOCK_FENCED;
-    redlock_lock *lock = kind_lock(a, names[0], TTL_MS, q);
+    redlock_lock *lock = kind_lock(r, names[0], TTL_MS, q);
     CHECK_OK(redlock_extend(lock, TTL_MS));
-    CHECK_ERR(REDLOCK_BUSY, client_try(a, names[15], TTL_MS));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, names[15], TTL_MS));
     q.wait_ms = 2000; /* through the queues, too */
-    CHECK_ERR(REDLOCK_TIMEOUT, kind_try(a, names[0], TTL_MS, q));
+    CHECK_ERR(REDLOCK_TIMEOUT, kind_try(r, names[0], TTL_MS, q));
     client_unlock(lock);
-    CHECK(kind_await_clean(&c));
+    CHECK(kind_await_clean(c));
     redlock_lock *none = NULL;
     q = with(names + 1, REDLOCK_NAMES_MAX);
-    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(a, names[0], TTL_MS, &q, &none));
-    client_close(a);
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, names[0], TTL_MS, &q, &none));
 }
 
 /* ---- holding ---------------------------------------------------------------------------- */
 
-CASE(renewal_renews_all,
-     "The watchdog renews every name; one name gone from a majority is a loss.")
+CASE_ON(renewal_renews_all,
+        "The watchdog renews every name; one name gone from a majority is a loss.",
+        .flags = REDLOCK_THREAD)
 {
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
     struct tally tally = {0};
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = with(bc, 2);
     q.flags = REDLOCK_RENEW;
     q.data = &tally;
-    redlock_lock *lock = kind_lock(a, "a", RENEWED_TTL_MS, q);
+    redlock_lock *lock = kind_lock(r, "a", RENEWED_TTL_MS, q);
     sleep_ms(RENEWED_TTL_MS + 1000);
-    NO_EVENT(a);
+    NO_EVENT(r);
     for (int i = 0; i < 3; i++)
         for (int n = 0; n < 3; n++)
-            CHECK_BETWEEN(1, RENEWED_TTL_MS, server_int(&c.node[n], "PTTL", keys[i], NULL));
+            CHECK_BETWEEN(1, RENEWED_TTL_MS, server_int(&c->node[n], "PTTL", keys[i], NULL));
     /* Again and again: a renewal between the two deletions puts the first one back. */
     for (int64_t end_ms = now_ms() + GIVE_UP_MS;
-         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(a))
+         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(r))
         for (int n = 0; n < 2; n++)
-            server_int(&c.node[n], "DEL", "redlock:c", NULL);
+            server_int(&c->node[n], "DEL", "redlock:c", NULL);
     CHECK_INT(1, tally.count[REDLOCK_EVENT_LOST]);
     CHECK_INT(0, redlock_remaining_ms(lock));
-    CHECK(cluster_await_empty(&c)); /* the other names go with it */
-    redlock_lock_free(lock);
-    client_close(a);
+    CHECK(cluster_await_empty(c)); /* the other names go with it */
 }
 
-CASE(healed,
-     "A node that lost one or all of the names gets them back, and never a part of them.")
+CASE_ON(healed,
+        "A node that lost one or all of the names gets them back, and never a part of them.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
-    redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
-    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3));
-    cluster_del(&c, 1, 1, "redlock:b");
+    redlock_lock *lock = kind_lock(r, "a", TTL_MS, with(bc, 2));
+    CHECK(kind_await_holds(c, "c", redlock_value(lock), 3));
+    cluster_del(c, 1, 1, "redlock:b");
     CHECK_OK(redlock_extend(lock, TTL_MS));
-    CHECK(kind_await_holds(&c, "b", redlock_value(lock), 3));
-    server_cmd(&c.node[1], "DEL", "redlock:a", "redlock:b", "redlock:c", NULL);
+    CHECK(kind_await_holds(c, "b", redlock_value(lock), 3));
+    server_cmd(&c->node[1], "DEL", "redlock:a", "redlock:b", "redlock:c", NULL);
     CHECK_OK(redlock_extend(lock, TTL_MS));
-    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3));
-    CHECK(kind_await_holds(&c, "a", redlock_value(lock), 3));
+    CHECK(kind_await_holds(c, "c", redlock_value(lock), 3));
+    CHECK(kind_await_holds(c, "a", redlock_value(lock), 3));
     /* Another's key under one of them: the node stays without ours, and without half of it. */
-    server_cmd(&c.node[1], "DEL", "redlock:a", NULL);
-    cluster_set(&c, 1, 1, "redlock:b", "another", TTL_MS);
+    server_cmd(&c->node[1], "DEL", "redlock:a", NULL);
+    cluster_set(c, 1, 1, "redlock:b", "another", TTL_MS);
     CHECK_OK(redlock_extend(lock, TTL_MS));
     client_unlock(lock);
-    CHECK(cluster_await(&c, "redlock:c", 0));
-    CHECK_INT(0, cluster_count(&c, "redlock:a"));
-    CHECK_INT(1, cluster_count_value(&c, "redlock:b", "another"));
-    client_close(a);
+    CHECK(cluster_await(c, "redlock:c", 0));
+    CHECK_INT(0, cluster_count(c, "redlock:a"));
+    CHECK_INT(1, cluster_count_value(c, "redlock:b", "another"));
 }
 
-CASE(one_token, "Several names get one token, above every earlier token of each of them.")
+CASE_ON(one_token, "Several names get one token, above every earlier token of each of them.",
+        .clients = 2)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
     static const char *const ahead[] = {"3000000000000000", "4000000000000000",
                                         "5000000000000000"};
     int64_t largest = 0;
@@ -180,18 +166,16 @@ CASE(one_token, "Several names get one token, above every earlier token of each 
         }
         /* A single name may be far ahead of the others: the next of all is above it. */
         if (i % 4 == 0)
-            server_cmd(&c.node[i / 4], "HSET", i % 8 ? "redlock.fence:b" : "redlock.fence:c",
+            server_cmd(&c->node[i / 4], "HSET", i % 8 ? "redlock.fence:b" : "redlock.fence:c",
                        "0", ahead[i / 4], NULL);
         redlock_lock *lock =
-            kind_lock(i % 3 ? a : b, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
+            kind_lock(i % 3 ? r : other, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
         if (i % 2)
             CHECK_NEVER(redlock_fence(lock) <= largest);
         if (redlock_fence(lock) > largest)
             largest = redlock_fence(lock);
         client_unlock(lock);
     }
-    client_close(a);
-    client_close(b);
 }
 
 /* ---- many processes --------------------------------------------------------------------- */

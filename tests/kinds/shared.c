@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Readers beside each other, never beside a writer, and no writer left outside for ever. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "helper.h"
 #include "kinds.h"
 #include "kinds_load.h"
@@ -13,114 +12,100 @@
 
 enum { TTL_MS = LONG_TTL_MS, READERS = 8 };
 
-CASE(many_readers,
-     "Readers hold the lock together; a writer of any kind waits for the last of them.")
+CASE_ON(many_readers,
+        "Readers hold the lock together; a writer of any kind waits for the last of them.",
+        .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
     redlock_lock *lock[READERS];
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
-    redlock *b = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < READERS; i++) {
-        lock[i] = kind_lock(i % 2 ? a : b, "x", TTL_MS, reader_request());
+        lock[i] = kind_lock(i % 2 ? r : other, "x", TTL_MS, reader_request());
         CHECK_INT(0, redlock_fence(lock[i]));
     }
-    CHECK(kind_await_holds(&c, "x", redlock_value(lock[READERS - 1]), 3));
+    CHECK(kind_await_holds(c, "x", redlock_value(lock[READERS - 1]), 3));
     for (int i = 0; i < READERS; i++) {
-        CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS));
-        CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, owner_request("o")));
-        CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(100)));
+        CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
+        CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, owner_request("o")));
+        CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, slots_request(100)));
         client_unlock(lock[i]);
     }
-    CHECK(cluster_await_empty(&c));
-    CHECK_OK(client_try(a, "x", TTL_MS));
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
-    client_close(b);
+    CHECK(cluster_await_empty(c));
+    CHECK_OK(client_try(r, "x", TTL_MS));
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(writer_keeps_readers_out,
-     "No reader holds the lock beside a writer, and readers hold it afterwards.")
+CASE_ON(writer_keeps_readers_out,
+        "No reader holds the lock beside a writer, and readers hold it afterwards.",
+        .clients = 2)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
-    redlock_lock *lock = client_lock(a, "x", TTL_MS);
-    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, reader_request()));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, reader_request())); /* no downgrade */
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, reader_request()));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, reader_request())); /* no downgrade */
     client_unlock(lock);
-    redlock_lock *reader = kind_lock(b, "x", TTL_MS, reader_request());
-    CHECK_ERR(REDLOCK_BUSY, client_try(b, "x", TTL_MS)); /* no upgrade */
-    client_unlock(reader);
-    client_close(a);
-    client_close(b);
+    kind_lock(other, "x", TTL_MS, reader_request());
+    CHECK_ERR(REDLOCK_BUSY, client_try(other, "x", TTL_MS)); /* no upgrade */
 }
 
-CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's stays.")
+CASE_ON(own_expiry, "A dead reader's hold expires by itself, and a living reader's stays.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
-    redlock_lock *alive = kind_lock(a, "x", TTL_MS, reader_request());
-    redlock_lock_leave(kind_lock(a, "x", 2000, reader_request()));
+    redlock_lock *alive = kind_lock(r, "x", TTL_MS, reader_request());
+    redlock_lock_leave(kind_lock(r, "x", 2000, reader_request()));
     sleep_ms(2010);
-    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(alive));
     client_unlock(alive); /* the last reader that has not expired */
-    CHECK_OK(client_try(a, "x", TTL_MS));
-    redlock_lock_leave(kind_lock(a, "x", RENEWED_TTL_MS, reader_request()));
-    alive = kind_lock(a, "x", TTL_MS, reader_request());
+    CHECK_OK(client_try(r, "x", TTL_MS));
+    redlock_lock_leave(kind_lock(r, "x", RENEWED_TTL_MS, reader_request()));
+    alive = kind_lock(r, "x", TTL_MS, reader_request());
     client_unlock(alive);
-    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still counts */
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* the left one still counts */
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    client_unlock(kind_lock(a, "x", TTL_MS, q)); /* its end needs no message */
-    client_close(a);
+    client_unlock(kind_lock(r, "x", TTL_MS, q)); /* its end needs no message */
 }
 
-CASE(renewed_and_lost,
-     "A reader is renewed beside others, and is told when a majority forgot it.")
+CASE_ON(renewed_and_lost,
+        "A reader is renewed beside others, and is told when a majority forgot it.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
     struct tally tally = {0};
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    other = client_open_warm(c, 0);
     redlock_request q = reader_request();
     q.flags = REDLOCK_RENEW;
     q.data = &tally;
-    redlock_lock *reader = kind_lock(a, "x", RENEWED_TTL_MS, q);
-    redlock_lock *other = kind_lock(b, "x", TTL_MS, reader_request());
+    redlock_lock *reader = kind_lock(r, "x", RENEWED_TTL_MS, q);
+    redlock_lock *second = kind_lock(other, "x", TTL_MS, reader_request());
     sleep_ms(RENEWED_TTL_MS + 1000);
-    NO_EVENT(a);
+    NO_EVENT(r);
     CHECK(redlock_remaining_ms(reader) > 0);
-    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3));
+    CHECK(kind_await_holds(c, "x", redlock_value(reader), 3));
     /* Again and again: a renewal between the two removals puts the first one back. */
     for (int64_t end_ms = now_ms() + GIVE_UP_MS;
-         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(a))
+         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(r))
         for (int i = 0; i < 2; i++)
-            server_int(&c.node[i], "ZREM", "redlock:x", redlock_value(reader), NULL);
+            server_int(&c->node[i], "ZREM", "redlock:x", redlock_value(reader), NULL);
     CHECK_INT(1, tally.count[REDLOCK_EVENT_LOST]);
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(reader));
     redlock_lock_free(reader);
-    CHECK(kind_count_holds(&c, "x", redlock_value(other)) >=
+    CHECK(kind_count_holds(c, "x", redlock_value(second)) >=
           2); /* its neighbour is untouched */
-    client_unlock(other);
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
-    client_close(b);
+    client_unlock(second);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(healed, "A node that lost one reader gets it back beside the readers it has.")
+CASE_ON(healed, "A node that lost one reader gets it back beside the readers it has.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
-    redlock_lock *reader = kind_lock(a, "x", TTL_MS, reader_request());
-    redlock_lock *other = kind_lock(a, "x", TTL_MS, reader_request());
-    CHECK(kind_await_holds(&c, "x", redlock_value(other), 3));
-    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3));
-    CHECK_INT(1, server_int(&c.node[1], "ZREM", "redlock:x", redlock_value(reader), NULL));
+    redlock_lock *reader = kind_lock(r, "x", TTL_MS, reader_request());
+    redlock_lock *second = kind_lock(r, "x", TTL_MS, reader_request());
+    CHECK(kind_await_holds(c, "x", redlock_value(second), 3));
+    CHECK(kind_await_holds(c, "x", redlock_value(reader), 3));
+    CHECK_INT(1, server_int(&c->node[1], "ZREM", "redlock:x", redlock_value(reader), NULL));
     CHECK_OK(redlock_extend(reader, TTL_MS));
-    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3));
-    CHECK_INT(2, server_int(&c.node[1], "ZCARD", "redlock:x", NULL));
+    CHECK(kind_await_holds(c, "x", redlock_value(reader), 3));
+    CHECK_INT(2, server_int(&c->node[1], "ZCARD", "redlock:x", NULL));
     client_unlock(reader);
-    client_unlock(other);
-    CHECK(cluster_await_empty(&c));
-    client_close(a);
+    client_unlock(second);
+    CHECK(cluster_await_empty(c));
 }
 
 /* ---- waiting ---------------------------------------------------------------------------- */
@@ -200,22 +185,18 @@ static void wait_to_write(void *data)
     redlock_acquire(r, "x", TTL_MS, &q, &lock);
 }
 
-CASE(dead_writer,
-     "A writer killed while it waits keeps readers out no longer than its heartbeat lasts.")
+CASE_ON(dead_writer,
+        "A writer killed while it waits keeps readers out no longer than its heartbeat lasts.",
+        .flags = REDLOCK_THREAD)
 {
-    static struct cluster c;
-    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
-    redlock_lock *lock = kind_lock(a, "x", TTL_MS, reader_request());
-    pid_t pid = helper_start(wait_to_write, &c);
-    CHECK(cluster_await(&c, "redlock.queue:x", 3));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, reader_request()));
+    kind_lock(r, "x", TTL_MS, reader_request());
+    pid_t pid = helper_start(wait_to_write, c);
+    CHECK(cluster_await(c, "redlock.queue:x", 3));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, reader_request()));
     helper_stop(&pid); /* kill -9 */
     redlock_request q = reader_request();
     q.wait_ms = GIVE_UP_MS;
-    redlock_lock *second = kind_lock(a, "x", TTL_MS, q);
-    client_unlock(second);
-    client_unlock(lock);
-    client_close(a);
+    kind_lock(r, "x", TTL_MS, q);
 }
 
 CASE(majority_matters, "A reader that asks one node alone does overlap with a writer.")
@@ -229,10 +210,6 @@ CASE(majority_matters, "A reader that asks one node alone does overlap with a wr
     redlock_lock *read = kind_lock(reader, "x", TTL_MS, reader_request());
     redlock_lock *write = client_lock(writer, "x", TTL_MS);
     CHECK(redlock_remaining_ms(read) > 0 && redlock_remaining_ms(write) > 0);
-    client_unlock(read);
-    client_unlock(write);
-    client_close(reader);
-    client_close(writer);
 }
 
 /* ---- under faults ----------------------------------------------------------------------- */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* redlock_break(): exactly the holder that was found, whatever came after it. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "fleet.h"
 #include "kinds.h"
 #include "proxy.h"
@@ -21,12 +20,10 @@ static redlock_holder first_holder(redlock *r)
     return info.holders[0];
 }
 
-CASE(every_kind,
-     "A holder of every kind is evicted, and the report says who and how long it may act.")
+CASE_ON(every_kind,
+        "A holder of every kind is evicted, and the report says who and how long it may act.",
+        .clients = 2)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock *other = client_open_warm(&c, 0);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
@@ -44,7 +41,7 @@ CASE(every_kind,
         CHECK_BETWEEN(0, 60000, report->holder.held_ms);
         CHECK_INT(3, report_votes(report, REDLOCK_VOTE_GRANTED));
         redlock_answer_free(answer);
-        CHECK_INT(0, cluster_count(&c, "redlock:x"));
+        CHECK_INT(0, cluster_count(c, "redlock:x"));
         CHECK_ERR(REDLOCK_EXPIRED, redlock_break(other, "x", holder.fingerprint, NULL));
         CHECK_HAS("gone already", redlock_detail());
         CHECK_INT(3, report_votes(redlock_failure_report(), REDLOCK_VOTE_MISSING));
@@ -53,14 +50,10 @@ CASE(every_kind,
         CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
         redlock_lock_free(lock);
     }
-    client_close(other);
-    client_close(r);
 }
 
-CASE(never_the_next, "A fingerprint evicts no holder that came after, of any kind.")
+CASE_ON(never_the_next, "A fingerprint evicts no holder that came after, of any kind.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL, .owner = NULL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0;
@@ -72,17 +65,14 @@ CASE(never_the_next, "A fingerprint evicts no holder that came after, of any kin
         CHECK_HAS("another is there now", redlock_detail());
         CHECK_INT(3, report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN));
         CHECK_OK(redlock_extend(next, TTL_MS));
-        CHECK_INT(3, cluster_count(&c, "redlock:x"));
+        CHECK_INT(3, cluster_count(c, "redlock:x"));
         client_unlock(next);
     }
-    client_close(r);
 }
 
-CASE(beside_others,
-     "Of readers and slots only the one with the fingerprint goes, of an owner all.")
+CASE_ON(beside_others,
+        "Of readers and slots only the one with the fingerprint goes, of an owner all.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         if (!(redlock_kind_traits(kind) & (REDLOCK_KIND_SEVERAL | REDLOCK_KIND_OWNER)))
             continue;
@@ -99,25 +89,20 @@ CASE(beside_others,
         redlock_lock_free(lock);
         redlock_lock_free(beside);
         client_warm(r); /* what was freed is released by now */
-        CHECK(cluster_await(&c, "redlock:x", 0));
+        CHECK(cluster_await(c, "redlock:x", 0));
     }
-    client_close(r);
 }
 
-CASE(several_names,
-     "Of several names the one that is broken goes, and the holder has lost them all.")
+CASE_ON(several_names,
+        "Of several names the one that is broken goes, and the holder has lost them all.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_request q =
         REDLOCK_REQUEST(.more_names = (const char *[]){"y"}, .more_name_count = 1);
     redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
     CHECK_OK(redlock_break(r, "x", first_holder(r).fingerprint, NULL));
-    CHECK_INT(0, cluster_count(&c, "redlock:x"));
-    CHECK_INT(3, cluster_count(&c, "redlock:y"));
+    CHECK_INT(0, cluster_count(c, "redlock:x"));
+    CHECK_INT(3, cluster_count(c, "redlock:y"));
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 CASE(several_quorums, "A holder is found and evicted in the quorum where its name lives.")
@@ -142,53 +127,46 @@ CASE(several_quorums, "A holder is found and evicted in the quorum where its nam
         CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
         redlock_lock_free(lock);
     }
-    client_close(r);
 }
 
-CASE(renewed_holder, "A holder that is renewed is told of its loss at the next renewal.")
+CASE_ON(renewed_holder, "A holder that is renewed is told of its loss at the next renewal.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, 0);
+    other = client_open_warm(c, 0);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
     CHECK_OK(redlock_break(other, "x", first_holder(other).fingerprint, NULL));
     EXPECT(r, LOST, REDLOCK_LOST, lock); /* by a renewal, and not at the end of the TTL */
-    redlock_lock_free(lock);
-    client_close(other);
-    client_close(r);
 }
 
-CASE(stays_broken, "A renewal under way does not put back what a break deletes on its way.")
+CASE_ON(stays_broken, "A renewal under way does not put back what a break deletes on its way.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy late[3]; /* the operator's way to two nodes, the holder's to the third */
     redlock_job job = 0;
-    cluster_start(&c, 3);
-    proxy_before(&late[2], &c, 2);
-    redlock *holder = client_open_warm(&c, REDLOCK_THREAD);
-    c.urls[2] = c.url[2];
-    proxies_start(late, &c, 2);
-    redlock *evictor = client_open_hasty(&c, REDLOCK_THREAD, 30000);
+    proxy_before(&late[2], c, 2);
+    redlock *holder = client_open_warm(c, REDLOCK_THREAD);
+    c->urls[2] = c->url[2];
+    proxies_start(late, c, 2);
+    redlock *evictor = client_open_hasty(c, REDLOCK_THREAD, 30000);
     client_warm(evictor);
     redlock_lock *lock = client_lock(holder, "x", TTL_MS);
-    CHECK(cluster_await(&c, "redlock:x", 3));
+    CHECK(cluster_await(c, "redlock:x", 3));
     redlock_holder found = first_holder(evictor);
 
     late[2].switches->hold_up = 1;
     CHECK_OK(redlock_extend(lock, TTL_MS)); /* by the first two */
     late[0].switches->hold_up = late[1].switches->hold_up = 1;
     CHECK_OK(redlock_start_break(evictor, "x", found.fingerprint, NULL, &job));
-    CHECK(cluster_await(&c, "redlock:x", 2));
+    CHECK(cluster_await(c, "redlock:x", 2));
     late[2].switches->hold_up = 0; /* the third says that the key is missing ... */
     client_warm(holder);
     client_warm(holder); /* ... and has heard what follows */
     late[0].switches->hold_up = 0;
     proxy_stop(&late[1]); /* the break never comes to the second */
     EXPECT_ANSWER(evictor, REDLOCK_OK, job);
-    CHECK_INT(1, cluster_count(&c, "redlock:x"));
+    CHECK_INT(1, cluster_count(c, "redlock:x"));
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
     redlock_lock_free(lock);
     client_close(evictor);
@@ -197,47 +175,39 @@ CASE(stays_broken, "A renewal under way does not put back what a break deletes o
     proxy_stop(&late[2]);
 }
 
-CASE(wakes_waiters, "Breaking wakes the waiter, as a release does.")
+CASE_ON(wakes_waiters, "Breaking wakes the waiter, as a release does.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    other = client_open_warm(c, REDLOCK_THREAD);
     redlock_lock *held = client_lock(r, "x", TTL_MS), *lock = NULL;
     redlock_request q = REDLOCK_REQUEST(.label = "next", .wait_ms = REDLOCK_WAIT_FOREVER);
     CHECK_OK(redlock_start_acquire(other, "x", TTL_MS, &q, &lock));
-    CHECK(cluster_await(&c, "redlock.queue:x", 3));
+    CHECK(cluster_await(c, "redlock.queue:x", 3));
     CHECK_OK(redlock_break(r, "x", first_holder(r).fingerprint, NULL));
     EXPECT(other, ACQUIRED, REDLOCK_OK, lock); /* long before the TTL */
     CHECK_STR("next", first_holder(r).label);
-    client_unlock(lock);
     redlock_lock_free(held);
-    client_close(other);
-    client_close(r);
 }
 
-CASE(no_majority,
-     "Without a majority it is NOQUORUM, and the report says where it was evicted.")
+CASE_ON(no_majority,
+        "Without a majority it is NOQUORUM, and the report says where it was evicted.",
+        .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     redlock_holder holder = first_holder(r);
-    cluster_each(&c, 1, 2, server_freeze);
+    cluster_each(c, 1, 2, server_freeze);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_break(r, "x", holder.fingerprint, NULL));
     const redlock_report *report = redlock_failure_report();
     CHECK_INT(REDLOCK_VOTE_GRANTED, report->node[0].vote);
     CHECK_INT(1, report_votes(report, REDLOCK_VOTE_GRANTED));
     CHECK_INT(2, report_votes(report, REDLOCK_VOTE_SILENT));
     CHECK_STR(redlock_value(lock), report->holder.value);
-    cluster_each(&c, 1, 2, server_thaw);
+    cluster_each(c, 1, 2, server_thaw);
     redlock_lock_free(lock);
-    client_close(r);
 }
 
-CASE(bad_fingerprints, "What is no fingerprint is INVAL, and says where they come from.")
+CASE_ON(bad_fingerprints, "What is no fingerprint is INVAL, and says where they come from.",
+        .nodes = 1)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 1, 0);
     const char *const bad[] = {NULL, "", "0123", "0123456789012345678901234567890123456789a",
                                "012345678901234567890123456789012345678G"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -246,5 +216,4 @@ CASE(bad_fingerprints, "What is no fingerprint is INVAL, and says where they com
     }
     CHECK_ERR(REDLOCK_INVAL,
               redlock_break(r, "", "0123456789012345678901234567890123456789", NULL));
-    client_close(r);
 }

@@ -4,9 +4,8 @@
  * read-modify-write with a pause between read and write, under a detector of overlap: two
  * holders at once fail the case at once, and a lost update shows in the count.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "helper.h"
 
 #include <fcntl.h>
@@ -78,35 +77,30 @@ static void contend(struct cluster *c, redlock *shared)
     CHECK_INT(WORKERS * ROUNDS, counter);
 }
 
-CASE(threads_share_a_client,
-     "Threads that share one client exclude each other and lose no update.")
+CASE_ON(threads_share_a_client,
+        "Threads that share one client exclude each other and lose no update.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open(&c, 0);
-    contend(&c, r);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    r = client_open(c, 0);
+    contend(c, r);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(threads_share_an_io_thread,
-     "Threads that share a client with an I/O thread lose no update.")
+CASE_ON(threads_share_an_io_thread,
+        "Threads that share a client with an I/O thread lose no update.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open(&c, REDLOCK_THREAD);
-    contend(&c, r);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    r = client_open(c, REDLOCK_THREAD);
+    contend(c, r);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(threads_with_own_clients,
-     "Threads with a client each exclude each other and lose no update.")
+CASE_ON(threads_with_own_clients,
+        "Threads with a client each exclude each other and lose no update.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    contend(&c, NULL);
-    CHECK(cluster_await_empty(&c));
+    contend(c, NULL);
+    CHECK(cluster_await_empty(c));
 }
 
 /* ---- processes: the resource is a file -------------------------------------------------- */
@@ -193,27 +187,25 @@ static void await_count(int value)
     CHECK(wait_until(counted, &value));
 }
 
-CASE(processes_exclude_each_other,
-     "Processes that update one file under the lock lose no update.")
+CASE_ON(processes_exclude_each_other,
+        "Processes that update one file under the lock lose no update.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     pid_t pids[WORKERS];
-    cluster_start(&c, 5);
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, PATIENT_MS);
+        pids[i] = spawn(c, PATIENT_MS);
     reap(pids);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(processes_with_a_dying_node, "Processes lose no update while a node dies.")
+CASE_ON(processes_with_a_dying_node, "Processes lose no update while a node dies.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     pid_t pids[WORKERS];
-    cluster_start(&c, 5);
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, PATIENT_MS);
+        pids[i] = spawn(c, PATIENT_MS);
     await_count(WORKERS * ROUNDS / 3);
-    server_kill(&c.node[2]);
+    server_kill(&c->node[2]);
     reap(pids);
 }
 
@@ -236,17 +228,16 @@ CASE(processes_with_a_restarted_node,
     reap(pids); /* a key whose rollback was cut off may stay for its TTL */
 }
 
-CASE(processes_with_a_hung_node, "Processes lose no update while a node hangs.")
+CASE_ON(processes_with_a_hung_node, "Processes lose no update while a node hangs.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     pid_t pids[WORKERS];
-    cluster_start(&c, 5);
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, HUNG_MS);
+        pids[i] = spawn(c, HUNG_MS);
     await_count(WORKERS * ROUNDS / 3);
-    server_freeze(&c.node[0]);
+    server_freeze(&c->node[0]);
     await_count(WORKERS * ROUNDS * 2 / 3);
-    server_thaw(&c.node[0]);
+    server_thaw(&c->node[0]);
     reap(pids); /* here too: the client gave up a connection that the server had not read */
 }
 

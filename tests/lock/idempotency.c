@@ -51,7 +51,6 @@ CASE(by_key, "A lock of any kind is released by its key, once, and its holder fi
         client_warm(a);
         CHECK(kind_await_clean(&c));
     }
-    pair_end();
 }
 
 CASE(by_key_beside_others, "Beside a lock with the key, those of other keys and of none stay.")
@@ -79,7 +78,6 @@ CASE(by_key_beside_others, "Beside a lock with the key, those of other keys and 
         client_unlock(plain);
         CHECK(kind_await_clean(&c));
     }
-    pair_end();
 }
 
 CASE(by_key_leftovers,
@@ -103,7 +101,6 @@ CASE(by_key_leftovers,
     CHECK_OK(redlock_release_by_key(b, "x", KEY, NULL));
     for (int i = 0; i < 3; i++)
         CHECK_INT(1, server_int(&c.node[i], "ZCARD", "redlock:x", NULL));
-    pair_end();
 }
 
 CASE(by_key_bound,
@@ -126,7 +123,6 @@ CASE(by_key_bound,
     CHECK_OK(redlock_release_by_key(b, "x", KEY, NULL));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release_by_key(b, "x", KEY, NULL));
     CHECK(kind_await_clean(&c));
-    pair_end();
 }
 
 CASE(by_key_waits_on,
@@ -143,7 +139,6 @@ CASE(by_key_waits_on,
     client_unlock(other);
     EXPECT(a, ACQUIRED, REDLOCK_OK, lock);
     pair_release(lock);
-    pair_end();
 }
 
 CASE(by_key_wakes, "Releasing by the key wakes the waiter, as a release does.")
@@ -157,7 +152,6 @@ CASE(by_key_wakes, "Releasing by the key wakes the waiter, as a release does.")
     EXPECT(b, ACQUIRED, REDLOCK_OK, next); /* long before the TTL */
     redlock_lock_leave(lock);
     pair_release(next);
-    pair_end();
 }
 
 CASE(by_key_async, "The asynchronous release by key answers what the blocking one returns.")
@@ -174,7 +168,6 @@ CASE(by_key_async, "The asynchronous release by key answers what the blocking on
     }
     CHECK_ERR(REDLOCK_INVAL, redlock_start_release_by_key(b, "x", "short", NULL, &job));
     redlock_lock_leave(lock);
-    pair_end();
 }
 
 CASE(by_bad_key, "What is no key is INVAL, and too few nodes are NOQUORUM.")
@@ -190,7 +183,6 @@ CASE(by_bad_key, "What is no key is INVAL, and too few nodes are NOQUORUM.")
     server_kill(&c.node[1]);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release_by_key(r, "x", KEY, NULL));
     CHECK_INT(1, report_votes(redlock_failure_report(), REDLOCK_VOTE_MISSING));
-    client_close(r);
 }
 
 /* ---- a key is granted once ---- */
@@ -250,7 +242,6 @@ CASE(granted_once_while_waiting, "A request that waits is told YOURS once its ke
     EXPECT(b, ACQUIRED, REDLOCK_YOURS, late); /* at a heartbeat, not at the TTL */
     redlock_lock_free(late);
     redlock_lock_leave(other);
-    pair_end();
 }
 
 CASE(key_on_a_minority, "A key that fewer nodes have, or different values of it, is not YOURS.")
@@ -271,5 +262,4 @@ CASE(key_on_a_minority, "A key that fewer nodes have, or different values of it,
     server_cmd(&c.node[1], "SET", "redlock:x", values[0], "PX", "20000", NULL);
     CHECK_ERR(REDLOCK_YOURS, redlock_acquire(b, "x", TTL_MS, &q, &lock));
     CHECK_INT(3, cluster_count(&c, "redlock:x"));
-    pair_end();
 }

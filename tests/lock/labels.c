@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Labels and times of holders and waiters, from the request to queries and refusals. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "kinds.h"
 
 #include <stdio.h>
@@ -72,11 +71,9 @@ CASE(every_kind_strict, "A lock of every kind has its label in strict mode.")
     check_every_kind(REDLOCK_STRICT);
 }
 
-CASE(value_forms,
-     "Without label and tag a value is as ever; with them it begins and ends with them.")
+CASE_ON(value_forms,
+        "Without label and tag a value is as ever; with them it begins and ends with them.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK_INT(40, strlen(redlock_value(lock)));
     CHECK_INT(40, strspn(redlock_value(lock), HEX_DIGITS));
@@ -90,23 +87,20 @@ CASE(value_forms,
     lock = kind_lock(r, "x", TTL_MS, q);
     CHECK_INT(0, strncmp(TAG ":", redlock_value(lock), strlen(TAG) + 1));
     CHECK_INT(strlen(TAG) + 41, strlen(redlock_value(lock)));
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
 
     q = (redlock_request)REDLOCK_REQUEST(.label = "a b");
     lock = kind_lock(r, "x", TTL_MS, q);
     CHECK_STR(" a b", redlock_value(lock) + strlen(redlock_value(lock)) - 4);
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(longest, "The longest tag, slot, label and name fit, for every kind and while waiting.")
+CASE_ON(longest, "The longest tag, slot, label and name fit, for every kind and while waiting.",
+        .clients = 2)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock *other = client_open_warm(&c, 0);
     char label[REDLOCK_LABEL_MAX + 1];
     char name[REDLOCK_NAME_MAX + 1];
     memset(label, 'l', REDLOCK_LABEL_MAX);
@@ -127,14 +121,12 @@ CASE(longest, "The longest tag, slot, label and name fit, for every kind and whi
         CHECK_STR(label, info.holder.label);
         client_unlock(lock);
     }
-    client_close(other);
-    client_close(r);
 }
 
-CASE(bad_labels, "Labels and tags that are not what they should be are INVAL, with the reason.")
+CASE_ON(bad_labels,
+        "Labels and tags that are not what they should be are INVAL, with the reason.",
+        .nodes = 1)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 1, 0);
     redlock_lock *lock = NULL;
     char long_label[REDLOCK_LABEL_MAX + 2];
     memset(long_label, 'x', sizeof long_label - 1);
@@ -153,14 +145,12 @@ CASE(bad_labels, "Labels and tags that are not what they should be are INVAL, wi
         CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", TTL_MS, &q, &lock));
         CHECK_HAS("22 characters", redlock_detail());
     }
-    client_close(r);
 }
 
-CASE(adopt, "A lock with a label is extended and released by another client through its value.")
+CASE_ON(adopt,
+        "A lock with a label is extended and released by another client through its value.",
+        .clients = 2)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock *other = client_open_warm(&c, 0);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
         redlock_lock *adopted = NULL;
@@ -172,18 +162,13 @@ CASE(adopt, "A lock with a label is extended and released by another client thro
         CHECK_STR(LABEL, info.holder.label);
         client_unlock(adopted);
         redlock_lock_leave(lock);
-        CHECK(cluster_await(&c, "redlock:x", 0));
+        CHECK(cluster_await(c, "redlock:x", 0));
     }
-    client_close(other);
-    client_close(r);
 }
 
-CASE(refusals_name_the_holder,
-     "BUSY and TIMEOUT name the holder and how long it has held, and may.")
+CASE_ON(refusals_name_the_holder,
+        "BUSY and TIMEOUT name the holder and how long it has held, and may.", .clients = 2)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock *other = client_open_warm(&c, 0);
     redlock_request q = REDLOCK_REQUEST(.label = LABEL);
     redlock_lock *held = kind_lock(r, "x", TTL_MS, q), *lock = NULL;
     const redlock_request refused[] = {
@@ -218,7 +203,7 @@ CASE(refusals_name_the_holder,
     client_unlock(held);
 
     /* Another program's value is shown as it is; how long is known from the wait only. */
-    cluster_set(&c, 0, 3, "redlock:x", "7f6c-theirs", TTL_MS);
+    cluster_set(c, 0, 3, "redlock:x", "7f6c-theirs", TTL_MS);
     q = (redlock_request)REDLOCK_REQUEST(.wait_ms = 2000);
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
     CHECK_HAS("held by another", redlock_detail());
@@ -227,8 +212,6 @@ CASE(refusals_name_the_holder,
     CHECK_STR("", report->holder.label);
     CHECK_INT(1, report->holder.held_at_least);
     CHECK_BETWEEN(200, 60000, report->holder.held_ms);
-    client_close(other);
-    client_close(r);
 }
 
 static bool is_refused(void *data)
@@ -241,11 +224,9 @@ static bool has_waiter(void *data)
     return query(data).waiters_shown > 0;
 }
 
-CASE(waiters, "A waiter knows whom it waits for, and a query tells who waits and how long.")
+CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits and how long.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    other = client_open_warm(c, REDLOCK_THREAD);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.label = LABEL);
         redlock_lock *held = kind_lock(r, "x", TTL_MS, q), *first = NULL, *second = NULL;
@@ -272,36 +253,27 @@ CASE(waiters, "A waiter knows whom it waits for, and a query tells who waits and
         CHECK_STR("the second", info.holder.label);
         redlock_lock_free(first);
         client_unlock(second);
-        CHECK(cluster_await_empty(&c)); /* no place was left behind */
+        CHECK(cluster_await_empty(c)); /* no place was left behind */
     }
-    client_close(other);
-    client_close(r);
 }
 
-CASE(leaving_with_a_label,
-     "A waiter with a label leaves no place behind, canceled or too late.")
+CASE_ON(leaving_with_a_label,
+        "A waiter with a label leaves no place behind, canceled or too late.", .clients = 2)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock *other = client_open_warm(&c, 0);
-    redlock_lock *held = client_lock(r, "x", TTL_MS), *lock = NULL;
+    redlock_lock *lock = NULL;
+    client_lock(r, "x", TTL_MS);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .wait_ms = 1000, .label = LABEL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 2 : 0;
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
-        CHECK(cluster_await(&c, "redlock.queue:x", 0));
+        CHECK(cluster_await(c, "redlock.queue:x", 0));
     }
-    client_unlock(held);
-    client_close(other);
-    client_close(r);
 }
 
-CASE(hostile_values, "Hostile values are told harmless: escaped, without label, and cut.")
+CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without label, and cut.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     char evil[] = "0123456789012345678901234567890123456789@01a0c44f7b1 \x1b[2Jgone\n";
-    cluster_set(&c, 0, 3, "redlock:x", evil, TTL_MS);
+    cluster_set(c, 0, 3, "redlock:x", evil, TTL_MS);
     redlock_info info = query(r);
     CHECK_STR("0123456789012345678901234567890123456789@01a0c44f7b1 \\x1b[2Jgone\\x0a",
               info.holder.value);
@@ -315,36 +287,32 @@ CASE(hostile_values, "Hostile values are told harmless: escaped, without label, 
     char huge[400];
     memset(huge, '\x01', sizeof huge - 1);
     huge[sizeof huge - 1] = '\0';
-    cluster_set(&c, 0, 3, "redlock:x", huge, TTL_MS);
+    cluster_set(c, 0, 3, "redlock:x", huge, TTL_MS);
     info = query(r);
     CHECK_INT(REDLOCK_VALUE_MAX, strlen(info.holder.value));
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
     CHECK_STR(info.holder.value, redlock_failure_report()->holder.value);
 
     /* A stamp of the future: its clock is ahead of ours, and at least nothing has passed. */
-    cluster_set(&c, 0, 3, "redlock:x",
-                "0123456789012345678901234567890123456789@fffffffffff me", TTL_MS);
+    cluster_set(c, 0, 3, "redlock:x", "0123456789012345678901234567890123456789@fffffffffff me",
+                TTL_MS);
     info = query(r);
     CHECK_STR("me", info.holder.label);
     CHECK_INT(0, info.holder.held_ms);
     CHECK_INT(1, info.holder.held_at_least);
     /* And one of the past. */
-    cluster_set(&c, 0, 3, "redlock:x",
-                "0123456789012345678901234567890123456789@00000000001 me", TTL_MS);
+    cluster_set(c, 0, 3, "redlock:x", "0123456789012345678901234567890123456789@00000000001 me",
+                TTL_MS);
     CHECK(query(r).holder.held_ms > 1700000000000);
-    client_close(r);
 }
 
-CASE(many_holders, "A query tells the holders on most nodes first, and of these the oldest.")
+CASE_ON(many_holders, "A query tells the holders on most nodes first, and of these the oldest.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    redlock_lock *lock[REDLOCK_SHOWN_MAX + 4];
     for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++) {
         char label[32];
         snprintf(label, sizeof label, "reader %d", i);
         redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_SHARED, .label = label);
-        lock[i] = kind_lock(r, "x", TTL_MS, q);
+        kind_lock(r, "x", TTL_MS, q);
         sleep_ms(2);
     }
     redlock_info info = query(r);
@@ -356,7 +324,4 @@ CASE(many_holders, "A query tells the holders on most nodes first, and of these 
               info.holders[i].held_ms <= info.holders[i - 1].held_ms);
         CHECK_HAS("reader ", info.holders[i].label);
     }
-    for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++)
-        client_unlock(lock[i]);
-    client_close(r);
 }

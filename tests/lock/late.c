@@ -3,9 +3,8 @@
  * wait_ms counts from the call, and no acquisition succeeds after it: not when the driver is
  * busy, not when the program reads its events late, and not when the caller itself wakes late.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <pthread.h>
@@ -135,7 +134,6 @@ CASE(quorum_is_busy,
     redlock_lock_free(slow);
     CHECK(cluster_await_empty(&f.cluster[1]));
     NO_EVENT(r);
-    client_close(r);
 }
 
 struct driver {
@@ -261,24 +259,20 @@ CASE(read_after_the_loss_io_thread,
     read_behind_another(REDLOCK_THREAD, 0, SHORT_TTL_MS);
 }
 
-CASE(loop_comes_late, "An event loop that reads the grants after the wait is told TIMEOUT.")
+CASE_ON(loop_comes_late, "An event loop that reads the grants after the wait is told TIMEOUT.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = start(r, "x", TTL_MS, REDLOCK_RENEW);
 
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     NO_EVENT(r); /* sends */
-    cluster_each(&c, 0, 3, server_thaw);
+    cluster_each(c, 0, 3, server_thaw);
     sleep_ms(3 * WAIT_MS); /* the grants have come */
-    check_late(&c, r, lock);
+    check_late(c, r, lock);
 }
 
-CASE(loop_sends_late,
-     "An event loop that first sends after the wait tries nothing and is told so.")
+CASE_ON(loop_sends_late,
+        "An event loop that first sends after the wait tries nothing and is told so.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = start(r, "x", TTL_MS, REDLOCK_RENEW);
     const redlock_event *event;
 
@@ -286,9 +280,7 @@ CASE(loop_sends_late,
     event = next_event(r, GIVE_UP_MS);
     CHECK(event && event->type == REDLOCK_EVENT_ACQUIRED && event->error != REDLOCK_OK);
     check_failed_handle(lock);
-    check_given_back(&c, r);
-    redlock_lock_free(lock);
-    client_close(r);
+    check_given_back(c, r);
 }
 
 /* ---- the caller wakes late ---- */

@@ -60,7 +60,6 @@ CASE(heals_none, "A lock that others may renew or end is put back on no node tha
         redlock_lock_free(lock);
         pair_release(adopted);
     }
-    pair_end();
 }
 
 CASE(gone, "Of a lock that is gone, extend says LOST, and release what is true of its kind.")
@@ -89,7 +88,6 @@ CASE(gone, "Of a lock that is gone, extend says LOST, and release what is true o
         CHECK_OK(redlock_extend(next, TTL_MS));
         pair_release(next);
     }
-    pair_end();
 }
 
 CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.")
@@ -110,7 +108,6 @@ CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.
     client_unlock(nested);
     redlock_lock_leave(lock);
     pair_release(adopted);
-    pair_end();
 }
 
 CASE(renews, "An adopted lock is renewed from its first extension on, and its loss is told.")
@@ -131,8 +128,6 @@ CASE(renews, "An adopted lock is renewed from its first extension on, and its lo
     CHECK(redlock_deadline_ns(adopted) > first_ns);
     cluster_del(&c, 0, 3, "redlock:x");
     EXPECT(b, LOST, REDLOCK_LOST, adopted);
-    redlock_lock_free(adopted);
-    pair_end();
 }
 
 CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
@@ -174,8 +169,6 @@ CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
     q = (redlock_request)REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     CHECK_ERR(REDLOCK_INVAL, redlock_adopt(alone, "x", value, &q, &lock));
     CHECK_HAS("nothing drives", redlock_detail());
-    client_close(alone);
-    pair_end();
 }
 
 /* ---- kept ---- */
@@ -212,7 +205,6 @@ CASE(kept_when_lost, "A kept lock that another client renews outlives the loss o
         redlock_lock_free(adopted[shape]);
     }
     CHECK(kind_await_clean(&c));
-    pair_end();
 }
 
 CASE(kept_when_freed,
@@ -242,7 +234,6 @@ CASE(kept_when_freed,
 
         pair_release(held(shape, REDLOCK_KEEP, TTL_MS));
     }
-    pair_end();
 }
 
 CASE(kept_only_when_told,
@@ -262,7 +253,6 @@ CASE(kept_only_when_told,
     NO_EVENT(a);
     redlock_lock_free(lock);
     pair_release(other);
-    pair_end();
 }
 
 CASE(granted_untold, "A kept lock that is freed before its grant was read is released.")
@@ -280,7 +270,6 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
     client_warm(r);
     CHECK(cluster_await(&c, "redlock:x", 0));
     CHECK(cluster_await(&c, "redlock:y", 3)); /* of this one it was told */
-    client_close(r);
 }
 
 CASE(bad_keep, "A kept lock cannot be bound to a thread.")
@@ -290,5 +279,4 @@ CASE(bad_keep, "A kept lock cannot be bound to a thread.")
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP | REDLOCK_BOUND);
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(a, "x", TTL_MS, &q, &lock));
     CHECK_HAS("contradict", redlock_detail());
-    pair_end();
 }

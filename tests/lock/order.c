@@ -4,10 +4,9 @@
  * connection, every attempt has a value of its own, and a late reply is no vote for another
  * request.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "fake.h"
+#include "fixture.h"
 #include "proxy.h"
 
 #include <pthread.h>
@@ -208,13 +207,12 @@ CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the othe
  * with other names. Its grants for names that are free there must not count for a name that is
  * held on it, nor the other way round.
  */
-CASE(late_replies_find_their_request, "A late reply counts for its own request alone.")
+CASE_ON(late_replies_find_their_request, "A late reply counts for its own request alone.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[2];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 2);
-    redlock *r = client_open_warm(&c, 0);
+    proxies_start(p, c, 2);
+    r = client_open_warm(c, 0);
     p[0].switches->down_delay_ms = 30;
     for (int i = 0; i < 20; i++) {
         char free_name[32], taken_name[32], taken_key[48];
@@ -222,8 +220,8 @@ CASE(late_replies_find_their_request, "A late reply counts for its own request a
         snprintf(taken_name, sizeof taken_name, "taken%d", i);
         snprintf(taken_key, sizeof taken_key, "redlock:%s", taken_name);
         /* Held by another on nodes 0 and 2: only a wrong vote could make a majority. */
-        cluster_set(&c, 0, 1, taken_key, "another", 20000);
-        cluster_set(&c, 2, 1, taken_key, "another", 20000);
+        cluster_set(c, 0, 1, taken_key, "another", 20000);
+        cluster_set(c, 2, 1, taken_key, "another", 20000);
         redlock_lock *lock = client_lock(r, free_name, 20000); /* won without node 0 */
         CHECK_ERR(REDLOCK_BUSY, client_try(r, taken_name, 20000));
         client_unlock(lock);
@@ -233,23 +231,20 @@ CASE(late_replies_find_their_request, "A late reply counts for its own request a
     for (int i = 0; i < 20; i++) {
         char key[48];
         snprintf(key, sizeof key, "redlock:free%d", i);
-        CHECK(cluster_await(&c, key, 0));
+        CHECK(cluster_await(c, key, 0));
         snprintf(key, sizeof key, "redlock:taken%d", i);
-        CHECK(cluster_await(&c, key, 2));
+        CHECK(cluster_await(c, key, 2));
     }
-    client_close(r);
 }
 
 /* With two of three nodes late beyond the deadline, an attempt fails; its grants come in while
  * the next attempt runs, and are not that one's. */
-CASE(late_grants_are_not_the_next_attempts,
-     "Late grants of a failed attempt count for no later attempt.")
+CASE_ON(late_grants_are_not_the_next_attempts,
+        "Late grants of a failed attempt count for no later attempt.", .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[2];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 2);
-    redlock *r = client_open_hasty(&c, 0, 200);
+    proxies_start(p, c, 2);
+    r = client_open_hasty(c, 0, 200);
     client_warm(r);
     for (int i = 0; i < 2; i++)
         p[i].switches->down_delay_ms = 800;
@@ -263,33 +258,29 @@ CASE(late_grants_are_not_the_next_attempts,
     for (int i = 0; i < 2; i++)
         p[i].switches->down_delay_ms = 0;
     client_warm(r);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
 /* The connection breaks with an acquire on its way: its rollback goes on the next one. */
-CASE(rollback_after_reconnect,
-     "Keys set over a broken connection are rolled back over the next.")
+CASE_ON(rollback_after_reconnect,
+        "Keys set over a broken connection are rolled back over the next.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[3];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    proxies_start(p, c, 3);
+    r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1; /* set, but the replies never arrive */
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "x", 60000, NULL, &lock));
-    CHECK(cluster_await(&c, "redlock:x", 3));
+    CHECK(cluster_await(c, "redlock:x", 3));
     NO_EVENT(r); /* nothing is decided and nothing rolled back yet */
     for (int i = 0; i < 3; i++) {
         proxy_cut(&p[i]);
         p[i].switches->hold = 0;
     }
-    CHECK(cluster_await_empty(&c)); /* far below the TTL of a minute */
+    CHECK(cluster_await_empty(c)); /* far below the TTL of a minute */
     EXPECT(r, ACQUIRED, REDLOCK_NOQUORUM, lock);
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 /* An attempt that ends by our own will while its keys are already set. */
@@ -330,41 +321,37 @@ CASE(freed_attempt_is_rolled_back, "An attempt whose handle is freed is rolled b
 }
 
 /* A held lock's release when its connections broke in between. */
-CASE(release_after_reconnect, "A lock is released over new connections, on every node.")
+CASE_ON(release_after_reconnect, "A lock is released over new connections, on every node.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[3];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 60000);
+    proxies_start(p, c, 3);
+    r = client_open_warm(c, REDLOCK_THREAD);
+    redlock_lock *lock = client_lock_on(r, c, 3, "x", 60000);
     for (int i = 0; i < 3; i++)
         proxy_cut(&p[i]);
     client_warm(r);
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
 /* The release goes out at the moment the connections break: best effort, with a true result. */
-CASE(release_into_a_broken_connection,
-     "A release whose connection breaks is repeated or reported; no key stays.")
+CASE_ON(release_into_a_broken_connection,
+        "A release whose connection breaks is repeated or reported; no key stays.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[3];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    proxies_start(p, c, 3);
+    r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *lock = client_lock_on(r, &c, 3, "x", 60000);
+        redlock_lock *lock = client_lock_on(r, c, 3, "x", 60000);
         for (int n = 0; n < 3; n++)
             proxy_cut(&p[n]);
         int error = redlock_release(lock); /* the client may not have noticed yet */
         CHECK(error == REDLOCK_OK || error == REDLOCK_NOQUORUM);
         redlock_lock_free(lock);
-        CHECK(cluster_await_empty(&c));
+        CHECK(cluster_await_empty(c));
         client_warm(r);
     }
-    client_close(r);
 }

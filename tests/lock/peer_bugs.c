@@ -5,9 +5,8 @@
  * lost_in_time.c, 9 (wall clocks) in wallclock.c, 11 (too many holders) in kinds/semaphore.c,
  * 12 (counters that never expire) in fencing/fencing.c, 13 in watchdog.c.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "proxy.h"
 
 #include <pthread.h>
@@ -35,29 +34,25 @@ static void check_truly_held(const struct cluster *c, redlock_lock *lock, const 
 }
 
 /* Acquire waits for a stopped node and returns, as a success, a lock that has expired. */
-CASE(peer_bug_01_hung_node, "A lock won beside a stopped node is valid, and won at once.")
+CASE_ON(peer_bug_01_hung_node, "A lock won beside a stopped node is valid, and won at once.",
+        .nodes = 5, .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
-    server_freeze(&c.node[3]);
+    server_freeze(&c->node[3]);
     int64_t start_ms = now_ms();
     redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms); /* decided by the others */
-    server_thaw(&c.node[3]);
-    check_truly_held(&c, lock, "redlock:x");
-    client_unlock(lock);
-    client_close(r);
+    server_thaw(&c->node[3]);
+    check_truly_held(c, lock, "redlock:x");
 }
 
-CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the nodes answer.")
+CASE_ON(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the nodes answer.",
+        .clients = NO_CLIENT)
 {
     static const int delays_ms[] = {0, 100, 450, 600, 2400};
-    struct cluster c;
     struct proxy p[3];
     int won = 0, failed = 0;
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
-    redlock *r = client_open_warm(&c, 0); /* a quarter of the TTL is the deadline */
+    proxies_start(p, c, 3);
+    r = client_open_warm(c, 0); /* a quarter of the TTL is the deadline */
     for (size_t d = 0; d < sizeof delays_ms / sizeof delays_ms[0]; d++) {
         for (int i = 0; i < 3; i++)
             p[i].switches->down_delay_ms = delays_ms[d];
@@ -68,7 +63,7 @@ CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the node
             snprintf(key, sizeof key, "redlock:%s", name);
             int error = redlock_acquire(r, name, 2000, NULL, &lock);
             if (error == REDLOCK_OK) {
-                check_truly_held(&c, lock, key);
+                check_truly_held(c, lock, key);
                 redlock_lock_free(lock);
                 won++;
             } else {
@@ -79,7 +74,6 @@ CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the node
     }
     CHECK(won >= 1);    /* without delay */
     CHECK(failed >= 3); /* with 2,400 ms for a TTL of 2,000 ms */
-    client_close(r);
 }
 
 /* What the child of the next case found out. */
@@ -128,16 +122,13 @@ CASE(peer_bug_01_paused_client,
 }
 
 /* Minority keys are kept between retries and then counted as another's: never a majority. */
-CASE(peer_bug_02_own_minority_keys, "A majority that becomes free while a client waits is won.")
+CASE_ON(peer_bug_02_own_minority_keys,
+        "A majority that becomes free while a client waits is won.", .nodes = 5)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock *lock = NULL;
-    cluster_set(&c, 0, 3, "redlock:x", "another", 2000);
+    cluster_set(c, 0, 3, "redlock:x", "another", 2000);
     CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE(peer_bug_02_split_vote, "Two clients that split the nodes both get the lock in the end.")
@@ -156,34 +147,27 @@ CASE(peer_bug_02_split_vote, "Two clients that split the nodes both get the lock
     CHECK_OK(redlock_acquire(a, "x", 10000, &q, &lock));
     client_unlock(lock);
     CHECK_OK(redlock_acquire(b, "x", 10000, &q, &lock));
-    client_unlock(lock);
-    client_close(a);
-    client_close(b);
 }
 
 /* A dead node makes lock() throw, and 4 of 5 keys stay behind for the whole TTL. */
-CASE(peer_bug_03_dead_node_leaves_keys,
-     "A dead node fails no acquire, and no key stays behind.")
+CASE_ON(peer_bug_03_dead_node_leaves_keys,
+        "A dead node fails no acquire, and no key stays behind.", .nodes = 5)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, 0);
-    server_kill(&c.node[0]);
-    redlock_lock *lock = client_lock_on(r, &c, 4, "x", 60000);
+    server_kill(&c->node[0]);
+    redlock_lock *lock = client_lock_on(r, c, 4, "x", 60000);
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
-    server_kill(&c.node[1]);
-    server_kill(&c.node[2]);
+    CHECK(cluster_await_empty(c));
+    server_kill(&c->node[1]);
+    server_kill(&c->node[2]);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 60000));
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
 /* No deadline per node: a hung node blocks every call. */
-CASE(peer_bug_04_hung_node_blocks, "No operation waits for a hung node.")
+CASE_ON(peer_bug_04_hung_node_blocks, "No operation waits for a hung node.", .nodes = 5,
+        .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
-    server_freeze(&c.node[0]);
+    server_freeze(&c->node[0]);
     for (int i = 0; i < 5; i++) {
         int64_t start_ms = now_ms();
         redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
@@ -192,23 +176,19 @@ CASE(peer_bug_04_hung_node_blocks, "No operation waits for a hung node.")
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
         redlock_lock_free(lock);
     }
-    server_thaw(&c.node[0]);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    server_thaw(&c->node[0]);
+    CHECK(cluster_await_empty(c));
 }
 
 /* A node that was restarted is never connected to again. */
-CASE(peer_bug_04_restarted_node, "A restarted node votes again within seconds.")
+CASE_ON(peer_bug_04_restarted_node, "A restarted node votes again within seconds.", .nodes = 5)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, 0);
     for (int i = 0; i < 3; i++) {
-        server_kill(&c.node[i]);
-        CHECK(client_recovers(r, &c, 4));
-        server_restart_admitted(&c.node[i]);
-        CHECK(client_recovers(r, &c, 5));
+        server_kill(&c->node[i]);
+        CHECK(client_recovers(r, c, 4));
+        server_restart_admitted(&c->node[i]);
+        CHECK(client_recovers(r, c, 5));
     }
-    client_close(r);
 }
 
 /* A quorum computed in floating point demands 3 of 3 or 4 of 5. */
@@ -231,19 +211,18 @@ CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 a
 }
 
 /* A quorum of the nodes that happen to be connected: two partitions, two holders. */
-CASE(peer_bug_05_connected_quorum,
-     "Two living nodes of five are no majority while the other three are dead.")
+CASE_ON(peer_bug_05_connected_quorum,
+        "Two living nodes of five are no majority while the other three are dead.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    server_kill(&c.node[0]);
-    server_kill(&c.node[1]);
-    server_kill(&c.node[2]);
-    redlock *fresh = client_open(&c, 0);
+    server_kill(&c->node[0]);
+    server_kill(&c->node[1]);
+    server_kill(&c->node[2]);
+    redlock *fresh = client_open(c, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
     client_close(fresh);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
 }
 
 static void *cycle(void *data)
@@ -258,83 +237,69 @@ static void *cycle(void *data)
 }
 
 /* Release overtakes its own acquire on another pooled connection: 38 keys in 3,837 cycles. */
-CASE(peer_bug_06_release_overtakes,
-     "No key is left when every release follows its acquire at once.")
+CASE_ON(peer_bug_06_release_overtakes,
+        "No key is left when every release follows its acquire at once.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy slow;
     pthread_t threads[8];
-    cluster_start(&c, 5);
     /* One node hears of each acquire after the lock was won and released elsewhere. */
-    proxy_start(&slow, c.node[2].port.number);
+    proxy_start(&slow, c->node[2].port.number);
     slow.switches->up_delay_ms = 7;
-    c.urls[2] = slow.url;
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    c->urls[2] = slow.url;
+    r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 8; i++)
         CHECK_INT(0, pthread_create(&threads[i], NULL, cycle, r));
     for (int i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
 /* Extend says yes when the key is gone, and even makes it anew. */
-CASE(peer_bug_07_extend_revives, "Extending a lost lock is LOST and creates no key.")
+CASE_ON(peer_bug_07_extend_revives, "Extending a lost lock is LOST and creates no key.",
+        .nodes = 5)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
-    cluster_del(&c, 0, 5, "redlock:x");
+    redlock_lock *lock = client_lock_on(r, c, 5, "x", 20000);
+    cluster_del(c, 0, 5, "redlock:x");
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 30000));
     CHECK_INT(0, redlock_remaining_ms(lock));
-    CHECK_INT(0, cluster_count(&c, "redlock:x"));
-    redlock_lock_free(lock);
-    client_close(r);
+    CHECK_INT(0, cluster_count(c, "redlock:x"));
 }
 
-CASE(peer_bug_07_extend_of_anothers,
-     "Extending never touches a key that another client holds now.")
+CASE_ON(peer_bug_07_extend_of_anothers,
+        "Extending never touches a key that another client holds now.", .nodes = 5)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
-    cluster_set(&c, 0, 3, "redlock:x", "another", 5000);
+    redlock_lock *lock = client_lock_on(r, c, 5, "x", 20000);
+    cluster_set(c, 0, 3, "redlock:x", "another", 5000);
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 30000));
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", "another"));
     for (int i = 0; i < 3; i++)
-        CHECK_BETWEEN(1, 5000, server_int(&c.node[i], "PTTL", "redlock:x", NULL));
-    redlock_lock_free(lock);
-    client_close(r);
+        CHECK_BETWEEN(1, 5000, server_int(&c->node[i], "PTTL", "redlock:x", NULL));
 }
 
 /* "Taken" and "servers down" are the same answer. */
-CASE(peer_bug_10_taken_or_down,
-     "\"Held by another\" and \"servers down\" are different errors.")
+CASE_ON(peer_bug_10_taken_or_down,
+        "\"Held by another\" and \"servers down\" are different errors.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    cluster_set(&c, 0, 3, "redlock:x", "another", 20000);
+    cluster_set(c, 0, 3, "redlock:x", "another", 20000);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
     char busy[512];
     snprintf(busy, sizeof busy, "%s", redlock_detail());
-    server_kill(&c.node[0]);
-    server_kill(&c.node[1]);
+    server_kill(&c->node[0]);
+    server_kill(&c->node[1]);
     /* Until both connections are known to be gone, the holder on the third node is
      * all we know. */
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
     CHECK(strcmp(busy, redlock_detail()) != 0);
     CHECK(busy[0] != '\0' && redlock_detail()[0] != '\0');
-    client_close(r);
 }
 
 /* Releasing a lock that has expired throws, or succeeds without a word. */
-CASE(peer_bug_10_release_expired, "Releasing an expired lock is EXPIRED.")
+CASE_ON(peer_bug_10_release_expired, "Releasing an expired lock is EXPIRED.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 2000);
-    CHECK(cluster_await(&c, "redlock:x", 0));
+    CHECK(cluster_await(c, "redlock:x", 0));
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
     CHECK(redlock_detail()[0] != '\0');
@@ -342,12 +307,8 @@ CASE(peer_bug_10_release_expired, "Releasing an expired lock is EXPIRED.")
 
     /* The same when another got it in between: that one keeps its lock. */
     lock = client_lock(r, "x", 2000);
-    CHECK(cluster_await(&c, "redlock:x", 0));
-    redlock *other = client_open(&c, 0);
-    redlock_lock *theirs = client_lock(other, "x", 20000);
+    CHECK(cluster_await(c, "redlock:x", 0));
+    other = client_open(c, 0);
+    client_lock(other, "x", 20000);
     CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
-    redlock_lock_free(lock);
-    client_unlock(theirs);
-    client_close(other);
-    client_close(r);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The watchdog that renews a lock, and the event that tells the loss of the lock. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
-CASE(renew_keeps_a_lock, "REDLOCK_RENEW keeps a lock over several TTLs, and stops at release.")
+CASE_ON(renew_keeps_a_lock,
+        "REDLOCK_RENEW keeps a lock over several TTLs, and stops at release.", .nodes = 5,
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
-    redlock *rival = client_open(&c, 0);
+    redlock *rival = client_open(c, 0);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     int64_t ttl_ms = RENEWED_TTL_MS;
@@ -19,19 +18,15 @@ CASE(renew_keeps_a_lock, "REDLOCK_RENEW keeps a lock over several TTLs, and stop
     }
     NO_EVENT(r);
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     sleep_ms(ttl_ms / 2); /* a watchdog that went on would bring it back */
-    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    CHECK_INT(0, cluster_count(c, "redlock:x"));
     NO_EVENT(r);
-    client_close(rival);
-    client_close(r);
 }
 
-CASE(renew_in_a_poll_loop,
-     "REDLOCK_RENEW keeps a lock where the caller's redlock_next() renews.")
+CASE_ON(renew_in_a_poll_loop,
+        "REDLOCK_RENEW keeps a lock where the caller's redlock_next() renews.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     int64_t ttl_ms = RENEWED_TTL_MS;
@@ -41,8 +36,6 @@ CASE(renew_in_a_poll_loop,
         CHECK(next_event(r, 20) == NULL);
         CHECK(redlock_remaining_ms(lock) > 0);
     }
-    client_unlock(lock);
-    client_close(r);
 }
 
 static void refuses_to_renew(const redlock_options *o, bool by_next)
@@ -67,22 +60,20 @@ static void refuses_to_renew(const redlock_options *o, bool by_next)
     client_close(r);
 }
 
-CASE(renew_needs_a_driver, "REDLOCK_RENEW is INVAL on a client that nothing drives.")
+CASE_ON(renew_needs_a_driver, "REDLOCK_RENEW is INVAL on a client that nothing drives.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     refuses_to_renew(&o, false);
     refuses_to_renew(&o, true);
 }
 
-CASE(renew_needs_a_driver_of_quorums,
-     "REDLOCK_RENEW is INVAL on a client of several quorums that nothing drives.")
+CASE_ON(renew_needs_a_driver_of_quorums,
+        "REDLOCK_RENEW is INVAL on a client of several quorums that nothing drives.",
+        .nodes = 2, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 2);
-    redlock_quorum quorums[2] = {{"a", c.urls, 1}, {"b", c.urls + 1, 1}};
-    redlock_options o = client_options(&c);
+    redlock_quorum quorums[2] = {{"a", c->urls, 1}, {"b", c->urls + 1, 1}};
+    redlock_options o = client_options(c);
     o.nodes = NULL;
     o.node_count = 0;
     o.quorums = quorums;
@@ -91,10 +82,9 @@ CASE(renew_needs_a_driver_of_quorums,
     refuses_to_renew(&o, true);
 }
 
-CASE(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.")
+CASE_ON(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .max_extensions = 2);
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
@@ -103,8 +93,6 @@ CASE(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.
     CHECK(now_ms() - start_ms >=
           RENEWED_TTL_MS * 4 / 3); /* TTL + 2 * a third of it, and drift */
     NO_EVENT(r);
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 static void lose_without_renewal(uint32_t flags)
@@ -127,18 +115,15 @@ CASE(lost_without_renewal, "A lock held too long without renewal is told as lost
     lose_without_renewal(REDLOCK_THREAD);
 }
 
-CASE(lost_when_deleted, "A renewal that finds its keys gone tells the loss at once.")
+CASE_ON(lost_when_deleted, "A renewal that finds its keys gone tells the loss at once.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
-    CHECK(cluster_await(&c, "redlock:x", 3));
-    cluster_set(&c, 0, 3, "redlock:x", "another", 20000);
+    CHECK(cluster_await(c, "redlock:x", 3));
+    cluster_set(c, 0, 3, "redlock:x", "another", 20000);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
     CHECK_INT(0, redlock_remaining_ms(lock));
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
-    redlock_lock_free(lock);
-    client_close(r);
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", "another"));
 }

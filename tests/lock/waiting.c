@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Waiting for a lock: as long as asked, never longer, never granted late; and why it failed. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "proxy.h"
 
 #include <pthread.h>
@@ -19,27 +18,24 @@ static redlock *open_held(struct cluster *c, uint32_t flags)
     return r;
 }
 
-CASE(short_wait, "A wait shorter than one attempt ends at its deadline.")
+CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
+        .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 3, 0, FAR_MS);
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 10); /* short: no node answers */
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
     CHECK_BETWEEN(10, SOON_MS, now_ms() - start_ms);
-    client_close(r);
 }
 
 /* A quorum of grants arrives after the wait has ended: they must be given back. */
-CASE(never_granted_late, "Grants that arrive after the end of the wait do not count.")
+CASE_ON(never_granted_late, "Grants that arrive after the end of the wait do not count.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[3];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
-    redlock *r = client_open_hasty(&c, 0, FAR_MS);
+    proxies_start(p, c, 3);
+    r = client_open_hasty(c, 0, FAR_MS);
     client_warm(r);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
@@ -50,26 +46,20 @@ CASE(never_granted_late, "Grants that arrive after the end of the wait do not co
     CHECK_BETWEEN(100, SOON_MS, now_ms() - start_ms);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 0;
-    CHECK(cluster_await_empty(&c)); /* and rolled back */
-    client_close(r);
+    CHECK(cluster_await_empty(c)); /* and rolled back */
 }
 
-CASE(wins_when_expired, "A waiter gets the lock when the holder's has expired.")
+CASE_ON(wins_when_expired, "A waiter gets the lock when the holder's has expired.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock *holder = client_open(&c, 0);
-    redlock *waiter = client_open(&c, REDLOCK_THREAD);
+    redlock *holder = client_open(c, 0);
+    redlock *waiter = client_open(c, REDLOCK_THREAD);
     client_warm(waiter);
     redlock_lock *lock = client_lock(holder, "x", 2000);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *won = NULL;
     CHECK_OK(redlock_acquire(waiter, "x", 10000, &q, &won));
     CHECK_INT(0, redlock_remaining_ms(lock)); /* never two holders */
-    redlock_lock_free(lock);
-    client_unlock(won);
-    client_close(holder);
-    client_close(waiter);
 }
 
 /* Calls of a command on a node since the counters were forgotten. */
@@ -85,18 +75,18 @@ static int calls(const struct server *node, const char *name)
     return count;
 }
 
-CASE(waiting_is_cheap, "A waiter sleeps in the queue: it neither polls nor is forgotten there.")
+CASE_ON(waiting_is_cheap,
+        "A waiter sleeps in the queue: it neither polls nor is forgotten there.",
+        .clients = NO_CLIENT)
 {
     enum { FEW = 50 }; /* a poll every millisecond would be thousands */
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.retry_min_ms = 1;
     o.retry_max_ms = 1; /* no matter: this is no retry */
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
-    cluster_set(&c, 0, 3, "redlock:x", "another", 60000);
-    server_forget_commands(&c.node[0]);
+    cluster_set(c, 0, 3, "redlock:x", "another", 60000);
+    server_forget_commands(&c->node[0]);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2500);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
@@ -105,29 +95,26 @@ CASE(waiting_is_cheap, "A waiter sleeps in the queue: it neither polls nor is fo
      * a node is late. The try, the place, the look after subscribing and two heartbeats set the
      * key.
      */
-    CHECK_BETWEEN(1, FEW, calls(&c.node[0], "set"));
-    CHECK_BETWEEN(3, FEW, calls(&c.node[0], "evalsha") + calls(&c.node[0], "eval"));
-    client_close(r);
+    CHECK_BETWEEN(1, FEW, calls(&c->node[0], "set"));
+    CHECK_BETWEEN(3, FEW, calls(&c->node[0], "evalsha") + calls(&c->node[0], "eval"));
 }
 
 /* Where too few nodes answer there is no queue to wait in. */
-CASE(retries_are_bounded, "Without a majority a waiter neither sleeps too long nor hammers.")
+CASE_ON(retries_are_bounded, "Without a majority a waiter neither sleeps too long nor hammers.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.retry_min_ms = 10;
     o.retry_max_ms = 100;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
-    server_kill(&c.node[1]);
-    server_kill(&c.node[2]);
-    server_forget_commands(&c.node[0]);
+    server_kill(&c->node[1]);
+    server_kill(&c->node[2]);
+    server_forget_commands(&c->node[0]);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
-    CHECK_BETWEEN(3, 120, calls(&c.node[0], "set")); /* 20 or more on a calm machine */
-    client_close(r);
+    CHECK_BETWEEN(3, 120, calls(&c->node[0], "set")); /* 20 or more on a calm machine */
 }
 
 CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in words.")
@@ -160,16 +147,14 @@ CASE(busy_with_a_dead_minority,
     client_close(r);
 }
 
-CASE(partly_held,
-     "With two of five keys held by another the acquire wins, with three it is BUSY.")
+CASE_ON(partly_held,
+        "With two of five keys held by another the acquire wins, with three it is BUSY.",
+        .nodes = 5)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, 0);
-    cluster_set(&c, 0, 2, "redlock:x", "another", 60000);
+    cluster_set(c, 0, 2, "redlock:x", "another", 60000);
     CHECK_OK(client_try(r, "x", 10000));
-    cluster_set(&c, 2, 1, "redlock:x", "another", 60000);
+    cluster_set(c, 2, 1, "redlock:x", "another", 60000);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-    client_close(r);
 }
 
 /* ---- cancel from another thread --------------------------------------------------------- */

@@ -5,9 +5,8 @@
  */
 #include "wallclock.h"
 
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -28,11 +27,9 @@ CASE(the_shim_works, "The stepped wall clock is what this program's code reads."
 }
 
 /* Wall-clock time in the client: a step makes locks live for ever or die at once. */
-CASE(peer_bug_09_wall_clock_steps, "A held lock does not notice steps of the wall clock.")
+CASE_ON(peer_bug_09_wall_clock_steps, "A held lock does not notice steps of the wall clock.")
 {
     static const int64_t steps_ms[] = {HOUR_MS, -2LL * HOUR_MS, HOUR_MS, -30LL * 24 * HOUR_MS};
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     for (size_t i = 0; i < sizeof steps_ms / sizeof steps_ms[0]; i++) {
         redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
         int64_t before_ms = redlock_remaining_ms(lock);
@@ -42,7 +39,6 @@ CASE(peer_bug_09_wall_clock_steps, "A held lock does not notice steps of the wal
         CHECK_BETWEEN(LONG_TTL_MS - SOON_MS, LONG_TTL_MS, redlock_remaining_ms(lock));
         client_unlock(lock);
     }
-    client_close(r);
 }
 
 static void *step_later(void *data)
@@ -92,10 +88,8 @@ CASE(peer_bug_09_io_thread_steps_forth,
 }
 
 /* A clock in whole seconds cannot tell 100 ms from nothing. */
-CASE(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
+CASE_ON(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 2500);
     int64_t first_ms = redlock_remaining_ms(lock);
     CHECK_BETWEEN(1, 2500 - 25 - 2, first_ms);
@@ -103,8 +97,6 @@ CASE(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
     CHECK_BETWEEN(0, 2500 - 25 - 2, (redlock_deadline_ns(lock) - boot_ns) / 1000000);
     sleep_ms(50);
     CHECK(redlock_remaining_ms(lock) <= first_ms - 49);
-    client_unlock(lock);
-    client_close(r);
 }
 
 /* Milliseconds in 32 bits, or nanoseconds of a year in too few: negative or endless times. */
@@ -132,5 +124,4 @@ CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", 1000, &q, &lock));
     q.wait_ms = INT64_MAX;
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", 1000, &q, &lock));
-    client_close(r);
 }

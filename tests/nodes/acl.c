@@ -3,9 +3,8 @@
  * Access control lists: the rights that the manual pages print are enough, word for word, and a
  * client that has them makes no server note a refusal.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,105 +217,98 @@ CASE(rights_of_redlock, "The rights that redlock-nodes(7) prints are enough as w
     check_documented(MAN_DIR "/redlock-nodes.7");
 }
 
-CASE(listing_needs_scan,
-     "Without the right to SCAN nothing can be listed, and the server says so.")
+CASE_ON(listing_needs_scan,
+        "Without the right to SCAN nothing can be listed, and the server says so.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_documented(&c, "locker");
-    use_user(&c, "locker");
-    redlock *r = client_open_warm(&c, 0);
+    add_documented(c, "locker");
+    use_user(c, "locker");
+    r = client_open_warm(c, 0);
     CHECK_ERR(REDLOCK_AUTH, redlock_list(r, NULL));
-    client_close(r);
 }
 
-CASE(rights_of_a_mutex, "A mutex without waiters needs only the short list of libredlock(3).")
+CASE_ON(rights_of_a_mutex,
+        "A mutex without waiters needs only the short list of libredlock(3).",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    struct rights r;
-    cluster_start(&c, 3);
-    mutex_rights(&r);
-    add_user(&c, "locker", &r);
-    set_user(&c, "locker", "~redlock*");
-    use_user(&c, "locker");
-    check_mutex(&c, 0);
-    check_acl_log_empty(&c);
+    struct rights rights;
+    mutex_rights(&rights);
+    add_user(c, "locker", &rights);
+    set_user(c, "locker", "~redlock*");
+    use_user(c, "locker");
+    check_mutex(c, 0);
+    check_acl_log_empty(c);
 }
 
-CASE(rights_of_an_operator, "A user that only admits nodes needs what libredlock(3) says.")
+CASE_ON(rights_of_an_operator, "A user that only admits nodes needs what libredlock(3) says.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    struct rights r;
-    cluster_start(&c, 3);
-    read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", r.text);
-    collect_rights(&r);
-    add_user(&c, "operator", &r);
-    use_user(&c, "operator");
-    redlock_options o = client_options(&c);
+    struct rights rights;
+    read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", rights.text);
+    collect_rights(&rights);
+    add_user(c, "operator", &rights);
+    use_user(c, "operator");
+    redlock_options o = client_options(c);
     o.flags = REDLOCK_NO_NATIVE;
     redlock *client = client_open_with(&o);
     CHECK_OK(redlock_admit(client, NULL));
     client_close(client);
-    check_acl_log_empty(&c);
+    check_acl_log_empty(c);
 }
 
-CASE(native_is_asked_for_once,
-     "A client without the right to scripts asks a node for native commands once.")
+CASE_ON(native_is_asked_for_once,
+        "A client without the right to scripts asks a node for native commands once.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    struct rights r;
-    cluster_start(&c, 1);
-    read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", r.text);
-    collect_rights(&r);
-    add_user(&c, "operator", &r);
-    set_user(&c, "operator", "-eval");
-    use_user(&c, "operator");
-    redlock *client = client_open_warm(&c, 0);
-    CHECK_HAS("count", server_cmd(&c.node[0], "ACL", "LOG", NULL)); /* the script was refused */
-    CHECK_STR("OK", server_cmd(&c.node[0], "ACL", "LOG", "RESET", NULL));
+    struct rights rights;
+    read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", rights.text);
+    collect_rights(&rights);
+    add_user(c, "operator", &rights);
+    set_user(c, "operator", "-eval");
+    use_user(c, "operator");
+    redlock *client = client_open_warm(c, 0);
+    CHECK_HAS("count",
+              server_cmd(&c->node[0], "ACL", "LOG", NULL)); /* the script was refused */
+    CHECK_STR("OK", server_cmd(&c->node[0], "ACL", "LOG", "RESET", NULL));
     for (int i = 0; i < 3; i++) {
-        CHECK_HAS("", server_cmd(&c.node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME",
+        CHECK_HAS("", server_cmd(&c->node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME",
                                  "yes", NULL));
         client_warm(client);
     }
-    check_acl_log_empty(&c);
-    client_close(client);
+    check_acl_log_empty(c);
 }
 
-CASE(native_without_the_right,
-     "A server that could delete by itself, and may not, notes nothing.")
+CASE_ON(native_without_the_right,
+        "A server that could delete by itself, and may not, notes nothing.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_documented(&c, "locker"); /* neither +delifeq nor +delex */
-    use_user(&c, "locker");
-    check_mutex(&c, 0);
-    check_acl_log_empty(&c);
+    add_documented(c, "locker"); /* neither +delifeq nor +delex */
+    use_user(c, "locker");
+    check_mutex(c, 0);
+    check_acl_log_empty(c);
 }
 
-CASE(no_right_to_subscribe,
-     "A waiter without the right to SUBSCRIBE is served by its own timer.")
+CASE_ON(no_right_to_subscribe,
+        "A waiter without the right to SUBSCRIBE is served by its own timer.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_documented(&c, "locker");
-    set_user(&c, "locker", "-subscribe");
-    use_user(&c, "locker");
-    wait_for_turn(&c, REDLOCK_MUTEX);
-    wait_for_turn(&c, REDLOCK_SHARED);
+    add_documented(c, "locker");
+    set_user(c, "locker", "-subscribe");
+    use_user(c, "locker");
+    wait_for_turn(c, REDLOCK_MUTEX);
+    wait_for_turn(c, REDLOCK_SHARED);
 }
 
-CASE(bare_rights, "Locks work without the rights to CLIENT and INFO when the guard is off.")
+CASE_ON(bare_rights, "Locks work without the rights to CLIENT and INFO when the guard is off.",
+        .clients = NO_CLIENT)
 {
     static const char *const missing[] = {"-info", "-time", "-hmget", "-client|setname"};
-    struct cluster c;
-    struct rights r;
-    cluster_start(&c, 3);
-    mutex_rights(&r);
-    add_user(&c, "locker", &r);
-    set_user(&c, "locker", "~redlock*");
+    struct rights rights;
+    mutex_rights(&rights);
+    add_user(c, "locker", &rights);
+    set_user(c, "locker", "~redlock*");
     for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
-        set_user(&c, "locker", missing[i]);
-    use_user(&c, "locker");
-    check_mutex(&c, REDLOCK_NO_GUARD); /* their age cannot be known */
+        set_user(c, "locker", missing[i]);
+    use_user(c, "locker");
+    check_mutex(c, REDLOCK_NO_GUARD); /* their age cannot be known */
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ways to reach a node: unix sockets, IPv6, names, databases, and the name we go by. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,26 +18,22 @@ static void check_works(const struct cluster *c, const char *address)
     client_close(r);
 }
 
-CASE(unix_socket, "A node is reached through its unix socket.")
+CASE_ON(unix_socket, "A node is reached through its unix socket.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    snprintf(c.url[0], sizeof c.url[0], "unix://%s", c.node[0].socket_path);
-    check_works(&c, c.node[0].socket_path);
+    snprintf(c->url[0], sizeof c->url[0], "unix://%s", c->node[0].socket_path);
+    check_works(c, c->node[0].socket_path);
 }
 
-CASE(unix_socket_db, "A node is reached through its unix socket with a database in the URL.")
+CASE_ON(unix_socket_db, "A node is reached through its unix socket with a database in the URL.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    snprintf(c.url[0], sizeof c.url[0], "unix://%s?db=5", c.node[0].socket_path);
-    c.node[0].db = "5";
-    server_admit(&c.node[0]);
-    redlock *r = client_open(&c, 0);
-    redlock_lock *lock = client_lock(r, "x", 10000);
-    CHECK_HAS("db5:keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
-    client_unlock(lock);
-    client_close(r);
+    snprintf(c->url[0], sizeof c->url[0], "unix://%s?db=5", c->node[0].socket_path);
+    c->node[0].db = "5";
+    server_admit(&c->node[0]);
+    r = client_open(c, 0);
+    client_lock(r, "x", 10000);
+    CHECK_HAS("db5:keys=2", server_cmd(&c->node[0], "INFO", "keyspace", NULL));
 }
 
 CASE(ipv6, "A node is reached by its IPv6 address in brackets.")
@@ -53,122 +48,104 @@ CASE(ipv6, "A node is reached by its IPv6 address in brackets.")
     check_works(&c, address);
 }
 
-CASE(host_name, "A node is reached by name, resolved off the I/O path.")
+CASE_ON(host_name, "A node is reached by name, resolved off the I/O path.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     char address[64];
-    cluster_start(&c, 1);
-    snprintf(c.url[0], sizeof c.url[0], "redis://localhost:%d", c.node[0].port.number);
-    snprintf(address, sizeof address, "localhost:%d", c.node[0].port.number);
-    check_works(&c, address);
+    snprintf(c->url[0], sizeof c->url[0], "redis://localhost:%d", c->node[0].port.number);
+    snprintf(address, sizeof address, "localhost:%d", c->node[0].port.number);
+    check_works(c, address);
 }
 
-CASE(bare_host_and_port, "host:port without a scheme is redis://host:port.")
+CASE_ON(bare_host_and_port, "host:port without a scheme is redis://host:port.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     char address[64];
-    cluster_start(&c, 1);
-    snprintf(c.url[0], sizeof c.url[0], "127.0.0.1:%d", c.node[0].port.number);
-    snprintf(address, sizeof address, "127.0.0.1:%d", c.node[0].port.number);
-    check_works(&c, address);
+    snprintf(c->url[0], sizeof c->url[0], "127.0.0.1:%d", c->node[0].port.number);
+    snprintf(address, sizeof address, "127.0.0.1:%d", c->node[0].port.number);
+    check_works(c, address);
 }
 
-CASE(unknown_host,
-     "A name that does not resolve is one unreachable node, reported by that name.")
+CASE_ON(unknown_host,
+        "A name that does not resolve is one unreachable node, reported by that name.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    c.urls[1] = "redis://no-such-host.invalid:6379";
-    redlock *r = client_open(&c, 0);
+    c->urls[1] = "redis://no-such-host.invalid:6379";
+    r = client_open(c, 0);
     client_unlock(client_lock(r, "x", 10000));
-    c.urls[2] = "redis://no-such-host-either.invalid:6379";
-    redlock *hopeless = client_open(&c, 0);
+    c->urls[2] = "redis://no-such-host-either.invalid:6379";
+    redlock *hopeless = client_open(c, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(hopeless, "x", 10000, &q, &lock));
     CHECK_STR("no-such-host.invalid:6379", redlock_failure_report()->node[1].address);
-    client_close(hopeless);
-    client_close(r);
 }
 
-CASE(database_index, "The keys are in the database of the URL.")
+CASE_ON(database_index, "The keys are in the database of the URL.", .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
     for (int i = 0; i < 3; i++) {
-        snprintf(c.url[i], sizeof c.url[i], "redis://127.0.0.1:%d/3", c.node[i].port.number);
-        c.node[i].db = "3";
-        server_admit(&c.node[i]);
+        snprintf(c->url[i], sizeof c->url[i], "redis://127.0.0.1:%d/3", c->node[i].port.number);
+        c->node[i].db = "3";
+        server_admit(&c->node[i]);
     }
-    redlock *r = client_open(&c, REDLOCK_THREAD);
-    redlock_lock *lock = client_lock(r, "x", 10000);
+    r = client_open(c, REDLOCK_THREAD);
+    client_lock(r, "x", 10000);
     for (int i = 0; i < 2; i++) {
         int64_t end_ms = now_ms() + GIVE_UP_MS;
-        while (strstr(server_cmd(&c.node[i], "INFO", "keyspace", NULL), "db3:keys=2") == NULL)
+        while (strstr(server_cmd(&c->node[i], "INFO", "keyspace", NULL), "db3:keys=2") == NULL)
             CHECK(now_ms() < end_ms);
-        CHECK_INT(0, server_keys(&c.node[i])); /* database 0 */
+        CHECK_INT(0, server_keys(&c->node[i])); /* database 0 */
     }
-    client_unlock(lock);
-    client_close(r);
 }
 
-CASE(database_after_reconnect, "After a reconnect the keys are in the same database.")
+CASE_ON(database_after_reconnect, "After a reconnect the keys are in the same database.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d/7", c.node[0].port.number);
-    c.node[0].db = "7";
-    server_admit(&c.node[0]);
-    redlock *r = client_open(&c, 0);
+    snprintf(c->url[0], sizeof c->url[0], "redis://127.0.0.1:%d/7", c->node[0].port.number);
+    c->node[0].db = "7";
+    server_admit(&c->node[0]);
+    r = client_open(c, 0);
     client_unlock(client_lock(r, "x", 10000));
     /* Admitted again: this is about the database. */
-    server_restart_admitted(&c.node[0]);
+    server_restart_admitted(&c->node[0]);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
-    CHECK_HAS("db7:keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
-    client_unlock(lock);
-    client_close(r);
+    CHECK_HAS("db7:keys=2", server_cmd(&c->node[0], "INFO", "keyspace", NULL));
 }
 
-CASE(missing_database,
-     "A database that the server does not have is reported in the server's words.")
+CASE_ON(missing_database,
+        "A database that the server does not have is reported in the server's words.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d/99", c.node[0].port.number);
-    redlock *r = client_open(&c, 0);
+    snprintf(c->url[0], sizeof c->url[0], "redis://127.0.0.1:%d/99", c->node[0].port.number);
+    r = client_open(c, 0);
     redlock_lock *lock = NULL;
     int error = redlock_acquire(r, "x", 10000, NULL, &lock);
     CHECK(error != REDLOCK_OK && lock == NULL);
     CHECK_HAS("DB index", redlock_failure_report()->node[0].text);
-    CHECK_INT(0, server_keys(&c.node[0]));
-    CHECK_LACKS("keys=2", server_cmd(&c.node[0], "INFO", "keyspace", NULL));
-    client_close(r);
+    CHECK_INT(0, server_keys(&c->node[0]));
+    CHECK_LACKS("keys=2", server_cmd(&c->node[0], "INFO", "keyspace", NULL));
 }
 
-CASE(client_name, "CLIENT LIST shows the client's name, on one connection per node.")
+CASE_ON(client_name, "CLIENT LIST shows the client's name, on one connection per node.",
+        .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     redlock *plain = client_open_with(&o);
     client_warm(plain);
-    CHECK_HAS("name=redlock ", server_cmd(&c.node[0], "CLIENT", "LIST", NULL));
-    CHECK_INT(1, server_clients(&c.node[0]));
+    CHECK_HAS("name=redlock ", server_cmd(&c->node[0], "CLIENT", "LIST", NULL));
+    CHECK_INT(1, server_clients(&c->node[0]));
     o.client_name = "nightly-job";
     redlock *named = client_open_with(&o);
     client_warm(named);
-    CHECK_HAS("name=nightly-job ", server_cmd(&c.node[0], "CLIENT", "LIST", NULL));
-    CHECK_INT(2, server_clients(&c.node[0]));
-    client_close(plain);
-    client_close(named);
+    CHECK_HAS("name=nightly-job ", server_cmd(&c->node[0], "CLIENT", "LIST", NULL));
+    CHECK_INT(2, server_clients(&c->node[0]));
 }
 
-CASE(version_is_known, "The node's information names the server and its version.")
+CASE_ON(version_is_known, "The node's information names the server and its version.",
+        .nodes = 1)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 1, 0);
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(REDLOCK_NODE_UP, info.state);
@@ -177,5 +154,4 @@ CASE(version_is_known, "The node's information names the server and its version.
     CHECK(strncmp(info.version, "redis ", 6) == 0 || strncmp(info.version, "valkey ", 7) == 0);
     CHECK_STR("", info.text);
     CHECK(info.rtt_us >= 0);
-    client_close(r);
 }

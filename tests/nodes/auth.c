@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Users, passwords and rights; and that secrets stay secret. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,21 +139,20 @@ CASE(wrong_password_on_a_minority, "One node that refuses the password is outvot
 }
 
 /* The default user of these servers may do anything: only our own care keeps us from it. */
-CASE(wrong_login_runs_nothing,
-     "A node where the login fails gets no SET and no script as another user.")
+CASE_ON(wrong_login_runs_nothing,
+        "A node where the login fails gets no SET and no script as another user.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.password = PASSWORD; /* these servers have none */
     for (int i = 0; i < 3; i++)
-        server_forget_commands(&c.node[i]);
+        server_forget_commands(&c->node[i]);
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
     o.username = "nobody";
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
     for (int i = 0; i < 3; i++) {
-        CHECK_LACKS("set ", server_commands(&c.node[i]));
-        CHECK_LACKS("eval", server_commands(&c.node[i]));
+        CHECK_LACKS("set ", server_commands(&c->node[i]));
+        CHECK_LACKS("eval", server_commands(&c->node[i]));
     }
 }
 
@@ -174,7 +172,6 @@ CASE(password_changed,
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", 10000, &q, &lock));
-    client_close(r);
 }
 
 /* ---- users ------------------------------------------------------------------------------- */
@@ -193,27 +190,26 @@ static void use_user(struct cluster *c, const char *user)
                  c->node[i].port.number);
 }
 
-CASE(username_in_options, "User and password of the options are used where the URL has none.")
+CASE_ON(username_in_options,
+        "User and password of the options are used where the URL has none.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_user(&c, "locker");
-    redlock_options o = client_options(&c);
+    add_user(c, "locker");
+    redlock_options o = client_options(c);
     o.username = "locker";
     o.password = PASSWORD;
     CHECK_OK(try_with(&o, NULL));
-    CHECK_HAS("locker", server_cmd(&c.node[0], "ACL", "LIST", NULL));
+    CHECK_HAS("locker", server_cmd(&c->node[0], "ACL", "LIST", NULL));
     o.username = "nobody";
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
 }
 
-CASE(foreign_prefix, "A key outside of the user's rights is AUTH, in the server's words.")
+CASE_ON(foreign_prefix, "A key outside of the user's rights is AUTH, in the server's words.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_user(&c, "locker");
-    use_user(&c, "locker");
-    redlock_options o = client_options(&c);
+    add_user(c, "locker");
+    use_user(c, "locker");
+    redlock_options o = client_options(c);
     o.prefix = "other:";
     int votes = 0;
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));

@@ -3,9 +3,8 @@
  * Nodes that die, hang and come back. Each case states the outcome, that a node is not waited
  * for where the others decide, and the recovery.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <stdio.h>
 
@@ -25,64 +24,55 @@ static void check_tries(redlock *r, int expected)
     }
 }
 
-CASE(one_dead, "One dead node of five delays no acquire, and votes again after its return.")
+CASE_ON(one_dead, "One dead node of five delays no acquire, and votes again after its return.",
+        .nodes = 5, .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
-    server_kill(&c.node[1]);
+    server_kill(&c->node[1]);
     check_tries(r, REDLOCK_OK);
-    server_restart_admitted(&c.node[1]);
-    CHECK(client_recovers(r, &c, 5));
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    server_restart_admitted(&c->node[1]);
+    CHECK(client_recovers(r, c, 5));
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(one_hung, "One hung node of five delays no acquire, and votes again after it wakes.")
+CASE_ON(one_hung, "One hung node of five delays no acquire, and votes again after it wakes.",
+        .nodes = 5, .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
-    server_freeze(&c.node[4]);
+    server_freeze(&c->node[4]);
     check_tries(r, REDLOCK_OK);
-    server_thaw(&c.node[4]);
-    CHECK(client_recovers(r, &c, 5));
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    server_thaw(&c->node[4]);
+    CHECK(client_recovers(r, c, 5));
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(two_gone,
-     "One dead and one hung node of five delay no acquire, and both vote again later.")
+CASE_ON(two_gone,
+        "One dead and one hung node of five delay no acquire, and both vote again later.",
+        .nodes = 5, .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
-    server_kill(&c.node[0]);
-    server_freeze(&c.node[3]);
+    server_kill(&c->node[0]);
+    server_freeze(&c->node[3]);
     check_tries(r, REDLOCK_OK);
-    server_thaw(&c.node[3]);
-    server_restart_admitted(&c.node[0]);
-    CHECK(client_recovers(r, &c, 5));
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    server_thaw(&c->node[3]);
+    server_restart_admitted(&c->node[0]);
+    CHECK(client_recovers(r, c, 5));
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(three_dead,
-     "Three dead nodes of five are NOQUORUM at once, and nothing is left on the others.")
+CASE_ON(three_dead,
+        "Three dead nodes of five are NOQUORUM at once, and nothing is left on the others.",
+        .nodes = 5, .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
-    cluster_each(&c, 0, 3, server_kill);
+    cluster_each(c, 0, 3, server_kill);
     check_tries(r, REDLOCK_NOQUORUM);
-    CHECK(cluster_await_empty(&c));
-    cluster_each(&c, 0, 3, server_restart_admitted);
-    CHECK(client_recovers(r, &c, 5));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
+    cluster_each(c, 0, 3, server_restart_admitted);
+    CHECK(client_recovers(r, c, 5));
 }
 
-CASE(three_hung,
-     "Three hung nodes of five are NOQUORUM at the node timeout, and no key is left later.")
+CASE_ON(three_hung,
+        "Three hung nodes of five are NOQUORUM at the node timeout, and no key is left later.",
+        .nodes = 5, .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, NULL, &lock));
     const redlock_report *report = redlock_failure_report();
@@ -92,32 +82,29 @@ CASE(three_hung,
         CHECK_INT(REDLOCK_VOTE_SILENT, report->node[i].vote);
     CHECK(report_votes(report, REDLOCK_VOTE_GRANTED) >= 1);
     check_tries(r, REDLOCK_NOQUORUM); /* after a second of silence, at once */
-    cluster_each(&c, 0, 3, server_thaw);
-    CHECK(client_recovers(r, &c, 5));
+    cluster_each(c, 0, 3, server_thaw);
+    CHECK(client_recovers(r, c, 5));
     /* The acquires they had not answered were followed by their rollbacks. */
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(three_hung_while_held,
-     "A release with three of five nodes hung is NOQUORUM, and no key is left later.")
+CASE_ON(three_hung_while_held,
+        "A release with three of five nodes hung is NOQUORUM, and no key is left later.",
+        .nodes = 5, .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
-    cluster_each(&c, 0, 3, server_freeze);
+    redlock_lock *lock = client_lock_on(r, c, 5, "x", 20000);
+    cluster_each(c, 0, 3, server_freeze);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release(lock));
     redlock_lock_free(lock);
-    cluster_each(&c, 0, 3, server_thaw);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    cluster_each(c, 0, 3, server_thaw);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(refused_is_told, "The report says connection refused for dead and granted for live nodes.")
+CASE_ON(refused_is_told,
+        "The report says connection refused for dead and granted for live nodes.", .nodes = 5,
+        .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    cluster_each(&c, 0, 3, server_kill);
+    cluster_each(c, 0, 3, server_kill);
     /* Past the first notice of the closed connection, the new tries are refused. */
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     redlock_lock *lock = NULL;
@@ -125,7 +112,7 @@ CASE(refused_is_told, "The report says connection refused for dead and granted f
     const redlock_report *report = redlock_failure_report();
     for (uint32_t i = 0; i < 3; i++) {
         char address[64];
-        snprintf(address, sizeof address, "127.0.0.1:%d", c.node[i].port.number);
+        snprintf(address, sizeof address, "127.0.0.1:%d", c->node[i].port.number);
         CHECK_STR(address, report->node[i].address);
         if (report->node[i].vote != REDLOCK_VOTE_REFUSED)
             FAIL("expected refused: %s", report_text(report));
@@ -133,52 +120,44 @@ CASE(refused_is_told, "The report says connection refused for dead and granted f
     }
     CHECK_INT(2, report_votes(report, REDLOCK_VOTE_GRANTED) +
                      report_votes(report, REDLOCK_VOTE_PENDING));
-    client_close(r);
 }
 
-CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept and released.")
+CASE_ON(restarted_in_the_middle, "A lock held over the restart of a node is kept and released.",
+        .nodes = 5, .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
-    server_restart(&c.node[2]);
+    redlock_lock *lock = client_lock_on(r, c, 5, "x", 20000);
+    server_restart(&c->node[2]);
     CHECK(redlock_remaining_ms(lock) > 0);
     CHECK_OK(redlock_extend(lock, 20000));
-    CHECK_INT(4, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    CHECK_INT(4, cluster_count_value(c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
-    server_restart_admitted(&c.node[2]);
-    CHECK(client_recovers(r, &c, 5));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
+    server_restart_admitted(&c->node[2]);
+    CHECK(client_recovers(r, c, 5));
 }
 
-CASE(all_restarted, "A client survives the restart of every node.")
+CASE_ON(all_restarted, "A client survives the restart of every node.", .nodes = 5,
+        .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
     client_unlock(client_lock(r, "x", 10000));
-    cluster_each(&c, 0, 5, server_kill);
+    cluster_each(c, 0, 5, server_kill);
     check_tries(r, REDLOCK_NOQUORUM);
-    cluster_each(&c, 0, 5, server_restart_admitted);
-    CHECK(client_recovers(r, &c, 5));
-    client_close(r);
+    cluster_each(c, 0, 5, server_restart_admitted);
+    CHECK(client_recovers(r, c, 5));
 }
 
-CASE(waiting_through_an_outage, "A waiter gets the lock soon after a majority is back.")
+CASE_ON(waiting_through_an_outage, "A waiter gets the lock soon after a majority is back.",
+        .nodes = 5, .node_timeout_ms = FAR_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, FAR_MS);
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
     CHECK_BETWEEN(1000, SOON_MS, now_ms() - start_ms);
-    cluster_each(&c, 0, 3, server_thaw);
+    cluster_each(c, 0, 3, server_thaw);
     q.wait_ms = GIVE_UP_MS;
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE(loading_is_told, "A node that is loading its dataset is reported as loading.")
@@ -212,34 +191,29 @@ CASE(loading_is_told, "A node that is loading its dataset is reported as loading
             CHECK_ERR(REDLOCK_NOQUORUM, error);
     }
     CHECK_INT(REDLOCK_VOTE_LOADING, vote);
-    client_close(r);
 }
 
-CASE(replica_is_told, "A read-only replica grants nothing and is reported as read-only.")
+CASE_ON(replica_is_told, "A read-only replica grants nothing and is reported as read-only.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct server outside; /* a master that gets its first replica changes its identity */
     char port[16];
-    cluster_start(&c, 3);
     server_start(&outside, NULL);
     snprintf(port, sizeof port, "%d", outside.port.number);
     for (int i = 1; i < 3; i++)
-        CHECK_STR("OK", server_cmd(&c.node[i], "REPLICAOF", "127.0.0.1", port, NULL));
-    redlock *r = client_open(&c, 0);
+        CHECK_STR("OK", server_cmd(&c->node[i], "REPLICAOF", "127.0.0.1", port, NULL));
+    r = client_open(c, 0);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, NULL, &lock));
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_READONLY));
     CHECK(redlock_failure_report()->node[0].vote != REDLOCK_VOTE_READONLY);
-    client_close(r);
 }
 
-CASE(full_memory_is_told,
-     "A node that is out of memory grants nothing, and is reported in its own words.")
+CASE_ON(full_memory_is_told,
+        "A node that is out of memory grants nothing, and is reported in its own words.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 2; i++)
-        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "1", NULL));
+        CHECK_STR("OK", server_cmd(&c->node[i], "CONFIG", "SET", "maxmemory", "1", NULL));
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, NULL, &lock));
     for (int i = 0; i < 2; i++) {
@@ -247,7 +221,6 @@ CASE(full_memory_is_told,
         CHECK_HAS("OOM", redlock_failure_report()->node[i].text);
     }
     for (int i = 0; i < 2; i++)
-        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "0", NULL));
+        CHECK_STR("OK", server_cmd(&c->node[i], "CONFIG", "SET", "maxmemory", "0", NULL));
     CHECK_OK(client_try(r, "x", 10000));
-    client_close(r);
 }

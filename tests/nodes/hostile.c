@@ -4,11 +4,10 @@
  * Whatever they do, the others decide in time, memory stays small, the report tells the truth,
  * and a real server in their place is back in the vote within seconds.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "evil.h"
 #include "fake.h"
+#include "fixture.h"
 #include "proxy.h"
 
 #include <stdio.h>
@@ -192,18 +191,16 @@ CASE(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROTO.")
     majority(EVIL_HUGE_BULK, REDLOCK_PROTO, FAR_MS);
 }
 
-CASE(backoff_is_bounded,
-     "A node that closes every connection is retried with a bounded backoff.")
+CASE_ON(backoff_is_bounded,
+        "A node that closes every connection is retried with a bounded backoff.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct evil e;
-    cluster_start(&c, 3);
-    server_kill(&c.node[0]);
-    evil_start_on(&e, EVIL_CLOSES, c.node[0].port);
-    redlock *r = client_open(&c, REDLOCK_THREAD);
+    server_kill(&c->node[0]);
+    evil_start_on(&e, EVIL_CLOSES, c->node[0].port);
+    r = client_open(c, REDLOCK_THREAD);
     sleep_ms(1500);
     CHECK_BETWEEN(2, 100, e.shared->connections);
-    client_close(r);
 }
 
 /* ---- servers that go bad after a proper greeting ---------------------------------------- */
@@ -264,17 +261,16 @@ CASE(poison_negative_bulk, "A bulk of length -2 is no vote.")
 
 /* ---- in the way of a real server --------------------------------------------------------- */
 
-CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the same.")
+CASE_ON(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the same.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[3];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
+    proxies_start(p, c, 3);
     for (int i = 0; i < 3; i++)
         p[i].switches->trickle = 1;
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.node_timeout_ms = 15000; /* the greeting alone is some thousand bytes */
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000); /* a slow machine tries again */
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = NULL;
@@ -282,36 +278,33 @@ CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the sam
         CHECK_OK(redlock_extend(lock, 60000));
         client_unlock(lock);
     }
-    client_close(r);
 }
 
-CASE(cut_anywhere, "A connection cut after any number of bytes loses a vote, never a lock.")
+CASE_ON(cut_anywhere, "A connection cut after any number of bytes loses a vote, never a lock.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p;
-    cluster_start(&c, 3);
-    proxy_before(&p, &c, 0);
+    proxy_before(&p, c, 0);
     for (int bytes = 1; bytes < 400; bytes += bytes < 60 ? 1 : 23) {
         p.switches->cut_after = bytes;
-        redlock *r = client_open(&c, 0);
+        r = client_open(c, 0);
         for (int i = 0; i < 3; i++)
             CHECK_ERR(REDLOCK_OK, client_try(r, "x", 20000));
         client_close(r);
     }
     /* On the cut node a key may wait for its expiry, on the others none may. */
     for (int i = 1; i < 3; i++)
-        CHECK_INT(0, server_int(&c.node[i], "EXISTS", "redlock:x", NULL));
+        CHECK_INT(0, server_int(&c->node[i], "EXISTS", "redlock:x", NULL));
 }
 
 /* A reply without a request must not become the reply to the next request. */
-CASE(unsolicited_reply, "A reply without a request is no vote for the next request.")
+CASE_ON(unsolicited_reply, "A reply without a request is no vote for the next request.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p[3];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
-    cluster_set(&c, 0, 3, "redlock:x", "another", 30000);
+    proxies_start(p, c, 3);
+    r = client_open_warm(c, REDLOCK_THREAD);
+    cluster_set(c, 0, 3, "redlock:x", "another", 30000);
     for (int i = 0; i < 3; i++)
         p[i].switches->inject++;
     sleep_ms(50); /* on its way to the I/O thread, which drops the connections */
@@ -320,9 +313,8 @@ CASE(unsolicited_reply, "A reply without a request is no vote for the next reque
         int error = redlock_acquire(r, "x", 10000, NULL, &lock);
         CHECK(lock == NULL && error != REDLOCK_OK);
     }
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
-    CHECK(client_recovers(r, &c, 3));
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", "another"));
+    CHECK(client_recovers(r, c, 3));
     for (int i = 0; i < 3; i++)
         CHECK_BETWEEN(2, 20, p[i].switches->connections);
-    client_close(r);
 }

@@ -60,7 +60,6 @@ CASE(a_long_way_is_known_at_once,
     redlock *r = client_open_with(&l.options);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
     CHECK_HAS("timed out (" SAID "280" LIMIT ")", redlock_detail());
-    client_close(r);
 }
 
 /* Tries until the detail calls nodes late, or not: that is known once an answer has come. */
@@ -95,7 +94,6 @@ CASE(acquire_tells_it, "An acquire that late nodes prevent names their delay and
         CHECK_HAS(SAID, report->node[i].text);
     }
     CHECK(known);
-    client_close(r);
 }
 
 CASE(it_is_forgotten, "A node that answers in time again, or breaks off, is not called late.")
@@ -119,7 +117,6 @@ CASE(it_is_forgotten, "A node that answers in time again, or breaks off, is not 
     try_until(r, false);
     CHECK_HAS("timed out", redlock_detail());
     cluster_each(&l.cluster, 0, NODES, server_thaw);
-    client_close(r);
 }
 
 CASE(a_pause_of_the_caller,
@@ -144,8 +141,6 @@ CASE(a_pause_of_the_caller,
     CHECK_HAS("timed out", redlock_detail());
     CHECK_LACKS(SAID, redlock_detail());
     cluster_each(&l.cluster, 0, NODES, server_thaw);
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 static int unreachable, late, starting;

@@ -4,9 +4,8 @@
  * and given back, because none of that needs memory. Only what is new is refused, in the
  * server's words.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "kinds.h"
 
 #include <stdio.h>
@@ -104,46 +103,38 @@ CASE(hold_strict,
     hold_every_kind(REDLOCK_STRICT, 0);
 }
 
-CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.")
+CASE_ON(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.",
+        .nodes = NODES, .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
         redlock_lock *lock = kind_lock(r, "x", LONG_TTL_MS, shape_request(shape));
         struct kind_waiter w = {0};
         kind_start(other, "x", 30000, shape_rival(shape), 20000, &w);
-        CHECK(cluster_await(&c, "redlock.queue:x", NODES));
-        use_up(&c, 0);
+        CHECK(cluster_await(c, "redlock.queue:x", NODES));
+        use_up(c, 0);
         redlock_cancel(w.lock);
         NO_EVENT(w.client);
         redlock_lock_free(w.lock);
-        CHECK(cluster_await(&c, "redlock.queue:x", 0));
+        CHECK(cluster_await(c, "redlock.queue:x", 0));
         client_unlock(lock);
-        CHECK(kind_await_clean(&c));
-        set_memory(&c, 0, "0");
+        CHECK(kind_await_clean(c));
+        set_memory(c, 0, "0");
     }
-    client_close(other);
-    client_close(r);
 }
 
-CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
+CASE_ON(served_afterwards, "A waiter is served once the nodes have memory again.",
+        .nodes = NODES, .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 30000);
     struct kind_waiter w = {0};
     kind_start(other, "x", 30000, shape_request(SHAPE_MUTEX), 20000, &w);
-    CHECK(cluster_await(&c, "redlock.queue:x", NODES));
-    use_up(&c, 0);
+    CHECK(cluster_await(c, "redlock.queue:x", NODES));
+    use_up(c, 0);
     client_unlock(lock);
-    CHECK(cluster_await(&c, "redlock:x", 0));
-    set_memory(&c, 0, "0");
+    CHECK(cluster_await(c, "redlock:x", 0));
+    set_memory(c, 0, "0");
     KIND_EXPECT(REDLOCK_OK, w);
     client_unlock(w.lock);
-    CHECK(kind_await_clean(&c));
-    client_close(other);
-    client_close(r);
+    CHECK(kind_await_clean(c));
 }

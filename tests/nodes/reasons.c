@@ -4,9 +4,8 @@
  * of a lock, from the node's info, or from the audit.
  */
 #include "certs.h"
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "helper.h"
 #include "nodeclock.h"
 #include "proxy.h"
@@ -155,52 +154,44 @@ CASE(resources, "A process without descriptors to spare says that it is to blame
     CHECK_INT(0, setrlimit(RLIMIT_NOFILE, &none));
     await(is_reported, (struct wanted){.r = r, .reason = REDLOCK_REASON_RESOURCES});
     CHECK_INT(0, setrlimit(RLIMIT_NOFILE, &limit));
-    client_close(r);
 }
 
-CASE(silent, "A server that hangs gives no answer.")
+CASE_ON(silent, "A server that hangs gives no answer.", .nodes = 1, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    redlock *r = client_open_hasty(&c, 0, 200);
+    r = client_open_hasty(c, 0, 200);
     client_warm(r);
-    server_freeze(&c.node[0]);
+    server_freeze(&c->node[0]);
     await(is_reported, (struct wanted){.r = r, .reason = REDLOCK_REASON_SILENT});
     await(is_known, (struct wanted){.r = r, .reason = REDLOCK_REASON_SILENT});
-    server_thaw(&c.node[0]);
-    client_close(r);
+    server_thaw(&c->node[0]);
 }
 
-CASE(not_waited_for,
-     "A node whose answer could not change the outcome is not counted as unable to vote.")
+CASE_ON(not_waited_for,
+        "A node whose answer could not change the outcome is not counted as unable to vote.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     redlock_lock *lock = NULL;
 
-    cluster_start(&c, 3);
-    server_kill(&c.node[1]);
-    server_kill(&c.node[2]);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    server_kill(&c->node[1]);
+    server_kill(&c->node[2]);
+    r = client_open_hasty(c, 0, STEADY_MS);
     client_warm_nodes(r, 1);
-    server_freeze(&c.node[0]);
+    server_freeze(&c->node[0]);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
     CHECK_HAS("at most 1 of 3 nodes could vote, 2 needed: ", redlock_detail());
     CHECK_LACKS("no answer yet", redlock_detail());
-    server_thaw(&c.node[0]);
-    client_close(r);
+    server_thaw(&c->node[0]);
 }
 
-CASE(late, "A server that answers after the node timeout is late, not silent.")
+CASE_ON(late, "A server that answers after the node timeout is late, not silent.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p;
-    cluster_start(&c, 1);
-    proxy_before(&p, &c, 0);
-    redlock *r = client_open_hasty(&c, 0, 200);
+    proxy_before(&p, c, 0);
+    r = client_open_hasty(c, 0, 200);
     p.switches->down_delay_ms = 800;
     await(is_reported, (struct wanted){.r = r, .reason = REDLOCK_REASON_LATE});
     await(is_known, (struct wanted){.r = r, .reason = REDLOCK_REASON_LATE});
-    client_close(r);
 }
 
 /* ---- TLS ---- */
@@ -312,13 +303,12 @@ CASE(password, "A password that is missing is told from a wrong one.")
     check_reason(&o, REDLOCK_REASON_WRONG_PASSWORD);
 }
 
-CASE(rights, "A user that may not run a command lacks a right.")
+CASE_ON(rights, "A user that may not run a command lacks a right.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 1);
-    CHECK_STR("OK", server_cmd(&c.node[0], "ACL", "SETUSER", "default", "-set", "-eval",
+    CHECK_STR("OK", server_cmd(&c->node[0], "ACL", "SETUSER", "default", "-set", "-eval",
                                "-evalsha", NULL));
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     check_reason(&o, REDLOCK_REASON_RIGHTS);
 }
 
@@ -397,17 +387,16 @@ CASE(loading, "A server that loads its dataset is told as that.")
     check_reason(&o, REDLOCK_REASON_LOADING);
 }
 
-CASE(replica, "A replica is told as that, with the guard and without.")
+CASE_ON(replica, "A replica is told as that, with the guard and without.", .nodes = 1,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct server outside;
     char port[16];
-    cluster_start(&c, 1);
     server_start(&outside, NULL);
     snprintf(port, sizeof port, "%d", outside.port.number);
-    CHECK_STR("OK", server_cmd(&c.node[0], "REPLICAOF", "127.0.0.1", port, NULL));
-    check_node_reason(&c, REDLOCK_REASON_REPLICA);
-    redlock_options o = client_options(&c);
+    CHECK_STR("OK", server_cmd(&c->node[0], "REPLICAOF", "127.0.0.1", port, NULL));
+    check_node_reason(c, REDLOCK_REASON_REPLICA);
+    redlock_options o = client_options(c);
     o.flags = REDLOCK_NO_GUARD;
     check_reason(&o, REDLOCK_REASON_REPLICA);
 }
@@ -437,7 +426,6 @@ CASE(counter, "A fence counter beyond what clocks reach is told as that.")
     redlock *r = client_open(&c, 0);
     await(is_reported,
           (struct wanted){.r = r, .flags = REDLOCK_FENCED, .reason = REDLOCK_REASON_COUNTER});
-    client_close(r);
 }
 
 /* ---- quarantine ---- */
@@ -467,7 +455,6 @@ CASE(info, "Without INFO the age of a node is unknown, and init cannot name it."
     redlock *r = client_open_warm(&c, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_INT(REDLOCK_REASON_INFO, redlock_failure_report()->node[0].reason);
-    client_close(r);
 }
 
 CASE(max_ttl, "A node that allows no such TTL is told as that.")
@@ -489,8 +476,6 @@ CASE(clock_step, "A node whose clock was set is told as that.")
     CHECK(client_await_margin(lock, 1));
     nodeclock_step(&c.node[1], 3600000);
     await(is_known, (struct wanted){.r = r, .node = 1, .reason = REDLOCK_REASON_CLOCK});
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 #define A3 "aaaaaaaaaaaaaaaa:0000000000000001/3"
@@ -507,7 +492,8 @@ static void write_sets(const struct cluster *c, const char *last)
     }
 }
 
-CASE(sets, "A node of another set, of none and of one that is being made are told apart.")
+CASE_ON(sets, "A node of another set, of none and of one that is being made are told apart.",
+        .clients = NO_CLIENT)
 {
     static const struct {
         const char *set;
@@ -518,40 +504,35 @@ CASE(sets, "A node of another set, of none and of one that is being made are tol
         {NULL, REDLOCK_REASON_NO_SET},
         {A3 "?", REDLOCK_REASON_SET_PENDING},
     };
-    struct cluster c;
-    cluster_start(&c, 3);
     for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
-        write_sets(&c, last[i].set);
-        redlock *r = client_open_warm(&c, 0);
+        write_sets(c, last[i].set);
+        r = client_open_warm(c, 0);
         await(is_known, (struct wanted){.r = r, .node = 2, .reason = last[i].reason});
         client_close(r);
     }
-    write_sets(&c, A3);
-    CHECK_STR("OK", server_cmd(&c.node[2], "ACL", "SETUSER", "default", "resetkeys",
+    write_sets(c, A3);
+    CHECK_STR("OK", server_cmd(&c->node[2], "ACL", "SETUSER", "default", "resetkeys",
                                "~redlock:*", NULL));
-    redlock *r = client_open_warm(&c, 0);
+    r = client_open_warm(c, 0);
     await(is_known,
           (struct wanted){.r = r, .node = 2, .reason = REDLOCK_REASON_SET_UNREADABLE});
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_INT(REDLOCK_REASON_SET_UNREADABLE, redlock_failure_report()->node[2].reason);
-    client_close(r);
 }
 
-CASE(same_server, "The second name of a server is told as that.")
+CASE_ON(same_server, "The second name of a server is told as that.", .nodes = 2,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy p;
-    cluster_start(&c, 2);
-    proxy_start(&p, c.node[0].port.number);
-    c.count = 3;
-    c.urls[2] = c.urls[1];
-    c.urls[1] = p.url;
-    redlock *r = client_open_warm(&c, 0);
+    proxy_start(&p, c->node[0].port.number);
+    c->count = 3;
+    c->urls[2] = c->urls[1];
+    c->urls[1] = p.url;
+    r = client_open_warm(c, 0);
     redlock_node_info first = REDLOCK_NODE_INFO(), second = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &first));
     CHECK_OK(redlock_node(r, 1, &second));
     CHECK_INT(REDLOCK_REASON_SAME_SERVER, first.reason + second.reason);
-    client_close(r);
 }
 
 /* ---- the audit ---- */
@@ -565,13 +546,12 @@ static int reason_of_check(const redlock_answer *answer, const char *address, co
     FAIL("no check %s of %s", name, address);
 }
 
-CASE(audit, "The audit gives the reason of what it finds, and none for what is well.")
+CASE_ON(audit, "The audit gives the reason of what it finds, and none for what is well.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    CHECK_STR("OK", server_cmd(&c.node[1], "ACL", "SETUSER", "default", "-set", NULL));
-    server_kill(&c.node[2]);
-    redlock *r = client_open(&c, 0);
+    CHECK_STR("OK", server_cmd(&c->node[1], "ACL", "SETUSER", "default", "-set", NULL));
+    server_kill(&c->node[2]);
+    r = client_open(c, 0);
     redlock_answer *answer = NULL;
     CHECK_OK(redlock_audit(r, TTL_MS, &answer));
     for (size_t i = 0; i < answer->check_count; i++) {
@@ -579,8 +559,7 @@ CASE(audit, "The audit gives the reason of what it finds, and none for what is w
         CHECK_INT(answer->checks[i].verdict == REDLOCK_CHECK_OK,
                   answer->checks[i].reason == REDLOCK_REASON_NONE);
     }
-    CHECK_INT(REDLOCK_REASON_RIGHTS, reason_of_check(answer, c.url[1] + 8, "rights"));
-    CHECK_INT(REDLOCK_REASON_REFUSED, reason_of_check(answer, c.url[2] + 8, "reachable"));
+    CHECK_INT(REDLOCK_REASON_RIGHTS, reason_of_check(answer, c->url[1] + 8, "rights"));
+    CHECK_INT(REDLOCK_REASON_REFUSED, reason_of_check(answer, c->url[2] + 8, "reachable"));
     redlock_answer_free(answer);
-    client_close(r);
 }

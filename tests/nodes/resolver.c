@@ -5,9 +5,8 @@
  *     slow.test  answers after SLOW_MS, and not while answers are held back
  *     two.test   has an address without a listener, then the right one
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <dlfcn.h>
 #include <netdb.h>
@@ -68,20 +67,19 @@ static void start_with_name(struct cluster *c, size_t count, const char *name)
     name_first(c, name);
 }
 
-CASE(slow_name_delays_nothing,
-     "A name that is slow to resolve delays neither an acquire nor the close.")
+CASE_ON(slow_name_delays_nothing,
+        "A name that is slow to resolve delays neither an acquire nor the close.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     /* Of nodes without a set, none counts before all have said so: initialised
      * ones decide alone. */
-    cluster_start(&c, 3);
-    redlock *init = client_open(&c, 0);
+    redlock *init = client_open(c, 0);
     CHECK_OK(redlock_admit(init, NULL));
     client_close(init);
-    name_first(&c, "slow.test");
+    name_first(c, "slow.test");
     held_back = true;
     for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
-        redlock *r = client_open(&c, flags);
+        r = client_open(c, flags);
         for (int i = 0; i < 5; i++)
             client_unlock(client_lock(r, "x", 20000));
         client_close(r);
@@ -95,9 +93,7 @@ CASE(slow_name_joins_later, "The node behind a slow name votes once it is resolv
     struct cluster c;
     start_with_name(&c, 3, "slow.test");
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
-    client_unlock(lock);
-    client_close(r);
+    client_lock_on(r, &c, 3, "x", 20000);
 }
 
 CASE(slow_name_is_looked_up_once,
@@ -125,7 +121,6 @@ CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name ge
     start_with_name(&c, 1, "slow.test");
     redlock *r = client_open(&c, 0);
     client_unlock(client_lock(r, "x", 20000));
-    client_close(r);
 }
 
 CASE(second_address_is_tried, "When the first address of a name refuses, the next is tried.")
@@ -138,6 +133,4 @@ CASE(second_address_is_tried, "When the first address of a name refuses, the nex
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
-    client_unlock(lock);
-    client_close(r);
 }

@@ -143,8 +143,6 @@ CASE(rotation_keeps_the_hold,
     await_renewal(lock, RENEWED_TTL_MS);
     CHECK(wait_until(is_up, r));
     client_unlock(hold(r, "y"));
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE(fixed_password_loses_the_hold,
@@ -155,12 +153,11 @@ CASE(fixed_password_loses_the_hold,
     redlock_options o = options_of(&c);
     o.password = OLD;
     redlock *r = client_open_with(&o);
-    redlock_lock *lock = hold(r, "x"), *other = NULL;
+    redlock_lock *lock = hold(r, "x"), *refused = NULL;
     rotate(&c);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "y", RENEWED_TTL_MS, &q, &other));
+    CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "y", RENEWED_TTL_MS, &q, &refused));
     redlock_lock_free(lock);
-    client_close(r);
 }
 
 CASE(late_file_is_waited_for,
@@ -185,8 +182,6 @@ CASE(late_file_is_waited_for,
     CHECK_OK(redlock_start_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
     write_file(o.password_file, NEW, 0600);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE(login_again_by_age, "Connections that are up log in again by the age of the password.")
@@ -210,7 +205,6 @@ CASE(login_again_by_age, "Connections that are up log in again by the age of the
         CHECK(wait_until(has_auth, &c.node[i]));
     client_unlock(lock);
     CHECK_INT(before, connections(r));
-    client_close(r);
 }
 
 static bool has_warned(void *data)
@@ -240,7 +234,6 @@ CASE(refused_login_keeps_the_connection,
     client_unlock(hold(r, "y"));
     client_unlock(lock);
     CHECK_INT(before, connections(r));
-    client_close(r);
 }
 
 CASE(login_again_on_request, "redlock_reload_passwords() reads the file and logs in at once.")
@@ -279,8 +272,6 @@ CASE(hung_file_delays_nothing,
     await_renewal(lock, RENEWED_TTL_MS);
     CHECK(wait_until(is_up, r));
     CHECK(connections(r) > before);
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE(hung_file_at_the_start, "A client whose password file hangs is INVAL, with which file.")
@@ -346,7 +337,6 @@ CASE(command_prints_the_password,
     CHECK(wait_until(is_up, r));
     client_unlock(lock);
     CHECK_BETWEEN(2, 4, runs());
-    client_close(r);
 }
 
 CASE(slow_command_is_waited_for, "The first attempt waits for a slow command.")
@@ -364,7 +354,6 @@ CASE(slow_command_is_waited_for, "The first attempt waits for a slow command.")
         /* Half of the time that the command took would be the error of a clock dated before. */
         CHECK_BETWEEN(0, 300000, info.clock_error_us);
     }
-    client_close(r);
 }
 
 CASE(command_fails, "A command that fails is a reason of the node, without what it printed.")
@@ -379,7 +368,6 @@ CASE(command_fails, "A command that fails is a reason of the node, without what 
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
     CHECK_HAS("exited with 3", redlock_failure_report()->node[0].text);
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
-    client_close(r);
 }
 
 CASE(command_hangs, "A command that hangs delays neither a lock nor the close.")
@@ -484,5 +472,4 @@ CASE(password_not_in_core_dumps, "The password of a file is in no memory that a 
     redlock *r = client_open_with(&o);
     client_warm(r);
     CHECK(!is_dumped(text));
-    client_close(r);
 }

@@ -3,9 +3,8 @@
  * Nodes that fall silent while the client holds nothing: a hung server, a network that drops
  * packets. No connection ends, so only a question that stays unanswered tells.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "proxy.h"
 
 #include <poll.h>
@@ -131,13 +130,12 @@ static void forward(void *data)
         ((struct proxy *)data)[i].switches->swallow = 0;
 }
 
-CASE(black_holed, "Nodes whose answers are dropped on the way are shown as down when idle.")
+CASE_ON(black_holed, "Nodes whose answers are dropped on the way are shown as down when idle.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct proxy proxy[NODES];
-    cluster_start(&c, NODES);
-    proxies_start(proxy, &c, NODES);
-    struct watch w = {.r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS)};
+    proxies_start(proxy, c, NODES);
+    struct watch w = {.r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS)};
     fall_silent(&w, stop_forwarding, forward, proxy);
     client_close(w.r);
 }
@@ -156,20 +154,18 @@ static bool has_asked(void *data)
     return count_time(data) >= 2;
 }
 
-CASE(asked_in_moderation,
-     "An idle client asks nothing unless redlock_node() was called, and then seldom.")
+CASE_ON(asked_in_moderation,
+        "An idle client asks nothing unless redlock_node() was called, and then seldom.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
+    r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS);
     client_warm_nodes(r, NODES);
     sleep_ms(2000); /* what the first connection asks for is over */
-    server_forget_commands(&c.node[0]);
+    server_forget_commands(&c->node[0]);
     sleep_ms(6000);
-    CHECK_INT(0, count_time(&c));
+    CHECK_INT(0, count_time(c));
     int64_t began_ms = now_ms();
     node_of(r, 0);
-    CHECK(wait_until(has_asked, &c));
+    CHECK(wait_until(has_asked, c));
     CHECK(now_ms() - began_ms >= 3000);
-    client_close(r);
 }

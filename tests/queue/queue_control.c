@@ -3,11 +3,10 @@
  * A waiter decides for how long it waits: a cancel works in every phase, and no end of a wait
  * leaves a place in a queue.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "core/lock.h"
 #include "crowd.h"
+#include "fixture.h"
 #include "proxy.h"
 #include "waiter.h"
 
@@ -39,40 +38,37 @@ static bool only_the_lock(void *data)
 
 /* ---- how long --------------------------------------------------------------------------- */
 
-CASE(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.")
+CASE_ON(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, NODES);
-    cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
+    r = client_open_warm(c, REDLOCK_THREAD);
     redlock_lock *lock = start(r, "x");
-    CHECK(queue_await(&c, "x", 1));
+    CHECK(queue_await(c, "x", 1));
     for (int64_t end_ms = now_ms() + RL_WAITER_TTL_MS + 1000; now_ms() < end_ms; sleep_ms(10)) {
         NO_EVENT(r);
         for (int i = 0; i < NODES; i++)
-            CHECK_INT(1, queue_length(&c.node[i], "x")); /* never out of it */
+            CHECK_INT(1, queue_length(&c->node[i], "x")); /* never out of it */
     }
-    cluster_del(&c, 0, NODES, "redlock:x"); /* without a message */
+    cluster_del(c, 0, NODES, "redlock:x"); /* without a message */
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     redlock_lock_free(lock);
     client_close(r);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(try_takes_no_place, "A try leaves no queue entry behind, fair or not.")
+CASE_ON(try_takes_no_place, "A try leaves no queue entry behind, fair or not.", .nodes = NODES,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, NODES);
-    cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
-    redlock *r = client_open_warm(&c, 0);
+    cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
+    r = client_open_warm(c, 0);
     for (uint32_t flags = 0; flags <= REDLOCK_FAIR; flags += REDLOCK_FAIR) {
         redlock_request q = REDLOCK_REQUEST(.flags = flags);
         redlock_lock *lock = NULL;
         CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, &q, &lock));
         for (int i = 0; i < NODES; i++)
-            CHECK_INT(1, server_keys(&c.node[i]));
+            CHECK_INT(1, server_keys(&c->node[i]));
     }
-    client_close(r);
 }
 
 /* ---- cancel and its relatives ----------------------------------------------------------- */
@@ -114,21 +110,21 @@ static bool none_queued(void *data)
     return true;
 }
 
-CASE(cancel_at_any_moment, "A cancel works in every phase of a wait and leaves no queue entry.")
+CASE_ON(cancel_at_any_moment,
+        "A cancel works in every phase of a wait and leaves no queue entry.", .nodes = NODES,
+        .clients = NO_CLIENT)
 {
     enum { STEP_MS = 8, DELAY_MS = 30 };
-    struct cluster c;
     struct proxy p[NODES];
-    cluster_start(&c, NODES);
-    proxies_start(p, &c, NODES);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    proxies_start(p, c, NODES);
+    r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < NODES; i++)
         p[i].switches->down_delay_ms = DELAY_MS;
     for (int k = 0; k < MOMENTS; k++) {
         char name[16], key[32];
         snprintf(name, sizeof name, "x%d", k);
         snprintf(key, sizeof key, "redlock:x%d", k);
-        cluster_set(&c, 0, NODES, key, "another", 60000);
+        cluster_set(c, 0, NODES, key, "another", 60000);
         redlock_lock *lock = start(r, name);
         sleep_ms(k * STEP_MS); /* attempt, ticket, entrance, sleep: 30 ms each */
         cancel_and_free(r, lock);
@@ -137,8 +133,7 @@ CASE(cancel_at_any_moment, "A cancel works in every phase of a wait and leaves n
         p[i].switches->down_delay_ms = 0;
     client_warm(r); /* whatever follows from the last answers has been sent, */
     client_warm(r); /* and has arrived */
-    CHECK(none_queued(&c));
-    client_close(r);
+    CHECK(none_queued(c));
 }
 
 /* First in the queue (0), or behind others of the same client. */

@@ -4,10 +4,9 @@
  * do not come, a waiter loses the majority. The next waiter is served, also while one of the
  * five nodes is down or hung; how soon, queue_times.c measures.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "core/lock.h"
+#include "fixture.h"
 #include "queue_load.h"
 #include "waiter.h"
 
@@ -104,25 +103,23 @@ CASE(timeout_empties_the_queue, "The queue is empty right after its only waiter 
     CHECK_INT(0, places_after_timeout());
 }
 
-CASE(holder_from_the_queue_dies, "A killed holder that had waited leaves no dead queue entry.")
+CASE_ON(holder_from_the_queue_dies,
+        "A killed holder that had waited leaves no dead queue entry.", .nodes = 5)
 {
-    struct cluster c;
     struct waiter first, second;
     struct waiter_terms terms = {
         .name = "x", .ttl_ms = HELD_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
-    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
-    waiter_start(&first, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", 1));
-    waiter_start(&second, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", 2));
+    waiter_start(&first, c, 5, &terms);
+    CHECK(queue_await(c, "x", 1));
+    waiter_start(&second, c, 5, &terms);
+    CHECK(queue_await(c, "x", 2));
     client_unlock(lock);
     CHECK(waiter_await(&first));
     CHECK_OK(first.news->error);
     waiter_kill(&first);
     CHECK(waiter_await(&second));
     waiter_end(&second);
-    client_close(r);
 }
 
 /* ---- requests of the dead --------------------------------------------------------------- */
@@ -142,31 +139,30 @@ static bool have_requests_of_all(void *data)
  * death. (A plain first attempt can as well.) The dead send nothing more: it is one TTL, not
  * one each.
  */
-CASE(requests_of_the_dead,
-     "Requests that killed waiters left in buffers delay the next waiter by one TTL.")
+CASE_ON(requests_of_the_dead,
+        "Requests that killed waiters left in buffers delay the next waiter by one TTL.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct waiter dead[KILLED], next;
     struct waiter_terms terms = {.name = "x",
                                  .ttl_ms = DEAD_TTL_MS,
                                  .wait_ms = REDLOCK_WAIT_FOREVER,
                                  .node_timeout_ms = PATIENT_MS};
-    cluster_start(&c, 5);
-    cluster_set(&c, 0, 5, "redlock:x", "another", 600000);
+    cluster_set(c, 0, 5, "redlock:x", "another", 600000);
     for (int i = 0; i < KILLED; i++) {
-        waiter_start(&dead[i], &c, 5, &terms);
-        CHECK(queue_await(&c, "x", i + 1));
+        waiter_start(&dead[i], c, 5, &terms);
+        CHECK(queue_await(c, "x", i + 1));
     }
-    waiter_start(&next, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", KILLED + 1));
-    cluster_set(&c, 0, 5, "redlock:x", "another",
+    waiter_start(&next, c, 5, &terms);
+    CHECK(queue_await(c, "x", KILLED + 1));
+    cluster_set(c, 0, 5, "redlock:x", "another",
                 BRIEF_MS); /* ends while the nodes are stopped */
-    cluster_each(&c, 0, 5, server_freeze);
-    CHECK(wait_until(have_requests_of_all, &c));
+    cluster_each(c, 0, 5, server_freeze);
+    CHECK(wait_until(have_requests_of_all, c));
     for (int i = 0; i < KILLED; i++)
         waiter_kill(&dead[i]);
     sleep_ms(BRIEF_MS);
-    cluster_each(&c, 0, 5, server_thaw);
+    cluster_each(c, 0, 5, server_thaw);
     CHECK(waiter_await(&next));
     CHECK_OK(next.news->error);
     waiter_end(&next);
@@ -219,46 +215,44 @@ static bool next_is_queued(void *data)
     return queue_length(data, "x") == 1;
 }
 
-CASE(release_without_channels,
-     "A holder without the right to publish can release beside waiters.")
+CASE_ON(release_without_channels,
+        "A holder without the right to publish can release beside waiters.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct waiter holder, next;
     struct waiter_terms terms = {.name = "x",
                                  .ttl_ms = 20000,
                                  .wait_ms = REDLOCK_WAIT_FOREVER,
                                  .username = "mute",
                                  .password = "secret"};
-    cluster_start(&c, 3);
     for (int i = 0; i < 3; i++)
-        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "mute", "reset", "on",
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "mute", "reset", "on",
                                    ">secret", "allkeys", "resetchannels", "+@all", NULL));
-    waiter_start(&holder, &c, 3, &terms);
+    waiter_start(&holder, c, 3, &terms);
     CHECK(waiter_await(&holder));
     CHECK_OK(holder.news->error);
-    waiter_start(&next, &c, 3, &terms);
-    CHECK(wait_until(next_is_queued, &c.node[0]));
+    waiter_start(&next, c, 3, &terms);
+    CHECK(wait_until(next_is_queued, &c->node[0]));
     waiter_end(&holder); /* checks that its release was OK */
     CHECK(waiter_await(&next));
     waiter_end(&next);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
 }
 
 /* ---- too few from the beginning --------------------------------------------------------- */
 
-CASE(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.")
+CASE_ON(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct waiter w;
     struct waiter_terms terms = {
         .name = "x", .ttl_ms = 20000, .wait_ms = 1000, .flags = REDLOCK_FAIR};
-    cluster_start(&c, 5);
-    cluster_each(&c, 2, 3, server_kill);
-    cluster_set(&c, 0, 2, "redlock:x", "another", 20000);
-    waiter_start(&w, &c, 2, &terms);
+    cluster_each(c, 2, 3, server_kill);
+    cluster_set(c, 0, 2, "redlock:x", "another", 20000);
+    waiter_start(&w, c, 2, &terms);
     while (!w.news->done) /* by its deadline */
         for (int i = 0; i < 2; i++)
-            CHECK_INT(0, queue_length(&c.node[i], "x"));
+            CHECK_INT(0, queue_length(&c->node[i], "x"));
     CHECK_ERR(REDLOCK_NOQUORUM, w.news->error);
     waiter_end(&w);
 }
@@ -300,7 +294,4 @@ CASE(flooded_subscriber,
     NO_EVENT(waiter);
     client_unlock(held);
     EXPECT(waiter, ACQUIRED, REDLOCK_OK, lock);
-    client_unlock(lock);
-    client_close(waiter);
-    client_close(holder);
 }

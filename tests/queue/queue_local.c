@@ -4,10 +4,9 @@
  * of their calls; all share one subscription per node, which is made when it is first needed.
  */
 #include "base/slice.h"
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "drive/client.h"
+#include "fixture.h"
 #include "queue_local_load.h"
 #include "waiter.h"
 
@@ -46,25 +45,23 @@ static bool everywhere_one(void *data)
     return true;
 }
 
-CASE(subscriptions,
-     "A client has one subscriber connection per node, made on first use, for all names.")
+CASE_ON(subscriptions,
+        "A client has one subscriber connection per node, made on first use, for all names.",
+        .nodes = NODES, .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
     redlock_lock *lock[NAMES][2];
-    redlock *other = client_start(&c, NODES, 0);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
-    redlock_lock *held = client_lock(other, "busy", TTL_MS);
+    client_lock(other, "busy", TTL_MS);
     CHECK_OK(client_try(r, "free", TTL_MS));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "busy", TTL_MS));
     for (int i = 0; i < NODES; i++) {
-        CHECK_INT(0, subscribers(&c.node[i]));
-        CHECK_INT(2, server_clients(&c.node[i]));
+        CHECK_INT(0, subscribers(&c->node[i]));
+        CHECK_INT(2, server_clients(&c->node[i]));
     }
     for (int k = 0; k < NAMES; k++) {
         char name[16], key[32];
         snprintf(name, sizeof name, "n%d", k);
         snprintf(key, sizeof key, "redlock:n%d", k);
-        cluster_set(&c, 0, NODES, key, "another", TTL_MS);
+        cluster_set(c, 0, NODES, key, "another", TTL_MS);
         for (int i = 0; i < 2; i++) {
             redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
             CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &lock[k][i]));
@@ -73,17 +70,14 @@ CASE(subscriptions,
     for (int k = 0; k < NAMES; k++) {
         char name[16];
         snprintf(name, sizeof name, "n%d", k);
-        CHECK(queue_await(&c, name, 1));
+        CHECK(queue_await(c, name, 1));
     }
-    CHECK(wait_until(everywhere_one, &c));
+    CHECK(wait_until(everywhere_one, c));
     for (int i = 0; i < NODES; i++)
-        CHECK_INT(2, server_clients(&c.node[i])); /* and no further connection */
+        CHECK_INT(2, server_clients(&c->node[i])); /* and no further connection */
     for (int k = 0; k < NAMES; k++)
         for (int i = 0; i < 2; i++)
             redlock_lock_free(lock[k][i]);
-    client_unlock(held);
-    client_close(r);
-    client_close(other);
 }
 
 /* ---- position --------------------------------------------------------------------------- */
@@ -106,23 +100,21 @@ static void await_place(redlock_lock *lock, int wanted)
         CHECK_INT(wanted, redlock_position(lock));
 }
 
-CASE(position_in_the_nodes_queue,
-     "A waiter's position counts down while those ahead are served.")
+CASE_ON(position_in_the_nodes_queue,
+        "A waiter's position counts down while those ahead are served.", .nodes = NODES,
+        .flags = REDLOCK_THREAD, .clients = 2)
 {
     enum { AHEAD = 3 };
-    struct cluster c;
     struct waiter w[AHEAD];
     struct waiter_terms terms = {
         .name = "x", .ttl_ms = TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *mine[2];
-    redlock *other = client_start(&c, NODES, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     for (int i = 0; i < AHEAD; i++) {
-        waiter_start(&w[i], &c, NODES, &terms);
-        CHECK(queue_await(&c, "x", i + 1));
+        waiter_start(&w[i], c, NODES, &terms);
+        CHECK(queue_await(c, "x", i + 1));
     }
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 2; i++)
         CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &mine[i]));
     await_place(mine[0], AHEAD + 1);
@@ -142,8 +134,6 @@ CASE(position_in_the_nodes_queue,
     CHECK_INT(0, redlock_position(mine[1]));
     redlock_lock_free(mine[0]);
     redlock_lock_free(mine[1]);
-    client_close(r);
-    client_close(other);
 }
 
 /* ---- handing over ----------------------------------------------------------------------- */
@@ -156,20 +146,19 @@ static redlock_lock *start(redlock *r, uint32_t flags)
     return lock;
 }
 
-CASE(hands_over_behind_others, "A handover within a client overtakes no waiter on the nodes.")
+CASE_ON(hands_over_behind_others,
+        "A handover within a client overtakes no waiter on the nodes.", .nodes = NODES,
+        .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
     redlock_lock *ours[2], *theirs;
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *held = client_lock(r, "x", TTL_MS);
     for (int i = 0; i < 2; i++) {
         ours[i] = start(r, 0);
         /* The first has its place before the other client comes; the second has none. */
-        CHECK(queue_await(&c, "x", 1));
+        CHECK(queue_await(c, "x", 1));
     }
     theirs = start(other, 0);
-    CHECK(queue_await(&c, "x", 2));
+    CHECK(queue_await(c, "x", 2));
     client_unlock(held);
     EXPECT(r, ACQUIRED, REDLOCK_OK, ours[0]);
     client_unlock(ours[0]);
@@ -178,8 +167,6 @@ CASE(hands_over_behind_others, "A handover within a client overtakes no waiter o
     client_unlock(theirs);
     EXPECT(r, ACQUIRED, REDLOCK_OK, ours[1]);
     client_unlock(ours[1]);
-    client_close(r);
-    client_close(other);
 }
 
 /* Given back while one of ours follows, and another client waits on the nodes. */
@@ -237,13 +224,11 @@ static size_t longest_chain(const struct rl_local_queues *queues)
     return longest;
 }
 
-CASE(chosen_names,
-     "Names that share a bucket of a hash without a key are spread by the one that has it.")
+CASE_ON(chosen_names,
+        "Names that share a bucket of a hash without a key are spread by the one that has it.",
+        .nodes = NODES, .clients = 2)
 {
-    struct cluster c;
     redlock_lock *lock[CHOSEN];
-    redlock *other = client_start(&c, NODES, 0);
-    redlock *r = client_open_warm(&c, 0);
     int count = 0;
     for (int number = 0; count < CHOSEN; number++) {
         redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
@@ -252,15 +237,11 @@ CASE(chosen_names,
         uint64_t hash = rl_slice_hash(rl_slice_of(key));
         if ((hash ^ hash >> 32) % CHOSEN_BUCKETS != 0)
             continue;
-        cluster_set(&c, 0, NODES, key, "another", TTL_MS);
+        cluster_set(c, 0, NODES, key, "another", TTL_MS);
         CHECK_OK(
             redlock_start_acquire(r, key + strlen("redlock:"), TTL_MS, &q, &lock[count++]));
     }
     while (r->engine.local_queues.count < CHOSEN)
         next_event(r, 100);
     CHECK(longest_chain(&r->engine.local_queues) < CHOSEN / 4);
-    for (int i = 0; i < CHOSEN; i++)
-        redlock_lock_free(lock[i]);
-    client_close(r);
-    client_close(other);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The places of waiters, as events QUEUED tell them. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 #include "waiter.h"
 
 #include <stdlib.h>
@@ -25,16 +24,14 @@ static void await_place(redlock *r, const struct tally *tally, int place)
     CHECK_INT(place, tally->place);
 }
 
-CASE(places, "Waiters are told their places, and again when a waiter ahead is gone.")
+CASE_ON(places, "Waiters are told their places, and again when a waiter ahead is gone.",
+        .nodes = NODES, .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
     struct tally t[MINE] = {0}, ahead = {0};
     redlock_lock *mine[MINE];
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     redlock_lock *first = start(other, &ahead);
-    CHECK(queue_await(&c, "x", 1));
+    CHECK(queue_await(c, "x", 1));
     await_place(other, &ahead, 1);
     for (int i = 0; i < MINE; i++)
         mine[i] = start(r, &t[i]);
@@ -60,20 +57,18 @@ CASE(places, "Waiters are told their places, and again when a waiter ahead is go
         drain(r);
         CHECK_INT(told, t[i].count[REDLOCK_EVENT_QUEUED]);
     }
-    client_close(r);
-    client_close(other);
 }
 
-CASE(only_who_asks, "A waiter that did not ask for its place is told nothing but its outcome.")
+CASE_ON(only_who_asks,
+        "A waiter that did not ask for its place is told nothing but its outcome.",
+        .nodes = NODES, .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
     struct tally asks = {0}, plain = {0};
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, 0);
+    other = client_open_warm(c, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS), *lock[2] = {NULL};
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &plain);
     CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock[0]));
-    CHECK(queue_await(&c, "x", 1));
+    CHECK(queue_await(c, "x", 1));
     lock[1] = start(r, &asks);
     await_place(r, &asks, 2);
     CHECK_INT(0, plain.count[REDLOCK_EVENT_QUEUED]);
@@ -81,27 +76,20 @@ CASE(only_who_asks, "A waiter that did not ask for its place is told nothing but
     client_unlock(held);
     DRAIN_UNTIL(r, &plain, ACQUIRED, 1);
     CHECK_INT(0, plain.count[REDLOCK_EVENT_QUEUED]);
-    for (int i = 0; i < 2; i++)
-        redlock_lock_free(lock[i]);
-    client_close(r);
-    client_close(other);
 }
 
-CASE(freed_when_told, "A waiter that is freed when it is told its place leaves the queue.")
+CASE_ON(freed_when_told, "A waiter that is freed when it is told its place leaves the queue.",
+        .nodes = NODES, .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, 0);
+    other = client_open_warm(c, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     redlock_lock *lock = start(r, NULL);
     CHECK_INT(1, EXPECT(r, QUEUED, REDLOCK_OK, lock)->place);
     CHECK_OK(redlock_cancel(lock));
     redlock_lock_free(lock);
-    CHECK(queue_await(&c, "x", 0));
+    CHECK(queue_await(c, "x", 0));
     client_unlock(held);
     CHECK(next_event(r, 0) == NULL);
-    client_close(r);
-    client_close(other);
 }
 
 /* ---- many ---- */
@@ -135,13 +123,12 @@ CASE(not_too_often, "However many waiters are served, one behind them is told on
     free(t);
 }
 
-CASE(latest_place_waits, "Of the places of a waiter that are not read, the latest one waits.")
+CASE_ON(latest_place_waits,
+        "Of the places of a waiter that are not read, the latest one waits.", .nodes = NODES,
+        .flags = REDLOCK_THREAD, .clients = 2)
 {
-    struct cluster c;
     struct tally ahead = {0};
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
-    redlock_lock *held = client_lock(other, "x", TTL_MS);
+    client_lock(other, "x", TTL_MS);
     redlock_lock *first = start(other, &ahead), *lock;
     await_place(other, &ahead, 1);
     lock = start(r, NULL);
@@ -155,8 +142,4 @@ CASE(latest_place_waits, "Of the places of a waiter that are not read, the lates
     if (EXPECT(r, QUEUED, REDLOCK_OK, lock)->place == 2)
         CHECK_INT(1, EXPECT(r, QUEUED, REDLOCK_OK, lock)->place);
     CHECK(next_event(r, 0) == NULL);
-    redlock_lock_free(lock);
-    client_unlock(held);
-    client_close(r);
-    client_close(other);
 }

@@ -93,7 +93,6 @@ CASE(blocking_calls_alone,
     redlock *r = fleet_open_warm(&f, 0);
     for (int i = 0; i < 100; i++)
         CHECK_OK(redlock_ping(r, NULL));
-    client_close(r);
 }
 
 CASE(answer_outlives_client, "An answer of all quorums can be read after the client's end.")
@@ -164,7 +163,6 @@ CASE(all_hung, "Quorums that are all hung cost a blocked caller their time once,
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_BETWEEN(5000 - 1, SOON_MS, now_ms() - start_ms);
-    client_close(r);
 }
 
 CASE(blocked_caller_is_woken,
@@ -178,7 +176,6 @@ CASE(blocked_caller_is_woken,
     for (int i = 0; i < 100; i++)
         CHECK_OK(redlock_ping(r, NULL));
     CHECK_BETWEEN(0, GIVE_UP_MS, now_ms() - start_ms);
-    client_close(r);
 }
 
 static void end_early(uint32_t flags)
@@ -267,7 +264,6 @@ CASE(not_behind_unread_answers,
         left--;
     }
     NO_EVENT(r);
-    client_close(r);
 }
 
 CASE(forked, "A child frees what several quorums were asked.")
@@ -289,7 +285,6 @@ CASE(forked, "A child frees what several quorums were asked.")
     CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
     CHECK_INT(0, WEXITSTATUS(status));
     EXPECT_ANSWER(r, REDLOCK_OK, job);
-    client_close(r);
 }
 
 CASE(stats, "The counters of a client are the sum of its quorums, each of which has its own.")
@@ -307,5 +302,4 @@ CASE(stats, "The counters of a client are the sum of its quorums, each of which 
     CHECK_INT(6, stats.hold.count);
     CHECK_OK(redlock_stats(redlock_member(r, 2), &stats));
     CHECK_INT(3, stats.acquired);
-    client_close(r);
 }

@@ -84,7 +84,6 @@ CASE(events_cross_quorums, "The reader of an event of one quorum may start a loc
     }
     client_unlock(lock[0]);
     client_unlock(lock[1]);
-    client_close(r);
 }
 
 static void close_with_handles(uint32_t flags)

@@ -3,8 +3,7 @@
  * Numbers that no clock can have reached, planted where the scripts keep counters, tickets and
  * ends of holds: each counts as missing, the node heals itself, and no other node hears of it.
  */
-#include "check.h"
-#include "client.h"
+#include "fixture.h"
 #include "kinds.h"
 #include "nodeclock.h"
 #include "script_calls.h"
@@ -238,16 +237,14 @@ CASE(tokens_grow_strict,
     tokens_grow(REDLOCK_STRICT);
 }
 
-CASE(everything_goes_on, "Numbers planted under one name stop no query, listing or lock.")
+CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listing or lock.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 3; i++) {
-        server_cmd(&c.node[i], "HSET", FENCE, "i", "1e300", NULL);
-        server_cmd(&c.node[i], "ZADD", KEY, "inf", "r", NULL);
-        server_cmd(&c.node[i], "HSET", "redlock.fence:y", "i", "nan", NULL);
-        server_cmd(&c.node[i], "ZADD", ALIVE, "inf", "w0123456789abcdef0", "inf", "t", NULL);
-        server_cmd(&c.node[i], "ZADD", "redlock.queue:x", "1", "w0123456789abcdef0", NULL);
+        server_cmd(&c->node[i], "HSET", FENCE, "i", "1e300", NULL);
+        server_cmd(&c->node[i], "ZADD", KEY, "inf", "r", NULL);
+        server_cmd(&c->node[i], "HSET", "redlock.fence:y", "i", "nan", NULL);
+        server_cmd(&c->node[i], "ZADD", ALIVE, "inf", "w0123456789abcdef0", "inf", "t", NULL);
+        server_cmd(&c->node[i], "ZADD", "redlock.queue:x", "1", "w0123456789abcdef0", NULL);
     }
     redlock_answer *answer = NULL;
     CHECK_OK(redlock_query(r, "x", &answer));
@@ -265,7 +262,6 @@ CASE(everything_goes_on, "Numbers planted under one name stop no query, listing 
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK_OK(client_try(r, "z", TTL_MS));
-    client_close(r);
 }
 
 CASE(token_of_a_strange_clock,
@@ -290,5 +286,4 @@ CASE(token_of_a_strange_clock,
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK_INT(REDLOCK_VOTE_ERROR, redlock_failure_report()->node[0].vote);
     CHECK_HAS("fencing token", redlock_failure_report()->node[0].text);
-    client_close(r);
 }

@@ -4,47 +4,42 @@
  * native command where the server has one. The native ones are tested on a fake server, since
  * the installed one may have none.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "fake.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <string.h>
 
-CASE(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the caller's result.")
+CASE_ON(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the caller's result.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
+        redlock_lock *lock = client_lock_on(r, c, 3, "x", 20000);
         for (int n = 0; n < 3; n++)
-            CHECK_STR("OK", server_cmd(&c.node[n], "SCRIPT", "FLUSH", NULL));
+            CHECK_STR("OK", server_cmd(&c->node[n], "SCRIPT", "FLUSH", NULL));
         CHECK_OK(redlock_extend(lock, 30000));
         for (int64_t end_ms = now_ms() + GIVE_UP_MS; /* node 0 may be the straggler */
-             server_int(&c.node[0], "PTTL", "redlock:x", NULL) < 25000;)
+             server_int(&c->node[0], "PTTL", "redlock:x", NULL) < 25000;)
             CHECK(now_ms() < end_ms);
         for (int n = 0; n < 3; n++)
-            CHECK_STR("OK", server_cmd(&c.node[n], "SCRIPT", "FLUSH", NULL));
+            CHECK_STR("OK", server_cmd(&c->node[n], "SCRIPT", "FLUSH", NULL));
         client_unlock(lock);
-        CHECK(cluster_await_empty(&c));
+        CHECK(cluster_await_empty(c));
     }
-    client_close(r);
 }
 
-CASE(flushed_before_rollback, "A rollback works on a node that forgot the script.")
+CASE_ON(flushed_before_rollback, "A rollback works on a node that forgot the script.",
+        .nodes = 5, .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
-        cluster_set(&c, 0, 3, "redlock:x", "another", 20000);
+        cluster_set(c, 0, 3, "redlock:x", "another", 20000);
         for (int n = 0; n < 5; n++)
-            server_cmd(&c.node[n], "SCRIPT", "FLUSH", NULL);
+            server_cmd(&c->node[n], "SCRIPT", "FLUSH", NULL);
         CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 20000));
-        CHECK(cluster_await(&c, "redlock:x", 3));
-        CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
+        CHECK(cluster_await(c, "redlock:x", 3));
+        CHECK_INT(3, cluster_count_value(c, "redlock:x", "another"));
     }
-    client_close(r);
 }
 
 /* ---- on a fake server ------------------------------------------------------------------- */

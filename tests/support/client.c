@@ -51,8 +51,9 @@ static void free_locks(redlock *r)
 
     for (size_t i = 0; (member = redlock_member(r, i)); i++) {
         for (redlock_lock *lock; (lock = first_lock(member));) {
-            if (redlock_state(lock) == REDLOCK_STATE_HELD)
-                CHECK_OK(redlock_release(lock));
+            if (redlock_state(lock) == REDLOCK_STATE_HELD && redlock_release(lock) < 0)
+                FAIL("release of '%s', held at the end of the case: %s", redlock_name(lock),
+                     redlock_detail());
             redlock_lock_free(lock);
         }
     }

@@ -36,7 +36,7 @@ typedef void fixture_body(struct cluster *c, redlock *r, redlock *other);
 /* The build system greps for this as well, see CASE(). */
 #define CASE_ON(name, ...)                                                                     \
     static fixture_body name;                                                                  \
-    static const struct fixture fixture_of_##name = {__VA_ARGS__};                             \
+    static const struct fixture fixture_of_##name = {.intent = __VA_ARGS__};                   \
     static void run_##name(void)                                                               \
     {                                                                                          \
         fixture_run(&fixture_of_##name, name);                                                 \

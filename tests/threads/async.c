@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The asynchronous interface: one descriptor, events, hundreds of locks in flight. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -59,17 +58,13 @@ CASE(poll_loop_io_thread, "Events of the I/O thread are read through one descrip
     one_descriptor(REDLOCK_THREAD);
 }
 
-CASE(nothing_before_next, "Nothing is sent before redlock_next() runs.")
+CASE_ON(nothing_before_next, "Nothing is sent before redlock_next() runs.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = start(r, "x", NULL);
     struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
     CHECK_INT(1, poll(&p, 1, 1000)); /* but the descriptor says that there is work */
-    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    CHECK_INT(0, cluster_count(c, "redlock:x"));
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 static void in_flight(uint32_t flags)
@@ -156,43 +151,37 @@ CASE(a_chain_io_thread,
     chain(REDLOCK_THREAD);
 }
 
-CASE(free_when_acquired, "A handle freed when its event is read releases its lock.")
+CASE_ON(free_when_acquired, "A handle freed when its event is read releases its lock.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open(&c, 0);
+    r = client_open(c, 0);
     for (int i = 0; i < 20; i++) {
         redlock_lock *lock = start(r, "x", NULL);
         EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
         redlock_lock_free(lock);
         NO_EVENT(r);
-        CHECK(cluster_await(&c, "redlock:x", 0));
+        CHECK(cluster_await(c, "redlock:x", 0));
     }
-    client_close(r);
 }
 
-CASE(detail_of_an_event,
-     "The detail of an event is about its error, and the report of its lock.")
+CASE_ON(detail_of_an_event,
+        "The detail of an event is about its error, and the report of its lock.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    cluster_set(&c, 0, 3, "redlock:x", "another", 30000);
-    redlock *r = client_open(&c, 0);
+    cluster_set(c, 0, 3, "redlock:x", "another", 30000);
+    r = client_open(c, 0);
     redlock_lock *lock = start(r, "x", NULL);
     CHECK(EXPECT(r, ACQUIRED, REDLOCK_BUSY, lock)->detail[0] != '\0');
     CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
     CHECK(report_votes(redlock_lock_report(lock), REDLOCK_VOTE_TAKEN) >= 2);
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
-CASE(contended_in_flight,
-     "64 requests of one client for one name all get it, one after the other.")
+CASE_ON(contended_in_flight,
+        "64 requests of one client for one name all get it, one after the other.",
+        .clients = NO_CLIENT)
 {
     redlock_lock *lock[64];
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open(&c, 0);
+    r = client_open(c, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     for (int i = 0; i < 64; i++)
         CHECK_OK(redlock_start_acquire(r, "x", 20000, &q, &lock[i]));
@@ -201,7 +190,4 @@ CASE(contended_in_flight,
         NO_EVENT(r); /* no other while it is held */
         CHECK_OK(redlock_release(lock[i]));
     }
-    for (int i = 0; i < 64; i++)
-        redlock_lock_free(lock[i]);
-    client_close(r);
 }

@@ -244,7 +244,4 @@ CASE(nobody_overlaps_in_any_weather,
         pthread_join(b[i].thread, NULL);
     printf("# %d locks won\n", wins);
     CHECK(wins >= 10);
-    client_close(loop);
-    client_close(plain);
-    client_close(shared);
 }

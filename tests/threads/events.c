@@ -2,9 +2,8 @@
 /*
  * Events and threads: one reads, others start, cancel and free; and notify on the I/O thread.
  */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -92,12 +91,11 @@ static void *read_rest(void *client)
     return NULL;
 }
 
-CASE(drain_handed_on,
-     "A thread whose drain another one has ended has its next request written at once.")
+CASE_ON(drain_handed_on,
+        "A thread whose drain another one has ended has its next request written at once.",
+        .flags = REDLOCK_THREAD | REDLOCK_NO_GUARD)
 {
-    struct cluster c;
     pthread_t thread;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_NO_GUARD);
     const char *const name[] = {"x", "y", "z"};
     redlock_lock *lock[3];
     for (int i = 0; i < 2; i++)
@@ -108,10 +106,7 @@ CASE(drain_handed_on,
     pthread_join(thread, NULL);
     sleep_ms(1500); /* what new connections have timers for is over */
     CHECK_OK(redlock_start_acquire(r, name[2], TTL_MS, NULL, &lock[2]));
-    CHECK(cluster_await(&c, "redlock:z", 3));
-    for (int i = 0; i < 3; i++)
-        redlock_lock_free(lock[i]);
-    client_close(r);
+    CHECK(cluster_await(c, "redlock:z", 3));
 }
 
 /* ---- exactly one event, or none ---- */
@@ -265,21 +260,20 @@ static void *let_leave(void *data)
     return NULL;
 }
 
-CASE(free_waits_for_notify,
-     "notify holds no mutex of the client, and redlock_lock_free() waits for its end.")
+CASE_ON(free_waits_for_notify,
+        "notify holds no mutex of the client, and redlock_lock_free() waits for its end.",
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
     pthread_t thread;
     redlock_counters counters = REDLOCK_COUNTERS();
-    redlock_lock *lock = NULL, *other;
-    cluster_start(&c, 3);
-    redlock_options o = client_options(&c);
+    redlock_lock *lock = NULL;
+    redlock_options o = client_options(c);
     o.flags = REDLOCK_THREAD;
     o.notify = stay_inside;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     redlock_request q = REDLOCK_REQUEST(.data = r);
-    other = client_lock(r, "y", TTL_MS);
+    client_lock(r, "y", TTL_MS);
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
     CHECK(wait_until(is_set, &is_inside));
     CHECK_OK(redlock_stats(r, &counters)); /* takes the mutex */
@@ -290,6 +284,4 @@ CASE(free_waits_for_notify,
     CHECK(has_left);
     pthread_join(thread, NULL);
     NO_EVENT(r);
-    client_unlock(other);
-    client_close(r);
 }

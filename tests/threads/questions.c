@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Requests to the nodes that do not wait: their answers and their bounds. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
 #include "evil.h"
+#include "fixture.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -119,29 +118,25 @@ CASE(io_thread, "The descriptor of a client with an I/O thread tells of each ans
     each_question(REDLOCK_THREAD);
 }
 
-CASE(audit_of_both_kinds, "An audit that was started says as much as one that was waited for.")
+CASE_ON(audit_of_both_kinds,
+        "An audit that was started says as much as one that was waited for.")
 {
-    struct cluster c;
     redlock_job job;
     redlock_answer *answer = NULL;
-    redlock *r = client_start(&c, 3, 0);
     CHECK_OK(redlock_audit(r, 10000, &answer));
     CHECK_OK(redlock_start_audit(r, 10000, NULL, &job));
     CHECK_INT(answer->check_count, EXPECT_ANSWER(r, REDLOCK_OK, job)->answer->check_count);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     redlock_answer_free(answer);
-    client_close(r);
 }
 
-CASE(answer_outlives_client,
-     "What a blocking call returned can be read after the client's end.")
+CASE_ON(answer_outlives_client,
+        "What a blocking call returned can be read after the client's end.")
 {
-    struct cluster c;
     redlock_answer *audit = NULL;
     redlock_answer *query = NULL;
     redlock_answer *list = NULL;
-    redlock *r = client_start(&c, 3, 0);
-    cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
+    cluster_set(c, 0, 3, "redlock:a", "somebody", 600000);
     CHECK_OK(redlock_audit(r, 10000, &audit));
     CHECK_OK(redlock_query(r, "a", &query));
     CHECK_OK(redlock_list(r, &list));
@@ -251,13 +246,11 @@ CASE(page_of_400_io_thread, "An I/O thread answers 400 queries that were started
     status_page(REDLOCK_THREAD);
 }
 
-CASE(bounded, "One job past the bound is refused, and canceling makes room again.")
+CASE_ON(bounded, "One job past the bound is refused, and canceling makes room again.")
 {
     static redlock_job jobs[REDLOCK_JOBS_MAX];
-    struct cluster c;
     redlock_job job = 7;
-    redlock *r = client_start(&c, 3, 0);
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     for (int i = 0; i < REDLOCK_JOBS_MAX; i++)
         CHECK_OK(redlock_start_query(r, "x", NULL, &jobs[i]));
     CHECK_ERR(REDLOCK_NOMEM, redlock_start_query(r, "x", NULL, &job));
@@ -267,11 +260,10 @@ CASE(bounded, "One job past the bound is refused, and canceling makes room again
     CHECK_INT(7, job);
     for (int i = 0; i < REDLOCK_JOBS_MAX; i++)
         CHECK_OK(redlock_cancel_job(r, jobs[i]));
-    cluster_each(&c, 0, 3, server_thaw);
+    cluster_each(c, 0, 3, server_thaw);
     client_warm(r);
     CHECK_OK(redlock_start_query(r, "x", NULL, &job));
     EXPECT_ANSWER(r, REDLOCK_OK, job);
-    client_close(r);
 }
 
 static void not_behind_unread(uint32_t flags)
@@ -298,11 +290,9 @@ CASE(not_behind_unread_answers_io_thread,
     not_behind_unread(REDLOCK_THREAD);
 }
 
-CASE(many_lists, "Lists that are started together are all answered, a few at a time.")
+CASE_ON(many_lists, "Lists that are started together are all answered, a few at a time.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
+    cluster_set(c, 0, 3, "redlock:a", "somebody", 600000);
     for (int i = 0; i < 20; i++)
         CHECK_OK(redlock_start_list(r, NULL, NULL));
     for (int i = 0; i < 20; i++) {
@@ -310,51 +300,44 @@ CASE(many_lists, "Lists that are started together are all answered, a few at a t
         CHECK_OK(event->error);
         CHECK_INT(1, event->answer->name_count);
     }
-    client_close(r);
 }
 
-CASE(names_in_order, "A list has each name of any node once, in the order of the bytes.")
+CASE_ON(names_in_order, "A list has each name of any node once, in the order of the bytes.")
 {
-    struct cluster c;
     redlock_answer *answer = NULL;
-    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 300; i++) {
         char key[32];
         snprintf(key, sizeof key, "redlock:%d", (i * 7919) % 1000);
-        cluster_set(&c, (size_t)i % 3, i % 2 ? 1 : 3 - (size_t)i % 3, key, "somebody", 600000);
+        cluster_set(c, (size_t)i % 3, i % 2 ? 1 : 3 - (size_t)i % 3, key, "somebody", 600000);
     }
     CHECK_OK(redlock_list(r, &answer));
     CHECK_INT(300, answer->name_count);
     for (size_t i = 1; i < answer->name_count; i++)
         CHECK(strcmp(answer->names[i - 1], answer->names[i]) < 0);
     redlock_answer_free(answer);
-    client_close(r);
 }
 
-CASE(many_admissions, "Admissions that are started together are carried out one after another.")
+CASE_ON(many_admissions,
+        "Admissions that are started together are carried out one after another.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 5; i++)
         CHECK_OK(redlock_start_admit(r, NULL, NULL));
     for (int i = 0; i < 5; i++)
         CHECK_OK(next_answer(r)->error);
     client_unlock(client_lock(r, "x", 10000)); /* so they are one set (G8) */
-    client_close(r);
 }
 
 /* ---- nodes that fail ---- */
 
-CASE(hung_nodes, "With one node of three hung the rest answers, with two the error says so.")
+CASE_ON(hung_nodes, "With one node of three hung the rest answers, with two the error says so.",
+        .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
     redlock_job job;
     const redlock_answer *answer;
-    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
-    cluster_each(&c, 0, 1, server_freeze);
+    cluster_each(c, 0, 1, server_freeze);
     CHECK_OK(redlock_start_query(r, "x", r, &job));
     CHECK_INT(2, answer_count(poll_answer(r, REDLOCK_OK, job)->report));
-    cluster_each(&c, 1, 1, server_freeze);
+    cluster_each(c, 1, 1, server_freeze);
     CHECK_OK(redlock_start_query(r, "x", r, &job));
     answer = poll_answer(r, REDLOCK_NOQUORUM, job);
     CHECK(!answer->info);
@@ -363,7 +346,6 @@ CASE(hung_nodes, "With one node of three hung the rest answers, with two the err
     answer = poll_answer(r, REDLOCK_NOQUORUM, job);
     CHECK_INT(0, answer->name_count);
     CHECK_INT(1, answer_count(answer->report));
-    client_close(r);
 }
 
 CASE(failure_report,
@@ -384,7 +366,6 @@ CASE(failure_report,
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_SILENT));
     CHECK_ERR(REDLOCK_INVAL, redlock_query(r, "", NULL));
     CHECK(redlock_failure_report() == NULL);
-    client_close(r);
 }
 
 static void die_amid(uint32_t flags)

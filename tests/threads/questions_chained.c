@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Jobs that are started for what the answers to others say. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -50,14 +49,13 @@ CASE(from_answers_io_thread, "Beside an I/O thread jobs of every kind follow fro
     chain(REDLOCK_THREAD);
 }
 
-CASE(asks_again, "A drain ends although each answer makes a program ask dead nodes once more.")
+CASE_ON(asks_again,
+        "A drain ends although each answer makes a program ask dead nodes once more.")
 {
-    struct cluster c;
     redlock_job job;
     int answered = 0;
-    redlock *r = client_start(&c, 3, 0);
     struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
-    cluster_each(&c, 0, 3, server_kill);
+    cluster_each(c, 0, 3, server_kill);
     CHECK_OK(redlock_start_query(r, "x", NULL, &job));
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; answered < 200;) {
         const redlock_event *event;
@@ -75,5 +73,4 @@ CASE(asks_again, "A drain ends although each answer makes a program ask dead nod
     }
     CHECK_OK(redlock_cancel_job(r, job));
     NO_EVENT(r);
-    client_close(r);
 }

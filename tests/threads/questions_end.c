@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How jobs end: closed, canceled, beside blocked callers, refused. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -82,12 +81,10 @@ CASE(cancel_io_thread, "Canceling works beside an I/O thread that has sent the r
     cancel_some(REDLOCK_THREAD);
 }
 
-CASE(cancel_rest, "A program that has read the first answer of a page cancels the rest.")
+CASE_ON(cancel_rest, "A program that has read the first answer of a page cancels the rest.")
 {
-    struct cluster c;
     redlock_job jobs[50];
     int canceled = 0;
-    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 50; i++)
         CHECK_OK(redlock_start_query(r, "x", NULL, &jobs[i]));
     const redlock_event *event = next_event(r, GIVE_UP_MS);
@@ -101,14 +98,12 @@ CASE(cancel_rest, "A program that has read the first answer of a page cancels th
     CHECK_STR("x", event->answer->name);
     for (int i = 0; i < 10; i++)
         NO_EVENT(r);
-    client_close(r);
 }
 
-CASE(cancel_unread, "A job whose answer waits unread is canceled, and its event taken back.")
+CASE_ON(cancel_unread, "A job whose answer waits unread is canceled, and its event taken back.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
     redlock_job job;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
     NO_EVENT(r);
     CHECK_OK(redlock_start_ping(r, NULL, &job));
@@ -116,22 +111,18 @@ CASE(cancel_unread, "A job whose answer waits unread is canceled, and its event 
     CHECK_OK(redlock_cancel_job(r, job));
     NO_EVENT(r);
     CHECK(poll(&p, 1, 0) == 0);
-    client_close(r);
 }
 
 /* ---- together with blocking calls ---- */
 
-CASE(beside_blocked_caller, "A caller blocked in a query drives the jobs of others.")
+CASE_ON(beside_blocked_caller, "A caller blocked in a query drives the jobs of others.")
 {
-    struct cluster c;
     redlock_job job;
-    redlock *r = client_start(&c, 3, 0);
     CHECK_OK(redlock_start_query(r, "x", NULL, &job));
     for (int i = 0; i < 10; i++)
         CHECK_OK(redlock_query(r, "y", NULL));
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     EXPECT_ANSWER(r, REDLOCK_OK, job);
-    client_close(r);
 }
 
 enum { THREADS = 4, ROUNDS = 50 };
@@ -161,12 +152,11 @@ static void *ask_much(void *data)
     return NULL;
 }
 
-CASE(threads,
-     "Jobs that threads start and cancel on one client are answered or canceled, once.")
+CASE_ON(threads,
+        "Jobs that threads start and cancel on one client are answered or canceled, once.",
+        .flags = REDLOCK_THREAD)
 {
     static struct asker asker[THREADS];
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     for (int i = 0; i < THREADS; i++) {
         asker[i].client = r;
         CHECK_INT(0, pthread_create(&asker[i].thread, NULL, ask_much, &asker[i]));
@@ -186,16 +176,14 @@ CASE(threads,
             CHECK_INT(1, asker[i].ended[k]);
     }
     NO_EVENT(r);
-    client_close(r);
 }
 
 /* ---- refusals ---- */
 
-CASE(bad_input, "What makes no sense is refused at once, and nothing is started.")
+CASE_ON(bad_input, "What makes no sense is refused at once, and nothing is started.",
+        .nodes = 1)
 {
-    struct cluster c;
     redlock_job job = 0;
-    redlock *r = client_start(&c, 1, 0);
     CHECK_ERR(REDLOCK_INVAL, redlock_start_query(NULL, "x", NULL, &job));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_query(r, NULL, NULL, &job));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_query(r, "", NULL, &job));
@@ -211,15 +199,12 @@ CASE(bad_input, "What makes no sense is refused at once, and nothing is started.
     CHECK_ERR(REDLOCK_INVAL, redlock_cancel_job(r, 0));
     CHECK_INT(0, job);
     NO_EVENT(r);
-    client_close(r);
 }
 
-CASE(forked, "A child frees the parent's jobs without an event, and may start none.")
+CASE_ON(forked, "A child frees the parent's jobs without an event, and may start none.")
 {
-    struct cluster c;
     redlock_job jobs[2];
     int status = 0;
-    redlock *r = client_start(&c, 3, 0);
     CHECK_OK(redlock_start_query(r, "x", NULL, &jobs[0]));
     CHECK_OK(redlock_start_list(r, NULL, &jobs[1]));
     pid_t pid = fork();
@@ -237,5 +222,4 @@ CASE(forked, "A child frees the parent's jobs without an event, and may start no
     EXPECT_ANSWER(r, REDLOCK_OK, jobs[0]);
     EXPECT_ANSWER(r, REDLOCK_OK, jobs[1]);
     NO_EVENT(r);
-    client_close(r);
 }

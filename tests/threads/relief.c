@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which thread drives a client with an I/O thread: that, or the reader of events
  * in its place. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -109,12 +108,12 @@ static void *block_again_and_again(void *data)
     return NULL;
 }
 
-CASE(beside_blocked_calls,
-     "Blocking calls of a thread and events of another are served by whichever thread drives.")
+CASE_ON(
+    beside_blocked_calls,
+    "Blocking calls of a thread and events of another are served by whichever thread drives.",
+    .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
     const redlock_event *event;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     pthread_t thread;
 
     CHECK_INT(0, pthread_create(&thread, NULL, block_again_and_again, r));
@@ -135,5 +134,4 @@ CASE(beside_blocked_calls,
         redlock_lock_free(lock);
     }
     pthread_join(thread, NULL);
-    client_close(r);
 }
