@@ -92,10 +92,10 @@ CASE_ON(written_when_it_returns_0, "What was started is on its way when a drain 
 
 /* ---- the descriptor ---- */
 
-CASE_ON(
-    readable_when_there_is_work,
-    "The descriptor is readable while requests, data, events or a timer wait, and else quiet.",
-    .node_timeout_ms = FAR_MS)
+CASE_ON(readable_when_there_is_work,
+        "The descriptor is readable while requests, data, events "
+        "or a timer wait, and else quiet.",
+        .node_timeout_ms = FAR_MS)
 {
     NO_EVENT(r);
     redlock_lock *lock[2];

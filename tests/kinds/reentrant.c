@@ -34,10 +34,10 @@ CASE_ON(nested,
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(
-    any_order,
-    "Nested holds may be released in any order; the outer first leaves the inner one whole.",
-    .clients = 2)
+CASE_ON(any_order,
+        "Nested holds may be released in any order; "
+        "the outer first leaves the inner one whole.",
+        .clients = 2)
 {
     redlock_request q = owner_request("shared owner"); /* two clients, one owner */
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, q);

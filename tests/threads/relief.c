@@ -108,10 +108,10 @@ static void *block_again_and_again(void *data)
     return NULL;
 }
 
-CASE_ON(
-    beside_blocked_calls,
-    "Blocking calls of a thread and events of another are served by whichever thread drives.",
-    .flags = REDLOCK_THREAD)
+CASE_ON(beside_blocked_calls,
+        "Blocking calls of a thread and events of another are served "
+        "by whichever thread drives.",
+        .flags = REDLOCK_THREAD)
 {
     const redlock_event *event;
     pthread_t thread;
