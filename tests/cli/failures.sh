@@ -23,7 +23,7 @@ for sub in 'lock -n x' 'run -n x true' 'extend x 00' 'unlock x 00' 'status x'; d
 done
 try "$redlock" nodes
 expect 'nodes, one of three left: 69' 69 'next: '
-like 'the table is on standard output' "$out" "127.0.0.1:$(port 3) +up +yes +(redis|valkey) [0-9.]+"
+like 'the table is on standard output' "$out" "127.0.0.1:$(port 3) +(up|late) +yes +(redis|valkey) [0-9.]+"
 like 'the dead one' "$out" "127.0.0.1:$(port 1) +(down|connecting) .*[Cc]onnection refused"
 # Its question, or its connection: whichever ran out of time first.
 like 'the hung one' "$out" "127.0.0.1:$(port 2) .*(timed out|no answer for [0-9]+ ms)"

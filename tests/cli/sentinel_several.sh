@@ -41,7 +41,7 @@ dev kill master >/dev/null
 # A moment between two looks: each asks nine sentinels.
 look() {
     sleep 0.2
-    redlock nodes --json 2>/dev/null | jq -e "$1" >/dev/null
+    redlock nodes --node-timeout 2s --json 2>/dev/null | jq -e "$1" >/dev/null
 }
 # While the group has no master, and while the new one may not vote yet.
 try redlock run -w 10s new -- echo ran
