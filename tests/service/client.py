@@ -87,8 +87,9 @@ class _Connection(http.client.HTTPConnection):
 class Pending:
     """A request that was sent: its answer can be waited for, or its client goes away."""
 
-    def __init__(self, client, connection, name, lease):
-        self.client, self.connection, self.name, self.lease = client, connection, name, lease
+    def __init__(self, client, connection, method, path, name, lease):
+        self.client, self.connection, self.method, self.path = client, connection, method, path
+        self.name, self.lease = name, lease
 
     def is_answered(self):
         return bool(select.select([self.connection.sock], [], [], 0)[0])
@@ -153,6 +154,8 @@ class Stream:
 class Client:
     """To a listener: the path of a unix socket, or a port. One connection per request, unless KEEP."""
 
+    pending, stream = Pending, Stream  # what its requests become
+
     def __init__(self, where, token=None, tls=None, keep=False):
         self.where, self.token, self.tls = where, token, tls
         self.kept = _Connection(self) if keep else None
@@ -169,7 +172,11 @@ class Client:
         else:
             plain = socket.socket(socket.AF_UNIX)
             plain.settimeout(PATIENCE_S)
-            plain.connect(self.where)
+            try:
+                plain.connect(self.where)
+            except OSError:
+                plain.close()
+                raise
         return self.tls.wrap_socket(plain, server_hostname='127.0.0.1') if self.tls else plain
 
     def begin(self, method, path, body=None, headers=None, name=None):
@@ -180,7 +187,7 @@ class Client:
             body = json.dumps(body)
         connection = self.kept or _Connection(self)
         connection.request(method, path, body, {k: v for k, v in sent.items() if v is not None})
-        return Pending(self, connection, name, sent.get('Lease-Id'))
+        return self.pending(self, connection, method, path, name, sent.get('Lease-Id'))
 
     def request(self, *arguments, **named):
         return self.begin(*arguments, **named).answer()
@@ -216,8 +223,8 @@ class Client:
 
     def hold(self, name, lease=None, grant=None, **terms):
         """A lock as a stream: held as long as its connection."""
-        return Stream(self._lock('PUT', name, lease or new_lease(), grant, terms,
-                                 Accept='text/event-stream'))
+        return self.stream(self._lock('PUT', name, lease or new_lease(), grant, terms,
+                                      Accept='text/event-stream'))
 
     def feed(self, query=''):
-        return Stream(self.begin('GET', '/v1/events' + query))
+        return self.stream(self.begin('GET', '/v1/events' + query))

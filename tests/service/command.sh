@@ -218,22 +218,7 @@ expect 'a TTL beyond what the nodes allow' 64
 
 # ---- another program that answers with success ----
 
-cat >"$tmp/other.py" <<'PY'
-import http.server, sys
-class Other(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"hello":"world"}')
-    do_PUT = do_POST = do_DELETE = do_GET
-    def log_message(self, *words):
-        pass
-server = http.server.HTTPServer(('127.0.0.1', 0), Other)
-with open(sys.argv[1], 'w') as out:
-    print(server.server_port, file=out)
-server.serve_forever()
-PY
-python3 "$tmp/other.py" "$tmp/other" &
+python3 -B "$(dirname "$0")/impostor.py" "$tmp/other" &
 other=$!
 eventually test -s "$tmp/other"
 url=http://127.0.0.1:$(cat "$tmp/other")
@@ -247,46 +232,7 @@ wait "$other" 2>/dev/null
 
 # ---- a proxy between them: a lost answer costs a DELETE and a new id, not the TTL ----
 
-cat >"$tmp/proxy.py" <<'PY'
-# Passes requests on, one per connection. The first PUT gets no answer, the second one of its own making,
-# the fourth one that comes late. The fifth DELETE gets no answer.
-import socket, sys, time
-path, upstream, log = sys.argv[1:]
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(path)
-listener.listen(10)
-puts = deletes = 0
-while True:
-    client, _ = listener.accept()
-    request = b''
-    while b'\r\n\r\n' not in request:
-        request += client.recv(65536)
-    head, body = request.split(b'\r\n\r\n', 1)
-    fields = dict(line.split(b': ', 1) for line in head.split(b'\r\n')[1:])
-    while len(body) < int(fields.get(b'Content-Length', 0)):
-        body += client.recv(65536)
-    method = head.split(b' ')[0].decode()
-    with open(log, 'a') as out:
-        print(method, fields[b'Lease-Id'].decode(), time.clock_gettime_ns(time.CLOCK_BOOTTIME), file=out)
-    server = socket.socket(socket.AF_UNIX)
-    server.connect(upstream)
-    server.sendall(head + b'\r\n\r\n' + body)
-    answer = b''
-    while (part := server.recv(65536)):
-        answer += part
-    puts += method == 'PUT'
-    deletes += method == 'DELETE'
-    lost = method == 'PUT' and puts == 1 or method == 'DELETE' and deletes == 5
-    if method == 'PUT' and puts == 2:
-        answer = b'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nno\n'
-    if method == 'PUT' and puts == 4:
-        time.sleep(1)
-    if not lost:
-        client.sendall(answer)
-    client.close()
-    server.close()
-PY
-python3 "$tmp/proxy.py" "$tmp/proxy" "$socket" "$tmp/requests" &
+python3 -B "$(dirname "$0")/losing_proxy.py" "$tmp/proxy" "$socket" "$tmp/requests" &
 proxy=$!
 eventually test -S "$tmp/proxy"
 before=$(now_ms)

@@ -1,17 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The base of the tests of redlockd in Python: real servers, the program, and what it writes.
-
-    from daemon import Case
-
-    class Handover(Case):
-        def test_next_in_line(self):
-            \"\"\"A waiter is granted what the holder releases.\"\"\"
-            client = self.daemon.client()
-            held = client.acquire('x')
-            waiting = client.begin_acquire('x', wait_ms=50000)
-            client.release(held)
-            self.assertEqual(waiting.answer().status, 201)
-"""
+"""The base of the tests of redlockd in Python: real servers, the program, and what it writes. A first
+test is in CONTRIBUTING.md."""
 import atexit
 import functools
 import hashlib
