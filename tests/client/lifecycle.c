@@ -127,11 +127,12 @@ CASE(free_then_close, "A lock freed right before the close is released on every 
 CASE_ON(close_with_hung_nodes, "Closing with held locks and hung nodes takes one node timeout.",
         .node_timeout_ms = STEADY_MS)
 {
-    client_lock(r, "x", LONG_TTL_MS);
+    redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
     cluster_each(c, 0, 3, server_freeze);
     int64_t start_ms = now_ms();
     client_close(r);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
+    redlock_lock_free(lock);
 }
 
 /* ---- requests that wait ----------------------------------------------------------------- */
@@ -322,6 +323,7 @@ CASE(close_before_anything_was_sent, "Closing ends a request that was never sent
     redlock_lock *lock = start_waiting(r);
     client_close(r);
     CHECK_INT(0, redlock_remaining_ms(lock));
+    redlock_lock_free(lock);
 }
 
 /* A held lock with an operation under way, when its client or its handle ends. */
@@ -383,4 +385,5 @@ CASE_ON(handles_outlive_the_client,
     CHECK(redlock_release(lock) < 0);
     CHECK(redlock_extend(lock, 2000) < 0);
     redlock_cancel(lock);
+    redlock_lock_free(lock);
 }
