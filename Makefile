@@ -477,6 +477,10 @@ kubernetes-check: ## packaging/kubernetes against the API's schemas from npm, an
 	@$(call built,release,--target redlock redlockd) >/dev/null
 	@scripts/check-kubernetes.sh $(RELEASE)
 
+.PHONY: evidence
+evidence: ## every long check of docs/testing.md once, on the last commit, as a table (8 hours; root)
+	@scripts/evidence.sh && scripts/evidence.sh --table
+
 .PHONY: release
 release: ## all files of a release in one directory, checked; says what to tag and sign (45 min, as root)
 	@scripts/deps.sh build abi node python-package
