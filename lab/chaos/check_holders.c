@@ -2,67 +2,36 @@
 /* Holders that overlap, and tokens out of order. */
 #include "checker.h"
 
+#include "lab/history/holds.h"
+
 #include <redlock.h>
-#include <stdlib.h>
 
-/* The claims of one name, or all of them, in some order. */
-struct listing {
-    const struct claim **claim;
-    size_t count;
-};
-
-static struct listing list_of(const struct checking *c, int name)
+/* The claims of one name: each record has the number of its claim. */
+static struct hold_list list_of(const struct checking *c, int name)
 {
-    struct listing l = {calloc(c->claims.count + 1, sizeof *l.claim), 0};
-    if (l.claim == NULL)
-        abort();
+    struct hold_list l = {0};
     for (size_t i = 0; i < c->claims.count; i++) {
         const struct claim *k = &c->claims.claim[i];
-        if (k->granted_ns != 0 && k->names >> name & 1)
-            l.claim[l.count++] = k;
+        if (k->granted_ns == 0 || !(k->names >> name & 1))
+            continue;
+        hold_list_add(&l, &(struct hold_record){
+                              .names = k->names,
+                              .kind = k->kind,
+                              .slot = k->slot, /* HTTP clients are not told theirs */
+                              .owner = k->worker << 16 | k->life,
+                              .number = (unsigned)i,
+                              .asked_ns = k->asked_ns,
+                              .granted_ns = k->granted_ns,
+                              .ended_ns = k->end_ns,
+                              .token = k->token,
+                          });
     }
     return l;
 }
 
-static int compare(int64_t x, int64_t y)
+static const struct claim *claim_of(const struct checking *c, const struct hold_record *hold)
 {
-    return (x > y) - (x < y);
-}
-
-static int by_grant(const void *a, const void *b)
-{
-    const struct claim *const *x = a, *const *y = b;
-    return compare((*x)->granted_ns, (*y)->granted_ns);
-}
-
-static int by_ask(const void *a, const void *b)
-{
-    const struct claim *const *x = a, *const *y = b;
-    return compare((*x)->asked_ns, (*y)->asked_ns);
-}
-
-static int by_token(const void *a, const void *b)
-{
-    const struct claim *const *x = a, *const *y = b;
-    return compare((*x)->token, (*y)->token);
-}
-
-/* All kinds of one name use one key: what is not explicitly compatible excludes each other. */
-static bool exclude(const struct claim *a, const struct claim *b)
-{
-    if (a->kind != b->kind)
-        return true;
-    switch ((enum redlock_kind)a->kind) {
-    case REDLOCK_MUTEX:
-        return true;
-    case REDLOCK_SHARED:
-        return false;
-    case REDLOCK_REENTRANT:
-        return a->worker != b->worker || a->life != b->life;
-    case REDLOCK_SEMAPHORE:
-        return a->slot == b->slot && a->slot != 0; /* HTTP clients are not told theirs */
-    }
-    return true;
+    return &c->claims.claim[hold->number];
 }
 
 /*
@@ -106,8 +75,6 @@ static void compare_holders(struct checking *c, int name, const struct claim *a,
                             const struct claim *b)
 {
     int64_t end_ns = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
-    if (end_ns <= b->granted_ns || !exclude(a, b))
-        return;
     if (forgiven(c, b->granted_ns, end_ns)) {
         c->out->forgiven++;
         return;
@@ -128,56 +95,51 @@ static void compare_holders(struct checking *c, int name, const struct claim *a,
                (double)(end_ns - b->granted_ns) / 1e6);
 }
 
-static void check_name(struct checking *c, int name)
+/* The name that is looked at. */
+struct looking {
+    struct checking *checking;
+    int name;
+};
+
+static void check_hold(void *data, const struct hold_record *hold,
+                       const struct hold_record *const *others, size_t count)
 {
-    struct listing l = list_of(c, name);
-    const struct claim **active = calloc(l.count + 1, sizeof *active);
-    size_t active_count = 0;
-    if (active == NULL)
-        abort();
-    qsort(l.claim, l.count, sizeof *l.claim, by_grant);
-    for (size_t i = 0; i < l.count; i++) {
-        const struct claim *k = l.claim[i];
-        size_t kept = 0;
-        for (size_t j = 0; j < active_count; j++)
-            if (active[j]->end_ns > k->granted_ns)
-                active[kept++] = active[j];
-        active_count = kept;
-        if (k->end_ns <= k->granted_ns)
-            continue;
-        for (size_t j = 0; j < active_count; j++)
-            compare_holders(c, name, active[j], k);
-        active[active_count++] = k;
-        if (k->kind == REDLOCK_SEMAPHORE && active_count > PRINTERS)
-            breach_add(c, BREACH_SLOTS, k->granted_ns, name,
-                       "%s: #%u is holder number %zu of %d", name_text[name], k->number,
-                       active_count, PRINTERS);
-    }
-    free(active);
-    free(l.claim);
+    const struct looking *at = data;
+    struct checking *c = at->checking;
+    for (size_t i = 0; i < count; i++)
+        if (hold_excludes(others[i], hold))
+            compare_holders(c, at->name, claim_of(c, others[i]), claim_of(c, hold));
+    if (hold->kind == REDLOCK_SEMAPHORE && count + 1 > PRINTERS)
+        breach_add(c, BREACH_SLOTS, hold->granted_ns, at->name,
+                   "%s: #%u is holder number %zu of %d", name_text[at->name], hold->number,
+                   count + 1, PRINTERS);
 }
 
 void check_overlaps(struct checking *c)
 {
-    for (int name = 0; name < NAMES; name++)
-        check_name(c, name);
+    for (int name = 0; name < NAMES; name++) {
+        struct hold_list l = list_of(c, name);
+        hold_list_visit(&l, check_hold, &(struct looking){c, name});
+        hold_list_free(&l);
+    }
 }
 
 /*
  * How long a name was claimed by no worker although one waited for it: the stretches of its
  * wait that no claim covers.
  */
-static int64_t longest_unclaimed_ns(const struct listing *l, const struct claim *waiter)
+static int64_t longest_unclaimed_ns(const struct hold_list *l, const struct claim *waiter,
+                                    unsigned number)
 {
     int64_t end_ns = waiter->granted_ns != 0 ? waiter->granted_ns : waiter->denied_ns;
     int64_t covered_ns = waiter->asked_ns, longest_ns = 0;
     for (size_t i = 0; i < l->count && covered_ns < end_ns; i++) {
-        const struct claim *k = l->claim[i];
-        if (k == waiter || k->end_ns <= covered_ns)
+        const struct hold_record *k = &l->hold[i];
+        if (k->number == number || k->ended_ns <= covered_ns)
             continue;
         int64_t gap_ns = (k->granted_ns < end_ns ? k->granted_ns : end_ns) - covered_ns;
         longest_ns = gap_ns > longest_ns ? gap_ns : longest_ns;
-        covered_ns = k->end_ns;
+        covered_ns = k->ended_ns;
     }
     if (end_ns - covered_ns > longest_ns)
         longest_ns = end_ns - covered_ns;
@@ -187,58 +149,42 @@ static int64_t longest_unclaimed_ns(const struct listing *l, const struct claim 
 void check_unclaimed(struct checking *c)
 {
     for (int name = 0; name < REGISTERS; name++) {
-        struct listing l = list_of(c, name);
-        qsort(l.claim, l.count, sizeof *l.claim, by_grant);
+        struct hold_list l = list_of(c, name);
+        hold_list_sort(&l);
         for (size_t i = 0; i < c->claims.count; i++) {
             const struct claim *k = &c->claims.claim[i];
             if (!(k->names >> name & 1) || (k->granted_ns == 0 && k->denied_ns == 0))
                 continue;
-            int64_t ms = longest_unclaimed_ns(&l, k) / 1000000;
+            int64_t ms = longest_unclaimed_ns(&l, k, (unsigned)i) / 1000000;
             c->out->unclaimed_max_ms =
                 ms > c->out->unclaimed_max_ms ? ms : c->out->unclaimed_max_ms;
         }
-        free(l.claim);
+        hold_list_free(&l);
     }
+}
+
+static void note_token(void *data, const struct hold_record *hold,
+                       const struct hold_record *earlier)
+{
+    const struct looking *at = data;
+    struct checking *c = at->checking;
+    breach_add(c, BREACH_TOKEN, hold->granted_ns, at->name,
+               "%s: #%u got %lld, #%u had got %lld before", name_text[at->name], hold->number,
+               (long long)hold->token, earlier != NULL ? earlier->number : 0,
+               (long long)(earlier != NULL ? earlier->token : c->token_floor[at->name]));
 }
 
 /* A request made after another grant was complete has a larger token; no two are the same. */
-static void check_tokens_of(struct checking *c, int name)
-{
-    struct listing asked = list_of(c, name), granted = list_of(c, name);
-    const struct claim *largest = NULL;
-    int64_t *floor = &c->token_floor[name];
-    size_t g = 0;
-    qsort(asked.claim, asked.count, sizeof *asked.claim, by_ask);
-    qsort(granted.claim, granted.count, sizeof *granted.claim, by_grant);
-    for (size_t i = 0; i < asked.count; i++) {
-        const struct claim *k = asked.claim[i];
-        for (; g < granted.count && granted.claim[g]->granted_ns < k->asked_ns; g++)
-            if (largest == NULL || granted.claim[g]->token > largest->token)
-                largest = granted.claim[g];
-        if (k->token <= (largest != NULL ? largest->token : *floor))
-            breach_add(c, BREACH_TOKEN, k->granted_ns, name,
-                       "%s: #%u got %lld, #%u had got %lld before", name_text[name], k->number,
-                       (long long)k->token, largest != NULL ? largest->number : 0,
-                       (long long)(largest != NULL ? largest->token : *floor));
-    }
-    qsort(granted.claim, granted.count, sizeof *granted.claim, by_token);
-    for (size_t i = 1; i < granted.count; i++)
-        if (granted.claim[i]->token == granted.claim[i - 1]->token)
-            breach_add(c, BREACH_TOKEN, granted.claim[i]->granted_ns, name,
-                       "%s: #%u and #%u both got %lld", name_text[name],
-                       granted.claim[i - 1]->number, granted.claim[i]->number,
-                       (long long)granted.claim[i]->token);
-    if (granted.count > 0 && granted.claim[granted.count - 1]->token > *floor)
-        *floor = granted.claim[granted.count - 1]->token;
-    free(asked.claim);
-    free(granted.claim);
-}
-
 void check_tokens(struct checking *c)
 {
-    for (int name = 0; name < NAMES; name++)
+    for (int name = 0; name < NAMES; name++) {
+        struct hold_list l = {0};
         if (name_is_fenced(name))
-            check_tokens_of(c, name);
+            l = list_of(c, name);
+        c->token_floor[name] =
+            hold_list_order(&l, c->token_floor[name], note_token, &(struct looking){c, name});
+        hold_list_free(&l);
+    }
 }
 
 /* Did a majority of the electors turn in between, of any vote? */

@@ -11,7 +11,7 @@
 #include "client.h"
 #include "clock.h"
 #include "helper.h"
-#include "holds.h"
+#include "lab/history/holds.h"
 #include "relay.h"
 
 #include <stdio.h>
@@ -74,7 +74,7 @@ static void try_slot(struct stress *s, redlock *r, struct slot *slot, int name,
     if (slot->record == NULL)
         return;
     *slot->record = (struct hold_record){
-        .name = name,
+        .names = UINT64_C(1) << name,
         .asked_ns = asked_ns,
         .granted_ns = granted_ns,
         .ended_ns = slot->deadline_ns,

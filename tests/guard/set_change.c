@@ -7,7 +7,7 @@
 #include "client.h"
 #include "clock.h"
 #include "helper.h"
-#include "holds.h"
+#include "lab/history/holds.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -65,7 +65,11 @@ static void hold_once(struct worker *w, redlock *r)
     struct hold_record *record = holds_add(w->holds);
     CHECK(record != NULL);
     *record = (struct hold_record){
-        .asked_ns = asked_ns, .granted_ns = now_ns(), .ended_ns = redlock_deadline_ns(lock)};
+        .names = 1,
+        .asked_ns = asked_ns,
+        .granted_ns = now_ns(),
+        .ended_ns = redlock_deadline_ns(lock),
+    };
     w->grants++;
     sleep_ms(2);
     int64_t end_ns = now_ns();

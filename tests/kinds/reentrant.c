@@ -198,8 +198,8 @@ CASE(tokens_under_faults, "Each owner's token is larger than the last while node
         .seed = seed_choose(),
         .wish = own_or_mutex,
     });
-    CHECK_NEVER(load_conflicts(l));
-    CHECK_NEVER(load_disorders(l));
+    CHECK_NEVER(holds_doubles(l->holds));
+    CHECK_NEVER(holds_disorders(l->holds));
 }
 
 /* ---- waiting ---------------------------------------------------------------------------- */

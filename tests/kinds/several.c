@@ -191,10 +191,10 @@ CASE(no_deadlock,
         .seed = seed_choose(),
         .wish = load_wish_any_names,
     });
-    CHECK_NEVER(load_conflicts(l));
-    CHECK_NEVER(load_disorders(l));
+    CHECK_NEVER(holds_doubles(l->holds));
+    CHECK_NEVER(holds_disorders(l->holds));
     CHECK_INT(0, l->failures); /* every wait of eight seconds was long enough */
-    CHECK(l->count > 50);
+    CHECK(holds_count(l->holds) > 50);
     /* A place in a queue that a closing client could not give up any more lives for 3 s. */
     if (!kind_await_clean(&l->c)) {
         kind_print(&l->c);
@@ -213,9 +213,9 @@ CASE(under_faults, "Processes that lock random sets of names never overlap while
         .seed = seed_choose(),
         .wish = load_wish_any_names,
     });
-    CHECK_NEVER(load_conflicts(l));
-    CHECK_NEVER(load_disorders(l));
-    CHECK(l->count > 10);
+    CHECK_NEVER(holds_doubles(l->holds));
+    CHECK_NEVER(holds_disorders(l->holds));
+    CHECK(holds_count(l->holds) > 10);
     /* A release may have been lost with a connection: then its time ends it. */
     if (!kind_await_clean(&l->c)) {
         kind_print(&l->c);

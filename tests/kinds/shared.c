@@ -238,11 +238,11 @@ CASE(never_with_a_writer,
         .wish = read_or_write,
     });
     int writers = 0;
-    for (int i = 0; i < l->count; i++)
-        writers += l->record[i].kind != REDLOCK_SHARED;
+    for (int i = 0; i < holds_count(l->holds); i++)
+        writers += l->holds->record[i].kind != REDLOCK_SHARED;
     printf("# %d of them writers, at most %d readers at once\n", writers,
-           load_peak(l, REDLOCK_SHARED));
-    CHECK_NEVER(load_conflicts(l));
+           holds_peak(l->holds, REDLOCK_SHARED));
+    CHECK_NEVER(holds_doubles(l->holds));
     CHECK(writers > 10);
-    CHECK(load_peak(l, REDLOCK_SHARED) > 1);
+    CHECK(holds_peak(l->holds, REDLOCK_SHARED) > 1);
 }
