@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes to the register, losses told in time, waiters served, workers that ended well. */
 #include "checker.h"
+#include "lab/stats/series.h"
 
 #include <redlock.h>
 #include <signal.h>
@@ -115,12 +116,6 @@ void check_losses(struct checking *c)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void check_wait(struct checking *c, const struct claim *k)
 {
     int64_t done_ns = k->granted_ns != 0 ? k->granted_ns : k->denied_ns;
@@ -154,12 +149,9 @@ void check_waits(struct checking *c)
         if (v->quiet_ns != 0 && k->granted_ns > v->quiet_ns && ms > v->quiet_max_ms)
             v->quiet_max_ms = ms;
     }
-    if (v->waits > 0) {
-        qsort(waited_ms, v->waits, sizeof *waited_ms, by_size);
-        v->wait_p50_ms = waited_ms[v->waits / 2];
-        v->wait_p99_ms = waited_ms[v->waits * 99 / 100];
-        v->wait_max_ms = waited_ms[v->waits - 1];
-    }
+    v->wait_p50_ms = quantile_of(waited_ms, v->waits, 0.5);
+    v->wait_p99_ms = quantile_of(waited_ms, v->waits, 0.99);
+    v->wait_max_ms = quantile_of(waited_ms, v->waits, 1);
     free(waited_ms);
 }
 

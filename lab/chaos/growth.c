@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "growth.h"
+#include "lab/stats/series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,24 +56,17 @@ static struct rows rows_read(const char *path)
     return r;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    long x = *(const long *)a, y = *(const long *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of one column, `offset` bytes into a row. */
 static long median_of(const struct row *row, size_t count, size_t offset)
 {
-    long *values = calloc(count + 1, sizeof *values);
+    int64_t *values = calloc(count + 1, sizeof *values);
     if (values == NULL)
         abort();
     for (size_t i = 0; i < count; i++)
-        memcpy(&values[i], (const char *)&row[i] + offset, sizeof values[i]);
-    qsort(values, count, sizeof *values, by_size);
-    long middle = values[count / 2];
+        values[i] = *(const long *)((const char *)&row[i] + offset);
+    int64_t middle = quantile_of(values, count, 0.5);
     free(values);
-    return middle;
+    return (long)middle;
 }
 
 static bool exceeds(const long *medians, double hours, long per_hour, long floor)

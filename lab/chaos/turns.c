@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "turns.h"
 
+#include "lab/stats/series.h"
 #include "names.h"
 #include "schedule.h"
 
@@ -88,12 +89,6 @@ static void find_grant(const struct claims *c, int64_t until_ns, struct turn *t)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The longest time in which no lock was taken that began between the fault and a second
  * after the turn. */
 static void find_pause(const struct claims *c, struct turn *t)
@@ -105,7 +100,7 @@ static void find_pause(const struct claims *c, struct turn *t)
     for (size_t i = 0; i < c->count; i++)
         if (c->claim[i].granted_ns != 0)
             at_ns[count++] = c->claim[i].granted_ns;
-    qsort(at_ns, count, sizeof *at_ns, by_size);
+    quantile_of(at_ns, count, 0.5); /* sorts */
     for (size_t i = 1; i < count; i++)
         if (at_ns[i] > t->begun_ns && at_ns[i - 1] < t->turned_ns + 1000 * MS &&
             at_ns[i] - at_ns[i - 1] > t->pause_ns)
@@ -172,9 +167,9 @@ void turns_read(const struct history *h, struct turns *out)
 /* "min / median / max (n)" */
 static void describe(int64_t *ms, size_t count, char out[LINE_MAX])
 {
-    qsort(ms, count, sizeof *ms, by_size);
-    snprintf(out, LINE_MAX, "%lld / %lld / %lld ms (%zu)", (long long)ms[0],
-             (long long)ms[count / 2], (long long)ms[count - 1], count);
+    snprintf(out, LINE_MAX, "%lld / %lld / %lld ms (%zu)", (long long)quantile_of(ms, count, 0),
+             (long long)quantile_of(ms, count, 0.5), (long long)quantile_of(ms, count, 1),
+             count);
 }
 
 void turns_print(const struct turns *t, int votes, int64_t max_ttl_ms,

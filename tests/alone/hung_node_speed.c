@@ -2,6 +2,7 @@
 /* A hung node slows no acquire down: measured in one run, healthy and hung in turns. */
 #include "clock.h"
 #include "fixture.h"
+#include "lab/stats/series.h"
 
 #include <stdio.h>
 
@@ -34,8 +35,8 @@ static double slowdown(redlock *r, struct cluster *c)
         server_thaw(&c->node[i % 5]);
         client_warm(r);
     }
-    int64_t healthy = median(healthy_ns, ROUNDS * PER_ROUND);
-    int64_t hung = median(hung_ns, ROUNDS * PER_ROUND);
+    int64_t healthy = quantile_of(healthy_ns, ROUNDS * PER_ROUND, 0.5);
+    int64_t hung = quantile_of(hung_ns, ROUNDS * PER_ROUND, 0.5);
     double ratio = (double)hung / (double)healthy;
     printf("# median acquire: healthy %lld us, one node hung %lld us, ratio %.2f\n",
            (long long)healthy / 1000, (long long)hung / 1000, ratio);

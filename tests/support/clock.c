@@ -39,16 +39,3 @@ bool wait_within(bool (*done)(void *), void *data, int64_t limit_ms)
     }
     return true;
 }
-
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-int64_t median(int64_t *samples, int count)
-{
-    qsort(samples, (size_t)count, sizeof samples[0], compare);
-    return samples[count / 2];
-}

@@ -28,7 +28,4 @@ bool wait_until(bool (*done)(void *), void *data);
 /* The same for `limit_ms`, where "not yet" is an answer as good as any. */
 bool wait_within(bool (*done)(void *), void *data, int64_t limit_ms);
 
-/* Sorts and returns the middle one. */
-int64_t median(int64_t *samples, int count);
-
 #endif

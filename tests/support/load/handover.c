@@ -5,6 +5,7 @@
 #include "client.h"
 #include "clock.h"
 #include "helper.h"
+#include "lab/stats/series.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -83,8 +84,8 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
         took_ns[i] = now_ns() - start_ns;
         client_unlock(lock);
     }
-    client_close(r);
-    return median(took_ns, UNCONTENDED) / 1000;
+    redlock_close(r);
+    return quantile_of(took_ns, UNCONTENDED, 0.5) / 1000;
 }
 
 static bool all_ready(void *data)
@@ -109,7 +110,7 @@ static struct handover evaluate(const struct round *round)
                 round->passage[i].granted_ns - round->passage[i - 1].released_ns;
     if (h.count == 0)
         return h;
-    h.median_us = median(took_ns, h.count) / 1000;
+    h.median_us = quantile_of(took_ns, h.count, 0.5) / 1000;
     h.worst_us = took_ns[h.count * 9 / 10] / 1000;
     return h;
 }
