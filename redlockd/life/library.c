@@ -2,6 +2,7 @@
 #include "life/library.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "leases/carry.h"
@@ -30,6 +31,9 @@ static void answered(struct library *library, const redlock_event *event)
     case ASKED_LEADER:
         leaders_answered(&library->view->leaders, event);
         break;
+    case ASKED_ONCE:
+        once_heard(library->once, event);
+        break;
     case ASKED_SURVEY_NAMES:
         survey_listed(&library->view->survey, event);
         break;
@@ -39,8 +43,17 @@ static void answered(struct library *library, const redlock_event *event)
     }
 }
 
+static bool is_of_once(const redlock_event *event)
+{
+    return event->data && *(const enum asked *)event->data == ASKED_ONCE;
+}
+
 static void handle(struct library *library, const redlock_event *event)
 {
+    if (is_of_once(event)) {
+        once_heard(library->once, event);
+        return;
+    }
     switch (event->type) {
     case REDLOCK_EVENT_ACQUIRED:
     case REDLOCK_EVENT_EXTENDED:
@@ -60,6 +73,18 @@ static void handle(struct library *library, const redlock_event *event)
     }
 }
 
+/* What a node has to be warned of is said by the client of the locks. */
+static void drain_records(struct library *library)
+{
+    const redlock_event *event;
+
+    while (library->records && redlock_next(library->records, &event, 0) > 0) {
+        if (is_of_once(event))
+            once_heard(library->once, event);
+        loop_again(library->leases->loop);
+    }
+}
+
 void library_drain(struct library *library, int timeout_ms)
 {
     struct leases *leases = library->leases;
@@ -69,6 +94,7 @@ void library_drain(struct library *library, int timeout_ms)
         handle(library, event);
         loop_again(leases->loop);
     }
+    drain_records(library);
     leases->is_due = false; /* what was started meanwhile is sent */
 }
 
@@ -76,6 +102,54 @@ static void on_ready(struct loop_source *source, uint32_t events)
 {
     (void)events;
     library_drain((struct library *)(void *)source, 0);
+}
+
+static void on_records_ready(struct loop_source *source, uint32_t events)
+{
+    (void)events;
+    drain_records(
+        (struct library *)(void *)((char *)source - offsetof(struct library, records_source)));
+}
+
+static void note_difference(const char *key)
+{
+    log_line("%s has changed since the start: no record of a run is kept until a restart", key);
+}
+
+/* The same nodes, though a file may say others by now; longer times, and no guard. */
+static redlock *open_records(const struct library *library, char *why, size_t why_size)
+{
+    redlock_options options =
+        REDLOCK_OPTIONS(.config_file = library->config, .client_name = "redlockd",
+                        .flags = REDLOCK_NO_GUARD, .profile = REDLOCK_PROFILE_EFFICIENCY,
+                        .max_ttl_ms = REDLOCK_TTL_LIMIT_MS);
+    struct quorum_print print;
+    redlock *client = NULL;
+
+    if (quorum_print_read(library->config, &print, why, why_size) < 0)
+        return NULL;
+    if (!quorum_print_compare(library->print, &print, note_difference))
+        snprintf(why, why_size, "the nodes are others than at the start");
+    else if (redlock_open(&options, &client) != REDLOCK_OK)
+        snprintf(why, why_size, "%s", redlock_detail());
+    return client;
+}
+
+static redlock *records(void *context, char *why, size_t why_size)
+{
+    struct library *library = context;
+
+    if (library->records)
+        return library->records;
+    library->records = open_records(library, why, why_size);
+    if (!library->records) {
+        log_line("no record of a run can be kept: %s", why);
+    } else if (loop_add(library->leases->loop, &library->records_source,
+                        redlock_fd(library->records), EPOLLIN) < 0) {
+        redlock_close(library->records);
+        library->records = NULL;
+    }
+    return library->records;
 }
 
 /* A part of the loop: what requests of this turn have started is sent with it. */
@@ -88,12 +162,20 @@ static int64_t turn(void *context, int64_t now_ns)
     return leases_turn(library->leases, now_ns);
 }
 
-int library_open(struct library *library, struct leases *leases, struct view *view)
+int library_open(struct library *library, struct leases *leases, struct view *view,
+                 struct once *once, const char *config, const struct quorum_print *print)
 {
-    *library = (struct library){.source.ready = on_ready, .view = view};
+    *library = (struct library){.source.ready = on_ready,
+                                .view = view,
+                                .once = once,
+                                .records_source.ready = on_records_ready,
+                                .config = config,
+                                .print = print};
     if (loop_add(leases->loop, &library->source, redlock_fd(leases->client), EPOLLIN) < 0)
         return -1;
     library->leases = leases;
+    once->records = records;
+    once->context = library;
     loop_add_part(leases->loop, library, turn);
     return 0;
 }
@@ -102,5 +184,9 @@ void library_close(struct library *library)
 {
     if (library->leases)
         loop_remove(library->leases->loop, &library->source);
+    if (library->records)
+        loop_remove(library->leases->loop, &library->records_source);
+    redlock_close(library->records);
+    library->records = NULL;
     library->leases = NULL;
 }

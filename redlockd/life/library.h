@@ -10,16 +10,25 @@
 #define REDLOCKD_LIFE_LIBRARY_H
 
 #include "leases/leases.h"
+#include "once/once.h"
+#include "settings/quorum.h"
 #include "view/view.h"
 
 struct library {
     struct loop_source source; /* the library's descriptor */
     struct leases *leases;     /* with the client; NULL: not open */
     struct view *view;
+    struct once *once;
+    /* The client of records of once/once.h: NULL until it is needed. */
+    redlock *records;
+    struct loop_source records_source;
+    const char *config;               /* of the nodes; NULL for the machine's */
+    const struct quorum_print *print; /* what it said when the daemon started */
 };
 
-/* 0, or -1 with errno. Both must outlive it. */
-int library_open(struct library *library, struct leases *leases, struct view *view);
+/* 0, or -1 with errno. All of them must outlive it. */
+int library_open(struct library *library, struct leases *leases, struct view *view,
+                 struct once *once, const char *config, const struct quorum_print *print);
 /* Also of one that is not open, if it is zero. */
 void library_close(struct library *library);
 

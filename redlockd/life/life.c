@@ -208,6 +208,8 @@ static void on_reload(void *context)
         leases_reload(&life->leases);
         leaders_reload(&life->routes.view.leaders);
         redlock_reload_passwords(life->leases.client);
+        if (life->library.records)
+            redlock_reload_passwords(life->library.records);
         feeds_reload(&life->journal.feeds);
         log_line("reloaded: %u rules, %u tokens%s", life->inputs.access.rules.count,
                  life->inputs.access.tokens.count,
@@ -274,7 +276,9 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
                  ? SETTINGS_WRONG
                  : open_listeners(life, why, why_size);
     life->leases.max_ttl_ms = life->inputs.quorum.max_ttl_ms;
-    if (result == 0 && library_open(&life->library, &life->leases, &life->routes.view) < 0) {
+    if (result == 0 &&
+        library_open(&life->library, &life->leases, &life->routes.view, &life->routes.once,
+                     or_null(life->settings.quorum_config), &life->inputs.quorum) < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         result = -1;
     }

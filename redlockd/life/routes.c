@@ -42,6 +42,11 @@ static void begin_break(struct routes *routes, const struct routed *routed)
     view_begin_break(&routes->view, routed);
 }
 
+static void begin_once(struct routes *routes, const struct routed *routed)
+{
+    once_begin(&routes->once, routed);
+}
+
 static void begin_list(struct routes *routes, const struct routed *routed)
 {
     view_begin_list(&routes->view, routed);
@@ -111,6 +116,7 @@ static void begin_page(struct routes *routes, const struct routed *routed)
  * name, too. */
 #define LOCKS "/v1/locks/"
 #define LEADERS "/v1/leaders/"
+#define ONCE "/v1/once/"
 #define BREAKS "/v1/breaks/"
 
 /* A path may have several rows, of different methods. */
@@ -130,6 +136,7 @@ static const struct route {
     {DELETE, LOCKS, ACCESS_ACQUIRE, true, false, OP_RELEASE, begin_lease},
     {READ, LOCKS, ACCESS_READ, true, true, OP_LOOK, begin_lock},
     {READ, LEADERS, ACCESS_READ, true, true, OP_LEADER, begin_leader},
+    {PUT | DELETE, ONCE, ACCESS_ACQUIRE, true, true, OP_ONCE, begin_once},
     {POST, BREAKS, ACCESS_BREAK, true, false, OP_BREAK, begin_break},
     {READ, "/v1/locks", ACCESS_READ, false, false, OP_LIST, begin_list},
     {GET, "/v1/events", ACCESS_READ, false, false, OP_EVENTS, begin_feed},
@@ -323,6 +330,7 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
 {
     *routes = (struct routes){
         .leases = leases, .access = access, .journal = journal, .utf8_names = utf8_names};
+    routes->once.leases = leases;
     if (http_body_init(&routes->body) < 0 || view_init(&routes->view, leases) < 0 ||
         metrics_init(&routes->metrics) < 0) {
         routes_free(routes);
@@ -348,6 +356,7 @@ void routes_free(struct routes *routes)
 {
     http_body_free(&routes->body);
     view_free(&routes->view);
+    once_free(&routes->once);
     metrics_free(&routes->metrics);
 }
 

@@ -13,6 +13,7 @@
 #include "leases/leases.h"
 #include "metrics/metrics.h"
 #include "nodes/changes.h"
+#include "once/once.h"
 #include "view/view.h"
 
 struct routes {
@@ -23,6 +24,7 @@ struct routes {
     const char *listeners[HTTP_LISTENERS_MAX]; /* names, by number; NULL: none is open */
     bool utf8_names;                           /* names beyond ASCII are served */
     struct view view;
+    struct once once;
     struct metrics metrics;
     struct changes changes;
     struct http_body body;

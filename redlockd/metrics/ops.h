@@ -14,6 +14,7 @@
     X(BREAK, "break")                                                                          \
     X(LOOK, "look")                                                                            \
     X(LEADER, "leader")                                                                        \
+    X(ONCE, "once")                                                                            \
     X(LIST, "list")                                                                            \
     X(EVENTS, "events")                                                                        \
     X(NODES, "nodes")                                                                          \

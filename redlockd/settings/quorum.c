@@ -59,13 +59,18 @@ int quorum_print_read(const char *file, struct quorum_print *out, char *why, siz
     return result;
 }
 
-void quorum_print_compare(const struct quorum_print *a, const struct quorum_print *b,
+bool quorum_print_compare(const struct quorum_print *a, const struct quorum_print *b,
                           void (*differs)(const char *key))
 {
-    if (memcmp(a->nodes, b->nodes, sizeof a->nodes) != 0)
+    bool has_nodes = memcmp(a->nodes, b->nodes, sizeof a->nodes) == 0;
+    bool has_prefix = memcmp(a->prefix, b->prefix, sizeof a->prefix) == 0;
+    bool has_max_ttl = a->max_ttl_ms == b->max_ttl_ms;
+
+    if (!has_nodes)
         differs("nodes");
-    if (memcmp(a->prefix, b->prefix, sizeof a->prefix) != 0)
+    if (!has_prefix)
         differs("prefix");
-    if (a->max_ttl_ms != b->max_ttl_ms)
+    if (!has_max_ttl)
         differs("max-ttl");
+    return has_nodes && has_prefix && has_max_ttl;
 }

@@ -7,6 +7,7 @@
 #ifndef REDLOCKD_SETTINGS_QUORUM_H
 #define REDLOCKD_SETTINGS_QUORUM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,9 @@ struct quorum_print {
 /* config: NULL for the machine's. 0, or -1 with a sentence in why. */
 int quorum_print_read(const char *config, struct quorum_print *out, char *why, size_t why_size);
 
-/* Calls `differs` with the key of redlock.conf(5) of each that is another. */
-void quorum_print_compare(const struct quorum_print *a, const struct quorum_print *b,
+/* True: they are the same. Calls `differs` with the key of redlock.conf(5) of each that is
+ * another. */
+bool quorum_print_compare(const struct quorum_print *a, const struct quorum_print *b,
                           void (*differs)(const char *key));
 
 #endif

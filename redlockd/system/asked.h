@@ -13,6 +13,7 @@ enum asked {
     ASKED_BREAK,        /* struct question */
     ASKED_LIST,         /* struct question */
     ASKED_LEADER,       /* struct leader_watch */
+    ASKED_ONCE,         /* struct once_run: also the data of its lock */
     ASKED_SURVEY_NAMES, /* struct survey */
     ASKED_SURVEY_LOCK,  /* struct survey_lock */
 };

@@ -21,9 +21,10 @@ allowed() {
     journal) echo "(journal|nodes|access|http|system)/.*|$library" ;;
     leases) echo "(leases|journal|access|http|system)/.*|ui/vote.h|$library" ;;
     view) echo "(view|leases|journal|nodes|access|http|system)/.*|ui/(guarantee|record|vote).h|$library" ;;
+    once) echo "(once|leases|journal|access|http|system)/.*|ui/(guarantee|record).h|$library" ;;
     metrics) echo "(metrics|view|leases|journal|nodes|access|http|system)/.*|$library" ;;
     page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;
-    life) echo "(life|page|metrics|view|leases|journal|nodes|access|http|settings|system)/.*|ui/subcommand.h|$library" ;;
+    life) echo "(life|page|metrics|once|view|leases|journal|nodes|access|http|settings|system)/.*|ui/subcommand.h|$library" ;;
     esac
 }
 

@@ -69,7 +69,8 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
                     path, DRIFT_PPM, why, sizeof why) < 0)
         FAIL("%s", why);
     routes_open(&replica->routes, replica->rig.server);
-    CHECK_INT(0, library_open(&replica->library, &replica->leases, &replica->routes.view));
+    CHECK_INT(0, library_open(&replica->library, &replica->leases, &replica->routes.view,
+                              &replica->routes.once, NULL, NULL));
     client_warm(replica->leases.client);
 }
 

@@ -10,7 +10,7 @@ from client import Answer, new_lease
 from daemon import ME, Case, until
 from openapi import Checked, Document
 
-LOCK, LEADER, BREAK = '/v1/locks/a/b', '/v1/leaders/a/b', '/v1/breaks/a/b'
+LOCK, LEADER, ONCE, BREAK = ('/v1/' + kind + '/a/b' for kind in ('locks', 'leaders', 'once', 'breaks'))
 GROUP = 'sentinel://127.0.0.1:1+127.0.0.1:2+127.0.0.1:3/group'
 NOT_IT = '0' * 40  # the fingerprint of no lock
 
@@ -63,6 +63,7 @@ class OpenApi(Case):
     def test_document(self):
         """The document has each status, field and event of the answers, and they have all of it."""
         grant = self.lease()
+        self.once()
         self.streams()
         self.wrong_requests(grant)
         self.rights(grant)
@@ -102,6 +103,20 @@ class OpenApi(Case):
         self.ask(410, 'PUT', LOCK, {}, lease=lease)
         return grant
 
+    def once(self):
+        first, second, period = new_lease(), new_lease(), {'every_ms': 60000}
+        self.ask(410, 'PUT', ONCE, period, lease=first)
+        self.ask(201, 'PUT', LOCK, {'label': 'openapi'}, lease=first)
+        self.ask(201, 'PUT', ONCE, period, lease=first)
+        self.ask(409, 'PUT', ONCE, period, lease=first)
+        self.ask(204, 'DELETE', LOCK, lease=first)
+        self.ask(201, 'PUT', LOCK, {}, lease=second)
+        self.ask(423, 'PUT', ONCE, period, lease=second)
+        self.ask(410, 'DELETE', ONCE, lease=second)
+        self.ask(204, 'DELETE', ONCE, lease=first)
+        self.ask(204, 'DELETE', LOCK, lease=second)
+        self.ask(405, 'GET', ONCE)
+
     def streams(self):
         good = self.good
         feed, stream = good.feed(), good.hold('stream', ttl_ms=3000, label='holder')
@@ -138,6 +153,9 @@ class OpenApi(Case):
                 (400, 'GET', LEADER + '?term=x', None, {}),
                 (400, 'GET', '/v1/locks?limit=0', None, {}),
                 (400, 'GET', '/readyz?x=1', None, {}),
+                (400, 'PUT', ONCE, {'every_ms': 60000}, dict(lease='short')),
+                (400, 'DELETE', ONCE + '?x=1', None, dict(lease=new_lease())),
+                (422, 'PUT', ONCE, {'every_ms': 60000, 'x': 1}, dict(lease=new_lease())),
                 (422, 'PUT', LOCK, {'ttl': 1}, dict(lease=new_lease())),
                 (422, 'POST', LOCK, {'ttl': 1}, dict(lease=new_lease(), grant=grant)),
                 (405, 'POST', '/v1/status', {}, {}),
@@ -156,7 +174,7 @@ class OpenApi(Case):
             self.document.check('PUT', '/v1/locks/a', answer)
 
     def rights(self, grant):
-        for method, path in [('PUT', LOCK), ('POST', LOCK), ('POST', BREAK), ('DELETE', LOCK), ('GET', LOCK),
+        for method, path in [('PUT', LOCK), ('POST', LOCK), ('POST', BREAK), ('DELETE', LOCK), ('PUT', ONCE), ('DELETE', ONCE), ('GET', LOCK),
                              ('GET', LEADER), ('GET', '/v1/locks'), ('GET', '/v1/nodes'), ('GET', '/v1/status'),
                              ('GET', '/metrics')]:
             named = dict(body=None if method in ('GET', 'DELETE') else {}, lease=new_lease(), grant=grant)
@@ -182,6 +200,8 @@ class OpenApi(Case):
             flood('GET', path)
         capped.get('/v1/events')
         flood('DELETE', '/v1/locks/one', lease=new_lease)
+        flood('PUT', '/v1/once/one', {'every_ms': 60000}, lease=new_lease)
+        flood('DELETE', '/v1/once/one', lease=new_lease)
         flood('POST', BREAK, {}, by=self.token('stranger'))
         self.assertEqual(capped.release(held).status, 204)
 
@@ -201,6 +221,8 @@ class OpenApi(Case):
             self.ask(status, 'PUT', LOCK, {}, by, lease)
             self.ask(status, 'POST', LOCK, {}, by, lease, grant)
             self.ask(status, 'DELETE', LOCK, by=by, lease=lease)
+            self.ask(status, 'PUT', ONCE, {'every_ms': 60000}, by, lease)
+            self.ask(status, 'DELETE', ONCE, by=by, lease=lease)
             self.ask(status, 'POST', BREAK, {'fingerprint': NOT_IT}, by)
             for path in LOCK, LEADER, '/v1/locks':
                 self.ask(status, 'GET', path, by=by)

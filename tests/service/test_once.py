@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PUT and DELETE /v1/once/NAME: of all that try, one begins in a period, as with `redlock run --every`."""
+import socket
+import threading
+import time
+
+from client import fresh
+from daemon import ME, Case, until
+
+DAY_MS = 86400000
+MINUTE_MS = 60000
+
+
+class Relay:
+    """Before a node; answers of a slow one take longer than the second in which a run may begin."""
+
+    def __init__(self, port):
+        self.port, self.is_slow = port, False
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.address = '127.0.0.1:%d' % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client = self.listener.accept()[0]
+            node = socket.create_connection(('127.0.0.1', self.port))
+            for ways in ((client, node, False), (node, client, True)):
+                threading.Thread(target=self.carry, args=ways, daemon=True).start()
+
+    def carry(self, source, sink, is_answer):
+        try:
+            while data := source.recv(65536):
+                if is_answer and self.is_slow:
+                    time.sleep(1.2)
+                sink.sendall(data)
+        except OSError:
+            pass
+        sink.close()
+
+
+class Once(Case):
+    tokens = ('worker',)
+    options = ('--allow', f'{ME} * acquire,read,admin', '--allow', 'token:worker * acquire')
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.other = cls.start(*cls.options)
+        until(cls.other.is_ready, 'readiness')
+
+    def setUp(self):
+        self.name, self.client = fresh(), self.daemon.client()
+
+    def candidate(self, label='web1', client=None, name=None):
+        held = (client or self.client).acquire(name or self.name, label=label, wait_ms=20000)
+        self.assertEqual(held.status, 201, held)
+        return held
+
+    def begin_once(self, held, every_ms=MINUTE_MS, client=None):
+        return (client or self.client).begin('PUT', '/v1/once/' + held.name, {'every_ms': every_ms},
+                                             {'Lease-Id': held.lease}, held.name)
+
+    def once(self, *arguments, **named):
+        return self.begin_once(*arguments, **named).answer()
+
+    def take_back(self, held, client=None):
+        return (client or self.client).request('DELETE', '/v1/once/' + held.name,
+                                               headers={'Lease-Id': held.lease}).status
+
+    def is_recorded(self):
+        return self.client.look(self.name + '.every')['held']
+
+    def test_period(self):
+        """The holder of the lock begins, for a day if it wants; the next one is told that it has run."""
+        held = self.candidate()
+        begun = self.once(held, DAY_MS)
+        self.assertEqual((begun.status, begun['every_ms'], begun['sure']), (201, DAY_MS, True))
+        self.assertTrue(0 < begun['remaining_ms'] <= 1000)
+        self.assertEqual(self.once(held, DAY_MS).verdict, (409, 'YOURS'), 'the same lease again')
+        self.client.release(held)
+        second = self.candidate('web2', self.other.client())
+        done = self.once(second, client=self.other.client())
+        self.assertEqual((done.verdict, done['label']), ((423, 'DONE'), 'web1'))
+        self.assertTrue(DAY_MS - MINUTE_MS < done['next_ms'] <= DAY_MS)
+        hidden = self.once(second, client=self.daemon.client('worker'))
+        self.assertEqual((hidden.verdict, hidden['label']), ((423, 'DONE'), None), 'without the right to read')
+        self.assertEqual(hidden['next_ms'] > 0, True)
+
+    def test_over(self):
+        """After the period another begins."""
+        held = self.candidate()
+        self.assertEqual(self.once(held, 1000).status, 201)
+        self.client.release(held)
+        second = self.candidate()
+        until(lambda: self.once(second, 1000).status == 201, 'the next period')
+
+    def test_only_the_holder(self):
+        """A lease without the lock records nothing: neither before its PUT nor behind its DELETE."""
+        held = self.candidate()
+        self.client.release(held)
+        self.assertEqual(self.once(held).verdict, (410, 'ENDED'))
+        stranger = self.candidate(name=fresh())
+        stranger.name = self.name
+        self.candidate()
+        self.assertEqual(self.once(stranger).verdict, (410, 'ENDED'))
+        self.assertFalse(self.is_recorded())
+
+    def test_command(self):
+        """What the command has run is not run again by a client of the service, nor the other way round."""
+        self.assertEqual(self.nodes.redlock('run', '-n', '--every', '1h', self.name, '--', 'true').returncode, 0)
+        held = self.candidate()
+        self.assertEqual(self.once(held).verdict, (423, 'DONE'))
+        self.name = fresh()
+        held = self.candidate()
+        self.assertEqual(self.once(held).status, 201)
+        self.client.release(held)
+        self.assertEqual(self.nodes.redlock('run', '-n', '--every', '1h', self.name, '--', 'true').returncode, 75)
+
+    def test_taken_back(self):
+        """Whatever replica is asked, and only by the lease that recorded it: then another begins."""
+        held = self.candidate()
+        self.assertEqual(self.once(held).status, 201)
+        self.client.release(held)
+        second = self.candidate()
+        self.assertEqual(self.take_back(second), 410)
+        self.assertEqual(self.take_back(held, self.other.client()), 204)
+        self.assertEqual(self.once(second).status, 201)
+
+    def test_killed(self):
+        """The record outlives the daemon that wrote it."""
+        daemon = self.start(*self.options)
+        until(daemon.is_ready, 'readiness')
+        held = self.candidate(client=daemon.client())
+        self.assertEqual(self.once(held, client=daemon.client()).status, 201)
+        daemon.kill()
+        self.client.release(held)
+        self.assertEqual(self.once(self.candidate()).verdict, (423, 'DONE'))
+
+    def test_late(self):
+        """What was recorded too late to begin is undone, and so is what its client did not wait for."""
+        relays = [Relay(port) for port in self.nodes.ports[:2]]
+        nodes = ','.join([relay.address for relay in relays] + ['127.0.0.1:%d' % self.nodes.ports[2]])
+        slow = self.start(*self.options, nodes=nodes)
+        until(slow.is_ready, 'readiness')
+        client = slow.client()
+        held = self.candidate(client=client)
+        self.assertEqual(self.once(held, client=client).status, 201)
+        self.assertEqual(self.take_back(held, client), 204)
+        for relay in relays:
+            relay.is_slow = True
+        self.assertEqual(self.once(held, client=client).verdict, (503, 'LATE'))
+        pending = self.begin_once(held, client=client)
+        until(lambda: slow.metric('requests_under_way') == 2, 'the request')
+        pending.close()
+        for relay in relays:
+            relay.is_slow = False
+        until(lambda: not self.is_recorded(), 'the end of the record')
+        until(lambda: self.once(held, client=client).status == 201, 'another beginning')
+
+    def test_refused(self):
+        """Periods below a second or beyond a day, names without room, and other nodes than at the start."""
+        held = self.candidate()
+        for every_ms in 999, DAY_MS + 1, '1h', None:
+            self.assertEqual(self.once(held, every_ms).status, 422)
+        held.name = 'x' * 510
+        self.assertEqual(self.once(held).status, 422)
+        conf = self.write('nodes.conf', f'nodes = {self.nodes.names}\nnode-timeout = 3s\n')
+        moved = self.start('--quorum-config', conf, nodes=None)
+        until(moved.is_ready, 'readiness')
+        self.write('nodes.conf', 'nodes = 127.0.0.1:1\n')
+        held = self.candidate(client=moved.client(), name=fresh())
+        self.assertEqual(self.once(held, client=moved.client()).verdict, (503, 'RECORDS'))
