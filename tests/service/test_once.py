@@ -15,7 +15,7 @@ class Relay:
     """Before a node; answers of a slow one take longer than the second in which a run may begin."""
 
     def __init__(self, port):
-        self.port, self.is_slow = port, False
+        self.port, self.is_slow, self.late = port, False, 0
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.address = '127.0.0.1:%d' % self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -31,6 +31,7 @@ class Relay:
         try:
             while data := source.recv(65536):
                 if is_answer and self.is_slow:
+                    self.late += 1
                     time.sleep(1.2)
                 sink.sendall(data)
         except OSError:
@@ -149,8 +150,9 @@ class Once(Case):
         for relay in relays:
             relay.is_slow = True
         self.assertEqual(self.once(held, client=client).verdict, (503, 'LATE'))
+        late = [relay.late for relay in relays]
         pending = self.begin_once(held, client=client)
-        until(lambda: slow.metric('requests_under_way') == 2, 'the request')
+        until(lambda: all(relay.late > before for relay, before in zip(relays, late)), 'a look at the lock')
         pending.close()
         for relay in relays:
             relay.is_slow = False
