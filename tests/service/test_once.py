@@ -72,7 +72,7 @@ class Once(Case):
         return self.client.look(self.name + '.every')['held']
 
     def test_period(self):
-        """The holder of the lock begins, for a day if it wants; the next one is told that it has run."""
+        """The holder of the lock begins, and the next one learns that it has run, for a day."""
         held = self.candidate()
         begun = self.once(held, DAY_MS)
         self.assertEqual((begun.status, begun['every_ms'], begun['sure']), (201, DAY_MS, True))
@@ -107,7 +107,7 @@ class Once(Case):
         self.assertFalse(self.is_recorded())
 
     def test_command(self):
-        """What the command has run is not run again by a client of the service, nor the other way round."""
+        """A run of the command counts for clients of the service, and the other way round."""
         self.assertEqual(self.nodes.redlock('run', '-n', '--every', '1h', self.name, '--', 'true').returncode, 0)
         held = self.candidate()
         self.assertEqual(self.once(held).verdict, (423, 'DONE'))
@@ -138,7 +138,7 @@ class Once(Case):
         self.assertEqual(self.once(self.candidate()).verdict, (423, 'DONE'))
 
     def test_late(self):
-        """What was recorded too late to begin is undone, and so is what its client did not wait for."""
+        """A record that is too late for its run is undone, and so is one without its client."""
         relays = [Relay(port) for port in self.nodes.ports[:2]]
         nodes = ','.join([relay.address for relay in relays] + ['127.0.0.1:%d' % self.nodes.ports[2]])
         slow = self.start(*self.options, nodes=nodes)
@@ -160,7 +160,7 @@ class Once(Case):
         until(lambda: self.once(held, client=client).status == 201, 'another beginning')
 
     def test_refused(self):
-        """Periods below a second or beyond a day, names without room, and other nodes than at the start."""
+        """Refused: other periods, names without room, and nodes that are not those of the start."""
         held = self.candidate()
         for every_ms in 999, DAY_MS + 1, '1h', None:
             self.assertEqual(self.once(held, every_ms).status, 422)
