@@ -138,14 +138,12 @@ static void keep_deadlines(redlock *r, int expected)
 }
 
 /* In the queue itself, or parked behind three of the same client. */
-static void wait_exactly(enum trouble trouble, bool behind_others)
+static void wait_exactly(struct cluster *c, enum trouble trouble, bool behind_others)
 {
-    struct cluster c;
     redlock_lock *others[3];
-    cluster_start(&c, NODES);
-    cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
-    trouble_begin(&c, trouble);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
+    cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
+    trouble_begin(c, trouble);
+    redlock *r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS);
     client_warm_nodes(r, NODES - (trouble != ALL_UP));
     for (int i = 0; i < 3 && behind_others; i++)
         others[i] = start(r);
@@ -153,34 +151,39 @@ static void wait_exactly(enum trouble trouble, bool behind_others)
     for (int i = 0; i < 3 && behind_others; i++)
         redlock_lock_free(others[i]);
     client_close(r);
-    c = trouble_rest(&c, trouble);
-    CHECK(wait_until(only_the_lock, &c));
+    struct cluster rest = trouble_rest(c, trouble);
+    CHECK(wait_until(only_the_lock, &rest));
 }
 
-CASE(exact, "A wait in the queue ends at its deadline, not before and hardly after.")
+CASE_ON(exact, "A wait in the queue ends at its deadline, not before and hardly after.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    wait_exactly(ALL_UP, false);
+    wait_exactly(c, ALL_UP, false);
 }
 
-CASE(exact_node_killed, "With one node down a wait in the queue ends at its deadline.")
+CASE_ON(exact_node_killed, "With one node down a wait in the queue ends at its deadline.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    wait_exactly(ONE_KILLED, false);
+    wait_exactly(c, ONE_KILLED, false);
 }
 
-CASE(exact_node_hung, "With one node hung a wait in the queue ends at its deadline.")
+CASE_ON(exact_node_hung, "With one node hung a wait in the queue ends at its deadline.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    wait_exactly(ONE_HUNG, false);
+    wait_exactly(c, ONE_HUNG, false);
 }
 
-CASE(exact_behind_others, "A wait behind other waiters of its client ends at its deadline.")
+CASE_ON(exact_behind_others, "A wait behind other waiters of its client ends at its deadline.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    wait_exactly(ALL_UP, true);
+    wait_exactly(c, ALL_UP, true);
 }
 
-CASE(exact_behind_others_node_hung,
-     "With one node hung a wait behind others of its client ends at its deadline.")
+CASE_ON(exact_behind_others_node_hung,
+        "With one node hung a wait behind others of its client ends at its deadline.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    wait_exactly(ONE_HUNG, true);
+    wait_exactly(c, ONE_HUNG, true);
 }
 
 CASE_ON(exact_without_majority, "A wait without a majority ends at its deadline with NOQUORUM.",

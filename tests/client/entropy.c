@@ -48,25 +48,14 @@ static void check_value(redlock *r, const char *name, int byte)
     client_unlock(lock);
 }
 
-static void check_values(uint32_t flags)
+CASE_ON(nothing_read_ahead,
+        "A value has only bytes that getrandom() gave after the call began.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
     for (int i = 0; i < 3; i++)
         client_unlock(client_lock(r, "before", TTL_MS));
     check_value(r, "x", 0xa5);
     check_value(r, "x", 0x5a);
-    client_close(r);
-}
-
-CASE(nothing_read_ahead, "A value has only bytes that getrandom() gave after the call began.")
-{
-    check_values(0);
-}
-
-CASE(nothing_read_ahead_io_thread, "The I/O thread reads no randomness ahead of a request.")
-{
-    check_values(REDLOCK_THREAD);
 }
 
 CASE_ON(a_call_for_each_value,
@@ -122,10 +111,10 @@ CASE_ON(open_without_randomness, "Opening a client without randomness fails with
     CHECK(strstr(redlock_detail(), "randomness") != NULL);
 }
 
-static void check_refusals(uint32_t flags)
+CASE_ON(acquire_without_randomness,
+        "An acquire without randomness is SYSTEM, and the next one with it is OK.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = NULL;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     error_given = EIO;
@@ -133,21 +122,9 @@ static void check_refusals(uint32_t flags)
     CHECK(strstr(redlock_detail(), "getrandom") != NULL);
     CHECK_ERR(REDLOCK_SYSTEM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK(lock == NULL);
-    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    CHECK_INT(0, cluster_count(c, "redlock:x"));
     error_given = 0;
     CHECK_OK(client_try(r, "x", TTL_MS));
-    client_close(r);
-}
-
-CASE(acquire_without_randomness,
-     "An acquire without randomness is SYSTEM, and the next one with it is OK.")
-{
-    check_refusals(0);
-}
-
-CASE(acquire_without_randomness_io_thread, "The I/O thread survives a getrandom() that fails.")
-{
-    check_refusals(REDLOCK_THREAD);
 }
 
 CASE_ON(start_without_randomness,

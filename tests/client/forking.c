@@ -54,11 +54,9 @@ static void check_every_call(redlock *r, redlock_lock *lock)
     CHECK(out == NULL && event == NULL && job == 0);
 }
 
-static void fork_with(uint32_t flags, bool close_first)
+static void fork_with(struct cluster *c, redlock *r, bool close_first)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
+    redlock_lock *lock = client_lock_on(r, c, 3, "x", 30000);
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
@@ -70,7 +68,7 @@ static void fork_with(uint32_t flags, bool close_first)
         if (!close_first)
             client_close(r);
         /* A client of its own works. */
-        redlock *own = client_open(&c, 0);
+        redlock *own = client_open(c, 0);
         CHECK_ERR(REDLOCK_BUSY, client_try(own, "x", 10000));
         CHECK_OK(client_try(own, "child", 10000));
         client_close(own);
@@ -79,7 +77,7 @@ static void fork_with(uint32_t flags, bool close_first)
     int status = -1;
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_INT(0, status);
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(lock)));
     CHECK(redlock_remaining_ms(lock) > 0);
     CHECK_OK(redlock_extend(lock, 30000));
     client_unlock(lock);
@@ -87,31 +85,32 @@ static void fork_with(uint32_t flags, bool close_first)
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(1, info.connects); /* the child's close did not end the parent's connection */
-    client_close(r);
 }
 
-CASE(child_gets_forked,
-     "Every call of a forked child is FORKED, and the parent's lock is untouched.")
+CASE_ON(child_gets_forked,
+        "Every call of a forked child is FORKED, and the parent's lock is untouched.")
 {
-    fork_with(0, false);
+    fork_with(c, r, false);
 }
 
-CASE(child_closes_first,
-     "A forked child may close the client before the handle without harm to the parent.")
+CASE_ON(child_closes_first,
+        "A forked child may close the client before the handle without harm to the parent.")
 {
-    fork_with(0, true);
+    fork_with(c, r, true);
 }
 
-CASE(child_gets_forked_io_thread,
-     "Every call of a forked child, which lacks the I/O thread, is FORKED.")
+CASE_ON(child_gets_forked_io_thread,
+        "Every call of a forked child, which lacks the I/O thread, is FORKED.",
+        .flags = REDLOCK_THREAD)
 {
-    fork_with(REDLOCK_THREAD, false);
+    fork_with(c, r, false);
 }
 
-CASE(child_closes_first_io_thread,
-     "A forked child without the I/O thread may close the client before the handle.")
+CASE_ON(child_closes_first_io_thread,
+        "A forked child without the I/O thread may close the client before the handle.",
+        .flags = REDLOCK_THREAD)
 {
-    fork_with(REDLOCK_THREAD, true);
+    fork_with(c, r, true);
 }
 
 CASE_ON(child_of_a_lease,

@@ -8,32 +8,20 @@
 
 #include <stdio.h>
 
-static void cycles(uint32_t flags)
+CASE_ON(open_close_cycles, "Opening and closing, used or not, leaks no memory or descriptor.",
+        .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    cluster_start(&c, 3);
-    redlock *first = client_open(&c, flags);
+    redlock *first = client_open(c, flags);
     client_close(first);
     int before = count_descriptors();
     for (int i = 0; i < 20; i++) {
-        redlock *r = client_open(&c, flags);
+        r = client_open(c, flags);
         if (i % 2 == 0)
             client_unlock(client_lock(r, "x", 10000));
         client_close(r);
     }
     CHECK_INT(before, count_descriptors());
-    CHECK(cluster_await_empty(&c));
-}
-
-CASE(open_close_cycles, "Opening and closing, used or not, leaks no memory or descriptor.")
-{
-    cycles(0);
-}
-
-CASE(open_close_cycles_io_thread,
-     "Opening and closing with the I/O thread joins it and leaks nothing.")
-{
-    cycles(REDLOCK_THREAD);
+    CHECK(cluster_await_empty(c));
 }
 
 CASE_ON(close_at_once, "A client can be closed while it connects, also to dead nodes.",
@@ -70,27 +58,14 @@ CASE_ON(many_clients, "Thirty clients work at once in one process.", .clients = 
     }
 }
 
-static void free_held(uint32_t flags)
+CASE_ON(free_while_held, "Freeing the handle of a held lock releases it on every node.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
+    redlock_lock *lock = client_lock_on(r, c, 3, "x", 30000);
     redlock_lock_free(lock);
     NO_EVENT(r); /* without the I/O thread, this sends it */
-    CHECK(cluster_await(&c, "redlock:x", 0));
+    CHECK(cluster_await(c, "redlock:x", 0));
     CHECK_OK(client_try(r, "x", 10000));
-    client_close(r);
-}
-
-CASE(free_while_held, "Freeing the handle of a held lock releases it on every node.")
-{
-    free_held(0);
-}
-
-CASE(free_while_held_io_thread,
-     "With the I/O thread, freeing a held lock releases it on every node.")
-{
-    free_held(REDLOCK_THREAD);
 }
 
 static void close_held(uint32_t flags, bool free_first)
@@ -191,34 +166,21 @@ CASE(cancel_while_waiting_io_thread,
     cancel_waiting(REDLOCK_THREAD);
 }
 
-static void cancel_granted(uint32_t flags)
+CASE_ON(cancel_when_granted, "A grant that was not read yet is taken back by a cancel.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
     for (int i = 0; i < 10; i++) {
-        redlock_lock *lock = start_waiting(r), *other = NULL;
+        redlock_lock *lock = start_waiting(r), *later = NULL;
         /* Its grant comes before that of a blocked caller, which drives, and is not read. */
-        CHECK_OK(redlock_acquire(r, "y", 10000, NULL, &other));
+        CHECK_OK(redlock_acquire(r, "y", 10000, NULL, &later));
         CHECK_INT(REDLOCK_STATE_WAITING, redlock_state(lock));
         CHECK_OK(redlock_cancel(lock));
         NO_EVENT(r);
         CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
-        CHECK(cluster_await(&c, "redlock:x", 0));
+        CHECK(cluster_await(c, "redlock:x", 0));
         redlock_lock_free(lock);
-        client_unlock(other);
+        client_unlock(later);
     }
-    client_close(r);
-}
-
-CASE(cancel_when_granted, "A grant that was not read yet is taken back by a cancel.")
-{
-    cancel_granted(0);
-}
-
-CASE(cancel_when_granted_io_thread,
-     "A grant of the I/O thread that was not read yet is taken back by a cancel.")
-{
-    cancel_granted(REDLOCK_THREAD);
 }
 
 CASE_ON(cancel_when_held, "A cancel has no effect on a lock whose owner knows that it is held.")
@@ -262,31 +224,19 @@ static bool has_keys(void *server)
     return server_keys(server) > 0;
 }
 
-static void leave_acquiring(uint32_t flags)
+CASE_ON(leave_while_acquiring,
+        "Leaving a lock that is not held yet takes back what it has set.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
-    cluster_each(&c, 1, 2, server_freeze);
+    cluster_each(c, 1, 2, server_freeze);
     redlock_lock *lock = start_waiting(r);
     NO_EVENT(r);
-    CHECK(wait_until(has_keys, &c.node[0]));
+    CHECK(wait_until(has_keys, &c->node[0]));
     redlock_lock_leave(lock);
-    cluster_each(&c, 1, 2, server_thaw);
+    cluster_each(c, 1, 2, server_thaw);
     wait_for(r, 30);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     NO_EVENT(r);
-    client_close(r);
-}
-
-CASE(leave_while_acquiring, "Leaving a lock that is not held yet takes back what it has set.")
-{
-    leave_acquiring(0);
-}
-
-CASE(leave_while_acquiring_io_thread,
-     "With the I/O thread, leaving a lock that is not held yet takes it back.")
-{
-    leave_acquiring(REDLOCK_THREAD);
 }
 
 static void close_waiting(uint32_t flags)

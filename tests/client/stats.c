@@ -49,17 +49,16 @@ static void check_books(const redlock_counters *s, uint64_t begun)
 
 /* ---- acquisitions ---- */
 
-static void refusals(uint32_t flags)
+CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     redlock_request wait = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
-    redlock *r = client_start(&c, 3, flags);
     redlock_counters s = stats_of(r);
     check_books(&s, 0);
 
     client_unlock(client_lock(r, "x", 10000));
-    cluster_set(&c, 0, 3, "redlock:taken", "somebody", 600000);
+    cluster_set(c, 0, 3, "redlock:taken", "somebody", 600000);
     for (int i = 0; i < 3; i++)
         CHECK_ERR(REDLOCK_BUSY, client_try(r, "taken", 10000));
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "taken", 10000, &wait, &lock));
@@ -72,22 +71,11 @@ static void refusals(uint32_t flags)
     CHECK_INT(1, s.refused_timeout);
     check_books(&s, 5);
 
-    cluster_each(&c, 0, 2, server_kill);
+    cluster_each(c, 0, 2, server_kill);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
     s = stats_of(r);
     CHECK_INT(1, s.refused_noquorum);
     check_books(&s, 6);
-    client_close(r);
-}
-
-CASE(acquisitions, "Each acquisition is counted once, by its outcome.")
-{
-    refusals(0);
-}
-
-CASE(acquisitions_io_thread, "The I/O thread counts each acquisition once, by its outcome.")
-{
-    refusals(REDLOCK_THREAD);
 }
 
 CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
@@ -102,16 +90,15 @@ CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
     check_books(&s, 1);
 }
 
-static void waiting(uint32_t flags)
+CASE_ON(waiters, "Waiters are counted while they wait, and as canceled when they are given up.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     redlock_lock *lock[4];
-    redlock *r = client_start(&c, 3, flags);
-    cluster_set(&c, 0, 3, "redlock:taken", "somebody", 600000);
+    cluster_set(c, 0, 3, "redlock:taken", "somebody", 600000);
     for (int i = 0; i < 4; i++) {
         redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
         CHECK_OK(redlock_start_acquire(r, i < 2 ? "taken" : "taken too", 10000, &q, &lock[i]));
-        cluster_set(&c, 0, 3, "redlock:taken too", "somebody", 600000);
+        cluster_set(c, 0, 3, "redlock:taken too", "somebody", 600000);
     }
     NO_EVENT(r);
     redlock_counters s = stats_of(r);
@@ -127,27 +114,15 @@ static void waiting(uint32_t flags)
     CHECK_INT(0, s.waiting);
     CHECK_INT(4, s.refused_canceled);
     check_books(&s, 4);
-    client_close(r);
-}
-
-CASE(waiters, "Waiters are counted while they wait, and as canceled when they are given up.")
-{
-    waiting(0);
-}
-
-CASE(waiters_io_thread, "Waiters of an I/O thread are counted, canceled and freed.")
-{
-    waiting(REDLOCK_THREAD);
 }
 
 /* ---- holds ---- */
 
-static void extensions(uint32_t flags)
+CASE_ON(extended, "Extensions and releases are counted, and those that failed beside them.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     redlock_request capped = REDLOCK_REQUEST(.max_extensions = 1);
     redlock_lock *lock = NULL;
-    redlock *r = client_start(&c, 3, flags);
     CHECK_OK(redlock_acquire(r, "x", 20000, &capped, &lock));
     CHECK_OK(redlock_extend(lock, 20000));
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000)); /* by the cap: not tried */
@@ -159,7 +134,7 @@ static void extensions(uint32_t flags)
     client_unlock(lock);
 
     lock = client_lock(r, "y", 30000);
-    cluster_each(&c, 0, 2, server_kill);
+    cluster_each(c, 0, 2, server_kill);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_extend(lock, 30000));
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release(lock));
     redlock_lock_free(lock);
@@ -170,18 +145,6 @@ static void extensions(uint32_t flags)
     CHECK_INT(1, s.releases_failed);
     CHECK_INT(2, s.hold.count);
     check_books(&s, 2);
-    client_close(r);
-}
-
-CASE(extended, "Extensions and releases are counted, and those that failed beside them.")
-{
-    extensions(0);
-}
-
-CASE(extended_io_thread,
-     "The I/O thread counts extensions and releases, and those that failed.")
-{
-    extensions(REDLOCK_THREAD);
 }
 
 static bool has_renewed(void *data)

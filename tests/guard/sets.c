@@ -15,13 +15,12 @@ enum { TTL_MS = 10000 };
 
 /* ---- two lists with a node in common ---- */
 
-static void overlapping(uint32_t flags)
+CASE_ON(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes decide.",
+        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_STRICT})
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, flags);
-    redlock *stray = open_nodes(&c, 2, 3, flags);
+    CHECK_OK(init_nodes(c, 0, 3));
+    r = open_nodes(c, 0, 3, flags);
+    redlock *stray = open_nodes(c, 2, 3, flags);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("belongs to no set of nodes", redlock_detail());
     CHECK_HAS("Give all clients the same nodes", redlock_detail());
@@ -30,19 +29,6 @@ static void overlapping(uint32_t flags)
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
     client_unlock(lock);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    client_close(stray);
-    client_close(r);
-}
-
-CASE(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes decide.")
-{
-    overlapping(0);
-}
-
-CASE(overlapping_lists_strict,
-     "In strict mode only the initialised of n1,n2,n3 and n3,n4,n5 decide.")
-{
-    overlapping(REDLOCK_STRICT);
 }
 
 CASE_ON(overlapping_lists_unguarded, "With the guard off nodes of any set are counted.",
@@ -64,13 +50,12 @@ CASE_ON(never_initialised, "Nodes that were never initialised are counted by eve
     CHECK_OK(client_try(other, "x", TTL_MS));
 }
 
-static void part_of_five(uint32_t flags)
+CASE_ON(three_of_five, "A client with three nodes of a set of five counts none of them.",
+        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_STRICT})
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 5));
-    redlock *r = open_nodes(&c, 0, 5, flags);
-    redlock *part = open_nodes(&c, 0, 3, flags);
+    CHECK_OK(init_nodes(c, 0, 5));
+    r = open_nodes(c, 0, 5, flags);
+    redlock *part = open_nodes(c, 0, 3, flags);
     CHECK_OK(client_try(r, "x", TTL_MS));
     redlock_lock *lock = NULL;
     CHECK_REFUSED(REDLOCK_GUARDED, redlock_acquire(part, "x", TTL_MS, NULL, &lock));
@@ -82,19 +67,6 @@ static void part_of_five(uint32_t flags)
     CHECK_INT(1, info.misplaced);
     CHECK_INT(-1, info.quarantine_ms);
     CHECK_HAS("another number of nodes", info.text);
-    client_close(part);
-    client_close(r);
-}
-
-CASE(three_of_five, "A client with three nodes of a set of five counts none of them.")
-{
-    part_of_five(0);
-}
-
-CASE(three_of_five_strict,
-     "In strict mode a client with three nodes of a set of five counts none.")
-{
-    part_of_five(REDLOCK_STRICT);
 }
 
 /* ---- what is heard too late ---- */
@@ -114,34 +86,33 @@ static void never_beside_a_set(const struct cluster *c, int tries, uint32_t flag
     }
 }
 
-static void hurried(uint32_t flags, int tries, int delay_ms)
+static void hurried(struct cluster *c, uint32_t flags, int tries, int delay_ms)
 {
-    struct cluster c;
     struct proxy p;
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock *r = open_nodes(&c, 0, 3, flags);
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
-    proxy_before(&p, &c, 2);
+    CHECK_OK(init_nodes(c, 0, 3));
+    redlock *r = open_nodes(c, 0, 3, flags);
+    client_lock_on(r, c, 3, "x", TTL_MS);
+    proxy_before(&p, c, 2);
     atomic_store(&p.switches->down_delay_ms, delay_ms);
-    never_beside_a_set(&c, tries, flags);
-    client_unlock(lock);
-    client_close(r);
+    never_beside_a_set(c, tries, flags);
 }
 
-CASE(a_late_set, "Nodes without a set do not decide before a late node has said its set.")
+CASE_ON(a_late_set, "Nodes without a set do not decide before a late node has said its set.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    hurried(0, 5, 20);
+    hurried(c, 0, 5, 20);
 }
 
-CASE(a_late_set_strict, "In strict mode nodes without a set await a late node that has one.")
+CASE_ON(a_late_set_strict, "In strict mode nodes without a set await a late node that has one.",
+        .nodes = 5, .clients = NO_CLIENT, .flags = REDLOCK_STRICT)
 {
-    hurried(REDLOCK_STRICT, 3, 20);
+    hurried(c, REDLOCK_STRICT, 3, 20);
 }
 
-CASE(short_lived_clients, "Of 100 clients that begin with a try none decides beside a set.")
+CASE_ON(short_lived_clients, "Of 100 clients that begin with a try none decides beside a set.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    hurried(0, 100, 0);
+    hurried(c, 0, 100, 0);
 }
 
 CASE_ON(a_silent_node_delays_once,

@@ -27,25 +27,25 @@ static redlock *open_doubled(const struct cluster *c, const struct proxy *p, uin
     return client_open_with(&o);
 }
 
-static void doubled(uint32_t flags)
+CASE_ON(one_server_two_names, "A server that a client has two names for counts once.",
+        .clients = NO_CLIENT, .also = {REDLOCK_STRICT})
 {
-    struct cluster c;
     struct proxy p;
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    proxy_start(&p, c.node[0].port.number);
-    redlock *r = client_open_warm(&c, flags);
+    CHECK_OK(init_nodes(c, 0, 3));
+    proxy_start(&p, c->node[0].port.number);
+    r = client_open_warm(c, flags);
     redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT, .owner = "right");
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
-    CHECK(cluster_await(&c, "redlock:x", 3));
-    CHECK_INT(1, server_int(&c.node[0], "DEL", "redlock:x", NULL)); /* as if it had been away */
+    CHECK(cluster_await(c, "redlock:x", 3));
+    CHECK_INT(1,
+              server_int(&c->node[0], "DEL", "redlock:x", NULL)); /* as if it had been away */
     for (int i = 0; i < 20; i++) {
-        redlock *twice = open_doubled(&c, &p, flags);
+        redlock *twice = open_doubled(c, &p, flags);
         CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
         client_close(twice);
     }
-    redlock *twice = open_doubled(&c, &p, flags);
+    redlock *twice = open_doubled(c, &p, flags);
     client_warm(twice);
     CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
     proxy_cut(&p);
@@ -55,27 +55,14 @@ static void doubled(uint32_t flags)
     CHECK_OK(try_as(twice, "wrong", 5000)); /* node 0 and node 1 are a majority */
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(twice, 0, &info));
-    redlock_node_info other = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(twice, 1, &other));
-    CHECK_INT(1, info.quarantined + other.quarantined);
-    CHECK_INT(0, info.misplaced + other.misplaced); /* one server twice is of its own set */
-    CHECK_HAS("same server", info.quarantined ? info.text : other.text);
-    server_stop(&c.node[1]);
+    redlock_node_info second = REDLOCK_NODE_INFO();
+    CHECK_OK(redlock_node(twice, 1, &second));
+    CHECK_INT(1, info.quarantined + second.quarantined);
+    CHECK_INT(0, info.misplaced + second.misplaced); /* one server twice is of its own set */
+    CHECK_HAS("same server", info.quarantined ? info.text : second.text);
+    server_stop(&c->node[1]);
     CHECK_REFUSED(REDLOCK_GUARDED, try_as(twice, "wrong", 0));
     CHECK_HAS("its own server", redlock_detail());
-    client_close(twice);
-    client_close(r);
-}
-
-CASE(one_server_two_names, "A server that a client has two names for counts once.")
-{
-    doubled(0);
-}
-
-CASE(one_server_two_names_strict,
-     "In strict mode a server that a client has two names for counts once.")
-{
-    doubled(REDLOCK_STRICT);
 }
 
 CASE_ON(one_server_two_names_of_a_mutex,

@@ -29,10 +29,9 @@ static void check_holder(const redlock_info *info, const char *value, const char
     CHECK_INT(REDLOCK_FINGERPRINT_SIZE, strspn(info->holders[0].fingerprint, HEX_DIGITS));
 }
 
-static void check_every_kind(uint32_t flags)
+CASE_ON(every_kind, "A lock of every kind has its label, taken natively or by scripts.",
+        .also = {REDLOCK_NO_NATIVE, REDLOCK_STRICT})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
     const redlock_request kinds[] = {
         REDLOCK_REQUEST(.label = LABEL),
         REDLOCK_REQUEST(.label = LABEL, .flags = REDLOCK_FENCED | REDLOCK_FAIR),
@@ -51,24 +50,8 @@ static void check_every_kind(uint32_t flags)
         CHECK_INT(kinds[i].kind == REDLOCK_REENTRANT, info.holder.held_at_least);
         CHECK_OK(redlock_extend(lock, TTL_MS));
         client_unlock(lock);
-        CHECK(cluster_await(&c, "redlock:x", 0));
+        CHECK(cluster_await(c, "redlock:x", 0));
     }
-    client_close(r);
-}
-
-CASE(every_kind, "A lock of every kind has its label, taken natively or by scripts.")
-{
-    check_every_kind(0);
-}
-
-CASE(every_kind_by_script, "A lock of every kind has its label where only scripts are used.")
-{
-    check_every_kind(REDLOCK_NO_NATIVE);
-}
-
-CASE(every_kind_strict, "A lock of every kind has its label in strict mode.")
-{
-    check_every_kind(REDLOCK_STRICT);
 }
 
 CASE_ON(value_forms,

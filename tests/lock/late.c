@@ -214,49 +214,52 @@ static void check_late(struct cluster *c, redlock *r, redlock_lock *lock)
 }
 
 /* The grant of x is there, behind an event that the program takes its time to handle. */
-static void read_behind_another(uint32_t client_flags, uint32_t flags, int64_t ttl_ms)
+static void read_behind_another(struct cluster *c, redlock *r, uint32_t flags, int64_t ttl_ms)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, client_flags);
     redlock_lock *first = start(r, "first", TTL_MS, 0);
     redlock_lock *lock = start(r, "x", ttl_ms, flags);
 
     EXPECT(r, ACQUIRED, REDLOCK_OK, first);
     sleep_ms(BUSY_MS);
     redlock_lock_free(first);
-    check_late(&c, r, lock);
+    check_late(c, r, lock);
 }
 
-CASE(read_late, "A grant that is read after the wait, behind another event, is TIMEOUT.")
+CASE_ON(read_late, "A grant that is read after the wait, behind another event, is TIMEOUT.")
 {
-    read_behind_another(0, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
+    read_behind_another(c, r, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
 }
 
-CASE(read_late_io_thread, "A grant of the I/O thread that is read after the wait is TIMEOUT.")
+CASE_ON(read_late_io_thread,
+        "A grant of the I/O thread that is read after the wait is TIMEOUT.",
+        .flags = REDLOCK_THREAD)
 {
-    read_behind_another(REDLOCK_THREAD, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
+    read_behind_another(c, r, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
 }
 
-CASE(read_late_bound, "A bound lock's grant that is read after the wait is TIMEOUT.")
+CASE_ON(read_late_bound, "A bound lock's grant that is read after the wait is TIMEOUT.")
 {
-    read_behind_another(0, REDLOCK_BOUND, TTL_MS);
+    read_behind_another(c, r, REDLOCK_BOUND, TTL_MS);
 }
 
-CASE(read_late_kept, "A kept lock's grant that is read after the wait is TIMEOUT.")
+CASE_ON(read_late_kept, "A kept lock's grant that is read after the wait is TIMEOUT.",
+        .flags = REDLOCK_THREAD)
 {
-    read_behind_another(REDLOCK_THREAD, REDLOCK_KEEP, TTL_MS);
+    read_behind_another(c, r, REDLOCK_KEEP, TTL_MS);
 }
 
-CASE(read_after_the_loss,
-     "A lock that expired before its grant is read is TIMEOUT, never LOST.")
+CASE_ON(read_after_the_loss,
+        "A lock that expired before its grant is read is TIMEOUT, never LOST.")
 {
-    read_behind_another(0, 0, SHORT_TTL_MS);
+    read_behind_another(c, r, 0, SHORT_TTL_MS);
 }
 
-CASE(read_after_the_loss_io_thread,
-     "A lock that the I/O thread saw expire before its grant is read is TIMEOUT, never LOST.")
+CASE_ON(read_after_the_loss_io_thread,
+        "A lock that the I/O thread saw expire "
+        "before its grant is read is TIMEOUT, never LOST.",
+        .flags = REDLOCK_THREAD)
 {
-    read_behind_another(REDLOCK_THREAD, 0, SHORT_TTL_MS);
+    read_behind_another(c, r, 0, SHORT_TTL_MS);
 }
 
 CASE_ON(loop_comes_late, "An event loop that reads the grants after the wait is told TIMEOUT.")

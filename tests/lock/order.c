@@ -284,40 +284,39 @@ CASE_ON(rollback_after_reconnect,
 }
 
 /* An attempt that ends by our own will while its keys are already set. */
-static void end_an_attempt(bool cancel)
+static void end_an_attempt(struct cluster *c, bool cancel)
 {
-    struct cluster c;
     struct proxy p[3];
-    cluster_start(&c, 3);
-    proxies_start(p, &c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    proxies_start(p, c, 3);
+    redlock *r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "x", 60000, NULL, &lock));
-    CHECK(cluster_await(&c, "redlock:x", 3));
+    CHECK(cluster_await(c, "redlock:x", 3));
     if (cancel)
         CHECK_OK(redlock_cancel(lock));
     else
         redlock_lock_free(lock);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 0;
     client_warm(r);
     NO_EVENT(r);
     if (cancel)
         redlock_lock_free(lock);
-    client_close(r);
 }
 
-CASE(canceled_attempt_is_rolled_back, "A canceled attempt is rolled back at once.")
+CASE_ON(canceled_attempt_is_rolled_back, "A canceled attempt is rolled back at once.",
+        .clients = NO_CLIENT)
 {
-    end_an_attempt(true);
+    end_an_attempt(c, true);
 }
 
-CASE(freed_attempt_is_rolled_back, "An attempt whose handle is freed is rolled back.")
+CASE_ON(freed_attempt_is_rolled_back, "An attempt whose handle is freed is rolled back.",
+        .clients = NO_CLIENT)
 {
-    end_an_attempt(false);
+    end_an_attempt(c, false);
 }
 
 /* A held lock's release when its connections broke in between. */

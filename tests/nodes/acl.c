@@ -187,34 +187,35 @@ static void wait_for_turn(const struct cluster *c, int kind)
     client_close(holder);
 }
 
-static void check_documented(const char *path)
+static void check_documented(struct cluster *c, const char *path)
 {
-    struct cluster c;
     struct rights r;
-    cluster_start(&c, 3);
     documented_rights(&r, path);
-    add_user(&c, "locker", &r);
-    use_user(&c, "locker");
-    check_mutex(&c, 0);
-    check_kinds(&c, 0, false);
-    check_kinds(&c, REDLOCK_STRICT, false);
+    add_user(c, "locker", &r);
+    use_user(c, "locker");
+    check_mutex(c, 0);
+    check_kinds(c, 0, false);
+    check_kinds(c, REDLOCK_STRICT, false);
     for (int kind = 0; redlock_kind_traits(kind); kind++)
-        wait_for_turn(&c, kind);
-    check_acl_log_empty(&c);
-    set_user(&c, "locker", "+scan");
-    check_kinds(&c, 0, true);
-    check_acl_log_empty(&c);
+        wait_for_turn(c, kind);
+    check_acl_log_empty(c);
+    set_user(c, "locker", "+scan");
+    check_kinds(c, 0, true);
+    check_acl_log_empty(c);
 }
 
-CASE(rights_of_libredlock,
-     "With the rights that libredlock(3) prints all works but listing, and nothing is refused.")
+CASE_ON(rights_of_libredlock,
+        "With the rights that libredlock(3) prints "
+        "all works but listing, and nothing is refused.",
+        .clients = NO_CLIENT)
 {
-    check_documented(MAN_DIR "/libredlock.3");
+    check_documented(c, MAN_DIR "/libredlock.3");
 }
 
-CASE(rights_of_redlock, "The rights that redlock-nodes(7) prints are enough as well.")
+CASE_ON(rights_of_redlock, "The rights that redlock-nodes(7) prints are enough as well.",
+        .clients = NO_CLIENT)
 {
-    check_documented(MAN_DIR "/redlock-nodes.7");
+    check_documented(c, MAN_DIR "/redlock-nodes.7");
 }
 
 CASE_ON(listing_needs_scan,

@@ -60,16 +60,14 @@ static int64_t win_round(redlock *r, enum evil_kind kind)
  * Two of five nodes are of this kind: locks are won all the same, by the votes of the others
  * alone. A round that waited for an evil node would take the node timeout.
  */
-static void minority(enum evil_kind kind)
+static void minority(struct cluster *c, enum evil_kind kind)
 {
-    struct cluster c;
     struct evil e[2];
-    cluster_start(&c, 5);
     for (int i = 0; i < 2; i++) {
-        server_kill(&c.node[i]);
-        evil_start_on(&e[i], kind, c.node[i].port);
+        server_kill(&c->node[i]);
+        evil_start_on(&e[i], kind, c->node[i].port);
     }
-    redlock *r = client_open_hasty(&c, 0, FAR_MS);
+    redlock *r = client_open_hasty(c, 0, FAR_MS);
     client_warm_nodes(r, 3);
     memory_forget_peak();
     long before_kib = memory_peak_kib();
@@ -82,24 +80,22 @@ static void minority(enum evil_kind kind)
     for (int i = 0; i < 2; i++) {
         CHECK(e[i].shared->connections > 0);
         evil_stop(&e[i]);
-        server_restart_admitted(&c.node[i]);
+        server_restart_admitted(&c->node[i]);
     }
-    CHECK(client_recovers(r, &c, 5));
-    client_close(r);
+    CHECK(client_recovers(r, c, 5));
 }
 
 /* Three of five: the right error, in time. `node_timeout_ms` matters where
  * nodes say nothing. */
-static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms)
+static void majority(struct cluster *c, enum evil_kind kind, int expected,
+                     uint32_t node_timeout_ms)
 {
-    struct cluster c;
     struct evil e[3];
-    cluster_start(&c, 5);
     for (int i = 0; i < 3; i++) {
-        server_kill(&c.node[i]);
-        evil_start_on(&e[i], kind, c.node[i].port);
+        server_kill(&c->node[i]);
+        evil_start_on(&e[i], kind, c->node[i].port);
     }
-    redlock *r = client_open_hasty(&c, 0, node_timeout_ms);
+    redlock *r = client_open_hasty(c, 0, node_timeout_ms);
     client_warm_nodes(r, 2);
     memory_forget_peak();
     long before_kib = memory_peak_kib();
@@ -110,85 +106,99 @@ static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     }
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     for (int i = 0; i < 3; i++) {
         evil_stop(&e[i]);
-        server_restart_admitted(&c.node[i]);
+        server_restart_admitted(&c->node[i]);
     }
-    CHECK(client_recovers(r, &c, 5));
-    client_close(r);
+    CHECK(client_recovers(r, c, 5));
 }
 
-CASE(silent_minority, "Two nodes that accept and never answer delay no acquire.")
+CASE_ON(silent_minority, "Two nodes that accept and never answer delay no acquire.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    minority(EVIL_SILENT);
+    minority(c, EVIL_SILENT);
 }
 
-CASE(deaf_minority, "Two nodes that accept and never read delay no acquire and cost no memory.")
+CASE_ON(deaf_minority,
+        "Two nodes that accept and never read delay no acquire and cost no memory.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    minority(EVIL_DEAF);
+    minority(c, EVIL_DEAF);
 }
 
-CASE(garbage_minority, "Two nodes that answer garbage are reported as PROTO and outvoted.")
+CASE_ON(garbage_minority, "Two nodes that answer garbage are reported as PROTO and outvoted.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    minority(EVIL_GARBAGE);
+    minority(c, EVIL_GARBAGE);
 }
 
-CASE(http_minority, "Two web servers among the nodes are reported as such and outvoted.")
+CASE_ON(http_minority, "Two web servers among the nodes are reported as such and outvoted.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    minority(EVIL_HTTP);
+    minority(c, EVIL_HTTP);
 }
 
-CASE(huge_bulk_minority, "A bulk header of 1 GiB is refused at the header.")
+CASE_ON(huge_bulk_minority, "A bulk header of 1 GiB is refused at the header.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    minority(EVIL_HUGE_BULK);
+    minority(c, EVIL_HUGE_BULK);
 }
 
-CASE(huge_array_minority, "An array header of 100,000,000 is refused at the header.")
+CASE_ON(huge_array_minority, "An array header of 100,000,000 is refused at the header.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    minority(EVIL_HUGE_ARRAY);
+    minority(c, EVIL_HUGE_ARRAY);
 }
 
-CASE(deep_array_minority, "Arrays nested without end are refused.")
+CASE_ON(deep_array_minority, "Arrays nested without end are refused.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    minority(EVIL_DEEP_ARRAY);
+    minority(c, EVIL_DEEP_ARRAY);
 }
 
-CASE(endless_line_minority, "A line without end is refused.")
+CASE_ON(endless_line_minority, "A line without end is refused.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    minority(EVIL_ENDLESS_LINE);
+    minority(c, EVIL_ENDLESS_LINE);
 }
 
-CASE(closing_minority,
-     "Two nodes that close every connection at once are retried with a backoff.")
+CASE_ON(closing_minority,
+        "Two nodes that close every connection at once are retried with a backoff.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    minority(EVIL_CLOSES);
+    minority(c, EVIL_CLOSES);
 }
 
-CASE(chatty_minority, "Replies that nodes send unasked or twice are votes for no request.")
+CASE_ON(chatty_minority, "Replies that nodes send unasked or twice are votes for no request.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    minority(EVIL_CHATTY);
+    minority(c, EVIL_CHATTY);
 }
 
-CASE(silent_majority,
-     "Three silent nodes of five are NOQUORUM at the node timeout, and recover later.")
+CASE_ON(silent_majority,
+        "Three silent nodes of five are NOQUORUM at the node timeout, and recover later.",
+        .nodes = 5, .clients = NO_CLIENT)
 {
-    majority(EVIL_SILENT, REDLOCK_NOQUORUM, 200);
+    majority(c, EVIL_SILENT, REDLOCK_NOQUORUM, 200);
 }
 
-CASE(garbage_majority, "Three nodes of five that answer garbage are PROTO.")
+CASE_ON(garbage_majority, "Three nodes of five that answer garbage are PROTO.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    majority(EVIL_GARBAGE, REDLOCK_PROTO, FAR_MS);
+    majority(c, EVIL_GARBAGE, REDLOCK_PROTO, FAR_MS);
 }
 
-CASE(http_majority, "Three web servers among five nodes are PROTO.")
+CASE_ON(http_majority, "Three web servers among five nodes are PROTO.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    majority(EVIL_HTTP, REDLOCK_PROTO, FAR_MS);
+    majority(c, EVIL_HTTP, REDLOCK_PROTO, FAR_MS);
 }
 
-CASE(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROTO.")
+CASE_ON(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROTO.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    majority(EVIL_HUGE_BULK, REDLOCK_PROTO, FAR_MS);
+    majority(c, EVIL_HUGE_BULK, REDLOCK_PROTO, FAR_MS);
 }
 
 CASE_ON(backoff_is_bounded,
@@ -205,18 +215,16 @@ CASE_ON(backoff_is_bounded,
 
 /* ---- servers that go bad after a proper greeting ---------------------------------------- */
 
-static void poisoned(const char *poison, int expected)
+static void poisoned(struct cluster *c, const char *poison, int expected)
 {
     struct fake f[2];
-    struct cluster c;
-    cluster_start(&c, 3);
     for (int i = 0; i < 2; i++) {
         fake_init(&f[i]);
         snprintf(f[i].shared->poison, sizeof f[i].shared->poison, "%s", poison);
         fake_run(&f[i]);
-        c.urls[i] = f[i].url;
+        c->urls[i] = f[i].url;
     }
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_open_warm(c, 0);
     memory_forget_peak();
     long before_kib = memory_peak_kib();
     for (int i = 0; i < 3; i++) {
@@ -225,38 +233,40 @@ static void poisoned(const char *poison, int expected)
         CHECK_LACKS("granted] [127", report_text(redlock_failure_report()));
     }
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
+    CHECK(cluster_await_empty(c));
 }
 
-CASE(poison_huge_bulk, "A vote of 1 GiB is no vote and takes no memory.")
+CASE_ON(poison_huge_bulk, "A vote of 1 GiB is no vote and takes no memory.",
+        .clients = NO_CLIENT)
 {
-    poisoned("$1073741824\r\n", REDLOCK_PROTO);
+    poisoned(c, "$1073741824\r\n", REDLOCK_PROTO);
 }
 
-CASE(poison_huge_array, "A vote of a hundred million elements is no vote.")
+CASE_ON(poison_huge_array, "A vote of a hundred million elements is no vote.",
+        .clients = NO_CLIENT)
 {
-    poisoned("*100000000\r\n", REDLOCK_PROTO);
+    poisoned(c, "*100000000\r\n", REDLOCK_PROTO);
 }
 
-CASE(poison_endless_line, "A vote that never ends its line is no vote.")
+CASE_ON(poison_endless_line, "A vote that never ends its line is no vote.",
+        .clients = NO_CLIENT)
 {
-    poisoned("+O", REDLOCK_PROTO);
+    poisoned(c, "+O", REDLOCK_PROTO);
 }
 
-CASE(poison_http, "A web page in place of a vote is no vote.")
+CASE_ON(poison_http, "A web page in place of a vote is no vote.", .clients = NO_CLIENT)
 {
-    poisoned("HTTP/1.1 200 OK\r\n\r\n", REDLOCK_PROTO);
+    poisoned(c, "HTTP/1.1 200 OK\r\n\r\n", REDLOCK_PROTO);
 }
 
-CASE(poison_integer, "An integer in place of a vote is no vote.")
+CASE_ON(poison_integer, "An integer in place of a vote is no vote.", .clients = NO_CLIENT)
 {
-    poisoned(":1\r\n", REDLOCK_PROTO);
+    poisoned(c, ":1\r\n", REDLOCK_PROTO);
 }
 
-CASE(poison_negative_bulk, "A bulk of length -2 is no vote.")
+CASE_ON(poison_negative_bulk, "A bulk of length -2 is no vote.", .clients = NO_CLIENT)
 {
-    poisoned("$-2\r\n", REDLOCK_PROTO);
+    poisoned(c, "$-2\r\n", REDLOCK_PROTO);
 }
 
 /* ---- in the way of a real server --------------------------------------------------------- */

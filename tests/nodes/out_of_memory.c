@@ -50,14 +50,12 @@ static bool is_decided(void *data)
            redlock_deadline_ns(h->lock) >= h->until_ns;
 }
 
-static void hold_every_kind(uint32_t flags, int first)
+static void hold_every_kind(struct cluster *c, redlock *r, int first)
 {
-    struct cluster c;
     struct hold hold[SHAPES] = {0};
-    redlock *r = client_start(&c, NODES, REDLOCK_THREAD | flags);
     FOR_SHAPES(shape)
     take(r, shape, &hold[shape]);
-    use_up(&c, first);
+    use_up(c, first);
     FOR_SHAPES(shape)
     {
         CHECK(wait_until(is_decided, &hold[shape]));
@@ -73,34 +71,36 @@ static void hold_every_kind(uint32_t flags, int first)
     for (int i = first; i < NODES; i++)
         if (report->node[i].vote == REDLOCK_VOTE_ERROR)
             CHECK_HAS("OOM", report->node[i].text);
-    CHECK(cluster_await(&c, "redlock:new", 0));
+    CHECK(cluster_await(c, "redlock:new", 0));
     FOR_SHAPES(shape)
     {
         if (hold[shape].longer != NULL)
             client_unlock(hold[shape].longer);
         client_unlock(hold[shape].lock);
     }
-    CHECK(kind_await_clean(&c));
-    set_memory(&c, first, "0");
+    CHECK(kind_await_clean(c));
+    set_memory(c, first, "0");
     CHECK_OK(client_try(r, "new", TTL_MS));
-    client_close(r);
 }
 
-CASE(hold_on_all, "On nodes without memory every kind is renewed, extended and released.")
+CASE_ON(hold_on_all, "On nodes without memory every kind is renewed, extended and released.",
+        .nodes = NODES, .flags = REDLOCK_THREAD)
 {
-    hold_every_kind(0, 0);
+    hold_every_kind(c, r, 0);
 }
 
-CASE(hold_on_a_majority,
-     "Every kind is kept with one node that has memory, without native commands.")
+CASE_ON(hold_on_a_majority,
+        "Every kind is kept with one node that has memory, without native commands.",
+        .nodes = NODES, .flags = REDLOCK_THREAD | REDLOCK_NO_NATIVE)
 {
-    hold_every_kind(REDLOCK_NO_NATIVE, 1);
+    hold_every_kind(c, r, 1);
 }
 
-CASE(hold_strict,
-     "In strict mode every kind is renewed, extended and released on nodes without memory.")
+CASE_ON(hold_strict,
+        "In strict mode every kind is renewed, extended and released on nodes without memory.",
+        .nodes = NODES, .flags = REDLOCK_THREAD | REDLOCK_STRICT)
 {
-    hold_every_kind(REDLOCK_STRICT, 0);
+    hold_every_kind(c, r, 0);
 }
 
 CASE_ON(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.",

@@ -78,8 +78,8 @@ CASE_ON(slow_name_delays_nothing,
     client_close(init);
     name_first(c, "slow.test");
     held_back = true;
-    for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
-        r = client_open(c, flags);
+    for (uint32_t thread = 0; thread <= REDLOCK_THREAD; thread++) {
+        r = client_open(c, thread);
         for (int i = 0; i < 5; i++)
             client_unlock(client_lock(r, "x", 20000));
         client_close(r);

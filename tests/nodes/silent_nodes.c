@@ -91,31 +91,32 @@ static void thaw(void *data)
     cluster_each(data, 0, SILENT, server_thaw);
 }
 
-static void hang(uint32_t flags)
+static void hang(struct cluster *c, uint32_t flags)
 {
-    struct cluster c;
-    cluster_start(&c, NODES);
-    struct watch w = {.r = client_open_hasty(&c, flags, STEADY_MS),
+    struct watch w = {.r = client_open_hasty(c, flags, STEADY_MS),
                       .is_loop = !(flags & REDLOCK_THREAD)};
-    fall_silent(&w, freeze, thaw, &c);
+    fall_silent(&w, freeze, thaw, c);
     client_close(w.r);
 }
 
-CASE(hung_under_a_thread,
-     "redlock_node() of an idle client with a thread shows hung servers as down.")
+CASE_ON(hung_under_a_thread,
+        "redlock_node() of an idle client with a thread shows hung servers as down.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    hang(REDLOCK_THREAD);
+    hang(c, REDLOCK_THREAD);
 }
 
-CASE(hung_under_a_loop,
-     "redlock_node() shows hung servers as down when an event loop drives the idle client.")
+CASE_ON(hung_under_a_loop,
+        "redlock_node() shows hung servers as down when an event loop drives the idle client.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    hang(0);
+    hang(c, 0);
 }
 
-CASE(hung_without_guard, "An idle client without the guard finds hung servers, too.")
+CASE_ON(hung_without_guard, "An idle client without the guard finds hung servers, too.",
+        .nodes = NODES, .clients = NO_CLIENT)
 {
-    hang(REDLOCK_THREAD | REDLOCK_NO_GUARD);
+    hang(c, REDLOCK_THREAD | REDLOCK_NO_GUARD);
 }
 
 static void stop_forwarding(void *data)

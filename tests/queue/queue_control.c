@@ -62,8 +62,8 @@ CASE_ON(try_takes_no_place, "A try leaves no queue entry behind, fair or not.", 
 {
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     r = client_open_warm(c, 0);
-    for (uint32_t flags = 0; flags <= REDLOCK_FAIR; flags += REDLOCK_FAIR) {
-        redlock_request q = REDLOCK_REQUEST(.flags = flags);
+    for (uint32_t fair = 0; fair <= REDLOCK_FAIR; fair += REDLOCK_FAIR) {
+        redlock_request q = REDLOCK_REQUEST(.flags = fair);
         redlock_lock *lock = NULL;
         CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, &q, &lock));
         for (int i = 0; i < NODES; i++)
@@ -186,32 +186,21 @@ CASE(free_parked, "Freeing the handle of a waiter behind others leaves the other
     end_a_wait(1, just_free);
 }
 
-static void close_while_waiting(uint32_t flags)
+CASE_ON(close_first_and_parked,
+        "Closing a client ends all of its waits and empties the queues.", .nodes = NODES,
+        .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     redlock_lock *mine[5];
-    cluster_start(&c, NODES);
-    cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
-    redlock *r = client_open_warm(&c, flags);
+    cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
+    r = client_open_warm(c, flags);
     for (int i = 0; i < 5; i++)
         mine[i] = start(r, "x");
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS; queue_length(&c.node[0], "x") == 0;) {
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS; queue_length(&c->node[0], "x") == 0;) {
         CHECK(now_ms() < end_ms);
         next_event(r, 5);
     }
     client_close(r);
     for (int i = 0; i < 5; i++)
         redlock_lock_free(mine[i]);
-    CHECK(wait_until(only_the_lock, &c));
-}
-
-CASE(close_first_and_parked, "Closing a client ends all of its waits and empties the queues.")
-{
-    close_while_waiting(0);
-}
-
-CASE(close_with_io_thread,
-     "Closing a client with an I/O thread ends all of its waits and empties the queues.")
-{
-    close_while_waiting(REDLOCK_THREAD);
+    CHECK(wait_until(only_the_lock, c));
 }

@@ -170,24 +170,22 @@ CASE_ON(requests_of_the_dead,
 
 /* ---- rights ----------------------------------------------------------------------------- */
 
-static void without_right(const char *first_rule, const char *second_rule)
+static void without_right(struct cluster *c, const char *first_rule, const char *second_rule)
 {
-    struct cluster c;
     struct waiter w;
     struct waiter_terms terms = {.name = "x",
                                  .ttl_ms = 20000,
                                  .wait_ms = REDLOCK_WAIT_FOREVER,
                                  .username = "deaf",
                                  .password = "secret"};
-    cluster_start(&c, 5);
     for (int i = 0; i < 5; i++)
         CHECK_STR("OK",
-                  server_cmd(&c.node[i], "ACL", "SETUSER", "deaf", "reset", "on", ">secret",
+                  server_cmd(&c->node[i], "ACL", "SETUSER", "deaf", "reset", "on", ">secret",
                              "allkeys", "+@all", first_rule, second_rule, NULL));
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_open_warm(c, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
-    waiter_start(&w, &c, 5, &terms);
-    CHECK(queue_await(&c, "x", 1));
+    waiter_start(&w, c, 5, &terms);
+    CHECK(queue_await(c, "x", 1));
     client_unlock(lock);
     CHECK(waiter_await(&w));
     CHECK_OK(w.news->error);
@@ -196,18 +194,20 @@ static void without_right(const char *first_rule, const char *second_rule)
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
     waiter_end(&w);
     CHECK_OK(client_try(r, "x", 20000));
-    client_close(r);
 }
 
-CASE(no_right_to_subscribe, "Without the right to subscribe a waiter is served by its timer.")
+CASE_ON(no_right_to_subscribe,
+        "Without the right to subscribe a waiter is served by its timer.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    without_right("allchannels", "-subscribe");
+    without_right(c, "allchannels", "-subscribe");
 }
 
-CASE(no_right_to_any_channel,
-     "A waiter without the right to any channel is served by its timer.")
+CASE_ON(no_right_to_any_channel,
+        "A waiter without the right to any channel is served by its timer.", .nodes = 5,
+        .clients = NO_CLIENT)
 {
-    without_right("resetchannels", "+ping");
+    without_right(c, "resetchannels", "+ping");
 }
 
 static bool next_is_queued(void *data)

@@ -170,17 +170,15 @@ CASE_ON(hands_over_behind_others,
 }
 
 /* Given back while one of ours follows, and another client waits on the nodes. */
-static void follow(uint32_t flags)
+static void follow(struct cluster *c, redlock *r, uint32_t flags)
 {
-    struct cluster c;
     redlock_lock *ours[2], *theirs;
-    redlock *r = client_start(&c, NODES, 0);
-    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *other = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 2; i++)
         ours[i] = start(r, flags);
     EXPECT(r, ACQUIRED, REDLOCK_OK, ours[0]);
     theirs = start(other, flags);
-    CHECK(queue_await(&c, "x", 1));
+    CHECK(queue_await(c, "x", 1));
     CHECK_OK(redlock_start_release(ours[0]));
     EXPECT(r, RELEASED, REDLOCK_OK, ours[0]);
     redlock_lock_free(ours[0]);
@@ -191,20 +189,21 @@ static void follow(uint32_t flags)
     client_unlock(theirs);
     EXPECT(r, ACQUIRED, REDLOCK_OK, ours[1]);
     client_unlock(ours[1]);
-    client_close(r);
-    client_close(other);
 }
 
-CASE(follows_behind_others,
-     "An acquire right after its client's release overtakes no waiter that came between.")
+CASE_ON(follows_behind_others,
+        "An acquire right after its client's release overtakes no waiter that came between.",
+        .nodes = NODES)
 {
-    follow(0);
+    follow(c, r, 0);
 }
 
-CASE(follows_fairly,
-     "A fair acquire right after its client's release overtakes no waiter that came between.")
+CASE_ON(follows_fairly,
+        "A fair acquire right after its client's release "
+        "overtakes no waiter that came between.",
+        .nodes = NODES)
 {
-    follow(REDLOCK_FAIR);
+    follow(c, r, REDLOCK_FAIR);
 }
 
 /* ---- names that were chosen ------------------------------------------------------------- */

@@ -205,14 +205,14 @@ static int64_t next_token(redlock *r, enum shape shape)
     return token;
 }
 
-static void tokens_grow(uint32_t flags)
+CASE_ON(tokens_grow_default,
+        "In the default mode every token is larger with a planted counter on one node.",
+        .also = {REDLOCK_STRICT})
 {
     static const enum shape shapes[] = {SHAPE_MUTEX, SHAPE_REENTRANT, SHAPE_SEVERAL};
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
     int64_t last = 0;
     for (int i = 0; i < BAD_COUNTERS; i++) {
-        plant(&c.node[i % 3], i % 2 ? "x" : "0123456789abcdef", i);
+        plant(&c->node[i % 3], i % 2 ? "x" : "0123456789abcdef", i);
         for (int round = 0; round < 6; round++) {
             int64_t token = next_token(r, shapes[round % 3]);
             CHECK_NEVER(token <= last);
@@ -220,21 +220,8 @@ static void tokens_grow(uint32_t flags)
             last = token;
         }
         for (int n = 0; n < 3; n++)
-            CHECK(strtoll(server_cmd(&c.node[n], "HVALS", FENCE, NULL), NULL, 10) < LIMIT);
+            CHECK(strtoll(server_cmd(&c->node[n], "HVALS", FENCE, NULL), NULL, 10) < LIMIT);
     }
-    client_close(r);
-}
-
-CASE(tokens_grow_default,
-     "In the default mode every token is larger with a planted counter on one node.")
-{
-    tokens_grow(0);
-}
-
-CASE(tokens_grow_strict,
-     "In strict mode every token is larger with a planted counter on one node.")
-{
-    tokens_grow(REDLOCK_STRICT);
 }
 
 CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listing or lock.")

@@ -25,22 +25,29 @@ struct check_case {
     const char *name;
     const char *intent;
     void (*run)(void);
+    int runs;
 };
 
 static struct check_case cases[CASES_MAX];
 static size_t case_count;
 static char case_dir[64];
+static int run_number;
 static void (*_Atomic at_end)(void);
 
 /* The library's own words. Weak: unit tests link only the parts they test. */
 __attribute__((weak)) const char *redlock_error_name(int error);
 __attribute__((weak)) const char *redlock_detail(void);
 
-void check_register(const char *name, const char *intent, void (*run)(void))
+void check_register(const char *name, const char *intent, void (*run)(void), int runs)
 {
     if (case_count == CASES_MAX)
         abort();
-    cases[case_count++] = (struct check_case){name, intent, run};
+    cases[case_count++] = (struct check_case){name, intent, run, runs};
+}
+
+int check_run(void)
+{
+    return run_number;
 }
 
 void check_at_end(void (*end)(void))
@@ -240,7 +247,9 @@ int main(int argc, char **argv)
         if (list) {
             printf("%s: %s\n", cases[i].name, cases[i].intent);
         } else if (wanted(&cases[i], argc, argv)) {
-            int result = run_and_report(&cases[i]);
+            int result = 0;
+            for (run_number = 0; run_number < cases[i].runs && result == 0; run_number++)
+                result = run_and_report(&cases[i]);
             run++;
             skipped += result == EXIT_SKIPPED;
             failed += result == 1;

@@ -33,11 +33,13 @@
     static void name(void);                                                                    \
     __attribute__((constructor)) static void register_##name(void)                             \
     {                                                                                          \
-        check_register(#name, intent, name);                                                   \
+        check_register(#name, intent, name, 1);                                                \
     }                                                                                          \
     static void name(void)
 
-void check_register(const char *name, const char *intent, void (*run)(void));
+/* `runs` times, each in a process of its own; check_run() counts them from 0. */
+void check_register(const char *name, const char *intent, void (*run)(void), int runs);
+int check_run(void);
 
 /* Runs when the body of the case has returned; one function for all callers. */
 void check_at_end(void (*end)(void));

@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
+#include <stdio.h>
+
+void fixture_register(const char *name, const struct fixture *f, void (*run)(void))
+{
+    int runs = 1;
+
+    while ((size_t)runs <= sizeof f->also / sizeof f->also[0] && f->also[runs - 1])
+        runs++;
+    check_register(name, f->intent, run, runs);
+}
+
 void fixture_run(const struct fixture *f, fixture_body *body)
 {
     static struct cluster c;
     redlock *client[2] = {NULL, NULL};
     int clients = f->clients ? f->clients : 1;
+    uint32_t node_timeout_ms = f->node_timeout_ms ? f->node_timeout_ms : PATIENT_MS;
+    uint32_t flags = check_run() > 0 ? f->also[check_run() - 1] : f->flags;
 
+    if (f->also[0])
+        printf("# flags %#x\n", flags);
     (f->start ? f->start : cluster_start)(&c, f->nodes ? f->nodes : 3);
     for (int i = 0; i < clients; i++) {
-        client[i] = client_open_hasty(&c, f->flags,
-                                      f->node_timeout_ms ? f->node_timeout_ms : PATIENT_MS);
+        client[i] = client_open_hasty(&c, flags, node_timeout_ms);
         client_warm(client[i]);
     }
-    body(&c, client[0], client[1]);
+    body(&c, client[0], client[1], flags);
 }

@@ -10,9 +10,12 @@
  *     }
  *
  * Its body finds the running servers in `c`, a client of all of them in `r`, and with
- * `.clients = 2` a second one in `other`. When it ends, locks that are still held are released,
- * which must succeed, and everything is freed, closed and stopped. A body that frees or closes
- * something itself uses redlock_lock_free() and client_close().
+ * `.clients = 2` a second one in `other`. When it ends, locks that still have time left are
+ * released, which must succeed, and everything is freed, closed and stopped. A body that closes
+ * a client itself uses client_close(), and frees that client's locks.
+ *
+ * `.also = {REDLOCK_THREAD}` runs the body once more, with new servers and clients of these
+ * `flags` instead of `.flags`.
  */
 #ifndef REDLOCK_TESTS_FIXTURE_H
 #define REDLOCK_TESTS_FIXTURE_H
@@ -24,14 +27,15 @@ enum { NO_CLIENT = -1 };
 
 struct fixture {
     const char *intent;
-    size_t nodes;                                         /* 0: three */
-    void (*start)(struct cluster *cluster, size_t nodes); /* NULL: cluster_start() */
-    int clients;                                          /* 0: one; NO_CLIENT: none */
-    uint32_t flags;                                       /* of the clients */
-    uint32_t node_timeout_ms;                             /* 0: PATIENT_MS */
+    size_t nodes;                                   /* 0: three */
+    void (*start)(struct cluster *c, size_t nodes); /* NULL: cluster_start() */
+    int clients;                                    /* 0: one; NO_CLIENT: none */
+    uint32_t flags;                                 /* of the clients */
+    uint32_t also[3];                               /* of those of further runs */
+    uint32_t node_timeout_ms;                       /* 0: PATIENT_MS */
 };
 
-typedef void fixture_body(struct cluster *c, redlock *r, redlock *other);
+typedef void fixture_body(struct cluster *c, redlock *r, redlock *other, uint32_t flags);
 
 /* The build system greps for this as well, see CASE(). */
 #define CASE_ON(name, ...)                                                                     \
@@ -43,12 +47,13 @@ typedef void fixture_body(struct cluster *c, redlock *r, redlock *other);
     }                                                                                          \
     __attribute__((constructor)) static void register_##name(void)                             \
     {                                                                                          \
-        check_register(#name, fixture_of_##name.intent, run_##name);                           \
+        fixture_register(#name, &fixture_of_##name, run_##name);                               \
     }                                                                                          \
-    static void name(__attribute__((unused)) struct cluster *c,                                \
-                     __attribute__((unused)) redlock *r,                                       \
-                     __attribute__((unused)) redlock *other)
+    static void name(UNUSED struct cluster *c, UNUSED redlock *r, UNUSED redlock *other,       \
+                     UNUSED uint32_t flags)
+#define UNUSED __attribute__((unused))
 
+void fixture_register(const char *name, const struct fixture *f, void (*run)(void));
 void fixture_run(const struct fixture *f, fixture_body *body);
 
 #endif

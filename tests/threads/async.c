@@ -28,11 +28,10 @@ static redlock_lock *start(redlock *r, const char *name, void *data)
     return lock;
 }
 
-static void one_descriptor(uint32_t flags)
+CASE_ON(poll_loop, "A lock is taken, extended and released through one descriptor.", .nodes = 5,
+        .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open(&c, flags);
+    r = client_open(c, flags);
     redlock_lock *lock = start(r, "x", NULL);
     CHECK_INT(REDLOCK_STATE_WAITING, redlock_state(lock));
     poll_expect(r, REDLOCK_EVENT_ACQUIRED, lock);
@@ -44,18 +43,7 @@ static void one_descriptor(uint32_t flags)
     poll_expect(r, REDLOCK_EVENT_RELEASED, lock);
     CHECK_INT(REDLOCK_STATE_RELEASED, redlock_state(lock));
     redlock_lock_free(lock);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
-}
-
-CASE(poll_loop, "A lock is taken, extended and released through one descriptor.")
-{
-    one_descriptor(0);
-}
-
-CASE(poll_loop_io_thread, "Events of the I/O thread are read through one descriptor.")
-{
-    one_descriptor(REDLOCK_THREAD);
+    CHECK(cluster_await_empty(c));
 }
 
 CASE_ON(nothing_before_next, "Nothing is sent before redlock_next() runs.")
@@ -67,14 +55,13 @@ CASE_ON(nothing_before_next, "Nothing is sent before redlock_next() runs.")
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
 }
 
-static void in_flight(uint32_t flags)
+CASE_ON(many_in_flight, "256 locks in flight on one thread each have one event per step.",
+        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
 {
     static struct tally tally[IN_FLIGHT];
     redlock_lock *lock[IN_FLIGHT];
-    struct cluster c;
     char name[32];
-    cluster_start(&c, 5);
-    redlock *r = client_open(&c, flags);
+    r = client_open(c, flags);
     for (int i = 0; i < IN_FLIGHT; i++) {
         snprintf(name, sizeof name, "n%d", i);
         lock[i] = start(r, name, &tally[i]);
@@ -88,33 +75,20 @@ static void in_flight(uint32_t flags)
             else if (type == REDLOCK_EVENT_EXTENDED)
                 CHECK_OK(redlock_start_release(lock[i]));
         }
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     NO_EVENT(r);
     for (int i = 0; i < IN_FLIGHT; i++) {
         for (int type = 0; type <= REDLOCK_EVENT_WARNING; type++)
             CHECK_INT(type <= REDLOCK_EVENT_RELEASED, tally[i].count[type]);
         redlock_lock_free(lock[i]);
     }
-    client_close(r);
-}
-
-CASE(many_in_flight, "256 locks in flight on one thread each have one event per step.")
-{
-    in_flight(0);
-}
-
-CASE(many_in_flight_io_thread,
-     "256 locks in flight on the I/O thread each have one event per step.")
-{
-    in_flight(REDLOCK_THREAD);
 }
 
 /* acquire -> extend -> release -> free -> acquire the next, each where the event is read */
-static void chain(uint32_t flags)
+CASE_ON(a_chain, "The reader of an event may start, extend, release and free locks.",
+        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open(&c, flags);
+    r = client_open(c, flags);
     start(r, "chain", NULL);
     for (int steps = 1; steps <= 30; steps++) {
         const redlock_event *event = poll_event(r, GIVE_UP_MS);
@@ -136,19 +110,7 @@ static void chain(uint32_t flags)
             break;
         }
     }
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
-}
-
-CASE(a_chain, "The reader of an event may start, extend, release and free locks.")
-{
-    chain(0);
-}
-
-CASE(a_chain_io_thread,
-     "The reader of the I/O thread's events may start, extend, release and free locks.")
-{
-    chain(REDLOCK_THREAD);
+    CHECK(cluster_await_empty(c));
 }
 
 CASE_ON(free_when_acquired, "A handle freed when its event is read releases its lock.",

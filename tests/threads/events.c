@@ -172,12 +172,12 @@ static void *start_and_end(void *data)
     return NULL;
 }
 
-static void end_from_threads(uint32_t flags)
+CASE_ON(ended_by_other_threads,
+        "Each acquire has one event, and none after another thread has canceled or freed it.",
+        .also = {REDLOCK_THREAD})
 {
     static struct worker w[THREADS];
-    struct cluster c;
     pthread_t reader;
-    redlock *r = client_start(&c, 3, flags);
     CHECK_INT(0, pthread_create(&reader, NULL, read_all, r));
     for (int i = 0; i < THREADS; i++) {
         w[i].client = r;
@@ -202,20 +202,7 @@ static void end_from_threads(uint32_t flags)
                 redlock_lock_free(f->lock);
         }
     NO_EVENT(r);
-    CHECK(cluster_await_empty(&c));
-    client_close(r);
-}
-
-CASE(ended_by_other_threads,
-     "Each acquire has one event, and none after another thread has canceled or freed it.")
-{
-    end_from_threads(0);
-}
-
-CASE(ended_by_other_threads_io_thread,
-     "With the I/O thread no event comes after another thread has canceled or freed its lock.")
-{
-    end_from_threads(REDLOCK_THREAD);
+    CHECK(cluster_await_empty(c));
 }
 
 /* ---- notify ---- */

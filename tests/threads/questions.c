@@ -61,14 +61,14 @@ static void break_holder(redlock *r, const struct cluster *c)
     redlock_lock_free(lock);
 }
 
-static void each_question(uint32_t flags)
+CASE_ON(poll_loop,
+        "Each request to the nodes is answered by one event, through one descriptor.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     redlock_job job;
     const redlock_answer *answer;
-    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "b", 20000);
-    cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
+    cluster_set(c, 0, 3, "redlock:a", "somebody", 600000);
 
     CHECK_OK(redlock_start_query(r, "b", r, &job));
     CHECK(job != 0);
@@ -81,7 +81,7 @@ static void each_question(uint32_t flags)
     CHECK_OK(redlock_start_query(r, "c", r, &job));
     CHECK_INT(0, poll_answer(r, REDLOCK_OK, job)->info->held);
 
-    break_holder(r, &c);
+    break_holder(r, c);
 
     CHECK_OK(redlock_start_list(r, r, &job));
     answer = poll_answer(r, REDLOCK_OK, job);
@@ -104,18 +104,6 @@ static void each_question(uint32_t flags)
     for (size_t i = 0; i < answer->check_count; i++)
         CHECK(answer->checks[i].name[0] != '\0' && answer->checks[i].text[0] != '\0');
     NO_EVENT(r);
-    client_unlock(lock);
-    client_close(r);
-}
-
-CASE(poll_loop, "Each request to the nodes is answered by one event, through one descriptor.")
-{
-    each_question(0);
-}
-
-CASE(io_thread, "The descriptor of a client with an I/O thread tells of each answer.")
-{
-    each_question(REDLOCK_THREAD);
 }
 
 CASE_ON(audit_of_both_kinds,
@@ -216,34 +204,23 @@ static uint32_t pending_most(redlock *r, size_t nodes)
     return most;
 }
 
-static void status_page(uint32_t flags)
+CASE_ON(page_of_400,
+        "400 locks are asked for at once, so many at a time that nodes stay in time.",
+        .nodes = 5, .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     char key[32];
-    redlock *r = client_start(&c, 5, flags);
     for (int i = 0; i < NAMES; i += 4) {
         snprintf(key, sizeof key, "redlock:n%d", i);
-        cluster_set(&c, 0, 5, key, key, 600000);
+        cluster_set(c, 0, 5, key, key, 600000);
     }
-    cluster_each(&c, 0, 5, server_freeze);
+    cluster_each(c, 0, 5, server_freeze);
     start_page(r);
     if (!flags)
         NO_EVENT(r);
     /* Besides the jobs: a look at the node's clock, and what checks it. */
     CHECK_BETWEEN(flags ? 0 : REDLOCK_JOBS_SENT, REDLOCK_JOBS_SENT + 8, pending_most(r, 5));
-    cluster_each(&c, 0, 5, server_thaw);
+    cluster_each(c, 0, 5, server_thaw);
     read_page(r, false);
-    client_close(r);
-}
-
-CASE(page_of_400, "400 locks are asked for at once, so many at a time that nodes stay in time.")
-{
-    status_page(0);
-}
-
-CASE(page_of_400_io_thread, "An I/O thread answers 400 queries that were started at once.")
-{
-    status_page(REDLOCK_THREAD);
 }
 
 CASE_ON(bounded, "One job past the bound is refused, and canceling makes room again.")
@@ -266,28 +243,15 @@ CASE_ON(bounded, "One job past the bound is refused, and canceling makes room ag
     EXPECT_ANSWER(r, REDLOCK_OK, job);
 }
 
-static void not_behind_unread(uint32_t flags)
+CASE_ON(not_behind_unread_answers,
+        "A caller blocked in a query does not wait behind unread answers.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
     start_page(r);
     CHECK_OK(redlock_query(r, "x", NULL));
     CHECK_OK(redlock_list(r, NULL));
     CHECK_OK(redlock_admit(r, NULL));
     read_page(r, true);
-    client_close(r);
-}
-
-CASE(not_behind_unread_answers,
-     "A caller blocked in a query does not wait behind unread answers.")
-{
-    not_behind_unread(0);
-}
-
-CASE(not_behind_unread_answers_io_thread,
-     "An I/O thread answers a blocked caller while answers to jobs are unread.")
-{
-    not_behind_unread(REDLOCK_THREAD);
 }
 
 CASE_ON(many_lists, "Lists that are started together are all answered, a few at a time.")
@@ -368,25 +332,13 @@ CASE(failure_report,
     CHECK(redlock_failure_report() == NULL);
 }
 
-static void die_amid(uint32_t flags)
+CASE_ON(killed_nodes,
+        "Queries end once each when a majority is killed while they are under way.", .nodes = 5,
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, flags);
     start_page(r);
-    cluster_each(&c, 0, 3, server_kill);
+    cluster_each(c, 0, 3, server_kill);
     read_page(r, true);
-    client_close(r);
-}
-
-CASE(killed_nodes, "Queries end once each when a majority is killed while they are under way.")
-{
-    die_amid(0);
-}
-
-CASE(killed_nodes_io_thread,
-     "An I/O thread ends each query when a majority is killed meanwhile.")
-{
-    die_amid(REDLOCK_THREAD);
 }
 
 static void fails_with(redlock *r, int error)

@@ -6,16 +6,16 @@
 #include <poll.h>
 #include <stdio.h>
 
-static void chain(uint32_t flags)
+CASE_ON(from_answers,
+        "A list, a query of each name, a ping and an audit follow from each other.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     char key[32];
     redlock_job job;
     const redlock_answer *answer;
-    redlock *r = client_start(&c, 3, flags);
     for (int i = 0; i < 100; i++) {
         snprintf(key, sizeof key, "redlock:n%d", i);
-        cluster_set(&c, 0, 3, key, "somebody", 600000);
+        cluster_set(c, 0, 3, key, "somebody", 600000);
     }
     CHECK_OK(redlock_start_list(r, NULL, &job));
     answer = EXPECT_ANSWER(r, REDLOCK_OK, job)->answer;
@@ -36,17 +36,6 @@ static void chain(uint32_t flags)
     EXPECT_ANSWER(r, REDLOCK_OK, job);
     CHECK_OK(redlock_start_audit(r, 10000, NULL, &job));
     CHECK(EXPECT_ANSWER(r, REDLOCK_OK, job)->answer->check_count > 0);
-    client_close(r);
-}
-
-CASE(from_answers, "A list, a query of each name, a ping and an audit follow from each other.")
-{
-    chain(0);
-}
-
-CASE(from_answers_io_thread, "Beside an I/O thread jobs of every kind follow from each other.")
-{
-    chain(REDLOCK_THREAD);
 }
 
 CASE_ON(asks_again,

@@ -28,35 +28,22 @@ static void start_all(redlock *r, redlock_job jobs[JOBS])
     CHECK_INT(JOBS, i);
 }
 
-static void close_amid(uint32_t flags)
+CASE_ON(close_in_flight, "Closing ends jobs that wait, are asked or were answered.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     redlock_job jobs[JOBS];
-    redlock *r = client_start(&c, 3, flags);
     CHECK_OK(redlock_start_ping(r, NULL, NULL));
     CHECK_OK(redlock_query(r, "x", NULL)); /* so that an answer waits unread */
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     start_all(r, jobs);
-    client_close(r);
 }
 
-CASE(close_in_flight, "Closing ends jobs that wait, are asked or were answered.")
+CASE_ON(cancel, "No event comes of jobs that were canceled, and others go on.",
+        .also = {REDLOCK_THREAD})
 {
-    close_amid(0);
-}
-
-CASE(close_in_flight_io_thread, "Closing a client with an I/O thread ends its jobs as well.")
-{
-    close_amid(REDLOCK_THREAD);
-}
-
-static void cancel_some(uint32_t flags)
-{
-    struct cluster c;
     redlock_job jobs[JOBS];
     redlock_job kept;
-    redlock *r = client_start(&c, 3, flags);
-    cluster_each(&c, 0, 3, server_freeze);
+    cluster_each(c, 0, 3, server_freeze);
     start_all(r, jobs);
     CHECK_OK(redlock_start_query(r, "x", &kept, &kept));
     if (!flags)
@@ -65,20 +52,9 @@ static void cancel_some(uint32_t flags)
         CHECK_OK(redlock_cancel_job(r, jobs[i]));
     for (int i = 0; i < JOBS; i++)
         CHECK_ERR(REDLOCK_INVAL, redlock_cancel_job(r, jobs[i]));
-    cluster_each(&c, 0, 3, server_thaw);
+    cluster_each(c, 0, 3, server_thaw);
     CHECK(EXPECT_ANSWER(r, REDLOCK_OK, kept)->data == &kept);
     NO_EVENT(r);
-    client_close(r);
-}
-
-CASE(cancel, "No event comes of jobs that were canceled, and others go on.")
-{
-    cancel_some(0);
-}
-
-CASE(cancel_io_thread, "Canceling works beside an I/O thread that has sent the requests.")
-{
-    cancel_some(REDLOCK_THREAD);
 }
 
 CASE_ON(cancel_rest, "A program that has read the first answer of a page cancels the rest.")
