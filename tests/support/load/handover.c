@@ -84,7 +84,7 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
         took_ns[i] = now_ns() - start_ns;
         client_unlock(lock);
     }
-    redlock_close(r);
+    client_close(r);
     return quantile_of(took_ns, UNCONTENDED, 0.5) / 1000;
 }
 
