@@ -355,7 +355,7 @@ check-service: ## /openapi.json and /metrics of redlockd, judged by a validator 
 bench-disconnect: ## 1,000 clients of redlockd killed with -9: how soon their locks are free
 	@scripts/deps.sh run
 	@$(call built,release,--target redlock redlockd) >/dev/null
-	@$(RELEASE)/redlock dev -c 3 -- python3 -B tests/service/disconnect.py $(RELEASE)/redlockd
+	@python3 -B tests/service/disconnect.py $(RELEASE)/redlockd
 
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)

@@ -40,23 +40,6 @@ ready() {
     [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "${1:-$socket}" http://h/readyz)" = 200 ]
 }
 
-# new_id: $id, of a new lease.
-lease=0
-new_id() {
-    lease=$((lease + 1))
-    id=$(printf 'lease-%08d-of-the-test-%d' "$lease" $$)
-}
-
-# http METHOD PATH ID [CURL-ARGUMENT...]: $code and $body, from the daemon at $socket. field NAME: of that.
-http() {
-    local method=$1 path=$2 id=$3
-    shift 3
-    code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" -X "$method" \
-        ${id:+-H "Lease-Id: $id"} -H 'Content-Type: application/json' "$@" "http://h$path")
-    body=$(cat "$tmp/body")
-}
-field() { jq -r ".$1" <<<"$body"; }
-
 # digest TOKEN: as the file of tokens has it.
 digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
 
