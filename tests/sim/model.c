@@ -13,189 +13,79 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rl_scripts.h"
-
 enum { ROUNDS = 4000 };
 
-/* ---- drawing ---- */
+#define KEY "redlock:a|redlock:b|redlock:c|redlock.admit|redlock.probation"
+#define VALUE "0123456789abcdef0123456789abcdef01234567|x|7|41|"
+#define TTL "60000|500000|1000000"
 
-static const char *draw_key(void)
-{
-    return PICK("redlock:a", "redlock:b", "redlock:c", "redlock.admit", "redlock.probation");
-}
-
-static const char *draw_value(void)
-{
-    return PICK("0123456789abcdef0123456789abcdef01234567", "x", "7", "41", "");
-}
-
-static const char *draw_ttl(void)
-{
-    return PICK("60000", "500000", "1000000");
-}
+static const char *const commands[] = {
+    "SET " KEY " " VALUE,
+    "SET " KEY " " VALUE " NX PX " TTL,
+    "SET " KEY " " VALUE " PX " TTL " NX",
+    "SET " KEY " " VALUE " IFEQ " VALUE " PX " TTL,
+    "SET " KEY " " VALUE " PX 0|-5|x",
+    "SET " KEY,
+    "GET " KEY,
+    "GETRANGE " KEY " 0|2|50 0|5|64",
+    "GETRANGE " KEY " 0 3|40|0",
+    "DEL " KEY " " KEY,
+    "PTTL " KEY,
+    "EXISTS " KEY " " KEY,
+    "PEXPIRE " KEY " 60000|900000|0|x",
+    "HSETNX redlock.admit id|set " VALUE,
+    "HSET redlock.admit id " VALUE " max_ttl 60000",
+    "HGET " KEY " id",
+    "HMGET " KEY " id max_ttl none",
+    "DELIFEQ " KEY " " VALUE,
+    "DELEX " KEY " IFEQ " VALUE,
+    "PING",
+};
 
 /* A key that lives for a millisecond, and time for it to go. */
 static void let_one_expire(void)
 {
+    static const char *const brief[] = {"SET " KEY " " VALUE " PX 1"};
+    const char *argv[WORDS_MAX];
     char reply[REPLY_SIZE];
 
-    compare((const char *const[]){"SET", draw_key(), draw_value(), "PX", "1", NULL}, 0, reply);
+    DRAW(argv, brief);
+    compare(argv, 0, reply);
     usleep(5000);
 }
 
-static void draw_command(const char **argv)
-{
-    const char *key = draw_key();
-    const char *value = draw_value();
+#define HASH "hash|hash|hash|zset|string"
+#define ZSET "zset|zset|zset|hash|string"
+#define MEMBER "a|b|c|d"
+#define SCORE "1|2|2.5|-3|1700000000000000|1e300|inf|nan"
+#define SCORES "-inf|0|2|(2|x +inf|2|(2|1700000000000000|-1"
 
-    switch (sim_below(&rng, 19)) {
-    case 0:
-        ASK("SET", key, value);
-        return;
-    case 1:
-        ASK("SET", key, value, "NX", "PX", draw_ttl());
-        return;
-    case 2:
-        ASK("SET", key, value, "PX", draw_ttl(), "NX");
-        return;
-    case 3:
-        ASK("SET", key, value, "IFEQ", draw_value(), "PX", draw_ttl());
-        return;
-    case 4:
-        ASK("SET", key, value, "PX", PICK("0", "-5", "x"));
-        return;
-    case 5:
-        ASK("GET", key);
-        return;
-    case 6:
-        ASK("GETRANGE", key, PICK("0", "2", "50"), PICK("0", "5", "64"));
-        return;
-    case 7:
-        ASK("DEL", key, draw_key());
-        return;
-    case 8:
-        ASK("PTTL", key);
-        return;
-    case 9:
-        ASK("EXISTS", key, draw_key());
-        return;
-    case 10:
-        ASK("PEXPIRE", key, PICK("60000", "900000", "0", "x"));
-        return;
-    case 11:
-        ASK("GETRANGE", key, "0", PICK("3", "40", "0"));
-        return;
-    case 12:
-        if (value[0] & 1)
-            ASK("HSETNX", "redlock.admit", PICK("id", "set"), value);
-        else
-            ASK("HSET", "redlock.admit", "id", value, "max_ttl", "60000");
-        return;
-    case 13:
-        ASK("HGET", key, "id");
-        return;
-    case 14:
-        ASK("HMGET", key, "id", "max_ttl", "none");
-        return;
-    case 15:
-        ASK("DELIFEQ", key, value);
-        return;
-    case 16:
-        ASK("DELEX", key, "IFEQ", value);
-        return;
-    case 17:
-        ASK("PING");
-        return;
-    default:
-        ASK("SET", key);
-        return;
-    }
-}
+static const char *const hash_commands[] = {
+    "HSET " HASH " " MEMBER " 1|-7|9223372036854775806|1e3|x",
+    "HSET " HASH " " MEMBER " 1|-7|9223372036854775806|1e3|x",
+    "HINCRBY " HASH " " MEMBER " 1|-3|9223372036854775807|x|007",
+    "HDEL " HASH " " MEMBER " " MEMBER,
+    "HEXISTS " HASH " " MEMBER,
+    "HGETALL " HASH,
+    "HLEN " HASH,
+    "TYPE " HASH,
+    "PEXPIREAT " HASH " 1|4000000000000|x",
+};
 
-static const char *draw_member(void)
-{
-    return PICK("a", "b", "c", "d");
-}
-
-static void draw_hash_command(const char **argv)
-{
-    const char *key = PICK("hash", "hash", "hash", "zset", "string");
-    const char *field = draw_member();
-
-    switch (sim_below(&rng, 9)) {
-    case 0:
-    case 1:
-        ASK("HSET", key, field, PICK("1", "-7", "9223372036854775806", "1e3", "x"));
-        return;
-    case 2:
-        ASK("HINCRBY", key, field, PICK("1", "-3", "9223372036854775807", "x", "007"));
-        return;
-    case 3:
-        ASK("HDEL", key, field, draw_member());
-        return;
-    case 4:
-        ASK("HEXISTS", key, field);
-        return;
-    case 5:
-        ASK("HGETALL", key);
-        return;
-    case 6:
-        ASK("HLEN", key);
-        return;
-    case 7:
-        ASK("TYPE", key);
-        return;
-    default:
-        ASK("PEXPIREAT", key, PICK("1", "4000000000000", "x"));
-        return;
-    }
-}
-
-static void draw_zset_command(const char **argv)
-{
-    const char *key = PICK("zset", "zset", "zset", "hash", "string");
-    const char *member = draw_member();
-    const char *score = PICK("1", "2", "2.5", "-3", "1700000000000000", "1e300", "inf", "nan");
-    const char *from = PICK("-inf", "0", "2", "(2", "x");
-    const char *to = PICK("+inf", "2", "(2", "1700000000000000", "-1");
-
-    switch (sim_below(&rng, 12)) {
-    case 0:
-    case 1:
-        ASK("ZADD", key, score, member, PICK("1", "5"), draw_member());
-        return;
-    case 2:
-        ASK("ZADD", key, PICK("NX", "XX"), score, member);
-        return;
-    case 3:
-        ASK("ZSCORE", key, member);
-        return;
-    case 4:
-        ASK("ZRANK", key, member);
-        return;
-    case 5:
-        ASK("ZCARD", key);
-        return;
-    case 6:
-        ASK("ZREM", key, member, draw_member());
-        return;
-    case 7:
-        ASK("ZRANGE", key, PICK("0", "1", "-2", "9"), PICK("0", "-1", "15", "-9"));
-        return;
-    case 8:
-        ASK("ZREVRANGE", key, PICK("0", "1"), PICK("0", "2", "-1"), "WITHSCORES");
-        return;
-    case 9:
-        ASK("ZRANGEBYSCORE", key, from, to, "LIMIT", PICK("0", "1", "9"), PICK("0", "2", "64"));
-        return;
-    case 10:
-        ASK("ZREMRANGEBYSCORE", key, from, to);
-        return;
-    default:
-        ASK("SET", "string", "x");
-        return;
-    }
-}
+static const char *const zset_commands[] = {
+    "ZADD " ZSET " " SCORE " " MEMBER " 1|5 " MEMBER,
+    "ZADD " ZSET " " SCORE " " MEMBER " 1|5 " MEMBER,
+    "ZADD " ZSET " NX|XX " SCORE " " MEMBER,
+    "ZSCORE " ZSET " " MEMBER,
+    "ZRANK " ZSET " " MEMBER,
+    "ZCARD " ZSET,
+    "ZREM " ZSET " " MEMBER " " MEMBER,
+    "ZRANGE " ZSET " 0|1|-2|9 0|-1|15|-9",
+    "ZREVRANGE " ZSET " 0|1 0|2|-1 WITHSCORES",
+    "ZRANGEBYSCORE " ZSET " " SCORES " LIMIT 0|1|9 0|2|64",
+    "ZREMRANGEBYSCORE " ZSET " " SCORES,
+    "SET string x",
+};
 
 CASE(commands_agree, "Random commands get the same replies from the model and a real server.")
 {
@@ -206,7 +96,7 @@ CASE(commands_agree, "Random commands get the same replies from the model and a 
     for (int i = 0; i < ROUNDS; i++) {
         if (sim_chance(&rng, 10))
             let_one_expire();
-        draw_command(argv);
+        DRAW(argv, commands);
         compare(argv, strcmp(argv[0], "PTTL") == 0 ? LIFE_SLACK_MS : 0, reply);
     }
     both_end();
@@ -220,9 +110,9 @@ CASE(types_agree, "Random commands on hashes and sorted sets: the same replies f
     both_begin(5);
     for (int i = 0; i < ROUNDS; i++) {
         if (sim_chance(&rng, 400))
-            draw_hash_command(argv);
+            DRAW(argv, hash_commands);
         else
-            draw_zset_command(argv);
+            DRAW(argv, zset_commands);
         compare(argv, 0, reply);
     }
     both_end();
@@ -274,108 +164,47 @@ CASE(lua_agrees, "Values, replies and errors pass between Lua and the commands a
 }
 
 /* Keys of the right types: what the scripts are made for. */
-static void draw_state(const char **argv)
-{
-    switch (sim_below(&rng, 9)) {
-    case 0:
-        ASK("DEL", PICK("redlock:a", "redlock:b", "redlock.admit", "redlock.probation"));
-        return;
-    case 1:
-        ASK("SET", PICK("redlock:a", "redlock:b"), PICK("x", "y"), "PX", draw_ttl());
-        return;
-    case 2:
-        ASK("HSET", "redlock.fence:a", PICK("me", "you", "me?", "?", ""),
-            PICK("100", "2000000000000", "3000000000015", "4000000000000001",
-                 "4503599627370494", "4503599627370495", "9007199254740993",
-                 "500000000000000000", "9223372036854775807", "-1", "1e300", "nan", "17.5"));
-        return;
-    case 8:
-        ASK("DEL", "redlock.fence:a");
-        return;
-    case 3:
-        ASK("HSET", "redlock.admit", "id", PICK("me", "you"), "max_ttl", PICK("60000", "5"));
-        return;
-    case 4:
-        ASK("SCRIPT", "FLUSH");
-        return;
-    case 5:
-        ASK("SCRIPT", "LOAD",
-            PICK(RL_SCRIPT_RELEASE, RL_SCRIPT_EXTEND, RL_SCRIPT_ACQUIRE, RL_SCRIPT_ALIGN));
-        return;
-    case 6:
-        ASK("PTTL", PICK("redlock:a", "redlock.fence:a", "redlock.fence:b"));
-        return;
-    default:
-        ASK("GET", PICK("redlock:a", "redlock:b", "redlock.probation"));
-        return;
-    }
-}
+static const char *const states[] = {
+    "DEL redlock:a|redlock:b|redlock.admit|redlock.probation",
+    "SET redlock:a|redlock:b x|y PX " TTL,
+    "HSET redlock.fence:a me|you|me?|?| 100|2000000000000|3000000000015|4000000000000001|"
+    "4503599627370494|4503599627370495|9007199254740993|500000000000000000|"
+    "9223372036854775807|-1|1e300|nan|17.5",
+    "DEL redlock.fence:a",
+    "HSET redlock.admit id me|you max_ttl 60000|5",
+    "SCRIPT FLUSH",
+    "SCRIPT LOAD NEW:RELEASE|NEW:EXTEND|NEW:ACQUIRE|NEW:ALIGN",
+    "PTTL redlock:a|redlock.fence:a|redlock.fence:b",
+    "GET redlock:a|redlock:b|redlock.probation",
+};
 
-/* With and without the marker, sure and in doubt. */
-static void draw_acquire(const char **argv, const char *value)
-{
-    bool by_text = sim_chance(&rng, 500);
-    const char *lock = PICK("redlock:a", "redlock:b");
-    const char *ttl = PICK("50000", "60000");
-    const char *incarnation = PICK("me", "you", "");
+#define LOCK "redlock:a|redlock:b"
+#define TERMS "x|y 50000|60000 me|you|"
+#define ALIGNED                                                                                \
+    "RUN:ALIGN 2 redlock:a redlock.fence:a x|y "                                               \
+    "90|104|2500000000000|4503599627370495|4503599627370496 86400000 me|you"
 
-    switch (sim_below(&rng, 4)) {
-    case 0:
-        ASK(SCRIPT(ACQUIRE), "2", lock, "redlock.fence:a", value, ttl, incarnation);
-        return;
-    case 1:
-        ASK(SCRIPT(ACQUIRE), "2", lock, "redlock.fence:a", value, ttl, incarnation, "?");
-        return;
-    case 2:
-        ASK(SCRIPT(ACQUIRE), "3", lock, "redlock.fence:a", "redlock.admit", value, ttl,
-            incarnation);
-        return;
-    default:
-        ASK(SCRIPT(ACQUIRE), "3", lock, "redlock.fence:a", "redlock.admit", value, ttl,
-            incarnation, "?");
-        return;
-    }
-}
-
-static void draw_script(const char **argv)
-{
-    bool by_text = sim_chance(&rng, 500);
-    const char *value = PICK("x", "y");
-
-    switch (sim_below(&rng, 9)) {
-    case 0:
-    case 1:
-        draw_acquire(argv, value);
-        return;
-    case 2:
-        ASK(SCRIPT(ALIGN), "2", "redlock:a", "redlock.fence:a", value,
-            PICK("90", "104", "2500000000000", "4503599627370495", "4503599627370496"),
-            "86400000", PICK("me", "you"));
-        return;
-    case 3:
-        ASK(SCRIPT(EXTEND), "1", PICK("redlock:a", "redlock:b"), value,
-            PICK("100000", "700000"));
-        return;
-    case 4:
-        ASK(SCRIPT(RELEASE), "3", PICK("redlock:a", "redlock:b"), "redlock.queue:a",
-            "redlock.alive:a", PICK("x", "y", ""), PICK("0", "1"));
-        return;
-    case 5:
-        ASK(SCRIPT(PROBE), "2", "redlock.admit", "redlock.probation", PICK("me", "you"),
-            PICK("n1", "n2"));
-        return;
-    case 6:
-        ASK(SCRIPT(ADMIT), "2", "redlock.admit", "redlock.probation", PICK("me", "you"),
-            PICK("me/n1", "you/n2"), "60000");
-        return;
-    case 7:
-        ASK(SCRIPT(WITNESS), "1", "redlock.admit");
-        return;
-    default:
-        ASK(SCRIPT(EXPEL), "1", "redlock.admit", PICK("me", "you"));
-        return;
-    }
-}
+static const char *const scripts[] = {
+    /* With and without the marker, sure and in doubt. */
+    "RUN:ACQUIRE 2 " LOCK " redlock.fence:a " TERMS,
+    "RUN:ACQUIRE 2 " LOCK " redlock.fence:a " TERMS " ?",
+    "RUN:ACQUIRE 3 " LOCK " redlock.fence:a redlock.admit " TERMS,
+    "RUN:ACQUIRE 3 " LOCK " redlock.fence:a redlock.admit " TERMS " ?",
+    ALIGNED,
+    ALIGNED,
+    "RUN:EXTEND 1 " LOCK " x|y 100000|700000",
+    "RUN:EXTEND 1 " LOCK " x|y 100000|700000",
+    "RUN:RELEASE 3 " LOCK " redlock.queue:a redlock.alive:a x|y| 0|1",
+    "RUN:RELEASE 3 " LOCK " redlock.queue:a redlock.alive:a x|y| 0|1",
+    "RUN:PROBE 2 redlock.admit redlock.probation me|you n1|n2",
+    "RUN:PROBE 2 redlock.admit redlock.probation me|you n1|n2",
+    "RUN:ADMIT 2 redlock.admit redlock.probation me|you me/n1|you/n2 60000",
+    "RUN:ADMIT 2 redlock.admit redlock.probation me|you me/n1|you/n2 60000",
+    "RUN:WITNESS 1 redlock.admit",
+    "RUN:WITNESS 1 redlock.admit",
+    "RUN:EXPEL 1 redlock.admit me|you",
+    "RUN:EXPEL 1 redlock.admit me|you",
+};
 
 CASE(scripts_agree, "Random scripts get the same replies from the model and a real server.")
 {
@@ -384,9 +213,9 @@ CASE(scripts_agree, "Random scripts get the same replies from the model and a re
 
     both_begin(2);
     for (int i = 0; i < ROUNDS; i++) {
-        draw_state(argv);
+        DRAW(argv, states);
         compare(argv, strcmp(argv[0], "PTTL") == 0 ? LIFE_SLACK_MS : TIME_SLACK, reply);
-        draw_script(argv);
+        DRAW(argv, scripts);
         compare(argv, TIME_SLACK, reply);
         share_counter("redlock.fence:a");
     }

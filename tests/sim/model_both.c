@@ -4,6 +4,7 @@
 #include "check.h"
 #include "lab/fake/lua.h"
 #include "resp.h"
+#include "rl_scripts.h"
 #include "servers.h"
 
 #include <ctype.h>
@@ -217,7 +218,55 @@ void share_counter(const char *key)
     }
 }
 
-const char *pick(const char *const *from, size_t count)
+/* ---- drawing ---- */
+
+/* Writes the word of a script at argv; how many words it takes. */
+static size_t draw_script(const char *word, const char **argv)
 {
-    return from[sim_below(&rng, count)];
+    static const struct {
+        const char *name, *text, *sha1;
+    } scripts[] = {
+#define ROW(NAME) {#NAME, RL_SCRIPT_##NAME, RL_SCRIPT_##NAME##_SHA1},
+        RL_SCRIPTS(ROW)
+#undef ROW
+    };
+    bool runs = strncmp(word, "RUN:", 4) == 0;
+    bool by_text = !runs || sim_chance(&rng, 500);
+    size_t i = 0;
+
+    while (strcmp(scripts[i].name, word + 4) != 0)
+        CHECK(++i < sizeof scripts / sizeof scripts[0]);
+    if (runs)
+        *argv++ = by_text ? "EVAL" : "EVALSHA";
+    *argv = by_text ? scripts[i].text : scripts[i].sha1;
+    return 1 + runs;
+}
+
+/* One of the alternatives of a word, in place. */
+static const char *draw_alternative(char *word)
+{
+    uint64_t count = 1;
+
+    for (const char *at = word; (at = strchr(at, '|')); at++)
+        count++;
+    for (uint64_t left = sim_below(&rng, count); left > 0; left--)
+        word = strchr(word, '|') + 1;
+    word[strcspn(word, "|")] = '\0';
+    return word;
+}
+
+void draw(const char *const *patterns, size_t count, const char **argv)
+{
+    static char text[1024];
+    char *rest = NULL;
+
+    CHECK((size_t)snprintf(text, sizeof text, "%s", patterns[sim_below(&rng, count)]) <
+          sizeof text);
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        *argv = draw_alternative(word);
+        argv += strncmp(*argv, "RUN:", 4) == 0 || strncmp(*argv, "NEW:", 4) == 0
+                    ? draw_script(*argv, argv)
+                    : 1;
+    }
+    *argv = NULL;
 }

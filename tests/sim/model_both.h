@@ -37,17 +37,13 @@ void field_of(const char *info, const char *name, char *out, size_t size);
 /* The real one's port. */
 int real_port(void);
 
-const char *pick(const char *const *from, size_t count);
+/*
+ * One of the patterns, as words that end with NULL: blanks part them, and of alternatives
+ * between bars one is drawn, which may be empty. NEW:NAME is the text of a script, and RUN:NAME
+ * the two words that run it, by its text or by its hash. They stay until the next draw.
+ */
+void draw(const char *const *patterns, size_t count, const char **argv);
 
-#define PICK(...)                                                                              \
-    pick((const char *const[]){__VA_ARGS__},                                                   \
-         sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
-
-#define ASK(...)                                                                               \
-    memcpy(argv, (const char *[]){__VA_ARGS__, NULL}, sizeof(const char *[]){__VA_ARGS__, NULL})
-
-/* The first two words of a script's request; needs a bool by_text. */
-#define SCRIPT(NAME)                                                                           \
-    by_text ? "EVAL" : "EVALSHA", by_text ? RL_SCRIPT_##NAME : RL_SCRIPT_##NAME##_SHA1
+#define DRAW(argv, patterns) draw(patterns, sizeof patterns / sizeof patterns[0], argv)
 
 #endif

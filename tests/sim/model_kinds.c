@@ -14,14 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rl_scripts.h"
-
 enum { ROUNDS = 2500, HEARD_SIZE = 2048, LINES_MAX = 64, KEPT_MS = 490 };
 
 #define ONE "0123456789abcdef"
 #define TWO "fedcba9876543210"
-#define NAME_A "redlock:a", "redlock.fence:a", "redlock.queue:a", "redlock.alive:a"
-#define NAME_B "redlock:b", "redlock.fence:b", "redlock.queue:b", "redlock.alive:b"
+#define NAME_A "redlock:a redlock.fence:a redlock.queue:a redlock.alive:a"
+#define NAME_B "redlock:b redlock.fence:b redlock.queue:b redlock.alive:b"
+#define QUEUE_A "redlock:a redlock.queue:a redlock.alive:a"
+#define QUEUES QUEUE_A " redlock:b redlock.queue:b redlock.alive:b"
 
 static struct resp *ears; /* on the real one */
 
@@ -132,137 +132,65 @@ static void compare_state(void)
     compare_members(a ? "redlock.alive:a" : "redlock.alive:b");
 }
 
-/* ---- drawing ---- */
+/* ---- what is drawn ---- */
 
-static const char *draw_value(void)
-{
-    return PICK("v1", "v2", "v3#1", "v4#2", "v5#1");
-}
+#define VALUE "v1|v2|v3#1|v4#2|v5#1"
+#define WAITER "|w" ONE ".1|r" ONE ".2|w" TWO ".3|r" TWO ".4|w" TWO ".5"
+#define PLACE " 0|1000|2000|3000 "
 
-static const char *draw_waiter(void)
-{
-    return PICK("", "w" ONE ".1", "r" ONE ".2", "w" TWO ".3", "r" TWO ".4", "w" TWO ".5");
-}
-
-static void draw_take(const char **argv, bool short_life)
-{
-    static const struct {
-        char kind;
-        const char *text, *sha1;
-    } scripts[] = {
-        {'m', RL_SCRIPT_TAKE_MUTEX, RL_SCRIPT_TAKE_MUTEX_SHA1},
-        {'s', RL_SCRIPT_TAKE_SHARED, RL_SCRIPT_TAKE_SHARED_SHA1},
-        {'o', RL_SCRIPT_TAKE_OWNER, RL_SCRIPT_TAKE_OWNER_SHA1},
-        {'k', RL_SCRIPT_TAKE_SLOTS, RL_SCRIPT_TAKE_SLOTS_SHA1},
-    };
-    bool by_text = sim_chance(&rng, 500);
-    size_t drawn = sim_below(&rng, sizeof scripts / sizeof scripts[0]);
-    char kind = scripts[drawn].kind;
-    const char *group = kind == 'o' ? PICK("me", "you") : kind == 'k' ? PICK("2", "3") : "";
-    const char *ttl = short_life ? "1" : PICK("50000", "600000", "1000000");
-    const char *fence = kind == 'm' || kind == 'o' ? PICK("0", "86400000") : "0";
-    const char *life = short_life ? "1" : PICK("1000000", "1000000", "1000000", "heal");
-
-#define TERMS                                                                                  \
-    "redlock.admit", draw_value(), ttl, draw_waiter(), PICK("0", "1000", "2000", "3000"),      \
-        life, fence, PICK("0", "1"), PICK("here", "there", "here?", "?", ""), group,           \
-        PICK("1", "2")
-#define TAKE by_text ? "EVAL" : "EVALSHA", by_text ? scripts[drawn].text : scripts[drawn].sha1
-    bool several = kind == 'm' && sim_chance(&rng, 400);
-
-    if (several)
-        ASK(TAKE, "9", NAME_A, NAME_B, TERMS);
-    else if (sim_chance(&rng, 700))
-        ASK(TAKE, "5", NAME_A, TERMS);
-    else
-        ASK(TAKE, "5", NAME_B, TERMS);
-#undef TAKE
-#undef TERMS
-}
-
-static void draw_giveback(const char **argv)
-{
-    bool by_text = sim_chance(&rng, 500);
-    const char *value = draw_value();
-
-    if (sim_chance(&rng, 300))
-        ASK(SCRIPT(GIVEBACK), "6", "redlock:a", "redlock.queue:a", "redlock.alive:a",
-            "redlock:b", "redlock.queue:b", "redlock.alive:b", value, draw_waiter(),
-            PICK("0", "1000", "2000"), "1000000");
-    else
-        ASK(SCRIPT(GIVEBACK), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a", value,
-            draw_waiter(), PICK("0", "1000", "2000"), "1000000");
-}
-
-static void draw_other(const char **argv)
-{
-    bool by_text = sim_chance(&rng, 500);
-
-    switch (sim_below(&rng, 9)) {
-    case 6:
-        ASK(SCRIPT(WAIT), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a", draw_value(),
-            "600000", PICK("w" ONE ".1", "w" TWO ".3", "w" TWO ".5"),
-            PICK("0", "1000", "2000", "3000"), "1000000");
-        return;
-    case 7:
-        ASK(SCRIPT(WAIT), "4", "redlock:a", "redlock.queue:a", "redlock.alive:a",
-            "redlock.fence:a", draw_value(), "600000", PICK("w" ONE ".1", "w" TWO ".3"),
-            PICK("0", "1000", "2000", "3000"), "1000000", PICK("here", "there", ""));
-        return;
-    case 8:
-        ASK(SCRIPT(LEAVE), "6", "redlock:a", "redlock.queue:a", "redlock.alive:a", "redlock:b",
-            "redlock.queue:b", "redlock.alive:b", draw_waiter());
-        return;
-    case 0:
-        ASK(SCRIPT(RENEW), "1", "redlock:a", draw_value(), PICK("100000", "2000000"));
-        return;
-    case 1:
-        ASK(SCRIPT(RENEW), "2", "redlock:a", "redlock:b", draw_value(), "700000");
-        return;
-    case 2:
-        ASK(SCRIPT(TICKET), "4", "redlock:a", "redlock.alive:a", "redlock:b",
-            "redlock.alive:b");
-        return;
-    case 3:
-        ASK(SCRIPT(ALIGN), "4", "redlock:a", "redlock.fence:a", "redlock:b", "redlock.fence:b",
-            draw_value(), "1700000000000000", "86400000", "here");
-        return;
-    case 4:
-        ASK(SCRIPT(ALIGN), "2", "redlock:a", "redlock.fence:a", draw_value(),
-            PICK("5", "4400000000000000", "9900000000000000"), "86400000", "here");
-        return;
-    default:
-        ASK(SCRIPT(RELEASE), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a",
-            sim_chance(&rng, 500) ? draw_value() : "", PICK("0", "1"));
-        return;
+/* A request of a kind for one of the names, mostly the first, with these last words. */
+#define TERMS(ttl, life, fence, group)                                                         \
+    " redlock.admit " VALUE " " ttl " " WAITER PLACE life " " fence                            \
+    " 0|1 here|there|here?|?| " group " 1|2"
+#define ONE_NAME(script, ...)                                                                  \
+    "RUN:" script " 5 " NAME_A TERMS(__VA_ARGS__),                                             \
+        "RUN:" script " 5 " NAME_A TERMS(__VA_ARGS__),                                         \
+        "RUN:" script " 5 " NAME_B TERMS(__VA_ARGS__)
+#define TWO_NAMES(script, ...) "RUN:" script " 9 " NAME_A " " NAME_B TERMS(__VA_ARGS__)
+#define TAKES(ttl, life)                                                                       \
+    {                                                                                          \
+        ONE_NAME("TAKE_MUTEX", ttl, life, "0|86400000", "|"),                                  \
+            TWO_NAMES("TAKE_MUTEX", ttl, life, "0|86400000", "|"),                             \
+            TWO_NAMES("TAKE_MUTEX", ttl, life, "0|86400000", "|"),                             \
+            ONE_NAME("TAKE_SHARED", ttl, life, "0", "|"),                                      \
+            ONE_NAME("TAKE_OWNER", ttl, life, "0|86400000", "me|you"),                         \
+            ONE_NAME("TAKE_SLOTS", ttl, life, "0", "2|3"),                                     \
     }
-}
 
-static void draw_state(const char **argv)
-{
-    switch (sim_below(&rng, 6)) {
-    case 0:
-        ASK("DEL", PICK("redlock:a", "redlock:b", "redlock.fence:a", "redlock.fence:b"));
-        return;
-    case 1:
-        ASK("DEL", PICK("redlock.alive:a", "redlock.queue:a", "redlock.queue:b"));
-        return;
-    case 2:
-        ASK("HSET", "redlock.admit", "id", PICK("me", "you"), "max_ttl", PICK("5000", "0"));
-        return;
-    case 3:
-        ASK("DEL", "redlock.admit");
-        return;
-    case 4:
-        ASK("HSET", PICK("redlock.fence:a", "redlock.fence:b"), PICK("here", "there"),
-            PICK("100", "1600000000000000", "4503599627370495", "9007199254740993", "-1",
-                 "1e300", "nan", "17.5"));
-        return;
-    default:
-        ASK("SCRIPT", "FLUSH");
-        return;
-    }
-}
+static const char *const takes[] =
+    TAKES("50000|600000|1000000", "1000000|1000000|1000000|heal");
+static const char *const brief_takes[] = TAKES("1", "1");
+
+static const char *const givebacks[] = {
+    "RUN:GIVEBACK 6 " QUEUES " " VALUE " " WAITER " 0|1000|2000 1000000",
+    "RUN:GIVEBACK 3 " QUEUE_A " " VALUE " " WAITER " 0|1000|2000 1000000",
+    "RUN:GIVEBACK 3 " QUEUE_A " " VALUE " " WAITER " 0|1000|2000 1000000",
+};
+
+static const char *const others[] = {
+    "RUN:WAIT 3 " QUEUE_A " " VALUE " 600000 w" ONE ".1|w" TWO ".3|w" TWO ".5" PLACE "1000000",
+    "RUN:WAIT 4 " QUEUE_A " redlock.fence:a " VALUE " 600000 w" ONE ".1|w" TWO ".3" PLACE
+    "1000000 here|there|",
+    "RUN:LEAVE 6 " QUEUES " " WAITER,
+    "RUN:RENEW 1 redlock:a " VALUE " 100000|2000000",
+    "RUN:RENEW 2 redlock:a redlock:b " VALUE " 700000",
+    "RUN:TICKET 4 redlock:a redlock.alive:a redlock:b redlock.alive:b",
+    "RUN:ALIGN 4 redlock:a redlock.fence:a redlock:b redlock.fence:b " VALUE
+    " 1700000000000000 86400000 here",
+    "RUN:ALIGN 2 redlock:a redlock.fence:a " VALUE
+    " 5|4400000000000000|9900000000000000 86400000 here",
+    "RUN:RELEASE 3 " QUEUE_A " |||||" VALUE " 0|1",
+};
+
+static const char *const states[] = {
+    "DEL redlock:a|redlock:b|redlock.fence:a|redlock.fence:b",
+    "DEL redlock.alive:a|redlock.queue:a|redlock.queue:b",
+    "HSET redlock.admit id me|you max_ttl 5000|0",
+    "DEL redlock.admit",
+    "HSET redlock.fence:a|redlock.fence:b here|there "
+    "100|1600000000000000|4503599627370495|9007199254740993|-1|1e300|nan|17.5",
+    "SCRIPT FLUSH",
+};
 
 static void share_owners_token(const char *key)
 {
@@ -311,14 +239,16 @@ static void play(void)
     bool short_life = what >= 95;
     int64_t begun_ms;
 
-    if (what < 50 || short_life)
-        draw_take(argv, short_life);
+    if (short_life)
+        DRAW(argv, brief_takes);
+    else if (what < 50)
+        DRAW(argv, takes);
     else if (what < 68)
-        draw_giveback(argv);
+        DRAW(argv, givebacks);
     else if (what < 88)
-        draw_other(argv);
+        DRAW(argv, others);
     else
-        draw_state(argv);
+        DRAW(argv, states);
     begun_ms = now_ms();
     compare(argv, TIME_SLACK, reply);
     if (short_life)
