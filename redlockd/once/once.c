@@ -19,6 +19,7 @@
 #define START_NS RL_NS_PER_S         /* from the record to the start */
 #define FIRST_MS 10000               /* TTL with which a record is acquired */
 #define SURE_NS (300 * RL_NS_PER_MS) /* a replica gets so long to have the record */
+#define RECORDED_NAME_MAX ((int)(REDLOCK_NAME_MAX - sizeof RECORD_SUFFIX + 1))
 #define PROBLEM "application/problem+json"
 #define AGAIN "Retry-After: 1\r\n"
 
@@ -400,7 +401,7 @@ static struct once_run *run_new(struct once *once, const struct routed *routed)
     run->who = routed->who;
     run->rule = routed->rule;
     run->received_ns = routed->request->received_ns;
-    snprintf(run->name, sizeof run->name, "%s" RECORD_SUFFIX, routed->name);
+    snprintf(run->name, sizeof run->name, "%.*s" RECORD_SUFFIX, RECORDED_NAME_MAX, routed->name);
     run->next = once->runs;
     if (run->next)
         run->next->previous = run;
@@ -429,7 +430,7 @@ void once_begin(struct once *once, const struct routed *routed)
     } else if (is_put && every_ms == 0) {
         http_answer_problem(exchange, 422, "INVALID",
                             "the body has one field: every_ms, from 1000 to 86400000", NULL);
-    } else if (strlen(routed->name) + strlen(RECORD_SUFFIX) > REDLOCK_NAME_MAX) {
+    } else if (strlen(routed->name) > (size_t)RECORDED_NAME_MAX) {
         http_answer_problem(exchange, 422, "INVALID", "the name is too long: .every is added",
                             NULL);
     } else if (is_put && once->leases->is_draining) {
