@@ -401,7 +401,8 @@ static struct once_run *run_new(struct once *once, const struct routed *routed)
     run->who = routed->who;
     run->rule = routed->rule;
     run->received_ns = routed->request->received_ns;
-    snprintf(run->name, sizeof run->name, "%.*s" RECORD_SUFFIX, RECORDED_NAME_MAX, routed->name);
+    snprintf(run->name, sizeof run->name, "%.*s" RECORD_SUFFIX, RECORDED_NAME_MAX,
+             routed->name);
     run->next = once->runs;
     if (run->next)
         run->next->previous = run;
