@@ -71,7 +71,7 @@ END
 while read -r script; do
     [ -e "src/scripts/${script,,}.lua" ] || fail "src/scripts/${script,,}.lua is not there"
     for file in tests/scripts/script_calls.c tests/sim/model_kinds.c; do
-        grep -q "\bRL_SCRIPT_$script\b" "$file" || fail "$file does not run ${script,,}.lua"
+        grep -qE "(RL_SCRIPT_|ONE_NAME\(\"|RUN:)$script\b" "$file" || fail "$file does not run ${script,,}.lua"
     done
 done < <(sed -nE 's/^ *X\([A-Z]+, "[a-z:]+", .* (TAKE_[A-Z]+)\).*/\1/p' src/core/kind.h)
 
