@@ -55,10 +55,10 @@ static void check_held(struct world *world, struct slot *slot)
 
     if (lock->state != RL_HELD || lock->adopted)
         return;
-    FUZZ_CHECK(slot->handle.claim && lock->deadline_ns > 0);
+    FUZZ_CHECK(slot->handle.attempt && lock->deadline_ns > 0);
     FUZZ_CHECK(lock->deadline_ns - world->now_ns < slot->longest_ttl_ns);
-    entry = ledger_find(&world->ledger, rl_claim_value(slot->handle.claim).data,
-                        slot->handle.claim->value_size);
+    entry = ledger_find(&world->ledger, rl_attempt_value(slot->handle.attempt).data,
+                        slot->handle.attempt->value_size);
     if (world->ledger.full)
         return;
     entry->was_held = true;

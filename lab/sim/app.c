@@ -282,7 +282,7 @@ static bool break_one(struct sim_world *world, struct sim_worker *worker)
 
     if (!holder)
         return false;
-    value = rl_claim_value(holder->handle.claim);
+    value = rl_attempt_value(holder->handle.attempt);
     fake_copy_text(text, sizeof text, value);
     sim_ended_begin(world, worker, text);
     fake_digest(value.data, value.size, worker->wanted);

@@ -243,7 +243,7 @@ static void hear_grant(struct sim_world *world, struct sim_worker *worker)
     lease->grant.hold.slot = worker->handle.lock.slot;
     lease->grant.fence = worker->handle.lock.token;
     fake_copy_text(lease->grant.value, sizeof lease->grant.value,
-                   rl_claim_value(worker->handle.claim));
+                   rl_attempt_value(worker->handle.attempt));
 }
 
 void sim_lease_held(struct sim_world *world, struct sim_worker *worker,

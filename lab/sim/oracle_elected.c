@@ -59,9 +59,9 @@ void sim_elected_extended(struct sim_world *world, const struct sim_worker *work
                           int64_t began_ns)
 {
     const struct sim_oracle *oracle = &world->oracle;
-    const struct rl_claim *claim = worker->handle.claim;
+    const struct rl_attempt *attempt = worker->handle.attempt;
 
-    if (!claim || world->options.node_count > 1 || world->options.regime == SIM_REGIME_BACK)
+    if (!attempt || world->options.node_count > 1 || world->options.regime == SIM_REGIME_BACK)
         return;
     /* With leases another handle of this client may have been told: each has its own proof. */
     if (worker->missed_ns && began_ns > worker->missed_ns && !worker->lease)
@@ -69,7 +69,7 @@ void sim_elected_extended(struct sim_world *world, const struct sim_worker *work
                  worker->client->index + 1, worker->index + 1, worker->label);
     for (size_t i = 0; i < oracle->final_count && i < SIM_ENDS_MAX; i++)
         if (oracle->final[i].final_ns && began_ns > oracle->final[i].final_ns &&
-            rl_slice_equals(rl_claim_value(claim), oracle->final[i].value))
+            rl_slice_equals(rl_attempt_value(attempt), oracle->final[i].value))
             sim_fail(world, ORACLE, "c%u.%u %s: extended, after its end was final",
                      worker->client->index + 1, worker->index + 1, worker->label);
 }
@@ -238,9 +238,9 @@ void sim_elected_read(struct sim_world *world, struct sim_conn *conn)
         return;
     for (uint8_t i = 0; i < world->options.worker_count; i++) {
         struct sim_worker *worker = &conn->client->worker[i];
-        const struct rl_claim *claim = worker->has_lock ? worker->handle.claim : NULL;
+        const struct rl_attempt *attempt = worker->has_lock ? worker->handle.attempt : NULL;
 
-        if (!claim || !rl_slice_equals(rl_claim_value(claim), conn->missed))
+        if (!attempt || !rl_slice_equals(rl_attempt_value(attempt), conn->missed))
             continue;
         worker->missed_ns = world->now_ns;
         if (conn->node->vote < world->options.elected_count)

@@ -21,10 +21,10 @@ static struct sim_worker *find_worker(struct sim_client *client, const struct si
 {
     for (uint8_t i = 0; client->alive && i < world->options.worker_count; i++) {
         struct sim_worker *worker = &client->worker[i];
-        const struct rl_claim *claim = worker->has_lock ? worker->handle.claim : NULL;
+        const struct rl_attempt *attempt = worker->has_lock ? worker->handle.attempt : NULL;
 
-        if (claim && claim->value_size == value.size &&
-            memcmp(rl_claim_value(claim).data, value.data, value.size) == 0)
+        if (attempt && attempt->value_size == value.size &&
+            memcmp(rl_attempt_value(attempt).data, value.data, value.size) == 0)
             return worker;
     }
     return NULL;

@@ -145,7 +145,7 @@ static bool try_queue(struct rl_audit *audit, struct rl_question *q)
 {
     struct rl_engine *engine = &audit->client->engine;
     struct rl_acquirer *acquirer = rl_acquirer_of(&q->lock->handle);
-    struct rl_claim *claim = q->lock->handle.claim;
+    struct rl_attempt *attempt = q->lock->handle.attempt;
 
     if (audit->step == 0) {
         engine->wants_subscribers = true;
@@ -155,9 +155,9 @@ static bool try_queue(struct rl_audit *audit, struct rl_question *q)
     if (try_rights(audit, q, queue_ops, audit->queue))
         return true;
     /* The place that the audit took in the queues goes; the audit does not wait for that. */
-    claim->waiter = acquirer->waiter;
+    attempt->waiter = acquirer->waiter;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        rl_ask_node(engine, i, claim, NULL, RL_OP_LEAVE, 0, rl_now_ns());
+        rl_ask_node(engine, i, attempt, NULL, RL_OP_LEAVE, 0, rl_now_ns());
     return false;
 }
 

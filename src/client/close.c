@@ -29,14 +29,14 @@ static void end(redlock *client, int64_t now_ns)
 
     while ((handle = LIST_FIRST(&client->engine.handles)) != NULL) {
         redlock_lock *lock = (redlock_lock *)handle;
-        struct rl_claim *claim = handle->claim;
+        struct rl_attempt *attempt = handle->attempt;
 
         /* Its value stays readable until the handle is freed. */
-        claim->references++;
+        attempt->references++;
         rl_handle_drop(&client->engine, handle, false, now_ns);
         rl_events_purge(client, lock);
         lock->operation = RL_NO_OPERATION;
-        handle->claim = claim;
+        handle->attempt = attempt;
         lock->dropped = true;
     }
     client->closed = true;

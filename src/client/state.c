@@ -108,7 +108,8 @@ const char *redlock_value(const redlock_lock *lock)
     if (!alone)
         pthread_mutex_lock(&lock->client->mutex);
     /* While it is being acquired, every attempt has another one. */
-    value = lock->operation == RL_ACQUISITION ? "" : rl_claim_value(lock->handle.claim).data;
+    value =
+        lock->operation == RL_ACQUISITION ? "" : rl_attempt_value(lock->handle.attempt).data;
     if (!alone)
         pthread_mutex_unlock(&lock->client->mutex);
     return value;

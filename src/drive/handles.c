@@ -94,7 +94,7 @@ void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
     lock->operation = RL_NO_OPERATION;
     rl_events_purge(client, lock);
     if (lock->dropped)
-        rl_claim_unref(&client->engine.claims, lock->handle.claim);
+        rl_attempt_unref(&client->engine.attempts, lock->handle.attempt);
     else
         rl_handle_drop(&client->engine, &lock->handle,
                        give_up && !lock->adopted && !lock->released, now_ns);

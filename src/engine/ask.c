@@ -24,7 +24,7 @@ static bool must_respect_queue(const struct rl_handle *handle)
     const struct rl_lock *lock = &handle->lock;
     const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
 
-    if (handle->claim->behind_release)
+    if (handle->attempt->behind_release)
         return false;
     if (lock->terms.fair || lock->overtakes_none)
         return true;
@@ -51,38 +51,38 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
     out->fenced = lock->terms.fenced;
     out->needs_marker = engine->strict;
     out->token = lock->token;
-    if (handle->claim->owner_size)
-        out->owner = rl_claim_owner(handle->claim);
+    if (handle->attempt->owner_size)
+        out->owner = rl_attempt_owner(handle->attempt);
     out->slots = lock->terms.slots;
     out->slot = lock->slot;
     if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_ACQUIRE_AGAIN)
         return;
     out->as_waiter = must_respect_queue(handle);
-    out->waiter = acquirer ? acquirer->waiter : handle->claim->waiter;
+    out->waiter = acquirer ? acquirer->waiter : handle->attempt->waiter;
     out->ticket = acquirer ? lock->acquisition->ticket : 0;
 }
 
-static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
+static void fill(const struct rl_engine *engine, const struct rl_attempt *attempt,
                  const struct rl_handle *handle, enum rl_op op, int64_t now_ns,
                  struct rl_request *out)
 {
     *out = (struct rl_request){
         .op = op,
-        .kind = (enum redlock_kind)claim->kind,
-        .name_count = claim->name_count,
-        .kind_unknown = claim->kind_unknown,
-        .is_plain =
-            rl_kinds[claim->kind].single && !claim->kind_unknown && claim->name_count == 1,
-        .keys = rl_claim_key(claim),
-        .value = rl_claim_value(claim),
+        .kind = (enum redlock_kind)attempt->kind,
+        .name_count = attempt->name_count,
+        .kind_unknown = attempt->kind_unknown,
+        .is_plain = rl_kinds[attempt->kind].single && !attempt->kind_unknown &&
+                    attempt->name_count == 1,
+        .keys = rl_attempt_key(attempt),
+        .value = rl_attempt_value(attempt),
         .owner = {"", 0},
         .client_id = engine->id,
-        .contended = claim->contended,
+        .contended = attempt->contended,
     };
     if (op == RL_OP_ROLLBACK || op == RL_OP_QUIT || op == RL_OP_LEAVE) {
-        out->as_waiter = claim->waiter != 0;
-        out->waiter = claim->waiter;
-        out->ticket = claim->ticket;
+        out->as_waiter = attempt->waiter != 0;
+        out->waiter = attempt->waiter;
+        out->ticket = attempt->ticket;
     } else if (handle) {
         fill_from_handle(engine, handle, now_ns, out);
     }
@@ -109,18 +109,18 @@ static void fill_node(struct rl_engine *engine, uint8_t node, int64_t now_ns,
 /* ---- the session ---- */
 
 /* Queues the command; false when the node cannot take it. */
-static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim, enum rl_op op,
-                 uint32_t round, struct rl_command *command)
+static bool push(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
+                 enum rl_op op, uint32_t round, struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
     /* Where no grant of the hold was counted, its renewal is worth no more than a
      * grant (G2, G3). */
     bool is_unproven_renewal =
         engine->strict && op == RL_OP_EXTEND &&
-        (!(claim->handle->lock.nodes_proven & (1u << node)) || engine->node[node].elected) &&
+        (!(attempt->handle->lock.nodes_proven & (1u << node)) || engine->node[node].elected) &&
         RL_RULE(RENEWAL_WITNESSED);
     struct rl_pending entry = {
-        .subject = claim,
+        .subject = attempt,
         .round = round,
         .op = (uint16_t)op,
         .by_script = command->script != 0,
@@ -132,25 +132,25 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
     session->abilities.known_scripts |= command->script;
     session->wants_witness |= entry.needs_witness;
     if (rl_ops[op].sets_key)
-        claim->touched |= (uint16_t)(1u << node);
+        attempt->touched |= (uint16_t)(1u << node);
     if (rl_ops[op].deletes_key)
-        claim->returned |= (uint16_t)(1u << node);
-    claim->references++;
+        attempt->returned |= (uint16_t)(1u << node);
+    attempt->references++;
     if (engine->trace)
-        rl_trace_node(engine, node, claim, round, "ask", rl_ops[op].name);
+        rl_trace_node(engine, node, attempt, round, "ask", rl_ops[op].name);
     return true;
 }
 
 bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
-                              const struct rl_claim *claim)
+                              const struct rl_attempt *attempt)
 {
     struct rl_request request;
 
-    fill(engine, claim, NULL, RL_OP_RELEASE, 0, &request);
+    fill(engine, attempt, NULL, RL_OP_RELEASE, 0, &request);
     return rl_command_deletes_natively(&request, &engine->node[node].session.abilities);
 }
 
-static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
                      const struct rl_handle *handle, enum rl_op op, uint32_t round,
                      const struct rl_abilities *abilities, int64_t now_ns)
 {
@@ -161,7 +161,7 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
     struct rl_request request;
     struct rl_command command;
 
-    fill(engine, claim, handle, op, now_ns, &request);
+    fill(engine, attempt, handle, op, now_ns, &request);
     fill_node(engine, node, now_ns, &request);
     if (survey) {
         request.set = rl_slice_of(set);
@@ -176,21 +176,22 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
     rl_command_write(&request, abilities, &command);
     if (abilities != &engine->node[node].session.abilities && !command.script)
         return false;
-    return push(engine, node, claim, op, round, &command);
+    return push(engine, node, attempt, op, round, &command);
 }
 
-bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
                  const struct rl_handle *handle, enum rl_op op, uint32_t round, int64_t now_ns)
 {
-    return ask_node(engine, node, claim, handle, op, round,
+    return ask_node(engine, node, attempt, handle, op, round,
                     &engine->node[node].session.abilities, now_ns);
 }
 
-bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
                          const struct rl_handle *handle, enum rl_op op, uint32_t round,
                          int64_t now_ns)
 {
-    return ask_node(engine, node, claim, handle, op, round, &(struct rl_abilities){0}, now_ns);
+    return ask_node(engine, node, attempt, handle, op, round, &(struct rl_abilities){0},
+                    now_ns);
 }
 
 /* ---- one step, to all its nodes ---- */
@@ -204,9 +205,9 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     enum rl_op op = send->op;
     uint16_t unasked = 0;
 
-    if (!rl_claim_prepare(engine, handle, op, now_ns))
+    if (!rl_attempt_prepare(engine, handle, op, now_ns))
         return send->nodes;
-    fill(engine, handle->claim, handle, op, now_ns, &request);
+    fill(engine, handle->attempt, handle, op, now_ns, &request);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
         struct rl_guard *guard = &engine->node[i].session.guard;
@@ -231,13 +232,13 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
         rl_command_write(&request, abilities, &command);
         /* A rollback too goes on this connection, behind what it takes back (A5). */
         if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
-            !push(engine, i, handle->claim, op, send->round, &command)) {
+            !push(engine, i, handle->attempt, op, send->round, &command)) {
             unasked |= (uint16_t)(1u << i);
             if (rl_ops[op].deletes_key)
-                rl_node_keep_undelivered(engine, i, handle->claim, now_ns);
+                rl_node_keep_undelivered(engine, i, handle->attempt, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
             /* A native delete wakes no waiter: whether there are any is asked behind it. */
-            rl_ask_node(engine, i, handle->claim, NULL, RL_OP_WAITERS, 0, now_ns);
+            rl_ask_node(engine, i, handle->attempt, NULL, RL_OP_WAITERS, 0, now_ns);
         }
     }
     /* A place that was given up is not asked for again: late wake-ups for it find no waiter. */

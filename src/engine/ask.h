@@ -2,15 +2,15 @@
 /*
  * The way out: from a step that a lock has decided on to requests in the nodes' sessions.
  *
- * A request is filled from the lock and its claim, once; protocol/ turns it into words, and for
- * every node into the command that this node understands. What is pushed into a session leaves
- * with its next write.
+ * A request is filled from the lock and its attempt, once; protocol/ turns it into words, and
+ * for every node into the command that this node understands. What is pushed into a session
+ * leaves with its next write.
  */
 #ifndef RL_ENGINE_ASK_H
 #define RL_ENGINE_ASK_H
 
 #include "core/lock.h"
-#include "engine/claim.h"
+#include "engine/attempt.h"
 
 struct rl_engine;
 struct rl_handle;
@@ -20,20 +20,20 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
                       const struct rl_send *send, int64_t now_ns);
 
 /*
- * Asks one node something about a claim. handle: the one that the claim belongs to; NULL for
- * what a claim still needs after its handle has gone (giving back). False: the node cannot be
- * asked now.
+ * Asks one node something about an attempt. handle: the one that the attempt belongs to; NULL
+ * for what an attempt still needs after its handle has gone (giving back). False: the node
+ * cannot be asked now.
  */
-bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
                  const struct rl_handle *handle, enum rl_op op, uint32_t round, int64_t now_ns);
 
 /* The same with the text of the script. False as well if no script is needed for it. */
-bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
                          const struct rl_handle *handle, enum rl_op op, uint32_t round,
                          int64_t now_ns);
 
 /* Does this node give the lock back without a script, and so without waking a waiter? */
 bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
-                              const struct rl_claim *claim);
+                              const struct rl_attempt *attempt);
 
 #endif

@@ -56,15 +56,15 @@ void rl_engine_free(struct rl_engine *engine)
 
         while (rl_pending_pop(&node->session.pending, &pending))
             if (pending.subject)
-                rl_claim_unref(&engine->claims, pending.subject);
+                rl_attempt_unref(&engine->attempts, pending.subject);
         for (uint32_t i = 0; i < node->undelivered_count; i++)
-            rl_claim_unref(&engine->claims, node->undelivered[i]);
+            rl_attempt_unref(&engine->attempts, node->undelivered[i]);
         free(node->undelivered);
         for (uint32_t i = 0; i < node->unconfirmed_count; i++)
-            rl_claim_unref(&engine->claims, node->unconfirmed[i].pending.subject);
+            rl_attempt_unref(&engine->attempts, node->unconfirmed[i].pending.subject);
         free(node->unconfirmed);
         for (uint32_t i = 0; i < node->kept_count; i++)
-            rl_claim_unref(&engine->claims, node->kept[i].pending.subject);
+            rl_attempt_unref(&engine->attempts, node->kept[i].pending.subject);
         free(node->kept);
         rl_elected_free(node);
         rl_session_free(&node->session);
@@ -72,6 +72,6 @@ void rl_engine_free(struct rl_engine *engine)
     }
     rl_timers_free(&engine->timers);
     rl_local_queues_free(&engine->local_queues);
-    rl_pool_close(&engine->claims);
+    rl_pool_close(&engine->attempts);
     rl_pool_close(&engine->acquirers);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The engine ties decisions (core) to words (protocol) for one client: it owns the nodes'
- * sessions and the claims, carries out what a lock's step asks for, and brings every reply back
- * to the lock it belongs to.
+ * sessions and the attempts, carries out what a lock's step asks for, and brings every reply
+ * back to the lock it belongs to.
  *
  *     handle.c  a lock of the client: events in, the core's actions out
  *     ask.c     the way out: from an action to requests in the sessions
  *     hear.c    the way back: from bytes received to the lock
  *     vote.c    what a reply is worth: every check before the tally
  *
- * Beside these stand what attempts may have put on the nodes (claim.c), the local queue of the
- * waiters of this client (local_queue.c), the holder that an acquisition waits for (blocker.c),
- * connections without their sockets (link.c), nodes as they come and go (node.c), the
- * connections that only listen (subscriber.c), what is found out about nodes between requests
- * (watch.c), the set that they belong to (sets.c), questions to all of them (survey.c) and the
- * one answer to a query that is made of all (conclusion.c), what else a profile demands of them
- * (safety.c), deadlines (timers.c), and what the trace says of all this (trace.c).
+ * Beside these stand what attempts may have put on the nodes (attempt.c), the local queue of
+ * the waiters of this client (local_queue.c), the holder that an acquisition waits for
+ * (blocker.c), connections without their sockets (link.c), nodes as they come and go (node.c),
+ * the connections that only listen (subscriber.c), what is found out about nodes between
+ * requests (watch.c), the set that they belong to (sets.c), questions to all of them (survey.c)
+ * and the one answer to a query that is made of all (conclusion.c), what else a profile demands
+ * of them (safety.c), deadlines (timers.c), and what the trace says of all this (trace.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the
@@ -29,7 +29,7 @@
 #include "base/slice.h"
 #include "base/timers.h"
 #include "core/lock.h"
-#include "engine/claim.h"
+#include "engine/attempt.h"
 #include "engine/handle.h"
 #include "engine/local_queue.h"
 #include "engine/node.h"
@@ -79,7 +79,7 @@ struct rl_engine {
     struct rl_ready ready; /* handles with news */
     uint32_t ready_count;
     struct rl_timers timers; /* one of every handle */
-    struct rl_pool claims;   /* of earlier attempts */
+    struct rl_pool attempts; /* freed ones, for reuse */
     struct rl_pool acquirers;
     struct rl_local_queues local_queues;
     struct rl_yield yield[RL_YIELDS]; /* by the hash of a key */

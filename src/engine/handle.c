@@ -158,13 +158,13 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
     if (!acquirer)
         return -1;
     *handle = (struct rl_handle){
-        .claim = rl_claim_new(&engine->claims, about, value_max, handle),
+        .attempt = rl_attempt_new(&engine->attempts, about, value_max, handle),
     };
-    if (!handle->claim) {
+    if (!handle->attempt) {
         rl_pool_give(&engine->acquirers, acquirer, ACQUIRERS_KEPT);
         return -1;
     }
-    handle->claim->kind = terms->kind;
+    handle->attempt->kind = terms->kind;
     rl_lock_init(&handle->lock, &engine->policy, terms, votes, &acquirer->acquisition);
     LIST_INSERT_HEAD(&engine->handles, handle, all);
     engine->handle_count++;
@@ -218,16 +218,16 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
                     size_t size, bool knows_kind)
 {
-    struct rl_claim *claim;
+    struct rl_attempt *attempt;
 
-    if (rl_handle_renew_claim(engine, handle, size) < 0)
+    if (rl_handle_renew_attempt(engine, handle, size) < 0)
         return -1;
-    claim = handle->claim;
-    claim->kind_unknown = !knows_kind;
-    rl_claim_set_value(claim, value, size);
+    attempt = handle->attempt;
+    attempt->kind_unknown = !knows_kind;
+    rl_attempt_set_value(attempt, value, size);
     /* Where and until when the other process set it is unknown: everywhere, for ever. */
-    claim->touched = UINT16_MAX;
-    claim->expired_by_ns = RL_NEVER_NS;
+    attempt->touched = UINT16_MAX;
+    attempt->expired_by_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
     end_acquisition(engine, handle);
     engine->stats.adopted++;
@@ -298,9 +298,9 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
     if (handle->ready)
         rl_engine_remove_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
-    handle->claim->handle = NULL;
-    rl_claim_unref(&engine->claims, handle->claim);
-    handle->claim = NULL;
+    handle->attempt->handle = NULL;
+    rl_attempt_unref(&engine->attempts, handle->attempt);
+    handle->attempt = NULL;
     LIST_REMOVE(handle, all);
     engine->handle_count--;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A handle is one lock of the client: the core's lock, the claim of its current attempt, a
+ * A handle is one lock of the client: the core's lock, its current attempt, a
  * timer, and news for the owner. What the owner asks for, replies and timers become events; the
  * core's step decides, and its actions are carried out (ask.c).
  */
@@ -11,7 +11,7 @@
 
 #include "base/timers.h"
 #include "core/lock.h"
-#include "engine/claim.h"
+#include "engine/attempt.h"
 #include "engine/local_queue.h"
 #include "protocol/value.h"
 
@@ -20,8 +20,8 @@ struct rl_survey;
 struct rl_handle {
     struct rl_timer timer; /* first, so that a due timer is its handle */
     struct rl_lock lock;
-    struct rl_claim *claim;    /* of the current attempt; before the first, without a value */
-    LIST_ENTRY(rl_handle) all; /* in the engine's list */
+    struct rl_attempt *attempt; /* the current one; before the first, without a value */
+    LIST_ENTRY(rl_handle) all;  /* in the engine's list */
 
     /* News for the owner, until rl_engine_remove_ready(). */
     TAILQ_ENTRY(rl_handle) in_ready;

@@ -21,17 +21,17 @@
  * A release that found waiters has woken one; this client yields to them. A native delete wakes
  * none: what it leaves to be done.
  */
-static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+static void wake_waiters(struct rl_engine *engine, struct rl_attempt *attempt, uint8_t node,
                          enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
 {
     if (answer->vote != REDLOCK_VOTE_GRANTED)
         return;
     if (answer->contended || op == RL_OP_WAITERS)
-        rl_yield_begin(engine, claim, now_ns);
-    if (op == RL_OP_ROLLBACK && rl_node_deletes_natively(engine, node, claim))
-        rl_ask_node(engine, node, claim, NULL, RL_OP_WAITERS, 0, now_ns);
+        rl_yield_begin(engine, attempt, now_ns);
+    if (op == RL_OP_ROLLBACK && rl_node_deletes_natively(engine, node, attempt))
+        rl_ask_node(engine, node, attempt, NULL, RL_OP_WAITERS, 0, now_ns);
     else if (op == RL_OP_WAITERS)
-        rl_ask_node(engine, node, claim, NULL, RL_OP_WAKE, 0, now_ns);
+        rl_ask_node(engine, node, attempt, NULL, RL_OP_WAKE, 0, now_ns);
 }
 
 /*
@@ -57,8 +57,8 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
                     const struct rl_reply *reply, const struct rl_answer *answer,
                     int64_t now_ns)
 {
-    struct rl_claim *claim = pending->subject;
-    struct rl_handle *handle = claim->handle;
+    struct rl_attempt *attempt = pending->subject;
+    struct rl_handle *handle = attempt->handle;
     struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
     struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
     enum rl_op op = (enum rl_op)pending->op;
@@ -72,13 +72,13 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 
     if (rl_ops[op].outlives_lock) {
         if (op != RL_OP_RELEASE || answer->contended)
-            wake_waiters(engine, claim, node, op, answer, now_ns);
-        if (claim->handed_over)
+            wake_waiters(engine, attempt, node, op, answer, now_ns);
+        if (attempt->handed_over)
             rl_local_queue_note_release(engine, node, pending, answer);
         if (op != RL_OP_RELEASE)
             return;
     }
-    /* The lock has given this claim up: another attempt is under way, or the
+    /* The lock has given this attempt up: another attempt is under way, or the
      * handle was freed. */
     if (!handle)
         return;
@@ -128,15 +128,16 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
 static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
                              const struct rl_pending *pending, int64_t now_ns)
 {
-    struct rl_claim *claim = pending->subject;
+    struct rl_attempt *attempt = pending->subject;
     enum rl_op op = (enum rl_op)pending->op;
 
-    if (!rl_ops[op].outlives_lock && !is_round_alive(claim->handle, pending))
+    if (!rl_ops[op].outlives_lock && !is_round_alive(attempt->handle, pending))
         return false;
     /* An acquire behind its own release would stay for its whole TTL (A5). */
-    if (rl_ops[op].sets_key && (claim->returned & (1u << node)))
+    if (rl_ops[op].sets_key && (attempt->returned & (1u << node)))
         return false;
-    return rl_ask_node_by_text(engine, node, claim, claim->handle, op, pending->round, now_ns);
+    return rl_ask_node_by_text(engine, node, attempt, attempt->handle, op, pending->round,
+                               now_ns);
 }
 
 /* ---- from the connection ---- */
@@ -151,12 +152,12 @@ static void hear_of_elected(struct rl_engine *engine, uint8_t node,
         rl_elected_ask(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
 }
 
-/* One reply to a request of a claim. */
+/* One reply to a request of an attempt. */
 static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                  const struct rl_reply *reply, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    struct rl_claim *claim = pending->subject;
+    struct rl_attempt *attempt = pending->subject;
     struct rl_answer answer;
     /*
      * A server whose memory is used up refuses every SET, also one that only renews. The script
@@ -173,9 +174,9 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
         rl_local_queue_note_release(engine, node, pending,
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
-        if (rl_ops[pending->op].times_node && claim->handle &&
-            pending->round == claim->handle->lock.round) {
-            int64_t took_ns = now_ns - claim->handle->lock.round_start_ns;
+        if (rl_ops[pending->op].times_node && attempt->handle &&
+            pending->round == attempt->handle->lock.round) {
+            int64_t took_ns = now_ns - attempt->handle->lock.round_start_ns;
 
             if (took_ns <= engine->policy.node_timeout_ns)
                 at->late_us = 0;
@@ -185,12 +186,12 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
                 at->rtt_us += (rl_rtt_us(took_ns) - at->rtt_us) / RTT_SMOOTHING;
         }
         if (rl_ops[pending->op].restarts_ttl)
-            rl_claim_note_expiry(claim, now_ns);
+            rl_attempt_note_expiry(attempt, now_ns);
         if (!rl_vote_judge(engine, node, pending, reply, now_ns, &answer))
             return;
         rl_hear_answer(engine, node, pending, reply, &answer, now_ns);
     }
-    rl_claim_unref(&engine->claims, claim);
+    rl_attempt_unref(&engine->attempts, attempt);
 }
 
 /* reply: NULL when the connection has ended: those grants are not counted. */
@@ -209,7 +210,7 @@ static void hear_witness(struct rl_engine *engine, uint8_t node, const struct rl
         if (reply && !rl_vote_judge_by_witness(engine, node, &grant, &witness, now_ns, &answer))
             continue;
         rl_hear_answer(engine, node, &grant.pending, NULL, &answer, now_ns);
-        rl_claim_unref(&engine->claims, grant.pending.subject);
+        rl_attempt_unref(&engine->attempts, grant.pending.subject);
     }
     at->unconfirmed_count = 0;
 }
@@ -293,18 +294,18 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
 
     hear_witness(engine, node, NULL, now_ns);
     while (rl_pending_pop(&engine->node[node].session.pending, &pending)) {
-        struct rl_claim *claim = pending.subject;
+        struct rl_attempt *attempt = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 
-        if (!claim)
+        if (!attempt)
             continue;
         if (rl_ops[pending.op].acquires && nothing_was_sent)
-            claim->touched &= (uint16_t) ~(1u << node);
+            attempt->touched &= (uint16_t) ~(1u << node);
         else if (rl_ops[pending.op].restarts_ttl)
-            rl_claim_note_expiry(claim, now_ns);
+            rl_attempt_note_expiry(attempt, now_ns);
         if (rl_ops[pending.op].deletes_key)
-            rl_node_keep_undelivered(engine, node, claim, now_ns);
+            rl_node_keep_undelivered(engine, node, attempt, now_ns);
         rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
-        rl_claim_unref(&engine->claims, claim);
+        rl_attempt_unref(&engine->attempts, attempt);
     }
 }

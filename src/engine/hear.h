@@ -22,7 +22,7 @@ struct rl_unconfirmed;
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
 
 /*
- * One node's answer to one request of a claim, for the lock or the survey that counts it.
+ * One node's answer to one request of an attempt, for the lock or the survey that counts it.
  * reply: NULL when there is none, or it has been judged before.
  */
 void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
@@ -37,8 +37,8 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
 /* ---- vote.c ---- */
 
 /*
- * What a reply to a request of a claim is worth. False: the grant waits for its witness, or is
- * kept (rl_vote_give_kept()), and has the request's reference to the claim.
+ * What a reply to a request of an attempt is worth. False: the grant waits for its witness, or
+ * is kept (rl_vote_give_kept()), and has the request's reference to the attempt.
  */
 bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                    const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out);

@@ -38,7 +38,7 @@ static struct rl_local_queue *find(const struct rl_local_queues *queues, uint64_
     struct rl_local_queue *queue;
 
     LIST_FOREACH (queue, bucket_of(queues, hash), bucket) {
-        struct rl_slice other = rl_claim_key(rl_local_queue_head(queue)->claim);
+        struct rl_slice other = rl_attempt_key(rl_local_queue_head(queue)->attempt);
 
         if (queue->hash == hash && !queue->is_private && other.size == key.size &&
             memcmp(other.data, key.data, key.size) == 0)
@@ -48,9 +48,9 @@ static struct rl_local_queue *find(const struct rl_local_queues *queues, uint64_
 }
 
 static struct rl_local_queue *find_for(const struct rl_engine *engine,
-                                       const struct rl_claim *claim)
+                                       const struct rl_attempt *attempt)
 {
-    struct rl_slice key = rl_claim_key(claim);
+    struct rl_slice key = rl_attempt_key(attempt);
 
     return engine->local_queues.count
                ? find(&engine->local_queues, hash_of(&engine->local_queues, key), key)
@@ -89,7 +89,7 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    struct rl_slice key = rl_claim_key(handle->claim);
+    struct rl_slice key = rl_attempt_key(handle->attempt);
     uint64_t hash = hash_of(queues, key);
     struct rl_local_queue *queue = NULL;
 
@@ -265,7 +265,7 @@ void rl_local_queues_wake(struct rl_engine *engine, uint8_t node, bool sleepers,
 void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *released,
                               int64_t now_ns)
 {
-    struct rl_local_queue *queue = find_for(engine, released->claim);
+    struct rl_local_queue *queue = find_for(engine, released->attempt);
     struct rl_event event = {
         .type = RL_EVENT_WAKE,
         .now_ns = now_ns,
@@ -277,7 +277,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
 
     if (!next)
         return;
-    released->claim->handed_over = true;
+    released->attempt->handed_over = true;
     if (next->lock.state == RL_PARKED && event.behind_release) {
         rl_acquirer_of(next)->became_head = false;
         rl_acquirer_of(next)->behind_release = true;
@@ -298,9 +298,9 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
 bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handle *handle,
                            int64_t now_ns)
 {
-    const struct rl_claim *claim = handle->claim;
+    const struct rl_attempt *attempt = handle->attempt;
 
-    return rl_kinds[claim->kind].single && claim->name_count == 1 &&
+    return rl_kinds[attempt->kind].single && attempt->name_count == 1 &&
            !rl_is_yielding(engine, handle, now_ns);
 }
 
@@ -328,9 +328,9 @@ void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
 
 /* ---- yielding ---- */
 
-void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
+void rl_yield_begin(struct rl_engine *engine, const struct rl_attempt *attempt, int64_t now_ns)
 {
-    uint64_t hash = hash_of(&engine->local_queues, rl_claim_key(claim));
+    uint64_t hash = hash_of(&engine->local_queues, rl_attempt_key(attempt));
 
     engine->yield[hash % RL_YIELDS] = (struct rl_yield){hash, now_ns + YIELD_NS};
     engine->yields_until_ns = now_ns + YIELD_NS;
@@ -339,7 +339,7 @@ void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int6
 bool rl_is_yielding(const struct rl_engine *engine, const struct rl_handle *handle,
                     int64_t now_ns)
 {
-    uint64_t hash = hash_of(&engine->local_queues, rl_claim_key(handle->claim));
+    uint64_t hash = hash_of(&engine->local_queues, rl_attempt_key(handle->attempt));
     const struct rl_yield *yield = &engine->yield[hash % RL_YIELDS];
 
     return yield->hash == hash && now_ns < yield->until_ns;

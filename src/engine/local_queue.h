@@ -26,7 +26,7 @@
 #include "protocol/session.h"
 
 struct rl_acquirer;
-struct rl_claim;
+struct rl_attempt;
 struct rl_engine;
 struct rl_handle;
 
@@ -113,7 +113,7 @@ void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
                                  const struct rl_answer *answer);
 
 /* Other clients wait for what was given back: this one yields to them for a while. */
-void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns);
+void rl_yield_begin(struct rl_engine *engine, const struct rl_attempt *attempt, int64_t now_ns);
 bool rl_is_yielding(const struct rl_engine *engine, const struct rl_handle *handle,
                     int64_t now_ns);
 

@@ -85,13 +85,13 @@ enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t
     return session->failure_reason ? session->failure_reason : reason;
 }
 
-void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
-                              int64_t now_ns)
+void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node,
+                              struct rl_attempt *attempt, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
 
     /* Nothing to release where nothing was ever sent, or where the key has expired. */
-    if (!(claim->touched & (1u << node)) || now_ns >= claim->expired_by_ns)
+    if (!(attempt->touched & (1u << node)) || now_ns >= attempt->expired_by_ns)
         return;
     if (at->undelivered_count == RL_UNDELIVERED_MAX)
         return;
@@ -101,10 +101,10 @@ void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_
             return;
     }
     if (engine->trace)
-        rl_trace_node(engine, node, claim, 0, "decide",
+        rl_trace_node(engine, node, attempt, 0, "decide",
                       "the release is kept for the node's next connection (A5)");
-    claim->references++;
-    at->undelivered[at->undelivered_count++] = claim;
+    attempt->references++;
+    at->undelivered[at->undelivered_count++] = attempt;
 }
 
 static void send_undelivered(struct rl_engine *engine, uint8_t node, int64_t now_ns)
@@ -115,18 +115,18 @@ static void send_undelivered(struct rl_engine *engine, uint8_t node, int64_t now
     at->undelivered_count = 0;
     at->undelivered_sent = count > 0;
     for (uint32_t i = 0; i < count; i++) {
-        struct rl_claim *claim = at->undelivered[i];
+        struct rl_attempt *attempt = at->undelivered[i];
         const struct rl_local_queue *queue =
-            claim->waiter ? rl_local_queue_by_number(&engine->local_queues, claim->waiter)
-                          : NULL;
+            attempt->waiter ? rl_local_queue_by_number(&engine->local_queues, attempt->waiter)
+                            : NULL;
         /* Keep the queue entry if a waiter still uses this ticket, else remove it. */
         bool keeps_place =
-            queue && rl_local_queue_head(queue)->lock.acquisition->ticket == claim->ticket;
+            queue && rl_local_queue_head(queue)->lock.acquisition->ticket == attempt->ticket;
 
-        if (now_ns < claim->expired_by_ns)
-            rl_ask_node(engine, node, claim, NULL, keeps_place ? RL_OP_ROLLBACK : RL_OP_QUIT, 0,
-                        now_ns);
-        rl_claim_unref(&engine->claims, claim);
+        if (now_ns < attempt->expired_by_ns)
+            rl_ask_node(engine, node, attempt, NULL, keeps_place ? RL_OP_ROLLBACK : RL_OP_QUIT,
+                        0, now_ns);
+        rl_attempt_unref(&engine->attempts, attempt);
     }
 }
 

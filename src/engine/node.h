@@ -3,7 +3,7 @@
 #ifndef RL_ENGINE_NODE_H
 #define RL_ENGINE_NODE_H
 
-#include "engine/claim.h"
+#include "engine/attempt.h"
 #include "engine/elected.h"
 #include "protocol/session.h"
 
@@ -11,7 +11,7 @@
 
 /* A grant that is not counted before its witness has answered (vote.c). */
 struct rl_unconfirmed {
-    struct rl_pending pending; /* holds a reference to the claim */
+    struct rl_pending pending; /* holds a reference to the attempt */
     int64_t token;
 };
 
@@ -20,7 +20,7 @@ struct rl_unconfirmed {
  * server about the age of its stamp (vote.c).
  */
 struct rl_withheld {
-    struct rl_pending pending; /* holds a reference to the claim */
+    struct rl_pending pending; /* holds a reference to the attempt */
     struct rl_answer answer;
 };
 
@@ -52,10 +52,10 @@ struct rl_node {
     char new_electors[RL_ELECTOR_LIST_MAX]; /* what it writes as well; empty: no elected vote */
 
     /*
-     * Claims whose release was not delivered because their connection broke: it goes on the
+     * Attempts whose release was not delivered because their connection broke: it goes on the
      * next one, best effort (A5). Each holds a reference.
      */
-    struct rl_claim **undelivered;
+    struct rl_attempt **undelivered;
     uint32_t undelivered_count;
     bool undelivered_sent; /* on the connection under way: worth a moment's wait at close */
 
@@ -114,7 +114,7 @@ int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, 
 /* ---- releases ---- */
 
 /* Keeps a release for the node's next connection. */
-void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
-                              int64_t now_ns);
+void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node,
+                              struct rl_attempt *attempt, int64_t now_ns);
 
 #endif

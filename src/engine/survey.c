@@ -139,9 +139,9 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
     handle->lock.round++;
     handle->lock.round_start_ns = now_ns;
     rl_survey_begin(survey, &engine->policy, now_ns);
-    /* A series of questions is about one claim. */
-    if (!handle->claim->value_size &&
-        rl_claim_draw_value(engine, handle->claim, rl_acquirer_of(handle), 0) < 0) {
+    /* A series of questions is about one attempt. */
+    if (!handle->attempt->value_size &&
+        rl_attempt_draw_value(engine, handle->attempt, rl_acquirer_of(handle), 0) < 0) {
         handle->done = true;
         handle->done_error = REDLOCK_SYSTEM;
         rl_engine_add_ready(engine, handle);
@@ -164,8 +164,8 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
          * until it does. */
         if (question == RL_OP_BREAK && engine->node[i].elected)
             rl_elected_ask(engine, i, RL_ELECTORS_EVERY_NS, now_ns);
-        if (may_ask &&
-            rl_ask_node(engine, i, handle->claim, handle, question, handle->lock.round, now_ns))
+        if (may_ask && rl_ask_node(engine, i, handle->attempt, handle, question,
+                                   handle->lock.round, now_ns))
             continue;
         unasked = rl_vote_when_unreachable(engine, i);
         /* Being connected to again: the last attempt tells why it has not answered. */

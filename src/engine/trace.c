@@ -54,19 +54,21 @@ static const char *rule_of(enum redlock_reason reason)
 }
 
 static struct rl_trace_subject about(const struct rl_engine *engine, uint8_t node,
-                                     const struct rl_claim *claim, uint32_t round)
+                                     const struct rl_attempt *attempt, uint32_t round)
 {
     return (struct rl_trace_subject){
         .address = engine->node[node].address,
-        .keys = claim ? rl_claim_key(claim) : (struct rl_slice){"", 0},
+        .keys = attempt ? rl_attempt_key(attempt) : (struct rl_slice){"", 0},
         .round = round,
     };
 }
 
-void rl_trace_node(const struct rl_engine *engine, uint8_t node, const struct rl_claim *claim,
-                   uint32_t round, const char *what, const char *text)
+void rl_trace_node(const struct rl_engine *engine, uint8_t node,
+                   const struct rl_attempt *attempt, uint32_t round, const char *what,
+                   const char *text)
 {
-    engine->trace->write(engine->trace, about(engine, node, claim, round), "%s %s", what, text);
+    engine->trace->write(engine->trace, about(engine, node, attempt, round), "%s %s", what,
+                         text);
 }
 
 void rl_trace_reply(const struct rl_engine *engine, uint8_t node,
@@ -97,7 +99,7 @@ static void trace_vote(const struct rl_engine *engine, uint8_t node,
 
     if (vote != REDLOCK_VOTE_NONE && vote != REDLOCK_VOTE_PENDING)
         engine->trace->write(engine->trace,
-                             about(engine, node, handle->claim, handle->lock.round),
+                             about(engine, node, handle->attempt, handle->lock.round),
                              "vote %s%s%s%s", redlock_vote_text((int)vote),
                              words[0] ? ": " : "", words, rule_of(reason));
 }
@@ -114,7 +116,7 @@ void rl_trace_step(const struct rl_engine *engine, const struct rl_handle *handl
                    const struct rl_event *event, const struct rl_actions *actions)
 {
     const struct rl_lock *lock = &handle->lock;
-    struct rl_trace_subject subject = {.keys = rl_claim_key(handle->claim),
+    struct rl_trace_subject subject = {.keys = rl_attempt_key(handle->attempt),
                                        .round = lock->round};
     bool begins = lock->state == RL_ACQUIRING && lock->round != past->round;
     bool held = lock->state == RL_HELD;
@@ -161,7 +163,7 @@ void rl_trace_step(const struct rl_engine *engine, const struct rl_handle *handl
 void rl_trace_survey(const struct rl_engine *engine, const struct rl_handle *handle)
 {
     const struct rl_survey *survey = rl_survey_of(handle);
-    struct rl_trace_subject subject = {.keys = rl_claim_key(handle->claim),
+    struct rl_trace_subject subject = {.keys = rl_attempt_key(handle->attempt),
                                        .round = handle->lock.round};
 
     for (uint8_t i = 0; i < engine->policy.node_count; i++)

@@ -5,9 +5,10 @@
 
 #include "engine/engine.h"
 
-/* About a node, and a lock: the claim; NULL: about no lock. Only with engine->trace. */
-void rl_trace_node(const struct rl_engine *engine, uint8_t node, const struct rl_claim *claim,
-                   uint32_t round, const char *what, const char *text);
+/* About a node, and a lock: the attempt; NULL: about no lock. Only with engine->trace. */
+void rl_trace_node(const struct rl_engine *engine, uint8_t node,
+                   const struct rl_attempt *attempt, uint32_t round, const char *what,
+                   const char *text);
 
 /* A reply, decoded: to a request for a lock, or that of a witness. */
 void rl_trace_reply(const struct rl_engine *engine, uint8_t node,

@@ -30,9 +30,9 @@
  * What nodes without a set have granted decides only when every node has said its set, has
  * failed or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
- * After them come the checks that are about the lock: hear_answer() drops the answer to a claim
- * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round,
- * and the tally counts one vote of a node in a round.
+ * After them come the checks that are about the lock: hear_answer() drops the answer to an
+ * attempt that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of
+ * another round, and the tally counts one vote of a node in a round.
  *
  * A grant that was counted can be revoked while its attempt is open: its node's clock was set,
  * or its set has changed (rl_tally_revoke()).
@@ -97,12 +97,13 @@ static void check_token(struct rl_session *session, struct rl_answer *answer)
  * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is
  * known since the greeting. In strict mode the witness tells it as of this moment.
  */
-static void check_max_ttl(const struct rl_session *session, const struct rl_claim *claim,
+static void check_max_ttl(const struct rl_session *session, const struct rl_attempt *attempt,
                           struct rl_answer *answer)
 {
     int64_t max_ttl_ns = session->guard.node_max_ttl_ns;
 
-    if (answer->vote != REDLOCK_VOTE_GRANTED || max_ttl_ns <= 0 || claim->ttl_ns <= max_ttl_ns)
+    if (answer->vote != REDLOCK_VOTE_GRANTED || max_ttl_ns <= 0 ||
+        attempt->ttl_ns <= max_ttl_ns)
         return;
     answer->vote = REDLOCK_VOTE_GUARDED;
     answer->beyond_max_ttl = true;
@@ -111,16 +112,16 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
 /* ---- 4: overtaking ---- */
 
 /* A grant behind our own release, of a node where other clients may wait, belongs to them. */
-static void check_overtaking(const struct rl_claim *claim, uint8_t node,
+static void check_overtaking(const struct rl_attempt *attempt, uint8_t node,
                              struct rl_answer *answer)
 {
     const struct rl_local_queue *queue;
 
     /* Once the lock is held, a late grant only adds to it. */
-    if (answer->vote != REDLOCK_VOTE_GRANTED || !claim->handle ||
-        claim->handle->lock.state != RL_ACQUIRING || !RL_RULE(NO_OVERTAKING))
+    if (answer->vote != REDLOCK_VOTE_GRANTED || !attempt->handle ||
+        attempt->handle->lock.state != RL_ACQUIRING || !RL_RULE(NO_OVERTAKING))
         return;
-    queue = rl_local_queue_of(claim->handle);
+    queue = rl_local_queue_of(attempt->handle);
     if (queue && (queue->nodes_without_waiters & (1u << node)))
         return;
     answer->vote = REDLOCK_VOTE_TAKEN;
@@ -393,7 +394,7 @@ void rl_vote_give_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         }
         judge_again(&at->session, &kept, now_ns, &kept.answer);
         rl_hear_answer(engine, node, &kept.pending, NULL, &kept.answer, now_ns);
-        rl_claim_unref(&engine->claims, kept.pending.subject);
+        rl_attempt_unref(&engine->attempts, kept.pending.subject);
     }
     if (left_count == count)
         return;
@@ -414,7 +415,7 @@ void rl_vote_lose_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 
         rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
-        rl_claim_unref(&engine->claims, pending.subject);
+        rl_attempt_unref(&engine->attempts, pending.subject);
     }
     memmove(at->kept, at->kept + count, (at->kept_count - count) * sizeof *at->kept);
     at->kept_count -= count;
@@ -425,12 +426,12 @@ bool rl_vote_judge_by_witness(struct rl_engine *engine, uint8_t node,
                               const struct rl_answer *witness, int64_t now_ns,
                               struct rl_answer *out)
 {
-    const struct rl_claim *claim = grant->pending.subject;
+    const struct rl_attempt *attempt = grant->pending.subject;
     struct rl_answer answer = *witness;
 
     answer.token = grant->token;
     if (answer.has_marker && answer.marker_max_ttl_ms > 0 &&
-        claim->ttl_ns / RL_NS_PER_MS > answer.marker_max_ttl_ms) {
+        attempt->ttl_ns / RL_NS_PER_MS > answer.marker_max_ttl_ms) {
         answer.vote = REDLOCK_VOTE_GUARDED;
         answer.beyond_max_ttl = true;
     }
@@ -470,16 +471,16 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
                    const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out)
 {
     struct rl_node *at = &engine->node[node];
-    const struct rl_claim *claim = pending->subject;
+    const struct rl_attempt *attempt = pending->subject;
     enum rl_op op = (enum rl_op)pending->op;
 
     *out = rl_answer_read(op, pending->by_script, reply);
     if (out->vote == REDLOCK_VOTE_GRANTED && rl_ops[op].acquires) {
-        if (claim->handle && claim->handle->lock.terms.fenced)
+        if (attempt->handle && attempt->handle->lock.terms.fenced)
             check_token(&at->session, out);
-        check_max_ttl(&at->session, claim, out);
-        if (op == RL_OP_ACQUIRE && claim->behind_release)
-            check_overtaking(claim, node, out);
+        check_max_ttl(&at->session, attempt, out);
+        if (op == RL_OP_ACQUIRE && attempt->behind_release)
+            check_overtaking(attempt, node, out);
     }
     if (engine->strict && await_witness(at, pending, out))
         return false;

@@ -11,7 +11,7 @@
 
 /* A request that has no reply yet. */
 struct rl_pending {
-    void *subject; /* the claim it is about; NULL for the session's own requests */
+    void *subject; /* the attempt it is about; NULL for the session's own requests */
     uint32_t round;
     uint16_t op;        /* enum rl_op, or enum rl_step */
     bool by_script;     /* how it was asked */

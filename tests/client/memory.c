@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a held lock costs in memory, everything counted: handle, claim, key, value, timer and
+ * What a held lock costs in memory, everything counted: handle, attempt, key, value, timer and
  * what the allocator adds. And that holding them over and over again costs nothing more.
  */
 #include <malloc.h>
@@ -28,7 +28,7 @@ struct many {
     size_t ended;
 };
 
-/* A request to a slow node keeps its claim: until every answer is there. */
+/* A request to a slow node keeps its attempt: until every answer is there. */
 static void settle(redlock *client)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
@@ -39,7 +39,7 @@ static void settle(redlock *client)
 /* Kept for the next locks: not of those that are held. */
 static size_t memory_kept(const redlock *client)
 {
-    const struct rl_pool *pool[] = {&client->engine.claims, &client->engine.acquirers,
+    const struct rl_pool *pool[] = {&client->engine.attempts, &client->engine.acquirers,
                                     &client->kept_locks};
     size_t bytes = 0;
 
@@ -156,11 +156,11 @@ CASE(fenced, "A fenced lock costs no more memory than a lock without a token.")
 
 CASE(parts, "The structs that every held lock needs do not grow unnoticed.")
 {
-    printf("# core %zu, handle %zu, claim %zu and its texts, each vote %zu\n",
-           sizeof(struct rl_lock), sizeof(struct rl_handle), offsetof(struct rl_claim, text),
+    printf("# core %zu, handle %zu, attempt %zu and its texts, each vote %zu\n",
+           sizeof(struct rl_lock), sizeof(struct rl_handle), offsetof(struct rl_attempt, text),
            sizeof(struct rl_node_vote));
     CHECK_BETWEEN(1, 136, sizeof(struct rl_lock));
     CHECK_BETWEEN(1, 208, sizeof(struct rl_handle));
-    CHECK_BETWEEN(1, 57, offsetof(struct rl_claim, text));
+    CHECK_BETWEEN(1, 57, offsetof(struct rl_attempt, text));
     CHECK_INT(4, sizeof(struct rl_node_vote));
 }

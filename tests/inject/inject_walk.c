@@ -19,7 +19,7 @@ static void walk(struct walk *w)
 {
     static const char long_name[] =
         "fenced-and-so-long-that-it-does-not-fit-into-the-space-that-short-names-have-inside-a-"
-        "handle-and-a-claim";
+        "handle-and-an-attempt";
     redlock_options o = client_options(&w->cluster);
     redlock *r = NULL;
     int error;
