@@ -56,12 +56,12 @@ CASE(answers_count_once, "A second answer to the same request is not a second vo
 CASE(remaining_times_are_noted_once, "An answer to an inquiry that was not made is ignored.")
 {
     trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]    1 held\n"
-                      "[2]    2 held               -> send ROLLBACK 123, send INQUIRE 12\n"
-                      "[3]    late 1 INQUIRE 3 held\n"
-                      "[4]    1 held 500\n"
-                      "[5]    late 1 INQUIRE 1 held\n"
-                      "[6]    2 held 500           -> done BUSY\n");
+                      "[1]    1 taken\n"
+                      "[2]    2 taken              -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[3]    late 1 INQUIRE 3 taken\n"
+                      "[4]    1 taken 500\n"
+                      "[5]    late 1 INQUIRE 1 taken\n"
+                      "[6]    2 taken 500          -> done BUSY\n");
 }
 
 CASE(alignment_counts_once,
@@ -81,8 +81,8 @@ CASE(a_node_drops_out_between_attempts,
      "G6: a node that drops out while the lock waits takes nothing back.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 500 -> send ACQUIRE 123\n"
-                      "[1]    1 held\n"
-                      "[2]    2 held               -> send ROLLBACK 123, send TICKET 123\n"
+                      "[1]    1 taken\n"
+                      "[2]    2 taken              -> send ROLLBACK 123, send TICKET 123\n"
                       "[3]    out 3\n");
 }
 

@@ -68,53 +68,42 @@ CASE(a_ttl_that_nodes_do_not_allow_is_no_reason_to_wait,
      "G4: a TTL beyond the nodes' max_ttl is INVAL at once.")
 {
     trace_run(&fenced, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
-                       "[1]   1 toolong\n"
-                       "[1]   2 toolong   -> send ROLLBACK 123, done INVAL\n");
+                       "[1]   12 toolong  -> send ROLLBACK 123, done INVAL\n");
 }
 
 CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and the error is GUARDED.")
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
-                     "[1]   1 granted\n"
-                     "[1]   2 granted\n"
-                     "[2]   3 guarded\n"
-                     "[2]   4 guarded\n"
-                     "[2]   5 guarded  -> send ROLLBACK 12345, done GUARDED\n");
+                     "[1]   12 granted\n"
+                     "[2]   345 guarded -> send ROLLBACK 12345, done GUARDED\n");
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
-                     "[1]   1 refused\n"
-                     "[1]   2 refused\n"
-                     "[1]   3 refused     -> send ROLLBACK 12345, done NOQUORUM\n");
+                     "[1]   123 refused   -> send ROLLBACK 12345, done NOQUORUM\n");
 }
 
 #define HELD_BY_THREE                                                                          \
     "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                              \
-    "[1]   1 granted\n"                                                                        \
-    "[1]   2 granted\n"                                                                        \
-    "[1]   3 granted     -> done OK\n"
+    "[1]   123 granted   -> done OK\n"
 
 CASE(missing_keys_are_healed, "A8: a proven renewal heals nodes that miss the key.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
                                        "[335]  4 missing\n"
-                                       "[335]  2 granted\n"
-                                       "[335]  3 granted      -> send HEAL 4\n"
-                                       "[335]  held 123\n"
+                                       "[335]  23 granted     -> send HEAL 4\n"
+                                       "[335]  keys 123\n"
                                        "[336]  5 missing      -> send HEAL 5\n"
                                        "[337]  4 granted\n"
-                                       "[337]  held 1234\n"
-                                       "[338]  5 held\n"
-                                       "[338]  held 1234\n");
+                                       "[337]  keys 1234\n"
+                                       "[338]  5 taken\n"
+                                       "[338]  keys 1234\n");
 }
 
 CASE(what_was_kept_counts_in_quarantine,
      "G3: a renewal counts in quarantine where the key was proven before.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
-                                       "[335]  1 kept\n"
-                                       "[335]  2 kept\n"
-                                       "[335]  3 kept\n"
-                                       "[335]  held 123\n"
+                                       "[335]  123 kept\n"
+                                       "[335]  keys 123\n"
                                        "[335]  remaining 987\n");
 }
 
@@ -124,8 +113,7 @@ CASE(what_was_set_in_quarantine_proves_nothing,
     trace_run(&renewing,
               HELD_BY_THREE "[2]    4 guarded\n"
                             "[334]  timer          -> send EXTEND 12345\n"
-                            "[335]  1 granted\n"
-                            "[335]  2 granted\n"
+                            "[335]  12 granted\n"
                             "[335]  4 kept\n"
                             "[335]  remaining 653\n"
                             "[335]  5 kept\n"
@@ -133,13 +121,11 @@ CASE(what_was_set_in_quarantine_proves_nothing,
                             "[335]  remaining 653\n"
                             "[385]  timer          -> send EXTEND 12345\n"
                             "[386]  4 granted\n" /* the quarantine is over */
-                            "[386]  1 granted\n"
-                            "[386]  2 granted      -> recovered\n"
+                            "[386]  12 granted     -> recovered\n"
                             "[719]  timer          -> send EXTEND 12345\n"
                             "[720]  4 kept\n" /* in quarantine again, and now it is known */
-                            "[720]  1 granted\n"
-                            "[720]  2 granted\n"
-                            "[720]  held 124\n");
+                            "[720]  12 granted\n"
+                            "[720]  keys 124\n");
 }
 
 CASE(what_was_missing_proves_nothing,
@@ -147,17 +133,14 @@ CASE(what_was_missing_proves_nothing,
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  3 missing\n"
-                                       "[335]  1 granted\n"
-                                       "[335]  2 granted\n"
-                                       "[335]  4 granted      -> send HEAL 3\n"
+                                       "[335]  124 granted    -> send HEAL 3\n"
                                        "[336]  3 guarded\n"
                                        "[668]  timer          -> send EXTEND 12345\n"
                                        "[669]  3 kept\n"
-                                       "[669]  1 granted\n"
-                                       "[669]  2 granted\n"
-                                       "[669]  held 124\n"
+                                       "[669]  12 granted\n"
+                                       "[669]  keys 124\n"
                                        "[670]  4 granted\n"
-                                       "[670]  held 124\n");
+                                       "[670]  keys 124\n");
 }
 
 CASE(a_renewal_overtakes_a_refused_healing,
@@ -165,18 +148,14 @@ CASE(a_renewal_overtakes_a_refused_healing,
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  3 missing\n"
-                                       "[335]  1 granted\n"
-                                       "[335]  2 granted\n"
-                                       "[335]  4 granted      -> send HEAL 3\n"
+                                       "[335]  124 granted    -> send HEAL 3\n"
                                        "[668]  timer          -> send EXTEND 12345\n"
                                        "[669]  3 granted\n"
                                        "[669]  late 2 HEAL 3 guarded\n"
-                                       "[669]  1 granted\n"
-                                       "[669]  2 granted\n"
+                                       "[669]  12 granted\n"
                                        "[1002] timer          -> send EXTEND 12345\n"
                                        "[1003] 3 kept\n"
-                                       "[1003] 1 granted\n"
-                                       "[1003] 2 granted\n"
+                                       "[1003] 12 granted\n"
                                        "[1003] remaining 653\n"
                                        "[1003] 4 granted\n"
                                        "[1003] remaining 987\n");
@@ -187,24 +166,17 @@ CASE(a_failed_renewal_heals_nothing, "A8: a renewal without a quorum heals no no
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
                                        "[335]  4 missing\n"
-                                       "[335]  2 refused\n"
-                                       "[335]  3 refused      -> jeopardy\n");
+                                       "[335]  23 refused     -> jeopardy\n");
 }
 
 CASE(jeopardy_and_recovery, "A10: jeopardy is told once when it begins and once when it ends.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
-                                       "[335]  1 refused\n"
-                                       "[335]  2 refused\n"
-                                       "[335]  3 refused      -> jeopardy\n"
+                                       "[335]  123 refused    -> jeopardy\n"
                                        "[385]  timer          -> send EXTEND 12345\n"
-                                       "[386]  1 refused\n"
-                                       "[386]  2 refused\n"
-                                       "[386]  3 refused\n"
+                                       "[386]  123 refused\n"
                                        "[436]  timer          -> send EXTEND 12345\n"
-                                       "[437]  1 granted\n"
-                                       "[437]  2 granted\n"
-                                       "[437]  3 granted      -> recovered\n"
+                                       "[437]  123 granted    -> recovered\n"
                                        "[437]  remaining 987\n");
 }
 
@@ -221,9 +193,7 @@ CASE(late_answers_complete_a_renewal,
                                        "[700]  timer-at 667\n");
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[384]  timer          -> jeopardy\n"
-                                       "[500]  1 refused\n"
-                                       "[500]  2 refused\n"
-                                       "[500]  3 refused\n"
+                                       "[500]  123 refused\n"
                                        "[550]  timer          -> send EXTEND 12345\n");
 }
 
@@ -246,9 +216,9 @@ CASE(a_node_that_drops_out_carries_nothing,
      "G6: a node that drops out leaves the hold, which is lost below a quorum.")
 {
     trace_run(&five, HELD_BY_THREE "[2]   4 granted\n"
-                                   "[2]   held 1234\n"
+                                   "[2]   keys 1234\n"
                                    "[3]   out 1\n"
-                                   "[3]   held 234\n"
+                                   "[3]   keys 234\n"
                                    "[3]   state held\n"
                                    "[4]   out 5\n"
                                    "[4]   state held\n"
@@ -260,29 +230,26 @@ CASE(a_node_that_drops_out_loses_its_vote,
      "G6: a node that drops out loses its vote in a running acquire or extension.")
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
-                     "[1]   1 granted\n"
-                     "[1]   2 granted\n"
+                     "[1]   12 granted\n"
                      "[2]   out 1\n"
                      "[2]   3 granted\n"
                      "[2]   state acquiring\n"
                      "[3]   1 granted\n"
                      "[3]   state acquiring\n"
                      "[4]   4 granted            -> done OK\n"
-                     "[4]   held 234\n");
+                     "[4]   keys 234\n");
     trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @5\n"
                        "[2]   3 granted @7        -> send ALIGN 1\n"
                        "[3]   out 3     -> send ROLLBACK 123, done GUARDED\n");
-    trace_run(&five, HELD_BY_THREE "[2]    4 granted\n"
-                                   "[2]    5 granted\n"
+    trace_run(&five, HELD_BY_THREE "[2]    45 granted\n"
                                    "[500]  extend 1000    -> send EXTEND 12345\n"
-                                   "[501]  1 granted\n"
-                                   "[501]  2 granted\n"
+                                   "[501]  12 granted\n"
                                    "[502]  out 1\n"
                                    "[503]  3 granted\n"
                                    "[503]  remaining 485\n"
                                    "[504]  4 granted      -> done OK\n"
-                                   "[504]  held 234\n");
+                                   "[504]  keys 234\n");
 }
 
 CASE(our_own_pause_spoils_an_attempt, "G6: a pause of our own process fails a running attempt.")
@@ -297,8 +264,7 @@ CASE(what_another_process_acquired_is_not_ours_to_delete,
 {
     trace_run(&fenced, "[0]     adopt\n"
                        "[5]     extend 200       -> send EXTEND 123\n"
-                       "[6]     1 granted\n"
-                       "[6]     2 granted        -> done OK\n"
+                       "[6]     12 granted       -> done OK\n"
                        "[201]   timer            -> lost\n");
 }
 
@@ -306,14 +272,12 @@ CASE(a_short_extension_proves_little,
      "A7: nodes that confirmed only a shorter end do not count for the deadline.")
 {
     trace_run(&five, HELD_BY_THREE "[100]  extend 200     -> send EXTEND 12345\n"
-                                   "[101]  3 granted\n"
-                                   "[101]  4 granted\n"
-                                   "[101]  5 granted      -> done OK\n"
-                                   "[101]  held 123\n"
+                                   "[101]  345 granted    -> done OK\n"
+                                   "[101]  keys 123\n"
                                    "[102]  1 missing\n"
-                                   "[102]  held 23\n"
+                                   "[102]  keys 23\n"
                                    "[102]  2 granted\n"
-                                   "[102]  held 23\n");
+                                   "[102]  keys 23\n");
 }
 
 CASE(our_own_pause_ends_every_hold, "G6: a pause of our own process ends every hold as lost.")
@@ -328,9 +292,7 @@ CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold
 
     capped.terms.max_extensions = 1;
     trace_run(&capped, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
-                                     "[335]  1 granted\n"
-                                     "[335]  2 granted\n"
-                                     "[335]  3 granted\n"
+                                     "[335]  123 granted\n"
                                      "[668]  timer\n"
                                      "[668]  timer-at 1272\n"
                                      "[1321] timer  -> lost\n"
@@ -343,20 +305,18 @@ CASE(a_key_set_in_quarantine_proves_nothing,
     trace_run(&(struct trace_options){.node_count = 3},
               "[0]    acquire 1000 -> send ACQUIRE 123\n"
               "[1]    1 guarded\n"
-              "[1]    2 granted\n"
-              "[1]    3 granted    -> done OK\n"
-              "[1]    held 23\n"
+              "[1]    23 granted   -> done OK\n"
+              "[1]    keys 23\n"
               "[100]  extend 1000  -> send EXTEND 123\n"
               "[101]  1 kept\n"
               "[101]  2 granted\n"
               "[101]  3 timedout   -> jeopardy, done GUARDED\n");
     trace_run(&(struct trace_options){.node_count = 3},
               "[0]    acquire 1000 -> send ACQUIRE 123\n"
-              "[1]    2 granted\n"
-              "[1]    3 granted    -> done OK\n"
+              "[1]    23 granted   -> done OK\n"
               "[100]  extend 1000  -> send EXTEND 123\n"
               "[101]  2 kept\n"
               "[101]  3 granted    -> done OK\n"
               "[101]  1 kept\n"
-              "[101]  held 23\n");
+              "[101]  keys 23\n");
 }

@@ -13,12 +13,12 @@ CASE(wins_at_the_deciding_reply, "A3: the third of five grants decides, straggle
                      "[2]   3 granted\n"
                      "[5]   5 granted             -> done OK\n"
                      "[5]   state held\n"
-                     "[5]   held 135\n"
+                     "[5]   keys 135\n"
                      "[5]   remaining 983\n"
                      "[7]   2 granted\n"
-                     "[7]   held 1235\n"
-                     "[9]   4 held\n"
-                     "[9]   held 1235\n"
+                     "[7]   keys 1235\n"
+                     "[9]   4 taken\n"
+                     "[9]   keys 1235\n"
                      "[9]   state held\n");
 }
 
@@ -60,12 +60,12 @@ CASE(loses_as_soon_as_winning_is_impossible,
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
                      "[1]   1 granted\n"
-                     "[2]   2 held\n"
-                     "[3]   3 held\n"
-                     "[4]   4 held               -> send ROLLBACK 12345, send INQUIRE 234\n"
-                     "[5]   2 held 700\n"
-                     "[5]   3 held 701\n"
-                     "[6]   4 held 702           -> done BUSY\n");
+                     "[2]   2 taken\n"
+                     "[3]   3 taken\n"
+                     "[4]   4 taken              -> send ROLLBACK 12345, send INQUIRE 234\n"
+                     "[5]   2 taken 700\n"
+                     "[5]   3 taken 701\n"
+                     "[6]   4 taken 702          -> done BUSY\n");
 }
 
 CASE(busy_and_broken_are_different, "A4: three dead of five is NOQUORUM, not BUSY.")
@@ -77,8 +77,8 @@ CASE(busy_and_broken_are_different, "A4: three dead of five is NOQUORUM, not BUS
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
                      "[1]   1 refused\n"
                      "[2]   2 refused\n"
-                     "[3]   3 held      -> send ROLLBACK 12345, send INQUIRE 3\n"
-                     "[4]   3 held 100           -> done BUSY\n");
+                     "[3]   3 taken     -> send ROLLBACK 12345, send INQUIRE 3\n"
+                     "[4]   3 taken 100          -> done BUSY\n");
 }
 
 CASE(refused_credentials_are_not_retried, "AUTH and PROTO end a wait at once.")
@@ -121,13 +121,11 @@ CASE(retries_after_a_random_delay,
 {
     /* The random number is one half: half of 10, then 20, then 40 ms. */
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
-                      "[1]    1 refused\n"
-                      "[1]    2 refused    -> send ROLLBACK 123\n"
+                      "[1]    12 refused   -> send ROLLBACK 123\n"
                       "[1]    state backoff\n"
                       "[1]    timer-at 6\n"
                       "[7]    timer        -> send ACQUIRE 123\n"
-                      "[7]    1 refused\n"
-                      "[7]    2 refused    -> send ROLLBACK 123\n"
+                      "[7]    12 refused   -> send ROLLBACK 123\n"
                       "[7]    timer-at 17\n"
                       "[18]   timer        -> send ACQUIRE 123\n"
                       "[18]   1 granted\n"
@@ -138,14 +136,13 @@ CASE(late_grant_of_an_older_round_is_not_counted,
      "A1, A3: a reply counts for its own round only.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
-                      "[1]    1 refused\n"
-                      "[1]    2 refused    -> send ROLLBACK 123\n"
+                      "[1]    12 refused   -> send ROLLBACK 123\n"
                       "[7]    timer        -> send ACQUIRE 123\n"
                       "[7]    late 1 ACQUIRE 3 granted\n"
                       "[7]    1 granted\n"
                       "[7]    state acquiring\n"
                       "[8]    3 granted    -> done OK\n"
-                      "[8]    held 13\n");
+                      "[8]    keys 13\n");
 }
 
 CASE(one_node_votes_once, "A repeated answer of one node is not a second vote.")
@@ -160,8 +157,8 @@ CASE(wait_deadline_ends_the_wait,
      "A9: a wait ends with TIMEOUT at its deadline, also between attempts.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
-                      "[1]    1 held\n"
-                      "[17]   2 held       -> send ROLLBACK 123, send TICKET 123\n"
+                      "[1]    1 taken\n"
+                      "[17]   2 taken      -> send ROLLBACK 123, send TICKET 123\n"
                       "[17]   timer-at 20\n"
                       "[20]   timer        -> done TIMEOUT\n");
 }
@@ -211,8 +208,7 @@ CASE(untold_in_time_is_taken_back,
 CASE(an_outage_is_waited_out, "A9: too few nodes now do not end a wait.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
-                      "[1]    1 refused\n"
-                      "[1]    2 refused    -> send ROLLBACK 123\n"
+                      "[1]    12 refused   -> send ROLLBACK 123\n"
                       "[7]    timer        -> send ACQUIRE 123\n"
                       "[7]    1 granted\n"
                       "[8]    2 granted    -> done OK\n");
@@ -226,7 +222,7 @@ CASE(cancel_rolls_back, "A canceled attempt leaves nothing behind.")
                       "[3]    2 granted\n"
                       "[3]    state ended\n");
     trace_run(&three, "[0]    acquire 1000 wait forever -> send ACQUIRE 123\n"
-                      "[1]    1 held\n"
-                      "[2]    2 held       -> send ROLLBACK 123, send TICKET 123\n"
+                      "[1]    1 taken\n"
+                      "[2]    2 taken      -> send ROLLBACK 123, send TICKET 123\n"
                       "[3]    cancel       -> done CANCELED\n");
 }

@@ -13,14 +13,12 @@ CASE(a_semaphore_tries_the_slot_that_is_free,
 {
     trace_run(&slots, "[0]   acquire 1000         -> send ACQUIRE 123\n"
                       "[0]   slot 1\n"
-                      "[1]   1 held 0 slot=2\n"
-                      "[1]   2 held 0 slot=2      -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[1]   12 taken 0 slot=2    -> send ROLLBACK 123, send ACQUIRE 123\n"
                       "[1]   slot 2\n"
-                      "[2]   1 granted\n"
-                      "[2]   2 granted            -> done OK\n");
+                      "[2]   12 granted           -> done OK\n");
     trace_run(&slots, "[0]   acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]   1 held 500\n"
-                      "[1]   2 held 600           -> send ROLLBACK 123, done BUSY\n");
+                      "[1]   1 taken 500\n"
+                      "[1]   2 taken 600          -> send ROLLBACK 123, done BUSY\n");
 }
 
 CASE(a_step_may_ask_three_things,
@@ -28,16 +26,13 @@ CASE(a_step_may_ask_three_things,
 {
     trace_run(&slots,
               "[0]   acquire 1000 wait 5000  -> send ACQUIRE 123\n"
-              "[1]   1 held 900 #7\n"
-              "[1]   2 held 900 #7        -> send ROLLBACK 123, send ACQUIRE 123\n"
-              "[1]   1 held 900\n"
-              "[1]   2 held 900\n"
-              "[1]   3 held 900\n"
+              "[1]   12 taken 900 #7      -> send ROLLBACK 123, send ACQUIRE 123\n"
+              "[1]   123 taken 900\n"
               "[2]   wake 1               -> send ACQUIRE 123\n"
               "[3]   wake 3\n"
-              "[3]   1 held 0 slot=2\n"
+              "[3]   1 taken 0 slot=2\n"
               "[3]   2 refused\n"
-              "[12]  3 held 0 slot=2 -> send AGAIN 3, send ROLLBACK 23, send ACQUIRE 123\n");
+              "[12]  3 taken 0 slot=2 -> send AGAIN 3, send ROLLBACK 23, send ACQUIRE 123\n");
 }
 
 CASE(a_nested_hold_has_the_token_of_the_first,
@@ -74,8 +69,7 @@ CASE(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
                        "[1]   1 granted @44 owners=40\n"
                        "[1]   2 granted @44 owners=42\n"
                        "[2]   3 granted @44 owners=43 -> send ALIGN 123\n"
-                       "[3]   1 granted\n"
-                       "[3]   2 granted           -> done OK\n"
+                       "[3]   12 granted          -> done OK\n"
                        "[3]   token 44\n");
 }
 
@@ -85,8 +79,8 @@ CASE(patience_ends_with_the_quorum,
     static const struct trace_options fenced = {.node_count = 3, .terms = {.fenced = true}};
 
     trace_run(&fenced, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
-                       "[1]   1 held 900 #7\n"
-                       "[1]   2 held 900 #9        -> send ROLLBACK 123, send ACQUIRE 123\n"
+                       "[1]   1 taken 900 #7\n"
+                       "[1]   2 taken 900 #9       -> send ROLLBACK 123, send ACQUIRE 123\n"
                        "[8]   1 granted @40\n"
                        "[8]   2 granted @41        -> send ALIGN 1\n"
                        "[12]  timer\n"
@@ -118,11 +112,9 @@ CASE(a_healed_hold_gets_its_token,
      "A node that gets a healed re-entrant hold gets its token as well.")
 {
     trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
-                       "[1]   1 granted @9\n"
-                       "[1]   2 granted @9         -> done OK\n"
+                       "[1]   12 granted @9        -> done OK\n"
                        "[5]   extend 1000          -> send EXTEND 123\n"
                        "[6]   3 missing\n"
-                       "[6]   1 granted\n"
-                       "[6]   2 granted            -> send HEAL 3, done OK\n"
+                       "[6]   12 granted           -> send HEAL 3, done OK\n"
                        "[7]   3 granted            -> send ALIGN 3\n");
 }

@@ -130,21 +130,19 @@ CASE(grants_of_the_old_term_go,
                       "[2]   term 1 later\n"
                       "[3]   2 granted\n"
                       "[4]   3 granted               -> done OK\n"
-                      "[4]   held 23\n");
+                      "[4]   keys 23\n");
 }
 
 CASE(other_votes_carry,
      "E9: a right ends when other votes have renewed the hold without this one.")
 {
     trace_run(&three, "[0]    acquire 9000      -> send ACQUIRE 123\n"
-                      "[1]    1 granted\n"
-                      "[1]    2 granted         -> done OK\n"
+                      "[1]    12 granted        -> done OK\n"
                       "[1]    3 granted\n"
                       "[2900] term 1 later\n"
                       "[3000] timer             -> send EXTEND 123\n"
                       "[3001] 1 refused\n"
-                      "[3001] 2 granted\n"
-                      "[3001] 3 granted\n"
+                      "[3001] 23 granted\n"
                       "[3100] greeted 1\n"
                       "[6000] timer             -> send EXTEND 123\n"
                       "[6001] 1 kept\n"

@@ -30,7 +30,7 @@ static const struct {
     const char *word;
     enum redlock_vote vote;
 } votes[] = {
-    {"granted", REDLOCK_VOTE_GRANTED}, {"held", REDLOCK_VOTE_TAKEN},
+    {"granted", REDLOCK_VOTE_GRANTED}, {"taken", REDLOCK_VOTE_TAKEN},
     {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_SILENT},
     {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
     {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
@@ -74,12 +74,17 @@ static void print_nodes(uint16_t nodes, char *out)
     *out = '\0';
 }
 
+static uint8_t node_of(char digit)
+{
+    return (uint8_t)(strchr("123456789abcdef", digit) - "123456789abcdef");
+}
+
 static uint16_t read_nodes(const char *text)
 {
     uint16_t nodes = 0;
 
     for (; *text; text++)
-        nodes |= (uint16_t)(1u << (strchr("123456789abcdef", *text) - "123456789abcdef"));
+        nodes |= (uint16_t)(1u << node_of(*text));
     return nodes;
 }
 
@@ -158,14 +163,10 @@ static void read_detail(const struct trace *t, const char *word, struct rl_answe
         FAIL("trace line %d: what is '%s' in: %s", t->line_number, word, t->line);
 }
 
-static void answer(struct trace *t, struct rl_event *event, char **words, const char *expected)
+/* Of several nodes in the order of the line: only the last answer may have a consequence. */
+static void answers(struct trace *t, struct rl_event *event, char **words, const char *expected)
 {
-    uint16_t nodes = read_nodes(words[0]);
-
     event->type = RL_EVENT_ANSWER;
-    event->node = (uint8_t)__builtin_ctz(nodes);
-    event->op = t->last[event->node].op;
-    event->round = t->last[event->node].round;
     event->answer.vote = vote_of(t, words[1]);
     event->answer.key_ttl_ms = -1;
     event->answer.beyond_max_ttl = strcmp(words[1], "toolong") == 0;
@@ -173,7 +174,12 @@ static void answer(struct trace *t, struct rl_event *event, char **words, const 
     event->answer.of_new_term = strcmp(words[1], "lacking") == 0;
     for (int i = 2; words[i]; i++)
         read_detail(t, words[i], &event->answer);
-    step(t, event, expected);
+    for (const char *node = words[0]; *node; node++) {
+        event->node = node_of(*node);
+        event->op = t->last[event->node].op;
+        event->round = t->last[event->node].round;
+        step(t, event, node[1] ? "" : expected);
+    }
 }
 
 static void late_answer(struct trace *t, struct rl_event *event, char **words,
@@ -182,7 +188,7 @@ static void late_answer(struct trace *t, struct rl_event *event, char **words,
     event->type = RL_EVENT_ANSWER;
     event->round = (uint32_t)atoi(words[1]);
     event->op = op_of(t, words[2]);
-    event->node = (uint8_t)__builtin_ctz(read_nodes(words[3]));
+    event->node = node_of(*words[3]);
     event->answer.vote = vote_of(t, words[4]);
     event->answer.key_ttl_ms = -1;
     step(t, event, expected);
@@ -209,7 +215,7 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
         CHECK_INT(atoll(words[1]), t->acquisition.ticket);
     } else if (strcmp(words[0], "token") == 0) {
         CHECK_INT(atoll(words[1]), t->lock.token);
-    } else if (strcmp(words[0], "held") == 0) {
+    } else if (strcmp(words[0], "keys") == 0) {
         print_nodes(t->lock.nodes_with_key, nodes);
         CHECK_STR(words[1], nodes);
     } else if (strcmp(words[0], "timer-at") == 0) {
@@ -255,11 +261,11 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         step(t, &event, expected);
     } else if (strcmp(words[0], "out") == 0) {
         event.type = RL_EVENT_NODE_OUT;
-        event.node = (uint8_t)__builtin_ctz(read_nodes(words[1]));
+        event.node = node_of(*words[1]);
         step(t, &event, expected);
     } else if (strcmp(words[0], "term") == 0 || strcmp(words[0], "greeted") == 0) {
         event.type = words[0][0] == 't' ? RL_EVENT_TERM : RL_EVENT_GREETED;
-        event.node = (uint8_t)__builtin_ctz(read_nodes(words[1]));
+        event.node = node_of(*words[1]);
         event.rose = words[2] != NULL;
         step(t, &event, expected);
     } else if (strcmp(words[0], "untold") == 0) {
@@ -284,7 +290,7 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
     } else if (strcmp(words[0], "late") == 0) {
         late_answer(t, &event, words, expected);
     } else {
-        answer(t, &event, words, expected);
+        answers(t, &event, words, expected);
     }
 }
 

@@ -9,10 +9,10 @@
  * The number in brackets is the time in ms, the words are the event, what follows the arrow is
  * everything that the step must ask for. A step without an arrow must ask for nothing.
  *
- *     acquire TTL [wait MS|forever [parked|yields]]    unpark [held]    wake NODES [SLOT]
+ *     acquire TTL [wait MS|forever [parked|yields]]    unpark [holds]    wake NODES [SLOT]
  *     extend TTL    release    cancel    timer [warming NODES]
- *     NODE VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [owners=TOKEN]
- *                  an answer to the last request: granted held missing timedout refused auth
+ *     NODES VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [owners=TOKEN]
+ *                  their answers to the last request, in this order: granted taken missing timedout refused auth
  *                  proto loading guarded toolong kept
  *                  (in quarantine: kept, granted; lacking, missing, on an elected vote)
  *     out NODE     the node's memory or clock is not to be trusted
@@ -20,7 +20,7 @@
  *     untold       the wait ended before the result was delivered
  *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round
- *     state NAME / remaining MS / held NODES / timer-at MS / token N / ticket N / place N /
+ *     state NAME / remaining MS / keys NODES / timer-at MS / token N / ticket N / place N /
  *     slot N       checks, no event
  */
 #ifndef REDLOCK_TESTS_TRACE_H
