@@ -78,11 +78,10 @@ CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
     check_books(&s, 6);
 }
 
-CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
+CASE_ON(guarded, "An acquisition that young nodes prevent is counted as guarded.",
+        .young = true, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    redlock *r = client_open(&c, 0);
+    r = client_open(c, 0);
     client_warm(r);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
     redlock_counters s = stats_of(r);
@@ -197,14 +196,12 @@ CASE_ON(lost,
     check_books(&s, s.acquired + refused(&s));
 }
 
-CASE(doubted, "A hold that rests on clocks which stepped is counted as lost in doubt.")
+CASE_ON(doubted, "A hold that rests on clocks which stepped is counted as lost in doubt.",
+        .start = nodeclock_cluster, .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    nodeclock_cluster(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 30000);
     for (size_t i = 0; i < 2; i++)
-        nodeclock_step(&c.node[i], 3600000);
+        nodeclock_step(&c->node[i], 3600000);
     CHECK(wait_until(is_lost, lock));
     redlock_counters s = stats_of(r);
     CHECK_INT(1, s.lost_doubt);

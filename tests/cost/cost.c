@@ -8,11 +8,11 @@
  * can be lowered, and to what: copy the figure. A limit is raised only with a sentence that
  * says what is bought.
  */
-#include "check.h"
 #include "clock.h"
 #include "cost_load.h"
 #include "cost_nodes.h"
 #include "cost_trace.h"
+#include "fixture.h"
 #include "helper.h"
 
 #include <stdio.h>
@@ -434,11 +434,10 @@ CASE(one_name_fair,
                           .cycles = 16 * 20});
 }
 
-CASE(memory, "A held and renewed lock takes no more memory than its limit.")
+CASE_ON(memory, "A held and renewed lock takes no more memory than its limit.", .nodes = NODES,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, NODES);
-    double bytes = load_memory(&(struct load){.cluster = &c, .in_flight = 100, .cycles = 2000});
+    double bytes = load_memory(&(struct load){.cluster = c, .in_flight = 100, .cycles = 2000});
     if (bytes < 0)
         check_skip("this C library does not tell how much memory is in use");
     printf("#   bytes per held lock %10.0f %10.0f\n", bytes, limit_memory_bytes);

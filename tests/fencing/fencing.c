@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Fencing tokens: where they come from, that they grow, and what they cost. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
+#include "fixture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,51 +64,47 @@ CASE(tokens_grow,
         client_close(r[i]);
 }
 
-CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.")
+CASE_ON(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.")
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK_INT(0, redlock_fence(lock));
     client_unlock(lock);
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     client_close(r);
 }
 
-CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.")
+CASE_ON(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.",
+        .nodes = 5, .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
     next_token(r, "x");
     char key[128];
-    snprintf(key, sizeof key, "%s", counter_key(&c));
+    snprintf(key, sizeof key, "%s", counter_key(c));
     for (int i = 0; i < 20; i++) {
         char field[64];
         redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
         redlock_lock *lock = NULL;
         /* Another node is ahead each time: without alignment it would be alone with that. */
-        snprintf(field, sizeof field, "%s", server_cmd(&c.node[i % 5], "HKEYS", key, NULL));
+        snprintf(field, sizeof field, "%s", server_cmd(&c->node[i % 5], "HKEYS", key, NULL));
         field[strcspn(field, "\n")] = '\0';
-        CHECK(server_int(&c.node[i % 5], "HINCRBY", key, field, "1000", NULL) > 1000);
+        CHECK(server_int(&c->node[i % 5], "HINCRBY", key, field, "1000", NULL) > 1000);
         CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
-        CHECK(count_at(&c, key, redlock_fence(lock)) >= 3);
+        CHECK(count_at(c, key, redlock_fence(lock)) >= 3);
         client_unlock(lock);
     }
     client_close(r);
 }
 
-CASE(lost_counters,
-     "Counters that were lost start again at the clock, so tokens go on growing.")
+CASE_ON(lost_counters,
+        "Counters that were lost start again at the clock, so tokens go on growing.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     int64_t last = next_token(r, "x");
     char key[128];
-    snprintf(key, sizeof key, "%s", counter_key(&c));
+    snprintf(key, sizeof key, "%s", counter_key(c));
     for (int i = 0; i < 10; i++) {
         for (int n = 0; n < 3; n++)
             if (i % 3 == 0 || n == i % 3)
-                server_cmd(&c.node[n], "DEL", key, NULL);
+                server_cmd(&c->node[n], "DEL", key, NULL);
         int64_t token = next_token(r, "x");
         CHECK_NEVER(token <= last);
         last = token;
@@ -117,19 +112,18 @@ CASE(lost_counters,
     client_close(r);
 }
 
-CASE(counters_expire, "Idle counters expire after a day: they are no leak.")
+CASE_ON(counters_expire, "Idle counters expire after a day: they are no leak.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     char key[128];
     next_token(r, "x");
-    snprintf(key, sizeof key, "%s", counter_key(&c));
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS; cluster_count(&c, key) < 3;) {
+    snprintf(key, sizeof key, "%s", counter_key(c));
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS; cluster_count(c, key) < 3;) {
         CHECK(now_ms() < end_ms); /* a node that came too late once grants the next time */
         next_token(r, "x");
     }
     for (int i = 0; i < 3; i++)
-        CHECK_BETWEEN(86000000, 86400000, server_int(&c.node[i], "PTTL", key, NULL));
+        CHECK_BETWEEN(86000000, 86400000, server_int(&c->node[i], "PTTL", key, NULL));
     client_close(r);
 }
 
@@ -139,17 +133,16 @@ static long evalsha_calls(const struct server *s)
     return found != NULL ? strtol(found + strlen("evalsha "), NULL, 10) : 0;
 }
 
-CASE(one_round_trip, "A token costs no second round trip where the counters agree.")
+CASE_ON(one_round_trip, "A token costs no second round trip where the counters agree.",
+        .nodes = 5, .flags = REDLOCK_THREAD)
 {
     enum { ROUNDS = 50 };
-    struct cluster c;
-    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
     for (int i = 0; i < 10; i++) {
         next_token(r, "x");
         sleep_ms(2); /* the stragglers too: from here on the counters agree */
     }
     for (int i = 0; i < 5; i++)
-        server_forget_commands(&c.node[i]);
+        server_forget_commands(&c->node[i]);
     for (int i = 0; i < ROUNDS; i++) {
         next_token(r, "x");
         sleep_ms(2);
@@ -157,41 +150,39 @@ CASE(one_round_trip, "A token costs no second round trip where the counters agre
     /* Acquire, and release where the server needs a script for it; an alignment
      * would be more. */
     for (int i = 0; i < 5; i++)
-        CHECK_BETWEEN(ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c.node[i]));
+        CHECK_BETWEEN(ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c->node[i]));
     client_close(r);
 }
 
-CASE(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is hung.")
+CASE_ON(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is hung.",
+        .nodes = 5, .node_timeout_ms = STEADY_MS)
 {
-    struct cluster c;
-    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     int64_t last = next_token(r, "x");
     for (int round = 0; round < 5; round++) {
-        server_freeze(&c.node[round]);
+        server_freeze(&c->node[round]);
         for (int i = 0; i < 5; i++) {
             int64_t token = next_token(r, "x");
             CHECK_NEVER(token <= last);
             last = token;
         }
-        server_thaw(&c.node[round]);
+        server_thaw(&c->node[round]);
     }
     client_close(r);
 }
 
-CASE(names_have_their_own, "Each name has its own fence counter.")
+CASE_ON(names_have_their_own, "Each name has its own fence counter.",
+        .flags = REDLOCK_THREAD | REDLOCK_STRICT)
 {
-    struct cluster c;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
     char key[128], before[3][64];
     next_token(r, "x");
-    snprintf(key, sizeof key, "%s", counter_key(&c));
+    snprintf(key, sizeof key, "%s", counter_key(c));
     sleep_ms(20);
     for (int i = 0; i < 3; i++)
         snprintf(before[i], sizeof before[i], "%s",
-                 server_cmd(&c.node[i], "HGETALL", key, NULL));
+                 server_cmd(&c->node[i], "HGETALL", key, NULL));
     for (int i = 0; i < 20; i++)
         next_token(r, "y");
     for (int i = 0; i < 3; i++)
-        CHECK_STR(before[i], server_cmd(&c.node[i], "HGETALL", key, NULL));
+        CHECK_STR(before[i], server_cmd(&c->node[i], "HGETALL", key, NULL));
     client_close(r);
 }

@@ -115,19 +115,19 @@ CASE_ON(evicting,
     expect(&all, c, 1, "eviction", REDLOCK_CHECK_OK);
 }
 
-CASE(skewed_clock, "The audit warns about a clock that is a minute off, and says by how much.")
+CASE_ON(skewed_clock,
+        "The audit warns about a clock that is a minute off, and says by how much.",
+        .start = nodeclock_cluster, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
-    nodeclock_cluster(&c, 3);
-    nodeclock_step(&c.node[2], 60000);
-    audit(&c, &all);
-    expect(&all, &c, 2, "clock", REDLOCK_CHECK_WARN);
-    expect(&all, &c, 0, "clock", REDLOCK_CHECK_OK);
-    expect(&all, &c, 1, "clock", REDLOCK_CHECK_OK);
+    nodeclock_step(&c->node[2], 60000);
+    audit(c, &all);
+    expect(&all, c, 2, "clock", REDLOCK_CHECK_WARN);
+    expect(&all, c, 0, "clock", REDLOCK_CHECK_OK);
+    expect(&all, c, 1, "clock", REDLOCK_CHECK_OK);
     /* Where within the round trip the node read its clock is not known: a little less
      * is right too. */
-    double off = strtod(find(&all, &c, 2, "clock")->text, NULL);
+    double off = strtod(find(&all, c, 2, "clock")->text, NULL);
     CHECK(off > 59 && off < 61);
     expect_only(&all, (const char *const[]){"clock", NULL});
 }
@@ -178,17 +178,16 @@ CASE_ON(dead_nodes,
     server_thaw(&c->node[1]);
 }
 
-CASE(young_nodes,
-     "The audit warns about nodes that may not vote yet, and names their admission.")
+CASE_ON(young_nodes,
+        "The audit warns about nodes that may not vote yet, and names their admission.",
+        .young = true, .clients = NO_CLIENT)
 {
-    struct cluster c;
     struct findings all;
-    cluster_start_young(&c, 3, NULL);
-    audit(&c, &all);
+    audit(c, &all);
     for (int i = 0; i < 3; i++) {
-        expect(&all, &c, i, "guard", REDLOCK_CHECK_WARN);
-        CHECK_HAS("admit it", find(&all, &c, i, "guard")->remedy);
-        expect(&all, &c, i, "rights", REDLOCK_CHECK_OK);
+        expect(&all, c, i, "guard", REDLOCK_CHECK_WARN);
+        CHECK_HAS("admit it", find(&all, c, i, "guard")->remedy);
+        expect(&all, c, i, "rights", REDLOCK_CHECK_OK);
     }
 }
 

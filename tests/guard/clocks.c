@@ -105,16 +105,14 @@ static bool is_lost(void *data)
     return redlock_state(data) == REDLOCK_STATE_LOST;
 }
 
-CASE(majority_gone, "Holds that are left without a majority by set clocks are lost.")
+CASE_ON(majority_gone, "Holds that are left without a majority by set clocks are lost.",
+        .nodes = NODES, .start = nodeclock_cluster, .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    nodeclock_cluster(&c, NODES);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK(client_await_margin(lock, 2));
     sleep_ms(2500);
     for (int i = 0; i < 3; i++)
-        nodeclock_step(&c.node[i], 60000);
+        nodeclock_step(&c->node[i], 60000);
     CHECK(wait_until(is_lost, lock));
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_INT(3, count_out(r));

@@ -106,18 +106,17 @@ CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants not
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
 }
 
-CASE(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.")
+CASE_ON(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.",
+        .nodes = 5, .start = start, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    start(&c, 5);
-    allow_eviction(&c, 1);
-    server_kill(&c.node[4]);
-    redlock_options o = client_options(&c);
+    allow_eviction(c, 1);
+    server_kill(&c->node[4]);
+    redlock_options o = client_options(c);
     o.profile = REDLOCK_PROFILE_CORRECTNESS;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm_nodes(r, 4);
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
-    server_kill(&c.node[3]);
+    server_kill(&c->node[3]);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
     CHECK_HAS("1 of 5 nodes do not pass the safety checks", redlock_detail());
 }

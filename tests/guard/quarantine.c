@@ -6,12 +6,10 @@
 
 enum { GUARD_MARGIN_MS = 2000, SHORT_TTL_MS = 2000 };
 
-CASE(young_is_guarded,
-     "An acquire on nodes just started is GUARDED at once, with the wait and the remedy.")
+CASE_ON(young_is_guarded,
+        "An acquire on nodes just started is GUARDED at once, with the wait and the remedy.",
+        .young = true)
 {
-    struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    redlock *r = client_open_warm(&c, 0);
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, NULL, &lock));
@@ -20,7 +18,7 @@ CASE(young_is_guarded,
     CHECK_HAS("redlock_admit(), or init of redlock(1)", redlock_detail());
     CHECK_HAS("62 s", redlock_detail()); /* max_ttl and two seconds */
     CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_GUARDED) >= 2);
-    CHECK(cluster_await_empty(&c)); /* rolled back there too */
+    CHECK(cluster_await_empty(c)); /* rolled back there too */
     for (size_t i = 0; i < 3; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO();
         CHECK_OK(redlock_node(r, i, &info));
@@ -82,16 +80,15 @@ CASE(waits_it_out_strict,
     waited_out(REDLOCK_STRICT);
 }
 
-CASE(unknown_age, "Nodes that do not tell their age vote after they have been watched.")
+CASE_ON(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
+        .young = true, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start_young(&c, 3, NULL);
     for (int i = 0; i < 3; i++) {
-        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "default", "-info", NULL));
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "default", "-info", NULL));
     }
-    redlock_options o = short_options(&c, 0);
+    redlock_options o = short_options(c, 0);
     int64_t start_ms = now_ms();
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", SHORT_TTL_MS));
@@ -158,18 +155,17 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
     CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, &q, &lock));
 }
 
-CASE(admit_says_who_did_not,
-     "redlock_admit() with a node away is NOQUORUM, and the report names the node.")
+CASE_ON(admit_says_who_did_not,
+        "redlock_admit() with a node away is NOQUORUM, and the report names the node.",
+        .young = true, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start_young(&c, 3, NULL);
     for (int i = 0; i < 3; i++) /* that they are a set is known */
-        CHECK_INT(1, server_int(&c.node[i], "HSET", "redlock.admit", "set",
+        CHECK_INT(1, server_int(&c->node[i], "HSET", "redlock.admit", "set",
                                 "0123456789abcdef:0000000000000000/3", NULL));
-    server_kill(&c.node[1]);
-    redlock_options o = client_options(&c);
+    server_kill(&c->node[1]);
+    redlock_options o = client_options(c);
     o.node_timeout_ms = 500;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_INT(REDLOCK_VOTE_REFUSED, redlock_failure_report()->node[1].vote);
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));
@@ -206,11 +202,10 @@ CASE(every_mode_enforces_max_ttl,
     }
 }
 
-CASE(no_guard_trusts, "With REDLOCK_NO_GUARD young nodes vote, and no node is in quarantine.")
+CASE_ON(no_guard_trusts,
+        "With REDLOCK_NO_GUARD young nodes vote, and no node is in quarantine.", .young = true,
+        .flags = REDLOCK_NO_GUARD)
 {
-    struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    redlock *r = client_open_warm(&c, REDLOCK_NO_GUARD);
     CHECK_OK(client_try(r, "x", 10000));
     redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &info));

@@ -126,24 +126,23 @@ static redlock_admission look(const struct cluster *c, int64_t max_ttl_ms)
     return admission;
 }
 
-CASE(looking_changes_nothing, "What init would do is told, and nothing is written.")
+CASE_ON(looking_changes_nothing, "What init would do is told, and nothing is written.",
+        .young = true, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    redlock_admission found = look(&c, 60000);
+    redlock_admission found = look(c, 60000);
     CHECK_INT(1, found.writes);
     CHECK_INT(3, found.newcomers);
     CHECK_INT(62000, found.guard_ms);
     for (size_t i = 0; i < 3; i++)
-        CHECK_INT(0, server_int(&c.node[i], "EXISTS", "redlock.admit", NULL));
-    CHECK_OK(init_nodes(&c, 0, 3));
-    found = look(&c, 60000);
+        CHECK_INT(0, server_int(&c->node[i], "EXISTS", "redlock.admit", NULL));
+    CHECK_OK(init_nodes(c, 0, 3));
+    found = look(c, 60000);
     CHECK_INT(0, found.writes);
     CHECK_INT(0, found.newcomers);
-    CHECK_INT(1, look(&c, 30000).writes); /* it would write another max_ttl */
-    CHECK_INT(62000, look(&c, 30000).guard_ms);
-    server_restart(&c.node[1]);
-    found = look(&c, 60000);
+    CHECK_INT(1, look(c, 30000).writes); /* it would write another max_ttl */
+    CHECK_INT(62000, look(c, 30000).guard_ms);
+    server_restart(&c->node[1]);
+    found = look(c, 60000);
     CHECK_INT(1, found.writes);
     CHECK_INT(1, found.newcomers);
 }

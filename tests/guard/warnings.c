@@ -50,12 +50,11 @@ CASE_ON(warns_at_open,
     CHECK_HAS("even", warnings);
 }
 
-CASE(warns_of_a_skewed_clock, "A node whose clock is far from the others is warned of.")
+CASE_ON(warns_of_a_skewed_clock, "A node whose clock is far from the others is warned of.",
+        .start = nodeclock_cluster, .clients = NO_CLIENT)
 {
-    struct cluster c;
     char warnings[4096];
-    nodeclock_cluster(&c, 3);
-    nodeclock_step(&c.node[1], -90000);
-    CHECK_INT(1, warn_about(&c, warnings));
+    nodeclock_step(&c->node[1], -90000);
+    CHECK_INT(1, warn_about(c, warnings));
     CHECK_HAS("clock", warnings);
 }

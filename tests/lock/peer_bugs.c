@@ -131,17 +131,18 @@ CASE_ON(peer_bug_02_own_minority_keys,
     CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
 }
 
-CASE(peer_bug_02_split_vote, "Two clients that split the nodes both get the lock in the end.")
+CASE_ON(peer_bug_02_split_vote,
+        "Two clients that split the nodes both get the lock in the end.", .nodes = 4,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start(&c, 4); /* even: ties are likely */
-    redlock *a = client_open(&c, 0);
-    redlock *b = client_open(&c, 0);
+    /* even: ties are likely */
+    redlock *a = client_open(c, 0);
+    redlock *b = client_open(c, 0);
     client_warm(a);
     client_warm(b);
     /* A tie as left by a rival that died in the middle, gone after 2 s. */
-    cluster_set(&c, 0, 2, "redlock:x", "rival one", 2000);
-    cluster_set(&c, 2, 2, "redlock:x", "rival two", 2000);
+    cluster_set(c, 0, 2, "redlock:x", "rival one", 2000);
+    cluster_set(c, 2, 2, "redlock:x", "rival two", 2000);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(a, "x", 10000, &q, &lock));

@@ -418,41 +418,37 @@ CASE(cluster_mode, "A node of a Redis Cluster is told as that, with the guard an
     port_release(&bus);
 }
 
-CASE(counter, "A fence counter beyond what clocks reach is told as that.")
+CASE_ON(counter, "A fence counter beyond what clocks reach is told as that.", .nodes = 1,
+        .start = nodeclock_cluster, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    nodeclock_cluster(&c, 1);
-    nodeclock_step(&c.node[0], 100 * INT64_C(31557600000)); /* a century */
-    redlock *r = client_open(&c, 0);
+    nodeclock_step(&c->node[0], 100 * INT64_C(31557600000)); /* a century */
+    r = client_open(c, 0);
     await(is_reported,
           (struct wanted){.r = r, .flags = REDLOCK_FENCED, .reason = REDLOCK_REASON_COUNTER});
 }
 
 /* ---- quarantine ---- */
 
-CASE(young, "A node that restarted not long ago is young.")
+CASE_ON(young, "A node that restarted not long ago is young.", .nodes = 1, .young = true,
+        .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start_young(&c, 1, NULL);
-    check_node_reason(&c, REDLOCK_REASON_YOUNG);
+    check_node_reason(c, REDLOCK_REASON_YOUNG);
 }
 
-CASE(not_admitted, "In strict mode a node without a marker is not admitted.")
+CASE_ON(not_admitted, "In strict mode a node without a marker is not admitted.", .nodes = 1,
+        .young = true, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start_young(&c, 1, NULL);
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.flags = REDLOCK_STRICT;
     check_reason(&o, REDLOCK_REASON_NOT_ADMITTED);
 }
 
-CASE(info, "Without INFO the age of a node is unknown, and init cannot name it.")
+CASE_ON(info, "Without INFO the age of a node is unknown, and init cannot name it.", .nodes = 1,
+        .young = true, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    cluster_start_young(&c, 1, NULL);
-    CHECK_STR("OK", server_cmd(&c.node[0], "ACL", "SETUSER", "default", "-info", NULL));
-    check_node_reason(&c, REDLOCK_REASON_INFO);
-    redlock *r = client_open_warm(&c, 0);
+    CHECK_STR("OK", server_cmd(&c->node[0], "ACL", "SETUSER", "default", "-info", NULL));
+    check_node_reason(c, REDLOCK_REASON_INFO);
+    r = client_open_warm(c, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_INT(REDLOCK_REASON_INFO, redlock_failure_report()->node[0].reason);
 }
@@ -465,16 +461,14 @@ CASE(max_ttl, "A node that allows no such TTL is told as that.")
     check_reason(&o, REDLOCK_REASON_MAX_TTL);
 }
 
-CASE(clock_step, "A node whose clock was set is told as that.")
+CASE_ON(clock_step, "A node whose clock was set is told as that.", .start = nodeclock_cluster,
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    nodeclock_cluster(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "held", LONG_TTL_MS, &q, &lock));
     CHECK(client_await_margin(lock, 1));
-    nodeclock_step(&c.node[1], 3600000);
+    nodeclock_step(&c->node[1], 3600000);
     await(is_known, (struct wanted){.r = r, .node = 1, .reason = REDLOCK_REASON_CLOCK});
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Passwords do not stay in buffers: the memory of this process is searched
  * for AUTH commands. */
-#include "check.h"
-#include "client.h"
+#include "fixture.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,33 +64,31 @@ static void start_many(redlock *r, redlock_lock **locks, int count)
     }
 }
 
-CASE(password_not_kept_in_buffers,
-     "No AUTH command stays in memory once it was sent or dropped.")
+CASE_ON(password_not_kept_in_buffers,
+        "No AUTH command stays in memory once it was sent or dropped.", .clients = NO_CLIENT)
 {
     enum { MANY = 400 };
-    struct cluster c;
     redlock_lock *locks[MANY];
     if (CHECK_SANITIZED)
         check_skip("a sanitizer's memory is too large to be searched");
-    cluster_start(&c, 3);
     for (size_t i = 0; i < 3; i++)
-        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "locker", "on", PASSWORD_HASH,
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", "on", PASSWORD_HASH,
                                    "~*", "&*", "+@all", NULL));
-    redlock_options o = client_options(&c);
+    redlock_options o = client_options(c);
     o.username = "locker";
     o.password = PASSWORD;
     CHECK_INT(0, count_logins());
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     start_many(r, locks, MANY);
     CHECK(count_logins() >= 3); /* they wait to be sent: the search finds what is there */
     client_warm(r);
     CHECK_INT(0, count_logins());
     /* Subscriber connections, and connections that fail before anything is sent. */
-    cluster_set(&c, 0, 3, "redlock:held", "another", 60000);
+    cluster_set(c, 0, 3, "redlock:held", "another", 60000);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "held", 10000, &q, &lock));
-    cluster_each(&c, 0, 3, server_kill);
+    cluster_each(c, 0, 3, server_kill);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "y", 10000, &q, &lock));
     for (int i = 0; i < MANY; i++)
         redlock_lock_free(locks[i]);

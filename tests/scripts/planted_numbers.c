@@ -251,13 +251,12 @@ CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listi
     CHECK_OK(client_try(r, "z", TTL_MS));
 }
 
-CASE(token_of_a_strange_clock,
-     "A token out of range is no vote, and no other node is aligned to it.")
+CASE_ON(token_of_a_strange_clock,
+        "A token out of range is no vote, and no other node is aligned to it.",
+        .start = nodeclock_cluster, .clients = NO_CLIENT)
 {
-    struct cluster c;
-    nodeclock_cluster(&c, 3);
-    nodeclock_step(&c.node[0], INT64_C(100) * 365 * 86400000); /* beyond the year 2112 */
-    redlock *r = client_open_warm(&c, 0);
+    nodeclock_step(&c->node[0], INT64_C(100) * 365 * 86400000); /* beyond the year 2112 */
+    r = client_open_warm(c, 0);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     for (int i = 0; i < 5; i++) {
         redlock_lock *lock = NULL;
@@ -265,10 +264,10 @@ CASE(token_of_a_strange_clock,
         CHECK_NEVER(redlock_fence(lock) >= LIMIT);
         client_unlock(lock);
         for (int n = 1; n < 3; n++)
-            CHECK(strtoll(server_cmd(&c.node[n], "HVALS", FENCE, NULL), NULL, 10) < LIMIT);
+            CHECK(strtoll(server_cmd(&c->node[n], "HVALS", FENCE, NULL), NULL, 10) < LIMIT);
     }
     /* Two of three such nodes leave no majority, and the message says why. */
-    server_kill(&c.node[1]);
+    server_kill(&c->node[1]);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK_INT(REDLOCK_VOTE_ERROR, redlock_failure_report()->node[0].vote);

@@ -22,7 +22,10 @@ void fixture_run(const struct fixture *f, fixture_body *body)
 
     if (f->also[0])
         printf("# flags %#x\n", flags);
-    (f->start ? f->start : cluster_start)(&c, f->nodes ? f->nodes : 3);
+    if (f->young)
+        cluster_start_young(&c, f->nodes ? f->nodes : 3, NULL);
+    else
+        (f->start ? f->start : cluster_start)(&c, f->nodes ? f->nodes : 3);
     for (int i = 0; i < clients; i++) {
         client[i] = client_open_hasty(&c, flags, node_timeout_ms);
         client_warm(client[i]);
