@@ -20,7 +20,7 @@ from pathlib import Path
 
 Intent = namedtuple("Intent", "language file name text")
 
-C_CASE = re.compile(r'^CASE(?:_ON)?\((\w+)?\s*\w*,\s*((?:"(?:[^"\\]|\\.)*"\s*)*)', re.M)
+C_CASE = re.compile(r'^CASE[_A-Z]*\((\w+)?\s*\w*,\s*((?:"(?:[^"\\]|\\.)*"\s*)*)', re.M)
 C_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 JS_TEST = re.compile(r"^\s*(?:test|it)\(\s*(['\"`])(.*?)\1", re.M)
 GO_TEST = re.compile(r"((?://[^\n]*\n)*)func (Test\w+)\(")

@@ -29,19 +29,13 @@ static void hand_over(enum trouble trouble)
     check_skip("the machine was late in all but %d of %d runs", judged, RUNS_MAX);
 }
 
-CASE(quick, "A handover takes at most three times as long as an uncontended acquire.")
-{
-    hand_over(ALL_UP);
-}
+CASE_OF(quick, "A handover takes at most three times as long as an uncontended acquire.",
+        hand_over(ALL_UP));
 
-CASE(quick_with_a_node_killed,
-     "With one of five nodes down a handover takes at most three uncontended acquires.")
-{
-    hand_over(ONE_KILLED);
-}
+CASE_OF(quick_with_a_node_killed,
+        "With one of five nodes down a handover takes at most three uncontended acquires.",
+        hand_over(ONE_KILLED));
 
-CASE(quick_with_a_node_hung,
-     "With one of five nodes hung a handover takes at most three uncontended acquires.")
-{
-    hand_over(ONE_HUNG);
-}
+CASE_OF(quick_with_a_node_hung,
+        "With one of five nodes hung a handover takes at most three uncontended acquires.",
+        hand_over(ONE_HUNG));

@@ -48,16 +48,12 @@ static void wait_times_out(uint32_t flags)
     client_close(r);
 }
 
-CASE(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 to 320 ms.")
-{
-    wait_times_out(0);
-}
+CASE_OF(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 to 320 ms.",
+        wait_times_out(0));
 
-CASE(wait_is_exact_io_thread,
-     "With the I/O thread a wait of 300 ms is TIMEOUT after 300 to 320 ms.")
-{
-    wait_times_out(REDLOCK_THREAD);
-}
+CASE_OF(wait_is_exact_io_thread,
+        "With the I/O thread a wait of 300 ms is TIMEOUT after 300 to 320 ms.",
+        wait_times_out(REDLOCK_THREAD));
 
 CASE(try_is_quick, "A try on a held lock is BUSY at once.")
 {
@@ -155,36 +151,22 @@ static void wait_exactly(struct cluster *c, enum trouble trouble, bool behind_ot
     CHECK(wait_until(only_the_lock, &rest));
 }
 
-CASE_ON(exact, "A wait in the queue ends at its deadline, not before and hardly after.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    wait_exactly(c, ALL_UP, false);
-}
+CASE_OF_ON(exact, "A wait in the queue ends at its deadline, not before and hardly after.",
+           wait_exactly(c, ALL_UP, false), .nodes = NODES, .clients = NO_CLIENT);
 
-CASE_ON(exact_node_killed, "With one node down a wait in the queue ends at its deadline.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    wait_exactly(c, ONE_KILLED, false);
-}
+CASE_OF_ON(exact_node_killed, "With one node down a wait in the queue ends at its deadline.",
+           wait_exactly(c, ONE_KILLED, false), .nodes = NODES, .clients = NO_CLIENT);
 
-CASE_ON(exact_node_hung, "With one node hung a wait in the queue ends at its deadline.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    wait_exactly(c, ONE_HUNG, false);
-}
+CASE_OF_ON(exact_node_hung, "With one node hung a wait in the queue ends at its deadline.",
+           wait_exactly(c, ONE_HUNG, false), .nodes = NODES, .clients = NO_CLIENT);
 
-CASE_ON(exact_behind_others, "A wait behind other waiters of its client ends at its deadline.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    wait_exactly(c, ALL_UP, true);
-}
+CASE_OF_ON(exact_behind_others,
+           "A wait behind other waiters of its client ends at its deadline.",
+           wait_exactly(c, ALL_UP, true), .nodes = NODES, .clients = NO_CLIENT);
 
-CASE_ON(exact_behind_others_node_hung,
-        "With one node hung a wait behind others of its client ends at its deadline.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    wait_exactly(c, ONE_HUNG, true);
-}
+CASE_OF_ON(exact_behind_others_node_hung,
+           "With one node hung a wait behind others of its client ends at its deadline.",
+           wait_exactly(c, ONE_HUNG, true), .nodes = NODES, .clients = NO_CLIENT);
 
 CASE_ON(exact_without_majority, "A wait without a majority ends at its deadline with NOQUORUM.",
         .nodes = NODES, .clients = NO_CLIENT)

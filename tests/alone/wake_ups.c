@@ -131,21 +131,15 @@ static void run(int thread_count, bool async)
     run_workers(w, thread_count);
 }
 
-CASE(one_blocked, "One thread's blocking calls wake the I/O thread every time.")
-{
-    run(1, false);
-}
+CASE_OF(one_blocked, "One thread's blocking calls wake the I/O thread every time.",
+        run(1, false));
 
-CASE(one_started, "Requests that one thread starts wake the I/O thread every time.")
-{
-    run(1, true);
-}
+CASE_OF(one_started, "Requests that one thread starts wake the I/O thread every time.",
+        run(1, true));
 
-CASE(both_ways_at_once,
-     "Blocking calls and started requests of several threads lose no wake-up.")
-{
-    run(THREADS, false);
-}
+CASE_OF(both_ways_at_once,
+        "Blocking calls and started requests of several threads lose no wake-up.",
+        run(THREADS, false));
 
 /* One thread calls all the time, and another one now and then. */
 static void run_with_visitor(bool async)
@@ -155,15 +149,11 @@ static void run_with_visitor(bool async)
     run_workers(w, 2);
 }
 
-CASE(one_blocked_and_a_visitor, "A second caller now and then loses no wake-up of the first.")
-{
-    run_with_visitor(false);
-}
+CASE_OF(one_blocked_and_a_visitor,
+        "A second caller now and then loses no wake-up of the first.", run_with_visitor(false));
 
-CASE(one_blocked_and_one_started, "Requests started beside a blocked caller lose no wake-up.")
-{
-    run_with_visitor(true);
-}
+CASE_OF(one_blocked_and_one_started,
+        "Requests started beside a blocked caller lose no wake-up.", run_with_visitor(true));
 
 CASE(with_pauses, "One caller whose pauses are as long as the I/O thread's patience.")
 {

@@ -9,12 +9,8 @@
 
 enum { MISHAPS = 1 }; /* a machine may stand still for a second */
 
-CASE(new_clients, "Clients that meet for the first time lose no wake-up.")
-{
-    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(0, WAKEUP_ROUNDS, MISHAPS + 1));
-}
+CASE_OF(new_clients, "Clients that meet for the first time lose no wake-up.",
+        CHECK_BETWEEN(0, MISHAPS, wakeup_lost(0, WAKEUP_ROUNDS, MISHAPS + 1)));
 
-CASE(new_clients_fair, "Fair clients that meet for the first time lose no wake-up.")
-{
-    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(REDLOCK_FAIR, WAKEUP_ROUNDS, MISHAPS + 1));
-}
+CASE_OF(new_clients_fair, "Fair clients that meet for the first time lose no wake-up.",
+        CHECK_BETWEEN(0, MISHAPS, wakeup_lost(REDLOCK_FAIR, WAKEUP_ROUNDS, MISHAPS + 1)));

@@ -99,19 +99,13 @@ CASE_ON(child_closes_first,
     fork_with(c, r, true);
 }
 
-CASE_ON(child_gets_forked_io_thread,
-        "Every call of a forked child, which lacks the I/O thread, is FORKED.",
-        .flags = REDLOCK_THREAD)
-{
-    fork_with(c, r, false);
-}
+CASE_OF_ON(child_gets_forked_io_thread,
+           "Every call of a forked child, which lacks the I/O thread, is FORKED.",
+           fork_with(c, r, false), .flags = REDLOCK_THREAD);
 
-CASE_ON(child_closes_first_io_thread,
-        "A forked child without the I/O thread may close the client before the handle.",
-        .flags = REDLOCK_THREAD)
-{
-    fork_with(c, r, true);
-}
+CASE_OF_ON(child_closes_first_io_thread,
+           "A forked child without the I/O thread may close the client before the handle.",
+           fork_with(c, r, true), .flags = REDLOCK_THREAD);
 
 CASE_ON(child_of_a_lease,
         "A forked child that frees a kept and an adopted lock leaves both to the parent.",

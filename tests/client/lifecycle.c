@@ -83,21 +83,15 @@ static void close_held(uint32_t flags, bool free_first)
     }
 }
 
-CASE(close_while_held,
-     "Closing a client releases its locks; the handle can be freed afterwards.")
-{
-    close_held(0, false);
-}
+CASE_OF(close_while_held,
+        "Closing a client releases its locks; the handle can be freed afterwards.",
+        close_held(0, false));
 
-CASE(close_while_held_io_thread, "With the I/O thread, closing a client releases its locks.")
-{
-    close_held(REDLOCK_THREAD, false);
-}
+CASE_OF(close_while_held_io_thread, "With the I/O thread, closing a client releases its locks.",
+        close_held(REDLOCK_THREAD, false));
 
-CASE(free_then_close, "A lock freed right before the close is released on every node.")
-{
-    close_held(0, true);
-}
+CASE_OF(free_then_close, "A lock freed right before the close is released on every node.",
+        close_held(0, true));
 
 CASE_ON(close_with_hung_nodes, "Closing with held locks and hung nodes takes one node timeout.",
         .node_timeout_ms = STEADY_MS)
@@ -154,17 +148,13 @@ static void cancel_waiting(uint32_t flags)
     client_close(r);
 }
 
-CASE(cancel_while_waiting,
-     "A canceled wait ends without an event and leaves nothing on the nodes.")
-{
-    cancel_waiting(0);
-}
+CASE_OF(cancel_while_waiting,
+        "A canceled wait ends without an event and leaves nothing on the nodes.",
+        cancel_waiting(0));
 
-CASE(cancel_while_waiting_io_thread,
-     "A wait of the I/O thread that is canceled ends without an event.")
-{
-    cancel_waiting(REDLOCK_THREAD);
-}
+CASE_OF(cancel_while_waiting_io_thread,
+        "A wait of the I/O thread that is canceled ends without an event.",
+        cancel_waiting(REDLOCK_THREAD));
 
 CASE_ON(cancel_when_granted, "A grant that was not read yet is taken back by a cancel.",
         .also = {REDLOCK_THREAD})
@@ -208,16 +198,12 @@ static void free_waiting(uint32_t flags)
     client_close(r);
 }
 
-CASE(free_while_waiting, "Freeing the handle of a waiter cancels the wait without an event.")
-{
-    free_waiting(0);
-}
+CASE_OF(free_while_waiting, "Freeing the handle of a waiter cancels the wait without an event.",
+        free_waiting(0));
 
-CASE(free_while_waiting_io_thread,
-     "With the I/O thread, freeing a waiter's handle cancels it without an event.")
-{
-    free_waiting(REDLOCK_THREAD);
-}
+CASE_OF(free_while_waiting_io_thread,
+        "With the I/O thread, freeing a waiter's handle cancels it without an event.",
+        free_waiting(REDLOCK_THREAD));
 
 static bool has_keys(void *server)
 {
@@ -254,16 +240,12 @@ static void close_waiting(uint32_t flags)
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
 }
 
-CASE(close_while_waiting, "Closing a client ends its waits before it returns.")
-{
-    close_waiting(0);
-}
+CASE_OF(close_while_waiting, "Closing a client ends its waits before it returns.",
+        close_waiting(0));
 
-CASE(close_while_waiting_io_thread,
-     "With the I/O thread, closing ends waits before it returns.")
-{
-    close_waiting(REDLOCK_THREAD);
-}
+CASE_OF(close_while_waiting_io_thread,
+        "With the I/O thread, closing ends waits before it returns.",
+        close_waiting(REDLOCK_THREAD));
 
 CASE(close_before_anything_was_sent, "Closing ends a request that was never sent.")
 {

@@ -144,15 +144,12 @@ static void count_bytes(uint32_t flags)
     client_close(m.client);
 }
 
-CASE(renewed, "A renewed lock on five nodes costs 512 bytes at most, however long it is held.")
-{
-    count_bytes(REDLOCK_RENEW);
-}
+CASE_OF(renewed,
+        "A renewed lock on five nodes costs 512 bytes at most, however long it is held.",
+        count_bytes(REDLOCK_RENEW));
 
-CASE(fenced, "A fenced lock costs no more memory than a lock without a token.")
-{
-    count_bytes(REDLOCK_RENEW | REDLOCK_FENCED);
-}
+CASE_OF(fenced, "A fenced lock costs no more memory than a lock without a token.",
+        count_bytes(REDLOCK_RENEW | REDLOCK_FENCED));
 
 CASE(parts, "The structs that every held lock needs do not grow unnoticed.")
 {

@@ -324,15 +324,11 @@ static void measure(enum scenario scenario, void (*run)(void *), struct load loa
  * ---- the cases -----------------------------------------------------------------------------
  */
 
-CASE(async_64, "64 acquires in flight in one thread cost one write and one read per node.")
-{
-    measure(ASYNC_64, load_async, (struct load){.in_flight = 64, .cycles = 64 * 20});
-}
+CASE_OF(async_64, "64 acquires in flight in one thread cost one write and one read per node.",
+        measure(ASYNC_64, load_async, (struct load){.in_flight = 64, .cycles = 64 * 20}));
 
-CASE(async_1, "One asynchronous acquire in flight costs no more than its limits.")
-{
-    measure(ASYNC_1, load_async, (struct load){.in_flight = 1, .cycles = 200});
-}
+CASE_OF(async_1, "One asynchronous acquire in flight costs no more than its limits.",
+        measure(ASYNC_1, load_async, (struct load){.in_flight = 1, .cycles = 200}));
 
 static void nothing(void *data)
 {
@@ -353,86 +349,61 @@ static void drain_silently(uint32_t flags)
     CHECK_INT(0, load.counts->allocations);
 }
 
-CASE(draining, "Reading 64 events that wait makes no system call and no allocation.")
-{
-    drain_silently(0);
-}
+CASE_OF(draining, "Reading 64 events that wait makes no system call and no allocation.",
+        drain_silently(0));
 
-CASE(draining_io_thread, "Reading 64 events of the I/O thread makes no system call.")
-{
-    drain_silently(REDLOCK_THREAD);
-}
+CASE_OF(draining_io_thread, "Reading 64 events of the I/O thread makes no system call.",
+        drain_silently(REDLOCK_THREAD));
 
-CASE(blocking,
-     "A blocking cycle of a thread that drives the client costs no more than its limits.")
-{
-    measure(BLOCKING, load_blocking, (struct load){.cycles = 200});
-}
+CASE_OF(blocking,
+        "A blocking cycle of a thread that drives the client costs no more than its limits.",
+        measure(BLOCKING, load_blocking, (struct load){.cycles = 200}));
 
-CASE(blocking_native, "A blocking cycle with native commands costs no more than its limits.")
-{
-    measure(BLOCKING_NATIVE, load_blocking, (struct load){.cycles = 200});
-}
+CASE_OF(blocking_native, "A blocking cycle with native commands costs no more than its limits.",
+        measure(BLOCKING_NATIVE, load_blocking, (struct load){.cycles = 200}));
 
-CASE(blocking_thread,
-     "A blocking cycle of one thread beside the I/O thread costs no more than its limits.")
-{
-    measure(BLOCKING_THREAD, load_blocking,
-            (struct load){.client_flags = REDLOCK_THREAD, .cycles = 200});
-}
+CASE_OF(blocking_thread,
+        "A blocking cycle of one thread beside the I/O thread costs no more than its limits.",
+        measure(BLOCKING_THREAD, load_blocking,
+                (struct load){.client_flags = REDLOCK_THREAD, .cycles = 200}));
 
-CASE(threads_64,
-     "Blocking cycles of 64 threads beside the I/O thread cost no more than their limits.")
-{
-    measure(THREADS_64, load_threads,
-            (struct load){.client_flags = REDLOCK_THREAD, .in_flight = 64, .cycles = 64 * 20});
-}
+CASE_OF(threads_64,
+        "Blocking cycles of 64 threads beside the I/O thread cost no more than their limits.",
+        measure(THREADS_64, load_threads,
+                (struct load){
+                    .client_flags = REDLOCK_THREAD, .in_flight = 64, .cycles = 64 * 20}));
 
-CASE(fenced, "A blocking cycle with a fencing token costs no more than its limits.")
-{
-    measure(FENCED, load_blocking,
-            (struct load){.request_flags = REDLOCK_FENCED, .cycles = 200});
-}
+CASE_OF(fenced, "A blocking cycle with a fencing token costs no more than its limits.",
+        measure(FENCED, load_blocking,
+                (struct load){.request_flags = REDLOCK_FENCED, .cycles = 200}));
 
-CASE(strict_fenced, "A fenced cycle in strict mode costs no more than its limits.")
-{
-    measure(STRICT_FENCED, load_blocking,
-            (struct load){.client_flags = REDLOCK_STRICT,
-                          .request_flags = REDLOCK_FENCED,
-                          .cycles = 200});
-}
+CASE_OF(strict_fenced, "A fenced cycle in strict mode costs no more than its limits.",
+        measure(STRICT_FENCED, load_blocking,
+                (struct load){.client_flags = REDLOCK_STRICT,
+                              .request_flags = REDLOCK_FENCED,
+                              .cycles = 200}));
 
-CASE(extend, "A blocking extension costs no more than its limits.")
-{
-    measure(EXTEND, load_extend, (struct load){.cycles = 200});
-}
+CASE_OF(extend, "A blocking extension costs no more than its limits.",
+        measure(EXTEND, load_extend, (struct load){.cycles = 200}));
 
-CASE(renewed, "A renewal of a held lock costs no more than its limits.")
-{
-    measure(RENEWED, load_renewed,
-            (struct load){.client_flags = REDLOCK_NO_GUARD, .cycles = 50});
-}
+CASE_OF(renewed, "A renewal of a held lock costs no more than its limits.",
+        measure(RENEWED, load_renewed,
+                (struct load){.client_flags = REDLOCK_NO_GUARD, .cycles = 50}));
 
-CASE(handover, "A handover between two clients costs both together no more than its limits.")
-{
-    measure(HANDOVER, load_handover, (struct load){.cycles = 50});
-}
+CASE_OF(handover, "A handover between two clients costs both together no more than its limits.",
+        measure(HANDOVER, load_handover, (struct load){.cycles = 50}));
 
-CASE(one_name, "16 acquires in flight for one name pass it on in one round trip each.")
-{
-    measure(ONE_NAME, load_async,
-            (struct load){.one_name = true, .in_flight = 16, .cycles = 16 * 20});
-}
+CASE_OF(one_name, "16 acquires in flight for one name pass it on in one round trip each.",
+        measure(ONE_NAME, load_async,
+                (struct load){.one_name = true, .in_flight = 16, .cycles = 16 * 20}));
 
-CASE(one_name_fair,
-     "Fair acquires of one client for one name cost no more while no other client waits.")
-{
-    measure(ONE_NAME, load_async,
-            (struct load){.request_flags = REDLOCK_FAIR,
-                          .one_name = true,
-                          .in_flight = 16,
-                          .cycles = 16 * 20});
-}
+CASE_OF(one_name_fair,
+        "Fair acquires of one client for one name cost no more while no other client waits.",
+        measure(ONE_NAME, load_async,
+                (struct load){.request_flags = REDLOCK_FAIR,
+                              .one_name = true,
+                              .in_flight = 16,
+                              .cycles = 16 * 20}));
 
 CASE_ON(memory, "A held and renewed lock takes no more memory than its limit.", .nodes = NODES,
         .clients = NO_CLIENT)

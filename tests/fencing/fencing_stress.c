@@ -3,8 +3,6 @@
 #include "check.h"
 #include "fencing_load.h"
 
-CASE(strictly_increasing,
-     "Tokens grow in the order of completion while nodes and connections fail.")
-{
-    CHECK_NEVER(fencing_disorders(fencing_acquisitions(), 1500000));
-}
+CASE_OF(strictly_increasing,
+        "Tokens grow in the order of completion while nodes and connections fail.",
+        CHECK_NEVER(fencing_disorders(fencing_acquisitions(), 1500000)));

@@ -9,8 +9,6 @@
 
 enum rl_rule rl_rule_broken = RL_RULE_ALIGN;
 
-CASE(disorder_without_alignment,
-     "Without the alignment of counters the fencing stress finds tokens out of order.")
-{
-    CHECK(fencing_disorders(fencing_acquisitions() / 4, 1500000) > 0);
-}
+CASE_OF(disorder_without_alignment,
+        "Without the alignment of counters the fencing stress finds tokens out of order.",
+        CHECK(fencing_disorders(fencing_acquisitions() / 4, 1500000) > 0));

@@ -146,70 +146,48 @@ static void breaks(forget_fn *forget, uint32_t flags, bool hidden)
     finish(&s);
 }
 
-CASE(restart_is_guarded,
-     "A node killed and restarted does not vote, so the second client stays out.")
-{
-    holds(restart, 0, false, "restarted not long ago");
-}
+CASE_OF(restart_is_guarded,
+        "A node killed and restarted does not vote, so the second client stays out.",
+        holds(restart, 0, false, "restarted not long ago"));
 
-CASE(restart_without_guard,
-     "With the guard off, a node killed and restarted makes two holders.")
-{
-    breaks(restart, REDLOCK_NO_GUARD, false);
-}
+CASE_OF(restart_without_guard,
+        "With the guard off, a node killed and restarted makes two holders.",
+        breaks(restart, REDLOCK_NO_GUARD, false));
 
-CASE(restart_is_guarded_strict,
-     "In strict mode a node killed and restarted lets no second client in.")
-{
-    holds(restart, REDLOCK_STRICT, false, "not admitted");
-}
+CASE_OF(restart_is_guarded_strict,
+        "In strict mode a node killed and restarted lets no second client in.",
+        holds(restart, REDLOCK_STRICT, false, "not admitted"));
 
-CASE(flushall_strict,
-     "In strict mode FLUSHALL on a node lets no second client in: the marker is gone too.")
-{
-    holds(flush, REDLOCK_STRICT, false, "not admitted");
-}
+CASE_OF(flushall_strict,
+        "In strict mode FLUSHALL on a node lets no second client in: the marker is gone too.",
+        holds(flush, REDLOCK_STRICT, false, "not admitted"));
 
-CASE(flushall_default_misses,
-     "In the default mode FLUSHALL on a node makes two holders: a known limit.")
-{
-    breaks(flush, 0, false);
-}
+CASE_OF(flushall_default_misses,
+        "In the default mode FLUSHALL on a node makes two holders: a known limit.",
+        breaks(flush, 0, false));
 
-CASE(swapdb_strict, "In strict mode SWAPDB on a node lets no second client in.")
-{
-    holds(swap, REDLOCK_STRICT, false, "not admitted");
-}
+CASE_OF(swapdb_strict, "In strict mode SWAPDB on a node lets no second client in.",
+        holds(swap, REDLOCK_STRICT, false, "not admitted"));
 
-CASE(swapdb_default_misses,
-     "In the default mode SWAPDB on a node makes two holders: a known limit.")
-{
-    breaks(swap, 0, false);
-}
+CASE_OF(swapdb_default_misses,
+        "In the default mode SWAPDB on a node makes two holders: a known limit.",
+        breaks(swap, 0, false));
 
-CASE(promotion_strict,
-     "In strict mode a node demoted and promoted in place lets no second client in.")
-{
-    holds(demote_and_promote, REDLOCK_STRICT, false, "not admitted");
-}
+CASE_OF(promotion_strict,
+        "In strict mode a node demoted and promoted in place lets no second client in.",
+        holds(demote_and_promote, REDLOCK_STRICT, false, "not admitted"));
 
-CASE(promotion_default_misses,
-     "In the default mode a demotion and promotion makes two holders: a known limit.")
-{
-    breaks(demote_and_promote, 0, false);
-}
+CASE_OF(promotion_default_misses,
+        "In the default mode a demotion and promotion makes two holders: a known limit.",
+        breaks(demote_and_promote, 0, false));
 
-CASE(hidden_restart_strict,
-     "In strict mode a restart hidden by a proxy lets no second client in.")
-{
-    holds(restart_unseen, REDLOCK_STRICT, true, "not admitted");
-}
+CASE_OF(hidden_restart_strict,
+        "In strict mode a restart hidden by a proxy lets no second client in.",
+        holds(restart_unseen, REDLOCK_STRICT, true, "not admitted"));
 
-CASE(hidden_restart_default_misses,
-     "In the default mode a restart hidden by a proxy makes two holders: a known limit.")
-{
-    breaks(restart_unseen, 0, true);
-}
+CASE_OF(hidden_restart_default_misses,
+        "In the default mode a restart hidden by a proxy makes two holders: a known limit.",
+        breaks(restart_unseen, 0, true));
 
 /* ---- the way back ------------------------------------------------------------------------ */
 
@@ -256,21 +234,15 @@ static void comes_back(uint32_t flags, forget_fn *forget)
     client_close(r);
 }
 
-CASE(restarted_node_returns, "After max_ttl and two seconds a restarted node votes again.")
-{
-    comes_back(0, restart);
-}
+CASE_OF(restarted_node_returns, "After max_ttl and two seconds a restarted node votes again.",
+        comes_back(0, restart));
 
-CASE(restarted_node_returns_strict,
-     "In strict mode a restarted node votes again after probation, with a new marker.")
-{
-    comes_back(REDLOCK_STRICT, restart);
-}
+CASE_OF(restarted_node_returns_strict,
+        "In strict mode a restarted node votes again after probation, with a new marker.",
+        comes_back(REDLOCK_STRICT, restart));
 
-CASE(flushed_node_returns_strict, "A flushed node earns a new marker in strict mode.")
-{
-    comes_back(REDLOCK_STRICT, flush);
-}
+CASE_OF(flushed_node_returns_strict, "A flushed node earns a new marker in strict mode.",
+        comes_back(REDLOCK_STRICT, flush));
 
 /*
  * A refused attempt may find what the one before it left: its rollback knew the script by a
@@ -349,17 +321,13 @@ static int extend_on_uncounted(bool is_forgetful)
     return result;
 }
 
-CASE(renewal_of_uncounted_strict,
-     "In strict mode a renewal does not count where the node forgot and its witness failed.")
-{
-    CHECK_REFUSED(REDLOCK_GUARDED, extend_on_uncounted(true));
-}
+CASE_OF(renewal_of_uncounted_strict,
+        "In strict mode a renewal does not count where the node forgot and its witness failed.",
+        CHECK_REFUSED(REDLOCK_GUARDED, extend_on_uncounted(true)));
 
-CASE(renewal_is_witnessed_strict,
-     "In strict mode a renewal counts on an uncounted grant if its own witness answers.")
-{
-    CHECK_OK(extend_on_uncounted(false));
-}
+CASE_OF(renewal_is_witnessed_strict,
+        "In strict mode a renewal counts on an uncounted grant if its own witness answers.",
+        CHECK_OK(extend_on_uncounted(false)));
 
 /* ---- handing over on a node that has just forgotten ------------------------------------- */
 

@@ -249,24 +249,17 @@ static const enum fault restarts[] = {RESTART};
 static const enum fault wipes[] = {FLUSH, SWAP, PROMOTE};
 static const enum fault all[] = {RESTART, FLUSH, SWAP, PROMOTE};
 
-CASE(restarts_guarded, "Nodes killed under load, 30 % of the acquires lost: no double hold.")
-{
-    CHECK_NEVER(run_seeds(0, false, restarts, 1, false));
-}
+CASE_OF(restarts_guarded, "Nodes killed under load, 30 % of the acquires lost: no double hold.",
+        CHECK_NEVER(run_seeds(0, false, restarts, 1, false)));
 
-CASE(restarts_unguarded, "With the guard off, nodes killed under load make double holds.")
-{
-    CHECK(run_seeds(REDLOCK_NO_GUARD, false, restarts, 1, true) > 0);
-}
+CASE_OF(restarts_unguarded, "With the guard off, nodes killed under load make double holds.",
+        CHECK(run_seeds(REDLOCK_NO_GUARD, false, restarts, 1, true) > 0));
 
-CASE(everything_strict,
-     "Strict mode has no double hold with hidden restarts, FLUSHALL, SWAPDB and promotion.")
-{
-    CHECK_NEVER(run_seeds(REDLOCK_STRICT, true, all, FAULTS, false));
-}
+CASE_OF(everything_strict,
+        "Strict mode has no double hold with hidden restarts, FLUSHALL, SWAPDB and promotion.",
+        CHECK_NEVER(run_seeds(REDLOCK_STRICT, true, all, FAULTS, false)));
 
-CASE(wipes_default_limits,
-     "The default mode has double holds after FLUSHALL, SWAPDB and promotion: a known limit.")
-{
-    CHECK(run_seeds(0, false, wipes, 3, true) > 0);
-}
+CASE_OF(wipes_default_limits,
+        "The default mode has double holds after FLUSHALL, SWAPDB and "
+        "promotion: a known limit.",
+        CHECK(run_seeds(0, false, wipes, 3, true) > 0));

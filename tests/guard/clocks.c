@@ -79,26 +79,20 @@ static void step_one(int64_t step_ms, uint32_t flags)
     client_close(r);
 }
 
-CASE(forward, "A node whose clock is set 60 s forward is noticed and leaves votes and holds.")
-{
-    step_one(60000, 0);
-}
+CASE_OF(forward,
+        "A node whose clock is set 60 s forward is noticed and leaves votes and holds.",
+        step_one(60000, 0));
 
-CASE(backward, "A node whose clock is set 120 s back is noticed and leaves votes and holds.")
-{
-    step_one(-120000, 0);
-}
+CASE_OF(backward, "A node whose clock is set 120 s back is noticed and leaves votes and holds.",
+        step_one(-120000, 0));
 
-CASE(forward_strict,
-     "In strict mode a node whose clock is set forward loses its marker as well.")
-{
-    step_one(60000, REDLOCK_STRICT);
-}
+CASE_OF(forward_strict,
+        "In strict mode a node whose clock is set forward loses its marker as well.",
+        step_one(60000, REDLOCK_STRICT));
 
-CASE(backward_strict, "In strict mode a node whose clock is set back loses its marker as well.")
-{
-    step_one(-120000, REDLOCK_STRICT);
-}
+CASE_OF(backward_strict,
+        "In strict mode a node whose clock is set back loses its marker as well.",
+        step_one(-120000, REDLOCK_STRICT));
 
 static bool is_lost(void *data)
 {
@@ -137,11 +131,9 @@ static void load(redlock *r, int64_t seconds)
     printf("# %ld cycles in %lld s, no alarm\n", cycles, (long long)seconds);
 }
 
-CASE_ON(no_false_alarm, "No clock is suspected during some seconds of normal load.",
-        .nodes = NODES, .flags = REDLOCK_THREAD)
-{
-    load(r, check_setting("REDLOCK_STRESS_SECONDS", 6));
-}
+CASE_OF_ON(no_false_alarm, "No clock is suspected during some seconds of normal load.",
+           load(r, check_setting("REDLOCK_STRESS_SECONDS", 6)), .nodes = NODES,
+           .flags = REDLOCK_THREAD);
 
 /* What the paused client tells its parent. */
 struct diary {

@@ -63,22 +63,16 @@ static void waited_out(uint32_t flags)
     client_close(r);
 }
 
-CASE(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.")
-{
-    waited_out(0);
-}
+CASE_OF(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.",
+        waited_out(0));
 
-CASE(waits_it_out_io_thread,
-     "With the I/O thread, a waiter outlasts the quarantine and gets the lock.")
-{
-    waited_out(REDLOCK_THREAD);
-}
+CASE_OF(waits_it_out_io_thread,
+        "With the I/O thread, a waiter outlasts the quarantine and gets the lock.",
+        waited_out(REDLOCK_THREAD));
 
-CASE(waits_it_out_strict,
-     "In strict mode a waiter outlasts the probation, which ends with a marker.")
-{
-    waited_out(REDLOCK_STRICT);
-}
+CASE_OF(waits_it_out_strict,
+        "In strict mode a waiter outlasts the probation, which ends with a marker.",
+        waited_out(REDLOCK_STRICT));
 
 CASE_ON(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
         .young = true, .clients = NO_CLIENT)
@@ -128,16 +122,12 @@ static void admits(uint32_t flags)
     client_close(r);
 }
 
-CASE(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.")
-{
-    admits(0);
-}
+CASE_OF(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.",
+        admits(0));
 
-CASE(admit_lets_them_vote_strict,
-     "In strict mode the nodes vote for every client after redlock_admit().")
-{
-    admits(REDLOCK_STRICT);
-}
+CASE_OF(admit_lets_them_vote_strict,
+        "In strict mode the nodes vote for every client after redlock_admit().",
+        admits(REDLOCK_STRICT));
 
 CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no node.")
 {

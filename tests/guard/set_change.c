@@ -164,16 +164,12 @@ static void replace(uint32_t flags)
     CHECK_NEVER(holds_doubles(h));
 }
 
-CASE(replace_a_node, "A node is replaced while clients with the old and the new list work.")
-{
-    replace(0);
-}
+CASE_OF(replace_a_node, "A node is replaced while clients with the old and the new list work.",
+        replace(0));
 
-CASE(replace_a_node_strict,
-     "In strict mode a node is replaced while clients with both lists work.")
-{
-    replace(REDLOCK_STRICT);
-}
+CASE_OF(replace_a_node_strict,
+        "In strict mode a node is replaced while clients with both lists work.",
+        replace(REDLOCK_STRICT));
 
 /* ---- any change ---- */
 
@@ -209,22 +205,16 @@ static void change(const struct list *before, const struct list *after, uint32_t
     CHECK_NEVER(holds_doubles(h));
 }
 
-CASE(add_nodes, "Three nodes become five: a forgotten client with three gets nothing any more.")
-{
-    change(&three, &five, 0);
-}
+CASE_OF(add_nodes,
+        "Three nodes become five: a forgotten client with three gets nothing any more.",
+        change(&three, &five, 0));
 
-CASE(add_nodes_strict, "In strict mode three nodes become five, beside a forgotten client.")
-{
-    change(&three, &five, REDLOCK_STRICT);
-}
+CASE_OF(add_nodes_strict, "In strict mode three nodes become five, beside a forgotten client.",
+        change(&three, &five, REDLOCK_STRICT));
 
-CASE(remove_nodes, "Five nodes become three: a forgotten client with five gets nothing.")
-{
-    change(&five, &three, 0);
-}
+CASE_OF(remove_nodes, "Five nodes become three: a forgotten client with five gets nothing.",
+        change(&five, &three, 0));
 
-CASE(remove_nodes_strict, "In strict mode five nodes become three, beside a forgotten client.")
-{
-    change(&five, &three, REDLOCK_STRICT);
-}
+CASE_OF(remove_nodes_strict,
+        "In strict mode five nodes become three, beside a forgotten client.",
+        change(&five, &three, REDLOCK_STRICT));

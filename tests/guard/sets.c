@@ -97,23 +97,17 @@ static void hurried(struct cluster *c, uint32_t flags, int tries, int delay_ms)
     never_beside_a_set(c, tries, flags);
 }
 
-CASE_ON(a_late_set, "Nodes without a set do not decide before a late node has said its set.",
-        .nodes = 5, .clients = NO_CLIENT)
-{
-    hurried(c, 0, 5, 20);
-}
+CASE_OF_ON(a_late_set, "Nodes without a set do not decide before a late node has said its set.",
+           hurried(c, 0, 5, 20), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(a_late_set_strict, "In strict mode nodes without a set await a late node that has one.",
-        .nodes = 5, .clients = NO_CLIENT, .flags = REDLOCK_STRICT)
-{
-    hurried(c, REDLOCK_STRICT, 3, 20);
-}
+CASE_OF_ON(a_late_set_strict,
+           "In strict mode nodes without a set await a late node that has one.",
+           hurried(c, REDLOCK_STRICT, 3, 20), .nodes = 5, .clients = NO_CLIENT,
+           .flags = REDLOCK_STRICT);
 
-CASE_ON(short_lived_clients, "Of 100 clients that begin with a try none decides beside a set.",
-        .nodes = 5, .clients = NO_CLIENT)
-{
-    hurried(c, 0, 100, 0);
-}
+CASE_OF_ON(short_lived_clients,
+           "Of 100 clients that begin with a try none decides beside a set.",
+           hurried(c, 0, 100, 0), .nodes = 5, .clients = NO_CLIENT);
 
 CASE_ON(a_silent_node_delays_once,
         "Nodes without a set await a silent node once, and not longer.", .clients = NO_CLIENT)
@@ -242,16 +236,12 @@ static void restores(uint32_t flags)
     client_close(r);
 }
 
-CASE(a_client_restores_the_set, "A client tells a restarted node the set it was in before.")
-{
-    restores(0);
-}
+CASE_OF(a_client_restores_the_set, "A client tells a restarted node the set it was in before.",
+        restores(0));
 
-CASE(a_strict_client_restores_the_set,
-     "A strict client tells a restarted node the set it was in before.")
-{
-    restores(REDLOCK_STRICT);
-}
+CASE_OF(a_strict_client_restores_the_set,
+        "A strict client tells a restarted node the set it was in before.",
+        restores(REDLOCK_STRICT));
 
 static void forget_set(const struct cluster *c, size_t node)
 {

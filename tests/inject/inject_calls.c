@@ -72,35 +72,27 @@ static const struct fault waiting_faults[] = {
     {INJECT_TIMERFD_SETTIME, ECANCELED},
 };
 
-CASE(set_up,
-     "Any call of a client's set-up may fail once without a crash, a leak or a wrong grant.")
-{
-    fail_everywhere(0, set_up_faults, COUNT(set_up_faults));
-}
+CASE_OF(set_up,
+        "Any call of a client's set-up may fail once without a crash, a leak or a wrong grant.",
+        fail_everywhere(0, set_up_faults, COUNT(set_up_faults)));
 
-CASE(connecting,
-     "Any socket(), connect() or getsockopt() may fail once without a leak or a wrong grant.")
-{
-    fail_everywhere(0, connecting_faults, COUNT(connecting_faults));
-}
+CASE_OF(connecting,
+        "Any socket(), connect() or getsockopt() may fail once without a leak "
+        "or a wrong grant.",
+        fail_everywhere(0, connecting_faults, COUNT(connecting_faults)));
 
-CASE(streams,
-     "Any send() or recv() may fail, be cut short or be interrupted without a wrong grant.")
-{
-    fail_everywhere(0, streams_faults, COUNT(streams_faults));
-}
+CASE_OF(streams,
+        "Any send() or recv() may fail, be cut short or be interrupted without a wrong grant.",
+        fail_everywhere(0, streams_faults, COUNT(streams_faults)));
 
-CASE(streams_threaded,
-     "Any send() or recv() of the I/O thread may fail or be cut short without a wrong grant.")
-{
-    fail_everywhere(REDLOCK_THREAD, streams_faults, COUNT(streams_faults));
-}
+CASE_OF(streams_threaded,
+        "Any send() or recv() of the I/O thread may fail or be cut short "
+        "without a wrong grant.",
+        fail_everywhere(REDLOCK_THREAD, streams_faults, COUNT(streams_faults)));
 
-CASE(waiting,
-     "Any epoll_wait() or timerfd_settime() may fail once without a leak or a wrong grant.")
-{
-    fail_everywhere(0, waiting_faults, COUNT(waiting_faults));
-}
+CASE_OF(waiting,
+        "Any epoll_wait() or timerfd_settime() may fail once without a leak or a wrong grant.",
+        fail_everywhere(0, waiting_faults, COUNT(waiting_faults)));
 
 CASE(no_thread,
      "The start of the I/O thread may fail without a crash, a leak or a wrong grant.")
@@ -283,12 +275,8 @@ static void fail_renewals(uint32_t flags)
     walk_end(&w);
 }
 
-CASE(renewals, "One failed call during a renewal loses no lock: the next renewal succeeds.")
-{
-    fail_renewals(0);
-}
+CASE_OF(renewals, "One failed call during a renewal loses no lock: the next renewal succeeds.",
+        fail_renewals(0));
 
-CASE(renewals_threaded, "One failed call during a renewal of the I/O thread loses no lock.")
-{
-    fail_renewals(REDLOCK_THREAD);
-}
+CASE_OF(renewals_threaded, "One failed call during a renewal of the I/O thread loses no lock.",
+        fail_renewals(REDLOCK_THREAD));

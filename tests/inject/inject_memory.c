@@ -24,33 +24,23 @@ static void run_out(uint32_t flags, bool lasting)
     walk_end(&w);
 }
 
-CASE(once, "Any single allocation may fail without a crash, a leak or a wrong grant.")
-{
-    run_out(0, false);
-}
+CASE_OF(once, "Any single allocation may fail without a crash, a leak or a wrong grant.",
+        run_out(0, false));
 
-CASE(for_good,
-     "All allocations may fail from any one on without a crash, a leak or a wrong grant.")
-{
-    run_out(0, true);
-}
+CASE_OF(for_good,
+        "All allocations may fail from any one on without a crash, a leak or a wrong grant.",
+        run_out(0, true));
 
-CASE(once_threaded, "Any single allocation of the I/O thread may fail without harm.")
-{
-    run_out(REDLOCK_THREAD, false);
-}
+CASE_OF(once_threaded, "Any single allocation of the I/O thread may fail without harm.",
+        run_out(REDLOCK_THREAD, false));
 
-CASE(for_good_threaded,
-     "All allocations of the I/O thread may fail from any one on without harm.")
-{
-    run_out(REDLOCK_THREAD, true);
-}
+CASE_OF(for_good_threaded,
+        "All allocations of the I/O thread may fail from any one on without harm.",
+        run_out(REDLOCK_THREAD, true));
 
-CASE(once_strict,
-     "In strict mode, with scripts only, any single allocation may fail without harm.")
-{
-    run_out(REDLOCK_STRICT | REDLOCK_NO_NATIVE, false);
-}
+CASE_OF(once_strict,
+        "In strict mode, with scripts only, any single allocation may fail without harm.",
+        run_out(REDLOCK_STRICT | REDLOCK_NO_NATIVE, false));
 
 CASE(configured, "Any allocation may fail while the configuration is read, and it is NOMEM.")
 {

@@ -103,36 +103,24 @@ static void fail_each(uint32_t flags, enum inject_call call, int error, bool las
     CHECK(n > least);
 }
 
-CASE(memory, "With several quorums any single allocation may fail without harm.")
-{
-    fail_each(0, INJECT_MEMORY, ENOMEM, false, 10);
-}
+CASE_OF(memory, "With several quorums any single allocation may fail without harm.",
+        fail_each(0, INJECT_MEMORY, ENOMEM, false, 10));
 
-CASE(memory_for_good,
-     "With several quorums all allocations may fail from any one on without harm.")
-{
-    fail_each(REDLOCK_THREAD, INJECT_MEMORY, ENOMEM, true, 10);
-}
+CASE_OF(memory_for_good,
+        "With several quorums all allocations may fail from any one on without harm.",
+        fail_each(REDLOCK_THREAD, INJECT_MEMORY, ENOMEM, true, 10));
 
-CASE(epoll_sets,
-     "With several quorums any epoll_create1() may fail once without a crash or a leak.")
-{
-    fail_each(0, INJECT_EPOLL_CREATE, EMFILE, false, 2);
-}
+CASE_OF(epoll_sets,
+        "With several quorums any epoll_create1() may fail once without a crash or a leak.",
+        fail_each(0, INJECT_EPOLL_CREATE, EMFILE, false, 2));
 
-CASE(epoll_members,
-     "With several quorums any epoll_ctl() may fail once without a crash or a leak.")
-{
-    fail_each(0, INJECT_EPOLL_CTL, ENOMEM, false, 4);
-}
+CASE_OF(epoll_members,
+        "With several quorums any epoll_ctl() may fail once without a crash or a leak.",
+        fail_each(0, INJECT_EPOLL_CTL, ENOMEM, false, 4));
 
-CASE(second_thread,
-     "With several quorums the start of any I/O thread may fail without a crash or a leak.")
-{
-    fail_each(REDLOCK_THREAD, INJECT_THREAD, EAGAIN, false, 2);
-}
+CASE_OF(second_thread,
+        "With several quorums the start of any I/O thread may fail without a crash or a leak.",
+        fail_each(REDLOCK_THREAD, INJECT_THREAD, EAGAIN, false, 2));
 
-CASE(timers, "With several quorums waits in a loop end although no timer can be set.")
-{
-    fail_each(0, INJECT_TIMERFD_SETTIME, ENOMEM, true, 1);
-}
+CASE_OF(timers, "With several quorums waits in a loop end although no timer can be set.",
+        fail_each(0, INJECT_TIMERFD_SETTIME, ENOMEM, true, 1));

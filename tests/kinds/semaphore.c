@@ -134,11 +134,9 @@ CASE_ON(own_expiry, "A dead holder's slot expires by itself, and the other slots
     CHECK(cluster_await_empty(c));
 }
 
-CASE(partitioned,
-     "Of three clients with different majorities at most two hold a semaphore of two.")
-{
-    CHECK_BETWEEN(1, 2, semaphore_partitioned());
-}
+CASE_OF(partitioned,
+        "Of three clients with different majorities at most two hold a semaphore of two.",
+        CHECK_BETWEEN(1, 2, semaphore_partitioned()));
 
 static void never_above(uint32_t k)
 {
@@ -153,26 +151,18 @@ static void never_above(uint32_t k)
     CHECK(k == 1 || peak > 1);
 }
 
-CASE(never_above_1,
-     "A semaphore of 1 never has two holders while nodes hang, are cut off and restart.")
-{
-    never_above(1);
-}
+CASE_OF(never_above_1,
+        "A semaphore of 1 never has two holders while nodes hang, are cut off and restart.",
+        never_above(1));
 
-CASE(never_above_2,
-     "A semaphore of 2 never has three holders while nodes hang, are cut off and restart.")
-{
-    never_above(2);
-}
+CASE_OF(never_above_2,
+        "A semaphore of 2 never has three holders while nodes hang, are cut off and restart.",
+        never_above(2));
 
-CASE(never_above_3,
-     "A semaphore of 3 never has four holders while nodes hang, are cut off and restart.")
-{
-    never_above(3);
-}
+CASE_OF(never_above_3,
+        "A semaphore of 3 never has four holders while nodes hang, are cut off and restart.",
+        never_above(3));
 
-CASE(never_above_7,
-     "A semaphore of 7 never has eight holders while nodes hang, are cut off and restart.")
-{
-    never_above(7);
-}
+CASE_OF(never_above_7,
+        "A semaphore of 7 never has eight holders while nodes hang, are cut off and restart.",
+        never_above(7));

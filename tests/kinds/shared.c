@@ -158,17 +158,13 @@ static void woken_together(redlock_request writer)
     client_close(a);
 }
 
-CASE(readers_woken_together,
-     "All waiting readers are granted together when the writer releases.")
-{
-    woken_together((redlock_request)REDLOCK_REQUEST());
-}
+CASE_OF(readers_woken_together,
+        "All waiting readers are granted together when the writer releases.",
+        woken_together((redlock_request)REDLOCK_REQUEST()));
 
-CASE(readers_woken_by_an_owner,
-     "All waiting readers are granted together when a re-entrant owner releases.")
-{
-    woken_together(owner_request("o"));
-}
+CASE_OF(readers_woken_by_an_owner,
+        "All waiting readers are granted together when a re-entrant owner releases.",
+        woken_together(owner_request("o")));
 
 CASE(writer_not_starved, "A writer gets the lock although new readers never stop coming.")
 {

@@ -211,21 +211,15 @@ static void ask_again(uint32_t flags, uint32_t request_flags)
     pair_end();
 }
 
-CASE(granted_once,
-     "A request of any kind with a key that is held is YOURS, and waits for nothing.")
-{
-    ask_again(0, 0);
-}
+CASE_OF(granted_once,
+        "A request of any kind with a key that is held is YOURS, and waits for nothing.",
+        ask_again(0, 0));
 
-CASE(granted_once_strict, "In strict mode a request with a key that is held is YOURS.")
-{
-    ask_again(REDLOCK_STRICT, 0);
-}
+CASE_OF(granted_once_strict, "In strict mode a request with a key that is held is YOURS.",
+        ask_again(REDLOCK_STRICT, 0));
 
-CASE(granted_once_fair, "A fair request with a key that is held is YOURS.")
-{
-    ask_again(REDLOCK_NO_NATIVE, REDLOCK_FAIR);
-}
+CASE_OF(granted_once_fair, "A fair request with a key that is held is YOURS.",
+        ask_again(REDLOCK_NO_NATIVE, REDLOCK_FAIR));
 
 CASE(granted_once_while_waiting, "A request that waits is told YOURS once its key is granted.")
 {

@@ -99,17 +99,13 @@ static void acquire_beside_slow(uint32_t request_flags)
     client_close(r);
 }
 
-CASE(io_thread_is_busy,
-     "A wait that begins during a longer notification does not succeed late.")
-{
-    acquire_beside_slow(REDLOCK_RENEW);
-}
+CASE_OF(io_thread_is_busy,
+        "A wait that begins during a longer notification does not succeed late.",
+        acquire_beside_slow(REDLOCK_RENEW));
 
-CASE(io_thread_is_busy_bound,
-     "A lock bound to its thread is not granted late while the I/O thread is busy.")
-{
-    acquire_beside_slow(REDLOCK_BOUND | REDLOCK_RENEW);
-}
+CASE_OF(io_thread_is_busy_bound,
+        "A lock bound to its thread is not granted late while the I/O thread is busy.",
+        acquire_beside_slow(REDLOCK_BOUND | REDLOCK_RENEW));
 
 CASE(quorum_is_busy,
      "Of several quorums, a wait ends in time though the thread of its own is busy.")
@@ -230,23 +226,18 @@ CASE_ON(read_late, "A grant that is read after the wait, behind another event, i
     read_behind_another(c, r, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
 }
 
-CASE_ON(read_late_io_thread,
-        "A grant of the I/O thread that is read after the wait is TIMEOUT.",
-        .flags = REDLOCK_THREAD)
-{
-    read_behind_another(c, r, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
-}
+CASE_OF_ON(read_late_io_thread,
+           "A grant of the I/O thread that is read after the wait is TIMEOUT.",
+           read_behind_another(c, r, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS),
+           .flags = REDLOCK_THREAD);
 
 CASE_ON(read_late_bound, "A bound lock's grant that is read after the wait is TIMEOUT.")
 {
     read_behind_another(c, r, REDLOCK_BOUND, TTL_MS);
 }
 
-CASE_ON(read_late_kept, "A kept lock's grant that is read after the wait is TIMEOUT.",
-        .flags = REDLOCK_THREAD)
-{
-    read_behind_another(c, r, REDLOCK_KEEP, TTL_MS);
-}
+CASE_OF_ON(read_late_kept, "A kept lock's grant that is read after the wait is TIMEOUT.",
+           read_behind_another(c, r, REDLOCK_KEEP, TTL_MS), .flags = REDLOCK_THREAD);
 
 CASE_ON(read_after_the_loss,
         "A lock that expired before its grant is read is TIMEOUT, never LOST.")
@@ -254,13 +245,10 @@ CASE_ON(read_after_the_loss,
     read_behind_another(c, r, 0, SHORT_TTL_MS);
 }
 
-CASE_ON(read_after_the_loss_io_thread,
-        "A lock that the I/O thread saw expire "
-        "before its grant is read is TIMEOUT, never LOST.",
-        .flags = REDLOCK_THREAD)
-{
-    read_behind_another(c, r, 0, SHORT_TTL_MS);
-}
+CASE_OF_ON(read_after_the_loss_io_thread,
+           "A lock that the I/O thread saw expire "
+           "before its grant is read is TIMEOUT, never LOST.",
+           read_behind_another(c, r, 0, SHORT_TTL_MS), .flags = REDLOCK_THREAD);
 
 CASE_ON(loop_comes_late, "An event loop that reads the grants after the wait is told TIMEOUT.")
 {
@@ -372,34 +360,24 @@ static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms, int64_t wait_ms)
     client_close(s.client);
 }
 
-CASE(caller_wakes_late, "A caller that wakes after its wait gives back what it was granted.")
-{
-    grant_to_a_sleeper(REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS);
-}
+CASE_OF(caller_wakes_late, "A caller that wakes after its wait gives back what it was granted.",
+        grant_to_a_sleeper(REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS));
 
-CASE(caller_wakes_late_bound,
-     "A caller that wakes after its wait gives back a lock bound to its thread.")
-{
-    grant_to_a_sleeper(REDLOCK_BOUND | REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS);
-}
+CASE_OF(caller_wakes_late_bound,
+        "A caller that wakes after its wait gives back a lock bound to its thread.",
+        grant_to_a_sleeper(REDLOCK_BOUND | REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS));
 
-CASE(caller_wakes_late_kept,
-     "A caller that wakes after its wait gives back a lock that was to be kept.")
-{
-    grant_to_a_sleeper(REDLOCK_KEEP | REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS);
-}
+CASE_OF(caller_wakes_late_kept,
+        "A caller that wakes after its wait gives back a lock that was to be kept.",
+        grant_to_a_sleeper(REDLOCK_KEEP | REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS));
 
-CASE(caller_wakes_after_the_loss,
-     "A lock that expired before its late caller woke is TIMEOUT, never told as lost.")
-{
-    grant_to_a_sleeper(0, SHORT_TTL_MS, LONG_WAIT_MS);
-}
+CASE_OF(caller_wakes_after_the_loss,
+        "A lock that expired before its late caller woke is TIMEOUT, never told as lost.",
+        grant_to_a_sleeper(0, SHORT_TTL_MS, LONG_WAIT_MS));
 
-CASE(caller_wakes_in_its_wait,
-     "A lock that expired before its caller woke is TIMEOUT though its wait has not ended.")
-{
-    grant_to_a_sleeper(0, SHORT_TTL_MS, REDLOCK_WAIT_FOREVER);
-}
+CASE_OF(caller_wakes_in_its_wait,
+        "A lock that expired before its caller woke is TIMEOUT though its wait has not ended.",
+        grant_to_a_sleeper(0, SHORT_TTL_MS, REDLOCK_WAIT_FOREVER));
 
 CASE(caller_wakes_to_a_renewed_lock,
      "A lock that was renewed until its late caller woke is handed out.")

@@ -307,17 +307,11 @@ static void end_an_attempt(struct cluster *c, bool cancel)
         redlock_lock_free(lock);
 }
 
-CASE_ON(canceled_attempt_is_rolled_back, "A canceled attempt is rolled back at once.",
-        .clients = NO_CLIENT)
-{
-    end_an_attempt(c, true);
-}
+CASE_OF_ON(canceled_attempt_is_rolled_back, "A canceled attempt is rolled back at once.",
+           end_an_attempt(c, true), .clients = NO_CLIENT);
 
-CASE_ON(freed_attempt_is_rolled_back, "An attempt whose handle is freed is rolled back.",
-        .clients = NO_CLIENT)
-{
-    end_an_attempt(c, false);
-}
+CASE_OF_ON(freed_attempt_is_rolled_back, "An attempt whose handle is freed is rolled back.",
+           end_an_attempt(c, false), .clients = NO_CLIENT);
 
 /* A held lock's release when its connections broke in between. */
 CASE_ON(release_after_reconnect, "A lock is released over new connections, on every node.",

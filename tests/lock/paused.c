@@ -149,41 +149,28 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     client_close(r);
 }
 
-CASE(woken_state, "For a holder stopped past its TTL the first redlock_state() says LOST.")
-{
-    stop_and_wake(0, BY_STATE);
-}
+CASE_OF(woken_state, "For a holder stopped past its TTL the first redlock_state() says LOST.",
+        stop_and_wake(0, BY_STATE));
 
-CASE(woken_state_io_thread,
-     "For a holder stopped with its I/O thread the first redlock_state() says LOST.")
-{
-    stop_and_wake(REDLOCK_THREAD, BY_STATE);
-}
+CASE_OF(woken_state_io_thread,
+        "For a holder stopped with its I/O thread the first redlock_state() says LOST.",
+        stop_and_wake(REDLOCK_THREAD, BY_STATE));
 
-CASE(woken_remaining,
-     "For a holder stopped past its TTL the first redlock_remaining_ms() is 0.")
-{
-    stop_and_wake(REDLOCK_THREAD, BY_REMAINING);
-}
+CASE_OF(woken_remaining,
+        "For a holder stopped past its TTL the first redlock_remaining_ms() is 0.",
+        stop_and_wake(REDLOCK_THREAD, BY_REMAINING));
 
-CASE(woken_deadline, "For a holder stopped past its TTL redlock_deadline_ns() is in the past.")
-{
-    stop_and_wake(REDLOCK_THREAD, BY_DEADLINE);
-}
+CASE_OF(woken_deadline,
+        "For a holder stopped past its TTL redlock_deadline_ns() is in the past.",
+        stop_and_wake(REDLOCK_THREAD, BY_DEADLINE));
 
-CASE(woken_extend, "For a holder stopped past its TTL the first redlock_extend() is LOST.")
-{
-    stop_and_wake(0, BY_EXTEND);
-}
+CASE_OF(woken_extend, "For a holder stopped past its TTL the first redlock_extend() is LOST.",
+        stop_and_wake(0, BY_EXTEND));
 
-CASE(woken_extend_io_thread,
-     "For a holder stopped with its I/O thread the first redlock_extend() is LOST.")
-{
-    stop_and_wake(REDLOCK_THREAD, BY_EXTEND);
-}
+CASE_OF(woken_extend_io_thread,
+        "For a holder stopped with its I/O thread the first redlock_extend() is LOST.",
+        stop_and_wake(REDLOCK_THREAD, BY_EXTEND));
 
-CASE(woken_release,
-     "For a holder stopped past its TTL the first redlock_release() is LOST or EXPIRED.")
-{
-    stop_and_wake(0, BY_RELEASE);
-}
+CASE_OF(woken_release,
+        "For a holder stopped past its TTL the first redlock_release() is LOST or EXPIRED.",
+        stop_and_wake(0, BY_RELEASE));

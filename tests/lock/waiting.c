@@ -188,17 +188,13 @@ static void cancel_meanwhile(uint32_t flags)
     client_close(r);
 }
 
-CASE(cancel_from_another_thread,
-     "Another thread can cancel a wait while the waiter drives the client.")
-{
-    cancel_meanwhile(0);
-}
+CASE_OF(cancel_from_another_thread,
+        "Another thread can cancel a wait while the waiter drives the client.",
+        cancel_meanwhile(0));
 
-CASE(cancel_from_another_thread_io_thread,
-     "Another thread can cancel a wait that the I/O thread drives.")
-{
-    cancel_meanwhile(REDLOCK_THREAD);
-}
+CASE_OF(cancel_from_another_thread_io_thread,
+        "Another thread can cancel a wait that the I/O thread drives.",
+        cancel_meanwhile(REDLOCK_THREAD));
 
 CASE(blocking_calls_are_independent, "A wait under way does not delay a blocking call.")
 {

@@ -204,19 +204,13 @@ static void check_documented(struct cluster *c, const char *path)
     check_acl_log_empty(c);
 }
 
-CASE_ON(rights_of_libredlock,
-        "With the rights that libredlock(3) prints "
-        "all works but listing, and nothing is refused.",
-        .clients = NO_CLIENT)
-{
-    check_documented(c, MAN_DIR "/libredlock.3");
-}
+CASE_OF_ON(rights_of_libredlock,
+           "With the rights that libredlock(3) prints "
+           "all works but listing, and nothing is refused.",
+           check_documented(c, MAN_DIR "/libredlock.3"), .clients = NO_CLIENT);
 
-CASE_ON(rights_of_redlock, "The rights that redlock-nodes(7) prints are enough as well.",
-        .clients = NO_CLIENT)
-{
-    check_documented(c, MAN_DIR "/redlock-nodes.7");
-}
+CASE_OF_ON(rights_of_redlock, "The rights that redlock-nodes(7) prints are enough as well.",
+           check_documented(c, MAN_DIR "/redlock-nodes.7"), .clients = NO_CLIENT);
 
 CASE_ON(listing_needs_scan,
         "Without the right to SCAN nothing can be listed, and the server says so.",

@@ -114,92 +114,53 @@ static void majority(struct cluster *c, enum evil_kind kind, int expected,
     CHECK(client_recovers(r, c, 5));
 }
 
-CASE_ON(silent_minority, "Two nodes that accept and never answer delay no acquire.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    minority(c, EVIL_SILENT);
-}
+CASE_OF_ON(silent_minority, "Two nodes that accept and never answer delay no acquire.",
+           minority(c, EVIL_SILENT), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(deaf_minority,
-        "Two nodes that accept and never read delay no acquire and cost no memory.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    minority(c, EVIL_DEAF);
-}
+CASE_OF_ON(deaf_minority,
+           "Two nodes that accept and never read delay no acquire and cost no memory.",
+           minority(c, EVIL_DEAF), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(garbage_minority, "Two nodes that answer garbage are reported as PROTO and outvoted.",
-        .nodes = 5, .clients = NO_CLIENT)
-{
-    minority(c, EVIL_GARBAGE);
-}
+CASE_OF_ON(garbage_minority,
+           "Two nodes that answer garbage are reported as PROTO and outvoted.",
+           minority(c, EVIL_GARBAGE), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(http_minority, "Two web servers among the nodes are reported as such and outvoted.",
-        .nodes = 5, .clients = NO_CLIENT)
-{
-    minority(c, EVIL_HTTP);
-}
+CASE_OF_ON(http_minority, "Two web servers among the nodes are reported as such and outvoted.",
+           minority(c, EVIL_HTTP), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(huge_bulk_minority, "A bulk header of 1 GiB is refused at the header.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    minority(c, EVIL_HUGE_BULK);
-}
+CASE_OF_ON(huge_bulk_minority, "A bulk header of 1 GiB is refused at the header.",
+           minority(c, EVIL_HUGE_BULK), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(huge_array_minority, "An array header of 100,000,000 is refused at the header.",
-        .nodes = 5, .clients = NO_CLIENT)
-{
-    minority(c, EVIL_HUGE_ARRAY);
-}
+CASE_OF_ON(huge_array_minority, "An array header of 100,000,000 is refused at the header.",
+           minority(c, EVIL_HUGE_ARRAY), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(deep_array_minority, "Arrays nested without end are refused.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    minority(c, EVIL_DEEP_ARRAY);
-}
+CASE_OF_ON(deep_array_minority, "Arrays nested without end are refused.",
+           minority(c, EVIL_DEEP_ARRAY), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(endless_line_minority, "A line without end is refused.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    minority(c, EVIL_ENDLESS_LINE);
-}
+CASE_OF_ON(endless_line_minority, "A line without end is refused.",
+           minority(c, EVIL_ENDLESS_LINE), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(closing_minority,
-        "Two nodes that close every connection at once are retried with a backoff.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    minority(c, EVIL_CLOSES);
-}
+CASE_OF_ON(closing_minority,
+           "Two nodes that close every connection at once are retried with a backoff.",
+           minority(c, EVIL_CLOSES), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(chatty_minority, "Replies that nodes send unasked or twice are votes for no request.",
-        .nodes = 5, .clients = NO_CLIENT)
-{
-    minority(c, EVIL_CHATTY);
-}
+CASE_OF_ON(chatty_minority,
+           "Replies that nodes send unasked or twice are votes for no request.",
+           minority(c, EVIL_CHATTY), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(silent_majority,
-        "Three silent nodes of five are NOQUORUM at the node timeout, and recover later.",
-        .nodes = 5, .clients = NO_CLIENT)
-{
-    majority(c, EVIL_SILENT, REDLOCK_NOQUORUM, 200);
-}
+CASE_OF_ON(silent_majority,
+           "Three silent nodes of five are NOQUORUM at the node timeout, and recover later.",
+           majority(c, EVIL_SILENT, REDLOCK_NOQUORUM, 200), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(garbage_majority, "Three nodes of five that answer garbage are PROTO.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    majority(c, EVIL_GARBAGE, REDLOCK_PROTO, FAR_MS);
-}
+CASE_OF_ON(garbage_majority, "Three nodes of five that answer garbage are PROTO.",
+           majority(c, EVIL_GARBAGE, REDLOCK_PROTO, FAR_MS), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(http_majority, "Three web servers among five nodes are PROTO.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    majority(c, EVIL_HTTP, REDLOCK_PROTO, FAR_MS);
-}
+CASE_OF_ON(http_majority, "Three web servers among five nodes are PROTO.",
+           majority(c, EVIL_HTTP, REDLOCK_PROTO, FAR_MS), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROTO.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    majority(c, EVIL_HUGE_BULK, REDLOCK_PROTO, FAR_MS);
-}
+CASE_OF_ON(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROTO.",
+           majority(c, EVIL_HUGE_BULK, REDLOCK_PROTO, FAR_MS), .nodes = 5,
+           .clients = NO_CLIENT);
 
 CASE_ON(backoff_is_bounded,
         "A node that closes every connection is retried with a bounded backoff.",
@@ -236,38 +197,23 @@ static void poisoned(struct cluster *c, const char *poison, int expected)
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(poison_huge_bulk, "A vote of 1 GiB is no vote and takes no memory.",
-        .clients = NO_CLIENT)
-{
-    poisoned(c, "$1073741824\r\n", REDLOCK_PROTO);
-}
+CASE_OF_ON(poison_huge_bulk, "A vote of 1 GiB is no vote and takes no memory.",
+           poisoned(c, "$1073741824\r\n", REDLOCK_PROTO), .clients = NO_CLIENT);
 
-CASE_ON(poison_huge_array, "A vote of a hundred million elements is no vote.",
-        .clients = NO_CLIENT)
-{
-    poisoned(c, "*100000000\r\n", REDLOCK_PROTO);
-}
+CASE_OF_ON(poison_huge_array, "A vote of a hundred million elements is no vote.",
+           poisoned(c, "*100000000\r\n", REDLOCK_PROTO), .clients = NO_CLIENT);
 
-CASE_ON(poison_endless_line, "A vote that never ends its line is no vote.",
-        .clients = NO_CLIENT)
-{
-    poisoned(c, "+O", REDLOCK_PROTO);
-}
+CASE_OF_ON(poison_endless_line, "A vote that never ends its line is no vote.",
+           poisoned(c, "+O", REDLOCK_PROTO), .clients = NO_CLIENT);
 
-CASE_ON(poison_http, "A web page in place of a vote is no vote.", .clients = NO_CLIENT)
-{
-    poisoned(c, "HTTP/1.1 200 OK\r\n\r\n", REDLOCK_PROTO);
-}
+CASE_OF_ON(poison_http, "A web page in place of a vote is no vote.",
+           poisoned(c, "HTTP/1.1 200 OK\r\n\r\n", REDLOCK_PROTO), .clients = NO_CLIENT);
 
-CASE_ON(poison_integer, "An integer in place of a vote is no vote.", .clients = NO_CLIENT)
-{
-    poisoned(c, ":1\r\n", REDLOCK_PROTO);
-}
+CASE_OF_ON(poison_integer, "An integer in place of a vote is no vote.",
+           poisoned(c, ":1\r\n", REDLOCK_PROTO), .clients = NO_CLIENT);
 
-CASE_ON(poison_negative_bulk, "A bulk of length -2 is no vote.", .clients = NO_CLIENT)
-{
-    poisoned(c, "$-2\r\n", REDLOCK_PROTO);
-}
+CASE_OF_ON(poison_negative_bulk, "A bulk of length -2 is no vote.",
+           poisoned(c, "$-2\r\n", REDLOCK_PROTO), .clients = NO_CLIENT);
 
 /* ---- in the way of a real server --------------------------------------------------------- */
 

@@ -83,25 +83,18 @@ static void hold_every_kind(struct cluster *c, redlock *r, int first)
     CHECK_OK(client_try(r, "new", TTL_MS));
 }
 
-CASE_ON(hold_on_all, "On nodes without memory every kind is renewed, extended and released.",
-        .nodes = NODES, .flags = REDLOCK_THREAD)
-{
-    hold_every_kind(c, r, 0);
-}
+CASE_OF_ON(hold_on_all, "On nodes without memory every kind is renewed, extended and released.",
+           hold_every_kind(c, r, 0), .nodes = NODES, .flags = REDLOCK_THREAD);
 
-CASE_ON(hold_on_a_majority,
-        "Every kind is kept with one node that has memory, without native commands.",
-        .nodes = NODES, .flags = REDLOCK_THREAD | REDLOCK_NO_NATIVE)
-{
-    hold_every_kind(c, r, 1);
-}
+CASE_OF_ON(hold_on_a_majority,
+           "Every kind is kept with one node that has memory, without native commands.",
+           hold_every_kind(c, r, 1), .nodes = NODES,
+           .flags = REDLOCK_THREAD | REDLOCK_NO_NATIVE);
 
-CASE_ON(hold_strict,
-        "In strict mode every kind is renewed, extended and released on nodes without memory.",
-        .nodes = NODES, .flags = REDLOCK_THREAD | REDLOCK_STRICT)
-{
-    hold_every_kind(c, r, 0);
-}
+CASE_OF_ON(hold_strict,
+           "In strict mode every kind is renewed, extended and released on nodes "
+           "without memory.",
+           hold_every_kind(c, r, 0), .nodes = NODES, .flags = REDLOCK_THREAD | REDLOCK_STRICT);
 
 CASE_ON(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.",
         .nodes = NODES, .flags = REDLOCK_THREAD, .clients = 2)

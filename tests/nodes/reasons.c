@@ -347,24 +347,18 @@ static void check_speaker(const char *text, const char *password, int reason)
     helper_stop(&pid);
 }
 
-CASE(protected_mode, "A server in protected mode is told as that, not as a wrong password.")
-{
-    check_speaker(
-        "-DENIED Redis is running in protected mode because protected mode is enabled "
-        "and no password is set for the default user.\r\n",
-        NULL, REDLOCK_REASON_PROTECTED_MODE);
-}
+CASE_OF(protected_mode, "A server in protected mode is told as that, not as a wrong password.",
+        check_speaker(
+            "-DENIED Redis is running in protected mode because protected mode is enabled "
+            "and no password is set for the default user.\r\n",
+            NULL, REDLOCK_REASON_PROTECTED_MODE));
 
-CASE(too_many_clients, "A server with too many clients has not refused the password.")
-{
-    check_speaker("-ERR max number of clients reached\r\n", "right",
-                  REDLOCK_REASON_SERVER_ERROR);
-}
+CASE_OF(too_many_clients, "A server with too many clients has not refused the password.",
+        check_speaker("-ERR max number of clients reached\r\n", "right",
+                      REDLOCK_REASON_SERVER_ERROR));
 
-CASE(protocol, "A server of another protocol is told as that.")
-{
-    check_speaker("HTTP/1.1 400 Bad Request\r\n\r\n", NULL, REDLOCK_REASON_PROTOCOL);
-}
+CASE_OF(protocol, "A server of another protocol is told as that.",
+        check_speaker("HTTP/1.1 400 Bad Request\r\n\r\n", NULL, REDLOCK_REASON_PROTOCOL));
 
 CASE(loading, "A server that loads its dataset is told as that.")
 {
@@ -429,11 +423,9 @@ CASE_ON(counter, "A fence counter beyond what clocks reach is told as that.", .n
 
 /* ---- quarantine ---- */
 
-CASE_ON(young, "A node that restarted not long ago is young.", .nodes = 1, .young = true,
-        .clients = NO_CLIENT)
-{
-    check_node_reason(c, REDLOCK_REASON_YOUNG);
-}
+CASE_OF_ON(young, "A node that restarted not long ago is young.",
+           check_node_reason(c, REDLOCK_REASON_YOUNG), .nodes = 1, .young = true,
+           .clients = NO_CLIENT);
 
 CASE_ON(not_admitted, "In strict mode a node without a marker is not admitted.", .nodes = 1,
         .young = true, .clients = NO_CLIENT)

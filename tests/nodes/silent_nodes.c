@@ -99,25 +99,17 @@ static void hang(struct cluster *c, uint32_t flags)
     client_close(w.r);
 }
 
-CASE_ON(hung_under_a_thread,
-        "redlock_node() of an idle client with a thread shows hung servers as down.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    hang(c, REDLOCK_THREAD);
-}
+CASE_OF_ON(hung_under_a_thread,
+           "redlock_node() of an idle client with a thread shows hung servers as down.",
+           hang(c, REDLOCK_THREAD), .nodes = NODES, .clients = NO_CLIENT);
 
-CASE_ON(hung_under_a_loop,
-        "redlock_node() shows hung servers as down when an event loop drives the idle client.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    hang(c, 0);
-}
+CASE_OF_ON(hung_under_a_loop,
+           "redlock_node() shows hung servers as down when an event loop drives "
+           "the idle client.",
+           hang(c, 0), .nodes = NODES, .clients = NO_CLIENT);
 
-CASE_ON(hung_without_guard, "An idle client without the guard finds hung servers, too.",
-        .nodes = NODES, .clients = NO_CLIENT)
-{
-    hang(c, REDLOCK_THREAD | REDLOCK_NO_GUARD);
-}
+CASE_OF_ON(hung_without_guard, "An idle client without the guard finds hung servers, too.",
+           hang(c, REDLOCK_THREAD | REDLOCK_NO_GUARD), .nodes = NODES, .clients = NO_CLIENT);
 
 static void stop_forwarding(void *data)
 {

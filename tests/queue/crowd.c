@@ -53,22 +53,16 @@ static void serve_in_order(enum trouble trouble, int turns)
     CHECK(least >= TURNS_MIN - 1);
 }
 
-CASE(fair, "Of 64 fair processes none overtakes a waiter that was queued before it.")
-{
-    serve_in_order(ALL_UP, TURNS);
-}
+CASE_OF(fair, "Of 64 fair processes none overtakes a waiter that was queued before it.",
+        serve_in_order(ALL_UP, TURNS));
 
-CASE(fair_with_a_node_killed,
-     "With one of five nodes down no fair process overtakes a queued waiter.")
-{
-    serve_in_order(ONE_KILLED, TURNS);
-}
+CASE_OF(fair_with_a_node_killed,
+        "With one of five nodes down no fair process overtakes a queued waiter.",
+        serve_in_order(ONE_KILLED, TURNS));
 
-CASE(fair_with_a_node_hung,
-     "With one of five nodes hung no fair process overtakes a queued waiter.")
-{
-    serve_in_order(ONE_HUNG, TURNS);
-}
+CASE_OF(fair_with_a_node_hung,
+        "With one of five nodes hung no fair process overtakes a queued waiter.",
+        serve_in_order(ONE_HUNG, TURNS));
 
 static void serve_all(enum trouble trouble, int turns)
 {
@@ -80,13 +74,10 @@ static void serve_all(enum trouble trouble, int turns)
     CHECK_BETWEEN(0, 6 * PROCESSES, crowd_most_others(crowd));
 }
 
-CASE(nobody_starves, "Without REDLOCK_FAIR newcomers may overtake, but every waiter is served.")
-{
-    serve_all(ALL_UP, TURNS);
-}
+CASE_OF(nobody_starves,
+        "Without REDLOCK_FAIR newcomers may overtake, but every waiter is served.",
+        serve_all(ALL_UP, TURNS));
 
-CASE(nobody_starves_with_a_node_killed,
-     "With one of five nodes down every waiter is served, fair or not.")
-{
-    serve_all(ONE_KILLED, TURNS);
-}
+CASE_OF(nobody_starves_with_a_node_killed,
+        "With one of five nodes down every waiter is served, fair or not.",
+        serve_all(ONE_KILLED, TURNS));

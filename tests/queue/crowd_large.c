@@ -142,16 +142,12 @@ static void crowd_of_threads(uint32_t flags)
     client_close(other);
 }
 
-CASE(threads, "A thousand threads that block on one lock are all served.")
-{
-    crowd_of_threads(0);
-}
+CASE_OF(threads, "A thousand threads that block on one lock are all served.",
+        crowd_of_threads(0));
 
-CASE(threads_with_io_thread,
-     "With the I/O thread a thousand threads that block on one lock are all served.")
-{
-    crowd_of_threads(REDLOCK_THREAD);
-}
+CASE_OF(threads_with_io_thread,
+        "With the I/O thread a thousand threads that block on one lock are all served.",
+        crowd_of_threads(REDLOCK_THREAD));
 
 /* ---- handles ---------------------------------------------------------------------------- */
 
@@ -275,13 +271,9 @@ static void crowd_of_handles(int names, int waiters)
     free(held);
 }
 
-CASE(handles_one_name, "Ten thousand waiting handles for one name are served in order.")
-{
-    crowd_of_handles(1, WAITERS);
-}
+CASE_OF(handles_one_name, "Ten thousand waiting handles for one name are served in order.",
+        crowd_of_handles(1, WAITERS));
 
-CASE(handles_many_names,
-     "Ten thousand waiting handles for a thousand names are served in order.")
-{
-    crowd_of_handles((int)check_setting("REDLOCK_CROWD_NAMES", NAMES), WAITERS);
-}
+CASE_OF(handles_many_names,
+        "Ten thousand waiting handles for a thousand names are served in order.",
+        crowd_of_handles((int)check_setting("REDLOCK_CROWD_NAMES", NAMES), WAITERS));

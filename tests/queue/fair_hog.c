@@ -10,18 +10,12 @@
 
 enum { WAIT_MS = GIVE_UP_MS, SERVICES = 5 };
 
-CASE(hog, "A waiter is served beside a client that asks again with every release.")
-{
-    CHECK_INT(SERVICES, hog_beside_asker(0, SERVICES, WAIT_MS));
-}
+CASE_OF(hog, "A waiter is served beside a client that asks again with every release.",
+        CHECK_INT(SERVICES, hog_beside_asker(0, SERVICES, WAIT_MS)));
 
-CASE(hog_fair,
-     "A fair waiter is served beside a fair client that asks again with every release.")
-{
-    CHECK_INT(SERVICES, hog_beside_asker(REDLOCK_FAIR, SERVICES, WAIT_MS));
-}
+CASE_OF(hog_fair,
+        "A fair waiter is served beside a fair client that asks again with every release.",
+        CHECK_INT(SERVICES, hog_beside_asker(REDLOCK_FAIR, SERVICES, WAIT_MS)));
 
-CASE(triers, "A waiter is served beside several clients that try all the time.")
-{
-    CHECK_INT(SERVICES, hog_beside_triers(SERVICES, WAIT_MS));
-}
+CASE_OF(triers, "A waiter is served beside several clients that try all the time.",
+        CHECK_INT(SERVICES, hog_beside_triers(SERVICES, WAIT_MS)));

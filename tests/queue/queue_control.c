@@ -160,31 +160,21 @@ static void end_a_wait(int ahead, void (*end)(redlock *, redlock_lock *))
     client_close(other);
 }
 
-CASE(cancel_first, "Canceling the first waiter of a client lets its others through.")
-{
-    end_a_wait(0, cancel_and_free);
-}
+CASE_OF(cancel_first, "Canceling the first waiter of a client lets its others through.",
+        end_a_wait(0, cancel_and_free));
 
-CASE(cancel_parked,
-     "Canceling a waiter in the middle of its client's queue lets the others through.")
-{
-    end_a_wait(2, cancel_and_free);
-}
+CASE_OF(cancel_parked,
+        "Canceling a waiter in the middle of its client's queue lets the others through.",
+        end_a_wait(2, cancel_and_free));
 
-CASE(cancel_last, "Canceling the last waiter of a client leaves the others served.")
-{
-    end_a_wait(3, cancel_and_free);
-}
+CASE_OF(cancel_last, "Canceling the last waiter of a client leaves the others served.",
+        end_a_wait(3, cancel_and_free));
 
-CASE(free_first, "Freeing the handle of a client's first waiter lets its others through.")
-{
-    end_a_wait(0, just_free);
-}
+CASE_OF(free_first, "Freeing the handle of a client's first waiter lets its others through.",
+        end_a_wait(0, just_free));
 
-CASE(free_parked, "Freeing the handle of a waiter behind others leaves the others served.")
-{
-    end_a_wait(1, just_free);
-}
+CASE_OF(free_parked, "Freeing the handle of a waiter behind others leaves the others served.",
+        end_a_wait(1, just_free));
 
 CASE_ON(close_first_and_parked,
         "Closing a client ends all of its waits and empties the queues.", .nodes = NODES,

@@ -25,83 +25,61 @@ static void check_dead_head(enum trouble trouble)
     CHECK(after_dead_head_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
 }
 
-CASE(dead_head, "A killed head of the queue is evicted, and the next waiter served.")
-{
-    check_dead_head(ALL_UP);
-}
+CASE_OF(dead_head, "A killed head of the queue is evicted, and the next waiter served.",
+        check_dead_head(ALL_UP));
 
-CASE(dead_head_node_killed,
-     "With one node down a killed head of the queue is evicted, and the next served.")
-{
-    check_dead_head(ONE_KILLED);
-}
+CASE_OF(dead_head_node_killed,
+        "With one node down a killed head of the queue is evicted, and the next served.",
+        check_dead_head(ONE_KILLED));
 
-CASE(dead_head_node_hung,
-     "With one node hung a killed head of the queue is evicted, and the next served.")
-{
-    check_dead_head(ONE_HUNG);
-}
+CASE_OF(dead_head_node_hung,
+        "With one node hung a killed head of the queue is evicted, and the next served.",
+        check_dead_head(ONE_HUNG));
 
 static void check_dead_holder(enum trouble trouble)
 {
     CHECK(after_dead_holder_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
 }
 
-CASE(dead_holder, "After a holder was killed the next waiter is served after the lock's TTL.")
-{
-    check_dead_holder(ALL_UP);
-}
+CASE_OF(dead_holder,
+        "After a holder was killed the next waiter is served after the lock's TTL.",
+        check_dead_holder(ALL_UP));
 
-CASE(dead_holder_node_killed,
-     "With one node down the waiter behind a killed holder is served after the TTL.")
-{
-    check_dead_holder(ONE_KILLED);
-}
+CASE_OF(dead_holder_node_killed,
+        "With one node down the waiter behind a killed holder is served after the TTL.",
+        check_dead_holder(ONE_KILLED));
 
-CASE(dead_holder_node_hung,
-     "With one node hung the waiter behind a killed holder is served after the TTL.")
-{
-    check_dead_holder(ONE_HUNG);
-}
+CASE_OF(dead_holder_node_hung,
+        "With one node hung the waiter behind a killed holder is served after the TTL.",
+        check_dead_holder(ONE_HUNG));
 
 static void check_no_messages(enum trouble trouble)
 {
     CHECK(without_messages_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
 }
 
-CASE(no_messages, "A waiter whose subscriptions are cut all the time is served by its timer.")
-{
-    check_no_messages(ALL_UP);
-}
+CASE_OF(no_messages,
+        "A waiter whose subscriptions are cut all the time is served by its timer.",
+        check_no_messages(ALL_UP));
 
-CASE(no_messages_node_killed,
-     "With one node down a waiter without subscriptions is served by its timer.")
-{
-    check_no_messages(ONE_KILLED);
-}
+CASE_OF(no_messages_node_killed,
+        "With one node down a waiter without subscriptions is served by its timer.",
+        check_no_messages(ONE_KILLED));
 
-CASE(no_messages_node_hung,
-     "With one node hung a waiter without subscriptions is served by its timer.")
-{
-    check_no_messages(ONE_HUNG);
-}
+CASE_OF(no_messages_node_hung,
+        "With one node hung a waiter without subscriptions is served by its timer.",
+        check_no_messages(ONE_HUNG));
 
-CASE(minority, "A waiter that lost its majority does not block the next.")
-{
-    CHECK(behind_a_minority_ms(GIVE_UP_MS) != NOT_SERVED);
-}
+CASE_OF(minority, "A waiter that lost its majority does not block the next.",
+        CHECK(behind_a_minority_ms(GIVE_UP_MS) != NOT_SERVED));
 
-CASE(failed_rounds, "Attempts that reached some nodes but no majority leave nothing there.")
-{
-    CHECK_INT(0, left_by_failed_rounds(GIVE_UP_MS));
-}
+CASE_OF(failed_rounds, "Attempts that reached some nodes but no majority leave nothing there.",
+        CHECK_INT(0, left_by_failed_rounds(GIVE_UP_MS)));
 
 /* ---- queue entries of waiters that have gone -------------------------------------------- */
 
-CASE(timeout_empties_the_queue, "The queue is empty right after its only waiter timed out.")
-{
-    CHECK_INT(0, places_after_timeout());
-}
+CASE_OF(timeout_empties_the_queue, "The queue is empty right after its only waiter timed out.",
+        CHECK_INT(0, places_after_timeout()));
 
 CASE_ON(holder_from_the_queue_dies,
         "A killed holder that had waited leaves no dead queue entry.", .nodes = 5)
@@ -196,19 +174,13 @@ static void without_right(struct cluster *c, const char *first_rule, const char 
     CHECK_OK(client_try(r, "x", 20000));
 }
 
-CASE_ON(no_right_to_subscribe,
-        "Without the right to subscribe a waiter is served by its timer.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    without_right(c, "allchannels", "-subscribe");
-}
+CASE_OF_ON(no_right_to_subscribe,
+           "Without the right to subscribe a waiter is served by its timer.",
+           without_right(c, "allchannels", "-subscribe"), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(no_right_to_any_channel,
-        "A waiter without the right to any channel is served by its timer.", .nodes = 5,
-        .clients = NO_CLIENT)
-{
-    without_right(c, "resetchannels", "+ping");
-}
+CASE_OF_ON(no_right_to_any_channel,
+           "A waiter without the right to any channel is served by its timer.",
+           without_right(c, "resetchannels", "+ping"), .nodes = 5, .clients = NO_CLIENT);
 
 static bool next_is_queued(void *data)
 {

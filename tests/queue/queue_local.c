@@ -191,20 +191,14 @@ static void follow(struct cluster *c, redlock *r, uint32_t flags)
     client_unlock(ours[1]);
 }
 
-CASE_ON(follows_behind_others,
-        "An acquire right after its client's release overtakes no waiter that came between.",
-        .nodes = NODES)
-{
-    follow(c, r, 0);
-}
+CASE_OF_ON(follows_behind_others,
+           "An acquire right after its client's release overtakes no waiter that came between.",
+           follow(c, r, 0), .nodes = NODES);
 
-CASE_ON(follows_fairly,
-        "A fair acquire right after its client's release "
-        "overtakes no waiter that came between.",
-        .nodes = NODES)
-{
-    follow(c, r, REDLOCK_FAIR);
-}
+CASE_OF_ON(follows_fairly,
+           "A fair acquire right after its client's release "
+           "overtakes no waiter that came between.",
+           follow(c, r, REDLOCK_FAIR), .nodes = NODES);
 
 /* ---- names that were chosen ------------------------------------------------------------- */
 

@@ -75,15 +75,12 @@ static void each_question(uint32_t flags)
     client_close(r);
 }
 
-CASE(poll_loop, "A job of all quorums, of one name's and of one member ends in one event each.")
-{
-    each_question(0);
-}
+CASE_OF(poll_loop,
+        "A job of all quorums, of one name's and of one member ends in one event each.",
+        each_question(0));
 
-CASE(io_threads, "The threads of several quorums make one answer of theirs, and one event.")
-{
-    each_question(REDLOCK_THREAD);
-}
+CASE_OF(io_threads, "The threads of several quorums make one answer of theirs, and one event.",
+        each_question(REDLOCK_THREAD));
 
 CASE(blocking_calls_alone,
      "A blocking call of all quorums is answered where nothing else drives.")
@@ -138,16 +135,12 @@ static void one_is_down(uint32_t flags)
     client_close(r);
 }
 
-CASE(one_down, "The answer of several quorums is the failure of the one that is down.")
-{
-    one_is_down(0);
-}
+CASE_OF(one_down, "The answer of several quorums is the failure of the one that is down.",
+        one_is_down(0));
 
-CASE(one_down_io_threads,
-     "Threads of several quorums tell the failure of the one that is down.")
-{
-    one_is_down(REDLOCK_THREAD);
-}
+CASE_OF(one_down_io_threads,
+        "Threads of several quorums tell the failure of the one that is down.",
+        one_is_down(REDLOCK_THREAD));
 
 CASE(all_hung, "Quorums that are all hung cost a blocked caller their time once, not each.")
 {
@@ -200,15 +193,12 @@ static void end_early(uint32_t flags)
     client_close(r);
 }
 
-CASE(early_end, "Jobs of several quorums can be canceled, and end when the client is closed.")
-{
-    end_early(0);
-}
+CASE_OF(early_end,
+        "Jobs of several quorums can be canceled, and end when the client is closed.",
+        end_early(0));
 
-CASE(early_end_io_threads, "Canceling and closing reach the jobs of all quorums' threads.")
-{
-    end_early(REDLOCK_THREAD);
-}
+CASE_OF(early_end_io_threads, "Canceling and closing reach the jobs of all quorums' threads.",
+        end_early(REDLOCK_THREAD));
 
 static void cancel_one(uint32_t flags)
 {
@@ -232,15 +222,12 @@ static void cancel_one(uint32_t flags)
     client_close(r);
 }
 
-CASE(cancel, "No event comes of a job of all quorums that was canceled, and others go on.")
-{
-    cancel_one(0);
-}
+CASE_OF(cancel, "No event comes of a job of all quorums that was canceled, and others go on.",
+        cancel_one(0));
 
-CASE(cancel_io_threads, "The threads of all quorums end the parts of a job that was canceled.")
-{
-    cancel_one(REDLOCK_THREAD);
-}
+CASE_OF(cancel_io_threads,
+        "The threads of all quorums end the parts of a job that was canceled.",
+        cancel_one(REDLOCK_THREAD));
 
 CASE(not_behind_unread_answers,
      "A caller blocked in a question to all quorums does not wait behind unread answers.")

@@ -61,16 +61,12 @@ static void exclude(uint32_t flags)
     client_close(crew.client);
 }
 
-CASE(threads_exclude_each_other,
-     "Threads of a client with an I/O thread per quorum exclude each other.")
-{
-    exclude(REDLOCK_THREAD);
-}
+CASE_OF(threads_exclude_each_other,
+        "Threads of a client with an I/O thread per quorum exclude each other.",
+        exclude(REDLOCK_THREAD));
 
-CASE(threads_without_io_thread, "Threads that drive the quorums themselves exclude each other.")
-{
-    exclude(0);
-}
+CASE_OF(threads_without_io_thread,
+        "Threads that drive the quorums themselves exclude each other.", exclude(0));
 
 CASE(events_cross_quorums, "The reader of an event of one quorum may start a lock of another.")
 {
@@ -109,17 +105,13 @@ static void close_with_handles(uint32_t flags)
     }
 }
 
-CASE(close_gives_all_up,
-     "Closing releases the locks of every quorum; handles can be freed later.")
-{
-    close_with_handles(0);
-}
+CASE_OF(close_gives_all_up,
+        "Closing releases the locks of every quorum; handles can be freed later.",
+        close_with_handles(0));
 
-CASE(close_gives_all_up_threaded,
-     "Closing a client with I/O threads releases the locks of every quorum.")
-{
-    close_with_handles(REDLOCK_THREAD);
-}
+CASE_OF(close_gives_all_up_threaded,
+        "Closing a client with I/O threads releases the locks of every quorum.",
+        close_with_handles(REDLOCK_THREAD));
 
 static void fork_with(uint32_t flags)
 {
@@ -167,13 +159,10 @@ static void fork_with(uint32_t flags)
     client_close(r);
 }
 
-CASE(forked_child, "A forked child gets FORKED in every quorum, and the parent's locks stay.")
-{
-    fork_with(0);
-}
+CASE_OF(forked_child,
+        "A forked child gets FORKED in every quorum, and the parent's locks stay.",
+        fork_with(0));
 
-CASE(forked_child_of_threads,
-     "A forked child of a client with I/O threads gets FORKED in every quorum.")
-{
-    fork_with(REDLOCK_THREAD);
-}
+CASE_OF(forked_child_of_threads,
+        "A forked child of a client with I/O threads gets FORKED in every quorum.",
+        fork_with(REDLOCK_THREAD));

@@ -57,17 +57,13 @@ static void one_descriptor(uint32_t flags)
     client_close(r);
 }
 
-CASE(one_descriptor_for_all,
-     "A hundred locks of all quorums are taken and released through one descriptor.")
-{
-    one_descriptor(0);
-}
+CASE_OF(one_descriptor_for_all,
+        "A hundred locks of all quorums are taken and released through one descriptor.",
+        one_descriptor(0));
 
-CASE(one_descriptor_io_threads,
-     "The events of the threads of all quorums are read through one descriptor.")
-{
-    one_descriptor(REDLOCK_THREAD);
-}
+CASE_OF(one_descriptor_io_threads,
+        "The events of the threads of all quorums are read through one descriptor.",
+        one_descriptor(REDLOCK_THREAD));
 
 CASE(renewals_and_losses_in_a_loop,
      "One event loop renews locks of all quorums and tells the loss in one of them.")

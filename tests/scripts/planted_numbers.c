@@ -76,15 +76,13 @@ static void counter_heals(bool by_take)
     }
 }
 
-CASE(counter_of_acquire, "acquire.lua starts at the clock where a planted value is no counter.")
-{
-    counter_heals(false);
-}
+CASE_OF(counter_of_acquire,
+        "acquire.lua starts at the clock where a planted value is no counter.",
+        counter_heals(false));
 
-CASE(counter_of_take, "take_mutex.lua starts at the clock where a planted value is no counter.")
-{
-    counter_heals(true);
-}
+CASE_OF(counter_of_take,
+        "take_mutex.lua starts at the clock where a planted value is no counter.",
+        counter_heals(true));
 
 CASE(beside_a_counter, "A number planted beside the counter does not change it.")
 {

@@ -27,13 +27,21 @@
 
 /*
  * Servers and clients come with CASE_ON() of fixture.h. The build system greps for lines that
- * begin with CASE( or CASE_ON( to register each case with ctest.
+ * begin with CASE to register each case with ctest, and so does scripts/intents.py.
  */
 #define CASE(name, intent)                                                                     \
     static void name(void);                                                                    \
     __attribute__((constructor)) static void register_##name(void)                             \
     {                                                                                          \
         check_register(#name, intent, name, 1);                                                \
+    }                                                                                          \
+    static void name(void)
+
+/* A case whose body is one call: for tables of cases that differ by data. */
+#define CASE_OF(name, intent, call)                                                            \
+    CASE(name, intent)                                                                         \
+    {                                                                                          \
+        call;                                                                                  \
     }                                                                                          \
     static void name(void)
 

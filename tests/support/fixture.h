@@ -54,6 +54,14 @@ typedef void fixture_body(struct cluster *c, redlock *r, redlock *other, uint32_
                      UNUSED uint32_t flags)
 #define UNUSED __attribute__((unused))
 
+/* Its body is one call, for tables of cases that differ by data; options must follow. */
+#define CASE_OF_ON(name, intent, call, ...)                                                    \
+    CASE_ON(name, intent, __VA_ARGS__)                                                         \
+    {                                                                                          \
+        call;                                                                                  \
+    }                                                                                          \
+    static fixture_body name
+
 void fixture_register(const char *name, const struct fixture *f, void (*run)(void));
 void fixture_run(const struct fixture *f, fixture_body *body);
 

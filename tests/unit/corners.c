@@ -15,13 +15,11 @@ static const struct trace_options fenced = {
 
 /* ---- the life of a lock ---- */
 
-CASE(validity_ends_while_nodes_warm_up,
-     "A4: grants of nodes still connecting win nothing after the validity.")
-{
-    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]    1 granted\n"
-                      "[988]  timer warming 23     -> send ROLLBACK 123, done NOQUORUM\n");
-}
+CASE_OF(validity_ends_while_nodes_warm_up,
+        "A4: grants of nodes still connecting win nothing after the validity.",
+        trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                          "[1]    1 granted\n"
+                          "[988]  timer warming 23     -> send ROLLBACK 123, done NOQUORUM\n"));
 
 CASE(nothing_is_due_before_the_first_request,
      "A timer event before the first request changes nothing.")
@@ -33,80 +31,68 @@ CASE(nothing_is_due_before_the_first_request,
                       "[0]    state idle\n");
 }
 
-CASE(answers_count_once, "A second answer to the same request is not a second vote.")
-{
-    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]    1 granted\n"
-                      "[2]    1 granted\n"
-                      "[2]    state acquiring\n"
-                      "[3]    2 granted            -> done OK\n"
-                      "[10]   extend 1000          -> send EXTEND 123\n"
-                      "[11]   1 granted\n"
-                      "[12]   1 granted\n"
-                      "[12]   remaining 976\n"
-                      "[13]   3 granted            -> done OK\n"
-                      "[13]   remaining 985\n"
-                      "[20]   release              -> send RELEASE 123\n"
-                      "[21]   1 granted\n"
-                      "[22]   1 granted\n"
-                      "[22]   state releasing\n"
-                      "[23]   2 granted            -> done OK\n");
-}
+CASE_OF(answers_count_once, "A second answer to the same request is not a second vote.",
+        trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                          "[1]    1 granted\n"
+                          "[2]    1 granted\n"
+                          "[2]    state acquiring\n"
+                          "[3]    2 granted            -> done OK\n"
+                          "[10]   extend 1000          -> send EXTEND 123\n"
+                          "[11]   1 granted\n"
+                          "[12]   1 granted\n"
+                          "[12]   remaining 976\n"
+                          "[13]   3 granted            -> done OK\n"
+                          "[13]   remaining 985\n"
+                          "[20]   release              -> send RELEASE 123\n"
+                          "[21]   1 granted\n"
+                          "[22]   1 granted\n"
+                          "[22]   state releasing\n"
+                          "[23]   2 granted            -> done OK\n"));
 
-CASE(remaining_times_are_noted_once, "An answer to an inquiry that was not made is ignored.")
-{
-    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]    1 taken\n"
-                      "[2]    2 taken              -> send ROLLBACK 123, send INQUIRE 12\n"
-                      "[3]    late 1 INQUIRE 3 taken\n"
-                      "[4]    1 taken 500\n"
-                      "[5]    late 1 INQUIRE 1 taken\n"
-                      "[6]    2 taken 500          -> done BUSY\n");
-}
+CASE_OF(remaining_times_are_noted_once, "An answer to an inquiry that was not made is ignored.",
+        trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                          "[1]    1 taken\n"
+                          "[2]    2 taken              -> send ROLLBACK 123, send INQUIRE 12\n"
+                          "[3]    late 1 INQUIRE 3 taken\n"
+                          "[4]    1 taken 500\n"
+                          "[5]    late 1 INQUIRE 1 taken\n"
+                          "[6]    2 taken 500          -> done BUSY\n"));
 
-CASE(alignment_counts_once,
-     "An answer to ALIGN counts once, and only from a node that was asked.")
-{
-    trace_run(&fenced, "[0]    acquire 1000        -> send ACQUIRE 123\n"
-                       "[1]    1 granted @5\n"
-                       "[2]    3 granted @7        -> send ALIGN 1\n"
-                       "[3]    late 1 ALIGN 2 granted\n"
-                       "[3]    state aligning\n"
-                       "[4]    1 granted           -> done OK\n"
-                       "[5]    late 1 ALIGN 1 granted\n"
-                       "[5]    state held\n");
-}
+CASE_OF(alignment_counts_once,
+        "An answer to ALIGN counts once, and only from a node that was asked.",
+        trace_run(&fenced, "[0]    acquire 1000        -> send ACQUIRE 123\n"
+                           "[1]    1 granted @5\n"
+                           "[2]    3 granted @7        -> send ALIGN 1\n"
+                           "[3]    late 1 ALIGN 2 granted\n"
+                           "[3]    state aligning\n"
+                           "[4]    1 granted           -> done OK\n"
+                           "[5]    late 1 ALIGN 1 granted\n"
+                           "[5]    state held\n"));
 
-CASE(a_node_drops_out_between_attempts,
-     "G6: a node that drops out while the lock waits takes nothing back.")
-{
-    trace_run(&three, "[0]    acquire 1000 wait 500 -> send ACQUIRE 123\n"
-                      "[1]    1 taken\n"
-                      "[2]    2 taken              -> send ROLLBACK 123, send TICKET 123\n"
-                      "[3]    out 3\n");
-}
+CASE_OF(a_node_drops_out_between_attempts,
+        "G6: a node that drops out while the lock waits takes nothing back.",
+        trace_run(&three, "[0]    acquire 1000 wait 500 -> send ACQUIRE 123\n"
+                          "[1]    1 taken\n"
+                          "[2]    2 taken              -> send ROLLBACK 123, send TICKET 123\n"
+                          "[3]    out 3\n"));
 
-CASE(a_release_is_not_given_up_early,
-     "A6: a release waits for its nodes until the node deadline.")
-{
-    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]    1 granted\n"
-                      "[2]    2 granted            -> done OK\n"
-                      "[10]   release              -> send RELEASE 123\n"
-                      "[11]   timer\n"
-                      "[11]   state releasing\n"
-                      "[60]   timer                -> done NOQUORUM\n");
-}
+CASE_OF(a_release_is_not_given_up_early,
+        "A6: a release waits for its nodes until the node deadline.",
+        trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                          "[1]    1 granted\n"
+                          "[2]    2 granted            -> done OK\n"
+                          "[10]   release              -> send RELEASE 123\n"
+                          "[11]   timer\n"
+                          "[11]   state releasing\n"
+                          "[60]   timer                -> done NOQUORUM\n"));
 
-CASE(adopted_and_confirmed_too_late,
-     "A7: an extension that took longer than its TTL proves nothing.")
-{
-    trace_run(&three, "[0]    adopt\n"
-                      "[0]    extend 40            -> send EXTEND 123\n"
-                      "[5]    1 granted\n"
-                      "[45]   2 granted            -> jeopardy, done NOQUORUM\n"
-                      "[45]   remaining 0\n");
-}
+CASE_OF(adopted_and_confirmed_too_late,
+        "A7: an extension that took longer than its TTL proves nothing.",
+        trace_run(&three, "[0]    adopt\n"
+                          "[0]    extend 40            -> send EXTEND 123\n"
+                          "[5]    1 granted\n"
+                          "[45]   2 granted            -> jeopardy, done NOQUORUM\n"
+                          "[45]   remaining 0\n"));
 
 /* ---- replies that make no sense ---- */
 

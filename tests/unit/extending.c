@@ -10,62 +10,52 @@ static const struct trace_options three = {.node_count = 3, .random = 1u << 31};
     "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                              \
     "[1]   123 granted   -> done OK\n"
 
-CASE(extend_moves_the_deadline,
-     "A7: a quorum of renewals within the validity moves the deadline.")
-{
-    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
-                                   "[501]  1 granted\n"
-                                   "[502]  2 granted\n"
-                                   "[502]  remaining 486\n"
-                                   "[503]  3 granted     -> done OK\n"
-                                   "[503]  remaining 985\n"
-                                   "[504]  4 missing     -> send HEAL 4\n"
-                                   "[505]  5 granted\n"
-                                   "[505]  keys 1235\n");
-}
+CASE_OF(extend_moves_the_deadline,
+        "A7: a quorum of renewals within the validity moves the deadline.",
+        trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                       "[501]  1 granted\n"
+                                       "[502]  2 granted\n"
+                                       "[502]  remaining 486\n"
+                                       "[503]  3 granted     -> done OK\n"
+                                       "[503]  remaining 985\n"
+                                       "[504]  4 missing     -> send HEAL 4\n"
+                                       "[505]  5 granted\n"
+                                       "[505]  keys 1235\n"));
 
-CASE(a_late_grant_does_not_hide_a_missing_key,
-     "A3: a late grant does not undo what a newer extension found missing.")
-{
-    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
-                                   "[501]  123 granted   -> done OK\n"
-                                   "[502]  late 1 ACQUIRE 4 granted\n"
-                                   "[502]  keys 123\n"
-                                   "[503]  4 missing     -> send HEAL 4\n"
-                                   "[503]  keys 123\n");
-}
+CASE_OF(a_late_grant_does_not_hide_a_missing_key,
+        "A3: a late grant does not undo what a newer extension found missing.",
+        trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                       "[501]  123 granted   -> done OK\n"
+                                       "[502]  late 1 ACQUIRE 4 granted\n"
+                                       "[502]  keys 123\n"
+                                       "[503]  4 missing     -> send HEAL 4\n"
+                                       "[503]  keys 123\n"));
 
-CASE(extend_never_shortens, "A7: a shorter TTL leaves the deadline where it is.")
-{
-    trace_run(&five, HELD_BY_THREE "[100]  extend 200    -> send EXTEND 12345\n"
-                                   "[101]  123 granted   -> done OK\n"
-                                   "[101]  remaining 887\n");
-}
+CASE_OF(extend_never_shortens, "A7: a shorter TTL leaves the deadline where it is.",
+        trace_run(&five, HELD_BY_THREE "[100]  extend 200    -> send EXTEND 12345\n"
+                                       "[101]  123 granted   -> done OK\n"
+                                       "[101]  remaining 887\n"));
 
-CASE(failed_extension_leaves_the_old_deadline,
-     "A7: an extension without a quorum leaves the deadline alone.")
-{
-    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
-                                   "[501]  1 granted\n"
-                                   "[502]  23 refused\n"
-                                   "[502]  4 missing     -> jeopardy, done NOQUORUM\n"
-                                   "[502]  remaining 486\n"
-                                   "[502]  state held\n"
-                                   "[988]  timer         -> send ROLLBACK 12345, lost\n"
-                                   "[988]  remaining 0\n");
-}
+CASE_OF(failed_extension_leaves_the_old_deadline,
+        "A7: an extension without a quorum leaves the deadline alone.",
+        trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                       "[501]  1 granted\n"
+                                       "[502]  23 refused\n"
+                                       "[502]  4 missing     -> jeopardy, done NOQUORUM\n"
+                                       "[502]  remaining 486\n"
+                                       "[502]  state held\n"
+                                       "[988]  timer         -> send ROLLBACK 12345, lost\n"
+                                       "[988]  remaining 0\n"));
 
-CASE(late_renewals_of_an_older_round_do_not_count,
-     "A7: an extension is proven by its own round.")
-{
-    trace_run(&five, HELD_BY_THREE "[100]  extend 1000   -> send EXTEND 12345\n"
-                                   "[150]  timer         -> jeopardy, done NOQUORUM\n"
-                                   "[160]  extend 1000   -> send EXTEND 12345\n"
-                                   "[161]  late 2 EXTEND 1 granted\n"
-                                   "[161]  late 2 EXTEND 2 granted\n"
-                                   "[161]  late 2 EXTEND 3 granted\n"
-                                   "[161]  remaining 827\n");
-}
+CASE_OF(late_renewals_of_an_older_round_do_not_count,
+        "A7: an extension is proven by its own round.",
+        trace_run(&five, HELD_BY_THREE "[100]  extend 1000   -> send EXTEND 12345\n"
+                                       "[150]  timer         -> jeopardy, done NOQUORUM\n"
+                                       "[160]  extend 1000   -> send EXTEND 12345\n"
+                                       "[161]  late 2 EXTEND 1 granted\n"
+                                       "[161]  late 2 EXTEND 2 granted\n"
+                                       "[161]  late 2 EXTEND 3 granted\n"
+                                       "[161]  remaining 827\n"));
 
 CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrect a hold.")
 {
@@ -78,15 +68,13 @@ CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrec
               HELD_BY_THREE "[988]  extend 1000 -> send ROLLBACK 12345, lost, done LOST\n");
 }
 
-CASE(keys_gone_from_too_many_nodes_is_a_loss,
-     "A7, A10: a quorum's keys missing is a loss; the others stay to the promised end.")
-{
-    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
-                                   "[501]  124 missing -> lost, done LOST\n"
-                                   "[501]  state ended\n"
-                                   "[900]  timer\n"
-                                   "[988]  timer -> send ROLLBACK 12345\n");
-}
+CASE_OF(keys_gone_from_too_many_nodes_is_a_loss,
+        "A7, A10: a quorum's keys missing is a loss; the others stay to the promised end.",
+        trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                       "[501]  124 missing -> lost, done LOST\n"
+                                       "[501]  state ended\n"
+                                       "[900]  timer\n"
+                                       "[988]  timer -> send ROLLBACK 12345\n"));
 
 CASE(nodes_that_are_down_do_not_hide_a_loss,
      "A7: with one or two of five nodes down, the keys missing on the others prove the loss.")
@@ -221,66 +209,56 @@ CASE(the_watchdog_insists_until_the_end,
                                        "[988]  timer\n");
 }
 
-CASE(a_hold_without_watchdog_ends_by_itself,
-     "A10: a hold without watchdog is lost by the end of its validity.")
-{
-    trace_run(&five, HELD_BY_THREE "[1]    timer-at 938\n"
-                                   "[937]  timer\n"
-                                   "[938]  timer   -> lost\n"
-                                   "[938]  state ended\n"
-                                   "[938]  timer-at 988\n"
-                                   "[988]  timer   -> send ROLLBACK 12345\n"
-                                   "[989]  timer\n");
-}
+CASE_OF(a_hold_without_watchdog_ends_by_itself,
+        "A10: a hold without watchdog is lost by the end of its validity.",
+        trace_run(&five, HELD_BY_THREE "[1]    timer-at 938\n"
+                                       "[937]  timer\n"
+                                       "[938]  timer   -> lost\n"
+                                       "[938]  state ended\n"
+                                       "[938]  timer-at 988\n"
+                                       "[988]  timer   -> send ROLLBACK 12345\n"
+                                       "[989]  timer\n"));
 
-CASE(release_is_decided_by_a_quorum, "A6: deleted on a majority is released.")
-{
-    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
-                                   "[10]  remaining 0\n"
-                                   "[11]  12 granted\n"
-                                   "[12]  3 granted      -> done OK\n");
-}
+CASE_OF(release_is_decided_by_a_quorum, "A6: deleted on a majority is released.",
+        trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                       "[10]  remaining 0\n"
+                                       "[11]  12 granted\n"
+                                       "[12]  3 granted      -> done OK\n"));
 
-CASE(released_where_it_was, "A6: nodes that never had the key do not make a release EXPIRED.")
-{
-    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
-                                   "[11]  1 granted\n"
-                                   "[11]  4 missing\n"
-                                   "[12]  5 missing\n"
-                                   "[12]  2 granted\n"
-                                   "[60]  timer          -> done OK\n");
-}
+CASE_OF(released_where_it_was,
+        "A6: nodes that never had the key do not make a release EXPIRED.",
+        trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                       "[11]  1 granted\n"
+                                       "[11]  4 missing\n"
+                                       "[12]  5 missing\n"
+                                       "[12]  2 granted\n"
+                                       "[60]  timer          -> done OK\n"));
 
-CASE(a_key_that_is_gone_is_expired, "A6: a release is EXPIRED when a quorum of keys is gone.")
-{
-    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
-                                   "[11]  12 missing\n"
-                                   "[12]  3 missing      -> send INQUIRE 123\n"
-                                   "[13]  123 missing    -> done EXPIRED\n");
-}
+CASE_OF(a_key_that_is_gone_is_expired,
+        "A6: a release is EXPIRED when a quorum of keys is gone.",
+        trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                       "[11]  12 missing\n"
+                                       "[12]  3 missing      -> send INQUIRE 123\n"
+                                       "[13]  123 missing    -> done EXPIRED\n"));
 
-CASE(a_key_of_another_is_lost, "A6: a release that finds another's keys is LOST, not EXPIRED.")
-{
-    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
-                                   "[11]  12 missing\n"
-                                   "[12]  3 missing      -> send INQUIRE 123\n"
-                                   "[13]  12 taken 900\n"
-                                   "[62]  timer          -> done LOST\n");
-}
+CASE_OF(a_key_of_another_is_lost,
+        "A6: a release that finds another's keys is LOST, not EXPIRED.",
+        trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                       "[11]  12 missing\n"
+                                       "[12]  3 missing      -> send INQUIRE 123\n"
+                                       "[13]  12 taken 900\n"
+                                       "[62]  timer          -> done LOST\n"));
 
-CASE(a_release_after_the_end_says_so, "A6: a release after the end of the validity says so.")
-{
-    trace_run(&five, HELD_BY_THREE "[990] release        -> send RELEASE 12345\n"
-                                   "[991] 123 granted    -> done EXPIRED\n");
-}
+CASE_OF(a_release_after_the_end_says_so, "A6: a release after the end of the validity says so.",
+        trace_run(&five, HELD_BY_THREE "[990] release        -> send RELEASE 12345\n"
+                                       "[991] 123 granted    -> done EXPIRED\n"));
 
-CASE(a_release_nobody_confirms, "A6: a release with too few confirmations is NOQUORUM, not OK.")
-{
-    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
-                                   "[11]  1 granted\n"
-                                   "[11]  23 refused\n"
-                                   "[60]  timer          -> done NOQUORUM\n");
-}
+CASE_OF(a_release_nobody_confirms,
+        "A6: a release with too few confirmations is NOQUORUM, not OK.",
+        trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                       "[11]  1 granted\n"
+                                       "[11]  23 refused\n"
+                                       "[60]  timer          -> done NOQUORUM\n"));
 
 CASE(an_adopted_lock_is_proven_by_extension,
      "An adopted value is held once a quorum has renewed it.")

@@ -35,16 +35,14 @@ CASE(a_step_may_ask_three_things,
               "[12]  3 taken 0 slot=2 -> send AGAIN 3, send ROLLBACK 23, send ACQUIRE 123\n");
 }
 
-CASE(a_nested_hold_has_the_token_of_the_first,
-     "A nested hold waits for a quorum that tells the first hold's token.")
-{
-    trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
-                       "[1]   1 granted @99\n"
-                       "[1]   2 granted @42 owners=41\n"
-                       "[1]   state acquiring\n"
-                       "[2]   3 granted @42 owners=41 -> done OK\n"
-                       "[2]   token 41\n");
-}
+CASE_OF(a_nested_hold_has_the_token_of_the_first,
+        "A nested hold waits for a quorum that tells the first hold's token.",
+        trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                           "[1]   1 granted @99\n"
+                           "[1]   2 granted @42 owners=41\n"
+                           "[1]   state acquiring\n"
+                           "[2]   3 granted @42 owners=41 -> done OK\n"
+                           "[2]   token 41\n"));
 
 CASE(a_leftover_of_the_owner_gives_no_token,
      "One node's leftover of an owner does not give its old token.")
@@ -62,16 +60,14 @@ CASE(a_leftover_of_the_owner_gives_no_token,
                        "[51]  token 99\n");
 }
 
-CASE(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
-     "Nodes that disagree about an owner's token are all aligned to the new one.")
-{
-    trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
-                       "[1]   1 granted @44 owners=40\n"
-                       "[1]   2 granted @44 owners=42\n"
-                       "[2]   3 granted @44 owners=43 -> send ALIGN 123\n"
-                       "[3]   12 granted          -> done OK\n"
-                       "[3]   token 44\n");
-}
+CASE_OF(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
+        "Nodes that disagree about an owner's token are all aligned to the new one.",
+        trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                           "[1]   1 granted @44 owners=40\n"
+                           "[1]   2 granted @44 owners=42\n"
+                           "[2]   3 granted @44 owners=43 -> send ALIGN 123\n"
+                           "[3]   12 granted          -> done OK\n"
+                           "[3]   token 44\n"));
 
 CASE(patience_ends_with_the_quorum,
      "The short deadline of a queued attempt does not apply to ALIGN.")
@@ -108,13 +104,11 @@ CASE(a_late_grant_during_alignment_gets_the_token,
                        "[4]   1 granted            -> done OK\n");
 }
 
-CASE(a_healed_hold_gets_its_token,
-     "A node that gets a healed re-entrant hold gets its token as well.")
-{
-    trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
-                       "[1]   12 granted @9        -> done OK\n"
-                       "[5]   extend 1000          -> send EXTEND 123\n"
-                       "[6]   3 missing\n"
-                       "[6]   12 granted           -> send HEAL 3, done OK\n"
-                       "[7]   3 granted            -> send ALIGN 3\n");
-}
+CASE_OF(a_healed_hold_gets_its_token,
+        "A node that gets a healed re-entrant hold gets its token as well.",
+        trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                           "[1]   12 granted @9        -> done OK\n"
+                           "[5]   extend 1000          -> send EXTEND 123\n"
+                           "[6]   3 missing\n"
+                           "[6]   12 granted           -> send HEAL 3, done OK\n"
+                           "[7]   3 granted            -> send ALIGN 3\n"));
