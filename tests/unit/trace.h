@@ -12,8 +12,8 @@
  *     acquire TTL [wait MS|forever [parked|yields]]    unpark [holds]    wake NODES [SLOT]
  *     extend TTL    release    cancel    timer [warming NODES]
  *     NODES VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [owners=TOKEN]
- *                  their answers to the last request, in this order: granted taken missing timedout refused auth
- *                  proto loading guarded toolong kept
+ *                  their answers to the last request, in this order: granted taken missing
+ *                  timedout refused auth proto loading guarded toolong kept
  *                  (in quarantine: kept, granted; lacking, missing, on an elected vote)
  *     out NODE     the node's memory or clock is not to be trusted
  *     term NODE [later]    an elected vote has another term, or incarnation; greeted NODE
