@@ -85,7 +85,7 @@ static bool is_queued(struct sim_node *node, const struct sim_worker *waiter)
 
     snprintf(member, sizeof member, "%c%s.%llu", rl_kinds[waiter->kind].waiter,
              waiter->client->engine->id,
-             (unsigned long long)rl_acquirer_of(&waiter->handle)->waiter);
+             (unsigned long long)rl_pending_acquire_of(&waiter->handle)->waiter);
     for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++) {
         const struct fake_key *queue;
 
@@ -108,7 +108,7 @@ static uint8_t queued_since(struct sim_world *world, const struct sim_worker *wa
         const struct sim_footprint *print = &waiter->footprint[i];
         struct sim_node *node = &world->node[i];
 
-        if (print->waiter != rl_acquirer_of(&waiter->handle)->waiter ||
+        if (print->waiter != rl_pending_acquire_of(&waiter->handle)->waiter ||
             print->queued_ns >= since_ns || print->queued_ns <= node->forgot_ns)
             continue;
         if (print->in_key)

@@ -144,18 +144,18 @@ static bool look_at_counters(struct rl_audit *audit, struct rl_question *q)
 static bool try_queue(struct rl_audit *audit, struct rl_question *q)
 {
     struct rl_engine *engine = &audit->client->engine;
-    struct rl_acquirer *acquirer = rl_acquirer_of(&q->lock->handle);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(&q->lock->handle);
     struct rl_attempt *attempt = q->lock->handle.attempt;
 
     if (audit->step == 0) {
         engine->wants_subscribers = true;
-        acquirer->acquisition.ticket = 1;
-        acquirer->waiter = AUDIT_WAITER;
+        acquire->acquisition.ticket = 1;
+        acquire->waiter = AUDIT_WAITER;
     }
     if (try_rights(audit, q, queue_ops, audit->queue))
         return true;
     /* The place that the audit took in the queues goes; the audit does not wait for that. */
-    attempt->waiter = acquirer->waiter;
+    attempt->waiter = acquire->waiter;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_ask_node(engine, i, attempt, NULL, RL_OP_LEAVE, 0, rl_now_ns());
     return false;

@@ -124,7 +124,7 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
         lock->call = &a->call;
     else
         lock->wait_deadline_ns = a->wait_deadline_ns;
-    rl_acquirer_of(&lock->handle)->wants_place =
+    rl_pending_acquire_of(&lock->handle)->wants_place =
         !a->blocks && (request->flags & REDLOCK_PLACES);
     now_ns = rl_now_ns();
     /* A look at an admission that was not carried out. */

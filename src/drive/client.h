@@ -39,7 +39,7 @@ enum rl_operation {
 
 /*
  * A lock as its owner knows it. A client may hold a hundred thousand: what is needed only for a
- * while is elsewhere (struct rl_acquirer), and the texts are as long as they need to be.
+ * while is elsewhere (struct rl_pending_acquire), and the texts are as long as they need to be.
  */
 struct redlock_lock {
     struct rl_handle handle; /* first: the engine hands this back; its list is ours as well */

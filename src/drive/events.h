@@ -32,7 +32,7 @@ enum rl_event_list { RL_IN_NO_LIST, RL_IN_URGENT, RL_IN_OTHERS };
 /* The events of one lock that its owner has not read. */
 struct rl_unread {
     TAILQ_ENTRY(redlock_lock) in_list;
-    uint32_t place; /* of QUEUED: the acquirer may be gone when it is read */
+    uint32_t place; /* of QUEUED: the pending acquire may be gone when it is read */
     uint8_t list;   /* enum rl_event_list */
     uint8_t count;
     uint8_t type[RL_UNREAD_MAX]; /* enum redlock_event_type, as they happened */

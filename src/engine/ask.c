@@ -22,21 +22,21 @@
 static bool must_respect_queue(const struct rl_handle *handle)
 {
     const struct rl_lock *lock = &handle->lock;
-    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    const struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
 
     if (handle->attempt->behind_release)
         return false;
     if (lock->terms.fair || lock->overtakes_none)
         return true;
-    return acquirer && (lock->acquisition->ticket ||
-                        (acquirer->queue && lock->acquisition->attempt_count > 1));
+    return acquire && (lock->acquisition->ticket ||
+                       (acquire->queue && lock->acquisition->attempt_count > 1));
 }
 
 static void fill_from_handle(const struct rl_engine *engine, const struct rl_handle *handle,
                              int64_t now_ns, struct rl_request *out)
 {
     const struct rl_lock *lock = &handle->lock;
-    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    const struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     int64_t ttl_ns = rl_ttl_ns(lock);
 
     /* How long the key should live from now on. */
@@ -58,8 +58,8 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
     if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_ACQUIRE_AGAIN)
         return;
     out->as_waiter = must_respect_queue(handle);
-    out->waiter = acquirer ? acquirer->waiter : handle->attempt->waiter;
-    out->ticket = acquirer ? lock->acquisition->ticket : 0;
+    out->waiter = acquire ? acquire->waiter : handle->attempt->waiter;
+    out->ticket = acquire ? lock->acquisition->ticket : 0;
 }
 
 static void fill(const struct rl_engine *engine, const struct rl_attempt *attempt,
@@ -245,7 +245,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     if ((op == RL_OP_LEAVE || op == RL_OP_QUIT) && queue &&
         rl_local_queue_head(queue) == handle) {
         rl_local_queue_renumber(&engine->local_queues, queue);
-        rl_acquirer_of(handle)->waiter = queue->number;
+        rl_pending_acquire_of(handle)->waiter = queue->number;
     }
     return unasked;
 }

@@ -104,23 +104,23 @@ int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out)
 }
 
 int rl_attempt_draw_value(struct rl_engine *engine, struct rl_attempt *attempt,
-                          struct rl_acquirer *acquirer, uint16_t slot)
+                          struct rl_pending_acquire *acquire, uint16_t slot)
 {
     char random[RL_VALUE_DRAWN];
     char text[RL_VALUE_WRITTEN_MAX];
     struct rl_value value = {
-        .tag = {acquirer->tag, acquirer->tag_size},
+        .tag = {acquire->tag, acquire->tag_size},
         .random = {random, sizeof random},
         .slot = slot,
-        .label = {acquirer->label, acquirer->label_size},
+        .label = {acquire->label, acquire->label_size},
     };
 
     if (rl_engine_draw_hex(engine, RL_VALUE_RANDOM_BYTES, random) < 0)
         return -1;
-    if (acquirer->tag_size && acquirer->drew)
-        memcpy(random, acquirer->digits, sizeof acquirer->digits);
-    memcpy(acquirer->digits, random, sizeof acquirer->digits);
-    acquirer->drew = true;
+    if (acquire->tag_size && acquire->drew)
+        memcpy(random, acquire->digits, sizeof acquire->digits);
+    memcpy(acquire->digits, random, sizeof acquire->digits);
+    acquire->drew = true;
     if (value.label.size)
         value.stamp_ms = engine->wall_ms(engine->random_data);
     rl_attempt_set_value(attempt, text, rl_value_write(&value, text));
@@ -158,7 +158,7 @@ int rl_handle_renew_attempt(struct rl_engine *engine, struct rl_handle *handle,
 bool rl_attempt_prepare(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
                         int64_t now_ns)
 {
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     struct rl_attempt *attempt = handle->attempt;
     bool has_slots = rl_kinds[attempt->kind].has_slots;
 
@@ -171,14 +171,14 @@ bool rl_attempt_prepare(struct rl_engine *engine, struct rl_handle *handle, enum
         return true;
     if (attempt->value_size &&
         rl_handle_renew_attempt(
-            engine, handle,
-            rl_value_size(has_slots, acquirer->tag_size, acquirer->label_size)) < 0) {
+            engine, handle, rl_value_size(has_slots, acquire->tag_size, acquire->label_size)) <
+            0) {
         handle->prepare_error = REDLOCK_NOMEM;
         return false;
     }
     attempt = handle->attempt;
     if ((RL_RULE(FRESH_VALUE) || !attempt->value_size) &&
-        rl_attempt_draw_value(engine, attempt, acquirer, has_slots ? handle->lock.slot : 0) <
+        rl_attempt_draw_value(engine, attempt, acquire, has_slots ? handle->lock.slot : 0) <
             0) {
         handle->prepare_error = REDLOCK_SYSTEM;
         return false;
@@ -186,10 +186,10 @@ bool rl_attempt_prepare(struct rl_engine *engine, struct rl_handle *handle, enum
     handle->prepare_error = REDLOCK_OK;
     attempt->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_attempt_note_expiry(attempt, now_ns);
-    attempt->ticket = acquirer->acquisition.ticket;
-    attempt->waiter = attempt->ticket ? acquirer->waiter : 0;
+    attempt->ticket = acquire->acquisition.ticket;
+    attempt->waiter = attempt->ticket ? acquire->waiter : 0;
     attempt->contended = attempt->ticket != 0;
     attempt->behind_release =
-        acquirer->behind_release && rl_may_follow_release(engine, handle, now_ns);
+        acquire->behind_release && rl_may_follow_release(engine, handle, now_ns);
     return true;
 }

@@ -17,7 +17,7 @@
 #include "protocol/request.h"
 #include "redlock.h"
 
-struct rl_acquirer;
+struct rl_pending_acquire;
 struct rl_engine;
 struct rl_handle;
 
@@ -92,7 +92,7 @@ void rl_attempt_unref(struct rl_pool *pool, struct rl_attempt *attempt);
  * of the acquisition, and with the time if there is a label. -1: there is no randomness.
  */
 int rl_attempt_draw_value(struct rl_engine *engine, struct rl_attempt *attempt,
-                          struct rl_acquirer *acquirer, uint16_t slot);
+                          struct rl_pending_acquire *acquire, uint16_t slot);
 /*
  * Another attempt about the same in the place of the handle's; its value is the old one until
  * it gets its own (A1). Requests under way keep the old attempt. -1: no memory.

@@ -73,5 +73,5 @@ void rl_engine_free(struct rl_engine *engine)
     rl_timers_free(&engine->timers);
     rl_local_queues_free(&engine->local_queues);
     rl_pool_close(&engine->attempts);
-    rl_pool_close(&engine->acquirers);
+    rl_pool_close(&engine->pending_acquires);
 }

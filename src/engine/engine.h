@@ -80,7 +80,7 @@ struct rl_engine {
     uint32_t ready_count;
     struct rl_timers timers; /* one of every handle */
     struct rl_pool attempts; /* freed ones, for reuse */
-    struct rl_pool acquirers;
+    struct rl_pool pending_acquires;
     struct rl_local_queues local_queues;
     struct rl_yield yield[RL_YIELDS]; /* by the hash of a key */
     int64_t yields_until_ns;          /* the last of them */

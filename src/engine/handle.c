@@ -13,7 +13,7 @@
 #include "engine/trace.h"
 #include "protocol/value.h"
 
-#define ACQUIRERS_KEPT 1024
+#define PENDING_ACQUIRES_KEPT 1024
 
 /* ---- news for the owner ---- */
 
@@ -57,43 +57,45 @@ static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
 }
 
 /* The core's part is left to rl_lock_init(). NULL: out of memory. */
-static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_handle *handle,
-                                        const struct rl_about *about)
+static struct rl_pending_acquire *new_pending_acquire(struct rl_engine *engine,
+                                                      struct rl_handle *handle,
+                                                      const struct rl_about *about)
 {
-    struct rl_acquirer *acquirer = rl_pool_take(&engine->acquirers);
+    struct rl_pending_acquire *acquire = rl_pool_take(&engine->pending_acquires);
 
-    if (!acquirer)
-        acquirer = malloc(sizeof *acquirer);
-    if (!acquirer)
+    if (!acquire)
+        acquire = malloc(sizeof *acquire);
+    if (!acquire)
         return NULL;
-    acquirer->handle = handle;
-    acquirer->survey = NULL;
-    acquirer->queue = NULL;
-    acquirer->waiter = 0;
-    acquirer->wants_place = false;
-    acquirer->told_place = 0;
-    acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
-    acquirer->drew = false;
-    acquirer->tag_size = (uint8_t)about->tag.size;
-    acquirer->label_size = (uint8_t)about->label.size;
-    memcpy(acquirer->tag, about->tag.data, about->tag.size);
-    memcpy(acquirer->label, about->label.data, about->label.size);
-    acquirer->blocker.nodes = 0;
-    acquirer->blocker.size = 0;
-    acquirer->blocker.waiters = 0;
-    return acquirer;
+    acquire->handle = handle;
+    acquire->survey = NULL;
+    acquire->queue = NULL;
+    acquire->waiter = 0;
+    acquire->wants_place = false;
+    acquire->told_place = 0;
+    acquire->became_head = acquire->client_holds = acquire->behind_release = false;
+    acquire->drew = false;
+    acquire->tag_size = (uint8_t)about->tag.size;
+    acquire->label_size = (uint8_t)about->label.size;
+    memcpy(acquire->tag, about->tag.data, about->tag.size);
+    memcpy(acquire->label, about->label.data, about->label.size);
+    acquire->blocker.nodes = 0;
+    acquire->blocker.size = 0;
+    acquire->blocker.waiters = 0;
+    return acquire;
 }
 
 /* Held, or given up: the memory is for the next acquisition. */
 static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
 {
-    rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
+    rl_pool_give(&engine->pending_acquires, rl_pending_acquire_of(handle),
+                 PENDING_ACQUIRES_KEPT);
     handle->lock.acquisition = NULL;
 }
 
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
 {
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     struct rl_lock past = handle->lock;
     int64_t now_ns = event->now_ns;
     struct rl_node_vote votes[REDLOCK_NODES_MAX];
@@ -101,7 +103,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     uint16_t unasked[RL_SENDS_MAX];
 
     /* Randomness only spreads attempts: a lock that is held makes none. */
-    if (acquirer)
+    if (acquire)
         event->random = engine->random(engine->random_data);
     event->awaits_sets = engine->awaits_sets;
     if (engine->trace)
@@ -124,14 +126,13 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     if (actions.done || actions.lost || actions.jeopardy || actions.recovered)
         rl_engine_add_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer,
-                  acquirer && acquirer->became_head ? now_ns : rl_lock_timer_ns(&handle->lock));
-    if (acquirer) {
+                  acquire && acquire->became_head ? now_ns : rl_lock_timer_ns(&handle->lock));
+    if (acquire) {
         engine->wants_subscribers |=
-            acquirer->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
-        if (acquirer->queue &&
-            (handle->lock.state == RL_HELD || handle->lock.state == RL_ENDED))
+            acquire->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
+        if (acquire->queue && (handle->lock.state == RL_HELD || handle->lock.state == RL_ENDED))
             rl_local_queue_leave(engine, handle, now_ns);
-        else if (acquirer->queue &&
+        else if (acquire->queue &&
                  (handle->lock.state == RL_QUEUED || handle->lock.state == RL_PARKED))
             rl_local_queue_tell_places(engine, handle, now_ns);
         if (handle->lock.state == RL_HELD)
@@ -150,22 +151,22 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
 {
     size_t value_max =
         rl_value_size(rl_kinds[terms->kind].has_slots, about->tag.size, about->label.size);
-    struct rl_acquirer *acquirer;
+    struct rl_pending_acquire *acquire;
 
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
-    acquirer = new_acquirer(engine, handle, about);
-    if (!acquirer)
+    acquire = new_pending_acquire(engine, handle, about);
+    if (!acquire)
         return -1;
     *handle = (struct rl_handle){
         .attempt = rl_attempt_new(&engine->attempts, about, value_max, handle),
     };
     if (!handle->attempt) {
-        rl_pool_give(&engine->acquirers, acquirer, ACQUIRERS_KEPT);
+        rl_pool_give(&engine->pending_acquires, acquire, PENDING_ACQUIRES_KEPT);
         return -1;
     }
     handle->attempt->kind = terms->kind;
-    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &acquirer->acquisition);
+    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &acquire->acquisition);
     LIST_INSERT_HEAD(&engine->handles, handle, all);
     engine->handle_count++;
     return 0;
@@ -188,7 +189,7 @@ void rl_handles_step(struct rl_engine *engine, const struct rl_event *event, boo
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns)
 {
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     const struct rl_kind *kind = &rl_kinds[handle->lock.terms.kind];
     struct rl_event event = {
         .type = RL_EVENT_ACQUIRE,
@@ -197,7 +198,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         .wait_deadline_ns = wait_deadline_ns,
     };
 
-    acquirer->asked_ns = now_ns;
+    acquire->asked_ns = now_ns;
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
         if (!rl_local_queue_join(&engine->local_queues, handle, kind->has_owner)) {
@@ -207,8 +208,8 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
             engine->stats.refused_other++;
             return;
         }
-        acquirer->waiter = acquirer->queue->number;
-        event.parked = TAILQ_FIRST(&acquirer->queue->waiters) != acquirer;
+        acquire->waiter = acquire->queue->number;
+        event.parked = TAILQ_FIRST(&acquire->queue->waiters) != acquire;
         event.yields = kind->single && now_ns < engine->yields_until_ns &&
                        rl_is_yielding(engine, handle, now_ns);
     }
@@ -291,7 +292,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
     }
     rl_stats_drop(&engine->stats, lock, now_ns);
     if (lock->acquisition) {
-        if (rl_acquirer_of(handle)->queue)
+        if (rl_pending_acquire_of(handle)->queue)
             rl_local_queue_leave(engine, handle, now_ns);
         end_acquisition(engine, handle);
     }

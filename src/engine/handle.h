@@ -30,7 +30,7 @@ struct rl_handle {
     bool lost : 1;
     bool jeopardy : 1;
     bool recovered : 1;
-    bool placed : 1; /* its acquirer's told_place has changed */
+    bool placed : 1; /* its pending acquire's told_place has changed */
     int8_t done_error;
     int8_t prepare_error; /* the last attempt could not even be made: NOMEM, SYSTEM; or OK */
 };
@@ -58,15 +58,16 @@ struct rl_blocker {
  * local queue. A client holds many locks and acquires few at a time, so this is kept apart and
  * goes back to a pool as soon as the lock is held. A survey has one for as long as it lives.
  */
-struct rl_acquirer {
-    struct rl_acquisition acquisition; /* first: what the lock points to is its acquirer */
+struct rl_pending_acquire {
+    struct rl_acquisition
+        acquisition; /* first: the lock points to it */
     struct rl_handle *handle;
     struct rl_survey *survey; /* a question to the nodes instead of a lock; NULL: a lock */
     int64_t asked_ns;         /* when it was begun */
 
     /* Waiting. */
     struct rl_local_queue *queue; /* NULL: not waiting */
-    TAILQ_ENTRY(rl_acquirer) in_queue;
+    TAILQ_ENTRY(rl_pending_acquire) in_queue;
     uint64_t waiter;     /* the name of the head of the local queue at the nodes */
     bool became_head;    /* it has become the head ... */
     bool client_holds;   /* ... because the one before it holds the lock now */
@@ -85,21 +86,21 @@ struct rl_acquirer {
 };
 
 /* NULL once its lock is held. */
-static inline struct rl_acquirer *rl_acquirer_of(const struct rl_handle *handle)
+static inline struct rl_pending_acquire *rl_pending_acquire_of(const struct rl_handle *handle)
 {
-    return (struct rl_acquirer *)handle->lock.acquisition;
+    return (struct rl_pending_acquire *)handle->lock.acquisition;
 }
 
 /* The survey that it is instead of a lock; NULL: a lock. */
 static inline struct rl_survey *rl_survey_of(const struct rl_handle *handle)
 {
-    return handle->lock.acquisition ? rl_acquirer_of(handle)->survey : NULL;
+    return handle->lock.acquisition ? rl_pending_acquire_of(handle)->survey : NULL;
 }
 
 /* Where it waits; NULL: nowhere. */
 static inline struct rl_local_queue *rl_local_queue_of(const struct rl_handle *handle)
 {
-    return handle->lock.acquisition ? rl_acquirer_of(handle)->queue : NULL;
+    return handle->lock.acquisition ? rl_pending_acquire_of(handle)->queue : NULL;
 }
 
 /* ---- blocker.c ---- */

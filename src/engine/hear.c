@@ -38,15 +38,15 @@ static void wake_waiters(struct rl_engine *engine, struct rl_attempt *attempt, u
  * Does the holder that a node names have the tag of this request, while another request made
  * its value? A number that stands for that value; 0: no.
  */
-static uint32_t number_of_same_tag(const struct rl_acquirer *acquirer,
+static uint32_t number_of_same_tag(const struct rl_pending_acquire *acquire,
                                    const struct rl_answer *answer)
 {
     struct rl_value holder;
     uint32_t number = 0;
 
-    if (!rl_value_read(answer->holder, &holder) || holder.tag.size != acquirer->tag_size ||
-        memcmp(holder.tag.data, acquirer->tag, holder.tag.size) != 0 ||
-        memcmp(holder.random.data, acquirer->digits, sizeof acquirer->digits) == 0)
+    if (!rl_value_read(answer->holder, &holder) || holder.tag.size != acquire->tag_size ||
+        memcmp(holder.tag.data, acquire->tag, holder.tag.size) != 0 ||
+        memcmp(holder.random.data, acquire->digits, sizeof acquire->digits) == 0)
         return 0;
     for (size_t i = 0; i < holder.random.size; i++)
         number = number * 31 + (unsigned char)holder.random.data[i];
@@ -59,8 +59,8 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 {
     struct rl_attempt *attempt = pending->subject;
     struct rl_handle *handle = attempt->handle;
-    struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
-    struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
+    struct rl_pending_acquire *acquire = handle ? rl_pending_acquire_of(handle) : NULL;
+    struct rl_survey *survey = acquire ? acquire->survey : NULL;
     enum rl_op op = (enum rl_op)pending->op;
     struct rl_event event = {
         .type = RL_EVENT_ANSWER,
@@ -88,12 +88,12 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
-    if (acquirer && (answer->tells_holder || acquirer->blocker.nodes) &&
+    if (acquire && (answer->tells_holder || acquire->blocker.nodes) &&
         (rl_ops[op].acquires || op == RL_OP_INQUIRE))
-        rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
+        rl_blocker_note(&acquire->blocker, node, answer, now_ns);
     event.answer = *answer;
-    if (acquirer && acquirer->tag_size && answer->tells_holder)
-        event.answer.same_tag = number_of_same_tag(acquirer, answer);
+    if (acquire && acquire->tag_size && answer->tells_holder)
+        event.answer.same_tag = number_of_same_tag(acquire, answer);
     rl_handle_step(engine, handle, &event);
 }
 

@@ -88,7 +88,7 @@ static bool grow(struct rl_local_queues *queues)
 struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private)
 {
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     struct rl_slice key = rl_attempt_key(handle->attempt);
     uint64_t hash = hash_of(queues, key);
     struct rl_local_queue *queue = NULL;
@@ -109,26 +109,26 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
         LIST_INSERT_HEAD(bucket_of(queues, hash), queue, bucket);
         queues->count++;
     }
-    acquirer->queue = queue;
-    TAILQ_INSERT_TAIL(&queue->waiters, acquirer, in_queue);
+    acquire->queue = queue;
+    TAILQ_INSERT_TAIL(&queue->waiters, acquire, in_queue);
     queue->waiter_count++;
     return queue;
 }
 
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     struct rl_local_queues *queues = &engine->local_queues;
-    struct rl_local_queue *queue = acquirer->queue;
-    struct rl_acquirer *head;
-    bool was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
+    struct rl_local_queue *queue = acquire->queue;
+    struct rl_pending_acquire *head;
+    bool was_head = TAILQ_FIRST(&queue->waiters) == acquire;
 
     /* Only the head knows what is in the way: the others take it along, for their reports. */
-    if (!was_head && !acquirer->blocker.nodes)
-        acquirer->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
-    TAILQ_REMOVE(&queue->waiters, acquirer, in_queue);
+    if (!was_head && !acquire->blocker.nodes)
+        acquire->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
+    TAILQ_REMOVE(&queue->waiters, acquire, in_queue);
     queue->waiter_count--;
-    acquirer->queue = NULL;
+    acquire->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);
     if (!head) {
         LIST_REMOVE(queue, bucket);
@@ -181,7 +181,7 @@ void rl_local_queues_free(struct rl_local_queues *queues)
 uint32_t rl_handle_position(const struct rl_handle *handle)
 {
     const struct rl_local_queue *queue = rl_local_queue_of(handle);
-    const struct rl_acquirer *at;
+    const struct rl_pending_acquire *at;
     uint32_t ahead = 0;
     uint32_t place;
 
@@ -196,13 +196,14 @@ uint32_t rl_handle_position(const struct rl_handle *handle)
     return ahead > 0 && place == 0 ? ahead + 1 : ahead + place;
 }
 
-static void tell_place(struct rl_engine *engine, struct rl_acquirer *acquirer, uint32_t place)
+static void tell_place(struct rl_engine *engine, struct rl_pending_acquire *acquire,
+                       uint32_t place)
 {
-    if (!acquirer->wants_place || acquirer->told_place == place)
+    if (!acquire->wants_place || acquire->told_place == place)
         return;
-    acquirer->told_place = place;
-    acquirer->handle->placed = true;
-    rl_engine_add_ready(engine, acquirer->handle);
+    acquire->told_place = place;
+    acquire->handle->placed = true;
+    rl_engine_add_ready(engine, acquire->handle);
 }
 
 /*
@@ -212,16 +213,16 @@ static void tell_place(struct rl_engine *engine, struct rl_acquirer *acquirer, u
 void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *handle,
                                 int64_t now_ns)
 {
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    struct rl_local_queue *queue = acquirer->queue;
-    struct rl_acquirer *at = TAILQ_FIRST(&queue->waiters);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
+    struct rl_local_queue *queue = acquire->queue;
+    struct rl_pending_acquire *at = TAILQ_FIRST(&queue->waiters);
     uint32_t place = at->acquisition.place;
 
     if (!place)
         return;
-    if (acquirer != at) { /* it has just come */
-        if (!acquirer->told_place && !TAILQ_NEXT(acquirer, in_queue))
-            tell_place(engine, acquirer, place + queue->waiter_count - 1);
+    if (acquire != at) { /* it has just come */
+        if (!acquire->told_place && !TAILQ_NEXT(acquire, in_queue))
+            tell_place(engine, acquire, place + queue->waiter_count - 1);
         return;
     }
     if (handle->lock.state != RL_QUEUED)
@@ -279,14 +280,14 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
         return;
     released->attempt->handed_over = true;
     if (next->lock.state == RL_PARKED && event.behind_release) {
-        rl_acquirer_of(next)->became_head = false;
-        rl_acquirer_of(next)->behind_release = true;
+        rl_pending_acquire_of(next)->became_head = false;
+        rl_pending_acquire_of(next)->behind_release = true;
     } else if (next->lock.state != RL_QUEUED || next->lock.acquisition->place != 1) {
         return;
     }
     rl_handle_step(engine, next, &event);
     if (next->lock.acquisition)
-        rl_acquirer_of(next)->behind_release = false;
+        rl_pending_acquire_of(next)->behind_release = false;
 }
 
 /*

@@ -25,12 +25,12 @@
 #include "engine/pool.h"
 #include "protocol/session.h"
 
-struct rl_acquirer;
+struct rl_pending_acquire;
 struct rl_attempt;
 struct rl_engine;
 struct rl_handle;
 
-TAILQ_HEAD(rl_waiters, rl_acquirer);
+TAILQ_HEAD(rl_waiters, rl_pending_acquire);
 
 struct rl_local_queue {
     struct rl_waiters waiters; /* never empty */

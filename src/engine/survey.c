@@ -135,13 +135,13 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
                    struct rl_survey *survey, int64_t now_ns)
 {
     handle->done = false;
-    rl_acquirer_of(handle)->survey = survey;
+    rl_pending_acquire_of(handle)->survey = survey;
     handle->lock.round++;
     handle->lock.round_start_ns = now_ns;
     rl_survey_begin(survey, &engine->policy, now_ns);
     /* A series of questions is about one attempt. */
     if (!handle->attempt->value_size &&
-        rl_attempt_draw_value(engine, handle->attempt, rl_acquirer_of(handle), 0) < 0) {
+        rl_attempt_draw_value(engine, handle->attempt, rl_pending_acquire_of(handle), 0) < 0) {
         handle->done = true;
         handle->done_error = REDLOCK_SYSTEM;
         rl_engine_add_ready(engine, handle);

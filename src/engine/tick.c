@@ -10,7 +10,7 @@ static void handle_timer(struct rl_engine *engine, struct rl_handle *handle, int
     int64_t timeout_ns = engine->policy.node_timeout_ns;
     struct rl_event event = {
         .type = RL_EVENT_TIMER, .now_ns = now_ns, .warm_at_ns = now_ns + timeout_ns};
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     const struct rl_local_queue *queue;
 
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
@@ -24,20 +24,20 @@ static void handle_timer(struct rl_engine *engine, struct rl_handle *handle, int
         if (can_answer && ready_ns < event.warm_at_ns)
             event.warm_at_ns = ready_ns;
     }
-    if (acquirer && acquirer->survey) {
+    if (acquire && acquire->survey) {
         rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
     if (engine->awaits_sets && handle->lock.state == RL_ACQUIRING &&
         now_ns >= handle->lock.round_deadline_ns) {
         rl_sets_wait_no_more(engine, event.warming, now_ns);
-        acquirer = rl_acquirer_of(handle); /* it may be decided now */
+        acquire = rl_pending_acquire_of(handle); /* it may be decided now */
     }
-    queue = acquirer ? acquirer->queue : NULL;
-    if (acquirer && acquirer->became_head) {
-        acquirer->became_head = false;
+    queue = acquire ? acquire->queue : NULL;
+    if (acquire && acquire->became_head) {
+        acquire->became_head = false;
         event.type = RL_EVENT_UNPARK;
-        event.client_holds = acquirer->client_holds;
+        event.client_holds = acquire->client_holds;
     } else if (queue && rl_local_queue_head(queue) != handle) {
         event.leader_error = rl_local_queue_head(queue)->lock.acquisition->attempt_error;
     }

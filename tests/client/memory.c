@@ -39,7 +39,7 @@ static void settle(redlock *client)
 /* Kept for the next locks: not of those that are held. */
 static size_t memory_kept(const redlock *client)
 {
-    const struct rl_pool *pool[] = {&client->engine.attempts, &client->engine.acquirers,
+    const struct rl_pool *pool[] = {&client->engine.attempts, &client->engine.pending_acquires,
                                     &client->kept_locks};
     size_t bytes = 0;
 

@@ -38,9 +38,9 @@ void rl_blocker_note(struct rl_blocker *blocker, uint8_t node, const struct rl_a
 const struct rl_blocker *rl_blocker_of(const struct rl_handle *handle)
 {
     const struct rl_local_queue *queue = rl_local_queue_of(handle);
-    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    const struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
 
-    if (acquirer && !acquirer->blocker.nodes && queue)
-        acquirer = rl_acquirer_of(rl_local_queue_head(queue));
-    return acquirer && acquirer->blocker.nodes ? &acquirer->blocker : NULL;
+    if (acquire && !acquire->blocker.nodes && queue)
+        acquire = rl_pending_acquire_of(rl_local_queue_head(queue));
+    return acquire && acquire->blocker.nodes ? &acquire->blocker : NULL;
 }
