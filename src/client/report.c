@@ -40,7 +40,7 @@ static void describe(const redlock *client, const struct rl_node_vote *votes,
 void rl_report_lock(const redlock_lock *lock, redlock_report *out)
 {
     const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
-    const struct rl_blocker *blocker = rl_blocker_of(&lock->handle);
+    const struct rl_current_holder *holder = rl_current_holder_of(&lock->handle);
 
     *out = (redlock_report){.size = sizeof *out};
     describe(lock->client, lock->handle.lock.node, acquisition ? acquisition->key_ttl_ms : NULL,
@@ -48,9 +48,9 @@ void rl_report_lock(const redlock_lock *lock, redlock_report *out)
     if (!rl_lock_holder(lock, &out->holder))
         return;
     /* Which nodes named the holder that is in the way? */
-    out->waiter_count = blocker->waiters;
+    out->waiter_count = holder->waiters;
     for (uint32_t i = 0; i < out->node_count; i++)
-        if (blocker->nodes & (1u << i))
+        if (holder->nodes & (1u << i))
             memcpy(out->node[i].value, out->holder.value, sizeof out->node[i].value);
 }
 

@@ -85,21 +85,21 @@ static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vot
 
 bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out)
 {
-    const struct rl_blocker *blocker = rl_blocker_of(&lock->handle);
+    const struct rl_current_holder *holder = rl_current_holder_of(&lock->handle);
     int64_t now_ns = rl_now_ns();
 
-    if (!blocker)
+    if (!holder)
         return false;
-    rl_holder_read((struct rl_slice){blocker->value, blocker->size}, out);
+    rl_holder_read((struct rl_slice){holder->value, holder->size}, out);
     rl_holder_set_age(out, rl_wall_ms(NULL));
     if (out->held_ms < 0) {
-        out->held_ms = (now_ns - blocker->since_ns) / RL_NS_PER_MS;
+        out->held_ms = (now_ns - holder->since_ns) / RL_NS_PER_MS;
         out->held_at_least = 1;
     }
-    if (blocker->ends_ns)
+    if (holder->ends_ns)
         out->remaining_ms =
-            blocker->ends_ns > now_ns ? (blocker->ends_ns - now_ns) / RL_NS_PER_MS : 0;
-    out->votes = rl_count_nodes(blocker->nodes);
+            holder->ends_ns > now_ns ? (holder->ends_ns - now_ns) / RL_NS_PER_MS : 0;
+    out->votes = rl_count_nodes(holder->nodes);
     return true;
 }
 

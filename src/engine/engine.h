@@ -11,11 +11,12 @@
  *
  * Beside these stand what attempts may have put on the nodes (attempt.c), the local queue of
  * the waiters of this client (local_queue.c), the holder that an acquisition waits for
- * (blocker.c), connections without their sockets (link.c), nodes as they come and go (node.c),
- * the connections that only listen (subscriber.c), what is found out about nodes between
- * requests (watch.c), the set that they belong to (sets.c), questions to all of them (survey.c)
- * and the one answer to a query that is made of all (conclusion.c), what else a profile demands
- * of them (safety.c), deadlines (timers.c), and what the trace says of all this (trace.c).
+ * (current_holder.c), connections without their sockets (link.c), nodes as they come and go
+ * (node.c), the connections that only listen (subscriber.c), what is found out about nodes
+ * between requests (watch.c), the set that they belong to (sets.c), questions to all of them
+ * (survey.c) and the one answer to a query that is made of all (conclusion.c), what else a
+ * profile demands of them (safety.c), deadlines (timers.c), and what the trace says of all this
+ * (trace.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the

@@ -79,9 +79,9 @@ static struct rl_pending_acquire *new_pending_acquire(struct rl_engine *engine,
     acquire->label_size = (uint8_t)about->label.size;
     memcpy(acquire->tag, about->tag.data, about->tag.size);
     memcpy(acquire->label, about->label.data, about->label.size);
-    acquire->blocker.nodes = 0;
-    acquire->blocker.size = 0;
-    acquire->blocker.waiters = 0;
+    acquire->current_holder.nodes = 0;
+    acquire->current_holder.size = 0;
+    acquire->current_holder.waiters = 0;
     return acquire;
 }
 

@@ -44,7 +44,7 @@ TAILQ_HEAD(rl_ready, rl_handle);
  * It gives way to another only when no node names it any more, so that the holder on most nodes
  * stays.
  */
-struct rl_blocker {
+struct rl_current_holder {
     uint16_t nodes; /* that name it, a bit each; 0: it is gone, or never was */
     uint8_t size;
     uint32_t waiters; /* on the node that told most */
@@ -59,8 +59,7 @@ struct rl_blocker {
  * goes back to a pool as soon as the lock is held. A survey has one for as long as it lives.
  */
 struct rl_pending_acquire {
-    struct rl_acquisition
-        acquisition; /* first: the lock points to it */
+    struct rl_acquisition acquisition; /* first: the lock points to it */
     struct rl_handle *handle;
     struct rl_survey *survey; /* a question to the nodes instead of a lock; NULL: a lock */
     int64_t asked_ns;         /* when it was begun */
@@ -82,7 +81,7 @@ struct rl_pending_acquire {
     char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE];
     char digits[RL_VALUE_REQUEST_DIGITS]; /* with a tag: what the values of all attempts have */
     char label[REDLOCK_LABEL_MAX];
-    struct rl_blocker blocker;
+    struct rl_current_holder current_holder;
 };
 
 /* NULL once its lock is held. */
@@ -103,14 +102,14 @@ static inline struct rl_local_queue *rl_local_queue_of(const struct rl_handle *h
     return handle->lock.acquisition ? rl_pending_acquire_of(handle)->queue : NULL;
 }
 
-/* ---- blocker.c ---- */
+/* ---- current_holder.c ---- */
 
 /* What a node answered to an attempt or an inquiry. */
-void rl_blocker_note(struct rl_blocker *blocker, uint8_t node, const struct rl_answer *answer,
-                     int64_t now_ns);
+void rl_current_holder_note(struct rl_current_holder *holder, uint8_t node,
+                            const struct rl_answer *answer, int64_t now_ns);
 
 /* Of a waiter that is not at the head of its local queue: the head's. NULL: there is none. */
-const struct rl_blocker *rl_blocker_of(const struct rl_handle *handle);
+const struct rl_current_holder *rl_current_holder_of(const struct rl_handle *handle);
 
 /* ---- handle.c ---- */
 

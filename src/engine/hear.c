@@ -88,9 +88,9 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
-    if (acquire && (answer->tells_holder || acquire->blocker.nodes) &&
+    if (acquire && (answer->tells_holder || acquire->current_holder.nodes) &&
         (rl_ops[op].acquires || op == RL_OP_INQUIRE))
-        rl_blocker_note(&acquire->blocker, node, answer, now_ns);
+        rl_current_holder_note(&acquire->current_holder, node, answer, now_ns);
     event.answer = *answer;
     if (acquire && acquire->tag_size && answer->tells_holder)
         event.answer.same_tag = number_of_same_tag(acquire, answer);

@@ -124,8 +124,8 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     bool was_head = TAILQ_FIRST(&queue->waiters) == acquire;
 
     /* Only the head knows what is in the way: the others take it along, for their reports. */
-    if (!was_head && !acquire->blocker.nodes)
-        acquire->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
+    if (!was_head && !acquire->current_holder.nodes)
+        acquire->current_holder = TAILQ_FIRST(&queue->waiters)->current_holder;
     TAILQ_REMOVE(&queue->waiters, acquire, in_queue);
     queue->waiter_count--;
     acquire->queue = NULL;
