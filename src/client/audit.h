@@ -57,7 +57,7 @@ struct rl_check {
     uint8_t i;                    /* the node */
     const struct rl_node *node;   /* NULL: all of them, and so for what follows */
     const struct rl_facts *facts; /* about it */
-    uint64_t doubts;              /* RL_DOUBT() each */
+    uint64_t findings;            /* RL_FINDING() each */
 };
 
 /*

@@ -62,15 +62,15 @@ static void check_role(const struct rl_check *c)
     if (count > 0)
         snprintf(replicas, sizeof replicas, " with %lld replica%s", (long long)count,
                  count == 1 ? "" : "s");
-    if (c->doubts & RL_DOUBT(SENTINEL))
+    if (c->findings & RL_FINDING(SENTINEL))
         RL_SAY(c, FAIL, SENTINEL, "this is a Sentinel: it knows servers, and keeps no locks");
-    else if (c->doubts & RL_DOUBT(CLUSTER))
+    else if (c->findings & RL_FINDING(CLUSTER))
         RL_SAY(c, FAIL, CLUSTER,
                "this is a Redis Cluster: each of its masters has some of the keys, and a node "
                "must have all; and a replica that takes over has forgotten locks");
     else if (!c->facts->has_replication)
         RL_SAY(c, UNKNOWN, INFO, "INFO replication is not allowed");
-    else if (c->doubts & RL_DOUBT(REPLICA))
+    else if (c->findings & RL_FINDING(REPLICA))
         RL_SAY(c, FAIL, REPLICA,
                "a replica: it cannot grant locks, and once promoted it would vote without "
                "those that had not reached it");
@@ -94,7 +94,7 @@ static void check_identity(const struct rl_check *c)
         RL_SAY(c, UNKNOWN, INFO,
                "INFO server is not allowed: whether it is another node's server cannot be "
                "told");
-    else if (c->doubts & RL_DOUBT(SAME_SERVER))
+    else if (c->findings & RL_FINDING(SAME_SERVER))
         RL_SAY(c, FAIL, SAME_SERVER, "the same server as another node (same run_id): %s",
                c->engine->guard_mode == RL_GUARD_OFF ? "it votes twice" : "they count once");
     else
@@ -109,7 +109,7 @@ static void check_membership(const struct rl_check *c)
     enum redlock_reason objection = rl_sets_objection(c->engine, c->i);
     /* What a replica lacks is no set. */
     const char *remedy =
-        c->doubts & RL_DOUBT(REPLICA) ? rl_remedy(REDLOCK_REASON_REPLICA) : NULL;
+        c->findings & RL_FINDING(REPLICA) ? rl_remedy(REDLOCK_REASON_REPLICA) : NULL;
     const char *set = c->engine->set_answer[c->i].set;
     const char *quorum = strchr(set, ' ');
     char found[RL_SENTENCE_MAX / 2];
@@ -134,7 +134,7 @@ static void check_membership(const struct rl_check *c)
     else if (objection)
         rl_check_say(c, REDLOCK_CHECK_FAIL, objection, NULL, "%s: %s%s", found,
                      redlock_reason_text((int)objection), counts);
-    else if (c->doubts & RL_DOUBT(SET_BY_NAME))
+    else if (c->findings & RL_FINDING(SET_BY_NAME))
         RL_SAY(c, WARN, SET_BY_NAME,
                "it had forgotten its set, and a client has told it, by its name");
     else if (set[0])
@@ -149,7 +149,7 @@ static void check_membership(const struct rl_check *c)
 /* G4 has the smaller one of a client and a node bound what is granted. */
 static void check_max_ttl(const struct rl_check *c)
 {
-    bool differs = c->doubts & RL_DOUBT(MAX_TTL);
+    bool differs = c->findings & RL_FINDING(MAX_TTL);
 
     if (c->facts->marker_max_ttl_ms > 0)
         rl_check_say(c, differs ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
@@ -161,7 +161,7 @@ static void check_max_ttl(const struct rl_check *c)
 
 static void check_eviction(const struct rl_check *c)
 {
-    bool evicts = c->doubts & RL_DOUBT(EVICTION);
+    bool evicts = c->findings & RL_FINDING(EVICTION);
 
     if (!c->facts->has_memory)
         RL_SAY(c, UNKNOWN, INFO, "INFO memory is not allowed");
@@ -193,7 +193,7 @@ static void check_clock(const struct rl_check *c)
 {
     const struct rl_guard *guard = &c->node->session.guard;
     redlock_node_info info = REDLOCK_NODE_INFO();
-    bool is_skewed = c->doubts & RL_DOUBT(SKEW);
+    bool is_skewed = c->findings & RL_FINDING(SKEW);
 
     if (!guard->window.known) {
         rl_check_say(c, REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_RIGHTS,
@@ -522,14 +522,14 @@ static bool applies(enum scope scope, const struct rl_check *c)
     if (scope >= EACH_REACHABLE && c->audit->rtt_us[c->i] < 0)
         return false;
     /* Nothing else that is asked of such a node is worth an advice. */
-    if (scope >= EACH_USABLE && (c->doubts & (RL_DOUBT(CLUSTER) | RL_DOUBT(SENTINEL))))
+    if (scope >= EACH_USABLE && (c->findings & (RL_FINDING(CLUSTER) | RL_FINDING(SENTINEL))))
         return false;
     if (scope == EACH_GROUP)
         return c->node->elected && !c->node->elected->login.vote_count;
     if (scope == EACH_VOTE)
         return c->node->elected && c->node->elected->login.vote_count;
     /* The first of several addresses of one server has the key that the others find held. */
-    return scope != EACH_TRIED || !(c->doubts & RL_DOUBT(SAME_SERVER)) ||
+    return scope != EACH_TRIED || !(c->findings & RL_FINDING(SAME_SERVER)) ||
            c->audit->rights[0].node[c->i].vote != REDLOCK_VOTE_TAKEN;
 }
 
@@ -550,7 +550,7 @@ void rl_audit_judge(const struct rl_audit *audit)
     for (c.i = 0; c.i < c.engine->policy.node_count; c.i++) {
         c.node = &c.engine->node[c.i];
         c.facts = audit->nodes[c.i].facts;
-        c.doubts = rl_audit_doubts(audit->nodes, c.engine->policy.node_count, c.i);
+        c.findings = rl_audit_findings(audit->nodes, c.engine->policy.node_count, c.i);
         run_checks(&c);
     }
 }

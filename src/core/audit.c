@@ -38,39 +38,39 @@ static bool is_skewed(const struct rl_audit_node *nodes, uint8_t node_count, uin
     return far_count > near_count && (node_count == 2 || far_count + near_count >= 2);
 }
 
-uint64_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
+uint64_t rl_audit_findings(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
 {
     const struct rl_facts *facts = nodes[node].facts;
-    uint64_t doubts = 0;
+    uint64_t findings = 0;
 
     if (!nodes[node].reachable)
         return 0;
     if (is_duplicate(nodes, node_count, node))
-        doubts |= RL_DOUBT(SAME_SERVER);
+        findings |= RL_FINDING(SAME_SERVER);
     if (facts->sentinel)
-        doubts |= RL_DOUBT(SENTINEL);
+        findings |= RL_FINDING(SENTINEL);
     else if (facts->cluster)
-        doubts |= RL_DOUBT(CLUSTER);
+        findings |= RL_FINDING(CLUSTER);
     else if (facts->has_replication && !facts->master)
-        doubts |= RL_DOUBT(REPLICA);
+        findings |= RL_FINDING(REPLICA);
     /* Policies that evict keys with an expiry, as every lock has. */
     if (facts->has_memory && facts->maxmemory_bytes > 0 &&
         (strncmp(facts->maxmemory_policy, "volatile-", 9) == 0 ||
          strncmp(facts->maxmemory_policy, "allkeys-", 8) == 0))
-        doubts |= RL_DOUBT(EVICTION);
+        findings |= RL_FINDING(EVICTION);
     if (is_skewed(nodes, node_count, node))
-        doubts |= RL_DOUBT(SKEW);
+        findings |= RL_FINDING(SKEW);
     if (facts->cluster || facts->sentinel) /* that is why whatever its set is cannot be read */
-        return doubts;
+        return findings;
     if (nodes[node].objection != REDLOCK_REASON_NONE)
-        doubts |= UINT64_C(1) << nodes[node].objection;
+        findings |= UINT64_C(1) << nodes[node].objection;
     else if (nodes[node].set_by_client)
-        doubts |= RL_DOUBT(SET_BY_NAME);
+        findings |= RL_FINDING(SET_BY_NAME);
     if (facts->marker_max_ttl_ms > 0 && facts->marker_max_ttl_ms != nodes[node].max_ttl_ms)
-        doubts |= RL_DOUBT(MAX_TTL);
+        findings |= RL_FINDING(MAX_TTL);
     if (node == 0 && node_count % 2 == 0)
-        doubts |= RL_DOUBT(EVEN_NUMBER);
-    return doubts;
+        findings |= RL_FINDING(EVEN_NUMBER);
+    return findings;
 }
 
 #define SAME_NODES                                                                             \

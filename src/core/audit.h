@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Doubts about nodes, from what their INFO says (G7). Only what a node answered is judged: a
- * node that answers nothing raises no doubt here, and the full audit says "unknown".
+ * Findings about nodes, from what their INFO says (G7). Only what a node answered is judged: a
+ * node that answers nothing yields no finding here, and "unknown" in the full audit.
  */
 #ifndef RL_CORE_AUDIT_H
 #define RL_CORE_AUDIT_H
@@ -21,11 +21,11 @@ struct rl_audit_node {
     uint8_t cluster;    /* the votes of one have the same number; 0: it is none */
 };
 
-/* The doubts about one node among all, RL_DOUBT() of each reason. */
-uint64_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node);
-#define RL_DOUBT(name) (UINT64_C(1) << REDLOCK_REASON_##name)
+/* The findings about one node among all, RL_FINDING() of each reason. */
+uint64_t rl_audit_findings(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node);
+#define RL_FINDING(name) (UINT64_C(1) << REDLOCK_REASON_##name)
 _Static_assert(REDLOCK_REASON_EXPOSED < 64,
-               "a doubt is one bit of 64, and the reasons behind that one are no doubts");
+               "a finding is one bit of 64, and the reasons behind that one are no findings");
 
 /* What to do about it; empty: nothing. */
 const char *rl_remedy(enum redlock_reason reason);

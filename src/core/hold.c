@@ -236,7 +236,7 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
     }
     lock->nodes_with_key &= (uint16_t) ~(1u << event->node);
     if (!lock->adopted && rl_count_nodes(lock->nodes_with_key) < lock->policy->quorum)
-        rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
+        rl_hold_lose(lock, event->now_ns, RL_LOSS_UNTRUSTED, out);
     else if (lock->extending)
         rl_renew_decide(lock, event->now_ns, out);
 }

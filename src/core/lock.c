@@ -222,7 +222,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         return;
     case RL_EVENT_OUR_CLOCK:
         if (lock->state == RL_HELD)
-            rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
+            rl_hold_lose(lock, event->now_ns, RL_LOSS_UNTRUSTED, out);
         else if (lock->state == RL_ACQUIRING || lock->state == RL_ALIGNING)
             /* The start that the validity counts from was wrong, too. */
             rl_acquire_fail(lock, event, out);

@@ -262,9 +262,9 @@ struct rl_send {
 
 /* Why a hold ended before it was released. */
 enum rl_loss {
-    RL_LOSS_EXPIRED, /* its validity was over */
-    RL_LOSS_MISSING, /* a majority cannot have the key any more */
-    RL_LOSS_DOUBT,   /* nodes or a clock that it leant on are not to be trusted (G6) */
+    RL_LOSS_EXPIRED,   /* its validity was over */
+    RL_LOSS_MISSING,   /* a majority cannot have the key any more */
+    RL_LOSS_UNTRUSTED, /* nodes or a clock that it leant on are not to be trusted (G6) */
 };
 
 struct rl_actions {

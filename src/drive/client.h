@@ -129,7 +129,7 @@ struct redlock {
     bool was_interrupted;     /* a signal ended the last wait for the sockets */
     void (*notify)(void *data);
     const redlock_lock *notified; /* notify runs for it: it cannot be freed; NULL: for none */
-    uint64_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, RL_DOUBT() each */
+    uint64_t warned[REDLOCK_NODES_MAX]; /* findings that were reported, RL_FINDING() each */
     struct rl_callers callers;          /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
     struct rl_questions questions;

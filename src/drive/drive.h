@@ -60,10 +60,10 @@ void rl_wake(redlock *client);
 /* Is this thread inside redlock_options.notify? */
 bool rl_is_notifying(void);
 
-/* ---- doubts.c: doubts about nodes, each reported once, as an event WARNING ---- */
+/* ---- warnings.c: findings about nodes, each reported once, as an event WARNING ---- */
 
 /* Adds an event for each that is new. The mutex is held. */
-void rl_find_doubts(redlock *client);
+void rl_warn_of_findings(redlock *client);
 
 /*
  * ---- thread.c: the I/O thread, and the reader that relieves it ----

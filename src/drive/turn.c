@@ -136,7 +136,7 @@ static void post_all(redlock *client)
     struct rl_handle *handle;
     uint32_t left;
 
-    rl_find_doubts(client);
+    rl_warn_of_findings(client);
     /* No more than were ready when this began: notify lets other threads start something. */
     left = client->engine.ready_count;
     for (; left > 0 && (handle = TAILQ_FIRST(&client->engine.ready)) != NULL; left--) {

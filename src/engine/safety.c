@@ -64,18 +64,18 @@ enum redlock_reason rl_safety_find(const struct rl_engine *engine, uint8_t node)
     const struct rl_node *at = &engine->node[node];
     const struct rl_facts *facts = &at->session.facts;
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
-    uint64_t doubts;
+    uint64_t findings;
 
     rl_safety_gather(engine, true, nodes);
     /* Its greeting has been answered, or this reply would not be judged. */
     nodes[node].reachable = true;
-    doubts = rl_audit_doubts(nodes, engine->policy.node_count, node);
+    findings = rl_audit_findings(nodes, engine->policy.node_count, node);
     if (!at->elected && (facts->replica_count > 0 || facts->was_promoted))
-        doubts |= RL_DOUBT(FAILOVER);
+        findings |= RL_FINDING(FAILOVER);
     if (!engine->set_answer[node].set[0])
-        doubts |= RL_DOUBT(NO_SETS);
+        findings |= RL_FINDING(NO_SETS);
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        if (doubts >> order[i].reason & 1)
+        if (findings >> order[i].reason & 1)
             return order[i].reason;
     /* What it does not tell it may have: unknown is not passed. */
     return facts->has_server && facts->has_replication && facts->has_memory

@@ -31,7 +31,7 @@ static const char *const event_words[RL_EVENT_TOO_LATE + 1] = {
 static const char *const loss_words[] = {
     [RL_LOSS_EXPIRED] = "its validity ends (A10)",
     [RL_LOSS_MISSING] = "no majority can have its key (A7)",
-    [RL_LOSS_DOUBT] = "nodes or the clock that it rested on are in doubt (G6)",
+    [RL_LOSS_UNTRUSTED] = "nodes or the clock that it rested on are in doubt (G6)",
 };
 
 /* The rule by which a node does not count, as docs/guards.md numbers them. */

@@ -134,7 +134,7 @@ struct rl_session {
     struct rl_guard guard; /* may it vote? */
     struct rl_set_answer set_answer; /* its set (G8), on whatever connection it told it */
     bool set_news;                   /* the engine has not looked at that yet */
-    bool has_news; /* its own requests were answered, or it ended: there may be new doubts */
+    bool has_news; /* its own requests were answered, or it ended: there may be new findings */
     char marker_error[REDLOCK_TEXT_MAX]; /* if set_answer is unreadable: the server's words */
     bool restore_asked;                  /* it was told its set on this connection */
     int64_t checked_ns;                  /* when it was last asked for the facts */

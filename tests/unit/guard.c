@@ -339,7 +339,7 @@ CASE(a_slow_sample_is_no_step,
     CHECK_INT(0, guard.step_ns);
 }
 
-CASE(doubts_are_raised_by_what_is_told,
+CASE(findings_are_about_what_is_known,
      "G7: the warnings follow from what the node tells, and from nothing else.")
 {
     struct rl_facts facts[3] = {healthy(100), healthy(100), healthy(100)};
@@ -351,31 +351,31 @@ CASE(doubts_are_raised_by_what_is_told,
         sprintf(facts[i].run_id, "r%d", i);
         nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i], .max_ttl_ms = 60000};
     }
-    CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
-    CHECK_INT(RL_DOUBT(SKEW), rl_audit_doubts(nodes, 3, 2));
-    CHECK_INT(RL_DOUBT(EVEN_NUMBER), rl_audit_doubts(nodes, 2, 0));
+    CHECK_INT(0, rl_audit_findings(nodes, 3, 0));
+    CHECK_INT(RL_FINDING(SKEW), rl_audit_findings(nodes, 3, 2));
+    CHECK_INT(RL_FINDING(EVEN_NUMBER), rl_audit_findings(nodes, 2, 0));
     strcpy(facts[1].run_id, "r0");
-    CHECK_INT(RL_DOUBT(SAME_SERVER), rl_audit_doubts(nodes, 3, 1));
+    CHECK_INT(RL_FINDING(SAME_SERVER), rl_audit_findings(nodes, 3, 1));
     facts[0].has_memory = true;
     facts[0].maxmemory_bytes = 1;
     strcpy(facts[0].maxmemory_policy, "volatile-lru");
     facts[0].master = false;
-    CHECK_INT(RL_DOUBT(SAME_SERVER) | RL_DOUBT(EVICTION) | RL_DOUBT(REPLICA),
-              rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_FINDING(SAME_SERVER) | RL_FINDING(EVICTION) | RL_FINDING(REPLICA),
+              rl_audit_findings(nodes, 3, 0));
     facts[0] = (struct rl_facts){0};
-    CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(0, rl_audit_findings(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_OTHER_NUMBER;
-    CHECK_INT(RL_DOUBT(OTHER_NUMBER), rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_FINDING(OTHER_NUMBER), rl_audit_findings(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_NO_SET;
-    CHECK_INT(RL_DOUBT(NO_SET), rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_FINDING(NO_SET), rl_audit_findings(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_SET_UNREADABLE;
-    CHECK_INT(RL_DOUBT(SET_UNREADABLE), rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_FINDING(SET_UNREADABLE), rl_audit_findings(nodes, 3, 0));
     facts[0].cluster = true; /* why it cannot be read */
-    CHECK_INT(RL_DOUBT(CLUSTER), rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_FINDING(CLUSTER), rl_audit_findings(nodes, 3, 0));
     facts[0].cluster = false;
     nodes[0].objection = REDLOCK_REASON_NONE;
     facts[0].marker_max_ttl_ms = 60000;
-    CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(0, rl_audit_findings(nodes, 3, 0));
     facts[0].marker_max_ttl_ms = 30000;
-    CHECK_INT(RL_DOUBT(MAX_TTL), rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(RL_FINDING(MAX_TTL), rl_audit_findings(nodes, 3, 0));
 }

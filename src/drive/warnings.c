@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cheap part of the audit: what a look at the greeting shows to be doubtful. */
+/* The cheap part of the audit: what the greeting shows to be questionable. */
 #include "drive/drive.h"
 
 #include <stdio.h>
@@ -82,21 +82,24 @@ static void warn_of_passwords(redlock *client)
     }
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         const struct rl_session *session = &client->engine.node[i].session;
-        uint64_t doubt = session->login_refused ? RL_DOUBT(WRONG_PASSWORD) : 0;
+        uint64_t finding = session->login_refused ? RL_FINDING(WRONG_PASSWORD) : 0;
 
-        if (doubt & ~client->warned[i])
+        if (finding & ~client->warned[i])
             rl_event_warn(client, client->engine.node[i].address, REDLOCK_REASON_WRONG_PASSWORD,
                           "the password as it is now is refused; the connection goes on with "
                           "its earlier login, and the next one will fail: give server and "
                           "client the same password");
-        client->warned[i] = (client->warned[i] & ~RL_DOUBT(WRONG_PASSWORD)) | doubt;
+        client->warned[i] = (client->warned[i] & ~RL_FINDING(WRONG_PASSWORD)) | finding;
     }
 }
 
-void rl_find_doubts(redlock *client)
+void rl_warn_of_findings(redlock *client)
 {
     uint8_t node_count = client->engine.policy.node_count;
-    /* An admission changes the nodes' sets one by one: what it has not reached is no doubt. */
+    /*
+     * An admission changes the nodes' sets one by one: a node that it has not reached yet is no
+     * finding.
+     */
     bool are_sets_settled = client->questions.count[RL_TURN_ADMISSION][RL_ASKED] == 0;
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
 
@@ -105,7 +108,7 @@ void rl_find_doubts(redlock *client)
         return;
     rl_safety_gather(&client->engine, are_sets_settled, nodes);
     for (uint8_t i = 0; i < node_count; i++) {
-        uint64_t news = rl_audit_doubts(nodes, node_count, i) & ~client->warned[i];
+        uint64_t news = rl_audit_findings(nodes, node_count, i) & ~client->warned[i];
 
         client->warned[i] |= news;
         warn_of_electors(client, i);
