@@ -134,146 +134,146 @@ int redlock_reload_passwords(redlock *client)
     return error;
 }
 
-/* ---- questions ---- */
+/* ---- jobs ---- */
 
 /*
- * *client becomes the one to be asked: that of the quorum where the name lives, or the first.
+ * *client becomes the one that carries it out: that of the quorum where the name lives, or the
+ * first.
  */
-static int new_question(redlock **client, const struct rl_question_terms *terms,
-                        struct rl_question **out)
+static int new_job(redlock **client, const struct rl_job_terms *terms, struct rl_job **out)
 {
-    int error = terms->ask <= RL_ASK_RELEASE_BY_KEY ? rl_route_question(client, terms->name)
-                                                    : REDLOCK_OK;
+    int error =
+        terms->type <= RL_JOB_RELEASE_BY_KEY ? rl_route_job(client, terms->name) : REDLOCK_OK;
     const struct rl_reader *all = *client && (*client)->is_front ? (*client)->reader : NULL;
 
-    if (!error && all && terms->ask == RL_ASK_LOOK_AT_ADMISSION)
+    if (!error && all && terms->type == RL_JOB_LOOK_AT_ADMISSION)
         error =
             rl_detail(REDLOCK_INVAL, "each quorum is looked at by itself: redlock_member()");
     if (!error)
-        error = rl_ask_check(all ? all->member[0] : *client, terms);
+        error = rl_job_check(all ? all->member[0] : *client, terms);
     if (error)
         return error;
     if (all)
         *client = all->member[0];
-    *out = all ? rl_joint_new(all, terms) : rl_ask_new(terms);
+    *out = all ? rl_gather_new(all, terms) : rl_job_new(terms);
     return *out ? REDLOCK_OK : rl_detail(REDLOCK_NOMEM, "out of memory");
 }
 
-static int ask(redlock *client, struct rl_question_terms terms, redlock_answer **out)
+static int run(redlock *client, struct rl_job_terms terms, redlock_answer **out)
 {
     bool is_front = client && client->is_front;
-    struct rl_question *question;
-    int error = new_question(&client, &terms, &question);
+    struct rl_job *job;
+    int error = new_job(&client, &terms, &job);
 
     if (error) {
         rl_failure_report_set(NULL);
         return error;
     }
-    if (is_front && terms.ask > RL_ASK_RELEASE_BY_KEY)
+    if (is_front && terms.type > RL_JOB_RELEASE_BY_KEY)
         rl_members_catch_up(client->reader);
-    return rl_client_ask(client, question, out);
+    return rl_job_run(client, job, out);
 }
 
-static int start(redlock *client, struct rl_question_terms terms, void *data, redlock_job *job)
+static int start(redlock *client, struct rl_job_terms terms, void *data, redlock_job *id)
 {
-    struct rl_question *question;
-    int error = new_question(&client, &terms, &question);
+    struct rl_job *job;
+    int error = new_job(&client, &terms, &job);
 
-    return error ? error : rl_question_start(client, question, data, job);
+    return error ? error : rl_job_start(client, job, data, id);
 }
 
-#define TERMS(...) ((struct rl_question_terms){__VA_ARGS__})
+#define TERMS(...) ((struct rl_job_terms){__VA_ARGS__})
 
 int redlock_query(redlock *client, const char *name, redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_QUERY, .name = name), out);
+    return run(client, TERMS(.type = RL_JOB_QUERY, .name = name), out);
 }
 
-int redlock_start_query(redlock *client, const char *name, void *data, redlock_job *job)
+int redlock_start_query(redlock *client, const char *name, void *data, redlock_job *id)
 {
-    return start(client, TERMS(.ask = RL_ASK_QUERY, .name = name), data, job);
+    return start(client, TERMS(.type = RL_JOB_QUERY, .name = name), data, id);
 }
 
 int redlock_break(redlock *client, const char *name, const char *fingerprint,
                   redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_BREAK, .name = name, .holder = fingerprint), out);
+    return run(client, TERMS(.type = RL_JOB_BREAK, .name = name, .holder = fingerprint), out);
 }
 
 int redlock_start_break(redlock *client, const char *name, const char *fingerprint, void *data,
-                        redlock_job *job)
+                        redlock_job *id)
 {
-    return start(client, TERMS(.ask = RL_ASK_BREAK, .name = name, .holder = fingerprint), data,
-                 job);
+    return start(client, TERMS(.type = RL_JOB_BREAK, .name = name, .holder = fingerprint), data,
+                 id);
 }
 
 int redlock_release_by_key(redlock *client, const char *name, const char *idempotency_key,
                            redlock_answer **out)
 {
-    return ask(client,
-               TERMS(.ask = RL_ASK_RELEASE_BY_KEY, .name = name, .holder = idempotency_key),
+    return run(client,
+               TERMS(.type = RL_JOB_RELEASE_BY_KEY, .name = name, .holder = idempotency_key),
                out);
 }
 
 int redlock_start_release_by_key(redlock *client, const char *name, const char *idempotency_key,
-                                 void *data, redlock_job *job)
+                                 void *data, redlock_job *id)
 {
     return start(client,
-                 TERMS(.ask = RL_ASK_RELEASE_BY_KEY, .name = name, .holder = idempotency_key),
-                 data, job);
+                 TERMS(.type = RL_JOB_RELEASE_BY_KEY, .name = name, .holder = idempotency_key),
+                 data, id);
 }
 
 int redlock_list(redlock *client, redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_LIST), out);
+    return run(client, TERMS(.type = RL_JOB_LIST), out);
 }
 
-int redlock_start_list(redlock *client, void *data, redlock_job *job)
+int redlock_start_list(redlock *client, void *data, redlock_job *id)
 {
-    return start(client, TERMS(.ask = RL_ASK_LIST), data, job);
+    return start(client, TERMS(.type = RL_JOB_LIST), data, id);
 }
 
 int redlock_replicate(redlock *client, redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_REPLICATE), out);
+    return run(client, TERMS(.type = RL_JOB_REPLICATE), out);
 }
 
-int redlock_start_replicate(redlock *client, void *data, redlock_job *job)
+int redlock_start_replicate(redlock *client, void *data, redlock_job *id)
 {
-    return start(client, TERMS(.ask = RL_ASK_REPLICATE), data, job);
+    return start(client, TERMS(.type = RL_JOB_REPLICATE), data, id);
 }
 
 int redlock_ping(redlock *client, redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_PING), out);
+    return run(client, TERMS(.type = RL_JOB_PING), out);
 }
 
-int redlock_start_ping(redlock *client, void *data, redlock_job *job)
+int redlock_start_ping(redlock *client, void *data, redlock_job *id)
 {
-    return start(client, TERMS(.ask = RL_ASK_PING), data, job);
+    return start(client, TERMS(.type = RL_JOB_PING), data, id);
 }
 
 int redlock_admit(redlock *client, redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_ADMIT), out);
+    return run(client, TERMS(.type = RL_JOB_ADMIT), out);
 }
 
-int redlock_start_admit(redlock *client, void *data, redlock_job *job)
+int redlock_start_admit(redlock *client, void *data, redlock_job *id)
 {
-    return start(client, TERMS(.ask = RL_ASK_ADMIT), data, job);
+    return start(client, TERMS(.type = RL_JOB_ADMIT), data, id);
 }
 
 int redlock_look_at_admission(redlock *client, redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_LOOK_AT_ADMISSION), out);
+    return run(client, TERMS(.type = RL_JOB_LOOK_AT_ADMISSION), out);
 }
 
 int redlock_audit(redlock *client, int64_t ttl_ms, redlock_answer **out)
 {
-    return ask(client, TERMS(.ask = RL_ASK_AUDIT, .ttl_ms = ttl_ms), out);
+    return run(client, TERMS(.type = RL_JOB_AUDIT, .ttl_ms = ttl_ms), out);
 }
 
-int redlock_start_audit(redlock *client, int64_t ttl_ms, void *data, redlock_job *job)
+int redlock_start_audit(redlock *client, int64_t ttl_ms, void *data, redlock_job *id)
 {
-    return start(client, TERMS(.ask = RL_ASK_AUDIT, .ttl_ms = ttl_ms), data, job);
+    return start(client, TERMS(.type = RL_JOB_AUDIT, .ttl_ms = ttl_ms), data, id);
 }

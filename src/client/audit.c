@@ -46,7 +46,7 @@ static void ask_for_facts(struct rl_audit *audit)
     }
 }
 
-static bool measure(struct rl_audit *audit, struct rl_question *q)
+static bool measure(struct rl_audit *audit, struct rl_job *job)
 {
     if (audit->step == 1)
         ask_for_facts(audit);
@@ -57,12 +57,12 @@ static bool measure(struct rl_audit *audit, struct rl_question *q)
             (audit->rtt_us[i] < 0 || rtt_us < audit->rtt_us[i]))
             audit->rtt_us[i] = rtt_us;
     }
-    q->op = RL_OP_PING;
-    q->survey = &audit->ping;
+    job->op = RL_OP_PING;
+    job->survey = &audit->ping;
     return audit->step <= PINGS;
 }
 
-/* The words are the session's, and the next question changes them. */
+/* The words are the session's, and the next survey changes them. */
 static void keep_refusals(struct rl_audit *audit, const struct rl_survey *survey)
 {
     for (uint8_t i = 0; i < audit->client->engine.policy.node_count; i++) {
@@ -74,30 +74,30 @@ static void keep_refusals(struct rl_audit *audit, const struct rl_survey *survey
 }
 
 /* Does with a key of its own what a lock does, on every node. */
-static bool try_rights(struct rl_audit *audit, struct rl_question *q, const enum rl_op *ops,
+static bool try_rights(struct rl_audit *audit, struct rl_job *job, const enum rl_op *ops,
                        struct rl_survey *surveys)
 {
-    struct rl_lock *lock = &q->lock->handle.lock;
+    struct rl_lock *lock = &job->lock->handle.lock;
 
     if (audit->step > 0 && surveys == audit->rights)
         keep_refusals(audit, &surveys[audit->step - 1]);
     if (audit->step == 3)
         return false;
-    lock->ttl_ms = lock->extension_ttl_ms = (uint32_t)q->terms.ttl_ms;
+    lock->ttl_ms = lock->extension_ttl_ms = (uint32_t)job->terms.ttl_ms;
     lock->longest_ttl_ms = RL_LONGEST_TTL_MS;
-    q->op = ops[audit->step];
-    q->survey = &surveys[audit->step];
+    job->op = ops[audit->step];
+    job->survey = &surveys[audit->step];
     return true;
 }
 
-static bool try_plain(struct rl_audit *audit, struct rl_question *q)
+static bool try_plain(struct rl_audit *audit, struct rl_job *job)
 {
-    return try_rights(audit, q, rights_ops, audit->rights);
+    return try_rights(audit, job, rights_ops, audit->rights);
 }
 
-static bool try_fencing(struct rl_audit *audit, struct rl_question *q)
+static bool try_fencing(struct rl_audit *audit, struct rl_job *job)
 {
-    return try_rights(audit, q, fencing_ops, audit->fencing);
+    return try_rights(audit, job, fencing_ops, audit->fencing);
 }
 
 static void note_bad(void *data, uint8_t node, struct rl_slice key)
@@ -112,7 +112,7 @@ static void note_bad(void *data, uint8_t node, struct rl_slice key)
  * Are the nodes' fence counters numbers that a counter may have given? Each node lists those
  * that are not, some keys at a time, until its cursor has come round.
  */
-static bool look_at_counters(struct rl_audit *audit, struct rl_question *q)
+static bool look_at_counters(struct rl_audit *audit, struct rl_job *job)
 {
     static const char pattern[] = RL_FENCE_HEAD "*";
     bool more = audit->step == 0;
@@ -126,8 +126,8 @@ static bool look_at_counters(struct rl_audit *audit, struct rl_question *q)
         };
         rl_survey_set_cursors(&audit->search);
     }
-    q->op = RL_OP_LIST;
-    q->survey = &audit->search;
+    job->op = RL_OP_LIST;
+    job->survey = &audit->search;
     for (uint8_t i = 0; audit->step > 0 && i < audit->client->engine.policy.node_count; i++) {
         char *cursor = audit->search.cursor[i];
 
@@ -141,18 +141,18 @@ static bool look_at_counters(struct rl_audit *audit, struct rl_question *q)
     return more && audit->step < COUNTER_ROUNDS_MAX;
 }
 
-static bool try_queue(struct rl_audit *audit, struct rl_question *q)
+static bool try_queue(struct rl_audit *audit, struct rl_job *job)
 {
     struct rl_engine *engine = &audit->client->engine;
-    struct rl_pending_acquire *acquire = rl_pending_acquire_of(&q->lock->handle);
-    struct rl_attempt *attempt = q->lock->handle.attempt;
+    struct rl_pending_acquire *acquire = rl_pending_acquire_of(&job->lock->handle);
+    struct rl_attempt *attempt = job->lock->handle.attempt;
 
     if (audit->step == 0) {
         engine->wants_subscribers = true;
         acquire->acquisition.ticket = 1;
         acquire->waiter = AUDIT_WAITER;
     }
-    if (try_rights(audit, q, queue_ops, audit->queue))
+    if (try_rights(audit, job, queue_ops, audit->queue))
         return true;
     /* The place that the audit took in the queues goes; the audit does not wait for that. */
     attempt->waiter = acquire->waiter;
@@ -162,26 +162,26 @@ static bool try_queue(struct rl_audit *audit, struct rl_question *q)
 }
 
 /* Every kind does what a lock does, with the scripts that it has for that. */
-static bool try_kind(struct rl_audit *audit, struct rl_question *q)
+static bool try_kind(struct rl_audit *audit, struct rl_job *job)
 {
-    q->lock->handle.lock.slot = 1;
+    job->lock->handle.lock.slot = 1;
     if (audit->step < 3 || audit->kind != RL_AUDIT_FIRST_KIND)
-        return try_rights(audit, q, rights_ops, audit->kinds[audit->kind]);
-    q->op = RL_OP_LOOK;
-    q->survey = &audit->look;
+        return try_rights(audit, job, rights_ops, audit->kinds[audit->kind]);
+    job->op = RL_OP_LOOK;
+    job->survey = &audit->look;
     return audit->step == 3;
 }
 
 /* Are we told when a lock becomes free? The listening connections were asked for before. */
-static bool await_subscribers(struct rl_audit *audit, struct rl_question *q)
+static bool await_subscribers(struct rl_audit *audit, struct rl_job *job)
 {
     redlock *client = audit->client;
     bool settled = true;
 
     if (audit->step == 0)
         audit->settled_by_ns = rl_now_ns() + SUBSCRIBER_WAIT_NS;
-    q->op = RL_OP_PING;
-    q->survey = &audit->meanwhile;
+    job->op = RL_OP_PING;
+    job->survey = &audit->meanwhile;
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         audit->woken[i] = client->engine.node[i].subscriber.is_up;
         settled &= audit->woken[i] || audit->rtt_us[i] < 0 ||
@@ -190,10 +190,10 @@ static bool await_subscribers(struct rl_audit *audit, struct rl_question *q)
     return !settled && rl_now_ns() < audit->settled_by_ns;
 }
 
-/* ---- as a question ---- */
+/* ---- as a job ---- */
 
 static const struct {
-    bool (*ask)(struct rl_audit *audit, struct rl_question *q); /* false: the phase is over */
+    bool (*ask)(struct rl_audit *audit, struct rl_job *job); /* false: the phase is over */
     struct rl_lock_terms terms;
     bool of_each_kind;
 } phases[] = {
@@ -209,7 +209,7 @@ static const struct {
 enum { PHASES = sizeof phases / sizeof phases[0] };
 
 /* With a lock of a name that no other client uses. */
-static bool begin_phase(struct rl_audit *audit, struct rl_question *q)
+static bool begin_phase(struct rl_audit *audit, struct rl_job *job)
 {
     struct rl_lock_terms terms = phases[audit->phase].terms;
     char name[] = "doctor.0123456789abcdef";
@@ -219,18 +219,18 @@ static bool begin_phase(struct rl_audit *audit, struct rl_question *q)
         terms.kind = audit->kind;
         terms.slots = rl_kinds[audit->kind].has_slots;
     }
-    /* Without randomness it stays, and the first question fails for want of a value. */
+    /* Without randomness it stays, and the first survey fails for want of a value. */
     rl_engine_draw_hex(&audit->client->engine, NAME_RANDOM_BYTES, name + sizeof "doctor." - 1);
-    return rl_question_set_lock(audit->client, q, rl_lock_new_for(audit->client, name, &terms));
+    return rl_job_set_lock(audit->client, job, rl_lock_new_for(audit->client, name, &terms));
 }
 
-/* On to the next question, in this phase or a later one. False: none is left, or no memory. */
-static bool go_on(struct rl_audit *audit, struct rl_question *q)
+/* On to the next survey, in this phase or a later one. False: none is left, or no memory. */
+static bool go_on(struct rl_audit *audit, struct rl_job *job)
 {
-    while (!phases[audit->phase].ask(audit, q)) {
+    while (!phases[audit->phase].ask(audit, job)) {
         if (!phases[audit->phase].of_each_kind || ++audit->kind == RL_KIND_COUNT)
             audit->phase++;
-        if (audit->phase == PHASES || !begin_phase(audit, q))
+        if (audit->phase == PHASES || !begin_phase(audit, job))
             return false;
     }
     return true;
@@ -248,39 +248,39 @@ static void judge(struct rl_audit *audit)
     rl_audit_judge(audit);
 }
 
-static bool begin(redlock *client, struct rl_question *q)
+static bool begin(redlock *client, struct rl_job *job)
 {
-    struct rl_audit *audit = q->work = calloc(1, sizeof *audit);
+    struct rl_audit *audit = job->work = calloc(1, sizeof *audit);
 
     if (!audit)
-        return rl_question_set_lock(client, q, NULL);
+        return rl_job_set_lock(client, job, NULL);
     audit->client = client;
-    audit->question = q;
+    audit->job = job;
     audit->kind = RL_AUDIT_FIRST_KIND;
-    return begin_phase(audit, q) && go_on(audit, q);
+    return begin_phase(audit, job) && go_on(audit, job);
 }
 
-static bool next(redlock *client, struct rl_question *q)
+static bool next(redlock *client, struct rl_job *job)
 {
-    struct rl_audit *audit = q->work;
+    struct rl_audit *audit = job->work;
 
     if (!audit)
-        return begin(client, q);
+        return begin(client, job);
     /* What the nodes answered is judged at the end: no answer is an error of the audit. */
-    q->error = REDLOCK_OK;
+    job->error = REDLOCK_OK;
     audit->step++;
-    if (go_on(audit, q))
+    if (go_on(audit, job))
         return true;
-    if (q->error)
+    if (job->error)
         return false;
     judge(audit);
-    rl_question_answer_checks(q);
+    rl_job_answer_checks(job);
     free(audit); /* a lot, of which an answer that waits to be read has no need */
-    q->work = NULL;
+    job->work = NULL;
     return false;
 }
 
-const struct rl_question_kind rl_audit_kind = {
-    .turn = RL_TURN_SEARCH,
+const struct rl_job_kind rl_audit_kind = {
+    .class = RL_CLASS_SEARCH,
     .next = next,
 };

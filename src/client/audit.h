@@ -20,13 +20,13 @@ struct rl_audit_counters {
 
 /*
  * What an audit needs once its turn has come. It goes through phases, each with a lock of its
- * own that no other client uses, and asks one question after another.
+ * own that no other client uses, and makes one survey after another.
  */
 struct rl_audit {
     redlock *client;
-    struct rl_question *question; /* whose work it is, and to which the verdicts go */
-    int phase;                    /* of audit.c */
-    int step;                     /* questions of this phase that were answered */
+    struct rl_job *job; /* whose work it is, and to which the verdicts go */
+    int phase;          /* of audit.c */
+    int step;           /* surveys of this phase that are complete */
     uint8_t kind;
     int64_t settled_by_ns;             /* how long subscriber connections may take to come up */
     struct rl_survey ping;             /* of the last ping */

@@ -61,29 +61,29 @@ int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 /* The index of the member where a name lives. */
 size_t rl_home_of(const struct rl_reader *reader, const char *name, size_t name_size);
 /*
- * Turn a front into the member that a request, or a question, is for. A member by itself takes
+ * Turn a front into the member that a request, or a job, is for. A member by itself takes
  * no request; an ordinary client takes all of them itself.
  */
 int rl_route(redlock **client, const char *name, const redlock_request *request);
-int rl_route_question(redlock **client, const char *name);
+int rl_route_job(redlock **client, const char *name);
 
-/* ---- ask.c: questions to the nodes, blocking or as jobs: all take the same way ---- */
+/* ---- jobs.c: with a blocked caller or started: all take the same way ---- */
 
 /* Are the terms such as can be asked? The client need not be the one that is asked. */
-int rl_ask_check(const redlock *client, const struct rl_question_terms *terms);
+int rl_job_check(const redlock *client, const struct rl_job_terms *terms);
 /* NULL: out of memory. */
-struct rl_question *rl_ask_new(const struct rl_question_terms *terms);
+struct rl_job *rl_job_new(const struct rl_job_terms *terms);
 /*
  * Asks and waits. OK: *out is the caller's, for redlock_answer_free(); out may be NULL. Else
- * the question is freed, and the thread's failure report is set.
+ * the job is freed, and the thread's failure report is set.
  */
-int rl_client_ask(redlock *client, struct rl_question *q, redlock_answer **out);
+int rl_job_run(redlock *client, struct rl_job *job, redlock_answer **out);
 
 /* query.c, list.c, audit.c */
-extern const struct rl_question_kind rl_query_kind;
-extern const struct rl_question_kind rl_admission_kind;
-extern const struct rl_question_kind rl_list_kind;
-extern const struct rl_question_kind rl_audit_kind;
+extern const struct rl_job_kind rl_query_kind;
+extern const struct rl_job_kind rl_admission_kind;
+extern const struct rl_job_kind rl_list_kind;
+extern const struct rl_job_kind rl_audit_kind;
 
 /* ---- report.c: what each node did for an operation, with the text of its reply ---- */
 

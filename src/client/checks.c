@@ -21,15 +21,15 @@ void rl_check_say(const struct rl_check *c, enum redlock_verdict verdict,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    rl_question_add_check(c->audit->question, &(redlock_check){
-                                                  .address = c->node ? c->node->address : "",
-                                                  .name = c->name,
-                                                  .verdict = verdict,
-                                                  .reason = reason,
-                                                  .text = text,
-                                                  .remedy = remedy ? remedy : rl_remedy(reason),
-                                                  .quorum = c->audit->client->quorum_name,
-                                              });
+    rl_job_add_check(c->audit->job, &(redlock_check){
+                                        .address = c->node ? c->node->address : "",
+                                        .name = c->name,
+                                        .verdict = verdict,
+                                        .reason = reason,
+                                        .text = text,
+                                        .remedy = remedy ? remedy : rl_remedy(reason),
+                                        .quorum = c->audit->client->quorum_name,
+                                    });
 }
 
 /* ---- judging, node by node ---- */
@@ -215,7 +215,7 @@ static void check_clock(const struct rl_check *c)
 
 static void check_latency(const struct rl_check *c)
 {
-    int64_t ttl_ms = c->audit->question->terms.ttl_ms;
+    int64_t ttl_ms = c->audit->job->terms.ttl_ms;
     int64_t allowed_us =
         rl_lock_node_timeout_ns(&c->engine->policy, ttl_ms * RL_NS_PER_MS) / 1000;
     int32_t rtt_us = c->audit->rtt_us[c->i];
@@ -286,7 +286,7 @@ static void check_sentinels(const struct rl_check *c)
 static void check_ttl(const struct rl_check *c)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();
-    int64_t ttl_ms = c->audit->question->terms.ttl_ms;
+    int64_t ttl_ms = c->audit->job->terms.ttl_ms;
     int64_t max_ttl_ns = c->node->session.guard.node_max_ttl_ns;
     int64_t held_ms, run_ms;
     bool is_short;

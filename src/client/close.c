@@ -55,7 +55,7 @@ static void close_in_child(redlock *client)
         return;
     /* The epoll set is the parent's as well: without it, closing changes nothing there. */
     rl_reactor_free(&client->reactor);
-    rl_questions_drop(client);
+    rl_jobs_drop(client);
     end(client, 0);
 }
 
@@ -66,7 +66,7 @@ static void begin(redlock *client)
 
     pthread_mutex_lock(&client->mutex);
     rl_thread_stop(client);
-    rl_questions_cancel(client);
+    rl_jobs_cancel(client);
     now_ns = rl_now_ns();
     /* Held locks are given up, blocked acquires end with CANCELED. */
     LIST_FOREACH (handle, &client->engine.handles, all)
@@ -119,7 +119,7 @@ void redlock_close(redlock *client)
     if (!client || client->is_member) /* which ends with its front */
         return;
     if (rl_client_is_forked(client)) {
-        /* The first one last: questions to all are its own. */
+        /* The first one last: jobs for all are its own. */
         for (size_t i = count; i-- > 0;)
             close_in_child(clients[i]);
     } else if (rl_is_notifying()) {

@@ -82,7 +82,7 @@ int rl_route(redlock **client, const char *name, const redlock_request *request)
 }
 
 /* A member by itself may be asked about any name: whether it has what it should not, say. */
-int rl_route_question(redlock **client, const char *name)
+int rl_route_job(redlock **client, const char *name)
 {
     size_t name_size = 0;
     int error;

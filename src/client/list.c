@@ -86,7 +86,7 @@ static bool prepare_next(struct listing *l)
         l->vote[i] = l->survey.node[i];
         l->misses[i] = is_silent ? l->misses[i] + 1 : 0;
         /*
-         * Many rounds are many chances to be slow once: the same question is asked again, and a
+         * Many rounds are many chances to be slow once: the same request is sent again, and a
          * late answer to the first is not heard.
          */
         if (is_silent ? l->misses[i] < MISSES_MAX
@@ -99,18 +99,18 @@ static bool prepare_next(struct listing *l)
     return more && l->name_count < REDLOCK_LIST_MAX && !l->out_of_memory;
 }
 
-/* ---- as a question ---- */
+/* ---- as a job ---- */
 
-static bool begin(redlock *client, struct rl_question *q)
+static bool begin(redlock *client, struct rl_job *job)
 {
     struct rl_lock_terms terms = {0};
-    struct listing *l = q->work = calloc(1, sizeof *l);
+    struct listing *l = job->work = calloc(1, sizeof *l);
     char *at = l ? l->pattern : NULL;
 
     if (l)
         l->names = malloc(REDLOCK_LIST_MAX * sizeof *l->names);
     if (!l || !l->names)
-        return rl_question_set_lock(client, q, NULL);
+        return rl_job_set_lock(client, job, NULL);
     l->client = client;
     /* The prefix as it is: what SCAN would take for a wildcard is escaped. */
     for (size_t i = 0; i < client->prefix_size; i++) {
@@ -123,38 +123,38 @@ static bool begin(redlock *client, struct rl_question *q)
     l->survey.listed = add_key;
     l->survey.listed_data = l;
     rl_survey_set_cursors(&l->survey);
-    q->op = RL_OP_LIST;
-    q->survey = &l->survey;
-    return rl_question_set_lock(client, q, rl_lock_new_for(client, NULL, &terms));
+    job->op = RL_OP_LIST;
+    job->survey = &l->survey;
+    return rl_job_set_lock(client, job, rl_lock_new_for(client, NULL, &terms));
 }
 
-static bool next(redlock *client, struct rl_question *q)
+static bool next(redlock *client, struct rl_job *job)
 {
-    struct listing *l = q->work;
+    struct listing *l = job->work;
 
-    if (!q->lock)
-        return begin(client, q);
+    if (!job->lock)
+        return begin(client, job);
     if (prepare_next(l) && ++l->round < ROUNDS_MAX)
         return true;
     if (l->out_of_memory) {
-        q->error = rl_detail(REDLOCK_NOMEM, "out of memory");
+        job->error = rl_detail(REDLOCK_NOMEM, "out of memory");
         return false;
     }
     memcpy(l->survey.node, l->vote, sizeof l->vote);
-    q->error = rl_explain(q->lock, RL_QUESTION, rl_survey_error(&l->survey));
-    if (q->error) {
+    job->error = rl_explain(job->lock, RL_JOB, rl_survey_error(&l->survey));
+    if (job->error) {
         rl_report_survey(client, &l->survey, NULL, &l->report);
-        q->answer.report = &l->report;
+        job->answer.report = &l->report;
     } else {
-        q->answer.names = (const char *const *)l->names;
-        q->answer.name_count = l->name_count;
+        job->answer.names = (const char *const *)l->names;
+        job->answer.name_count = l->name_count;
     }
     return false;
 }
 
-static bool release(struct rl_question *q)
+static bool release(struct rl_job *job)
 {
-    struct listing *l = q->work;
+    struct listing *l = job->work;
 
     for (size_t i = 0; l && i < l->name_count; i++)
         free(l->names[i]);
@@ -163,8 +163,8 @@ static bool release(struct rl_question *q)
     return true;
 }
 
-const struct rl_question_kind rl_list_kind = {
-    .turn = RL_TURN_SEARCH,
+const struct rl_job_kind rl_list_kind = {
+    .class = RL_CLASS_SEARCH,
     .next = next,
     .release = release,
 };

@@ -389,7 +389,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         rl_conn_init(&client->conn[i]);
         rl_conn_init(&client->subscriber[i]);
     }
-    rl_questions_init(client);
+    rl_jobs_init(client);
     TAILQ_INIT(&client->events.urgent);
     TAILQ_INIT(&client->events.others);
     pthread_mutex_init(&client->mutex, NULL);

@@ -26,41 +26,41 @@ struct work {
 
 /* ---- asking ---- */
 
-static bool begin(redlock *client, struct rl_question *q)
+static bool begin(redlock *client, struct rl_job *job)
 {
     static const enum rl_op ops[] = {
-        [RL_ASK_QUERY] = RL_OP_LOOK,           [RL_ASK_BREAK] = RL_OP_BREAK,
-        [RL_ASK_RELEASE_BY_KEY] = RL_OP_BREAK, [RL_ASK_PING] = RL_OP_PING,
-        [RL_ASK_ADMIT] = RL_OP_ADMIT,          [RL_ASK_LOOK_AT_ADMISSION] = RL_OP_ADMIT,
-        [RL_ASK_REPLICATE] = RL_OP_REPLICATE,
+        [RL_JOB_QUERY] = RL_OP_LOOK,           [RL_JOB_BREAK] = RL_OP_BREAK,
+        [RL_JOB_RELEASE_BY_KEY] = RL_OP_BREAK, [RL_JOB_PING] = RL_OP_PING,
+        [RL_JOB_ADMIT] = RL_OP_ADMIT,          [RL_JOB_LOOK_AT_ADMISSION] = RL_OP_ADMIT,
+        [RL_JOB_REPLICATE] = RL_OP_REPLICATE,
     };
-    const struct rl_question_terms *asked = &q->terms;
-    struct rl_lock_terms terms = {0};
-    size_t sights = asked->ask == RL_ASK_QUERY ? client->engine.policy.node_count : 0;
-    struct work *work = q->work = calloc(1, sizeof *work + sights * sizeof work->sight[0]);
+    const struct rl_job_terms *terms = &job->terms;
+    struct rl_lock_terms lock_terms = {0};
+    size_t sights = terms->type == RL_JOB_QUERY ? client->engine.policy.node_count : 0;
+    struct work *work = job->work = calloc(1, sizeof *work + sights * sizeof work->sight[0]);
 
     if (!work)
-        return rl_question_set_lock(client, q, NULL);
-    work->op = ops[asked->ask];
+        return rl_job_set_lock(client, job, NULL);
+    work->op = ops[terms->type];
     work->survey.sight = sights ? work->sight : NULL;
     work->survey.evicted = &work->evicted;
     work->evicted = (redlock_holder){.remaining_ms = -1, .held_ms = -1};
     work->survey.fingerprint = work->survey.tag = (struct rl_slice){"", 0};
-    if (asked->ask == RL_ASK_BREAK)
-        work->survey.fingerprint = (struct rl_slice){asked->holder, REDLOCK_FINGERPRINT_SIZE};
-    if (asked->ask == RL_ASK_RELEASE_BY_KEY) {
-        memcpy(work->tag, asked->holder, REDLOCK_IDEMPOTENCY_KEY_SIZE);
+    if (terms->type == RL_JOB_BREAK)
+        work->survey.fingerprint = (struct rl_slice){terms->holder, REDLOCK_FINGERPRINT_SIZE};
+    if (terms->type == RL_JOB_RELEASE_BY_KEY) {
+        memcpy(work->tag, terms->holder, REDLOCK_IDEMPOTENCY_KEY_SIZE);
         work->tag[REDLOCK_IDEMPOTENCY_KEY_SIZE] = ':';
         work->survey.tag = (struct rl_slice){work->tag, sizeof work->tag};
     }
-    q->survey = &work->survey;
+    job->survey = &work->survey;
     /* PING first: a node's identity and set are known once it has answered the greeting. */
     if (work->op == RL_OP_ADMIT) {
         rl_elected_plan(&client->engine, true, rl_now_ns());
         rl_sets_ask(&client->engine, rl_now_ns());
     }
-    q->op = work->op == RL_OP_ADMIT ? RL_OP_PING : work->op;
-    return rl_question_set_lock(client, q, rl_lock_new_for(client, asked->name, &terms));
+    job->op = work->op == RL_OP_ADMIT ? RL_OP_PING : work->op;
+    return rl_job_set_lock(client, job, rl_lock_new_for(client, terms->name, &lock_terms));
 }
 
 static int tell_other_init(const redlock *client, uint8_t node)
@@ -187,18 +187,18 @@ static int judge_replication(const redlock *client, const struct rl_survey *surv
                : rl_detail(REDLOCK_TIMEOUT, "no replica has confirmed it in time");
 }
 
-static void conclude(redlock *client, struct rl_question *q)
+static void conclude(redlock *client, struct rl_job *job)
 {
-    struct work *work = q->work;
+    struct work *work = job->work;
 
-    rl_explain(q->lock, RL_QUESTION, q->error);
+    rl_explain(job->lock, RL_JOB, job->error);
     if (work->op == RL_OP_ADMIT)
-        q->error = judge_admission(client, work, q->error);
-    if (!q->error && work->op == RL_OP_BREAK)
-        q->error = judge_break(&work->survey, q->terms.name);
-    if (!q->error && work->op == RL_OP_REPLICATE)
-        q->error = judge_replication(client, &work->survey);
-    if (!q->error && work->op == RL_OP_LOOK)
+        job->error = judge_admission(client, work, job->error);
+    if (!job->error && work->op == RL_OP_BREAK)
+        job->error = judge_break(&work->survey, job->terms.name);
+    if (!job->error && work->op == RL_OP_REPLICATE)
+        job->error = judge_replication(client, &work->survey);
+    if (!job->error && work->op == RL_OP_LOOK)
         rl_survey_conclude(&work->survey, rl_wall_ms(NULL), &work->info);
 }
 
@@ -222,27 +222,27 @@ static void describe_plan(const struct rl_engine *engine, redlock_admission *out
 }
 
 /* Every node has said its set, or failed. True: what was planned is to be written. */
-static bool plan(redlock *client, struct rl_question *q)
+static bool plan(redlock *client, struct rl_job *job)
 {
-    struct work *work = q->work;
+    struct work *work = job->work;
 
-    q->op = work->op;
+    job->op = work->op;
     /* So many refused us that no plan could be carried out. */
-    if (q->error == REDLOCK_AUTH || q->error == REDLOCK_PROTO)
-        rl_explain(q->lock, RL_QUESTION, q->error);
+    if (job->error == REDLOCK_AUTH || job->error == REDLOCK_PROTO)
+        rl_explain(job->lock, RL_JOB, job->error);
     else
-        q->error = plan_set(client, &work->survey, &work->pending);
-    if (!q->error && q->terms.ask == RL_ASK_ADMIT)
+        job->error = plan_set(client, &work->survey, &work->pending);
+    if (!job->error && job->terms.type == RL_JOB_ADMIT)
         return true;
     work->pending = false;
-    if (q->error) {
+    if (job->error) {
         /* Nodes that have answered were asked for no more than that. */
         for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
             if (work->survey.node[i].vote == REDLOCK_VOTE_GRANTED)
                 work->survey.node[i].vote = REDLOCK_VOTE_NONE;
     } else {
         describe_plan(&client->engine, &work->admission);
-        q->answer.admission = &work->admission;
+        job->answer.admission = &work->admission;
     }
     return false;
 }
@@ -258,33 +258,33 @@ static bool awaits_electors(const redlock *client, struct work *work)
     return !rl_deployment_is_settled(client) && rl_now_ns() < work->heard_by_ns;
 }
 
-static bool next(redlock *client, struct rl_question *q)
+static bool next(redlock *client, struct rl_job *job)
 {
-    struct work *work = q->work;
+    struct work *work = job->work;
 
-    if (!q->lock)
-        return begin(client, q);
-    if (q->op != work->op) {
+    if (!job->lock)
+        return begin(client, job);
+    if (job->op != work->op) {
         if (awaits_electors(client, work))
             return true;
-        if (plan(client, q))
+        if (plan(client, job))
             return true;
     } else {
-        conclude(client, q);
+        conclude(client, job);
     }
-    if (!q->error && work->pending) {
+    if (!job->error && work->pending) {
         work->pending = false;
         rl_sets_put_in_force(&client->engine);
         return true;
     }
-    if (q->terms.ask == RL_ASK_ADMIT)
+    if (job->terms.type == RL_JOB_ADMIT)
         rl_elected_plan(&client->engine, false, rl_now_ns());
-    rl_report_survey(client, &work->survey, q->error ? NULL : &work->info, &work->report);
-    q->answer.report = &work->report;
-    if (!q->error && work->op == RL_OP_LOOK)
-        q->answer.info = &work->info;
+    rl_report_survey(client, &work->survey, job->error ? NULL : &work->info, &work->report);
+    job->answer.report = &work->report;
+    if (!job->error && work->op == RL_OP_LOOK)
+        job->answer.info = &work->info;
     return false;
 }
 
-const struct rl_question_kind rl_query_kind = {.turn = RL_TURN_QUERY, .next = next};
-const struct rl_question_kind rl_admission_kind = {.turn = RL_TURN_ADMISSION, .next = next};
+const struct rl_job_kind rl_query_kind = {.class = RL_CLASS_QUERY, .next = next};
+const struct rl_job_kind rl_admission_kind = {.class = RL_CLASS_ADMISSION, .next = next};

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 
 #include "drive/events.h"
+#include "drive/job.h"
 #include "drive/order.h"
-#include "drive/question.h"
 #include "engine/engine.h"
 #include "io/conn.h"
 #include "io/entropy.h"
@@ -34,7 +34,7 @@ enum rl_operation {
     RL_ACQUISITION,
     RL_EXTENSION,
     RL_RELEASE,
-    RL_QUESTION,
+    RL_JOB,
 };
 
 /*
@@ -50,7 +50,7 @@ struct redlock_lock {
             union {
                 struct rl_call *call;     /* `blocks`: the call that waits; NULL: none does */
                 int64_t wait_deadline_ns; /* not `blocks`: as struct rl_acquisition has it */
-                struct rl_question *question; /* RL_QUESTION: it asks for this one */
+                struct rl_job *job;       /* RL_JOB: it asks for this one */
             };
             struct rl_bond *bond; /* to a thread; NULL: to none */
         };
@@ -132,7 +132,7 @@ struct redlock {
     uint64_t warned[REDLOCK_NODES_MAX]; /* findings that were reported, RL_FINDING() each */
     struct rl_callers callers;          /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
-    struct rl_questions questions;
+    struct rl_jobs jobs;
 
     atomic_bool threaded; /* changes with the mutex held */
     atomic_bool driven;   /* the caller has asked for redlock_fd() or called redlock_next() */

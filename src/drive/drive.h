@@ -12,7 +12,7 @@
 
 /*
  * A number that differs between a process and its forked children, without a system call per
- * question, and is never 0. It also notices a bare clone(2) that runs no atfork handlers: the
+ * check, and is never 0. It also notices a bare clone(2) that runs no atfork handlers: the
  * number lives in a page that the kernel wipes in the child.
  */
 uint32_t rl_process_stamp(void);

@@ -9,8 +9,8 @@ uint32_t rl_events_waiting(const redlock *client)
 {
     uint32_t count = client->events.count + client->events.warning_count;
 
-    for (int i = 0; i < RL_TURN_KINDS; i++)
-        count += client->questions.count[i][RL_FINISHED];
+    for (int i = 0; i < RL_JOB_CLASSES; i++)
+        count += client->jobs.count[i][RL_FINISHED];
     return count;
 }
 
@@ -97,8 +97,8 @@ void rl_event_warn(redlock *client, const char *address, enum redlock_reason rea
 
 void rl_reader_clear(struct rl_reader *reader)
 {
-    rl_question_free(reader->question);
-    reader->question = NULL;
+    rl_job_free(reader->job);
+    reader->job = NULL;
 }
 
 static void begin_event(struct rl_reader *reader, enum redlock_event_type type, int error,
@@ -183,15 +183,15 @@ static void take_warning(redlock *client, struct rl_reader *reader)
 
 static bool take_answer(redlock *client, struct rl_reader *reader)
 {
-    struct rl_question *question = rl_question_take(client);
+    struct rl_job *job = rl_job_take(client);
 
-    if (!question)
+    if (!job)
         return false;
-    begin_event(reader, REDLOCK_EVENT_ANSWERED, question->error, rl_question_detail(question));
-    reader->event.job = question->id;
-    reader->event.data = question->data;
-    reader->event.answer = &question->answer;
-    reader->question = question;
+    begin_event(reader, REDLOCK_EVENT_ANSWERED, job->error, rl_job_detail(job));
+    reader->event.job = job->id;
+    reader->event.data = job->data;
+    reader->event.answer = &job->answer;
+    reader->job = job;
     return true;
 }
 

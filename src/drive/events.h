@@ -81,7 +81,7 @@ struct rl_reader {
     redlock_event event;
     char detail[1024];
     struct rl_warning warning;
-    struct rl_question *question; /* whose answer was returned */
+    struct rl_job *job; /* whose answer was returned */
 };
 
 /* How many wait. */

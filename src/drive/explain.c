@@ -286,7 +286,7 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
     const struct rl_survey *survey = rl_survey_of(&lock->handle);
     const struct rl_node_vote *votes = lock->handle.lock.node;
 
-    if (operation == RL_QUESTION && survey)
+    if (operation == RL_JOB && survey)
         votes = survey->node;
     switch (error) {
     case REDLOCK_OK:

@@ -48,7 +48,7 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
         at = rl_slice_append(at, (struct rl_slice){client->prefix, client->prefix_size});
         at = rl_slice_append(at, names->name[i]);
     }
-    /* A question without a name has no key, not a key that is just the prefix. */
+    /* A job without a name has no key, not a key that is just the prefix. */
     about.key = (struct rl_slice){keys, (size_t)(at - keys)};
     /* One that was kept, if it has room for the name; else it makes way for one that has. */
     if (!lock || lock->name_room <= name.size) {

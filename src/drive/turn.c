@@ -110,12 +110,12 @@ static void post_loss(redlock *client, redlock_lock *lock)
 
 static void post(redlock *client, redlock_lock *lock)
 {
-    if (lock->operation == RL_QUESTION) {
+    if (lock->operation == RL_JOB) {
         bool done = lock->handle.done;
 
         lock->handle.done = false;
         if (done)
-            rl_question_hear(client, lock, lock->handle.done_error);
+            rl_job_advance(client, lock, lock->handle.done_error);
         return;
     }
     if (lock->handle.placed)
@@ -143,7 +143,7 @@ static void post_all(redlock *client)
         rl_engine_remove_ready(&client->engine, handle);
         post(client, (redlock_lock *)handle);
     }
-    client->questions.has_news = false;
+    client->jobs.has_news = false;
     if (rl_events_waiting(client) == 0)
         return;
     /* A caller of redlock_next() may be waiting for the end of another thread's driving. */
@@ -310,7 +310,7 @@ static int64_t flush(redlock *client)
 /* Has anything happened that is no event yet, or of which no event was announced? */
 static bool has_news(const redlock *client)
 {
-    return !TAILQ_EMPTY(&client->engine.ready) || client->questions.has_news;
+    return !TAILQ_EMPTY(&client->engine.ready) || client->jobs.has_news;
 }
 
 void rl_flush(redlock *client)

@@ -100,7 +100,7 @@ void rl_warn_of_findings(redlock *client)
      * An admission changes the nodes' sets one by one: a node that it has not reached yet is no
      * finding.
      */
-    bool are_sets_settled = client->questions.count[RL_TURN_ADMISSION][RL_ASKED] == 0;
+    bool are_sets_settled = client->jobs.count[RL_CLASS_ADMISSION][RL_SENT] == 0;
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
 
     warn_of_passwords(client);

@@ -21,12 +21,11 @@ uint64_t rl_front_fingerprint(const redlock_options *o);
 int rl_front_open(const redlock_options *o, redlock **out);
 
 /*
- * joint.c: a question to all quorums, to be asked of the first member; NULL: out of memory. It
- * asks no node itself. Its *parts* are questions of the members, asked at once. A part belongs
+ * gather.c: a job for all quorums, carried out by the first member; NULL: out of memory. It
+ * sends nothing itself. Its *parts* are jobs of the members, begun at once. A part belongs
  * to its member's driver until it has ended; the last one to end sends an order to the first
  * member, which makes one answer of all. So no thread ever holds two mutexes.
  */
-struct rl_question *rl_joint_new(const struct rl_reader *reader,
-                                 const struct rl_question_terms *terms);
+struct rl_job *rl_gather_new(const struct rl_reader *reader, const struct rl_job_terms *terms);
 
 #endif

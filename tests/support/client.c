@@ -37,7 +37,7 @@ static redlock_lock *first_lock(redlock *member)
     pthread_mutex_lock(&member->mutex);
     LIST_FOREACH (handle, &member->engine.handles, all) {
         lock = (redlock_lock *)handle;
-        if (lock->operation != RL_QUESTION && !atomic_load(&lock->is_freed))
+        if (lock->operation != RL_JOB && !atomic_load(&lock->is_freed))
             break;
         lock = NULL;
     }
