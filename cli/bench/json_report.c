@@ -4,8 +4,7 @@
 #include "base/json.h"
 #include "bench/bench.h"
 #include "bench/histogram.h"
-#include "report/node_view.h"
-#include "ui/exit.h"
+#include "report/nodes.h"
 #include "ui/message.h"
 
 static int64_t quantile_ns(const struct latency *latency, double quantile)
@@ -98,11 +97,7 @@ void bench_report_json(const struct bench_plan *p, const struct bench_result *r,
                        redlock *client)
 {
     struct rl_json j = {.out = stdout};
-    if (r->locks > 0 || r->last_error == REDLOCK_OK)
-        message_json_success(&j);
-    else
-        message_json_failure(&j, redlock_error_name(r->last_error), r->last_detail,
-                             exit_status_of(r->last_error));
+    message_json(&j, r->locks > 0 ? REDLOCK_OK : r->last_error, r->last_detail);
     write_plan(p, &j);
     rl_json_integer(&j, "elapsed_ns", r->elapsed_ns);
     rl_json_bool(&j, "interrupted", r->signal != 0);

@@ -125,11 +125,6 @@ static void print_nodes(const struct bench_result *r, redlock *client)
     for (uint32_t i = 0; i < r->node_count; i++) {
         const struct bench_node *n = &r->node[i];
         redlock_node_info info = REDLOCK_NODE_INFO();
-        if (t.rows == TABLE_ROWS_MAX) {
-            putchar('\n');
-            table_print(&t, "", stdout);
-            table_begin(&t, heading);
-        }
         uint64_t all = n->in_time + n->late + n->failed;
         const uint64_t part[] = {n->in_time, n->late, n->failed};
         char text[HISTOGRAM_TIME_MAX] = "-";

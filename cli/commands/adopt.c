@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "lock/value_word.h"
-#include "report/holders.h"
 #include "report/report.h"
+#include "report/show.h"
 #include "settings/open_client.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
@@ -168,8 +168,8 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
     const redlock_report *last = redlock_lock_report(h->lock[index]);
     redlock_report report = {0};
     redlock_answer *answer = NULL;
-    struct lock_brief lock;
-    char detail[REDLOCK_TEXT_MAX * 2], holders[HOLDERS_TEXT_MAX], text[REPORT_TEXT_MAX];
+    struct sight lock;
+    char detail[REDLOCK_TEXT_MAX * 2], holders[SHOW_TEXT_MAX], text[REPORT_TEXT_MAX];
     snprintf(detail, sizeof detail, "%s", redlock_detail());
     while (words->error && words->error != error)
         words++;
@@ -178,7 +178,6 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
     struct failure f = {
         .name = h->name[index],
         .error = error,
-        .status = exit_status_of(error),
         .text = words->text ? words->text : detail,
         .advice = words->advice,
         .report = &report,
@@ -190,15 +189,14 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
     if (words->held || report_has_vote(&report, REDLOCK_VOTE_MISSING))
         report_complete(h->client, h->name[index], &report, &answer);
     if (words->held && answer && answer->info->held) {
-        lock = lock_brief_of(h->name[index], answer->info,
-                             report_longest_ms(answer->info, &report));
-        holders_text(holders, &lock, (struct holders_style){0});
+        lock = sight_of(h->name[index], answer->info, &report);
+        show_holders(holders, &lock, (struct show_style){0});
         snprintf(text, sizeof text, "%s: %s", words->held, holders);
         f.text = text;
         f.lock = &lock;
     }
     f.brief = words->held && report_agrees(&report);
-    report_failure(&h->settings, &f);
+    f.status = report_failure(&h->settings, &f);
     redlock_answer_free(answer);
     return f.status;
 }

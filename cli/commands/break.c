@@ -6,16 +6,13 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "commands/settle.h"
-#include "commands/source.h"
-#include "report/holders.h"
+#include "report/look.h"
 #include "report/report.h"
-#include "settings/command.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/question.h"
-#include "ui/record.h"
 #include "ui/table.h"
 #include "ui/text.h"
 
@@ -24,45 +21,44 @@ enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL, OPTION_WAIT };
 #define SHOWN 8 /* characters of a fingerprint: enough to tell a few holders apart */
 
 struct breaking {
-    struct settings settings;
-    struct source source;
-    const char *name;
+    struct look look;
     const char
         *holder; /* --holder: a label, or the start of a fingerprint; NULL: the only one */
     bool yes, all, wait, waited;
-    redlock_info info;
-    const redlock_holder *chosen[REDLOCK_SHOWN_MAX]; /* of info */
+    struct sight lock; /* as it was looked at; owned */
+    bool is_known;
+    const redlock_holder *chosen[REDLOCK_SHOWN_MAX]; /* of the lock */
     size_t chosen_count;
 };
 
 /* ---- which ---- */
 
 /* All holds of a re-entrant lock are its owner's, and go together. */
-static uint32_t count_holders(const redlock_info *info)
+static uint32_t count_holders(const struct sight *lock)
 {
-    bool several = kind_words(info->kind)->holders;
-    return several || info->holders_shown == 0 ? info->holders_shown : 1;
+    bool several = kind_words(lock->kind)->holders;
+    return several || lock->shown_holders == 0 ? lock->shown_holders : 1;
 }
 
-static void print_holders(const redlock_info *info)
+static void print_holders(const struct sight *lock)
 {
     static const char *const heading[] = {"HOLDER", "LEFT", "WHO", NULL};
     struct table t;
     table_begin(&t, heading);
-    for (uint32_t i = 0; i < count_holders(info); i++) {
-        const redlock_holder *h = &info->holders[i];
-        char shown[SHOWN + 1], left[TEXT_TIME_MAX], who[HOLDERS_NAME_MAX];
+    for (uint32_t i = 0; i < count_holders(lock); i++) {
+        const redlock_holder *h = &lock->holder[i];
+        char shown[SHOWN + 1], left[TEXT_TIME_MAX], who[SHOW_NAME_MAX];
         snprintf(shown, sizeof shown, "%.*s", SHOWN, h->fingerprint);
         text_time(left, h->remaining_ms);
-        holders_name(who, h->label, h->value);
+        show_name(who, h->label, h->value);
         table_row(&t);
         table_set(&t, 0, TEXT_PLAIN, shown);
         table_set(&t, 1, TEXT_PLAIN, left);
         table_set(&t, 2, TEXT_PLAIN, who);
     }
     table_print(&t, "  ", errors_stream());
-    if (info->holder_count > info->holders_shown)
-        fprintf(errors_stream(), "  and %u more\n", info->holder_count - info->holders_shown);
+    if (lock->holder_count > lock->shown_holders)
+        fprintf(errors_stream(), "  and %u more\n", lock->holder_count - lock->shown_holders);
 }
 
 static bool is_meant(const struct breaking *b, const redlock_holder *h)
@@ -74,12 +70,12 @@ static bool is_meant(const struct breaking *b, const redlock_holder *h)
 /* Returns 0 or an exit status, after saying why. */
 static int choose(struct breaking *b)
 {
-    const redlock_info *info = &b->info;
+    const struct sight *lock = &b->lock;
     char shown[RL_QUOTE_MAX];
-    rl_quote(shown, b->name);
-    for (uint32_t i = 0; i < count_holders(info); i++) {
-        if (is_meant(b, &info->holders[i]))
-            b->chosen[b->chosen_count++] = &info->holders[i];
+    rl_quote(shown, b->lock.name);
+    for (uint32_t i = 0; i < count_holders(lock); i++) {
+        if (is_meant(b, &lock->holder[i]))
+            b->chosen[b->chosen_count++] = &lock->holder[i];
     }
     if (b->chosen_count == 1 || (b->chosen_count > 1 && b->all))
         return 0;
@@ -91,8 +87,8 @@ static int choose(struct breaking *b)
                                     "%s has several holders: name one with --holder, as HOLDER "
                                     "or WHO, or all with --all",
                                     shown);
-    if (!b->settings.json)
-        print_holders(info);
+    if (!b->look.settings.json)
+        print_holders(lock);
     return status;
 }
 
@@ -100,14 +96,14 @@ static int choose(struct breaking *b)
 
 static int confirm(const struct breaking *b)
 {
-    char question[64], shown[RL_QUOTE_MAX], holders[HOLDERS_TEXT_MAX];
-    struct lock_brief brief = lock_brief_of(b->name, &b->info, b->info.holder.remaining_ms);
-    rl_quote(shown, b->name);
-    holders_text(holders, &brief, (struct holders_style){0});
+    char question[64], shown[RL_QUOTE_MAX], holders[SHOW_TEXT_MAX];
+    const struct sight *lock = &b->lock;
+    rl_quote(shown, lock->name);
+    show_holders(holders, lock, (struct show_style){0});
     message_line("%s: %s", shown, holders);
-    if (count_holders(&b->info) > 1)
-        print_holders(&b->info);
-    if (brief.record) {
+    if (count_holders(lock) > 1)
+        print_holders(lock);
+    if (lock->record) {
         message_line(
             "it is the record of a run, which nothing holds: once it is gone, the job may "
             "run again, and one that is running goes on");
@@ -132,12 +128,11 @@ static void print_json(const struct breaking *b, const redlock_holder *h,
     char value[TEXT_HOLDER_MAX];
     text_holder(value, h->value);
     message_json_success(&j);
-    rl_json_string(&j, "name", b->name);
+    rl_json_string(&j, "name", b->lock.name);
     rl_json_string(&j, "label", h->label[0] ? h->label : NULL);
     rl_json_string(&j, "holder", value);
     rl_json_string(&j, "fingerprint", h->fingerprint);
-    rl_json_known(&j, "remaining_ms",
-                  record_is(b->name, &b->info) ? 0 : report->holder.remaining_ms);
+    rl_json_known(&j, "remaining_ms", b->lock.record ? 0 : report->holder.remaining_ms);
     rl_json_bool(&j, "final", report->final_ms == 0);
     rl_json_integer(&j, "final_ms", report->final_ms);
     report_json(report, &j);
@@ -157,11 +152,11 @@ static void print_provisional(const char *shown, int64_t final_ms)
 static void print_text(const struct breaking *b, const redlock_holder *h,
                        const redlock_report *report)
 {
-    char shown[RL_QUOTE_MAX], who[HOLDERS_NAME_MAX], left[TEXT_TIME_MAX];
-    rl_quote(shown, b->name);
-    holders_name(who, h->label, h->value);
+    char shown[RL_QUOTE_MAX], who[SHOW_NAME_MAX], left[TEXT_TIME_MAX];
+    rl_quote(shown, b->lock.name);
+    show_name(who, h->label, h->value);
     text_time(left, report->holder.remaining_ms);
-    if (record_is(b->name, &b->info))
+    if (b->lock.record)
         printf("%s: the run by %s is forgotten; --every allows the next one now\n", shown, who);
     else if (report->holder.remaining_ms >= 0)
         printf("%s: evicted %s; it may still act for up to %s\n", shown, who, left);
@@ -171,7 +166,7 @@ static void print_text(const struct breaking *b, const redlock_holder *h,
         printf("%s: it is final: no failover can bring it back\n", shown);
     else if (report->final_ms > 0)
         print_provisional(shown, report->final_ms);
-    if (b->settings.verbose)
+    if (b->look.settings.verbose)
         report_table(report, stdout);
 }
 
@@ -179,39 +174,34 @@ static int evict(struct breaking *b, const redlock_holder *h)
 {
     static struct settle settle;
     redlock_report report;
-    char detail[REPORT_TEXT_MAX];
-    bool direct = b->source.client != NULL;
+    bool direct = b->look.client != NULL;
     if (b->wait && direct)
-        settle_begin(&settle, b->source.client, b->name);
-    int error = source_break(&b->source, b->name, h->fingerprint, &report);
+        settle_begin(&settle, b->look.client, b->lock.name);
+    int error = look_break(&b->look, b->lock.name, h->fingerprint, &report);
     if (error == REDLOCK_OK && b->wait) {
         if (direct)
             settle_note(&settle, &report);
         if (report.final_ms > 0 && direct)
-            settle_wait(&settle, &b->settings, &b->source, b->name, h->fingerprint,
-                        report.final_ms);
+            settle_wait(&settle, &b->look, b->lock.name, h->fingerprint, report.final_ms);
         else if (report.final_ms > 0)
-            settle_wait_service(&b->settings, &b->source, b->name, h->fingerprint,
-                                report.final_ms);
+            settle_wait_service(&b->look, b->lock.name, h->fingerprint, report.final_ms);
         b->waited = report.final_ms > 0;
         report.final_ms = 0;
     }
     if (error == REDLOCK_OK) {
-        if (b->settings.json)
+        if (b->look.settings.json)
             print_json(b, h, &report);
-        else if (!b->settings.quiet)
+        else if (!b->look.settings.quiet)
             print_text(b, h, &report);
         return 0;
     }
     bool gone = error == REDLOCK_EXPIRED;
-    snprintf(detail, sizeof detail, "%s",
-             gone ? "not evicted: it had given the lock back, or its time was over"
-                  : b->source.detail);
     struct failure f = {
-        .name = b->name,
+        .name = b->lock.name,
         .error = error,
-        .status = gone ? EXIT_DECLINED : exit_status_of(error),
-        .text = detail,
+        .status = gone ? EXIT_DECLINED : 0,
+        .text = gone ? "not evicted: it had given the lock back, or its time was over"
+                     : b->look.detail,
         .advice =
             error == REDLOCK_NOQUORUM
                 ? "do it again when more nodes answer; on the others the lock stays until "
@@ -220,47 +210,44 @@ static int evict(struct breaking *b, const redlock_holder *h)
         .report = &report,
         .brief = gone,
     };
-    return report_failure(&b->settings, &f);
+    return report_failure(&b->look.settings, &f);
 }
 
-static int break_lock(struct breaking *b)
+static bool on_found(const struct sight *s, void *data)
 {
-    redlock_report report;
-    char detail[REPORT_TEXT_MAX];
-    int error = source_query(&b->source, b->name, &b->info, &report);
-    if (error != REDLOCK_OK) {
-        snprintf(detail, sizeof detail, "%s", b->source.detail);
-        struct failure f = {.name = b->name,
-                            .error = error,
-                            .status = exit_status_of(error),
-                            .text = detail,
-                            .report = &report};
-        return report_failure(&b->settings, &f);
-    }
-    if (!b->info.held) {
+    struct breaking *b = data;
+    b->is_known = !s->error && sight_keep(&b->lock, s);
+    return true;
+}
+
+static int break_lock(void *data)
+{
+    struct breaking *b = data;
+    int unwritten, status = look_at(&b->look, b->look.name, 1, on_found, b);
+    if (status)
+        return status;
+    if (b->look.failed.error)
+        return look_fail(&b->look, &b->look.failed);
+    if (!b->is_known)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    if (!b->lock.held) {
         char shown[RL_QUOTE_MAX];
-        rl_quote(shown, b->name);
+        rl_quote(shown, b->lock.name);
         return message_fail(EXIT_DECLINED, "%s is free: there is nothing to break", shown);
     }
-    int status = choose(b);
+    status = choose(b);
     if (status == 0 && !b->yes)
         status = confirm(b);
     for (size_t i = 0; status == 0 && i < b->chosen_count; i++)
         status = evict(b, b->chosen[i]);
-    int unwritten = message_flush();
+    unwritten = message_flush();
     return status ? status : unwritten;
 }
 
-static int take(void *data, struct args *a, int id, const char *value)
+static int take_option(void *data, int id, const char *value)
 {
     struct breaking *b = data;
-    (void)a;
     switch (id) {
-    case ARGS_WORD:
-        if (b->name)
-            return message_usage("one NAME at a time");
-        b->name = value;
-        return command_check_name(value);
     case OPTION_YES:
         b->yes = true;
         return 0;
@@ -277,31 +264,26 @@ static int take(void *data, struct args *a, int id, const char *value)
     return 0;
 }
 
-static int check(const struct breaking *b)
+static int check(void *data)
 {
-    if (!b->name)
-        return message_usage("NAME is missing: which lock?");
+    const struct breaking *b = data;
+    if (b->look.count > 1)
+        return message_usage("one NAME at a time");
     if (b->all && b->holder)
         return message_usage("--all and --holder contradict each other");
-    if (!b->yes && (b->settings.json || !isatty(STDIN_FILENO) || !errors_are_on_terminal()))
+    if (!b->yes &&
+        (b->look.settings.json || !isatty(STDIN_FILENO) || !errors_are_on_terminal()))
         return message_usage("there is no terminal to ask on; --yes does it without asking");
     return 0;
 }
 
 static int break_main(const struct command *command, int argc, char **argv)
 {
+    static const struct look_command own = {
+        .needs_name = true, .option = take_option, .check = check, .run = break_lock};
     static struct breaking b; /* large, and there is one */
-    int status = args_read(command, &b.settings, argc, argv, take, &b);
-    if (status == 0)
-        status = check(&b);
-    if (status == 0)
-        status = settings_complete(&b.settings);
-    if (status == 0)
-        status = source_open(&b.source, &b.settings);
-    if (status == 0)
-        status = break_lock(&b);
-    source_close(&b.source, &b.settings);
-    settings_free(&b.settings);
+    int status = look_main(&b.look, command, argc, argv, &own, &b);
+    sight_free(&b.lock);
     return status;
 }
 

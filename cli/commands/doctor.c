@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "report/advice.h"
-#include "report/node_view.h"
+#include "report/nodes.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
 #include "ui/exit.h"

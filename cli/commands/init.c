@@ -11,7 +11,7 @@
 #include "commands/init_held.h"
 #include "commands/init_watch.h"
 #include "report/advice.h"
-#include "report/node_view.h"
+#include "report/nodes.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
@@ -224,7 +224,7 @@ static int admit_watched(const struct settings *s, const struct init *i, redlock
         if (!is_complete(&report))
             return failed(s, REDLOCK_NOQUORUM, "not all nodes answer. Nothing was changed",
                           &report);
-        int status = init_watch_step(s, &watch, member, &found, &left_ms);
+        int status = init_watch_step(s, &watch, client, member, &found, &left_ms);
         if (status)
             return status;
         if (left_ms > 0)
@@ -251,7 +251,7 @@ static int admit(struct settings *s, const struct init *i, redlock *client, redl
     if (error != REDLOCK_OK)
         return failed(s, error, NULL, &report);
     if (!i->old && !i->force)
-        status = init_refuse_held(s, member);
+        status = init_refuse_held(s, client, member);
     if (status == 0 && !i->yes)
         status = confirm(s, member, i);
     if (status == 0 && i->old)

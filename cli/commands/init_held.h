@@ -11,6 +11,6 @@
  * Looks for locks of one quorum. 0 when there are none; EXIT_IN_USE after listing them with
  * their holders, or another exit status after saying why it could not be seen.
  */
-int init_refuse_held(const struct settings *s, redlock *member);
+int init_refuse_held(const struct settings *s, redlock *client, redlock *member);
 
 #endif

@@ -94,15 +94,15 @@ static bool is_trusted(redlock *member)
     return true;
 }
 
-int init_watch_step(const struct settings *s, struct init_watch *w, redlock *member,
-                    const redlock_admission *found, int64_t *left_ms)
+int init_watch_step(const struct settings *s, struct init_watch *w, redlock *client,
+                    redlock *member, const redlock_admission *found, int64_t *left_ms)
 {
     int status = refuse(s, member, found);
     bool begins = w->since_ns == 0;
     uint32_t node_count = guarantee_of(member).nodes;
     /* Without a set it is not known which nodes the clients use that hold something. */
     if (status == 0 && begins && found->newcomers == node_count)
-        status = init_refuse_held(s, member);
+        status = init_refuse_held(s, client, member);
     if (status)
         return status;
     if (!begins && found->newcomers > w->newcomers)

@@ -34,8 +34,8 @@ struct init_watch {
  * --wait: goes on after a look that found every node. Returns 0, and *left_ms: look again after
  * that time, or sooner; 0: they may be admitted. Or an exit status after saying why not.
  */
-int init_watch_step(const struct settings *s, struct init_watch *w, redlock *member,
-                    const redlock_admission *found, int64_t *left_ms);
+int init_watch_step(const struct settings *s, struct init_watch *w, redlock *client,
+                    redlock *member, const redlock_admission *found, int64_t *left_ms);
 
 /* --replace: checks, and waits. 0 when the new node may be admitted, or an exit status. */
 int init_watch_replace(struct settings *s, redlock *member, const char *old,

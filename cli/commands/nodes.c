@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "report/advice.h"
-#include "report/node_view.h"
+#include "report/nodes.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
@@ -13,45 +13,12 @@
 #include "ui/exit.h"
 #include "ui/guarantee.h"
 #include "ui/message.h"
-#include "ui/table.h"
 #include "ui/text.h"
 
 enum { OPTION_WHERE = OPTION_OWN };
 
 #define LATE_NS (1000 * NS_PER_MS) /* how long silent nodes are asked again */
 #define NAMES_MAX 64
-
-static void print_table(const struct settings *s, redlock *client, const redlock_report *report)
-{
-    static const char *const heading[] = {"NODE",     "STATE", "VOTES", "VERSION",
-                                          "RTT",      "CLOCK", "TLS",   "NATIVE",
-                                          "CONNECTS", "WHY",   NULL};
-    struct table t;
-    table_begin(&t, heading);
-    for (size_t column = 3; column <= 8; column++)
-        table_spare(&t, column);
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        struct node_view v;
-        char rtt[TEXT_TIME_MAX], connects[16], guard[NODE_VIEW_TEXT_MAX],
-            clock[NODE_VIEW_TEXT_MAX];
-        node_view_look(&v, client, report, i);
-        text_rtt(rtt, v.rtt_us);
-        snprintf(connects, sizeof connects, "%u", v.info.connects);
-        table_row(&t);
-        table_set(&t, 0, TEXT_PLAIN, report->node[i].address);
-        table_set(&t, 1, v.answered ? TEXT_GOOD : TEXT_BAD, node_view_state(&v));
-        table_set(&t, 2, v.info.quarantined ? TEXT_WAIT : TEXT_PLAIN,
-                  node_view_votes(&v, s, guard));
-        table_set(&t, 3, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
-        table_set(&t, 4, TEXT_PLAIN, rtt);
-        table_set(&t, 5, TEXT_PLAIN, node_view_clock(&v, clock));
-        table_set(&t, 6, TEXT_PLAIN, v.info.tls ? "yes" : "no");
-        table_set(&t, 7, TEXT_PLAIN, v.info.native ? "yes" : "no");
-        table_set(&t, 8, TEXT_PLAIN, connects);
-        table_set(&t, 9, TEXT_PLAIN, v.why);
-    }
-    table_print(&t, "", stdout);
-}
 
 /* What one quorum answered. */
 struct answer {
@@ -61,39 +28,30 @@ struct answer {
     char detail[512];
 };
 
-static uint32_t count_answers(const redlock_report *report)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < report->node_count; i++)
-        count += report->node[i].vote == REDLOCK_VOTE_GRANTED;
-    return count;
-}
-
 /* A majority may speak for the group while a sentinel is away: that is worth knowing early. */
 static void print_groups(const struct settings *s, redlock *member)
 {
-    redlock_node_info *node = calloc(1, sizeof *node);
-    for (size_t i = 0; node; i++) {
-        node->size = sizeof *node;
-        if (redlock_node(member, i, node) != REDLOCK_OK)
-            break;
-        if (guarantee_is_elected(node) &&
-            (s->verbose || node->voucher_count < node->elector_count))
-            sentinels_print(node, stdout);
+    redlock_node_info node = REDLOCK_NODE_INFO();
+    for (size_t i = 0; redlock_node(member, i, &node) == REDLOCK_OK; i++) {
+        if (guarantee_is_elected(&node) &&
+            (s->verbose || node.voucher_count < node.elector_count))
+            sentinels_print(&node, stdout);
     }
-    free(node);
 }
 
 static void print_quorum(const struct settings *s, const struct answer *a, bool first)
 {
     const redlock_report *report = &a->report;
-    uint32_t answered = count_answers(report);
+    uint32_t answered = nodes_answered(report);
+    struct table t;
     if (report->quorum_name[0])
         printf("%squorum %s: %u of %u node%s answer%s, %u needed%s\n", first ? "" : "\n",
                report->quorum_name, answered, report->node_count,
                report->node_count == 1 ? "" : "s", answered == 1 ? "s" : "", report->quorum,
                a->error ? "; its locks cannot be taken" : "");
-    print_table(s, a->member, report);
+    nodes_begin(&t);
+    nodes_rows(&t, s, a->member, report, false);
+    table_print(&t, "", stdout);
     print_groups(s, a->member);
     guarantee_print(s, a->member, stdout);
 }
@@ -103,13 +61,7 @@ static void json_nodes(const struct settings *s, const struct answer *a, struct 
     struct guarantee g = guarantee_of(a->member);
     rl_json_integer(j, "quorum", a->report.quorum);
     rl_json_array(j, "nodes");
-    for (uint32_t i = 0; i < a->report.node_count; i++) {
-        struct node_view v;
-        node_view_look(&v, a->member, &a->report, i);
-        rl_json_object(j, NULL);
-        node_view_json(&v, j);
-        rl_json_end_object(j);
-    }
+    nodes_json(a->member, &a->report, false, j);
     rl_json_end_array(j);
     guarantee_json(&g, s->config.guard != REDLOCK_NO_GUARD, j);
 }
@@ -120,7 +72,7 @@ static void json_quorum(const struct settings *s, const struct answer *a, struct
     rl_json_string(j, "name", a->report.quorum_name);
     rl_json_bool(j, "available", a->error == REDLOCK_OK);
     rl_json_string(j, "text", a->error == REDLOCK_OK ? NULL : a->detail);
-    rl_json_integer(j, "answered", count_answers(&a->report));
+    rl_json_integer(j, "answered", nodes_answered(&a->report));
     json_nodes(s, a, j);
     rl_json_end_object(j);
 }
@@ -130,11 +82,7 @@ static void print_json(const struct settings *s, const struct answer *answers, s
                        const struct answer *failed)
 {
     struct rl_json j = {.out = stdout};
-    if (!failed)
-        message_json_success(&j);
-    else
-        message_json_failure(&j, redlock_error_name(failed->error), failed->detail,
-                             exit_status_of(failed->error));
+    message_json(&j, failed ? failed->error : REDLOCK_OK, failed ? failed->detail : NULL);
     rl_json_string(&j, "nodes_from", s->config.source);
     if (answers[0].report.quorum_name[0]) {
         rl_json_array(&j, "quorums");
@@ -162,16 +110,11 @@ static int report_answers(const struct settings *s, const struct answer *answers
     for (size_t i = 0; i < count && !s->json; i++) {
         const struct answer *a = &answers[i];
         char room[ADVICE_MAX];
-        struct failure f = {
-            .error = a->error,
-            .status = exit_status_of(a->error),
-            .text = a->detail,
-        };
+        struct failure f = {.error = a->error, .text = a->detail};
+        f.advice = advice_for(a->error, &a->report, false, room);
         if (a->error == REDLOCK_NOQUORUM && !advice_for_late_nodes(&a->report, room) &&
             !advice_by_reason(&a->report, false))
             f.advice = "bring back enough nodes for a majority, or correct --nodes";
-        else
-            f.advice = advice_for(a->error, &a->report, false, room);
         if (a->error != REDLOCK_OK)
             report_failure(s, &f);
     }
@@ -193,22 +136,18 @@ static bool has_silent(const redlock_report *report)
 /* The server may answer before all sentinels are connected to. */
 static bool has_unheard(redlock *member)
 {
-    redlock_node_info *node = calloc(1, sizeof *node);
+    redlock_node_info node = REDLOCK_NODE_INFO();
     bool unheard = false;
-    for (size_t i = 0; node && !unheard; i++) {
-        node->size = sizeof *node;
-        if (redlock_node(member, i, node) != REDLOCK_OK)
-            break;
-        for (uint32_t k = 0; k < node->elector_count; k++)
-            unheard = unheard || (!node->elector[k].server[0] && !node->elector[k].reason);
+    for (size_t i = 0; !unheard && redlock_node(member, i, &node) == REDLOCK_OK; i++) {
+        for (uint32_t k = 0; k < node.elector_count; k++)
+            unheard = unheard || (!node.elector[k].server[0] && !node.elector[k].reason);
         /* Since when it is the master stands on it, and is asked for after the greeting. */
-        unheard = unheard || (node->quarantined && node->quarantine_ms < 0 &&
-                              node->reason == REDLOCK_REASON_NEW_TERM);
+        unheard = unheard || (node.quarantined && node.quarantine_ms < 0 &&
+                              node.reason == REDLOCK_REASON_NEW_TERM);
         /* With the list of the set, others than those that named the server first decide. */
-        unheard = unheard || (node->server[0] && node->state != REDLOCK_NODE_UP &&
-                              node->reason == REDLOCK_REASON_NO_TERM);
+        unheard = unheard || (node.server[0] && node.state != REDLOCK_NODE_UP &&
+                              node.reason == REDLOCK_REASON_NO_TERM);
     }
-    free(node);
     return unheard;
 }
 

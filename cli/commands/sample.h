@@ -12,13 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/lock_brief.h"
-#include "settings/settings.h"
+#include "report/look.h"
 
 struct sample_lock {
-    char *name;              /* owned */
-    struct lock_brief brief; /* owned; of the last time it was asked for */
-    int64_t asked_ns;        /* 0: not yet */
+    char *name;         /* owned */
+    struct sight sight; /* owned; of the last time it was asked for */
+    int64_t asked_ns;   /* 0: not yet */
     int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
     int64_t span_ms; /* that these took */
     uint32_t idle;   /* samples in a row in which it had neither holder nor waiter */
@@ -34,44 +33,30 @@ enum sample_order {
 };
 
 struct sample {
-    redlock *client;
-    const struct settings *settings;
-    char *const *pattern; /* only names that match one of these; none: all */
-    size_t pattern_count;
+    struct look *look; /* only names that match its words */
     enum sample_order order;
     redlock_report *pings; /* owned; of each quorum */
     size_t quorum_count;
-    bool quarantined;                    /* some node is */
-    bool available[REDLOCK_QUORUMS_MAX]; /* has a majority that answers: its locks are here */
+    bool quarantined; /* some node is */
+    bool available;   /* some quorum has a majority that answers: its locks are here */
     int error; /* why locks are missing, all or those of some quorum: enum redlock_error */
-    char detail[REDLOCK_TEXT_MAX * 2];
+    char detail[SERVICE_DETAIL_MAX];
     struct sample_lock *locks; /* owned; in `order` */
     size_t count;
-    size_t known_count; /* before the listing under way */
-    size_t unasked;     /* of them, that there was no time for */
-    bool out_of_memory;
+    size_t unasked; /* of them, that there was no time for */
 };
 
-/* Tells between two questions whether to stop. */
+/* Called between two questions: whether to stop. */
 typedef bool sample_stop_fn(void *data);
 
 /* Asks anew. Locks that cannot be asked within `budget_ms` are left for the next time. */
 void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void *data);
-
-/* Changes per second, a tenth exactly; -1: unknown. */
-int64_t sample_rate_tenths(const struct sample_lock *lock);
 
 /* Shows them in another order from now on. */
 void sample_sort(struct sample *s, enum sample_order order);
 
 /* "busy", "name", "age", "left" */
 const char *sample_order_word(enum sample_order order);
-
-/* Could any quorum be asked for its locks? */
-bool sample_has_locks(const struct sample *s);
-
-/* sample_json.c: prints it. */
-void sample_json(const struct sample *s);
 
 void sample_free(struct sample *s);
 

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "service/look.h"
 #include "system/timer.h"
@@ -15,26 +14,20 @@
 #define PLAIN UINT64_C(1) /* the tenure of what is no Sentinel group, and stays what it is */
 #define TELL_EVERY_NS (10000 * NS_PER_MS)
 
-static void look(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX])
+static void read_tenures(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX])
 {
-    redlock_node_info *node = calloc(1, sizeof *node);
+    redlock_node_info node = REDLOCK_NODE_INFO();
     for (size_t i = 0; i < REDLOCK_NODES_MAX; i++) {
-        tenure[i] = 0;
-        if (!node)
-            continue;
-        node->size = sizeof *node;
-        if (redlock_node(member, i, node) != REDLOCK_OK)
-            continue;
-        tenure[i] = guarantee_is_elected(node) ? node->tenure : PLAIN;
+        bool is_known = redlock_node(member, i, &node) == REDLOCK_OK;
+        tenure[i] = !is_known ? 0 : guarantee_is_elected(&node) ? node.tenure : PLAIN;
     }
-    free(node);
 }
 
 void settle_begin(struct settle *s, redlock *client, const char *name)
 {
     int home = redlock_quorum_of(client, name);
     s->member = redlock_member(client, home < 0 ? 0 : (size_t)home);
-    look(s->member, s->before);
+    read_tenures(s->member, s->before);
 }
 
 /*
@@ -46,7 +39,7 @@ void settle_note(struct settle *s, const redlock_report *report)
 {
     uint64_t after[REDLOCK_NODES_MAX];
     int64_t now_ns = timer_now_ns();
-    look(s->member, after);
+    read_tenures(s->member, after);
     for (uint32_t i = 0; i < report->node_count; i++) {
         int vote = report->node[i].vote;
         bool was_there = vote == REDLOCK_VOTE_GRANTED;
@@ -69,7 +62,7 @@ static int64_t left_ms(const struct settle *s, const redlock_report *report, int
     uint64_t tenure[REDLOCK_NODES_MAX];
     int64_t now_ns = timer_now_ns(), longest_ms = 0;
     uint32_t final = 0;
-    look(s->member, tenure);
+    read_tenures(s->member, tenure);
     for (uint32_t i = 0; i < report->node_count; i++) {
         bool holds = s->tenure[i] != 0 && s->tenure[i] == tenure[i];
         int64_t wait_ms = !holds ? final_ms
@@ -107,24 +100,24 @@ static void tell(const struct settings *settings, int64_t wait_ms, bool again)
                      left);
 }
 
-int settle_wait(struct settle *s, const struct settings *settings, struct source *source,
-                const char *name, const char *fingerprint, int64_t final_ms)
+int settle_wait(struct settle *s, struct look *look, const char *name, const char *fingerprint,
+                int64_t final_ms)
 {
     redlock_report report = {.size = sizeof report};
     int64_t told_ns = 0;
     for (;;) {
-        settle_begin(s, source->client, name);
-        source_break(source, name, fingerprint, &report);
+        settle_begin(s, look->client, name);
+        look_break(look, name, fingerprint, &report);
         settle_note(s, &report);
         int64_t wait_ms = left_ms(s, &report, final_ms), now_ns = timer_now_ns();
         if (wait_ms == 0)
             return 0;
         if (s->changed || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {
-            tell(settings, wait_ms, s->changed);
+            tell(&look->settings, wait_ms, s->changed);
             s->changed = false;
             told_ns = now_ns;
         }
-        pause_a_moment(source->client);
+        pause_a_moment(look->client);
     }
 }
 
@@ -155,8 +148,8 @@ static bool note_tenures(const struct service_tenures *now, uint64_t last[REDLOC
  * are, not only a majority. A deletion between two looks that saw the same was done in what
  * they saw, and there nothing sets the key again.
  */
-void settle_wait_service(const struct settings *settings, struct source *source,
-                         const char *name, const char *fingerprint, int64_t final_ms)
+void settle_wait_service(struct look *look, const char *name, const char *fingerprint,
+                         int64_t final_ms)
 {
     uint64_t last[REDLOCK_NODES_MAX] = {0};
     int64_t since_ns = -1, told_ns = 0;
@@ -164,9 +157,9 @@ void settle_wait_service(const struct settings *settings, struct source *source,
         redlock_report report;
         struct service_tenures now;
         bool vouched;
-        int error = source_break(source, name, fingerprint, &report);
+        int error = look_break(look, name, fingerprint, &report);
         int64_t answered_ns = timer_now_ns();
-        if (service_look_tenures(&source->service, name, &now, source->detail) != REDLOCK_OK)
+        if (service_look_tenures(&look->service, name, &now, look->detail) != REDLOCK_OK)
             continue;
         bool changed = note_tenures(&now, last, &vouched);
         bool is_gone = error == REDLOCK_OK || error == REDLOCK_EXPIRED;
@@ -180,7 +173,8 @@ void settle_wait_service(const struct settings *settings, struct source *source,
         if (passed_ms >= final_ms && vouched)
             return;
         if (again || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {
-            tell(settings, passed_ms < final_ms ? final_ms - passed_ms : LOOK_EVERY_MS, again);
+            tell(&look->settings, passed_ms < final_ms ? final_ms - passed_ms : LOOK_EVERY_MS,
+                 again);
             again = false;
             told_ns = now_ns;
         }

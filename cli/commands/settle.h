@@ -11,8 +11,7 @@
 #include <redlock.h>
 #include <stdbool.h>
 
-#include "commands/source.h"
-#include "settings/settings.h"
+#include "report/look.h"
 
 /* Since when, and in which tenure, has each node been without the holder? */
 struct settle {
@@ -33,11 +32,11 @@ void settle_note(struct settle *s, const redlock_report *report);
  * After both of the first deletion: goes on until it is final. Returns 0, or an exit status
  * after saying why.
  */
-int settle_wait(struct settle *s, const struct settings *settings, struct source *source,
-                const char *name, const char *fingerprint, int64_t final_ms);
+int settle_wait(struct settle *s, struct look *look, const char *name, const char *fingerprint,
+                int64_t final_ms);
 
 /* The same through a service, without any of them. */
-void settle_wait_service(const struct settings *settings, struct source *source,
-                         const char *name, const char *fingerprint, int64_t final_ms);
+void settle_wait_service(struct look *look, const char *name, const char *fingerprint,
+                         int64_t final_ms);
 
 #endif

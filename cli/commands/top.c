@@ -9,9 +9,7 @@
 #include "commands/sample.h"
 #include "commands/top_classes.h"
 #include "commands/top_view.h"
-#include "settings/command.h"
 #include "settings/duration.h"
-#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
@@ -25,10 +23,9 @@ enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES, OPTION_SORT, OPTION_BY };
 #define DELAY_MAX_MS 3600000
 
 struct top {
-    struct settings settings;
+    struct look look;
     int64_t delay_ms;
     long count; /* frames; 0: until the user quits */
-    int signal_fd;
     bool quit;
     bool redraw; /* the window has another size */
     int status;
@@ -43,7 +40,7 @@ static void draw(struct top *t)
     if (t->by_class)
         top_classes_draw(&t->screen, &t->classes);
     else
-        top_view_draw(&t->screen, &t->sample, &t->settings);
+        top_view_draw(&t->screen, &t->sample);
 }
 
 static void print_json(const struct top *t)
@@ -51,7 +48,7 @@ static void print_json(const struct top *t)
     if (t->by_class)
         top_classes_json(&t->classes);
     else
-        sample_json(&t->sample);
+        top_view_json(&t->sample);
 }
 
 /* ---- going on ---- */
@@ -95,7 +92,7 @@ static void on_keys(struct top *t)
 static void wait_until(struct top *t, int64_t end_ns)
 {
     struct pollfd watched[] = {
-        {.fd = t->signal_fd, .events = POLLIN},
+        {.fd = t->look.signal_fd, .events = POLLIN},
         {.fd = t->screen.keys ? STDIN_FILENO : -1, .events = POLLIN},
     };
     do {
@@ -128,7 +125,7 @@ static int take_sample(struct top *t)
         sample_take(&t->sample, t->delay_ms > DELAY_MS ? t->delay_ms : DELAY_MS, has_quit, t);
         return t->sample.error;
     }
-    error = top_classes_take(&t->classes, t->signal_fd);
+    error = top_classes_take(&t->classes, &t->look);
     wait_until(t, 0);
     return error;
 }
@@ -140,7 +137,7 @@ static int show_frames(struct top *t)
         int error = take_sample(t);
         if (t->quit)
             break;
-        if (t->settings.json)
+        if (t->look.settings.json)
             print_json(t);
         else
             draw(t);
@@ -167,15 +164,10 @@ static int read_order(struct top *t, const char *value)
     return message_usage("--sort takes busy, name, age or left");
 }
 
-static int take(void *data, struct args *a, int id, const char *value)
+static int take_option(void *data, int id, const char *value)
 {
     struct top *t = data;
     switch (id) {
-    case ARGS_WORD:
-        /* Moves the patterns to the front of argv. */
-        t->sample.pattern = a->argv;
-        a->argv[t->sample.pattern_count++] = a->argv[a->at - 1];
-        return 0;
     case OPTION_SORT:
         return read_order(t, value);
     case OPTION_BY:
@@ -194,46 +186,43 @@ static int take(void *data, struct args *a, int id, const char *value)
     return 0;
 }
 
-static int show(struct top *t)
+static int check(void *data)
 {
-    t->signal_fd = signals_take();
-    if (t->signal_fd < 0)
-        return EXIT_INTERNAL;
-    if (!t->settings.json)
+    struct top *t = data;
+    struct settings *s = &t->look.settings;
+    if (!t->by_class && settings_is_given(s, SETTING_SERVICE))
+        return message_usage("top asks a service with --by class only");
+    if (t->by_class && t->look.count > 0)
+        return message_usage("--by class shows all classes, and takes no PATTERN");
+    s->config.may_use_service = t->by_class;
+    s->no_node_warnings = true; /* the nodes are on the screen */
+    return 0;
+}
+
+static int show(void *data)
+{
+    struct top *t = data;
+    int status;
+    if (t->by_class && t->look.client)
+        return message_usage("--by class shows what a redlockd has counted: name it with "
+                             "--service or REDLOCK_SERVICE");
+    if (!t->look.settings.json)
         screen_open(&t->screen);
-    int status = show_frames(t);
+    status = show_frames(t);
     screen_close(&t->screen);
     return status;
 }
 
-static int open_source(struct top *t)
-{
-    if (!t->by_class && settings_is_given(&t->settings, SETTING_SERVICE))
-        return message_usage("top asks a service with --by class only");
-    if (t->by_class && t->sample.pattern_count > 0)
-        return message_usage("--by class shows all classes, and takes no PATTERN");
-    t->settings.config.may_use_service = t->by_class;
-    int status = settings_complete(&t->settings);
-    if (status)
-        return status;
-    return t->by_class ? top_classes_open(&t->classes, &t->settings)
-                       : client_open(&t->settings, &t->sample.client);
-}
-
 static int top_main(const struct command *command, int argc, char **argv)
 {
-    struct top t = {.delay_ms = DELAY_MS, .signal_fd = -1};
-    t.sample.settings = &t.settings;
-    int status = args_read(command, &t.settings, argc, argv, take, &t);
-    t.settings.no_node_warnings = true; /* the nodes are on the screen */
-    if (status == 0)
-        status = open_source(&t);
-    if (status == 0)
-        status = show(&t);
-    top_classes_close(&t.classes);
+    static const struct look_command own = {
+        .patterns = true, .signals = true, .option = take_option, .check = check, .run = show};
+    struct top t = {.delay_ms = DELAY_MS};
+    int status;
+    t.sample.look = &t.look;
+    status = look_main(&t.look, command, argc, argv, &own, &t);
+    top_classes_free(&t.classes);
     sample_free(&t.sample);
-    redlock_close(t.sample.client);
-    settings_free(&t.settings);
     return status;
 }
 

@@ -14,24 +14,17 @@
 
 #define LIMIT_MS 5000 /* of a question */
 #define HOST_MAX 256
+#define PATTERN_MAX 256
+#define CLASSES_MAX 100 /* of a redlockd */
 
 /* In the order of the page and of /v1/status. */
 enum { GRANTED, WAIT, HOLD, TIMEOUTS, LOST, EXPIRED, COUNTS };
 static const char *const member[COUNTS] = {"granted",  "wait_us", "hold_us",
                                            "timeouts", "lost",    "expired"};
 
-int top_classes_open(struct top_classes *c, const struct settings *settings)
-{
-    if (!settings->service)
-        return message_usage("--by class shows what a redlockd has counted: name it with "
-                             "--service or REDLOCK_SERVICE");
-    return service_open(&c->service, settings);
-}
-
-void top_classes_close(struct top_classes *c)
+void top_classes_free(struct top_classes *c)
 {
     service_answer_free(&c->answer);
-    service_close(&c->service);
 }
 
 /* False: the client has no right to see them. */
@@ -40,14 +33,18 @@ static bool are_shown(struct json_value classes)
     return classes.at && *classes.at == '[';
 }
 
-int top_classes_take(struct top_classes *c, int cancel_fd)
+int top_classes_take(struct top_classes *c, struct look *look)
 {
     const struct service_question question = {
-        .method = "GET", .path = "/v1/status", .limit_ms = LIMIT_MS, .cancel_fd = cancel_fd};
+        .method = "GET",
+        .path = "/v1/status",
+        .limit_ms = LIMIT_MS,
+        .cancel_fd = look->signal_fd,
+    };
     struct service_answer *a = &c->answer;
 
     service_answer_free(a);
-    service_ask(&c->service, &question, a);
+    service_ask(&look->service, &question, a);
     if (a->error == REDLOCK_OK && !are_shown(json_member(a->body, "classes"))) {
         a->error = REDLOCK_AUTH;
         snprintf(a->detail, sizeof a->detail,
@@ -71,7 +68,7 @@ static enum text_colour colour_of(const int64_t count[COUNTS])
 
 static void add_row(struct table *table, struct json_value class)
 {
-    char text[COUNTS][TEXT_TIME_MAX], pattern[TABLE_CELL_MAX];
+    char text[COUNTS][TEXT_TIME_MAX], pattern[PATTERN_MAX];
     int64_t count[COUNTS];
 
     read_counts(class, count);
@@ -113,13 +110,14 @@ void top_classes_draw(struct screen *screen, const struct top_classes *c)
     } else {
         draw_title(screen, c->answer.body);
         table_begin(&table, heading);
-        while (table.rows < TABLE_ROWS_MAX && json_next(&classes, &class))
+        while (table.rows <= CLASSES_MAX && json_next(&classes, &class))
             add_row(&table, class);
         if (table.rows > 1)
             top_view_table(screen, &table);
         else
             screen_line(screen, TEXT_PLAIN,
                         "no classes: redlockd.conf(5) has `class = PATTERN`");
+        table_free(&table);
     }
     screen_end(screen);
 }
@@ -127,15 +125,11 @@ void top_classes_draw(struct screen *screen, const struct top_classes *c)
 void top_classes_json(const struct top_classes *c)
 {
     struct json_value class, classes = json_member(c->answer.body, "classes");
-    char text[TABLE_CELL_MAX];
+    char text[PATTERN_MAX];
     struct rl_json j = {.out = stdout};
     int64_t count[COUNTS];
 
-    if (c->answer.error == REDLOCK_OK)
-        message_json_success(&j);
-    else
-        message_json_failure(&j, redlock_error_name(c->answer.error), c->answer.detail,
-                             exit_status_of(c->answer.error));
+    message_json(&j, c->answer.error, c->answer.detail);
     json_text(json_member(c->answer.body, "host"), text, sizeof text);
     rl_json_string(&j, "host", text[0] ? text : NULL);
     rl_json_array(&j, "classes");

@@ -4,12 +4,12 @@
 #define CLI_TOP_VIEW_H
 
 #include "commands/sample.h"
-#include "settings/settings.h"
 #include "ui/screen.h"
-#include "ui/table.h"
 
-void top_view_draw(struct screen *screen, const struct sample *sample,
-                   const struct settings *settings);
+void top_view_draw(struct screen *screen, const struct sample *sample);
+
+/* The same as JSON. */
+void top_view_json(const struct sample *s);
 
 /* A table whose rows are lines, each in the colour of its first cell. */
 void top_view_table(struct screen *screen, struct table *table);

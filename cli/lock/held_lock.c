@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "lock/busy.h"
 #include "lock/live.h"
 #include "lock/served_lock.h"
 #include "lock/value_word.h"

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/terms.h"
-#include "report/holders.h"
+#include "lock/held_lock.h"
 #include "report/quarantine.h"
 #include "report/report.h"
+#include "report/show.h"
 #include "settings/settings.h"
 #include "system/timer.h"
 #include "ui/errors.h"
@@ -34,20 +34,33 @@ void live_begin(struct live *l, const struct terms *terms, redlock *client,
     };
 }
 
-/* Asks for the holder; of several names, for that of the first that is held. */
-static void ask(struct live *l, int64_t now_ns)
+/*
+ * Is one of the names held? The first that is, with what is known of it in *info, or the first.
+ */
+static bool find_held(redlock *client, const struct terms *terms, const char **name, int *error,
+                      redlock_info *info)
 {
-    if ((l->asked && now_ns - l->asked_ns < ASK_EVERY_NS) || now_ns >= l->quiet_ns)
-        return;
-    l->known = false;
-    for (size_t i = 0; i < l->terms->name_count && !l->known; i++) {
+    bool held = false;
+    *name = terms->name[0];
+    for (size_t i = 0; i < terms->name_count && !held; i++) {
         redlock_answer *answer = NULL;
-        l->error = redlock_query(l->client, l->terms->name[i], &answer);
-        l->known = l->error == REDLOCK_OK && answer->info->held;
-        if (l->known)
-            l->info = *answer->info;
+        *error = redlock_query(client, terms->name[i], &answer);
+        held = *error == REDLOCK_OK && answer->info->held;
+        if (held) {
+            *name = terms->name[i];
+            *info = *answer->info;
+        }
         redlock_answer_free(answer);
     }
+    return held;
+}
+
+static void ask(struct live *l, int64_t now_ns)
+{
+    const char *name;
+    if ((l->asked && now_ns - l->asked_ns < ASK_EVERY_NS) || now_ns >= l->quiet_ns)
+        return;
+    l->known = find_held(l->client, l->terms, &name, &l->error, &l->info);
     l->asked = true;
     l->asked_ns = timer_now_ns();
 }
@@ -74,39 +87,33 @@ static bool add_quarantine(const struct live *l, char line[LIVE_LINE_MAX])
 }
 
 static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
-                        struct holders_style style)
+                        struct show_style style)
 {
-    char text[HOLDERS_TEXT_MAX];
-    const redlock_info *info = &l->info;
+    char text[SHOW_TEXT_MAX];
+    struct sight s = sight_of(l->terms->name[0], &l->info, NULL);
     int64_t since_ms = (now_ns - l->asked_ns) / NS_PER_MS;
-    int64_t remaining_ms = info->holder.remaining_ms;
-    int64_t left_ms = remaining_ms > since_ms ? remaining_ms - since_ms : 0;
-    struct lock_brief brief =
-        lock_brief_of(l->terms->name[0], info, remaining_ms < 0 ? -1 : left_ms);
-    holders_text(text, &brief, style);
+    if (s.left_ms >= 0)
+        s.left_ms = s.left_ms > since_ms ? s.left_ms - since_ms : 0;
+    show_holders(text, &s, style);
     text_add(line, LIVE_LINE_MAX, "%s", text);
 }
 
 /* What the nodes said when they refused us: less than a question tells, and free. */
 static void add_blocker(const struct live *l, char line[LIVE_LINE_MAX], const char *before,
-                        struct holders_style style)
+                        struct show_style style)
 {
     const redlock_holder *holder = &redlock_lock_report(l->lock)->holder;
-    char text[HOLDERS_TEXT_MAX];
+    struct sight s = sight_of_holder(l->terms->name[0], holder);
+    char text[SHOW_TEXT_MAX];
     if (!holder->value[0])
         return;
-    struct lock_brief brief = {.held = true,
-                               .kind = -1,
-                               .left_ms = holder->remaining_ms,
-                               .holder = holder,
-                               .shown_holders = 1};
     style.brief = true;
-    holders_text(text, &brief, style);
+    show_holders(text, &s, style);
     text_add(line, LIVE_LINE_MAX, "%s%s", before, text);
 }
 
 static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
-                     struct holders_style style)
+                     struct show_style style)
 {
     char names[TERMS_TEXT_MAX];
     int place = redlock_position(l->lock);
@@ -133,19 +140,19 @@ void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns)
 {
     ask(l, timer_now_ns());
     int64_t now_ns = timer_now_ns();
-    describe(l, line, now_ns, (struct holders_style){0});
+    describe(l, line, now_ns, (struct show_style){0});
     if (text_width(line) < columns)
         return;
-    describe(l, line, now_ns, (struct holders_style){.brief = true});
+    describe(l, line, now_ns, (struct show_style){.brief = true});
     if (text_width(line) < columns)
         return;
     /* What the rest leaves for the name of the holder. */
-    describe(l, line, now_ns, (struct holders_style){.brief = true, .name_columns = 1});
+    describe(l, line, now_ns, (struct show_style){.brief = true, .name_columns = 1});
     size_t width = text_width(line);
     size_t room = width < columns ? columns - width : 0;
     describe(l, line, now_ns,
-             (struct holders_style){.brief = true,
-                                    .name_columns = room < NAME_LEAST ? NAME_LEAST : room});
+             (struct show_style){.brief = true,
+                                 .name_columns = room < NAME_LEAST ? NAME_LEAST : room});
 }
 
 /* How long it has been, where there is room for it. */
@@ -167,4 +174,67 @@ void live_draw(struct live *l)
     live_describe(l, line, columns);
     add_waited(l, line, columns);
     errors_draw(line);
+}
+
+/* ---- in vain ---- */
+
+/* Who holds it, for how long, and how many wait: one line, unless the nodes
+ * found different things. */
+static void describe_busy(const struct sight *lock, const struct settings *s,
+                          const struct terms *terms, int error, char out[REPORT_TEXT_MAX])
+{
+    char holders[SHOW_TEXT_MAX], waited[TEXT_TIME_MAX];
+    if (lock->held)
+        show_holders(holders, lock, (struct show_style){0});
+    else
+        snprintf(holders, sizeof holders,
+                 lock->waiter_count > 0 ? "others wait for it" : "held by another; free now");
+    snprintf(out, REPORT_TEXT_MAX, "%s", holders);
+    if (lock->waiter_count > 0)
+        text_add(out, REPORT_TEXT_MAX, "; %u waiting", lock->waiter_count);
+    text_time(waited, s->wait_ms);
+    if (error == REDLOCK_TIMEOUT)
+        text_add(out, REPORT_TEXT_MAX, "; gave up after %s", waited);
+    if (terms->name_count > 1)
+        text_add(out, REPORT_TEXT_MAX, "; none of the %zu names was locked", terms->name_count);
+}
+
+int busy_report(struct held_lock *h, const struct settings *s, const struct terms *terms,
+                int error, int status)
+{
+    char text[REPORT_TEXT_MAX];
+    const redlock_holder *holder = &h->report.holder;
+    struct sight lock = sight_of_holder(terms->name[0], holder);
+    redlock_answer *answer = NULL;
+    redlock_info info;
+    int ignored;
+    struct failure f = {.name = terms->name[0],
+                        .error = error,
+                        .status = status,
+                        .text = h->detail,
+                        .report = &h->report};
+    if (s->quiet)
+        return report_failure(s, &f);
+    if (!h->client) {
+        /* What the service told of the holder with its refusal. */
+        lock.held = holder->label[0] || holder->remaining_ms >= 0;
+        lock.waiter_count = h->report.waiter_count;
+        f.lock = &lock;
+        f.brief = true;
+    } else {
+        if (terms->name_count > 1)
+            find_held(h->client, terms, &f.name, &ignored, &info);
+        if (report_complete(h->client, f.name, &h->report, &answer) == REDLOCK_OK) {
+            lock = sight_of(f.name, answer->info, &h->report);
+            f.lock = &lock;
+            f.brief = !lock.held || report_agrees(&h->report);
+        }
+    }
+    if (f.lock) {
+        describe_busy(&lock, s, terms, error, text);
+        f.text = text;
+    }
+    report_failure(s, &f);
+    redlock_answer_free(answer);
+    return status;
 }

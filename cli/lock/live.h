@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The line that a terminal shows while a lock is waited for. */
+/*
+ * A wait for a lock as its user sees it: the line that a terminal shows meanwhile, and the
+ * report that it was in vain.
+ */
 #ifndef CLI_LIVE_H
 #define CLI_LIVE_H
 
@@ -10,6 +13,7 @@
 #define LIVE_TICK_NS 100000000LL
 #define LIVE_LINE_MAX 1024
 
+struct held_lock;
 struct settings;
 struct terms;
 
@@ -40,5 +44,10 @@ void live_draw(struct live *l);
  * more", with less of it where it would not fit into `columns`.
  */
 void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns);
+
+/* Reports BUSY or TIMEOUT of an acquisition: what holds the lock, for how long, and how many
+ * wait. Returns `status`. */
+int busy_report(struct held_lock *h, const struct settings *s, const struct terms *terms,
+                int error, int status);
 
 #endif

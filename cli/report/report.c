@@ -7,9 +7,10 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "report/advice.h"
-#include "report/lock_brief.h"
+#include "report/show.h"
 #include "settings/open_client.h"
 #include "ui/errors.h"
+#include "ui/exit.h"
 #include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/table.h"
@@ -196,11 +197,9 @@ void report_table(const redlock_report *report, FILE *out)
                                           "WAITERS", "LEFT",   "RTT",    "WHY",  NULL};
     struct table t;
     table_begin(&t, heading);
-    table_spare(&t, 2);
-    table_spare(&t, 3);
-    table_spare(&t, 4);
-    table_spare(&t, 5);
     table_spare(&t, 7);
+    for (size_t column = 5; column >= 2; column--)
+        table_spare(&t, column);
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
         const redlock_node_report *n = &report->node[i];
         char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
@@ -222,19 +221,6 @@ void report_table(const redlock_report *report, FILE *out)
                   different ? "differs" : report_why(n));
     }
     table_print(&t, "  ", out);
-}
-
-int64_t report_longest_ms(const redlock_info *info, const redlock_report *report)
-{
-    int64_t longest = -1;
-    if (!kind_words(info->kind)->holders)
-        return info->holder.remaining_ms;
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        const redlock_node_report *n = &report->node[i];
-        if (n->vote == REDLOCK_VOTE_TAKEN && n->key_remaining_ms > longest)
-            longest = n->key_remaining_ms;
-    }
-    return longest;
 }
 
 static void json_found(const redlock_report *report, const redlock_node_report *n,
@@ -288,17 +274,18 @@ int report_failure(const struct settings *s, const struct failure *f)
 {
     char room[ADVICE_MAX];
     const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
+    int status = f->status ? f->status : exit_status_of(f->error);
     const char *advice =
         f->advice ? f->advice : advice_for(f->error, f->report, s->service, room);
     if (s->json) {
         struct rl_json j = {.out = stdout};
-        message_json_failure(&j, redlock_error_name(f->error), text, f->status);
+        message_json_failure(&j, redlock_error_name(f->error), text, status);
         if (f->name)
             rl_json_string(&j, "name", f->name);
         rl_json_string(&j, "advice", advice);
         if (f->lock) {
             rl_json_object(&j, "lock");
-            lock_brief_json(f->lock, &j);
+            show_members_json(f->lock, &j);
             rl_json_end_object(&j);
         }
         if (f->report)
@@ -320,7 +307,7 @@ int report_failure(const struct settings *s, const struct failure *f)
         if (advice && !brief)
             message_line("next: %s", advice);
     }
-    return f->status;
+    return status;
 }
 
 static bool is_incomplete(const redlock_node_report *n)

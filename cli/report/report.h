@@ -10,17 +10,17 @@
 #include "settings/settings.h"
 
 struct rl_json;
-struct lock_brief;
+struct sight;
 
 /* An operation that did not succeed. */
 struct failure {
-    const char *name;              /* of the lock; NULL: of none */
-    int error;                     /* enum redlock_error */
-    int status;                    /* exit status that goes with it */
-    const char *text;              /* a sentence; NULL: redlock_strerror() */
-    const char *advice;            /* what to do next; NULL: the usual for this error */
-    const redlock_report *report;  /* NULL: no node was involved */
-    const struct lock_brief *lock; /* NULL: nothing is known of what is in the way */
+    const char *name;             /* of the lock; NULL: of none */
+    int error;                    /* enum redlock_error */
+    int status;                   /* exit status that goes with it; 0: the usual */
+    const char *text;             /* a sentence; NULL: redlock_strerror() */
+    const char *advice;           /* what to do next; NULL: the usual for this error */
+    const redlock_report *report; /* NULL: no node was involved */
+    const struct sight *lock;     /* NULL: nothing is known of what is in the way */
     bool brief; /* the sentence says it all: node by node and with advice only on -v */
 };
 
@@ -62,9 +62,6 @@ int report_complete(redlock *client, const char *name, redlock_report *report,
 
 /* Have all nodes found the same? Then one line says it for all of them. */
 bool report_agrees(const redlock_report *report);
-
-/* How long the lock stays held at most: its last holder, on the node that keeps it longest. */
-int64_t report_longest_ms(const redlock_info *info, const redlock_report *report);
 
 /* The members `quorum` and `nodes` of the object being written. */
 void report_json(const redlock_report *report, struct rl_json *j);

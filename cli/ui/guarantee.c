@@ -2,7 +2,6 @@
 #include "ui/guarantee.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -36,14 +35,9 @@ void guarantee_add(struct guarantee *g, const redlock_node_info *node)
 struct guarantee guarantee_of(redlock *member)
 {
     struct guarantee g = {0};
-    redlock_node_info *node = calloc(1, sizeof *node);
-    for (size_t i = 0; node; i++) {
-        node->size = sizeof *node;
-        if (redlock_node(member, i, node) != REDLOCK_OK)
-            break;
-        guarantee_add(&g, node);
-    }
-    free(node);
+    redlock_node_info node = REDLOCK_NODE_INFO();
+    for (size_t i = 0; redlock_node(member, i, &node) == REDLOCK_OK; i++)
+        guarantee_add(&g, &node);
     return g;
 }
 

@@ -142,6 +142,14 @@ void message_json_success(struct rl_json *j)
     rl_json_string(j, "command", state.command);
 }
 
+void message_json(struct rl_json *j, int error, const char *text)
+{
+    if (error == REDLOCK_OK)
+        message_json_success(j);
+    else
+        message_json_failure(j, redlock_error_name(error), text, exit_status_of(error));
+}
+
 /* An earlier write may have failed, and its errno is lost. */
 static bool reader_is_gone(void)
 {

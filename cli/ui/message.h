@@ -38,6 +38,8 @@ void message_line(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void message_json_failure(struct rl_json *j, const char *error, const char *text, int status);
 /* And every success: ok, command. */
 void message_json_success(struct rl_json *j);
+/* Either of them, for an enum redlock_error of a lock operation. */
+void message_json(struct rl_json *j, int error, const char *text);
 
 /*
  * Flushes standard output. Returns 0, or the status for output that could not be written; a

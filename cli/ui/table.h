@@ -1,41 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A small table of text: columns as wide as they need to be, foreign bytes made harmless. Where
- * a line would be longer than the terminal is wide, columns that can be spared are left out,
- * from the right, and the text of the last column goes on in further lines, broken between
- * words.
+ * A table of text: columns as wide as they need to be, foreign bytes made harmless. Where a
+ * line would be longer than the terminal is wide, columns that can be spared are left out,
+ * flexible ones are cut, and the text of the last column goes on in further lines, broken
+ * between words.
  */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
-#include <redlock.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "ui/text.h"
 
-#define TABLE_COLUMNS_MAX 10
-#define TABLE_ROWS_MAX 101 /* the classes of a redlockd, and the heading */
-#define TABLE_CELL_MAX REDLOCK_TEXT_MAX
+#define TABLE_COLUMNS_MAX 12
+
+enum table_style {
+    TABLE_LEFT,
+    TABLE_RIGHT,
+    TABLE_FLEXIBLE, /* cut where there is no room for all of it */
+};
 
 struct table {
     size_t columns;
-    size_t rows;
-    uint32_t spare; /* bit per column that can be left out */
-    size_t limit;   /* columns of a line; 0: as the terminal has, or many where there is none */
-    bool cut;       /* the last column is cut, and not continued: a row is a line */
+    size_t rows; /* with the heading */
     struct {
-        char text[TABLE_CELL_MAX];
+        enum table_style style;
+        size_t least; /* characters of its width, for as long as it is shown */
+    } column[TABLE_COLUMNS_MAX];
+    size_t spare[TABLE_COLUMNS_MAX], spares; /* columns, from the first that is left out on */
+    size_t limit; /* columns of a line; 0: as the terminal has, or many where there is none */
+    bool cut;     /* the last column is cut, and not continued: a row is a line */
+    struct table_cell {
+        char *text; /* owned; NULL: empty */
         enum text_colour colour;
-    } cell[TABLE_ROWS_MAX][TABLE_COLUMNS_MAX];
+    } * cell; /* owned; `columns` of each row */
 };
 
-/* Starts a table; `heading` is NULL-terminated. */
+/* Starts a table, for table_free(); `heading` is NULL-terminated. */
 void table_begin(struct table *t, const char *const *heading);
 
-/* Marks a column that is left out where there is no room for all of them. */
+/* For a column that is not as all others: on the left, and as wide as its text. */
+void table_style(struct table *t, size_t column, enum table_style style, size_t least);
+
+/*
+ * Marks a column that is left out, after those marked before, where there is too little room.
+ */
 void table_spare(struct table *t, size_t column);
 
 /* Every row is one line of at most so many columns, wherever it is printed. */
@@ -47,7 +58,9 @@ void table_row(struct table *t);
 /* Sets a cell of the last row. */
 void table_set(struct table *t, size_t column, enum text_colour colour, const char *text);
 
-/* Prints it with `margin` before every line. Columns empty in every row are left out. */
-void table_print(const struct table *t, const char *margin, FILE *out);
+/* Prints it with `margin` before every line, and frees it. Columns empty in every row are left
+ * out. */
+void table_print(struct table *t, const char *margin, FILE *out);
+void table_free(struct table *t);
 
 #endif

@@ -12,7 +12,7 @@ allowed() {
     cli/ui) echo ui base ;;
     cli/system) echo system ui base ;;
     cli/settings) echo settings config ui base ;;
-    cli/report) echo report settings ui base ;;
+    cli/report) echo report service settings system ui base ;;
     cli/service) echo service settings system ui io base ;;
     cli/lock) echo lock service report settings system ui base ;;
     cli/run) echo run lock report system ui base ;;
