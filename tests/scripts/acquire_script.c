@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+CASES_BEGIN_WITH(begin);
+
 #define FENCE "redlock.fence:x"
 /* Far beyond any clock. */
 #define AHEAD "4000000000000000"
@@ -39,18 +41,14 @@ static void put(const char *field, const char *last)
 CASE(counts,
      "The counter of the node's incarnation goes up by one a grant, and not when refused.")
 {
-    begin();
     long long first = DRAW(.incarnation = "i1");
     CHECK(first >= begun_us);
     CHECK_STR("i1", tag());
     for (int i = 1; i <= 40; i++)
         CHECK_INT(first + i, DRAW(.incarnation = "i1"));
     CHECK_STR("OK", server_cmd(&node, "SET", KEY, "w", "PX", "5000", NULL));
-    const char *reply = call_acquire(&node, (struct acquire){.incarnation = "i1"});
-    CHECK_INT(3, part_count(reply));
-    CHECK_INT(0, part_int(reply, 0));
-    CHECK_LEFT(5000, part_int(reply, 1));
-    CHECK_STR("w", part(reply, 2));
+    CHECK_PARTS("#3, 0=0, 1~5000, 2=w",
+                call_acquire(&node, (struct acquire){.incarnation = "i1"}));
     server_cmd(&node, "DEL", KEY, NULL);
     CHECK_INT(first + 41, DRAW(.incarnation = "i1"));
 }
@@ -58,7 +56,6 @@ CASE(counts,
 CASE(other_incarnation,
      "A counter of another incarnation is replaced by one that starts at the clock.")
 {
-    begin();
     put("i0", "1500000000000000");
     CHECK(DRAW(.incarnation = "i1") >= begun_us);
     CHECK_STR("i1", tag());
@@ -68,7 +65,6 @@ CASE(other_incarnation,
 
 CASE(never_back, "A counter ahead of the clock is counted on, whatever its incarnation.")
 {
-    begin();
     put("i0", AHEAD);
     CHECK_INT(4000000000000001, DRAW(.incarnation = "i1"));
     CHECK_INT(4000000000000002, DRAW(.incarnation = "i1"));
@@ -82,7 +78,6 @@ CASE(never_back, "A counter ahead of the clock is counted on, whatever its incar
 CASE(nameless,
      "On a node without a known incarnation the counter goes on from the last number.")
 {
-    begin();
     put("", AHEAD);
     CHECK_INT(4000000000000001, DRAW(.incarnation = ""));
     CHECK_INT(4000000000000002, DRAW(.incarnation = ""));
@@ -92,7 +87,6 @@ CASE(nameless,
 CASE(doubt,
      "A counter that began in doubt starts at the clock until a client is sure of the node.")
 {
-    begin();
     long long first = DRAW(.incarnation = "i1", .in_doubt = true);
     CHECK_STR("i1?", tag());
     put("i1?", "1500000000000000");
@@ -110,7 +104,6 @@ CASE(doubt,
 CASE(unknown,
      "A client that does not know the incarnation starts at the clock and keeps the tag.")
 {
-    begin();
     CHECK(DRAW(.incarnation = "", .in_doubt = true) >= begun_us);
     CHECK_STR("?", tag());
     put("?", "1500000000000000");
@@ -124,7 +117,6 @@ CASE(unknown,
 
 CASE(small_numbers, "A counter that is too small for a clock is no token, and starts again.")
 {
-    begin();
     put("i1", "7");
     CHECK(DRAW(.incarnation = "i1") >= begun_us);
     put("i1", "7");
@@ -136,7 +128,6 @@ CASE(small_numbers, "A counter that is too small for a clock is no token, and st
 CASE(marker,
      "In strict mode a counter begins without doubt only where the marker names the node.")
 {
-    begin();
     char life[32];
     const char *id = server_cmd(&node, "HGET", "redlock.admit", "id", NULL);
     snprintf(life, sizeof life, "%.8s%.8s", id, id + 41);
@@ -157,7 +148,6 @@ CASE(marker,
 
 CASE(life, "An idle counter lives for a day, and some of the grants prolong that.")
 {
-    begin();
     DRAW(.incarnation = "i1");
     CHECK_BETWEEN(86300000, 86400000, server_int(&node, "PTTL", FENCE, NULL));
     server_cmd(&node, "PEXPIRE", FENCE, "60000", NULL);

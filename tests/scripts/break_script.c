@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+CASES_BEGIN_WITH(begin);
+
 /* The mark of a holder, as looking tells it. */
 static const char *mark_of(const char *value)
 {
@@ -28,14 +30,12 @@ static void check_broken(const char *reply, const char *value, long long left_ms
 
 static void check_not_broken(const char *reply)
 {
-    CHECK_INT(0, part_int(reply, 0));
-    CHECK_STR("", part(reply, 2));
+    CHECK_PARTS("0=0, 2=", reply);
 }
 
 CASE(break_mutex, "Breaking deletes the mutex with the mark, and tells what it had left.")
 {
     char mark[64];
-    begin();
     GRANTED(.value = "a me", .ttl = "9000");
     snprintf(mark, sizeof mark, "%s", mark_of("a me"));
     check_broken(call_break(&node, "x", mark), "a me", 9000);
@@ -48,7 +48,6 @@ CASE(break_spares_the_next,
      "Breaking by the mark of a holder that is gone spares the next one.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
-    begin();
     for (int i = 0; i < 4; i++) {
         char mark[64];
         GRANTED(.value = "a#1", .kind = kinds[i], .group = "1", .slot = "1");
@@ -64,7 +63,6 @@ CASE(break_spares_the_next,
 CASE(break_reader,
      "Breaking a reader leaves the other readers, and the key as long as they live.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "20000");
     GRANTED(.value = "b", .kind = "s", .ttl = "5000");
     check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
@@ -76,7 +74,6 @@ CASE(break_reader,
 
 CASE(break_owner, "Breaking any hold of a re-entrant lock ends all holds of its owner.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
     GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "20000");
     check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
@@ -85,14 +82,12 @@ CASE(break_owner, "Breaking any hold of a re-entrant lock ends all holds of its 
 
 CASE(break_owner_like_a_slot, "An owner that reads like the hold of a slot is taken for none.")
 {
-    begin();
     GRANTED(.value = "b", .kind = "o", .group = "9999999999999:b", .ttl = "9000");
     check_broken(call_break(&node, "x", mark_of("b")), "b", 9000);
 }
 
 CASE(break_slot, "Breaking a slot leaves the other slots.")
 {
-    begin();
     GRANTED(.value = "a#1@0 me #2", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "5000");
     check_broken(call_break(&node, "x", mark_of("a#1@0 me #2")), "a#1@0 me #2", 9000);
@@ -104,7 +99,6 @@ CASE(break_slot, "Breaking a slot leaves the other slots.")
 CASE(break_strangers,
      "Breaking deletes what another program left, of any length and without expiry.")
 {
-    begin();
     char *huge = malloc(5001);
     CHECK(huge != NULL);
     memset(huge, 'h', 5000);
@@ -112,9 +106,7 @@ CASE(break_strangers,
     server_cmd(&node, "SET", KEY, huge, NULL);
     free(huge);
     const char *reply = call_look(&node, "x");
-    reply = call_break(&node, "x", part(reply, 9));
-    CHECK_INT(1, part_int(reply, 0));
-    CHECK_INT(-1, part_int(reply, 1));
+    CHECK_PARTS("0=1, 1=-1", call_break(&node, "x", part(reply, 9)));
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
 
@@ -122,7 +114,6 @@ CASE(broken_is_not_healed,
      "What was broken is not put back by a healing, of any kind, also where it was missing.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
-    begin();
     for (int i = 0; i < 4; i++) {
         char value[8], mark[64];
         snprintf(value, sizeof value, "%s#1", kinds[i]);
@@ -141,7 +132,6 @@ CASE(broken_is_not_healed,
 
 CASE(broken_owner_is_not_healed, "Every hold of an owner that was broken stays broken.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "o", .group = "me");
     GRANTED(.value = "b", .kind = "o", .group = "me");
     CHECK_INT(1, part_int(call_break(&node, "x", mark_of("a")), 0));
@@ -178,7 +168,6 @@ static void put_waiter(void)
 CASE(waiters_are_woken_without_label,
      "Every script that wakes a waiter tells its name without label.")
 {
-    begin();
     put_waiter();
     struct resp *r = listen_to("redlock.wake:0123456789abcdef");
     GRANTED(.value = "a");
@@ -199,7 +188,6 @@ CASE(waiters_are_woken_without_label,
 CASE(slots_beside_labels,
      "A slot is renewed and given back by its value, whatever its label says.")
 {
-    begin();
     GRANTED(.value = "a#1@0 #2", .kind = "k", .group = "3", .slot = "1", .ttl = "3000");
     GRANTED(.value = "b#2@0 #1", .kind = "k", .group = "3", .slot = "2", .ttl = "3000");
     CHECK_STR("1", call_renew(&node, "x", "a#1@0 #2", "30000"));
@@ -213,7 +201,6 @@ CASE(slots_beside_labels,
 CASE(peek_at_kinds, "Peeking names a holder of every kind, the one that lasts longest.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
-    begin();
     CHECK_INT(-2, part_int(call_peek(&node, "x"), 0));
     CHECK_STR("", part(call_peek(&node, "x"), 1));
     for (int i = 0; i < 4; i++) {
@@ -221,10 +208,7 @@ CASE(peek_at_kinds, "Peeking names a holder of every kind, the one that lasts lo
         if (i > 0)
             GRANTED(.value = "b#2", .kind = kinds[i], .group = "2", .slot = "2", .ttl = "4000");
         put_waiter();
-        const char *reply = call_peek(&node, "x");
-        CHECK_LEFT(9000, part_int(reply, 0));
-        CHECK_STR("a#1", part(reply, 1));
-        CHECK_INT(1, part_int(reply, 2));
+        CHECK_PARTS("0~9000, 1=a#1, 2=1", call_peek(&node, "x"));
         server_cmd(&node, "DEL", KEY, "redlock.queue:x", "redlock.alive:x", NULL);
     }
     server_cmd(&node, "RPUSH", KEY, "v", NULL);

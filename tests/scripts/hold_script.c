@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+CASES_BEGIN_WITH(begin);
+
 /* ---- giving back ------------------------------------------------------------------------ */
 
 CASE(give_mutex, "Giving back deletes a string key with the caller's value, and no other.")
 {
-    begin();
     GRANTED(.value = "a");
     CHECK_STR("0", GIVE(.value = "b"));
     CHECK_INT(1, server_keys(&node));
@@ -26,7 +27,6 @@ CASE(give_mutex, "Giving back deletes a string key with the caller's value, and 
 CASE(give_reader,
      "Giving back removes one reader; the key lives as long as the last that is left.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "9000");
     GRANTED(.value = "b", .kind = "s", .ttl = "4000");
     CHECK_STR("0", GIVE(.value = "c"));
@@ -40,7 +40,6 @@ CASE(give_reader,
 CASE(give_prunes_readers,
      "Giving back removes expired readers too, and the key with the last reader.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "9000");
     GRANTED(.value = "b", .kind = "s", .ttl = "30");
     sleep_ms(40);
@@ -50,7 +49,6 @@ CASE(give_prunes_readers,
 
 CASE(give_owner, "Giving back removes one hold; the owner stays until its last hold.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "9000", .fence_life = "1000");
     GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "4000", .fence_life = "1000");
     server_cmd(&node, "DEL", "redlock.fence:x", NULL);
@@ -67,7 +65,6 @@ CASE(give_owner, "Giving back removes one hold; the owner stays until its last h
 CASE(give_prunes_holds,
      "Giving back the last living hold removes the expired ones and the key.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "9000");
     GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "30");
     sleep_ms(40);
@@ -78,7 +75,6 @@ CASE(give_prunes_holds,
 CASE(give_slot,
      "Giving back frees a slot by its value, and deletes the key with the last slot.")
 {
-    begin();
     GRANTED(.value = "a#1", .kind = "k", .group = "3", .slot = "1", .ttl = "9000");
     GRANTED(.value = "b#2", .kind = "k", .group = "3", .slot = "2", .ttl = "4000");
     GRANTED(.value = "c#3", .kind = "k", .group = "3", .slot = "3", .ttl = "30");
@@ -93,7 +89,6 @@ CASE(give_slot,
 
 CASE(give_several, "Giving back several names deletes all of them and reports a missing one.")
 {
-    begin();
     GRANTED({"a", "b", "c"}, .value = "v");
     CHECK_STR("1", GIVE({"a", "b", "c"}, .value = "v"));
     CHECK_INT(0, server_keys(&node));
@@ -106,7 +101,6 @@ CASE(give_several, "Giving back several names deletes all of them and reports a 
 
 CASE(give_strangers, "Giving back leaves keys of other holders and other types alone.")
 {
-    begin();
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
     server_cmd(&node, "SADD", "redlock:set", "v", NULL);
     server_cmd(&node, "HSET", "redlock:hash", "v", "v", "slots", "v", NULL);
@@ -126,7 +120,6 @@ CASE(renew_kinds,
     static const struct {
         const char *kind, *group;
     } of[] = {{"m", ""}, {"s", ""}, {"o", "me"}, {"k", "2"}};
-    begin();
     for (int i = 0; i < 4; i++) {
         GRANTED(.value = "a#1", .kind = of[i].kind, .group = of[i].group, .slot = "1",
                 .ttl = "4000");
@@ -150,7 +143,6 @@ static long long hold_left_ms(const char *reply)
 
 CASE(renew_own_record, "A renewal moves the end of its own hold only.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "4000");
     GRANTED(.value = "b", .kind = "s", .ttl = "4000");
     CHECK_STR("1", call_renew(&node, "x", "a", "9000"));
@@ -176,7 +168,6 @@ CASE(renew_too_late, "A renewal does not revive an expired hold in a key that li
     static const struct {
         const char *kind, *group, *other_slot;
     } of[] = {{"s", "", "0"}, {"o", "me", "0"}, {"k", "2", "2"}};
-    begin();
     for (int i = 0; i < 3; i++) {
         GRANTED(.value = "a#1", .kind = of[i].kind, .group = of[i].group, .slot = "1",
                 .ttl = "30");
@@ -191,7 +182,6 @@ CASE(renew_too_late, "A renewal does not revive an expired hold in a key that li
 
 CASE(renew_several, "A renewal renews all of several names or none.")
 {
-    begin();
     GRANTED({"a", "b", "c"}, .value = "v", .ttl = "4000");
     CHECK_STR("1", call_renew(&node, "a,b,c", "v", "6000"));
     CHECK_LEFT(6000, pttl("redlock:c"));
@@ -206,7 +196,6 @@ CASE(renew_several, "A renewal renews all of several names or none.")
 
 CASE(renew_strangers, "A renewal reports keys of other types as not its own, without an error.")
 {
-    begin();
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
     server_cmd(&node, "HSET", "redlock:hash", "v", "v", "s:1", "no number", NULL);
     CHECK_STR("0", call_renew(&node, "list", "v", "9000"));
@@ -220,7 +209,6 @@ CASE(renew_strangers, "A renewal reports keys of other types as not its own, wit
 CASE(align,
      "Aligning raises a counter, never lowers it, and only while the caller holds the lock.")
 {
-    begin();
     GRANTED({"a", "b"}, .value = "v", .fence_life = "1000");
     CHECK_STR("1", call_align(&node, "a,b", "v", "4000000000000000"));
     CHECK_STR("i1\n4000000000000000", server_cmd(&node, "HGETALL", "redlock.fence:a", NULL));
@@ -241,13 +229,11 @@ CASE(align,
 
 CASE(align_owner, "Aligning raises an owner's token with the counter, for later nested holds.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .fence_life = "86400000");
     CHECK_STR("0", call_align(&node, "x", "b", "4000000000000000"));
     CHECK_STR("1", call_align(&node, "x", "a", "4000000000000000"));
-    const char *reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
-    CHECK_STR("4000000000000000", part(reply, 6));
-    CHECK_STR("4000000000000001", part(reply, 1));
+    CHECK_PARTS("6=4000000000000000, 1=4000000000000001",
+                TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000"));
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
     CHECK_STR("0", call_align(&node, "list", "v", "4"));
 }
@@ -256,62 +242,37 @@ CASE(align_owner, "Aligning raises an owner's token with the counter, for later 
 
 CASE(look_at_nothing, "Looking at a free name finds no holder and no waiter.")
 {
-    begin();
-    const char *reply = call_look(&node, "x");
-    CHECK_INT(7, part_count(reply));
-    CHECK_STR("none", part(reply, 0));
-    CHECK_INT(-2, part_int(reply, 1));
-    CHECK_INT(0, part_int(reply, 2));
-    CHECK_INT(0, part_int(reply, 3));
-    CHECK_INT(0, part_int(reply, 4));
-    CHECK_INT(0, part_int(reply, 6));
+    CHECK_PARTS("#7, 0=none, 1=-2, 2=0, 3=0, 4=0, 6=0", call_look(&node, "x"));
 }
 
 CASE(look_at_kinds, "Looking finds the holders of each kind and how long each has.")
 {
-    begin();
     GRANTED(.value = "m", .ttl = "4000", .fence_life = "86400000");
     const char *reply = call_look(&node, "x");
     CHECK_STR("string", part(reply, 0));
     CHECK(part_int(reply, 2) > 1000000000000000);
-    CHECK_INT(1, part_int(reply, 6));
-    CHECK_STR("m", part(reply, 7));
-    CHECK_LEFT(4000, part_int(reply, 8));
+    CHECK_PARTS("6=1, 7=m, 8~4000", reply);
     server_cmd(&node, "DEL", KEY, NULL);
 
     GRANTED(.value = "b", .kind = "s", .ttl = "4000");
     GRANTED(.value = "a", .kind = "s", .ttl = "9000");
     GRANTED(.value = "dead", .kind = "s", .ttl = "20");
     sleep_ms(30);
-    reply = call_look(&node, "x");
-    CHECK_STR("zset", part(reply, 0));
-    CHECK_INT(2, part_int(reply, 6));
-    CHECK_STR("a", part(reply, 7));
-    CHECK_LEFT(9000, part_int(reply, 8));
-    CHECK_STR("b", part(reply, 10));
-    CHECK_LEFT(4000, part_int(reply, 11));
+    CHECK_PARTS("0=zset, 6=2, 7=a, 8~9000, 10=b, 11~4000", call_look(&node, "x"));
     CHECK_INT(3, server_int(&node, "ZCARD", KEY, NULL)); /* looking changes nothing */
     server_cmd(&node, "DEL", KEY, NULL);
 
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
     GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "9000");
-    reply = call_look(&node, "x");
-    CHECK_STR("hash:owner", part(reply, 0));
-    CHECK_STR("me", part(reply, 5));
-    CHECK_INT(2, part_int(reply, 6));
+    CHECK_PARTS("0=hash:owner, 5=me, 6=2", call_look(&node, "x"));
     server_cmd(&node, "DEL", KEY, NULL);
 
     GRANTED(.value = "a#2", .kind = "k", .group = "3", .slot = "2", .ttl = "4000");
-    reply = call_look(&node, "x");
-    CHECK_STR("hash:slots", part(reply, 0));
-    CHECK_STR("3", part(reply, 5));
-    CHECK_INT(1, part_int(reply, 6));
-    CHECK_STR("a#2", part(reply, 7));
+    CHECK_PARTS("0=hash:slots, 5=3, 6=1, 7=a#2", call_look(&node, "x"));
 }
 
 CASE(look_at_many, "Looking at many holders finds their number and sixteen of them.")
 {
-    begin();
     for (int i = 0; i < 19; i++) {
         char value[16];
         snprintf(value, sizeof value, "r%02d", i);
@@ -326,7 +287,6 @@ CASE(look_at_many, "Looking at many holders finds their number and sixteen of th
 
 CASE(look_at_the_queue, "Looking counts the living waiters and names them from the head on.")
 {
-    begin();
     GRANTED(.value = "held");
     char later[32];
     char ticket[32];
@@ -337,9 +297,7 @@ CASE(look_at_the_queue, "Looking counts the living waiters and names them from t
     server_cmd(&node, "ZADD", "redlock.alive:x", "5", "wdead", later, "wfirst", later,
                "wsecond me", "9e15", "t", NULL);
     const char *reply = call_look(&node, "x");
-    CHECK_INT(2, part_int(reply, 3));
-    CHECK_INT(2, part_int(reply, 4));
-    CHECK_STR("wfirst", part(reply, 10));
+    CHECK_PARTS("3=2, 4=2, 10=wfirst", reply);
     CHECK_INT(-1, part_int(reply, 11)); /* such a ticket is no time */
     CHECK_STR("wsecond me", part(reply, 12));
     CHECK_BETWEEN(7000, 60000, part_int(reply, 13));
@@ -348,7 +306,7 @@ CASE(look_at_the_queue, "Looking counts the living waiters and names them from t
 
 CASE(look_at_strangers, "Looking shows keys of other types as such, and cuts a huge value.")
 {
-    begin();
+    const char *reply;
     char *huge = malloc(100001);
     CHECK(huge != NULL);
     memset(huge, 'h', 100000);
@@ -356,17 +314,10 @@ CASE(look_at_strangers, "Looking shows keys of other types as such, and cuts a h
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
     server_cmd(&node, "SET", "redlock:huge", huge, NULL);
     free(huge);
-    const char *reply = call_look(&node, "list");
-    CHECK_STR("list", part(reply, 0));
-    CHECK_STR("(list)", part(reply, 7));
+    CHECK_PARTS("0=list, 7=(list)", call_look(&node, "list"));
     /* A hash is a lock only by its holds. */
     server_cmd(&node, "HSET", "redlock:hash", "slots", "1", "zset", "2", NULL);
-    reply = call_look(&node, "hash");
-    CHECK_STR("hash", part(reply, 0));
-    CHECK_STR("", part(reply, 5));
-    CHECK_INT(1, part_int(reply, 6));
-    CHECK_STR("(hash)", part(reply, 7));
-    CHECK_INT(-1, part_int(reply, 8));
+    CHECK_PARTS("0=hash, 5=, 6=1, 7=(hash), 8=-1", call_look(&node, "hash"));
     reply = call_look(&node, "huge");
     CHECK_INT(REDLOCK_VALUE_MAX + 1, strlen(part(reply, 7)));
     CHECK_INT(-1, part_int(reply, 8)); /* no expiry */
@@ -375,7 +326,6 @@ CASE(look_at_strangers, "Looking shows keys of other types as such, and cuts a h
 CASE(expired_is_not_ours, "An expired hold is not given back, though others keep the key.")
 {
     static const char *const kinds[] = {"s", "k", "o"};
-    begin();
     for (int i = 0; i < 3; i++) {
         const char *group = kinds[i][0] == 'k' ? "2" : "me";
         GRANTED(.value = "short#1", .kind = kinds[i], .group = group, .slot = "1", .ttl = "30");

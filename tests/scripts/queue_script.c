@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+CASES_BEGIN_WITH(begin);
+
 #define QUEUE "redlock.queue:x"
 #define ALIVE "redlock.alive:x"
 
@@ -39,7 +41,6 @@ static const char *take(struct take t)
 CASE(place,
      "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")
 {
-    begin();
     GRANTED(.value = "held", .ttl = "9000");
     const char *reply = TAKE(.waiter = W2, .ticket = "20", .life = "3000");
     CHECK_INT(0, part_int(reply, 0));
@@ -56,7 +57,6 @@ CASE(place,
 
 CASE(head_first, "A free lock is granted to the head of the queue alone.")
 {
-    begin();
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
     server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
     const char *reply = TAKE(.value = "b", .waiter = W2, .ticket = "20");
@@ -71,7 +71,6 @@ CASE(head_first, "A free lock is granted to the head of the queue alone.")
 
 CASE(overtaking, "Requests that are not fair may overtake the queue, except readers.")
 {
-    begin();
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
     server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
     GRANTED(.value = "m");
@@ -89,7 +88,6 @@ CASE(overtaking, "Requests that are not fair may overtake the queue, except read
 CASE(next_ticket,
      "A refused request without a ticket is offered one after the last and the clock.")
 {
-    begin();
     GRANTED(.value = "held");
     long long before_us = server_now_ms(&node) * 1000;
     const char *reply = TAKE(.waiter = W1);
@@ -103,7 +101,6 @@ CASE(next_ticket,
 
 CASE(ticket_of_several, "A ticket for several names is larger than the last of each of them.")
 {
-    begin();
     long long before_us = server_now_ms(&node) * 1000;
     const char *reply = call_ticket(&node, "a,b");
     CHECK_BETWEEN(before_us, server_now_ms(&node) * 1000 + 1000, part_int(reply, 0));
@@ -118,7 +115,6 @@ CASE(ticket_of_several, "A ticket for several names is larger than the last of e
 
 CASE(signs_of_life, "A heartbeat is written again only when the last one is no longer fresh.")
 {
-    begin();
     GRANTED(.value = "held");
     REFUSED(.waiter = W1, .ticket = "10", .life = "2500");
     long long first = server_int(&node, "ZSCORE", ALIVE, W1, NULL);
@@ -131,7 +127,6 @@ CASE(signs_of_life, "A heartbeat is written again only when the last one is no l
 
 CASE(dead_waiters_go, "A waiter without a heartbeat for its TTL is evicted from the queue.")
 {
-    begin();
     GRANTED(.value = "held");
     REFUSED(.waiter = W1, .ticket = "10", .life = "9000");
     CHECK_INT(2, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "9000"), 7));
@@ -143,7 +138,6 @@ CASE(dead_waiters_go, "A waiter without a heartbeat for its TTL is evicted from 
 
 CASE(readers_behind_a_writer, "A reader waits only for writers that were queued before it.")
 {
-    begin();
     GRANTED(.value = "r0", .kind = "s", .ttl = "9000");
     GRANTED(.value = "r1", .kind = "s", .waiter = R1, .ticket = "10"); /* beside a reader */
     REFUSED(.value = "w1", .waiter = W1, .ticket = "20");
@@ -157,7 +151,6 @@ CASE(readers_behind_a_writer, "A reader waits only for writers that were queued 
 
 CASE(unknown_waiter, "A waiter of an unknown kind is waited for and woken as a writer is.")
 {
-    begin();
     char later[32];
     snprintf(later, sizeof later, "%lld", server_now_ms(&node) + 100000);
     GRANTED(.value = "r0", .kind = "s", .ttl = "9000");
@@ -169,7 +162,6 @@ CASE(unknown_waiter, "A waiter of an unknown kind is waited for and woken as a w
 
 CASE(writer_behind_readers, "A writer waits for every waiter that was queued before it.")
 {
-    begin();
     server_cmd(&node, "ZADD", QUEUE, "10", R1, NULL);
     server_cmd(&node, "ZADD", ALIVE, "9e15", R1, NULL);
     REFUSED(.value = "w1", .waiter = W1, .ticket = "20");
@@ -180,7 +172,6 @@ CASE(writer_behind_readers, "A writer waits for every waiter that was queued bef
 
 CASE(owner_passes_the_queue, "An owner that holds the lock does not wait for the queue.")
 {
-    begin();
     GRANTED(.value = "a", .kind = "o", .group = "me");
     REFUSED(.value = "b", .kind = "o", .group = "you", .waiter = W1, .ticket = "10");
     GRANTED(.value = "c", .kind = "o", .group = "me", .waiter = W2, .ticket = "20");
@@ -191,7 +182,6 @@ CASE(owner_passes_the_queue, "An owner that holds the lock does not wait for the
 CASE(queue_of_several,
      "A request for several names queues where they are taken, and for the head of each.")
 {
-    begin();
     GRANTED({"a"}, .value = "held");
     REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:a", NULL));
@@ -240,7 +230,6 @@ static void queue_up(const char *waiter, const char *ticket)
 
 CASE(head_is_woken, "Giving back wakes the head of the queue, on its client's channel.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     queue_up(W1, "10");
     queue_up(W2, "20");
@@ -262,7 +251,6 @@ CASE(head_is_woken, "Giving back wakes the head of the queue, on its client's ch
 CASE(the_dead_are_passed_over,
      "Giving back passes over dead waiters and wakes the first living one.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     queue_up(W1, "10");
     queue_up(W2, "20");
@@ -275,7 +263,6 @@ CASE(the_dead_are_passed_over,
 CASE(rollback_wakes_nobody_behind,
      "A rollback of the head of the queue wakes no waiter behind it.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     queue_up(W1, "10");
     queue_up(W2, "20");
@@ -294,7 +281,6 @@ CASE(rollback_wakes_nobody_behind,
 
 CASE(leaving_a_taken_lock, "A waiter that leaves the queue of a taken lock wakes no other.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     GRANTED(.value = "v");
     queue_up(W1, "10");
@@ -306,7 +292,6 @@ CASE(leaving_a_taken_lock, "A waiter that leaves the queue of a taken lock wakes
 CASE(readers_are_woken_together,
      "Readers at the head of the queue are woken together, up to the first writer.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_B);
     queue_up(R1, "10");
     queue_up(R2, "20");
@@ -320,7 +305,6 @@ CASE(readers_are_woken_together,
 CASE(plain_release_passes_the_deaf_over,
      "The release of a mutex wakes the next waiter when the first has no subscriber.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     queue_up("w" CLIENT_B ".1", "10");
     queue_up(W2, "20");
@@ -334,7 +318,6 @@ CASE(plain_release_passes_the_deaf_over,
 CASE(plain_release_wakes_all_readers,
      "The release of a plain mutex wakes every reader at the head.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_B);
     queue_up(R1, "10");
     queue_up(R2, "20");
@@ -349,7 +332,6 @@ CASE(plain_release_wakes_all_readers,
 
 CASE(last_reader_wakes_the_writer, "A writer is woken when the last reader leaves, not before.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     GRANTED(.value = "r1", .kind = "s");
     GRANTED(.value = "r2", .kind = "s");
@@ -362,7 +344,6 @@ CASE(last_reader_wakes_the_writer, "A writer is woken when the last reader leave
 
 CASE(free_slot_is_told, "A waiter for a semaphore is told which slot became free.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2");
@@ -373,7 +354,6 @@ CASE(free_slot_is_told, "A waiter for a semaphore is told which slot became free
 
 CASE(last_hold_wakes, "Only the last of an owner's holds wakes the next owner.")
 {
-    begin();
     listen_to("redlock.wake:" CLIENT_A);
     GRANTED(.value = "a", .kind = "o", .group = "me");
     GRANTED(.value = "b", .kind = "o", .group = "me");

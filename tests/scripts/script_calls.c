@@ -298,6 +298,34 @@ int part_count(const char *reply)
     return count;
 }
 
+static bool part_is(const char *reply, const char *wanted)
+{
+    char *value;
+    int index;
+
+    if (wanted[0] == '#')
+        return part_count(reply) == atoi(wanted + 1);
+    index = (int)strtol(wanted, &value, 10);
+    if (value[0] == '=')
+        return strcmp(part(reply, index), value + 1) == 0;
+    return part_int(reply, index) >= atoll(value + 1) / 2 &&
+           part_int(reply, index) <= atoll(value + 1);
+}
+
+void check_parts(const char *file, int line, const char *expected, const char *reply)
+{
+    char copy[PART_SIZE];
+
+    snprintf(copy, sizeof copy, "%s", expected);
+    for (char *wanted = copy, *end; wanted; wanted = end ? end + 2 : NULL) {
+        end = strstr(wanted, ", ");
+        if (end)
+            *end = '\0';
+        if (!part_is(reply, wanted))
+            check_fail(file, line, "expected %s in \"%s\"", wanted, reply);
+    }
+}
+
 long long server_now_ms(const struct server *s)
 {
     const char *time = server_cmd(s, "TIME", NULL);

@@ -3,6 +3,7 @@
 #ifndef REDLOCK_TESTS_SCRIPT_CALLS_H
 #define REDLOCK_TESTS_SCRIPT_CALLS_H
 
+#include "check.h"
 #include "servers.h"
 
 enum { CALL_NAMES_MAX = 3 };
@@ -30,7 +31,7 @@ struct give {
     const char *ticket; /* to be put back in its place; NULL: to leave the queue */
 };
 
-/* The server of the case, started by begin(), and its clock then. */
+/* The server of the case, started by begin() (see CASES_BEGIN_WITH()), and its clock then. */
 extern struct server node;
 extern long long begun_us;
 void begin(void);
@@ -71,6 +72,13 @@ const char *call_release(const struct server *s, const char *name, const char *v
 const char *part(const char *reply, int index);
 long long part_int(const char *reply, int index);
 int part_count(const char *reply);
+
+/*
+ * CHECK_PARTS("#7, 0=1, 1~5000", reply): seven elements, element 0 is "1", and element 1 is a
+ * time running out, as CHECK_LEFT() has it.
+ */
+#define CHECK_PARTS(expected, reply) check_parts(__FILE__, __LINE__, expected, reply)
+void check_parts(const char *file, int line, const char *expected, const char *reply);
 
 /* The server's clock in milliseconds. */
 long long server_now_ms(const struct server *s);

@@ -32,6 +32,7 @@ static struct check_case cases[CASES_MAX];
 static size_t case_count;
 static char case_dir[64];
 static int run_number;
+static void (*at_begin)(void);
 static void (*_Atomic at_end)(void);
 
 /* The library's own words. Weak: unit tests link only the parts they test. */
@@ -48,6 +49,11 @@ void check_register(const char *name, const char *intent, void (*run)(void), int
 int check_run(void)
 {
     return run_number;
+}
+
+void check_at_begin(void (*begin)(void))
+{
+    at_begin = begin;
 }
 
 void check_at_end(void (*end)(void))
@@ -164,6 +170,8 @@ static void run_case(const struct check_case *c, pid_t runner)
     signal(SIGPIPE, SIG_IGN);
     umask(022); /* files that others can write are refused */
     alarm((unsigned int)check_setting("REDLOCK_TEST_SECONDS", CASE_SECONDS));
+    if (at_begin)
+        at_begin();
     c->run();
     if (at_end)
         at_end();

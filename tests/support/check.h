@@ -49,6 +49,15 @@
 void check_register(const char *name, const char *intent, void (*run)(void), int runs);
 int check_run(void);
 
+/* Once in a file, at its top: every case of the program begins with it. */
+#define CASES_BEGIN_WITH(begin)                                                                \
+    __attribute__((constructor)) static void register_begin(void)                              \
+    {                                                                                          \
+        check_at_begin(begin);                                                                 \
+    }                                                                                          \
+    static void register_begin(void)
+void check_at_begin(void (*begin)(void));
+
 /* Runs when the body of the case has returned; one function for all callers. */
 void check_at_end(void (*end)(void));
 
