@@ -40,9 +40,9 @@ static void notify(void *data)
         h->notified_ns = now_ns();
 }
 
-CASE_ON(hundred_losses,
-        "With three of five nodes hung, a hundred holders are told of the loss in time.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(hundred_losses,
+           "With three of five nodes hung, a hundred holders are told of the loss in time.",
+           .nodes = 5)
 {
     static struct holder h[LOCKS];
     int64_t early_us[LOCKS];

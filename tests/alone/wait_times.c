@@ -168,8 +168,8 @@ CASE_OF_ON(exact_behind_others_node_hung,
            "With one node hung a wait behind others of its client ends at its deadline.",
            wait_exactly(c, ONE_HUNG, true), .nodes = NODES, .clients = NO_CLIENT);
 
-CASE_ON(exact_without_majority, "A wait without a majority ends at its deadline with NOQUORUM.",
-        .nodes = NODES, .clients = NO_CLIENT)
+CASE_NODES(exact_without_majority,
+           "A wait without a majority ends at its deadline with NOQUORUM.", .nodes = NODES)
 {
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     r = client_open_hasty(c, REDLOCK_THREAD, DEFAULT_MS);

@@ -98,8 +98,7 @@ CASE_ON(a_call_for_a_batch,
     check_value(r, "y", 0xa5);
 }
 
-CASE_ON(open_without_randomness, "Opening a client without randomness fails with SYSTEM.",
-        .clients = NO_CLIENT)
+CASE_NODES(open_without_randomness, "Opening a client without randomness fails with SYSTEM.")
 {
     r = NULL;
     redlock_options o = client_options(c);

@@ -263,8 +263,8 @@ CASE(loss_behind_ten_thousand,
     free(lock);
 }
 
-CASE_ON(jeopardy_overtakes, "Jeopardy is notified, and read before the events of other locks.",
-        .clients = NO_CLIENT)
+CASE_NODES(jeopardy_overtakes,
+           "Jeopardy is notified, and read before the events of other locks.")
 {
     redlock_lock *lock = NULL, *second;
     redlock_options o = client_options(c);

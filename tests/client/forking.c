@@ -143,9 +143,8 @@ CASE_ON(child_of_a_lease,
     redlock_lock_free(kept);
 }
 
-CASE_ON(watchdog_dies_with_fork,
-        "A forked child does not renew: the lock expires when the parent dies.",
-        .clients = NO_CLIENT)
+CASE_NODES(watchdog_dies_with_fork,
+           "A forked child does not renew: the lock expires when the parent dies.")
 {
     int ready[2];
     CHECK_INT(0, pipe(ready));

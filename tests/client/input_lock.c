@@ -31,8 +31,8 @@ static void check_nothing_sent(struct cluster *c, redlock *r)
 }
 
 /* The keys that stand beside locks, cut into prefix and name in every way. */
-CASE_ON(reserved_keys, "A prefix and a name that together begin with \"redlock.\" are refused.",
-        .clients = NO_CLIENT)
+CASE_NODES(reserved_keys,
+           "A prefix and a name that together begin with \"redlock.\" are refused.")
 {
     static const char *const keys[] = {"redlock.admit", "redlock.queue:x", "redlock.fence:x",
                                        "redlock.anything", "redlock."};

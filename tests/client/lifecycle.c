@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 
-CASE_ON(open_close_cycles, "Opening and closing, used or not, leaks no memory or descriptor.",
-        .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
+CASE_NODES(open_close_cycles,
+           "Opening and closing, used or not, leaks no memory or descriptor.",
+           .also = {REDLOCK_THREAD})
 {
     redlock *first = client_open(c, flags);
     client_close(first);
@@ -24,8 +25,7 @@ CASE_ON(open_close_cycles, "Opening and closing, used or not, leaks no memory or
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(close_at_once, "A client can be closed while it connects, also to dead nodes.",
-        .clients = NO_CLIENT)
+CASE_NODES(close_at_once, "A client can be closed while it connects, also to dead nodes.")
 {
     server_kill(&c->node[1]);
     c->urls[2] = "redis://no-such-host.invalid";
@@ -46,7 +46,7 @@ CASE(close_null, "Closing and freeing NULL does nothing.")
     redlock_lock_free(NULL);
 }
 
-CASE_ON(many_clients, "Thirty clients work at once in one process.", .clients = NO_CLIENT)
+CASE_NODES(many_clients, "Thirty clients work at once in one process.")
 {
     redlock *client[30];
     char name[16];
@@ -301,9 +301,8 @@ CASE(free_while_releasing, "Freeing a handle in the middle of a release complete
     end_in_the_middle(REDLOCK_THREAD, true, true);
 }
 
-CASE_ON(handles_outlive_the_client,
-        "Every accessor of a handle still answers after its client was closed.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(handles_outlive_the_client,
+           "Every accessor of a handle still answers after its client was closed.", .nodes = 1)
 {
     r = client_open(c, 0);
     redlock_lock *lock = client_lock(r, "x", 10000);

@@ -78,8 +78,8 @@ CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
     check_books(&s, 6);
 }
 
-CASE_ON(guarded, "An acquisition that young nodes prevent is counted as guarded.",
-        .young = true, .clients = NO_CLIENT)
+CASE_NODES(guarded, "An acquisition that young nodes prevent is counted as guarded.",
+           .young = true)
 {
     r = client_open(c, 0);
     client_warm(r);

@@ -86,9 +86,8 @@ static const char *address_of(const struct cluster *c, int node)
     return c->url[node] + strlen("redis://");
 }
 
-CASE_ON(story,
-        "A failed attempt reads as requests, replies, votes, the decision and the rollback.",
-        .clients = NO_CLIENT)
+CASE_NODES(story,
+           "A failed attempt reads as requests, replies, votes, the decision and the rollback.")
 {
     cluster_set(c, 0, 2, "redlock:nightly", "foreign", LONG_TTL_MS);
     r = open_traced(c, 0);
@@ -120,8 +119,8 @@ CASE_ON(story,
     after(failed, "-", "\"nightly\" #1 decide ended: BUSY\n");
 }
 
-CASE_ON(hold, "A lock's life is traced: held, extended, released; and why a node did not vote.",
-        .clients = NO_CLIENT)
+CASE_NODES(hold,
+           "A lock's life is traced: held, extended, released; and why a node did not vote.")
 {
     server_restart(&c->node[2]); /* young */
     r = open_traced(c, 0);
@@ -146,7 +145,7 @@ CASE_ON(hold, "A lock's life is traced: held, extended, released; and why a node
     after(text, address_of(c, 2), "\"x\" #1 reply acquire: granted, token ");
 }
 
-CASE_ON(silence, "A node that hangs, or is down, is told by its vote.", .clients = NO_CLIENT)
+CASE_NODES(silence, "A node that hangs, or is down, is told by its vote.")
 {
     redlock_options o = client_options(c);
     o.node_timeout_ms = 200;
@@ -233,8 +232,7 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
     CHECK_INT(0600, info.st_mode & 0777);
 }
 
-CASE_ON(hostile_name, "A name with line breaks and quotes stays one line.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(hostile_name, "A name with line breaks and quotes stays one line.", .nodes = 1)
 {
     r = open_traced(c, 0);
     CHECK_OK(client_try(r, "a\nb\"c\\d", TTL_MS));
@@ -245,8 +243,7 @@ CASE_ON(hostile_name, "A name with line breaks and quotes stays one line.", .nod
 
 /* ---- where it goes ---- */
 
-CASE_ON(environment, "REDLOCK_TRACE names the file where the options name none.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(environment, "REDLOCK_TRACE names the file where the options name none.", .nodes = 1)
 {
     setenv("REDLOCK_TRACE", trace_path(), 1);
     r = client_open(c, REDLOCK_THREAD);
@@ -255,8 +252,8 @@ CASE_ON(environment, "REDLOCK_TRACE names the file where the options name none."
     CHECK_HAS("\"x\" #1 decide held: 1 of 1", read_trace());
 }
 
-CASE_ON(unwritable, "A trace file that cannot be written is told when the client is opened.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(unwritable, "A trace file that cannot be written is told when the client is opened.",
+           .nodes = 1)
 {
     redlock_options o = client_options(c);
     r = NULL;
@@ -305,7 +302,7 @@ CASE(shared_file, "Several clients and quorums write whole lines to one file.")
     CHECK(in_a > 0);
 }
 
-CASE_ON(child, "A forked child adds nothing to the trace.", .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(child, "A forked child adds nothing to the trace.", .nodes = 1)
 {
     struct stat before, now;
     int status = 0;
@@ -328,7 +325,7 @@ CASE_ON(child, "A forked child adds nothing to the trace.", .nodes = 1, .clients
 
 /* ---- what it costs ---- */
 
-CASE_ON(full_disk, "A full disk loses lines and keeps no lock waiting.", .clients = NO_CLIENT)
+CASE_NODES(full_disk, "A full disk loses lines and keeps no lock waiting.")
 {
     redlock_options o = client_options(c);
     o.trace_file = "/dev/full";
@@ -349,8 +346,7 @@ static size_t empty_pipe(int fd, char *out, size_t room)
 
 #define TOLD " - - - - trace "
 
-CASE_ON(full_pipe, "A pipe that is not read loses lines, which the next that fits counts.",
-        .clients = NO_CLIENT)
+CASE_NODES(full_pipe, "A pipe that is not read loses lines, which the next that fits counts.")
 {
     static char text[1 << 20];
     CHECK_INT(0, mkfifo(trace_path(), 0600));
@@ -380,9 +376,9 @@ CASE_ON(full_pipe, "A pipe that is not read loses lines, which the next that fit
     close(fd);
 }
 
-CASE_ON(no_reader,
-        "The reader of a pipe that ends takes the process along no more than a full pipe.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(no_reader,
+           "The reader of a pipe that ends takes the process along no more than a full pipe.",
+           .nodes = 1)
 {
     CHECK_INT(0, mkfifo(trace_path(), 0600));
     r = open_traced(c, 0);

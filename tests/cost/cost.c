@@ -405,8 +405,8 @@ CASE_OF(one_name_fair,
                               .in_flight = 16,
                               .cycles = 16 * 20}));
 
-CASE_ON(memory, "A held and renewed lock takes no more memory than its limit.", .nodes = NODES,
-        .clients = NO_CLIENT)
+CASE_NODES(memory, "A held and renewed lock takes no more memory than its limit.",
+           .nodes = NODES)
 {
     double bytes = load_memory(&(struct load){.cluster = c, .in_flight = 100, .cycles = 2000});
     if (bytes < 0)

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-CASE_ON(healthy, "The audit of three good nodes finds nothing and leaves nothing on them.",
-        .clients = NO_CLIENT)
+CASE_NODES(healthy, "The audit of three good nodes finds nothing and leaves nothing on them.")
 {
     struct findings all;
     static const char *const node_checks[] = {"reachable",   "role",    "identity", "eviction",
@@ -31,9 +30,8 @@ CASE_ON(healthy, "The audit of three good nodes finds nothing and leaves nothing
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(same_server_twice,
-        "The audit of two addresses of one server fails the identity of both.",
-        .clients = NO_CLIENT)
+CASE_NODES(same_server_twice,
+           "The audit of two addresses of one server fails the identity of both.")
 {
     struct findings all;
     struct proxy p;
@@ -46,7 +44,7 @@ CASE_ON(same_server_twice,
     expect_only(&all, (const char *const[]){"identity", "guard", "rights", "fencing", NULL});
 }
 
-CASE_ON(replica, "The audit of a replica fails its role and its rights.", .clients = NO_CLIENT)
+CASE_NODES(replica, "The audit of a replica fails its role and its rights.")
 {
     struct findings all;
     struct server outside;
@@ -67,8 +65,8 @@ static bool has_replica(void *data)
     return strstr(server_cmd(data, "INFO", "replication", NULL), "connected_slaves:1") != NULL;
 }
 
-CASE_ON(failover, "The audit warns of a master that has a replica, or that a Sentinel watches.",
-        .clients = NO_CLIENT)
+CASE_NODES(failover,
+           "The audit warns of a master that has a replica, or that a Sentinel watches.")
 {
     static const char *const hello[] = {"SUBSCRIBE", "__sentinel__:hello", NULL};
     struct findings all;
@@ -95,9 +93,8 @@ CASE_ON(failover, "The audit warns of a master that has a replica, or that a Sen
     resp_free(sentinel);
 }
 
-CASE_ON(evicting,
-        "The audit fails the eviction of a node with volatile-lru and a memory limit.",
-        .clients = NO_CLIENT)
+CASE_NODES(evicting,
+           "The audit fails the eviction of a node with volatile-lru and a memory limit.")
 {
     struct findings all;
     const struct server *s = &c->node[1];
@@ -115,9 +112,9 @@ CASE_ON(evicting,
     expect(&all, c, 1, "eviction", REDLOCK_CHECK_OK);
 }
 
-CASE_ON(skewed_clock,
-        "The audit warns about a clock that is a minute off, and says by how much.",
-        .start = nodeclock_cluster, .clients = NO_CLIENT)
+CASE_NODES(skewed_clock,
+           "The audit warns about a clock that is a minute off, and says by how much.",
+           .start = nodeclock_cluster)
 {
     struct findings all;
     nodeclock_step(&c->node[2], 60000);
@@ -132,8 +129,7 @@ CASE_ON(skewed_clock,
     expect_only(&all, (const char *const[]){"clock", NULL});
 }
 
-CASE_ON(even_number, "The audit warns about an even number of nodes.", .nodes = 4,
-        .clients = NO_CLIENT)
+CASE_NODES(even_number, "The audit warns about an even number of nodes.", .nodes = 4)
 {
     struct findings all;
     audit(c, &all);
@@ -142,8 +138,8 @@ CASE_ON(even_number, "The audit warns about an even number of nodes.", .nodes = 
     expect_only(&all, (const char *const[]){"number", NULL});
 }
 
-CASE_ON(slow_node, "The audit fails the latency of a node that is slower than the TTL allows.",
-        .clients = NO_CLIENT)
+CASE_NODES(slow_node,
+           "The audit fails the latency of a node that is slower than the TTL allows.")
 {
     struct findings all;
     struct proxy p;
@@ -159,9 +155,8 @@ CASE_ON(slow_node, "The audit fails the latency of a node that is slower than th
     expect_only(&all, (const char *const[]){NULL});
 }
 
-CASE_ON(dead_nodes,
-        "The audit fails dead nodes as unreachable, and the number when too many are dead.",
-        .clients = NO_CLIENT)
+CASE_NODES(dead_nodes,
+           "The audit fails dead nodes as unreachable, and the number when too many are dead.")
 {
     struct findings all;
     redlock_options o = client_options(c);
@@ -178,9 +173,9 @@ CASE_ON(dead_nodes,
     server_thaw(&c->node[1]);
 }
 
-CASE_ON(young_nodes,
-        "The audit warns about nodes that may not vote yet, and names their admission.",
-        .young = true, .clients = NO_CLIENT)
+CASE_NODES(young_nodes,
+           "The audit warns about nodes that may not vote yet, and names their admission.",
+           .young = true)
 {
     struct findings all;
     audit(c, &all);
@@ -191,9 +186,8 @@ CASE_ON(young_nodes,
     }
 }
 
-CASE_ON(bad_counters,
-        "The audit warns about fence counters that no clock can have reached, and names one.",
-        .clients = NO_CLIENT)
+CASE_NODES(bad_counters, "The audit warns about fence counters that no clock can have "
+                         "reached, and names one.")
 {
     static const char *const numbers[] = {"9007199254740993", "1e300", "nan", "-1", "1.5",
                                           "4503599627370495"};

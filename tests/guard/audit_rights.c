@@ -109,9 +109,8 @@ CASE(no_right_to_kinds,
     expect_warnings(rights, (const char *const[]){"kinds", NULL});
 }
 
-CASE_ON(silent_servers,
-        "The audit of nodes without INFO, TIME and CONFIG says unknown, never ok.",
-        .clients = NO_CLIENT)
+CASE_NODES(silent_servers,
+           "The audit of nodes without INFO, TIME and CONFIG says unknown, never ok.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, NULL};
     static const char *const untold[] = {"role", "identity", "eviction", "persistence",
@@ -130,9 +129,8 @@ CASE_ON(silent_servers,
     expect(&all, c, -1, "versions", REDLOCK_CHECK_UNKNOWN);
 }
 
-CASE_ON(wrong_password,
-        "The audit of a node that refuses the password fails as unreachable and says why.",
-        .clients = NO_CLIENT)
+CASE_NODES(wrong_password,
+           "The audit of a node that refuses the password fails as unreachable and says why.")
 {
     static const char *const rights[] = {"+@all", NULL};
     struct findings all;

@@ -178,9 +178,8 @@ static bool is_done(void *data)
     return ((struct diary *)data)->done != 0;
 }
 
-CASE_ON(no_alarm_after_a_pause,
-        "A client that was stopped and continued suspects no node's clock.", .nodes = NODES,
-        .clients = NO_CLIENT)
+CASE_NODES(no_alarm_after_a_pause,
+           "A client that was stopped and continued suspects no node's clock.", .nodes = NODES)
 {
     struct diary *d = helper_memory(sizeof *d);
     struct paused p = {c, d};

@@ -106,8 +106,8 @@ CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants not
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
 }
 
-CASE_ON(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.",
-        .nodes = 5, .start = start, .clients = NO_CLIENT)
+CASE_NODES(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.",
+           .nodes = 5, .start = start)
 {
     allow_eviction(c, 1);
     server_kill(&c->node[4]);
@@ -121,8 +121,7 @@ CASE_ON(minority_is_unsafe_or_down, "With correctness a majority that passes is 
     CHECK_HAS("1 of 5 nodes do not pass the safety checks", redlock_detail());
 }
 
-CASE_ON(nodes_of_no_set, "With correctness nodes that were never initialised grant nothing.",
-        .clients = NO_CLIENT)
+CASE_NODES(nodes_of_no_set, "With correctness nodes that were never initialised grant nothing.")
 {
     r = open_correct(c);
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
@@ -130,8 +129,8 @@ CASE_ON(nodes_of_no_set, "With correctness nodes that were never initialised gra
     CHECK_HAS("safety check membership", redlock_detail());
 }
 
-CASE_ON(replica_can_take_over, "With correctness a server with a replica does not count.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(replica_can_take_over, "With correctness a server with a replica does not count.",
+           .nodes = 1)
 {
     char port[16];
     struct server replica;

@@ -28,8 +28,7 @@ CASE_ON(young_is_guarded,
     }
 }
 
-CASE_ON(young_minority, "One young node of three is outvoted and delays no acquire.",
-        .clients = NO_CLIENT)
+CASE_NODES(young_minority, "One young node of three is outvoted and delays no acquire.")
 {
     server_restart(&c->node[1]);
     r = client_open_warm(c, 0);
@@ -74,8 +73,8 @@ CASE_OF(waits_it_out_strict,
         "In strict mode a waiter outlasts the probation, which ends with a marker.",
         waited_out(REDLOCK_STRICT));
 
-CASE_ON(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
-        .young = true, .clients = NO_CLIENT)
+CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
+           .young = true)
 {
     for (int i = 0; i < 3; i++) {
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "default", "-info", NULL));
@@ -145,9 +144,9 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
     CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, &q, &lock));
 }
 
-CASE_ON(admit_says_who_did_not,
-        "redlock_admit() with a node away is NOQUORUM, and the report names the node.",
-        .young = true, .clients = NO_CLIENT)
+CASE_NODES(admit_says_who_did_not,
+           "redlock_admit() with a node away is NOQUORUM, and the report names the node.",
+           .young = true)
 {
     for (int i = 0; i < 3; i++) /* that they are a set is known */
         CHECK_INT(1, server_int(&c->node[i], "HSET", "redlock.admit", "set",

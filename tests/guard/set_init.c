@@ -13,8 +13,7 @@ enum { TTL_MS = 10000 };
 
 /* ---- redlock_admit() ---- */
 
-CASE_ON(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.",
-        .clients = NO_CLIENT)
+CASE_NODES(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.")
 {
     char first[96];
     CHECK_OK(init_nodes(c, 0, 3));
@@ -40,8 +39,8 @@ CASE_ON(init_again_keeps_the_set, "Running init again on the same nodes keeps th
         CHECK_STR(first, set_of(c, i));
 }
 
-CASE_ON(init_splits_no_set, "init takes no node from a set whose majority stays behind.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(init_splits_no_set, "init takes no node from a set whose majority stays behind.",
+           .nodes = 5)
 {
     char first[96];
     CHECK_OK(init_nodes(c, 0, 3));
@@ -59,8 +58,7 @@ CASE_ON(init_splits_no_set, "init takes no node from a set whose majority stays 
     CHECK(strcmp(first, set_of(c, 2)) != 0);
 }
 
-CASE_ON(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on none.",
-        .clients = NO_CLIENT)
+CASE_NODES(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on none.")
 {
     server_freeze(&c->node[2]);
     redlock_options o = client_options(c);
@@ -89,9 +87,8 @@ static int init_with_a_stranger(struct cluster *c, char why[512])
     return error;
 }
 
-CASE_ON(init_looks_at_all_nodes_first,
-        "init writes on no node while one of them is a replica, or hides its marker.",
-        .clients = NO_CLIENT)
+CASE_NODES(init_looks_at_all_nodes_first,
+           "init writes on no node while one of them is a replica, or hides its marker.")
 {
     char port[16], why[512];
     snprintf(port, sizeof port, "%d", c->node[0].port.number);
@@ -126,8 +123,8 @@ static redlock_admission look(const struct cluster *c, int64_t max_ttl_ms)
     return admission;
 }
 
-CASE_ON(looking_changes_nothing, "What init would do is told, and nothing is written.",
-        .young = true, .clients = NO_CLIENT)
+CASE_NODES(looking_changes_nothing, "What init would do is told, and nothing is written.",
+           .young = true)
 {
     redlock_admission found = look(c, 60000);
     CHECK_INT(1, found.writes);
@@ -147,8 +144,7 @@ CASE_ON(looking_changes_nothing, "What init would do is told, and nothing is wri
     CHECK_INT(1, found.newcomers);
 }
 
-CASE_ON(half_an_init, "What a failed init has left does not count until init is done again.",
-        .clients = NO_CLIENT)
+CASE_NODES(half_an_init, "What a failed init has left does not count until init is done again.")
 {
     write_set(c, 0, A3);
     write_set(c, 1, B3 "?" A3);
@@ -225,8 +221,8 @@ static bool is_in_force(const struct cluster *c, size_t first)
     return true;
 }
 
-CASE_ON(inits_at_once, "Of two inits at once of lists that share a node at most one succeeds.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(inits_at_once,
+           "Of two inits at once of lists that share a node at most one succeeds.", .nodes = 5)
 {
     enum { ROUNDS = 15 };
     int success_count = 0;
@@ -286,8 +282,8 @@ static struct findings audit(redlock *r)
     return found;
 }
 
-CASE_ON(the_audit_tells, "The audit fails for nodes of another set, and warns of none at all.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(the_audit_tells,
+           "The audit fails for nodes of another set, and warns of none at all.", .nodes = 5)
 {
     r = open_nodes(c, 0, 3, 0);
     struct findings found = audit(r);
@@ -314,8 +310,8 @@ CASE_ON(the_audit_tells, "The audit fails for nodes of another set, and warns of
     CHECK_LACKS("do not count", found.text);
 }
 
-CASE_ON(told_by_a_client, "A set that a client has told is doubted until init draws a new one.",
-        .nodes = 4, .clients = NO_CLIENT)
+CASE_NODES(told_by_a_client,
+           "A set that a client has told is doubted until init draws a new one.", .nodes = 4)
 {
     char old[96], told[96], warnings[2048] = "";
     CHECK_OK(init_nodes(c, 0, 3));
@@ -352,9 +348,8 @@ CASE_ON(told_by_a_client, "A set that a client has told is doubted until init dr
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
 }
 
-CASE_ON(init_is_silent,
-        "Making nodes a set warns of none of the sets that they are in meanwhile.",
-        .clients = NO_CLIENT)
+CASE_NODES(init_is_silent,
+           "Making nodes a set warns of none of the sets that they are in meanwhile.")
 {
     char warnings[2048] = "";
     for (int i = 0; i < 10; i++) {
@@ -369,8 +364,8 @@ CASE_ON(init_is_silent,
     }
 }
 
-CASE_ON(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by the audit.",
-        .clients = NO_CLIENT)
+CASE_NODES(max_ttl_is_told,
+           "A max_ttl other than the nodes' is warned of and found by the audit.")
 {
     char warnings[2048] = "";
     CHECK_OK(init_nodes(c, 0, 3));

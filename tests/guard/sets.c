@@ -15,8 +15,8 @@ enum { TTL_MS = 10000 };
 
 /* ---- two lists with a node in common ---- */
 
-CASE_ON(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes decide.",
-        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_STRICT})
+CASE_NODES(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes decide.",
+           .nodes = 5, .also = {REDLOCK_STRICT})
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, flags);
@@ -31,8 +31,8 @@ CASE_ON(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes 
     CHECK_OK(client_try(r, "x", TTL_MS));
 }
 
-CASE_ON(overlapping_lists_unguarded, "With the guard off nodes of any set are counted.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(overlapping_lists_unguarded, "With the guard off nodes of any set are counted.",
+           .nodes = 5)
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, REDLOCK_NO_GUARD);
@@ -41,8 +41,8 @@ CASE_ON(overlapping_lists_unguarded, "With the guard off nodes of any set are co
     CHECK_OK(client_try(stray, "x", TTL_MS)); /* two of three */
 }
 
-CASE_ON(never_initialised, "Nodes that were never initialised are counted by every client.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(never_initialised, "Nodes that were never initialised are counted by every client.",
+           .nodes = 5)
 {
     r = open_nodes(c, 0, 3, 0);
     other = open_nodes(c, 2, 3, 0);
@@ -50,8 +50,8 @@ CASE_ON(never_initialised, "Nodes that were never initialised are counted by eve
     CHECK_OK(client_try(other, "x", TTL_MS));
 }
 
-CASE_ON(three_of_five, "A client with three nodes of a set of five counts none of them.",
-        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_STRICT})
+CASE_NODES(three_of_five, "A client with three nodes of a set of five counts none of them.",
+           .nodes = 5, .also = {REDLOCK_STRICT})
 {
     CHECK_OK(init_nodes(c, 0, 5));
     r = open_nodes(c, 0, 5, flags);
@@ -109,8 +109,8 @@ CASE_OF_ON(short_lived_clients,
            "Of 100 clients that begin with a try none decides beside a set.",
            hurried(c, 0, 100, 0), .nodes = 5, .clients = NO_CLIENT);
 
-CASE_ON(a_silent_node_delays_once,
-        "Nodes without a set await a silent node once, and not longer.", .clients = NO_CLIENT)
+CASE_NODES(a_silent_node_delays_once,
+           "Nodes without a set await a silent node once, and not longer.")
 {
     enum { NODE_TIMEOUT_MS = 2000 };
     server_freeze(&c->node[2]);
@@ -132,8 +132,7 @@ CASE_ON(a_silent_node_delays_once,
 
 /* ---- nodes that say different things ---- */
 
-CASE_ON(the_set_of_most, "Nodes of another set than most do not count, and the others do.",
-        .clients = NO_CLIENT)
+CASE_NODES(the_set_of_most, "Nodes of another set than most do not count, and the others do.")
 {
     write_set(c, 0, A3);
     write_set(c, 1, A3);
@@ -149,8 +148,8 @@ CASE_ON(the_set_of_most, "Nodes of another set than most do not count, and the o
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
 }
 
-CASE_ON(no_node_without_a_set,
-        "A node without a set does not count beside nodes that have one.", .clients = NO_CLIENT)
+CASE_NODES(no_node_without_a_set,
+           "A node without a set does not count beside nodes that have one.")
 {
     write_set(c, 0, A3);
     write_set(c, 1, A3);
@@ -160,9 +159,8 @@ CASE_ON(no_node_without_a_set,
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
 }
 
-CASE_ON(a_change_is_noticed,
-        "A connected client notices within seconds that the set has changed.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(a_change_is_noticed,
+           "A connected client notices within seconds that the set has changed.", .nodes = 5)
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, 0);
@@ -175,9 +173,8 @@ CASE_ON(a_change_is_noticed,
     await_outcome(r, TTL_MS, REDLOCK_OK);
 }
 
-CASE_ON(a_change_is_noticed_at_once_strict,
-        "In strict mode no grant counts once its node is in another set.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(a_change_is_noticed_at_once_strict,
+           "In strict mode no grant counts once its node is in another set.", .nodes = 5)
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, REDLOCK_STRICT);
@@ -191,8 +188,8 @@ CASE_ON(a_change_is_noticed_at_once_strict,
     CHECK_REFUSED(REDLOCK_GUARDED, redlock_acquire(r, "y", TTL_MS, &q, &lock));
 }
 
-CASE_ON(renewals_end_with_the_set, "A hold whose nodes are in another set now is not renewed.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(renewals_end_with_the_set,
+           "A hold whose nodes are in another set now is not renewed.", .nodes = 5)
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, REDLOCK_THREAD);
@@ -263,8 +260,8 @@ static void try_once(const struct cluster *c, int number)
     client_close(r);
 }
 
-CASE_ON(a_forgetful_node_is_needed,
-        "A node that is told its set in the middle of a try counts.", .clients = NO_CLIENT)
+CASE_NODES(a_forgetful_node_is_needed,
+           "A node that is told its set in the middle of a try counts.")
 {
     CHECK_OK(init_nodes(c, 0, 3));
     server_stop(&c->node[1]); /* the other two are all there is */
@@ -303,9 +300,9 @@ static bool is_unreadable(void *data)
     return client_try(data, "x", TTL_MS) == REDLOCK_GUARDED;
 }
 
-CASE_ON(an_error_is_not_no_set,
-        "A node that refuses to tell its set is not taken for one without: one list decides.",
-        .clients = NO_CLIENT)
+CASE_NODES(an_error_is_not_no_set,
+           "A node that refuses to tell its set is not taken for one without: "
+           "one list decides.")
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, 0);
@@ -318,9 +315,9 @@ CASE_ON(an_error_is_not_no_set,
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
 }
 
-CASE_ON(no_set_beside_one_untold,
-        "Nodes without a set decide nothing beside a node that refuses to tell its own.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(no_set_beside_one_untold,
+           "Nodes without a set decide nothing beside a node that refuses to tell its own.",
+           .nodes = 5)
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, 0);
@@ -334,9 +331,8 @@ CASE_ON(no_set_beside_one_untold,
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
 }
 
-CASE_ON(a_right_taken_away,
-        "A connected node that ceases to tell its set stops voting until it does.",
-        .clients = NO_CLIENT)
+CASE_NODES(a_right_taken_away,
+           "A connected node that ceases to tell its set stops voting until it does.")
 {
     CHECK_OK(init_nodes(c, 0, 3));
     use_blind_user(c, "~redlock.admit");

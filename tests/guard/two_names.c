@@ -27,8 +27,8 @@ static redlock *open_doubled(const struct cluster *c, const struct proxy *p, uin
     return client_open_with(&o);
 }
 
-CASE_ON(one_server_two_names, "A server that a client has two names for counts once.",
-        .clients = NO_CLIENT, .also = {REDLOCK_STRICT})
+CASE_NODES(one_server_two_names, "A server that a client has two names for counts once.",
+           .also = {REDLOCK_STRICT})
 {
     struct proxy p;
     CHECK_OK(init_nodes(c, 0, 3));
@@ -65,9 +65,9 @@ CASE_ON(one_server_two_names, "A server that a client has two names for counts o
     CHECK_HAS("its own server", redlock_detail());
 }
 
-CASE_ON(one_server_two_names_of_a_mutex,
-        "A plain lock is had from a server with two names and another, and from no less.",
-        .nodes = 2, .clients = NO_CLIENT)
+CASE_NODES(one_server_two_names_of_a_mutex,
+           "A plain lock is had from a server with two names and another, and from no less.",
+           .nodes = 2)
 {
     struct proxy p;
     proxy_start(&p, c->node[0].port.number);
@@ -81,9 +81,8 @@ CASE_ON(one_server_two_names_of_a_mutex,
     CHECK_NEVER(client_try(twice, "x", TTL_MS) == REDLOCK_OK);
 }
 
-CASE_ON(one_server_two_names_unguarded,
-        "With the guard off a server votes by each of its names.", .nodes = 2,
-        .clients = NO_CLIENT)
+CASE_NODES(one_server_two_names_unguarded,
+           "With the guard off a server votes by each of its names.", .nodes = 2)
 {
     struct proxy p;
     proxy_start(&p, c->node[0].port.number);

@@ -22,15 +22,15 @@ static int warn_about(struct cluster *c, char warnings[4096])
     return count;
 }
 
-CASE_ON(warns_of_nothing, "A client of healthy nodes gets no warning.", .clients = NO_CLIENT)
+CASE_NODES(warns_of_nothing, "A client of healthy nodes gets no warning.")
 {
     char warnings[4096];
     CHECK_INT(0, warn_about(c, warnings));
 }
 
-CASE_ON(warns_at_open,
-        "Duplicate nodes, replicas, eviction and an even number are each warned of once.",
-        .nodes = 4, .clients = NO_CLIENT)
+CASE_NODES(warns_at_open,
+           "Duplicate nodes, replicas, eviction and an even number are each warned of once.",
+           .nodes = 4)
 {
     struct server outside;
     char warnings[4096];
@@ -50,8 +50,8 @@ CASE_ON(warns_at_open,
     CHECK_HAS("even", warnings);
 }
 
-CASE_ON(warns_of_a_skewed_clock, "A node whose clock is far from the others is warned of.",
-        .start = nodeclock_cluster, .clients = NO_CLIENT)
+CASE_NODES(warns_of_a_skewed_clock, "A node whose clock is far from the others is warned of.",
+           .start = nodeclock_cluster)
 {
     char warnings[4096];
     nodeclock_step(&c->node[1], -90000);

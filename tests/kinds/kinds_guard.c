@@ -46,8 +46,8 @@ static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
     return error;
 }
 
-CASE_ON(restarted, "A restarted node makes no second majority for a lock of any kind.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(restarted, "A restarted node makes no second majority for a lock of any kind.",
+           .nodes = 5)
 {
     FOR_SHAPES(shape)
     {
@@ -56,17 +56,17 @@ CASE_ON(restarted, "A restarted node makes no second majority for a lock of any 
     }
 }
 
-CASE_ON(restarted_unguarded,
-        "With the guard off, a restarted node makes a second majority for every kind.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(restarted_unguarded,
+           "With the guard off, a restarted node makes a second majority for every kind.",
+           .nodes = 5)
 {
     FOR_SHAPES(shape)
     CHECK_ERR(REDLOCK_OK, second_majority(c, shape, REDLOCK_NO_GUARD));
 }
 
-CASE_ON(flushed_strict,
-        "In strict mode a flushed node makes no second majority for a lock of any kind.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(flushed_strict,
+           "In strict mode a flushed node makes no second majority for a lock of any kind.",
+           .nodes = 5)
 {
     FOR_SHAPES(shape)
     {
@@ -75,9 +75,8 @@ CASE_ON(flushed_strict,
     }
 }
 
-CASE_ON(young_majority,
-        "Two young nodes of three: GUARDED for every kind, and nothing stays on any node.",
-        .clients = NO_CLIENT)
+CASE_NODES(young_majority,
+           "Two young nodes of three: GUARDED for every kind, and nothing stays on any node.")
 {
     server_restart(&c->node[0]);
     server_restart(&c->node[1]);
@@ -93,9 +92,8 @@ CASE_ON(young_majority,
     }
 }
 
-CASE_ON(young_minority,
-        "The grant of one young node of three does not count, whatever the kind.",
-        .clients = NO_CLIENT)
+CASE_NODES(young_minority,
+           "The grant of one young node of three does not count, whatever the kind.")
 {
     server_restart(&c->node[1]);
     r = client_open_warm(c, REDLOCK_THREAD);
@@ -114,9 +112,8 @@ CASE_ON(young_minority,
     }
 }
 
-CASE_ON(no_marker_strict,
-        "In strict mode grants of nodes without a marker do not count, whatever the kind.",
-        .clients = NO_CLIENT)
+CASE_NODES(no_marker_strict,
+           "In strict mode grants of nodes without a marker do not count, whatever the kind.")
 {
     FOR_SHAPES(shape)
     {
@@ -133,8 +130,8 @@ CASE_ON(no_marker_strict,
     }
 }
 
-CASE_ON(max_ttl, "The nodes' max_ttl binds every kind, also for a client with another max_ttl.",
-        .clients = NO_CLIENT)
+CASE_NODES(max_ttl,
+           "The nodes' max_ttl binds every kind, also for a client with another max_ttl.")
 {
     for (int i = 0; i < 3; i++)
         server_cmd(&c->node[i], "HSET", "redlock.admit", "max_ttl", "5000", NULL);
@@ -158,8 +155,7 @@ CASE_ON(max_ttl, "The nodes' max_ttl binds every kind, also for a client with an
     }
 }
 
-CASE_ON(quarantined_heal, "A node in quarantine gets no healed key of any kind.",
-        .clients = NO_CLIENT)
+CASE_NODES(quarantined_heal, "A node in quarantine gets no healed key of any kind.")
 {
     FOR_SHAPES(shape)
     {

@@ -120,9 +120,8 @@ CASE_ON(nested_token,
     CHECK_NEVER(redlock_fence(next) <= token);
 }
 
-CASE_ON(uneven_counters,
-        "Nodes whose counters differ agree on one token, nested holds included.",
-        .clients = NO_CLIENT)
+CASE_NODES(uneven_counters,
+           "Nodes whose counters differ agree on one token, nested holds included.")
 {
     server_cmd(&c->node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
     redlock *a = client_open_warm(c, 0);

@@ -38,9 +38,8 @@ static void check_all_permits(struct cluster *c, uint32_t k)
         client_close(r[i]);
 }
 
-CASE_ON(all_permits,
-        "k holders have k slots, one more is refused, and a slot that becomes free is found.",
-        .clients = NO_CLIENT)
+CASE_NODES(all_permits, "k holders have k slots, one more is refused, and a slot that "
+                        "becomes free is found.")
 {
     static const uint32_t ks[] = {1, 2, 3, 7, 33};
     for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++)

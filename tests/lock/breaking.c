@@ -140,8 +140,8 @@ CASE_ON(renewed_holder, "A holder that is renewed is told of its loss at the nex
     EXPECT(r, LOST, REDLOCK_LOST, lock); /* by a renewal, and not at the end of the TTL */
 }
 
-CASE_ON(stays_broken, "A renewal under way does not put back what a break deletes on its way.",
-        .clients = NO_CLIENT)
+CASE_NODES(stays_broken,
+           "A renewal under way does not put back what a break deletes on its way.")
 {
     struct proxy late[3]; /* the operator's way to two nodes, the holder's to the third */
     redlock_job job = 0;

@@ -77,27 +77,24 @@ static void contend(struct cluster *c, redlock *shared)
     CHECK_INT(WORKERS * ROUNDS, counter);
 }
 
-CASE_ON(threads_share_a_client,
-        "Threads that share one client exclude each other and lose no update.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(threads_share_a_client,
+           "Threads that share one client exclude each other and lose no update.", .nodes = 5)
 {
     r = client_open(c, 0);
     contend(c, r);
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(threads_share_an_io_thread,
-        "Threads that share a client with an I/O thread lose no update.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(threads_share_an_io_thread,
+           "Threads that share a client with an I/O thread lose no update.", .nodes = 5)
 {
     r = client_open(c, REDLOCK_THREAD);
     contend(c, r);
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(threads_with_own_clients,
-        "Threads with a client each exclude each other and lose no update.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(threads_with_own_clients,
+           "Threads with a client each exclude each other and lose no update.", .nodes = 5)
 {
     contend(c, NULL);
     CHECK(cluster_await_empty(c));
@@ -187,9 +184,8 @@ static void await_count(int value)
     CHECK(wait_until(counted, &value));
 }
 
-CASE_ON(processes_exclude_each_other,
-        "Processes that update one file under the lock lose no update.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(processes_exclude_each_other,
+           "Processes that update one file under the lock lose no update.", .nodes = 5)
 {
     pid_t pids[WORKERS];
     for (int i = 0; i < WORKERS; i++)
@@ -198,8 +194,8 @@ CASE_ON(processes_exclude_each_other,
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(processes_with_a_dying_node, "Processes lose no update while a node dies.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(processes_with_a_dying_node, "Processes lose no update while a node dies.",
+           .nodes = 5)
 {
     pid_t pids[WORKERS];
     for (int i = 0; i < WORKERS; i++)
@@ -228,8 +224,8 @@ CASE(processes_with_a_restarted_node,
     reap(pids); /* a key whose rollback was cut off may stay for its TTL */
 }
 
-CASE_ON(processes_with_a_hung_node, "Processes lose no update while a node hangs.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(processes_with_a_hung_node, "Processes lose no update while a node hangs.",
+           .nodes = 5)
 {
     pid_t pids[WORKERS];
     for (int i = 0; i < WORKERS; i++)

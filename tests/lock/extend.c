@@ -21,8 +21,8 @@ CASE_ON(extends_on_a_quorum, "An extension moves the deadline and the keys' expi
 }
 
 /* A node may have renewed its key when the request left us, not when its answer came back. */
-CASE_ON(validity_counts_from_the_request, "Slow answers make the validity shorter, not longer.",
-        .clients = NO_CLIENT)
+CASE_NODES(validity_counts_from_the_request,
+           "Slow answers make the validity shorter, not longer.")
 {
     struct proxy p[3];
     proxies_start(p, c, 3);

@@ -44,8 +44,7 @@ CASE_ON(validity_is_ttl_less_drift,
     CHECK_BETWEEN(later_ms - 1, left_ms + 1, told_ms);
 }
 
-CASE_ON(empty_prefix, "With an empty prefix the key is the name, as other clients write it.",
-        .clients = NO_CLIENT)
+CASE_NODES(empty_prefix, "With an empty prefix the key is the name, as other clients write it.")
 {
     redlock_options o = client_options(c);
     o.prefix = "";
@@ -56,8 +55,7 @@ CASE_ON(empty_prefix, "With an empty prefix the key is the name, as other client
     CHECK_INT(3, cluster_count_value(c, "resource", redlock_value(lock)));
 }
 
-CASE_ON(own_prefix, "Two applications with different prefixes do not share a lock.",
-        .clients = NO_CLIENT)
+CASE_NODES(own_prefix, "Two applications with different prefixes do not share a lock.")
 {
     redlock_options o = client_options(c);
     o.prefix = "app1:";

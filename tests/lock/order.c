@@ -207,8 +207,7 @@ CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the othe
  * with other names. Its grants for names that are free there must not count for a name that is
  * held on it, nor the other way round.
  */
-CASE_ON(late_replies_find_their_request, "A late reply counts for its own request alone.",
-        .clients = NO_CLIENT)
+CASE_NODES(late_replies_find_their_request, "A late reply counts for its own request alone.")
 {
     struct proxy p[2];
     proxies_start(p, c, 2);
@@ -239,8 +238,8 @@ CASE_ON(late_replies_find_their_request, "A late reply counts for its own reques
 
 /* With two of three nodes late beyond the deadline, an attempt fails; its grants come in while
  * the next attempt runs, and are not that one's. */
-CASE_ON(late_grants_are_not_the_next_attempts,
-        "Late grants of a failed attempt count for no later attempt.", .clients = NO_CLIENT)
+CASE_NODES(late_grants_are_not_the_next_attempts,
+           "Late grants of a failed attempt count for no later attempt.")
 {
     struct proxy p[2];
     proxies_start(p, c, 2);
@@ -262,9 +261,8 @@ CASE_ON(late_grants_are_not_the_next_attempts,
 }
 
 /* The connection breaks with an acquire on its way: its rollback goes on the next one. */
-CASE_ON(rollback_after_reconnect,
-        "Keys set over a broken connection are rolled back over the next.",
-        .clients = NO_CLIENT)
+CASE_NODES(rollback_after_reconnect,
+           "Keys set over a broken connection are rolled back over the next.")
 {
     struct proxy p[3];
     proxies_start(p, c, 3);
@@ -314,8 +312,7 @@ CASE_OF_ON(freed_attempt_is_rolled_back, "An attempt whose handle is freed is ro
            end_an_attempt(c, false), .clients = NO_CLIENT);
 
 /* A held lock's release when its connections broke in between. */
-CASE_ON(release_after_reconnect, "A lock is released over new connections, on every node.",
-        .clients = NO_CLIENT)
+CASE_NODES(release_after_reconnect, "A lock is released over new connections, on every node.")
 {
     struct proxy p[3];
     proxies_start(p, c, 3);
@@ -330,9 +327,8 @@ CASE_ON(release_after_reconnect, "A lock is released over new connections, on ev
 }
 
 /* The release goes out at the moment the connections break: best effort, with a true result. */
-CASE_ON(release_into_a_broken_connection,
-        "A release whose connection breaks is repeated or reported; no key stays.",
-        .clients = NO_CLIENT)
+CASE_NODES(release_into_a_broken_connection,
+           "A release whose connection breaks is repeated or reported; no key stays.")
 {
     struct proxy p[3];
     proxies_start(p, c, 3);

@@ -45,8 +45,8 @@ CASE_ON(peer_bug_01_hung_node, "A lock won beside a stopped node is valid, and w
     check_truly_held(c, lock, "redlock:x");
 }
 
-CASE_ON(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the nodes answer.",
-        .clients = NO_CLIENT)
+CASE_NODES(peer_bug_01_slow_nodes,
+           "A success is a valid lock, however slowly the nodes answer.")
 {
     static const int delays_ms[] = {0, 100, 450, 600, 2400};
     struct proxy p[3];
@@ -131,9 +131,8 @@ CASE_ON(peer_bug_02_own_minority_keys,
     CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
 }
 
-CASE_ON(peer_bug_02_split_vote,
-        "Two clients that split the nodes both get the lock in the end.", .nodes = 4,
-        .clients = NO_CLIENT)
+CASE_NODES(peer_bug_02_split_vote,
+           "Two clients that split the nodes both get the lock in the end.", .nodes = 4)
 {
     /* even: ties are likely */
     redlock *a = client_open(c, 0);
@@ -212,9 +211,9 @@ CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 a
 }
 
 /* A quorum of the nodes that happen to be connected: two partitions, two holders. */
-CASE_ON(peer_bug_05_connected_quorum,
-        "Two living nodes of five are no majority while the other three are dead.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(peer_bug_05_connected_quorum,
+           "Two living nodes of five are no majority while the other three are dead.",
+           .nodes = 5)
 {
     server_kill(&c->node[0]);
     server_kill(&c->node[1]);
@@ -238,9 +237,8 @@ static void *cycle(void *data)
 }
 
 /* Release overtakes its own acquire on another pooled connection: 38 keys in 3,837 cycles. */
-CASE_ON(peer_bug_06_release_overtakes,
-        "No key is left when every release follows its acquire at once.", .nodes = 5,
-        .clients = NO_CLIENT)
+CASE_NODES(peer_bug_06_release_overtakes,
+           "No key is left when every release follows its acquire at once.", .nodes = 5)
 {
     struct proxy slow;
     pthread_t threads[8];

@@ -60,17 +60,16 @@ static void refuses_to_renew(const redlock_options *o, bool by_next)
     client_close(r);
 }
 
-CASE_ON(renew_needs_a_driver, "REDLOCK_RENEW is INVAL on a client that nothing drives.",
-        .clients = NO_CLIENT)
+CASE_NODES(renew_needs_a_driver, "REDLOCK_RENEW is INVAL on a client that nothing drives.")
 {
     redlock_options o = client_options(c);
     refuses_to_renew(&o, false);
     refuses_to_renew(&o, true);
 }
 
-CASE_ON(renew_needs_a_driver_of_quorums,
-        "REDLOCK_RENEW is INVAL on a client of several quorums that nothing drives.",
-        .nodes = 2, .clients = NO_CLIENT)
+CASE_NODES(renew_needs_a_driver_of_quorums,
+           "REDLOCK_RENEW is INVAL on a client of several quorums that nothing drives.",
+           .nodes = 2)
 {
     redlock_quorum quorums[2] = {{"a", c->urls, 1}, {"b", c->urls + 1, 1}};
     redlock_options o = client_options(c);

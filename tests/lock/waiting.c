@@ -30,8 +30,7 @@ CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
 }
 
 /* A quorum of grants arrives after the wait has ended: they must be given back. */
-CASE_ON(never_granted_late, "Grants that arrive after the end of the wait do not count.",
-        .clients = NO_CLIENT)
+CASE_NODES(never_granted_late, "Grants that arrive after the end of the wait do not count.")
 {
     struct proxy p[3];
     proxies_start(p, c, 3);
@@ -49,8 +48,7 @@ CASE_ON(never_granted_late, "Grants that arrive after the end of the wait do not
     CHECK(cluster_await_empty(c)); /* and rolled back */
 }
 
-CASE_ON(wins_when_expired, "A waiter gets the lock when the holder's has expired.",
-        .clients = NO_CLIENT)
+CASE_NODES(wins_when_expired, "A waiter gets the lock when the holder's has expired.")
 {
     redlock *holder = client_open(c, 0);
     redlock *waiter = client_open(c, REDLOCK_THREAD);
@@ -75,9 +73,8 @@ static int calls(const struct server *node, const char *name)
     return count;
 }
 
-CASE_ON(waiting_is_cheap,
-        "A waiter sleeps in the queue: it neither polls nor is forgotten there.",
-        .clients = NO_CLIENT)
+CASE_NODES(waiting_is_cheap,
+           "A waiter sleeps in the queue: it neither polls nor is forgotten there.")
 {
     enum { FEW = 50 }; /* a poll every millisecond would be thousands */
     redlock_options o = client_options(c);
@@ -100,8 +97,8 @@ CASE_ON(waiting_is_cheap,
 }
 
 /* Where too few nodes answer there is no queue to wait in. */
-CASE_ON(retries_are_bounded, "Without a majority a waiter neither sleeps too long nor hammers.",
-        .clients = NO_CLIENT)
+CASE_NODES(retries_are_bounded,
+           "Without a majority a waiter neither sleeps too long nor hammers.")
 {
     redlock_options o = client_options(c);
     o.retry_min_ms = 10;

@@ -212,9 +212,8 @@ CASE_OF_ON(rights_of_libredlock,
 CASE_OF_ON(rights_of_redlock, "The rights that redlock-nodes(7) prints are enough as well.",
            check_documented(c, MAN_DIR "/redlock-nodes.7"), .clients = NO_CLIENT);
 
-CASE_ON(listing_needs_scan,
-        "Without the right to SCAN nothing can be listed, and the server says so.",
-        .clients = NO_CLIENT)
+CASE_NODES(listing_needs_scan,
+           "Without the right to SCAN nothing can be listed, and the server says so.")
 {
     add_documented(c, "locker");
     use_user(c, "locker");
@@ -222,9 +221,8 @@ CASE_ON(listing_needs_scan,
     CHECK_ERR(REDLOCK_AUTH, redlock_list(r, NULL));
 }
 
-CASE_ON(rights_of_a_mutex,
-        "A mutex without waiters needs only the short list of libredlock(3).",
-        .clients = NO_CLIENT)
+CASE_NODES(rights_of_a_mutex,
+           "A mutex without waiters needs only the short list of libredlock(3).")
 {
     struct rights rights;
     mutex_rights(&rights);
@@ -235,8 +233,8 @@ CASE_ON(rights_of_a_mutex,
     check_acl_log_empty(c);
 }
 
-CASE_ON(rights_of_an_operator, "A user that only admits nodes needs what libredlock(3) says.",
-        .clients = NO_CLIENT)
+CASE_NODES(rights_of_an_operator,
+           "A user that only admits nodes needs what libredlock(3) says.")
 {
     struct rights rights;
     read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", rights.text);
@@ -251,9 +249,9 @@ CASE_ON(rights_of_an_operator, "A user that only admits nodes needs what libredl
     check_acl_log_empty(c);
 }
 
-CASE_ON(native_is_asked_for_once,
-        "A client without the right to scripts asks a node for native commands once.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(native_is_asked_for_once,
+           "A client without the right to scripts asks a node for native commands once.",
+           .nodes = 1)
 {
     struct rights rights;
     read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", rights.text);
@@ -273,9 +271,8 @@ CASE_ON(native_is_asked_for_once,
     check_acl_log_empty(c);
 }
 
-CASE_ON(native_without_the_right,
-        "A server that could delete by itself, and may not, notes nothing.",
-        .clients = NO_CLIENT)
+CASE_NODES(native_without_the_right,
+           "A server that could delete by itself, and may not, notes nothing.")
 {
     add_documented(c, "locker"); /* neither +delifeq nor +delex */
     use_user(c, "locker");
@@ -283,9 +280,8 @@ CASE_ON(native_without_the_right,
     check_acl_log_empty(c);
 }
 
-CASE_ON(no_right_to_subscribe,
-        "A waiter without the right to SUBSCRIBE is served by its own timer.",
-        .clients = NO_CLIENT)
+CASE_NODES(no_right_to_subscribe,
+           "A waiter without the right to SUBSCRIBE is served by its own timer.")
 {
     add_documented(c, "locker");
     set_user(c, "locker", "-subscribe");
@@ -294,8 +290,8 @@ CASE_ON(no_right_to_subscribe,
     wait_for_turn(c, REDLOCK_SHARED);
 }
 
-CASE_ON(bare_rights, "Locks work without the rights to CLIENT and INFO when the guard is off.",
-        .clients = NO_CLIENT)
+CASE_NODES(bare_rights,
+           "Locks work without the rights to CLIENT and INFO when the guard is off.")
 {
     static const char *const missing[] = {"-info", "-time", "-hmget", "-client|setname"};
     struct rights rights;

@@ -18,15 +18,14 @@ static void check_works(const struct cluster *c, const char *address)
     client_close(r);
 }
 
-CASE_ON(unix_socket, "A node is reached through its unix socket.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(unix_socket, "A node is reached through its unix socket.", .nodes = 1)
 {
     snprintf(c->url[0], sizeof c->url[0], "unix://%s", c->node[0].socket_path);
     check_works(c, c->node[0].socket_path);
 }
 
-CASE_ON(unix_socket_db, "A node is reached through its unix socket with a database in the URL.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(unix_socket_db,
+           "A node is reached through its unix socket with a database in the URL.", .nodes = 1)
 {
     snprintf(c->url[0], sizeof c->url[0], "unix://%s?db=5", c->node[0].socket_path);
     c->node[0].db = "5";
@@ -48,8 +47,7 @@ CASE(ipv6, "A node is reached by its IPv6 address in brackets.")
     check_works(&c, address);
 }
 
-CASE_ON(host_name, "A node is reached by name, resolved off the I/O path.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(host_name, "A node is reached by name, resolved off the I/O path.", .nodes = 1)
 {
     char address[64];
     snprintf(c->url[0], sizeof c->url[0], "redis://localhost:%d", c->node[0].port.number);
@@ -57,8 +55,7 @@ CASE_ON(host_name, "A node is reached by name, resolved off the I/O path.", .nod
     check_works(c, address);
 }
 
-CASE_ON(bare_host_and_port, "host:port without a scheme is redis://host:port.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(bare_host_and_port, "host:port without a scheme is redis://host:port.", .nodes = 1)
 {
     char address[64];
     snprintf(c->url[0], sizeof c->url[0], "127.0.0.1:%d", c->node[0].port.number);
@@ -66,9 +63,8 @@ CASE_ON(bare_host_and_port, "host:port without a scheme is redis://host:port.", 
     check_works(c, address);
 }
 
-CASE_ON(unknown_host,
-        "A name that does not resolve is one unreachable node, reported by that name.",
-        .clients = NO_CLIENT)
+CASE_NODES(unknown_host,
+           "A name that does not resolve is one unreachable node, reported by that name.")
 {
     c->urls[1] = "redis://no-such-host.invalid:6379";
     r = client_open(c, 0);
@@ -81,7 +77,7 @@ CASE_ON(unknown_host,
     CHECK_STR("no-such-host.invalid:6379", redlock_failure_report()->node[1].address);
 }
 
-CASE_ON(database_index, "The keys are in the database of the URL.", .clients = NO_CLIENT)
+CASE_NODES(database_index, "The keys are in the database of the URL.")
 {
     for (int i = 0; i < 3; i++) {
         snprintf(c->url[i], sizeof c->url[i], "redis://127.0.0.1:%d/3", c->node[i].port.number);
@@ -98,8 +94,8 @@ CASE_ON(database_index, "The keys are in the database of the URL.", .clients = N
     }
 }
 
-CASE_ON(database_after_reconnect, "After a reconnect the keys are in the same database.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(database_after_reconnect, "After a reconnect the keys are in the same database.",
+           .nodes = 1)
 {
     snprintf(c->url[0], sizeof c->url[0], "redis://127.0.0.1:%d/7", c->node[0].port.number);
     c->node[0].db = "7";
@@ -114,9 +110,9 @@ CASE_ON(database_after_reconnect, "After a reconnect the keys are in the same da
     CHECK_HAS("db7:keys=2", server_cmd(&c->node[0], "INFO", "keyspace", NULL));
 }
 
-CASE_ON(missing_database,
-        "A database that the server does not have is reported in the server's words.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(missing_database,
+           "A database that the server does not have is reported in the server's words.",
+           .nodes = 1)
 {
     snprintf(c->url[0], sizeof c->url[0], "redis://127.0.0.1:%d/99", c->node[0].port.number);
     r = client_open(c, 0);
@@ -128,8 +124,8 @@ CASE_ON(missing_database,
     CHECK_LACKS("keys=2", server_cmd(&c->node[0], "INFO", "keyspace", NULL));
 }
 
-CASE_ON(client_name, "CLIENT LIST shows the client's name, on one connection per node.",
-        .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(client_name, "CLIENT LIST shows the client's name, on one connection per node.",
+           .nodes = 1)
 {
     redlock_options o = client_options(c);
     redlock *plain = client_open_with(&o);

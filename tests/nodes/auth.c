@@ -139,9 +139,8 @@ CASE(wrong_password_on_a_minority, "One node that refuses the password is outvot
 }
 
 /* The default user of these servers may do anything: only our own care keeps us from it. */
-CASE_ON(wrong_login_runs_nothing,
-        "A node where the login fails gets no SET and no script as another user.",
-        .clients = NO_CLIENT)
+CASE_NODES(wrong_login_runs_nothing,
+           "A node where the login fails gets no SET and no script as another user.")
 {
     redlock_options o = client_options(c);
     o.password = PASSWORD; /* these servers have none */
@@ -190,9 +189,8 @@ static void use_user(struct cluster *c, const char *user)
                  c->node[i].port.number);
 }
 
-CASE_ON(username_in_options,
-        "User and password of the options are used where the URL has none.",
-        .clients = NO_CLIENT)
+CASE_NODES(username_in_options,
+           "User and password of the options are used where the URL has none.")
 {
     add_user(c, "locker");
     redlock_options o = client_options(c);
@@ -204,8 +202,7 @@ CASE_ON(username_in_options,
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
 }
 
-CASE_ON(foreign_prefix, "A key outside of the user's rights is AUTH, in the server's words.",
-        .clients = NO_CLIENT)
+CASE_NODES(foreign_prefix, "A key outside of the user's rights is AUTH, in the server's words.")
 {
     add_user(c, "locker");
     use_user(c, "locker");

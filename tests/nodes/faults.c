@@ -193,8 +193,7 @@ CASE(loading_is_told, "A node that is loading its dataset is reported as loading
     CHECK_INT(REDLOCK_VOTE_LOADING, vote);
 }
 
-CASE_ON(replica_is_told, "A read-only replica grants nothing and is reported as read-only.",
-        .clients = NO_CLIENT)
+CASE_NODES(replica_is_told, "A read-only replica grants nothing and is reported as read-only.")
 {
     struct server outside; /* a master that gets its first replica changes its identity */
     char port[16];

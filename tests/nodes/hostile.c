@@ -162,9 +162,8 @@ CASE_OF_ON(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROT
            majority(c, EVIL_HUGE_BULK, REDLOCK_PROTO, FAR_MS), .nodes = 5,
            .clients = NO_CLIENT);
 
-CASE_ON(backoff_is_bounded,
-        "A node that closes every connection is retried with a bounded backoff.",
-        .clients = NO_CLIENT)
+CASE_NODES(backoff_is_bounded,
+           "A node that closes every connection is retried with a bounded backoff.")
 {
     struct evil e;
     server_kill(&c->node[0]);
@@ -217,8 +216,7 @@ CASE_OF_ON(poison_negative_bulk, "A bulk of length -2 is no vote.",
 
 /* ---- in the way of a real server --------------------------------------------------------- */
 
-CASE_ON(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the same.",
-        .clients = NO_CLIENT)
+CASE_NODES(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the same.")
 {
     struct proxy p[3];
     proxies_start(p, c, 3);
@@ -236,8 +234,8 @@ CASE_ON(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the 
     }
 }
 
-CASE_ON(cut_anywhere, "A connection cut after any number of bytes loses a vote, never a lock.",
-        .clients = NO_CLIENT)
+CASE_NODES(cut_anywhere,
+           "A connection cut after any number of bytes loses a vote, never a lock.")
 {
     struct proxy p;
     proxy_before(&p, c, 0);
@@ -254,8 +252,7 @@ CASE_ON(cut_anywhere, "A connection cut after any number of bytes loses a vote, 
 }
 
 /* A reply without a request must not become the reply to the next request. */
-CASE_ON(unsolicited_reply, "A reply without a request is no vote for the next request.",
-        .clients = NO_CLIENT)
+CASE_NODES(unsolicited_reply, "A reply without a request is no vote for the next request.")
 {
     struct proxy p[3];
     proxies_start(p, c, 3);

@@ -156,7 +156,7 @@ CASE(resources, "A process without descriptors to spare says that it is to blame
     CHECK_INT(0, setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-CASE_ON(silent, "A server that hangs gives no answer.", .nodes = 1, .clients = NO_CLIENT)
+CASE_NODES(silent, "A server that hangs gives no answer.", .nodes = 1)
 {
     r = client_open_hasty(c, 0, 200);
     client_warm(r);
@@ -166,9 +166,8 @@ CASE_ON(silent, "A server that hangs gives no answer.", .nodes = 1, .clients = N
     server_thaw(&c->node[0]);
 }
 
-CASE_ON(not_waited_for,
-        "A node whose answer could not change the outcome is not counted as unable to vote.",
-        .clients = NO_CLIENT)
+CASE_NODES(not_waited_for,
+           "A node whose answer could not change the outcome is not counted as unable to vote.")
 {
     redlock_lock *lock = NULL;
 
@@ -183,8 +182,8 @@ CASE_ON(not_waited_for,
     server_thaw(&c->node[0]);
 }
 
-CASE_ON(late, "A server that answers after the node timeout is late, not silent.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(late, "A server that answers after the node timeout is late, not silent.",
+           .nodes = 1)
 {
     struct proxy p;
     proxy_before(&p, c, 0);
@@ -303,8 +302,7 @@ CASE(password, "A password that is missing is told from a wrong one.")
     check_reason(&o, REDLOCK_REASON_WRONG_PASSWORD);
 }
 
-CASE_ON(rights, "A user that may not run a command lacks a right.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(rights, "A user that may not run a command lacks a right.", .nodes = 1)
 {
     CHECK_STR("OK", server_cmd(&c->node[0], "ACL", "SETUSER", "default", "-set", "-eval",
                                "-evalsha", NULL));
@@ -381,8 +379,7 @@ CASE(loading, "A server that loads its dataset is told as that.")
     check_reason(&o, REDLOCK_REASON_LOADING);
 }
 
-CASE_ON(replica, "A replica is told as that, with the guard and without.", .nodes = 1,
-        .clients = NO_CLIENT)
+CASE_NODES(replica, "A replica is told as that, with the guard and without.", .nodes = 1)
 {
     struct server outside;
     char port[16];
@@ -412,8 +409,8 @@ CASE(cluster_mode, "A node of a Redis Cluster is told as that, with the guard an
     port_release(&bus);
 }
 
-CASE_ON(counter, "A fence counter beyond what clocks reach is told as that.", .nodes = 1,
-        .start = nodeclock_cluster, .clients = NO_CLIENT)
+CASE_NODES(counter, "A fence counter beyond what clocks reach is told as that.", .nodes = 1,
+           .start = nodeclock_cluster)
 {
     nodeclock_step(&c->node[0], 100 * INT64_C(31557600000)); /* a century */
     r = client_open(c, 0);
@@ -427,16 +424,16 @@ CASE_OF_ON(young, "A node that restarted not long ago is young.",
            check_node_reason(c, REDLOCK_REASON_YOUNG), .nodes = 1, .young = true,
            .clients = NO_CLIENT);
 
-CASE_ON(not_admitted, "In strict mode a node without a marker is not admitted.", .nodes = 1,
-        .young = true, .clients = NO_CLIENT)
+CASE_NODES(not_admitted, "In strict mode a node without a marker is not admitted.", .nodes = 1,
+           .young = true)
 {
     redlock_options o = client_options(c);
     o.flags = REDLOCK_STRICT;
     check_reason(&o, REDLOCK_REASON_NOT_ADMITTED);
 }
 
-CASE_ON(info, "Without INFO the age of a node is unknown, and init cannot name it.", .nodes = 1,
-        .young = true, .clients = NO_CLIENT)
+CASE_NODES(info, "Without INFO the age of a node is unknown, and init cannot name it.",
+           .nodes = 1, .young = true)
 {
     CHECK_STR("OK", server_cmd(&c->node[0], "ACL", "SETUSER", "default", "-info", NULL));
     check_node_reason(c, REDLOCK_REASON_INFO);
@@ -478,8 +475,7 @@ static void write_sets(const struct cluster *c, const char *last)
     }
 }
 
-CASE_ON(sets, "A node of another set, of none and of one that is being made are told apart.",
-        .clients = NO_CLIENT)
+CASE_NODES(sets, "A node of another set, of none and of one that is being made are told apart.")
 {
     static const struct {
         const char *set;
@@ -506,8 +502,7 @@ CASE_ON(sets, "A node of another set, of none and of one that is being made are 
     CHECK_INT(REDLOCK_REASON_SET_UNREADABLE, redlock_failure_report()->node[2].reason);
 }
 
-CASE_ON(same_server, "The second name of a server is told as that.", .nodes = 2,
-        .clients = NO_CLIENT)
+CASE_NODES(same_server, "The second name of a server is told as that.", .nodes = 2)
 {
     struct proxy p;
     proxy_start(&p, c->node[0].port.number);
@@ -532,8 +527,7 @@ static int reason_of_check(const redlock_answer *answer, const char *address, co
     FAIL("no check %s of %s", name, address);
 }
 
-CASE_ON(audit, "The audit gives the reason of what it finds, and none for what is well.",
-        .clients = NO_CLIENT)
+CASE_NODES(audit, "The audit gives the reason of what it finds, and none for what is well.")
 {
     CHECK_STR("OK", server_cmd(&c->node[1], "ACL", "SETUSER", "default", "-set", NULL));
     server_kill(&c->node[2]);

@@ -67,9 +67,8 @@ static void start_with_name(struct cluster *c, size_t count, const char *name)
     name_first(c, name);
 }
 
-CASE_ON(slow_name_delays_nothing,
-        "A name that is slow to resolve delays neither an acquire nor the close.",
-        .clients = NO_CLIENT)
+CASE_NODES(slow_name_delays_nothing,
+           "A name that is slow to resolve delays neither an acquire nor the close.")
 {
     /* Of nodes without a set, none counts before all have said so: initialised
      * ones decide alone. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Passwords that change while a client lives, from files and commands. */
-#include "check.h"
-#include "client.h"
 #include "clock.h"
-#include "events.h"
+#include "fixture.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -36,9 +34,9 @@ static void write_file(const char *path, const char *text, mode_t mode)
     CHECK_INT(0, rename(fresh, path));
 }
 
-static void start(struct cluster *c)
+static void start(struct cluster *c, size_t nodes)
 {
-    cluster_start(c, 3);
+    cluster_start(c, nodes);
     for (size_t i = 0; i < c->count; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", "reset", "on",
                                    ">" OLD, "~redlock*", "&redlock*", "+@all", NULL));
@@ -62,37 +60,48 @@ static redlock_options options_of(const struct cluster *c)
     return o;
 }
 
+/* The password file of the case. */
+static const char *password_file(void)
+{
+    return in_dir("password");
+}
+
+/* A client whose password is in the file, with this text; an age of 0: the usual one. */
+static redlock *open_by_file(const struct cluster *c, const char *text, uint32_t max_age_ms)
+{
+    redlock_options o = options_of(c);
+
+    o.password_file = password_file();
+    if (max_age_ms)
+        o.password_max_age_ms = max_age_ms;
+    write_file(o.password_file, text, 0600);
+    return client_open_with(&o);
+}
+
 static bool is_up(void *data)
 {
-    redlock *r = data;
-    for (size_t i = 0; i < 3; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        if (redlock_node(r, i, &info) != REDLOCK_OK || info.state != REDLOCK_NODE_UP)
-            return false;
-    }
-    return true;
+    bool up = true;
+
+    for (size_t i = 0; i < 3; i++)
+        up &= client_node(data, i).state == REDLOCK_NODE_UP;
+    return up;
 }
 
 static bool is_refused(void *data)
 {
-    redlock *r = data;
-    for (size_t i = 0; i < 3; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        if (redlock_node(r, i, &info) != REDLOCK_OK ||
-            info.reason != REDLOCK_REASON_WRONG_PASSWORD)
-            return false;
-    }
-    return true;
+    bool refused = true;
+
+    for (size_t i = 0; i < 3; i++)
+        refused &= client_node(data, i).reason == REDLOCK_REASON_WRONG_PASSWORD;
+    return refused;
 }
 
 static int64_t connections(redlock *r)
 {
     int64_t count = 0;
-    for (size_t i = 0; i < 3; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        CHECK_OK(redlock_node(r, i, &info));
-        count += info.connects;
-    }
+
+    for (size_t i = 0; i < 3; i++)
+        count += client_node(r, i).connects;
     return count;
 }
 
@@ -128,49 +137,39 @@ static redlock_lock *hold(redlock *r, const char *name)
     return lock;
 }
 
-CASE(rotation_keeps_the_hold,
-     "A new password everywhere and the end of every connection lose no lock.")
+CASE_NODES(rotation_keeps_the_hold,
+           "A new password everywhere and the end of every connection lose no lock.",
+           .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
-    o.password_file = in_dir("password");
-    write_file(o.password_file, OLD "\n", 0600);
-    redlock *r = client_open_with(&o);
+    r = open_by_file(c, OLD "\n", 0);
     redlock_lock *lock = hold(r, "x");
-    write_file(o.password_file, NEW "\n", 0600);
-    rotate(&c);
+    write_file(password_file(), NEW "\n", 0600);
+    rotate(c);
     await_renewal(lock, RENEWED_TTL_MS);
     CHECK(wait_until(is_up, r));
     client_unlock(hold(r, "y"));
 }
 
-CASE(fixed_password_loses_the_hold,
-     "A rotation with a password in the options is AUTH: it cannot be read again.")
+CASE_NODES(fixed_password_loses_the_hold,
+           "A rotation with a password in the options is AUTH: it cannot be read again.",
+           .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
+    redlock_options o = options_of(c);
     o.password = OLD;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     redlock_lock *lock = hold(r, "x"), *refused = NULL;
-    rotate(&c);
+    rotate(c);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "y", RENEWED_TTL_MS, &q, &refused));
     redlock_lock_free(lock);
 }
 
-CASE(late_file_is_waited_for,
-     "A request goes on, refused, until the file has the new password.")
+CASE_NODES(late_file_is_waited_for,
+           "A request goes on, refused, until the file has the new password.", .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
-    o.password_file = in_dir("password");
-    write_file(o.password_file, OLD, 0600);
-    redlock *r = client_open_with(&o);
+    r = open_by_file(c, OLD, 0);
     client_unlock(hold(r, "x"));
-    rotate(&c);
+    rotate(c);
     /* With the file as it was: refused, by nodes that have accepted it before. */
     CHECK(wait_until(is_refused, r));
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
@@ -180,29 +179,24 @@ CASE(late_file_is_waited_for,
     CHECK_LACKS("s3cr3t", redlock_detail());
     q.wait_ms = GIVE_UP_MS;
     CHECK_OK(redlock_start_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
-    write_file(o.password_file, NEW, 0600);
+    write_file(password_file(), NEW, 0600);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
 }
 
-CASE(login_again_by_age, "Connections that are up log in again by the age of the password.")
+CASE_NODES(login_again_by_age,
+           "Connections that are up log in again by the age of the password.", .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
-    o.password_file = in_dir("password");
-    o.password_max_age_ms = 100;
-    write_file(o.password_file, OLD, 0600);
-    redlock *r = client_open_with(&o);
+    r = open_by_file(c, OLD, 100);
     redlock_lock *lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     int64_t before = connections(r);
     for (size_t i = 0; i < 3; i++) {
-        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "locker", ">" NEW, NULL));
-        server_forget_commands(&c.node[i]);
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", ">" NEW, NULL));
+        server_forget_commands(&c->node[i]);
     }
-    write_file(o.password_file, NEW, 0600);
+    write_file(password_file(), NEW, 0600);
     for (size_t i = 0; i < 3; i++)
-        CHECK(wait_until(has_auth, &c.node[i]));
+        CHECK(wait_until(has_auth, &c->node[i]));
     client_unlock(lock);
     CHECK_INT(before, connections(r));
 }
@@ -216,76 +210,64 @@ static bool has_warned(void *data)
     return strstr(text, "is refused; the connection goes on") != NULL;
 }
 
-CASE(refused_login_keeps_the_connection,
-     "A refused login ends no connection that is up, and warns.")
+CASE_NODES(refused_login_keeps_the_connection,
+           "A refused login ends no connection that is up, and warns.", .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
-    o.password_file = in_dir("password");
-    o.password_max_age_ms = 100;
-    write_file(o.password_file, OLD, 0600);
-    redlock *r = client_open_with(&o);
+    r = open_by_file(c, OLD, 100);
     redlock_lock *lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     int64_t before = connections(r);
-    write_file(o.password_file, "s3cr3t-wrong", 0600);
+    write_file(password_file(), "s3cr3t-wrong", 0600);
     CHECK(wait_until(has_warned, r));
     client_unlock(hold(r, "y"));
     client_unlock(lock);
     CHECK_INT(before, connections(r));
 }
 
-CASE(login_again_on_request, "redlock_reload_passwords() reads the file and logs in at once.")
+CASE_NODES(login_again_on_request,
+           "redlock_reload_passwords() reads the file and logs in at once.", .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
-    o.password_file = in_dir("password");
-    write_file(o.password_file, OLD, 0600);
-    redlock *r = client_open_with(&o);
+    r = open_by_file(c, OLD, 0);
     client_warm(r);
-    server_forget_commands(&c.node[0]);
+    server_forget_commands(&c->node[0]);
     CHECK_OK(redlock_reload_passwords(r));
-    CHECK(wait_until(has_auth, &c.node[0]));
+    CHECK(wait_until(has_auth, &c->node[0]));
     client_close(r);
     CHECK_ERR(REDLOCK_INVAL, redlock_reload_passwords(NULL));
 }
 
-CASE(hung_file_delays_nothing,
-     "A password file that hangs stalls no lock: the last value is used.")
+CASE_NODES(hung_file_delays_nothing,
+           "A password file that hangs stalls no lock: the last value is used.", .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
-    o.password_file = in_dir("password");
-    write_file(o.password_file, OLD, 0600);
-    redlock *r = client_open_with(&o);
+    r = open_by_file(c, OLD, 0);
     redlock_lock *lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     /* A pipe without a writer: open() does not return. */
-    CHECK_INT(0, unlink(o.password_file));
-    CHECK_INT(0, mkfifo(o.password_file, 0600));
+    CHECK_INT(0, unlink(password_file()));
+    CHECK_INT(0, mkfifo(password_file(), 0600));
     int64_t before = connections(r);
-    server_cmd(&c.node[0], "CLIENT", "KILL", "USER", "locker", NULL);
+    server_cmd(&c->node[0], "CLIENT", "KILL", "USER", "locker", NULL);
     client_unlock(hold(r, "y"));
     await_renewal(lock, RENEWED_TTL_MS);
     CHECK(wait_until(is_up, r));
     CHECK(connections(r) > before);
 }
 
+static void check_invalid(const redlock_options *o, const char *words)
+{
+    redlock *r = NULL;
+
+    CHECK_ERR(REDLOCK_INVAL, redlock_open(o, &r));
+    CHECK_HAS(words, redlock_detail());
+}
+
 CASE(hung_file_at_the_start, "A client whose password file hangs is INVAL, with which file.")
 {
-    struct cluster c = {.count = 0};
-    redlock_options o = client_options(&c);
     const char *node = "127.0.0.1:1";
-    redlock *r = NULL;
-    o.nodes = &node;
-    o.node_count = 1;
+    redlock_options o = REDLOCK_OPTIONS(.nodes = &node, .node_count = 1);
     o.password_file = in_dir("password");
     CHECK_INT(0, mkfifo(o.password_file, 0600));
-    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
-    CHECK_HAS("could not be read within 10 s", redlock_detail());
+    check_invalid(&o, "could not be read within 10 s");
     CHECK_HAS(o.password_file, redlock_detail());
     /* With a writer its thread ends. */
     FILE *f = fopen(o.password_file, "w");
@@ -316,37 +298,35 @@ static int runs(void)
     return count;
 }
 
-CASE(command_prints_the_password,
-     "A command is run once for all connections, and again when it is refused.")
+CASE_NODES(command_prints_the_password,
+           "A command is run once for all connections, and again when it is refused.",
+           .start = start)
 {
-    struct cluster c;
     char body[300], command[300];
-    start(&c);
     write_file(in_dir("secret"), OLD "\n", 0600);
     snprintf(body, sizeof body, "cat \"$1\"");
     snprintf(command, sizeof command, "%s  %s", make_command(body), in_dir("secret"));
-    redlock_options o = options_of(&c);
+    redlock_options o = options_of(c);
     o.password_command = command;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     redlock_lock *lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     CHECK_INT(1, runs());
     write_file(in_dir("secret"), NEW "\n", 0600);
-    rotate(&c);
+    rotate(c);
     await_renewal(lock, RENEWED_TTL_MS);
     CHECK(wait_until(is_up, r));
     client_unlock(lock);
     CHECK_BETWEEN(2, 4, runs());
 }
 
-CASE(slow_command_is_waited_for, "The first attempt waits for a slow command.")
+CASE_NODES(slow_command_is_waited_for, "The first attempt waits for a slow command.",
+           .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
+    redlock_options o = options_of(c);
     o.password_command = make_command("sleep 0.7; echo " OLD);
     o.node_timeout_ms = STEADY_MS / 2;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     CHECK_OK(client_try(r, "x", 10000));
     for (size_t i = 0; i < 3; i++) {
         redlock_node_info info = REDLOCK_NODE_INFO();
@@ -356,13 +336,13 @@ CASE(slow_command_is_waited_for, "The first attempt waits for a slow command.")
     }
 }
 
-CASE(command_fails, "A command that fails is a reason of the node, without what it printed.")
+CASE_NODES(command_fails,
+           "A command that fails is a reason of the node, without what it printed.",
+           .start = start)
 {
-    struct cluster c;
-    start(&c);
-    redlock_options o = options_of(&c);
+    redlock_options o = options_of(c);
     o.password_command = make_command("echo s3cr3t-half; exit 3");
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
@@ -370,17 +350,16 @@ CASE(command_fails, "A command that fails is a reason of the node, without what 
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
 }
 
-CASE(command_hangs, "A command that hangs delays neither a lock nor the close.")
+CASE_NODES(command_hangs, "A command that hangs delays neither a lock nor the close.",
+           .start = start)
 {
-    struct cluster c;
     char body[300];
-    start(&c);
     write_file(in_dir("secret"), OLD "\n", 0600);
     snprintf(body, sizeof body, "cat %s 2>/dev/null || { echo $$ > %s; exec sleep 60; }",
              in_dir("secret"), in_dir("pid"));
-    redlock_options o = options_of(&c);
+    redlock_options o = options_of(c);
     o.password_command = make_command(body);
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     redlock_lock *lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     CHECK_INT(0, unlink(in_dir("secret")));
@@ -400,31 +379,22 @@ CASE(command_hangs, "A command that hangs delays neither a lock nor the close.")
 
 CASE(command_refused, "What cannot be run as a command is INVAL at once, with what to do.")
 {
-    struct cluster c = {.count = 0};
-    redlock_options o = client_options(&c);
     const char *node = "127.0.0.1:1";
-    redlock *r = NULL;
+    redlock_options o = REDLOCK_OPTIONS(.nodes = &node, .node_count = 1);
     char many[200] = "/bin/true";
-    o.nodes = &node;
-    o.node_count = 1;
     o.password_command = "cat secret";
-    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
-    CHECK_HAS("absolute path", redlock_detail());
+    check_invalid(&o, "absolute path");
     o.password_command = "/nonexistent/command";
-    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
-    CHECK_HAS("cannot run the password command /nonexistent/command", redlock_detail());
+    check_invalid(&o, "cannot run the password command /nonexistent/command");
     for (int i = 0; i < 40; i++)
         strcat(many, " x");
     o.password_command = many;
-    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
-    CHECK_HAS("more than 32 words", redlock_detail());
+    check_invalid(&o, "more than 32 words");
     o.password_command = make_command("true");
     CHECK_INT(0, chmod(o.password_command, 0777));
-    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
-    CHECK_HAS("others can write", redlock_detail());
+    check_invalid(&o, "others can write");
     o.password_file = "/dev/null";
-    CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
-    CHECK_HAS("give one of", redlock_detail());
+    check_invalid(&o, "give one of");
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -452,13 +422,12 @@ static bool is_dumped(const char *text)
     return dumped;
 }
 
-CASE(password_not_in_core_dumps, "The password of a file is in no memory that a core dump has.")
+CASE_NODES(password_not_in_core_dumps,
+           "The password of a file is in no memory that a core dump has.", .start = start)
 {
-    struct cluster c;
     if (CHECK_SANITIZED)
         check_skip("a sanitizer's memory is too large to be searched");
-    start(&c);
-    redlock_options o = options_of(&c);
+    redlock_options o = options_of(c);
     o.password_file = in_dir("password");
     /* Not a literal of this program: it is put together when it is written. */
     char text[] = "S3CR3T-OLD";
@@ -469,7 +438,7 @@ CASE(password_not_in_core_dumps, "The password of a file is in no memory that a 
     fputs(text, f);
     fclose(f);
     CHECK_INT(0, chmod(o.password_file, 0600));
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     CHECK(!is_dumped(text));
 }

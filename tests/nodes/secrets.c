@@ -64,8 +64,8 @@ static void start_many(redlock *r, redlock_lock **locks, int count)
     }
 }
 
-CASE_ON(password_not_kept_in_buffers,
-        "No AUTH command stays in memory once it was sent or dropped.", .clients = NO_CLIENT)
+CASE_NODES(password_not_kept_in_buffers,
+           "No AUTH command stays in memory once it was sent or dropped.")
 {
     enum { MANY = 400 };
     redlock_lock *locks[MANY];

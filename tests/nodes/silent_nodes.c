@@ -123,8 +123,9 @@ static void forward(void *data)
         ((struct proxy *)data)[i].switches->swallow = 0;
 }
 
-CASE_ON(black_holed, "Nodes whose answers are dropped on the way are shown as down when idle.",
-        .nodes = NODES, .clients = NO_CLIENT)
+CASE_NODES(black_holed,
+           "Nodes whose answers are dropped on the way are shown as down when idle.",
+           .nodes = NODES)
 {
     struct proxy proxy[NODES];
     proxies_start(proxy, c, NODES);
@@ -147,9 +148,9 @@ static bool has_asked(void *data)
     return count_time(data) >= 2;
 }
 
-CASE_ON(asked_in_moderation,
-        "An idle client asks nothing unless redlock_node() was called, and then seldom.",
-        .nodes = NODES, .clients = NO_CLIENT)
+CASE_NODES(asked_in_moderation,
+           "An idle client asks nothing unless redlock_node() was called, and then seldom.",
+           .nodes = NODES)
 {
     r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS);
     client_warm_nodes(r, NODES);

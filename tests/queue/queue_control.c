@@ -38,8 +38,8 @@ static bool only_the_lock(void *data)
 
 /* ---- how long --------------------------------------------------------------------------- */
 
-CASE_ON(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.",
-        .nodes = NODES, .clients = NO_CLIENT)
+CASE_NODES(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.",
+           .nodes = NODES)
 {
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     r = client_open_warm(c, REDLOCK_THREAD);
@@ -57,8 +57,8 @@ CASE_ON(for_ever, "A wait without a deadline lasts longer than the TTL of a queu
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(try_takes_no_place, "A try leaves no queue entry behind, fair or not.", .nodes = NODES,
-        .clients = NO_CLIENT)
+CASE_NODES(try_takes_no_place, "A try leaves no queue entry behind, fair or not.",
+           .nodes = NODES)
 {
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     r = client_open_warm(c, 0);
@@ -110,9 +110,8 @@ static bool none_queued(void *data)
     return true;
 }
 
-CASE_ON(cancel_at_any_moment,
-        "A cancel works in every phase of a wait and leaves no queue entry.", .nodes = NODES,
-        .clients = NO_CLIENT)
+CASE_NODES(cancel_at_any_moment,
+           "A cancel works in every phase of a wait and leaves no queue entry.", .nodes = NODES)
 {
     enum { STEP_MS = 8, DELAY_MS = 30 };
     struct proxy p[NODES];
@@ -176,9 +175,9 @@ CASE_OF(free_first, "Freeing the handle of a client's first waiter lets its othe
 CASE_OF(free_parked, "Freeing the handle of a waiter behind others leaves the others served.",
         end_a_wait(1, just_free));
 
-CASE_ON(close_first_and_parked,
-        "Closing a client ends all of its waits and empties the queues.", .nodes = NODES,
-        .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
+CASE_NODES(close_first_and_parked,
+           "Closing a client ends all of its waits and empties the queues.", .nodes = NODES,
+           .also = {REDLOCK_THREAD})
 {
     redlock_lock *mine[5];
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);

@@ -117,9 +117,9 @@ static bool have_requests_of_all(void *data)
  * death. (A plain first attempt can as well.) The dead send nothing more: it is one TTL, not
  * one each.
  */
-CASE_ON(requests_of_the_dead,
-        "Requests that killed waiters left in buffers delay the next waiter by one TTL.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(requests_of_the_dead,
+           "Requests that killed waiters left in buffers delay the next waiter by one TTL.",
+           .nodes = 5)
 {
     struct waiter dead[KILLED], next;
     struct waiter_terms terms = {.name = "x",
@@ -187,9 +187,8 @@ static bool next_is_queued(void *data)
     return queue_length(data, "x") == 1;
 }
 
-CASE_ON(release_without_channels,
-        "A holder without the right to publish can release beside waiters.",
-        .clients = NO_CLIENT)
+CASE_NODES(release_without_channels,
+           "A holder without the right to publish can release beside waiters.")
 {
     struct waiter holder, next;
     struct waiter_terms terms = {.name = "x",
@@ -213,8 +212,8 @@ CASE_ON(release_without_channels,
 
 /* ---- too few from the beginning --------------------------------------------------------- */
 
-CASE_ON(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.",
-        .nodes = 5, .clients = NO_CLIENT)
+CASE_NODES(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.",
+           .nodes = 5)
 {
     struct waiter w;
     struct waiter_terms terms = {

@@ -246,9 +246,9 @@ CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listi
     CHECK_OK(client_try(r, "z", TTL_MS));
 }
 
-CASE_ON(token_of_a_strange_clock,
-        "A token out of range is no vote, and no other node is aligned to it.",
-        .start = nodeclock_cluster, .clients = NO_CLIENT)
+CASE_NODES(token_of_a_strange_clock,
+           "A token out of range is no vote, and no other node is aligned to it.",
+           .start = nodeclock_cluster)
 {
     nodeclock_step(&c->node[0], INT64_C(100) * 365 * 86400000); /* beyond the year 2112 */
     r = client_open_warm(c, 0);

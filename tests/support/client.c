@@ -171,6 +171,14 @@ void client_warm(redlock *r)
     client_warm_nodes(r, (int)nodes);
 }
 
+redlock_node_info client_node(redlock *r, size_t node)
+{
+    redlock_node_info info = REDLOCK_NODE_INFO();
+
+    CHECK_OK(redlock_node(r, node, &info));
+    return info;
+}
+
 redlock_info client_query(redlock *r, const char *name)
 {
     redlock_answer *answer = NULL;

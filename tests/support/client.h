@@ -58,6 +58,9 @@ void client_warm_nodes(redlock *r, int count);
 /* Pings once. How many nodes answered, of node_count (may be NULL). */
 int client_ping(redlock *r, uint32_t *node_count);
 
+/* What the client knows of a node. */
+redlock_node_info client_node(redlock *r, size_t node);
+
 /* What the nodes say about a name, or a failed case. */
 redlock_info client_query(redlock *r, const char *name);
 

@@ -10,7 +10,7 @@
  *     }
  *
  * Its body finds the running servers in `c`, a client of all of them in `r`, and with
- * `.clients = 2` a second one in `other`. When it ends, locks that still have time left are
+ * `.clients = 2` a second one in `other`; in CASE_NODES() it opens its clients itself. When it ends, locks that still have time left are
  * released, which must succeed, and everything is freed, closed and stopped. A body that closes
  * a client itself uses client_close(), and frees that client's locks.
  *
@@ -53,6 +53,9 @@ typedef void fixture_body(struct cluster *c, redlock *r, redlock *other, uint32_
     static void name(UNUSED struct cluster *c, UNUSED redlock *r, UNUSED redlock *other,       \
                      UNUSED uint32_t flags)
 #define UNUSED __attribute__((unused))
+
+/* Servers only. */
+#define CASE_NODES(name, ...) CASE_ON(name, __VA_ARGS__, .clients = NO_CLIENT)
 
 /* Its body is one call, for tables of cases that differ by data; options must follow. */
 #define CASE_OF_ON(name, intent, call, ...)                                                    \

@@ -28,8 +28,8 @@ static redlock_lock *start(redlock *r, const char *name, void *data)
     return lock;
 }
 
-CASE_ON(poll_loop, "A lock is taken, extended and released through one descriptor.", .nodes = 5,
-        .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
+CASE_NODES(poll_loop, "A lock is taken, extended and released through one descriptor.",
+           .nodes = 5, .also = {REDLOCK_THREAD})
 {
     r = client_open(c, flags);
     redlock_lock *lock = start(r, "x", NULL);
@@ -55,8 +55,8 @@ CASE_ON(nothing_before_next, "Nothing is sent before redlock_next() runs.")
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
 }
 
-CASE_ON(many_in_flight, "256 locks in flight on one thread each have one event per step.",
-        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
+CASE_NODES(many_in_flight, "256 locks in flight on one thread each have one event per step.",
+           .nodes = 5, .also = {REDLOCK_THREAD})
 {
     static struct tally tally[IN_FLIGHT];
     redlock_lock *lock[IN_FLIGHT];
@@ -85,8 +85,8 @@ CASE_ON(many_in_flight, "256 locks in flight on one thread each have one event p
 }
 
 /* acquire -> extend -> release -> free -> acquire the next, each where the event is read */
-CASE_ON(a_chain, "The reader of an event may start, extend, release and free locks.",
-        .nodes = 5, .clients = NO_CLIENT, .also = {REDLOCK_THREAD})
+CASE_NODES(a_chain, "The reader of an event may start, extend, release and free locks.",
+           .nodes = 5, .also = {REDLOCK_THREAD})
 {
     r = client_open(c, flags);
     start(r, "chain", NULL);
@@ -113,8 +113,7 @@ CASE_ON(a_chain, "The reader of an event may start, extend, release and free loc
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(free_when_acquired, "A handle freed when its event is read releases its lock.",
-        .clients = NO_CLIENT)
+CASE_NODES(free_when_acquired, "A handle freed when its event is read releases its lock.")
 {
     r = client_open(c, 0);
     for (int i = 0; i < 20; i++) {
@@ -126,9 +125,8 @@ CASE_ON(free_when_acquired, "A handle freed when its event is read releases its 
     }
 }
 
-CASE_ON(detail_of_an_event,
-        "The detail of an event is about its error, and the report of its lock.",
-        .clients = NO_CLIENT)
+CASE_NODES(detail_of_an_event,
+           "The detail of an event is about its error, and the report of its lock.")
 {
     cluster_set(c, 0, 3, "redlock:x", "another", 30000);
     r = client_open(c, 0);
@@ -138,9 +136,8 @@ CASE_ON(detail_of_an_event,
     CHECK(report_votes(redlock_lock_report(lock), REDLOCK_VOTE_TAKEN) >= 2);
 }
 
-CASE_ON(contended_in_flight,
-        "64 requests of one client for one name all get it, one after the other.",
-        .clients = NO_CLIENT)
+CASE_NODES(contended_in_flight,
+           "64 requests of one client for one name all get it, one after the other.")
 {
     redlock_lock *lock[64];
     r = client_open(c, 0);

@@ -247,9 +247,8 @@ static void *let_leave(void *data)
     return NULL;
 }
 
-CASE_ON(free_waits_for_notify,
-        "notify holds no mutex of the client, and redlock_lock_free() waits for its end.",
-        .clients = NO_CLIENT)
+CASE_NODES(free_waits_for_notify,
+           "notify holds no mutex of the client, and redlock_lock_free() waits for its end.")
 {
     pthread_t thread;
     redlock_counters counters = REDLOCK_COUNTERS();
