@@ -67,7 +67,6 @@ CASE(try_is_quick, "A try on a held lock is BUSY at once.")
     }
     quantile_of(took_ms, 9, 0.5); /* sorts: a busy machine only ever adds */
     CHECK_BETWEEN(0, 10 + pulse_late_ms(), took_ms[0]);
-    client_close(r);
 }
 
 CASE_ON(node_timeout_is_exact, "An attempt without a majority ends at the node timeout.",

@@ -113,7 +113,6 @@ CASE(shortest_ttl, "The shortest and the longest allowed TTL are accepted.")
     CHECK(error == REDLOCK_OK || error == REDLOCK_NOQUORUM);
     redlock_lock_free(lock);
     client_unlock(client_lock(r, "y", 60000));
-    client_close(r);
 }
 
 CASE(bad_requests, "Requests with impossible fields are refused one by one.")
@@ -210,5 +209,4 @@ CASE(bad_extensions, "Extending by an impossible TTL is refused and changes noth
         CHECK_STR("", server_commands(&c.node[i]));
     CHECK(redlock_remaining_ms(lock) > 0);
     client_unlock(lock);
-    client_close(r);
 }

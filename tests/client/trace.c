@@ -426,5 +426,4 @@ CASE(no_allocation, "A traced client allocates nothing per lock.")
     for (int i = 0; i < 200; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_INT(before, allocations);
-    client_close(r);
 }

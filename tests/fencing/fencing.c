@@ -70,7 +70,6 @@ CASE_ON(no_token_unasked, "Without REDLOCK_FENCED there is no token and no count
     CHECK_INT(0, redlock_fence(lock));
     client_unlock(lock);
     CHECK(cluster_await_empty(c));
-    client_close(r);
 }
 
 CASE_ON(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.",
@@ -91,7 +90,6 @@ CASE_ON(token_is_on_a_majority, "When the acquire returns, a majority has exactl
         CHECK(count_at(c, key, redlock_fence(lock)) >= 3);
         client_unlock(lock);
     }
-    client_close(r);
 }
 
 CASE_ON(lost_counters,
@@ -109,7 +107,6 @@ CASE_ON(lost_counters,
         CHECK_NEVER(token <= last);
         last = token;
     }
-    client_close(r);
 }
 
 CASE_ON(counters_expire, "Idle counters expire after a day: they are no leak.",
@@ -124,7 +121,6 @@ CASE_ON(counters_expire, "Idle counters expire after a day: they are no leak.",
     }
     for (int i = 0; i < 3; i++)
         CHECK_BETWEEN(86000000, 86400000, server_int(&c->node[i], "PTTL", key, NULL));
-    client_close(r);
 }
 
 static long evalsha_calls(const struct server *s)
@@ -151,7 +147,6 @@ CASE_ON(one_round_trip, "A token costs no second round trip where the counters a
      * would be more. */
     for (int i = 0; i < 5; i++)
         CHECK_BETWEEN(ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c->node[i]));
-    client_close(r);
 }
 
 CASE_ON(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is hung.",
@@ -167,7 +162,6 @@ CASE_ON(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one i
         }
         server_thaw(&c->node[round]);
     }
-    client_close(r);
 }
 
 CASE_ON(names_have_their_own, "Each name has its own fence counter.",
@@ -184,5 +178,4 @@ CASE_ON(names_have_their_own, "Each name has its own fence counter.",
         next_token(r, "y");
     for (int i = 0; i < 3; i++)
         CHECK_STR(before[i], server_cmd(&c->node[i], "HGETALL", key, NULL));
-    client_close(r);
 }

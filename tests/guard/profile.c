@@ -50,7 +50,6 @@ CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(REDLOCK_PROFILE_CORRECTNESS, info.profile);
     CHECK_INT(REDLOCK_REASON_NONE, info.unsafe_reason);
-    client_close(r);
 }
 
 CASE(kinds_without_tokens, "With correctness kinds that have no token are refused, with why.")
@@ -62,7 +61,6 @@ CASE(kinds_without_tokens, "With correctness kinds that have no token are refuse
     CHECK_HAS("a shared lock has no fencing token: use a mutex", redlock_detail());
     CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SEMAPHORE));
     CHECK_OK(acquire(r, REDLOCK_REENTRANT));
-    client_close(r);
 }
 
 CASE(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.")
@@ -74,7 +72,6 @@ CASE(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.
     for (size_t i = 0; i < 3; i++)
         server_cmd(&c.node[i], "FLUSHALL", NULL);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
-    client_close(r);
 }
 
 /* Nodes that would evict locks: `count` of three. */
@@ -168,7 +165,6 @@ CASE(audit_tells_the_profile, "An audit fails for the profile if too few nodes p
     }
     CHECK(found);
     redlock_answer_free(answer);
-    client_close(r);
 }
 
 CASE(profiles_refused, "A profile that is none, and correctness without a guard, are INVAL.")

@@ -208,7 +208,6 @@ CASE(an_init_in_between,
     CHECK_HAS("?", set_of(&c, 3)); /* does not count */
     redlock *r = open_nodes(&c, 2, 3, 0);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    client_close(r);
 }
 
 static bool is_in_force(const struct cluster *c, size_t first)

@@ -233,7 +233,6 @@ CASE(unwatched_thread, "A bound lock is refused when its thread cannot be watche
         fired = b.fired;
         CHECK(n < 10 && (n > 1 || fired));
     }
-    client_close(r);
 }
 
 /* ---- while a lock is renewed ---- */

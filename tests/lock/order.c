@@ -128,7 +128,6 @@ CASE(release_behind_acquire, "Releases and rollbacks follow their acquire on its
         CHECK_BETWEEN(1, 2, b.fake[i].shared->connections);
         CHECK(fake_count(&b.fake[i]) < FAKE_RECORDS_MAX);
     }
-    client_close(r);
 }
 
 CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value of its own.")
@@ -160,7 +159,6 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
     }
     CHECK(attempts >= 4);
     check_order(&b.fake[0]);
-    client_close(r);
 }
 
 CASE(values_differ_everywhere, "Values of different clients and attempts never coincide.")
@@ -177,8 +175,6 @@ CASE(values_differ_everywhere, "Values of different clients and attempts never c
             CHECK(strcmp(seen[i], seen[k]) != 0);
         client_unlock(lock);
     }
-    client_close(a);
-    client_close(c);
 }
 
 CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the others.")
@@ -199,7 +195,6 @@ CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the othe
     }
     CHECK_BETWEEN(-SOON_MS, SOON_MS, (asked_ns[2] - asked_ns[0]) / 1000000);
     client_unlock(lock);
-    client_close(r);
 }
 
 /*

@@ -131,7 +131,6 @@ CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in wo
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK(strcmp(busy, timeout) != 0);
     CHECK(strcmp(busy, redlock_detail()) != 0 && strcmp(timeout, redlock_detail()) != 0);
-    client_close(r);
 }
 
 CASE(busy_with_a_dead_minority,
@@ -141,7 +140,6 @@ CASE(busy_with_a_dead_minority,
     redlock *r = open_held(&c, 0);
     server_kill(&c.node[2]);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-    client_close(r);
 }
 
 CASE_ON(partly_held,

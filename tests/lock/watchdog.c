@@ -85,8 +85,6 @@ CASE(ends_with_release, "The watchdog renews no lock after its release.")
     CHECK_OK(redlock_release(e.lock));
     check_silence(&e);
     NO_EVENT(e.r);
-    redlock_lock_free(e.lock);
-    client_close(e.r);
 }
 
 CASE(ends_with_free, "The watchdog renews no lock after its handle was freed.")
@@ -96,7 +94,6 @@ CASE(ends_with_free, "The watchdog renews no lock after its handle was freed.")
     hold(&e, &q);
     redlock_lock_free(e.lock);
     check_silence(&e);
-    client_close(e.r);
 }
 
 CASE(ends_with_close, "The watchdog renews no lock after its client was closed.")
@@ -122,8 +119,6 @@ CASE(ends_with_cancel, "A canceled acquire is never granted, renewed or healed a
     check_silence(&e);
     NO_EVENT(e.r);
     CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(e.lock));
-    redlock_lock_free(e.lock);
-    client_close(e.r);
 }
 
 CASE(ends_with_cap_of_extensions, "The watchdog renews max_extensions times and not once more.")
@@ -134,8 +129,6 @@ CASE(ends_with_cap_of_extensions, "The watchdog renews max_extensions times and 
     EXPECT(e.r, LOST, REDLOCK_LOST, e.lock);
     check_silence(&e);
     NO_EVENT(e.r);
-    redlock_lock_free(e.lock);
-    client_close(e.r);
 }
 
 CASE(ends_with_cap_of_time, "The watchdog renews no lock past its max_hold_ms.")
@@ -149,8 +142,6 @@ CASE(ends_with_cap_of_time, "The watchdog renews no lock past its max_hold_ms.")
     }
     EXPECT(e.r, LOST, REDLOCK_LOST, e.lock);
     check_silence(&e);
-    redlock_lock_free(e.lock);
-    client_close(e.r);
 }
 
 CASE(ends_with_loss, "The watchdog renews no lock after its loss.")
@@ -162,8 +153,6 @@ CASE(ends_with_loss, "The watchdog renews no lock after its loss.")
     EXPECT(e.r, LOST, REDLOCK_LOST, e.lock);
     sleep_ms(TTL_MS); /* at the end that was promised, what may remain is taken back */
     check_silence(&e);
-    redlock_lock_free(e.lock);
-    client_close(e.r);
 }
 
 /* ---- bound to a thread ------------------------------------------------------------------- */
@@ -206,8 +195,6 @@ CASE(ends_with_the_thread, "A bound lock is released, and not renewed, when its 
     check_silence(&e);
     CHECK(redlock_state(e.lock) != REDLOCK_STATE_HELD);
     CHECK_INT(0, redlock_remaining_ms(e.lock));
-    redlock_lock_free(e.lock);
-    client_close(e.r);
 }
 
 CASE(unbound_outlives_the_thread, "A lock that is not bound stays held when its thread ends.")
@@ -220,7 +207,6 @@ CASE(unbound_outlives_the_thread, "A lock that is not bound stays held when its 
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(e.lock));
     CHECK(cluster_count(&e.c, "redlock:x") >= 2);
     client_unlock(e.lock);
-    client_close(e.r);
 }
 
 static void *acquire_and_release(void *data)
@@ -243,7 +229,6 @@ CASE(bound_and_released, "Bound locks that were released leave nothing behind in
     for (int i = 0; i < 5; i++)
         run_thread(acquire_and_release, &s);
     CHECK(cluster_await(&e.c, "redlock:y", 0));
-    client_close(e.r);
 }
 
 enum { THREADS = 8 };
@@ -273,5 +258,4 @@ CASE(many_threads_end, "The locks of many threads that end at once are all relea
     CHECK(cluster_await_empty(&e.c));
     for (int i = 0; i < THREADS; i++)
         redlock_lock_free(locks[i]);
-    client_close(e.r);
 }

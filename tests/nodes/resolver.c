@@ -111,7 +111,6 @@ CASE(slow_name_is_looked_up_once,
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
     CHECK_BETWEEN(1, 2, most_lookups); /* the second: for the subscriber connection */
     client_unlock(lock);
-    client_close(r);
 }
 
 CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name gets its lock.")

@@ -131,7 +131,6 @@ CASE_NODES(black_holed,
     proxies_start(proxy, c, NODES);
     struct watch w = {.r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS)};
     fall_silent(&w, stop_forwarding, forward, proxy);
-    client_close(w.r);
 }
 
 /* ---- how much is asked ---- */

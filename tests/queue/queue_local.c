@@ -132,8 +132,6 @@ CASE_ON(position_in_the_nodes_queue,
     CHECK_OK(redlock_release(mine[0]));
     EXPECT(r, ACQUIRED, REDLOCK_OK, mine[1]);
     CHECK_INT(0, redlock_position(mine[1]));
-    redlock_lock_free(mine[0]);
-    redlock_lock_free(mine[1]);
 }
 
 /* ---- handing over ----------------------------------------------------------------------- */

@@ -310,7 +310,6 @@ CASE(probed_per_connection, "A server that was replaced by an older one is probe
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     CHECK_OK(client_try(r, "x", 20000));
-    client_close(r);
 }
 
 CASE(scripts_never_kept, "A server that answers NOSCRIPT for ever gets EVAL instead.")
@@ -342,6 +341,4 @@ CASE(scripts_forbidden, "A node that allows neither scripts nor native commands 
     const redlock_report *report = redlock_lock_report(lock);
     CHECK(report_votes(report, REDLOCK_VOTE_NOPERM) >= 2);
     CHECK_HAS("NOPERM", report->node[0].text);
-    redlock_lock_free(lock);
-    client_close(r);
 }

@@ -78,7 +78,6 @@ CASE(a_waiting_reader_drives,
         redlock_lock_free(lock);
     }
     CHECK(is_ours);
-    client_close(r);
 }
 
 CASE(the_io_thread_takes_over,
@@ -91,8 +90,6 @@ CASE(the_io_thread_takes_over,
     CHECK(wait_until(is_notified, NULL));
     CHECK(!pthread_equal(notifier, pthread_self()));
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
-    redlock_lock_free(lock);
-    client_close(r);
 }
 
 static void *block_again_and_again(void *data)
