@@ -1,12 +1,68 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "parts.h"
-
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "hang.h"
 #include "measure.h"
+#include "parts.h"
 #include "variant.h"
+
+#define DESCRIPTORS_MAX 4096 /* more than this process opens */
+
+/*
+ * A server that hangs, for a while: stopped by a signal, and certain to be continued, because a
+ * process of its own waits for the end of this one and does it, however this one ends.
+ */
+struct hang {
+    pid_t guardian; /* continues the server when `pipe_fd` is closed */
+    int pipe_fd;
+};
+
+/* The child of a process with threads: nothing here needs a lock or memory. */
+static void continue_at_end(int pipe_fd, pid_t server)
+{
+    char byte;
+    setsid(); /* Ctrl-C must not end this process */
+    /* Connections that the parent closes must not stay open here. */
+    for (int fd = 0; fd < DESCRIPTORS_MAX; fd++)
+        if (fd != pipe_fd)
+            close(fd);
+    while (read(pipe_fd, &byte, 1) > 0)
+        ;
+    kill(server, SIGCONT);
+    _exit(0);
+}
+
+/* Returns when the server has been continued. */
+static void hang_end(struct hang *hang)
+{
+    close(hang->pipe_fd);
+    if (hang->guardian > 0)
+        waitpid(hang->guardian, NULL, 0);
+}
+
+/* 0 or -1, with a message. */
+static int hang_begin(struct hang *hang, pid_t server)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        perror("redlock-bench: pipe");
+        return -1;
+    }
+    hang->guardian = fork();
+    if (hang->guardian == 0)
+        continue_at_end(ends[0], server);
+    close(ends[0]);
+    hang->pipe_fd = ends[1];
+    if (hang->guardian > 0 && kill(server, SIGSTOP) == 0)
+        return 0;
+    perror("redlock-bench: hanging a server");
+    hang_end(hang);
+    return -1;
+}
 
 /*
  * Long enough for both halves of a hang: at first the node owes answers, after a second it is

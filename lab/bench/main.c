@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "parts.h"
-#include "results_json.h"
+#include "results.h"
 #include "table.h"
 
 #define CHECK_MARGIN 0.2 /* machines are noisy: only what is missed by more fails --check */

@@ -101,4 +101,7 @@ enum verdict row_verdict(const struct row *row, double margin);
 /* ">= 0.85"; "" without a target. */
 void target_text(const struct target *target, char out[24]);
 
+/* Writes all of them; 0, or -1 with a message. */
+int results_json_write(const struct results *results, const char *path);
+
 #endif

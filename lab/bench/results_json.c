@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "results_json.h"
+#include "results.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,6 +5,11 @@
 
 #include "results.h"
 
+#define FIGURE_MAX 32
+
+/* 43210 as "43,210"; three digits of what is small. Returns out. */
+const char *figure(double value, char out[FIGURE_MAX]);
+
 void table_print(const struct results *results);
 
 #endif

@@ -18,31 +18,35 @@
 
 #define PATIENCE_MS 60000
 
-static int connect_unix(const char *path)
+int clients_try(const char *address)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    struct sockaddr_in place = {.sin_family = AF_INET};
+    bool is_unix = address[0] == '/';
+    int fd = socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    int status;
 
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
-        err(1, "connect to %s", path);
-    return fd;
+    if (is_unix) {
+        snprintf(path.sun_path, sizeof path.sun_path, "%s", address);
+        status = connect(fd, (struct sockaddr *)&path, sizeof path);
+    } else {
+        place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        place.sin_port = htons((uint16_t)atoi(strchr(address, ':') + 1));
+        status = connect(fd, (struct sockaddr *)&place, sizeof place);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    if (status == 0)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 int clients_connect(const char *address)
 {
-    struct sockaddr_in place = {.sin_family = AF_INET};
-    const char *colon = strchr(address, ':');
-    int fd, on = 1;
+    int fd = clients_try(address);
 
-    if (address[0] == '/')
-        return connect_unix(address);
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    place.sin_port = htons((uint16_t)atoi(colon + 1));
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&place, sizeof place) != 0)
+    if (fd < 0)
         err(1, "connect to %s", address);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return fd;
 }
 

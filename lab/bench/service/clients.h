@@ -52,6 +52,7 @@ struct clients_result {
 /* address: the path of a unix socket, or 127.0.0.1:PORT. Failures end the
  * process, also below. */
 int clients_connect(const char *address);
+int clients_try(const char *address); /* -1: refused, or there is nothing */
 void clients_open(struct clients *callers, const char *address, unsigned count);
 void clients_close(struct clients *callers);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "deaths.h"
-
+/* How long after kill -9 of a client the nodes know nothing of it any more. */
 #include <err.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,15 +8,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "clients.h"
 #include "cycles.h"
 #include "io/clock.h"
+#include "lab/stats/series.h"
+#include "parts.h"
 #include "processes.h"
 #include "resp.h"
+#include "table.h"
 
+#define DEATHS 1000
 #define NODES_MAX 16
 #define STREAM_NAME "bench:stream"
 #define PATIENCE_NS (INT64_C(20) * 1000000000)
+
+/* A client that waits in the queue of a lock that is held; or one that holds a lock by
+ * its open stream. */
+enum death { DEATH_OF_WAITER, DEATH_OF_STREAM };
 
 struct nodes {
     struct resp *node[NODES_MAX];
@@ -113,7 +121,8 @@ static bool is_served(enum death kind, const char *address)
     return strncmp(bytes, "HTTP/1.1 200", 12) == 0;
 }
 
-bool deaths_run(enum death kind, const char *address, unsigned count, struct latency *took)
+/* `count` times. False: the daemon does not serve such requests. */
+static bool run(enum death kind, const char *address, unsigned count, struct latency *took)
 {
     const char *key =
         kind == DEATH_OF_STREAM ? "redlock:" STREAM_NAME : "redlock.queue:" CYCLES_HELD;
@@ -136,4 +145,27 @@ bool deaths_run(enum death kind, const char *address, unsigned count, struct lat
     for (unsigned i = 0; i < nodes.count; i++)
         resp_free(nodes.node[i]);
     return true;
+}
+
+static void kill_some(struct bench *bench, enum death kind, const char *what)
+{
+    static struct latency took;
+    char text[128];
+
+    took = (struct latency){0};
+    snprintf(text, sizeof text, "%s, p99 of %d", what, DEATHS);
+    if (!run(kind, bench->address, DEATHS, &took)) {
+        table_left_out(text, "streams are not served");
+        return;
+    }
+    table_note(what, "p50 %.2f ms, longest %.2f ms", latency_quantile_us(&took, 0.5) / 1e3,
+               latency_quantile_us(&took, 1) / 1e3);
+    table_most(text, latency_quantile_us(&took, 0.99) / 1e3, 10, " ms");
+}
+
+void part_deaths(struct bench *bench)
+{
+    kill_some(bench, DEATH_OF_WAITER, "waiter killed -> out of the queue of every node");
+    kill_some(bench, DEATH_OF_STREAM,
+              "client of a stream killed -> its lock free on every node");
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "processes.h"
 
-#include <arpa/inet.h>
 #include <err.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "clients.h"
 
 #define INHERITED 3
 #define AWAIT_TURNS 3000 /* of 10 ms */
@@ -104,31 +102,15 @@ long process_memory_kib(pid_t pid)
     return sum;
 }
 
-static int try_connect(const char *address)
-{
-    struct sockaddr_un path = {.sun_family = AF_UNIX};
-    struct sockaddr_in place = {.sin_family = AF_INET};
-    bool is_unix = address[0] == '/';
-    int fd = socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int result;
-
-    if (is_unix) {
-        snprintf(path.sun_path, sizeof path.sun_path, "%s", address);
-        result = connect(fd, (struct sockaddr *)&path, sizeof path);
-    } else {
-        place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        place.sin_port = htons((uint16_t)atoi(strchr(address, ':') + 1));
-        result = connect(fd, (struct sockaddr *)&place, sizeof place);
-    }
-    close(fd);
-    return result;
-}
-
 void process_await(const char *address)
 {
     for (int i = 0; i < AWAIT_TURNS; i++) {
-        if (try_connect(address) == 0)
+        int fd = clients_try(address);
+
+        if (fd >= 0) {
+            close(fd);
             return;
+        }
         usleep(10000);
     }
     errx(1, "nothing listens on %s", address);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "restart.h"
-
+/* The daemon is replaced again and again under load, on a socket that stays open. */
 #include <err.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,11 +13,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
+#include "clients.h"
+#include "cycles.h"
 #include "io/clock.h"
+#include "lab/stats/series.h"
+#include "parts.h"
 #include "processes.h"
+#include "table.h"
 
+#define RESTARTS 5
 #define LEASES 16
 #define BETWEEN_US 700000
+
+struct restart_result {
+    unsigned restarts;
+    unsigned long renewals, cycles; /* that went well */
+    unsigned long refused;          /* connections */
+    unsigned long lost;             /* leases that were gone before the client gave them back */
+    unsigned long again; /* requests that got no answer or 503, and were sent again */
+    double longest_ms;   /* from a request's first try to its answer */
+};
 
 /* What the load tells the process that restarts. */
 struct board {
@@ -33,17 +48,13 @@ static struct sockaddr_un place;
 /* On a connection of its own. The status; 0: no answer; -1: the connection was refused. */
 static int try_request(const char *request, char *answer, size_t size)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = clients_try(place.sun_path);
     size_t got = 0;
     ssize_t count;
 
     answer[0] = '\0';
     if (fd < 0)
-        err(1, "socket");
-    if (connect(fd, (struct sockaddr *)&place, sizeof place) != 0) {
-        close(fd);
         return -1;
-    }
     if (send(fd, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request))
         while (got < size - 1 && (count = recv(fd, answer + got, size - 1 - got, 0)) > 0)
             got += (size_t)count;
@@ -154,20 +165,20 @@ static int open_listener(const char *path)
     return fd;
 }
 
-void restart_run(const char *redlockd, const char *directory, unsigned restarts,
-                 struct restart_result *result)
+static struct restart_result restart(const struct bench *bench)
 {
     struct board *board =
         mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char path[108], log[160];
-    const char *argv[] = {redlockd, "--drain", "1", NULL};
+    const char *argv[] = {bench->redlockd, "--drain", "1", NULL};
+    struct restart_result result;
     int listener, status = 0;
     pid_t daemon, client;
 
     if (board == MAP_FAILED)
         err(1, "mmap");
-    snprintf(path, sizeof path, "%.96s/restart", directory);
-    snprintf(log, sizeof log, "%s/restart.log", directory);
+    snprintf(path, sizeof path, "%.96s/restart", bench->directory);
+    snprintf(log, sizeof log, "%s/restart.log", bench->directory);
     listener = open_listener(path);
     daemon = process_start(argv, listener, log);
     client = process_fork();
@@ -175,7 +186,7 @@ void restart_run(const char *redlockd, const char *directory, unsigned restarts,
         load(board);
         _exit(0);
     }
-    for (unsigned i = 0; i < restarts; i++) {
+    for (unsigned i = 0; i < RESTARTS; i++) {
         usleep(BETWEEN_US);
         /* As systemd does: the old one first, whose socket stays. */
         if (process_end(daemon, SIGTERM) != 0)
@@ -191,6 +202,19 @@ void restart_run(const char *redlockd, const char *directory, unsigned restarts,
     process_end(daemon, SIGTERM);
     close(listener);
     unlink(path);
-    *result = board->result;
+    result = board->result;
     munmap(board, sizeof *board);
+    return result;
+}
+
+void part_restart(struct bench *bench)
+{
+    struct restart_result result = restart(bench);
+
+    table_note("restarts under load, with a socket that stays and a drain of 1 s",
+               "%u: %lu renewals, %lu cycles, %lu requests sent again, longest answer %.0f ms",
+               result.restarts, result.renewals, result.cycles, result.again,
+               result.longest_ms);
+    table_most("leases lost over the restarts", (double)result.lost, 0, "");
+    table_most("connections refused over the restarts", (double)result.refused, 0, "");
 }
