@@ -10,9 +10,10 @@
  *     }
  *
  * Its body finds the running servers in `c`, a client of all of them in `r`, and with
- * `.clients = 2` a second one in `other`; in CASE_NODES() it opens its clients itself. When it ends, locks that still have time left are
- * released, which must succeed, and everything is freed, closed and stopped. A body that closes
- * a client itself uses client_close(), and frees that client's locks.
+ * `.clients = 2` a second one in `other`; in CASE_NODES() it opens its clients itself. When it
+ * ends, locks that still have time left are released, which must succeed, and everything is
+ * freed, closed and stopped. A body that closes a client itself uses client_close(), and frees
+ * that client's locks.
  *
  * `.also = {REDLOCK_THREAD}` runs the body once more, with new servers and clients of these
  * `flags` instead of `.flags`.

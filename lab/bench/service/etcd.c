@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Three members of etcd on loopback, with their data where the benchmark runs: what a user would
- * pick instead. */
+/*
+ * What a user would pick instead: three members of etcd on loopback, with their data where the
+ * benchmark runs.
+ */
 #include <arpa/inet.h>
 #include <err.h>
 #include <netinet/in.h>
