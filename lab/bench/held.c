@@ -217,8 +217,10 @@ static void release_all(struct keep *keep)
     callers_settle(keep->client);
 }
 
-/* Acquires and renews `count` locks as the options say (ttl_ms, burst). The client drives itself.
- * 0 or -1, with a message. */
+/*
+ * Acquires and renews `count` locks as the options say (ttl_ms, burst). The client drives
+ * itself. 0 or -1, with a message.
+ */
 static int keep_run(redlock *client, const struct options *options,
                     const struct servers *servers, unsigned count, struct sample *sample,
                     struct keep_result *out)
