@@ -127,7 +127,9 @@ static void held_elsewhere(struct cluster *c)
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
 }
 
-static void cancel_waiting(uint32_t flags)
+CASE_EACH(cancel_while_waiting,
+          "A canceled wait ends without an event and leaves nothing on the nodes.", 0,
+          REDLOCK_THREAD)
 {
     struct cluster c;
     held_elsewhere(&c);
@@ -147,14 +149,6 @@ static void cancel_waiting(uint32_t flags)
     NO_EVENT(r);
     client_close(r);
 }
-
-CASE_OF(cancel_while_waiting,
-        "A canceled wait ends without an event and leaves nothing on the nodes.",
-        cancel_waiting(0));
-
-CASE_OF(cancel_while_waiting_io_thread,
-        "A wait of the I/O thread that is canceled ends without an event.",
-        cancel_waiting(REDLOCK_THREAD));
 
 CASE_ON(cancel_when_granted, "A grant that was not read yet is taken back by a cancel.",
         .also = {REDLOCK_THREAD})
@@ -182,7 +176,9 @@ CASE_ON(cancel_when_held, "A cancel has no effect on a lock whose owner knows th
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
 }
 
-static void free_waiting(uint32_t flags)
+CASE_EACH(free_while_waiting,
+          "Freeing the handle of a waiter cancels the wait without an event.", 0,
+          REDLOCK_THREAD)
 {
     struct cluster c;
     held_elsewhere(&c);
@@ -197,13 +193,6 @@ static void free_waiting(uint32_t flags)
     CHECK(cluster_await_empty(&c));
     client_close(r);
 }
-
-CASE_OF(free_while_waiting, "Freeing the handle of a waiter cancels the wait without an event.",
-        free_waiting(0));
-
-CASE_OF(free_while_waiting_io_thread,
-        "With the I/O thread, freeing a waiter's handle cancels it without an event.",
-        free_waiting(REDLOCK_THREAD));
 
 static bool has_keys(void *server)
 {
@@ -225,7 +214,8 @@ CASE_ON(leave_while_acquiring,
     NO_EVENT(r);
 }
 
-static void close_waiting(uint32_t flags)
+CASE_EACH(close_while_waiting, "Closing a client ends its waits before it returns.", 0,
+          REDLOCK_THREAD)
 {
     struct cluster c;
     held_elsewhere(&c);
@@ -239,13 +229,6 @@ static void close_waiting(uint32_t flags)
         redlock_lock_free(lock[i]);
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
 }
-
-CASE_OF(close_while_waiting, "Closing a client ends its waits before it returns.",
-        close_waiting(0));
-
-CASE_OF(close_while_waiting_io_thread,
-        "With the I/O thread, closing ends waits before it returns.",
-        close_waiting(REDLOCK_THREAD));
 
 CASE(close_before_anything_was_sent, "Closing ends a request that was never sent.")
 {

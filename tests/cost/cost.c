@@ -335,7 +335,8 @@ static void nothing(void *data)
     (void)data;
 }
 
-static void drain_silently(uint32_t flags)
+CASE_EACH(draining, "Reading 64 events that wait makes no system call and no allocation.", 0,
+          REDLOCK_THREAD)
 {
     struct cluster c;
     struct load load = {.cluster = &c, .client_flags = flags, .in_flight = 64};
@@ -348,12 +349,6 @@ static void drain_silently(uint32_t flags)
             FAIL("%ld times %s", trace.calls[i], what_text[i]);
     CHECK_INT(0, load.counts->allocations);
 }
-
-CASE_OF(draining, "Reading 64 events that wait makes no system call and no allocation.",
-        drain_silently(0));
-
-CASE_OF(draining_io_thread, "Reading 64 events of the I/O thread makes no system call.",
-        drain_silently(REDLOCK_THREAD));
 
 CASE_OF(blocking,
         "A blocking cycle of a thread that drives the client costs no more than its limits.",

@@ -46,7 +46,8 @@ static redlock_options short_options(const struct cluster *c, uint32_t flags)
     return o;
 }
 
-static void waited_out(uint32_t flags)
+CASE_EACH(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.", 0,
+          REDLOCK_THREAD, REDLOCK_STRICT)
 {
     struct cluster c;
     int64_t start_ms = now_ms();
@@ -61,17 +62,6 @@ static void waited_out(uint32_t flags)
     client_unlock(lock);
     client_close(r);
 }
-
-CASE_OF(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.",
-        waited_out(0));
-
-CASE_OF(waits_it_out_io_thread,
-        "With the I/O thread, a waiter outlasts the quarantine and gets the lock.",
-        waited_out(REDLOCK_THREAD));
-
-CASE_OF(waits_it_out_strict,
-        "In strict mode a waiter outlasts the probation, which ends with a marker.",
-        waited_out(REDLOCK_STRICT));
 
 CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
            .young = true)
@@ -92,7 +82,8 @@ CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have b
 
 /* ---- redlock_admit() --------------------------------------------------------------------- */
 
-static void admits(uint32_t flags)
+CASE_EACH(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.", 0,
+          REDLOCK_STRICT)
 {
     struct cluster c;
     cluster_start_young(&c, 3, NULL);
@@ -120,13 +111,6 @@ static void admits(uint32_t flags)
     client_close(waiting);
     client_close(r);
 }
-
-CASE_OF(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.",
-        admits(0));
-
-CASE_OF(admit_lets_them_vote_strict,
-        "In strict mode the nodes vote for every client after redlock_admit().",
-        admits(REDLOCK_STRICT));
 
 CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no node.")
 {

@@ -139,7 +139,9 @@ static void init_list(const struct cluster *c, const struct list *list)
 
 /* ---- replacing a node ---- */
 
-static void replace(uint32_t flags)
+CASE_EACH(replace_a_node,
+          "A node is replaced while clients with the old and the new list work.", 0,
+          REDLOCK_STRICT)
 {
     struct cluster c;
     struct holds *h = holds_new(RECORDS);
@@ -163,13 +165,6 @@ static void replace(uint32_t flags)
     }
     CHECK_NEVER(holds_doubles(h));
 }
-
-CASE_OF(replace_a_node, "A node is replaced while clients with the old and the new list work.",
-        replace(0));
-
-CASE_OF(replace_a_node_strict,
-        "In strict mode a node is replaced while clients with both lists work.",
-        replace(REDLOCK_STRICT));
 
 /* ---- any change ---- */
 

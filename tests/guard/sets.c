@@ -203,7 +203,8 @@ CASE_NODES(renewals_end_with_the_set,
 
 /* ---- forgotten sets ---- */
 
-static void restores(uint32_t flags)
+CASE_EACH(a_client_restores_the_set,
+          "A client tells a restarted node the set it was in before.", 0, REDLOCK_STRICT)
 {
     struct cluster c;
     char set[96];
@@ -232,13 +233,6 @@ static void restores(uint32_t flags)
     redlock_lock_free(lock);
     client_close(r);
 }
-
-CASE_OF(a_client_restores_the_set, "A client tells a restarted node the set it was in before.",
-        restores(0));
-
-CASE_OF(a_strict_client_restores_the_set,
-        "A strict client tells a restarted node the set it was in before.",
-        restores(REDLOCK_STRICT));
 
 static void forget_set(const struct cluster *c, size_t node)
 {

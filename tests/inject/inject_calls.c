@@ -254,7 +254,9 @@ static void fail_renewal(void *data)
 }
 
 /* All at the same time, each in a process of its own: a TTL that no machine exceeds is long. */
-static void fail_renewals(uint32_t flags)
+CASE_EACH(renewals,
+          "One failed call during a renewal loses no lock: the next renewal succeeds.", 0,
+          REDLOCK_THREAD)
 {
     enum { PROCESSES = (int)COUNT(renewal_faults) * RENEWALS_MAX };
     struct walk w;
@@ -273,9 +275,3 @@ static void fail_renewals(uint32_t flags)
     }
     walk_end(&w);
 }
-
-CASE_OF(renewals, "One failed call during a renewal loses no lock: the next renewal succeeds.",
-        fail_renewals(0));
-
-CASE_OF(renewals_threaded, "One failed call during a renewal of the I/O thread loses no lock.",
-        fail_renewals(REDLOCK_THREAD));

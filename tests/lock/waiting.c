@@ -161,7 +161,9 @@ static void *cancel_soon(void *data)
     return NULL;
 }
 
-static void cancel_meanwhile(uint32_t flags)
+CASE_EACH(cancel_from_another_thread,
+          "Another thread can cancel a wait, whichever thread drives the client.", 0,
+          REDLOCK_THREAD)
 {
     struct cluster c;
     redlock *r = open_held(&c, flags);
@@ -182,14 +184,6 @@ static void cancel_meanwhile(uint32_t flags)
     CHECK(cluster_await_empty(&c));
     client_close(r);
 }
-
-CASE_OF(cancel_from_another_thread,
-        "Another thread can cancel a wait while the waiter drives the client.",
-        cancel_meanwhile(0));
-
-CASE_OF(cancel_from_another_thread_io_thread,
-        "Another thread can cancel a wait that the I/O thread drives.",
-        cancel_meanwhile(REDLOCK_THREAD));
 
 CASE(blocking_calls_are_independent, "A wait under way does not delay a blocking call.")
 {

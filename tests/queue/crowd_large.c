@@ -107,7 +107,8 @@ static bool all_calling(void *data)
     return ((struct threads *)data)->calling == THREADS;
 }
 
-static void crowd_of_threads(uint32_t flags)
+CASE_EACH(threads, "A thousand threads that block on one lock are all served.", 0,
+          REDLOCK_THREAD)
 {
     static pthread_t thread[THREADS];
     struct threads t = {0};
@@ -141,13 +142,6 @@ static void crowd_of_threads(uint32_t flags)
     client_close(t.r);
     client_close(other);
 }
-
-CASE_OF(threads, "A thousand threads that block on one lock are all served.",
-        crowd_of_threads(0));
-
-CASE_OF(threads_with_io_thread,
-        "With the I/O thread a thousand threads that block on one lock are all served.",
-        crowd_of_threads(REDLOCK_THREAD));
 
 /* ---- handles ---------------------------------------------------------------------------- */
 

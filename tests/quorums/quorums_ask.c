@@ -37,7 +37,9 @@ static void check_order(const redlock_answer *answer)
     CHECK(answer->check_count > QUORUMS * NODES * 10);
 }
 
-static void each_question(uint32_t flags)
+CASE_EACH(poll_loop,
+          "A job of all quorums, of one name's and of one member ends in one event each.", 0,
+          REDLOCK_THREAD)
 {
     struct fleet f;
     redlock_job job;
@@ -75,13 +77,6 @@ static void each_question(uint32_t flags)
     client_close(r);
 }
 
-CASE_OF(poll_loop,
-        "A job of all quorums, of one name's and of one member ends in one event each.",
-        each_question(0));
-
-CASE_OF(io_threads, "The threads of several quorums make one answer of theirs, and one event.",
-        each_question(REDLOCK_THREAD));
-
 CASE(blocking_calls_alone,
      "A blocking call of all quorums is answered where nothing else drives.")
 {
@@ -113,7 +108,8 @@ CASE(answer_outlives_client, "An answer of all quorums can be read after the cli
     redlock_answer_free(ping);
 }
 
-static void one_is_down(uint32_t flags)
+CASE_EACH(one_down, "The answer of several quorums is the failure of the one that is down.", 0,
+          REDLOCK_THREAD)
 {
     struct fleet f;
     redlock_job job;
@@ -134,13 +130,6 @@ static void one_is_down(uint32_t flags)
     CHECK_HAS("'b'", redlock_detail());
     client_close(r);
 }
-
-CASE_OF(one_down, "The answer of several quorums is the failure of the one that is down.",
-        one_is_down(0));
-
-CASE_OF(one_down_io_threads,
-        "Threads of several quorums tell the failure of the one that is down.",
-        one_is_down(REDLOCK_THREAD));
 
 CASE(all_hung, "Quorums that are all hung cost a blocked caller their time once, not each.")
 {
@@ -171,7 +160,9 @@ CASE(blocked_caller_is_woken,
     CHECK_BETWEEN(0, GIVE_UP_MS, now_ms() - start_ms);
 }
 
-static void end_early(uint32_t flags)
+CASE_EACH(early_end,
+          "Jobs of several quorums can be canceled, and end when the client is closed.", 0,
+          REDLOCK_THREAD)
 {
     struct fleet f;
     redlock_job jobs[20];
@@ -193,14 +184,8 @@ static void end_early(uint32_t flags)
     client_close(r);
 }
 
-CASE_OF(early_end,
-        "Jobs of several quorums can be canceled, and end when the client is closed.",
-        end_early(0));
-
-CASE_OF(early_end_io_threads, "Canceling and closing reach the jobs of all quorums' threads.",
-        end_early(REDLOCK_THREAD));
-
-static void cancel_one(uint32_t flags)
+CASE_EACH(cancel, "No event comes of a job of all quorums that was canceled, and others go on.",
+          0, REDLOCK_THREAD)
 {
     struct fleet f;
     redlock_job canceled[2];
@@ -221,13 +206,6 @@ static void cancel_one(uint32_t flags)
     NO_EVENT(r);
     client_close(r);
 }
-
-CASE_OF(cancel, "No event comes of a job of all quorums that was canceled, and others go on.",
-        cancel_one(0));
-
-CASE_OF(cancel_io_threads,
-        "The threads of all quorums end the parts of a job that was canceled.",
-        cancel_one(REDLOCK_THREAD));
 
 CASE(not_behind_unread_answers,
      "A caller blocked in a question to all quorums does not wait behind unread answers.")

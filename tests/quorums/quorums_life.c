@@ -39,7 +39,9 @@ static void *work(void *data)
     return NULL;
 }
 
-static void exclude(uint32_t flags)
+CASE_EACH(threads_exclude_each_other,
+          "Threads exclude each other in every quorum, with I/O threads and without.",
+          REDLOCK_THREAD, 0)
 {
     struct fleet f;
     pthread_t thread[THREADS];
@@ -61,13 +63,6 @@ static void exclude(uint32_t flags)
     client_close(crew.client);
 }
 
-CASE_OF(threads_exclude_each_other,
-        "Threads of a client with an I/O thread per quorum exclude each other.",
-        exclude(REDLOCK_THREAD));
-
-CASE_OF(threads_without_io_thread,
-        "Threads that drive the quorums themselves exclude each other.", exclude(0));
-
 CASE(events_cross_quorums, "The reader of an event of one quorum may start a lock of another.")
 {
     struct fleet f;
@@ -82,7 +77,9 @@ CASE(events_cross_quorums, "The reader of an event of one quorum may start a loc
     client_unlock(lock[1]);
 }
 
-static void close_with_handles(uint32_t flags)
+CASE_EACH(close_gives_all_up,
+          "Closing releases the locks of every quorum; handles can be freed later.", 0,
+          REDLOCK_THREAD)
 {
     struct fleet f;
     redlock_lock *held[2], *waiting[2];
@@ -105,15 +102,9 @@ static void close_with_handles(uint32_t flags)
     }
 }
 
-CASE_OF(close_gives_all_up,
-        "Closing releases the locks of every quorum; handles can be freed later.",
-        close_with_handles(0));
-
-CASE_OF(close_gives_all_up_threaded,
-        "Closing a client with I/O threads releases the locks of every quorum.",
-        close_with_handles(REDLOCK_THREAD));
-
-static void fork_with(uint32_t flags)
+CASE_EACH(forked_child,
+          "A forked child gets FORKED in every quorum, and the parent's locks stay.", 0,
+          REDLOCK_THREAD)
 {
     struct fleet f;
     fleet_start(&f, 2, 3);
@@ -158,11 +149,3 @@ static void fork_with(uint32_t flags)
     }
     client_close(r);
 }
-
-CASE_OF(forked_child,
-        "A forked child gets FORKED in every quorum, and the parent's locks stay.",
-        fork_with(0));
-
-CASE_OF(forked_child_of_threads,
-        "A forked child of a client with I/O threads gets FORKED in every quorum.",
-        fork_with(REDLOCK_THREAD));

@@ -22,7 +22,9 @@ static redlock_lock *start(redlock *r, const char *name, int64_t ttl_ms, uint32_
 
 enum { IN_FLIGHT = 100 };
 
-static void one_descriptor(uint32_t flags)
+CASE_EACH(one_descriptor_for_all,
+          "A hundred locks of all quorums are taken and released through one descriptor.", 0,
+          REDLOCK_THREAD)
 {
     struct fleet f;
     struct tally tally = {0};
@@ -56,14 +58,6 @@ static void one_descriptor(uint32_t flags)
     }
     client_close(r);
 }
-
-CASE_OF(one_descriptor_for_all,
-        "A hundred locks of all quorums are taken and released through one descriptor.",
-        one_descriptor(0));
-
-CASE_OF(one_descriptor_io_threads,
-        "The events of the threads of all quorums are read through one descriptor.",
-        one_descriptor(REDLOCK_THREAD));
 
 CASE(renewals_and_losses_in_a_loop,
      "One event loop renews locks of all quorums and tells the loss in one of them.")

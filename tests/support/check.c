@@ -51,6 +51,12 @@ int check_run(void)
     return run_number;
 }
 
+uint32_t check_flags(const uint32_t *each)
+{
+    printf("# flags %#x\n", each[run_number]);
+    return each[run_number];
+}
+
 void check_at_begin(void (*begin)(void))
 {
     at_begin = begin;

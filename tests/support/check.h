@@ -45,9 +45,25 @@
     }                                                                                          \
     static void name(void)
 
+/* Once for each of the flags, of clients for the most part, which its body has as `flags`. */
+#define CASE_EACH(name, intent, ...)                                                           \
+    static void name(uint32_t flags);                                                          \
+    static void run_##name(void)                                                               \
+    {                                                                                          \
+        static const uint32_t each[] = {__VA_ARGS__};                                          \
+        name(check_flags(each));                                                               \
+    }                                                                                          \
+    __attribute__((constructor)) static void register_##name(void)                             \
+    {                                                                                          \
+        check_register(#name, intent, run_##name,                                              \
+                       (int)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)));           \
+    }                                                                                          \
+    static void name(uint32_t flags)
+
 /* `runs` times, each in a process of its own; check_run() counts them from 0. */
 void check_register(const char *name, const char *intent, void (*run)(void), int runs);
 int check_run(void);
+uint32_t check_flags(const uint32_t *each); /* those of this run */
 
 /* Once in a file, at its top: every case of the program begins with it. */
 #define CASES_BEGIN_WITH(begin)                                                                \
