@@ -177,7 +177,8 @@ static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o
         elected->login.vote_count = group->vote_count;
         elected->home = client->engine.node[i - group->vote].elected;
         elected->vote = group->vote;
-        snprintf(elected->tag, sizeof elected->tag, RL_RESERVED_PREFIX "{%s}", group->group);
+        snprintf(elected->tag, sizeof elected->tag, RL_RESERVED_PREFIX "{%.*s}",
+                 (int)(RL_TAG_MAX - sizeof RL_RESERVED_PREFIX "{}"), group->group);
         node->login.tag = elected->tag;
     }
     for (uint8_t k = 0; k < group->sentinel_count; k++) {

@@ -302,6 +302,18 @@ static bool is_own_fault(enum redlock_reason reason)
            reason == REDLOCK_REASON_WRONG_PASSWORD;
 }
 
+/* Of the words what fits between the address and the end. */
+static void write_reason(const struct rl_elected *elected, uint8_t elector,
+                         char out[REDLOCK_TEXT_MAX], const char *words, const char *end)
+{
+    int size = snprintf(out, REDLOCK_TEXT_MAX, "%s %s: ", rl_elected_word(elected),
+                        elected->address[elector]);
+    int left = REDLOCK_TEXT_MAX - 1 - size - (int)strlen(end);
+
+    if (left > 0)
+        snprintf(out + size, (size_t)(REDLOCK_TEXT_MAX - size), "%.*s%s", left, words, end);
+}
+
 enum redlock_reason rl_elected_find_obstacle(const struct rl_node *node, const char **text)
 {
     struct rl_elected *elected = node->elected;
@@ -312,12 +324,11 @@ enum redlock_reason rl_elected_find_obstacle(const struct rl_node *node, const c
 
         if (elected->electors.elector[i].id[0] && reason != REDLOCK_REASON_SENTINEL_TWICE)
             continue;
-        snprintf(elected->obstacle, sizeof elected->obstacle,
-                 "%s %s: %s; the set needs all of them", rl_elected_word(elected),
-                 elected->address[i],
-                 !reason      ? "no answer"
-                 : has_failed ? elected->home->session[i].failure_text
-                              : redlock_reason_text((int)reason));
+        write_reason(elected, i, elected->obstacle,
+                     !reason      ? "no answer"
+                     : has_failed ? elected->home->session[i].failure_text
+                                  : redlock_reason_text((int)reason),
+                     "; the set needs all of them");
         *text = elected->obstacle;
         return is_own_fault(reason) ? reason : REDLOCK_REASON_ELECTORS;
     }
@@ -361,11 +372,11 @@ enum redlock_reason rl_elected_explain(const struct rl_node *node, int64_t now_n
 
         if (reason == REDLOCK_REASON_NONE)
             continue;
-        snprintf(out, REDLOCK_TEXT_MAX, "%s %s: %s", rl_elected_word(elected),
-                 elected->address[i],
-                 words[0] && elected->home->session[i].state != RL_SESSION_UP
-                     ? words
-                     : redlock_reason_text((int)reason));
+        write_reason(elected, i, out,
+                     words[0] && elected->home->session[i].state != RL_SESSION_UP
+                         ? words
+                         : redlock_reason_text((int)reason),
+                     "");
         return is_own_fault(reason) ? reason : REDLOCK_REASON_NO_TERM;
     }
     if (!describe_discord(elected, out, REDLOCK_TEXT_MAX) && rl_elected_count(node, false) == 0)
