@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/histogram.h"
+#include "base/time.h"
 #include "http/server_internal.h"
 #include "http/transport.h"
 #include "io/clock.h"
@@ -31,8 +32,10 @@ static void set_state(struct http_connection *connection, enum http_state state)
 
 static void set_due(struct http_connection *connection, enum http_due due)
 {
-    http_deadline_set(&connection->server->due[due], &connection->deadline,
-                      connection->server->now_ns);
+    struct http_server *server = connection->server;
+
+    http_deadline_set(&server->due[due], &connection->deadline, server->loop->now_ns);
+    loop_due(&server->part, connection->deadline.due_ns);
 }
 
 static bool is_due(const struct http_connection *connection, enum http_due due)
@@ -50,7 +53,7 @@ static void mark(struct http_connection *connection)
     connection->is_dirty = true;
     connection->next_dirty = server->dirty;
     server->dirty = connection;
-    loop_again(server->loop);
+    loop_wake(&server->part);
 }
 
 /* It cannot go on: closed by its next turn, since its handler may be on the stack. */
@@ -103,7 +106,7 @@ void http_connection_close(struct http_connection *connection)
                                                    : HTTP_ENDED_CUT);
     connection->next_free = server->closed;
     server->closed = connection;
-    loop_again(server->loop);
+    loop_wake(&server->part);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------- */
@@ -300,7 +303,7 @@ static void fill(struct http_connection *connection)
     if (got <= 0)
         return;
     http_buffer_commit(&connection->in, (size_t)got);
-    connection->read_ns = connection->server->now_ns = rl_now_ns();
+    connection->read_ns = rl_now_ns();
 }
 
 /* Takes one request, or reads once. True: there may be more to do. */
@@ -471,7 +474,7 @@ void http_connection_advance(struct http_connection *connection)
         http_room_count_unsent(connection);
 }
 
-void http_connection_expire(struct http_connection *connection, int64_t now_ns)
+void http_connection_expire(struct http_connection *connection)
 {
     long untaken;
 
@@ -485,8 +488,7 @@ void http_connection_expire(struct http_connection *connection, int64_t now_ns)
             connection->untaken = untaken;
             http_deadline_remove(&connection->deadline);
             if (untaken > 0)
-                http_deadline_set(&connection->server->due[HTTP_DUE_UNREAD],
-                                  &connection->deadline, now_ns);
+                set_due(connection, HTTP_DUE_UNREAD);
             return;
         }
     }
@@ -509,8 +511,8 @@ static void queue_handshake(struct http_connection *connection)
     if (connection->eof)
         http_connection_close(connection); /* no use in going on */
     else if (!connection->handshake.list)
-        http_deadline_set(&server->handshakes, &connection->handshake, server->now_ns);
-    loop_again(server->loop);
+        http_deadline_set(&server->handshakes, &connection->handshake, server->loop->now_ns);
+    loop_wake(&server->part);
 }
 
 static void ready(struct loop_source *source, uint32_t events)
@@ -533,7 +535,7 @@ static void ready(struct loop_source *source, uint32_t events)
 }
 
 int http_connection_open(struct http_connection *connection, struct http_server *server, int fd,
-                         const struct http_peer *peer, int64_t now_ns)
+                         const struct http_peer *peer)
 {
     memset(connection, 0, offsetof(struct http_connection, parser));
     http_parser_reset(&connection->parser);
@@ -543,8 +545,7 @@ int http_connection_open(struct http_connection *connection, struct http_server 
     if (loop_add(server->loop, &connection->source, fd, EVENTS_READING) < 0)
         return -1;
     /* A handshake is part of the first head. */
-    http_deadline_set(&server->due[peer->ssl ? HTTP_DUE_HEAD : HTTP_DUE_IDLE],
-                      &connection->deadline, now_ns);
+    set_due(connection, peer->ssl ? HTTP_DUE_HEAD : HTTP_DUE_IDLE);
     server->counts.connections++;
     server->counts.by_listener[peer->listener]++;
     server->sources[peer->source]++;
@@ -586,6 +587,14 @@ const struct http_peer *http_exchange_peer(const struct http_exchange *exchange)
     return &of(exchange)->peer;
 }
 
+/* At most a second old. */
+static const char *date(struct http_server *server, int64_t now_ns)
+{
+    if (now_ns - server->date_ns >= RL_NS_PER_S)
+        http_server_set_date(server, now_ns);
+    return server->date;
+}
+
 /* The head, and room for the body behind it; NULL: out of memory. */
 static char *write_head(struct http_connection *connection, const struct http_head *head)
 {
@@ -604,23 +613,24 @@ static char *write_head(struct http_connection *connection, const struct http_he
     return room + size;
 }
 
-static void count(struct http_exchange *exchange, int status)
+static void count(struct http_exchange *exchange, int status, int64_t now_ns)
 {
     struct http_tally *tally = &of(exchange)->server->tally;
 
     assert(exchange->op < HTTP_OPS_MAX && status >= HTTP_STATUS_FIRST &&
            status < HTTP_STATUS_FIRST + HTTP_STATUS_COUNT);
     tally->count[exchange->op][status - HTTP_STATUS_FIRST]++;
-    rl_histogram_add(&tally->took[exchange->op], rl_now_ns() - exchange->began_ns);
+    rl_histogram_add(&tally->took[exchange->op], now_ns - exchange->began_ns);
 }
 
 void http_answer(struct http_exchange *exchange, const struct http_answer *answer)
 {
     struct http_connection *connection = of(exchange);
     struct http_server *server = connection->server;
+    int64_t now_ns = rl_now_ns();
     struct http_head head = {
         .status = answer->status,
-        .date = server->date,
+        .date = date(server, now_ns),
         .type = answer->type,
         .extra = answer->extra,
         .body_size = answer->body_size,
@@ -641,7 +651,7 @@ void http_answer(struct http_exchange *exchange, const struct http_answer *answe
                             NULL);
         return;
     }
-    count(exchange, answer->status);
+    count(exchange, answer->status, now_ns);
     if (!body) {
         give_up(connection);
         return;
@@ -685,16 +695,17 @@ void http_drop(struct http_exchange *exchange)
 void http_stream_begin(struct http_exchange *exchange)
 {
     struct http_connection *connection = of(exchange);
+    int64_t now_ns = rl_now_ns();
     struct http_head head = {
         .status = 200,
-        .date = connection->server->date,
+        .date = date(connection->server, now_ns),
         .type = "text/event-stream",
         /* nginx would keep the events until it has a page of them. */
         .extra = "X-Accel-Buffering: no\r\n",
         .is_last = true,
     };
 
-    count(exchange, head.status);
+    count(exchange, head.status, now_ns);
     if (!write_head(connection, &head)) {
         give_up(connection);
         return;

@@ -96,13 +96,13 @@ struct http_connection {
  * Prepares a connection for an accepted socket, whose owner it becomes on success. 0, or -1.
  */
 int http_connection_open(struct http_connection *connection, struct http_server *server, int fd,
-                         const struct http_peer *peer, int64_t now_ns);
+                         const struct http_peer *peer);
 
 /* Reads, begins and writes as far as it gets without waiting. */
 void http_connection_advance(struct http_connection *connection);
 
 /* Its deadline is over. */
-void http_connection_expire(struct http_connection *connection, int64_t now_ns);
+void http_connection_expire(struct http_connection *connection);
 
 /*
  * CLOSED: nothing of it is left but its memory, which goes back to the server. An exchange that

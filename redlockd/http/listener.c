@@ -81,8 +81,7 @@ static void serve(struct http_listener *listener, int fd,
         http_server_give(server, connection);
         return;
     }
-    server->now_ns = rl_now_ns();
-    if (http_connection_open(connection, server, fd, &peer, server->now_ns) < 0) {
+    if (http_connection_open(connection, server, fd, &peer) < 0) {
         if (peer.ssl)
             http_tls_free(peer.ssl);
         close(fd);
@@ -97,6 +96,7 @@ static void pause_listener(struct http_listener *listener)
     if (loop_change(listener->server->loop, &listener->source, 0) == 0) {
         listener->is_paused = true;
         listener->paused_ns = rl_now_ns();
+        loop_wake(&listener->server->part);
     }
 }
 

@@ -87,7 +87,7 @@ static void expire(struct http_server *server, int64_t now_ns)
         struct http_deadline *due;
 
         while ((due = http_deadlines_due(&server->due[i], now_ns)) != NULL)
-            http_connection_expire(http_connection_of(due), now_ns);
+            http_connection_expire(http_connection_of(due));
     }
 }
 
@@ -112,9 +112,7 @@ static int64_t next_deadline(struct http_server *server, int64_t now_ns)
 
 /* ---- turns ----------------------------------------------------------------------------- */
 
-/* The Date of answers is at most a second old. It decides nothing: the only use of
- * the wall clock. */
-static void tell_date(struct http_server *server, int64_t now_ns)
+void http_server_set_date(struct http_server *server, int64_t now_ns)
 {
     static const char days[] = "SunMonTueWedThuFriSat";
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -122,8 +120,6 @@ static void tell_date(struct http_server *server, int64_t now_ns)
     struct tm utc;
     char text[32];
 
-    if (server->date_ns != 0 && now_ns - server->date_ns < RL_NS_PER_S)
-        return;
     server->date_ns = now_ns;
     seconds = time(NULL);
     gmtime_r(&seconds, &utc);
@@ -168,8 +164,6 @@ static int64_t turn(void *context, int64_t now_ns)
 {
     struct http_server *server = context;
 
-    server->now_ns = now_ns;
-    tell_date(server, now_ns);
     serve_dirty(server);
     continue_handshake(server);
     expire(server, now_ns);
@@ -201,9 +195,8 @@ struct http_server *http_server_new(struct loop *loop, const struct http_handler
     server->due[HTTP_DUE_STALL].span_ns = server->due[HTTP_DUE_UNREAD].span_ns =
         or_default(options->stall_timeout_ns, STALL_TIMEOUT_NS);
     server->due[HTTP_DUE_LINGER].span_ns = LINGER_NS;
-    server->now_ns = rl_now_ns();
-    tell_date(server, server->now_ns);
-    loop_add_part(loop, server, turn);
+    http_server_set_date(server, rl_now_ns());
+    loop_add_part(loop, &server->part, server, turn);
     return server;
 }
 

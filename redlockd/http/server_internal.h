@@ -16,6 +16,7 @@
  */
 struct http_server {
     struct loop *loop;
+    struct loop_part part; /* of the loop: for deadlines, and for `dirty` and `closed` */
     struct http_handler handler;
     struct http_pool pool;
     struct http_listener listeners[HTTP_LISTENERS_MAX];
@@ -33,12 +34,14 @@ struct http_server {
     size_t unsent;                       /* of all connections: http_room_count_unsent() */
     uint32_t sources[HTTP_ROOM_SOURCES]; /* connections by http_peer.source */
     struct http_tally tally;
-    int64_t now_ns;  /* the last reading of the clock: for deadlines */
     int64_t date_ns; /* when `date` was written */
     char date[HTTP_DATE_SIZE + 1];
     bool is_draining;
     bool is_stopped;
 };
+
+/* Writes the Date of answers anew. It decides nothing: the only use of the wall clock. */
+void http_server_set_date(struct http_server *server, int64_t now_ns);
 
 /* A connection to open, or NULL: no memory, or too many. */
 struct http_connection *http_server_take(struct http_server *server);

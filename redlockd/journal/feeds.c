@@ -63,6 +63,7 @@ static void add(struct feeds *feeds, struct feed *feed)
 {
     if (feeds->count++ == 0)
         feeds->comment_ns = rl_now_ns() + COMMENT_EVERY_NS;
+    loop_due(&feeds->part, feeds->comment_ns);
     feed->feeds = feeds;
     feed->next = feeds->list;
     if (feed->next)
@@ -166,6 +167,7 @@ void feeds_note(struct feeds *feeds, const struct journal_entry *entry)
         write_batch(feeds);
         batch_add(&feeds->batch, entry->name, json->text, json->size);
     }
+    loop_due(&feeds->part, feeds->write_ns);
 }
 
 static void write_node(struct feed *feed, const redlock_node_info *node,

@@ -24,6 +24,7 @@
 #include "journal/entry.h"
 #include "nodes/changes.h"
 #include "redlock.h"
+#include "system/loop.h"
 
 #define FEEDS_MAX 256
 #define FEEDS_OF_ONE_MAX 64 /* of one principal */
@@ -44,6 +45,7 @@ struct feeds_batch {
 };
 
 struct feeds {
+    struct loop_part part;
     struct access *access;
     struct changes *changes; /* of the nodes, which come by feeds_note_node() */
     struct http_body body;

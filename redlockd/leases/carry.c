@@ -420,7 +420,7 @@ static int order(struct lease_request *request, const struct lease_action *actio
         return error;
     if (!request->lock)
         request->name = NULL; /* the answer has it */
-    leases_wake(request->leases);
+    loop_wake(&request->leases->library);
     return 0;
 }
 

@@ -304,7 +304,7 @@ void holdings_look(struct leases *leases, struct lease_entry *entry, int64_t now
         next_ns = now_ns + LOOK_AGAIN_NS;
     } else {
         leases->looks++;
-        leases_wake(leases);
+        loop_wake(&leases->library);
     }
     look_at(leases, held, next_ns);
 }

@@ -214,14 +214,9 @@ void leases_begin(struct leases *leases, const struct routed *routed)
     }
 }
 
-void leases_wake(struct leases *leases)
+int64_t leases_turn(void *context, int64_t now_ns)
 {
-    leases->is_due = true;
-    loop_again(leases->loop);
-}
-
-int64_t leases_turn(struct leases *leases, int64_t now_ns)
-{
+    struct leases *leases = context;
     struct lease_entry *entry;
 
     leases->postponed = 0;

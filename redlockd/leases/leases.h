@@ -60,6 +60,7 @@ struct leases {
     struct access *access; /* rules, which HUP replaces */
     struct journal *journal;
     redlock *client;
+    struct loop_part library; /* woken where the client was given something to do */
     struct lease_table table; /* what is known of each lease */
     unsigned looks;           /* questions about leases whose time is over */
     unsigned postponed;       /* in this turn: too many of them at once */
@@ -69,7 +70,6 @@ struct leases {
     struct http_body body;
     uint32_t drift_ppm; /* how much slower than ours a client's clock may be */
     int64_t max_ttl_ms; /* of the nodes' clients; 0: the library's default */
-    bool is_due;        /* the library was given work in this turn */
     bool is_draining;   /* no more waits */
     struct leases_counts counts;
 };
@@ -86,11 +86,10 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
 void leases_close(struct leases *leases);
 
 /*
- * Renewals of streams, and questions about leases whose time is over; when to be called next.
+ * The turn of the table's part: renewals of streams, and questions about leases whose time is
+ * over.
  */
-int64_t leases_turn(struct leases *leases, int64_t now_ns);
-/* The library was given something to do. */
-void leases_wake(struct leases *leases);
+int64_t leases_turn(void *leases, int64_t now_ns);
 
 /* PUT, POST or DELETE of a lock, by a principal with the right to acquire it. */
 void leases_begin(struct leases *leases, const struct routed *routed);

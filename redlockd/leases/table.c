@@ -285,6 +285,7 @@ void lease_table_plan(struct lease_table *table, struct lease_entry *entry)
     if (entry->held && entry->held->look_ns < due_ns)
         due_ns = entry->held->look_ns;
     rl_timers_set(&table->due, &entry->due, due_ns);
+    loop_due(&table->part, due_ns);
 }
 
 struct lease_entry *lease_table_due(struct lease_table *table, int64_t now_ns)

@@ -33,6 +33,7 @@
 #include "leases/id.h"
 #include "leases/lease.h"
 #include "system/asked.h"
+#include "system/loop.h"
 
 #define LEASE_REMEMBERED_NS (120 * INT64_C(1000000000))
 #define LEASES_SPENT_MAX (1u << 20)   /* of those that waited or were granted here */
@@ -86,6 +87,7 @@ struct lease_spent {
 };
 
 struct lease_table {
+    struct loop_part part; /* of the loop: due with the first of `due` */
     struct lease_entry **buckets;
     size_t bucket_count;        /* a power of two */
     size_t count;               /* all entries */

@@ -8,23 +8,9 @@
 #define FINISH_NS RL_NS_PER_S              /* for requests that are under way when it stops */
 #define LOOK_AGAIN_NS (100 * RL_NS_PER_MS) /* leases end without an event */
 
-void drain_init(struct drain *drain, struct loop *loop, struct http_server *server,
-                struct leases *leases)
-{
-    *drain =
-        (struct drain){.loop = loop, .server = server, .leases = leases, .end_ns = RL_NEVER_NS};
-}
-
 bool drain_has_begun(const struct drain *drain)
 {
     return drain->end_ns != RL_NEVER_NS;
-}
-
-void drain_begin(struct drain *drain, int64_t span_ns)
-{
-    drain->end_ns = rl_now_ns() + span_ns;
-    leases_drain(drain->leases);
-    http_server_drain(drain->server);
 }
 
 static void stop(struct drain *drain, int64_t now_ns)
@@ -34,7 +20,8 @@ static void stop(struct drain *drain, int64_t now_ns)
     drain->end_ns = now_ns + FINISH_NS;
 }
 
-int64_t drain_turn(void *context, int64_t now_ns)
+/* A part of the loop: stops it when nothing is left to do, or the time is over. */
+static int64_t turn(void *context, int64_t now_ns)
 {
     struct drain *drain = context;
 
@@ -49,4 +36,20 @@ int64_t drain_turn(void *context, int64_t now_ns)
     return drain->is_stopped || now_ns + LOOK_AGAIN_NS >= drain->end_ns
                ? drain->end_ns
                : now_ns + LOOK_AGAIN_NS;
+}
+
+void drain_init(struct drain *drain, struct loop *loop, struct http_server *server,
+                struct leases *leases)
+{
+    *drain =
+        (struct drain){.loop = loop, .server = server, .leases = leases, .end_ns = RL_NEVER_NS};
+    loop_add_part(loop, &drain->part, drain, turn);
+}
+
+void drain_begin(struct drain *drain, int64_t span_ns)
+{
+    drain->end_ns = rl_now_ns() + span_ns;
+    drain->part.is_watching = true;
+    leases_drain(drain->leases);
+    http_server_drain(drain->server);
 }

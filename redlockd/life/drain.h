@@ -24,6 +24,7 @@
 #include "system/loop.h"
 
 struct drain {
+    struct loop_part part;
     struct loop *loop;
     struct http_server *server;
     struct leases *leases;
@@ -35,8 +36,5 @@ void drain_init(struct drain *drain, struct loop *loop, struct http_server *serv
                 struct leases *leases);
 bool drain_has_begun(const struct drain *drain);
 void drain_begin(struct drain *drain, int64_t span_ns);
-
-/* A part of the loop: stops it when nothing is left to do, or the time is over. */
-int64_t drain_turn(void *drain, int64_t now_ns);
 
 #endif

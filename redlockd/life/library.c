@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 
+#include "base/time.h"
 #include "leases/carry.h"
 #include "leases/holdings.h"
 #include "system/log.h"
@@ -81,7 +82,6 @@ static void drain_records(struct library *library)
     while (library->records && redlock_next(library->records, &event, 0) > 0) {
         if (is_of_once(event))
             once_heard(library->once, event);
-        loop_again(library->leases->loop);
     }
 }
 
@@ -92,10 +92,9 @@ void library_drain(struct library *library, int timeout_ms)
 
     while (redlock_next(leases->client, &event, timeout_ms) > 0) {
         handle(library, event);
-        loop_again(leases->loop);
     }
     drain_records(library);
-    leases->is_due = false; /* what was started meanwhile is sent */
+    leases->library.due_ns = RL_NEVER_NS; /* what was started meanwhile is sent */
 }
 
 static void on_ready(struct loop_source *source, uint32_t events)
@@ -155,11 +154,9 @@ static redlock *records(void *context, char *why, size_t why_size)
 /* A part of the loop: what requests of this turn have started is sent with it. */
 static int64_t turn(void *context, int64_t now_ns)
 {
-    struct library *library = context;
-
-    if (library->leases->is_due)
-        library_drain(library, 0);
-    return leases_turn(library->leases, now_ns);
+    (void)now_ns;
+    library_drain(context, 0);
+    return RL_NEVER_NS;
 }
 
 int library_open(struct library *library, struct leases *leases, struct view *view,
@@ -176,7 +173,8 @@ int library_open(struct library *library, struct leases *leases, struct view *vi
     library->leases = leases;
     once->records = records;
     once->context = library;
-    loop_add_part(leases->loop, library, turn);
+    loop_add_part(leases->loop, &leases->library, library, turn);
+    loop_add_part(leases->loop, &leases->table.part, leases, leases_turn);
     return 0;
 }
 

@@ -290,15 +290,16 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         warnings_tell(settings, &life->inputs.access);
     routes_open(&life->routes, life->server);
     notify_init(&life->notify);
-    loop_add_part(&life->loop, &life->notify, notify_turn);
+    loop_add_part(&life->loop, &life->notify.part, &life->notify, notify_turn);
     life->status = (struct status){.notify = &life->notify, .leases = &life->leases};
-    loop_add_part(&life->loop, &life->status, status_turn);
+    loop_add_part(&life->loop, &life->status.part, &life->status, status_turn);
     drain_init(&life->drain, &life->loop, life->server, &life->leases);
-    loop_add_part(&life->loop, &life->drain, drain_turn);
-    loop_add_part(&life->loop, &life->routes.changes, changes_turn);
-    loop_add_part(&life->loop, &life->journal.feeds, feeds_turn);
-    loop_add_part(&life->loop, &life->routes.view.survey, survey_turn);
-    loop_add_part(&life->loop, &life->routes.view.leaders, leaders_turn);
+    loop_add_part(&life->loop, &life->routes.changes.part, &life->routes.changes, changes_turn);
+    loop_add_part(&life->loop, &life->journal.feeds.part, &life->journal.feeds, feeds_turn);
+    loop_add_part(&life->loop, &life->routes.view.survey.part, &life->routes.view.survey,
+                  survey_turn);
+    loop_add_part(&life->loop, &life->routes.view.leaders.part, &life->routes.view.leaders,
+                  leaders_turn);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #define STATUS_TEXT_MAX 96
 
 struct status {
+    struct loop_part part;
     struct notify *notify;
     struct leases *leases;
     int64_t next_ns;            /* the next look */

@@ -17,6 +17,7 @@
 
 #include "base/time.h"
 #include "redlock.h"
+#include "system/loop.h"
 
 #define CHANGES_LOG_EVERY_NS (10 * RL_NS_PER_S)
 #define CHANGES_NODES_MAX (REDLOCK_QUORUMS_MAX * REDLOCK_NODES_MAX)
@@ -37,6 +38,7 @@ struct change {
 };
 
 struct changes {
+    struct loop_part part;
     redlock *client;
     void *context;
     void (*on_node)(void *context, const redlock_node_info *node, enum changes_state state);

@@ -157,7 +157,7 @@ static void go_on(struct once_run *run, enum run_state state, int error)
 {
     run->state = state;
     if (!error) {
-        leases_wake(run->once->leases);
+        loop_wake(&run->once->leases->library);
         return;
     }
     fail(run, error, redlock_detail());
@@ -169,7 +169,7 @@ static void undo(struct once_run *run)
 {
     run->state = RUN_UNDOING;
     if (redlock_start_release(run->record) == REDLOCK_OK)
-        leases_wake(run->once->leases);
+        loop_wake(&run->once->leases->library);
     else
         run_free(run);
 }
@@ -250,7 +250,7 @@ static void make_sure(struct once_run *run)
 
     run->state = RUN_SURE;
     if (redlock_start_replicate(home_of(run), run, &job) == REDLOCK_OK)
-        leases_wake(run->once->leases);
+        loop_wake(&run->once->leases->library);
     else
         tell(run, false);
 }
@@ -284,7 +284,7 @@ static void recorded(struct once_run *run, const redlock_event *event)
         run->start_by_ns = rl_now_ns() + START_NS;
         run->state = RUN_EXTENDING;
         if (redlock_start_extend(run->record, record_ms(run)) == REDLOCK_OK) {
-            leases_wake(run->once->leases);
+            loop_wake(&run->once->leases->library);
             return;
         }
         fail(run, REDLOCK_INVAL, redlock_detail());

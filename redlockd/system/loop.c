@@ -14,11 +14,13 @@
 /* Above every tag that the reactor uses itself. */
 #define TAG_FIRST 0x1000u
 #define PASSES_MAX 4
+#define LOOP_AT_ONCE_NS 1 /* behind the next look at what is ready */
 
 int loop_init(struct loop *loop)
 {
     memset(loop, 0, sizeof *loop);
     loop->free_slot = loop->freed_slot = NO_SLOT;
+    loop->now_ns = rl_now_ns();
     return rl_reactor_init(&loop->reactor);
 }
 
@@ -82,11 +84,15 @@ void loop_remove(struct loop *loop, struct loop_source *source)
 
 /* ---- turns ----------------------------------------------------------------------------- */
 
-void loop_add_part(struct loop *loop, void *context,
+void loop_add_part(struct loop *loop, struct loop_part *part, void *context,
                    int64_t (*turn)(void *context, int64_t now_ns))
 {
-    assert(loop->part_count < LOOP_PARTS_MAX);
-    loop->parts[loop->part_count++] = (struct loop_part){context, turn};
+    struct loop_part **end = &loop->parts;
+
+    while (*end)
+        end = &(*end)->next;
+    *part = (struct loop_part){.context = context, .turn = turn};
+    *end = part;
 }
 
 static void dispatch(struct loop *loop, const struct epoll_event *event)
@@ -115,38 +121,36 @@ static void release_slots(struct loop *loop)
     }
 }
 
-void loop_again(struct loop *loop)
-{
-    loop->again = true;
-}
-
-/* Each once. The earliest time that a part asks for. */
-static int64_t run_each_part(struct loop *loop)
+/* Each once that is due by then. The earliest time that a part asks for; 0: one was woken. */
+static int64_t run_due(struct loop *loop, int64_t until_ns)
 {
     int64_t next_ns = RL_NEVER_NS;
-    int64_t now_ns = rl_now_ns();
 
-    for (unsigned i = 0; i < loop->part_count; i++) {
-        int64_t wanted_ns = loop->parts[i].turn(loop->parts[i].context, now_ns);
+    for (struct loop_part *part = loop->parts; part; part = part->next) {
+        if (part->due_ns <= until_ns || part->is_watching) {
+            int64_t wanted_ns;
 
-        if (wanted_ns < next_ns)
-            next_ns = wanted_ns;
+            part->due_ns = RL_NEVER_NS;
+            wanted_ns = part->turn(part->context, loop->now_ns);
+            loop_due(part, wanted_ns > 0 ? wanted_ns : LOOP_AT_ONCE_NS);
+        }
     }
+    for (const struct loop_part *part = loop->parts; part; part = part->next)
+        if (part->due_ns < next_ns)
+            next_ns = part->due_ns;
     return next_ns;
 }
 
-/* 0: parts still have work for each other, and others should have a turn meanwhile. */
+/* Parts wake each other: those that were woken are called again. */
 static int64_t run_parts(struct loop *loop)
 {
-    for (int pass = 0; pass < PASSES_MAX; pass++) {
-        int64_t next_ns;
+    int64_t next_ns;
 
-        loop->again = false;
-        next_ns = run_each_part(loop);
-        if (!loop->again)
-            return next_ns;
-    }
-    return 0;
+    loop->now_ns = rl_now_ns();
+    next_ns = run_due(loop, loop->now_ns);
+    for (int pass = 1; pass < PASSES_MAX && next_ns == 0; pass++)
+        next_ns = run_due(loop, 0);
+    return next_ns;
 }
 
 void loop_turn(struct loop *loop, int timeout_ms)
@@ -160,7 +164,7 @@ void loop_turn(struct loop *loop, int timeout_ms)
     next_ns = run_parts(loop);
     if (loop->stopped)
         return;
-    if (next_ns <= 0) {
+    if (next_ns <= LOOP_AT_ONCE_NS) {
         timeout_ms = 0;
     } else if (next_ns != RL_NEVER_NS) {
         rl_reactor_arm(&loop->reactor, next_ns);
@@ -169,6 +173,7 @@ void loop_turn(struct loop *loop, int timeout_ms)
             timeout_ms = UNARMED_WAIT_MS;
     }
     count = rl_reactor_wait(&loop->reactor, events, timeout_ms);
+    loop->now_ns = rl_now_ns();
     for (int i = 0; i < count; i++)
         dispatch(loop, &events[i]);
     release_slots(loop);

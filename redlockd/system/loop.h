@@ -4,8 +4,8 @@
  *
  * A *source* is a descriptor and what is called when epoll reports it. A *part* is a piece of
  * the daemon that has deadlines or work left over from a turn: the HTTP server, the library's
- * client, the watchdog. A turn waits for events, calls their sources, and then every part once;
- * the loop waits no longer than the earliest time that a part asks for.
+ * client, the watchdog. A turn waits for events, calls their sources, and then the parts that
+ * are due, and no other; the loop waits no longer than until the next one is.
  *
  * A source that is removed during a turn gets no event of that turn any more, and its number is
  * not given to another before the turn is over: events of a batch cannot reach the wrong one.
@@ -18,8 +18,6 @@
 
 #include "io/reactor.h"
 
-#define LOOP_PARTS_MAX 10
-
 /* Lives inside of what it serves. Its owner sets `ready`; the rest is the loop's. */
 struct loop_source {
     void (*ready)(struct loop_source *source, uint32_t events);
@@ -27,11 +25,17 @@ struct loop_source {
     uint32_t slot; /* index in loop->slots */
 };
 
-/* `turn` does what is due at now_ns and returns when it wants to be called next: RL_NEVER_NS
- * for "after an event", 0 for "at once, after a look at what else is ready". */
+/*
+ * Lives inside of what it calls. `turn` does what is due at now_ns and returns when it wants to
+ * be called next: RL_NEVER_NS for "not by time", 0 for "at once, after a look at what else is
+ * ready". Whoever gives it work before then moves that forward, also from inside of its turn.
+ */
 struct loop_part {
+    int64_t due_ns; /* loop_due() */
     void *context;
     int64_t (*turn)(void *context, int64_t now_ns);
+    struct loop_part *next;
+    bool is_watching; /* called with every turn: it waits for what others do */
 };
 
 struct loop_slot {
@@ -43,12 +47,11 @@ struct loop {
     struct rl_reactor reactor;
     struct loop_slot *slots;
     uint32_t slot_count;
-    uint32_t free_slot;  /* UINT32_MAX: none */
-    uint32_t freed_slot; /* freed in this turn, free after it */
-    struct loop_part parts[LOOP_PARTS_MAX];
-    unsigned part_count;
-    uint64_t turns; /* so far */
-    bool again;     /* loop_again() was called */
+    uint32_t free_slot;      /* UINT32_MAX: none */
+    uint32_t freed_slot;     /* freed in this turn, free after it */
+    struct loop_part *parts; /* in the order in which they were added */
+    uint64_t turns;          /* so far */
+    int64_t now_ns;          /* when this turn had its events, or its last pass began */
     bool stopped;
 };
 
@@ -62,11 +65,22 @@ int loop_change(struct loop *loop, struct loop_source *source, uint32_t events);
 /* Before its descriptor is closed. */
 void loop_remove(struct loop *loop, struct loop_source *source);
 
-void loop_add_part(struct loop *loop, void *context,
+/* Its first turn is at once. */
+void loop_add_part(struct loop *loop, struct loop_part *part, void *context,
                    int64_t (*turn)(void *context, int64_t now_ns));
 
-/* A part was given work by another: it is called once more before the loop waits. */
-void loop_again(struct loop *loop);
+/* It has something to do at that time, if not before. */
+static inline void loop_due(struct loop_part *part, int64_t due_ns)
+{
+    if (due_ns < part->due_ns)
+        part->due_ns = due_ns;
+}
+
+/* It was given work: it is called before the loop waits again. */
+static inline void loop_wake(struct loop_part *part)
+{
+    part->due_ns = 0;
+}
 
 /* Turns until loop_stop(). */
 void loop_run(struct loop *loop);

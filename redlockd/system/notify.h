@@ -11,7 +11,10 @@
 
 #include <stdint.h>
 
+#include "system/loop.h"
+
 struct notify {
+    struct loop_part part;
     int fd; /* connected; -1: there is no manager */
     int64_t
         /* send a sign of life this often: half of what WATCHDOG_USEC asks for; 0: never */

@@ -91,7 +91,7 @@ static void on_gone(struct http_completion *completion, enum http_ended how)
 
     (void)how;
     poll->watch->next_ns = 0;
-    loop_again(poll->leaders->view->leases->loop);
+    loop_wake(&poll->leaders->part);
     forget_poll(poll);
 }
 
@@ -192,6 +192,7 @@ void leaders_answered(struct leaders *leaders, const redlock_event *event)
             forget_poll(poll);
     }
     watch->next_ns = next_look_ns(watch, &found, now_ns);
+    loop_due(&leaders->part, watch->next_ns);
     forget_if_idle(leaders, watch);
 }
 
@@ -207,12 +208,11 @@ static void look(struct leaders *leaders, struct leader_watch *watch)
         poll->is_asked = true;
     watch->is_looking = true;
     if (!error) {
-        leases_wake(leaders->view->leases);
+        loop_wake(&leaders->view->leases->library);
         return;
     }
     leaders_answered(
         leaders, &(redlock_event){.error = error, .detail = redlock_detail(), .data = watch});
-    loop_again(leaders->view->leases->loop);
 }
 
 int64_t leaders_turn(void *context, int64_t now_ns)
@@ -244,7 +244,7 @@ void leaders_note(void *context, const char *name)
         return;
     watch->has_changed = true;
     watch->next_ns = 0;
-    loop_again(leaders->view->leases->loop);
+    loop_wake(&leaders->part);
 }
 
 void leaders_reload(struct leaders *leaders)
@@ -265,7 +265,7 @@ void leaders_drain(struct leaders *leaders)
         for (struct leader_poll *poll = watch->polls; poll; poll = poll->next)
             poll->end_ns = 0;
     }
-    loop_again(leaders->view->leases->loop);
+    loop_wake(&leaders->part);
 }
 
 /* ---- begun ------------------------------------------------------------------------------- */
@@ -381,5 +381,5 @@ void leaders_begin(struct leaders *leaders, const struct routed *routed)
     poll.watch->has_changed = true; /* it is not answered by a look that is under way */
     poll.watch->next_ns = 0;
     http_set_completion(exchange, &kept->completion);
-    loop_again(leaders->view->leases->loop);
+    loop_wake(&leaders->part);
 }

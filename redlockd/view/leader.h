@@ -21,6 +21,7 @@
 #include "access/routed.h"
 #include "http/server.h"
 #include "redlock.h"
+#include "system/loop.h"
 
 #define LEADER_LOOK_NS (500 * INT64_C(1000000))
 #define LEADER_WAIT_MAX_MS 50000 /* as of a lease: proxies cut at 60 s */
@@ -34,6 +35,7 @@ struct view;
 struct leader_watch;
 
 struct leaders {
+    struct loop_part part;
     struct view *view;
     struct leader_watch *watches; /* one for each name */
     unsigned polls;               /* that wait */

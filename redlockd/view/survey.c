@@ -48,6 +48,7 @@ void survey_await(struct survey *survey, struct survey_wait *wait, int64_t now_n
     if (wait->next)
         wait->next->previous = wait;
     survey->waits = wait;
+    loop_wake(&survey->part);
 }
 
 void survey_forget(struct survey *survey, struct survey_wait *wait)
@@ -189,6 +190,7 @@ static void end_look(struct survey *survey)
         survey->asked_count = 0;
     }
     finish(survey, survey->began_ns);
+    loop_wake(&survey->part); /* for those that have come since */
 }
 
 /* ---- locks ------------------------------------------------------------------------------- */
@@ -291,7 +293,7 @@ static void ask_for_locks(struct survey *survey)
     for (size_t i = 0; i < survey->asked_count; i++)
         survey->pending += redlock_start_query(survey->leases->client, survey->asked[i].name,
                                                &survey->asked[i], &job) == REDLOCK_OK;
-    leases_wake(survey->leases);
+    loop_wake(&survey->leases->library);
     if (survey->pending == 0)
         end_look(survey);
 }
@@ -357,7 +359,7 @@ static void begin_look(struct survey *survey)
         else
             survey->lists++;
     }
-    leases_wake(survey->leases);
+    loop_wake(&survey->leases->library);
     if (survey->lists == 0)
         ask_for_locks(survey);
 }

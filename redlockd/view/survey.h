@@ -59,6 +59,7 @@ struct survey_wait {
 
 struct survey {
     enum asked asked_for; /* first: the data of its jobs for names */
+    struct loop_part part;
     struct leases *leases;
     struct survey_wait *waits;
     /* The last look. */

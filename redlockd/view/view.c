@@ -114,7 +114,7 @@ static void asked(struct view *view, struct question *question, int error)
     if (error)
         view_answer_error(view, question_end(view, question), error, redlock_detail());
     else
-        leases_wake(view->leases);
+        loop_wake(&view->leases->library);
 }
 
 /* ---- one lock ---------------------------------------------------------------------------- */

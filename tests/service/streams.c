@@ -118,6 +118,14 @@ CASE(stream_stopped,
     rig_close(&rig);
 }
 
+/* The time of the client that has unread bytes is over. */
+static void end_time(struct rig *rig)
+{
+    rig->server->due[HTTP_DUE_UNREAD].first->due_ns = 0;
+    loop_wake(&rig->server->part);
+    rig_settle(rig);
+}
+
 CASE(stream_read, "A stream that is read lives on, also one of which little is read at a time.")
 {
     struct rig rig;
@@ -128,9 +136,7 @@ CASE(stream_read, "A stream that is read lives on, also one of which little is r
     fd = rig_connect(&rig);
     rig_send(&rig, fd, rig_get("/stream"));
     rig_read(&rig, fd, NULL);
-    rig.server->due[HTTP_DUE_UNREAD].first->due_ns =
-        0; /* its time is over, and nothing waits for it */
-    rig_settle(&rig);
+    end_time(&rig); /* and nothing waits for it */
     CHECK_INT(1, rig_counts(&rig).streams);
     CHECK(!rig.server->due[HTTP_DUE_UNREAD].first);
     /* Twice as much comes as is read, in so many times that are over: it is always behind. */
@@ -140,13 +146,11 @@ CASE(stream_read, "A stream that is read lives on, also one of which little is r
         CHECK(rig_event(&rig, "event: two\n\n"));
         rig_settle(&rig);
         CHECK_INT(12, recv(fd, bytes, 12, 0));
-        rig.server->due[HTTP_DUE_UNREAD].first->due_ns = 0;
-        rig_settle(&rig);
+        end_time(&rig);
         CHECK_INT(1, rig_counts(&rig).streams);
     }
     /* Nothing of that is read any more. */
-    rig.server->due[HTTP_DUE_UNREAD].first->due_ns = 0;
-    rig_settle(&rig);
+    end_time(&rig);
     CHECK_INT(0, rig_counts(&rig).streams);
     close(fd);
     rig_close(&rig);
