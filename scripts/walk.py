@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""walk.py lock|put: the way of a lock through src/, or of a PUT through redlockd/.
+"""walk.py lock|put [FILES ROOMS]: the way of a lock through src/, or of a PUT through redlockd/.
 
 Builds the tree into build/walk so that every function reports its entry (scripts/walk_record.c). Then
     lock  makes uncontended blocking cycles of acquire and release (scripts/walk.c), five nodes;
-    put   sends one PUT of a free lock to a warm redlockd, one node: more of them repeat its turn.
+    put   sends PUTs of a free lock to a warm redlockd, one node, each from the reading of its bytes
+          to the end of its exchange.
 Prints the files and functions in the order of their first call, a new line for every change of file,
 and the hops: how often file and room change in that order, and over all calls as they were made.
-The other rooms of the tree (for put: src/) are left out.
+The other rooms of the tree (for put: src/) are left out. So are, for put, the loop itself, which calls
+what is ready whatever that is, and what not every one of the PUTs had: another part was due then.
+With FILES and ROOMS it fails if there are more files, or more changes of room by first calls.
 """
 import http.client
 import mmap
@@ -24,7 +27,9 @@ RECORDER = os.path.abspath(f"{BUILD}/walk_record.so")
 WIDTH = 92
 HEAD = 3 * 8  # is_on, count, base
 WARM_UP_CYCLES = 20
+PUTS = 5
 TREE_OF = {"lock": "src", "put": "redlockd"}
+LEFT_OUT = {"lock": (), "put": ("system/loop.c",)}
 
 
 def run(*command, **options):
@@ -72,8 +77,14 @@ def wait_until_idle(memory):
         time.sleep(0.1)
 
 
+def end_recording(memory):
+    """A 0 behind its calls."""
+    count = int.from_bytes(memory[8:16], sys.byteorder)
+    memory[8:16] = (count + 1).to_bytes(8, sys.byteorder)
+
+
 def drive_put(file):
-    """Inside of `redlock dev`: starts the daemon, and records its second connection's last PUT."""
+    """Inside of `redlock dev`: starts the daemon, and records PUTs, each with what was called."""
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/redlockd.sock"
         daemon = subprocess.Popen([f"{BUILD}/redlockd", "--listen", f"unix:{path}"],
@@ -88,11 +99,13 @@ def drive_put(file):
                 client.ask("PUT", lease)
                 client.ask("DELETE", lease)
             with open(file, "r+b") as recorded, mmap.mmap(recorded.fileno(), 0) as memory:
-                memory[0] = 1
-                client.ask("PUT", WARM_UP_CYCLES)
-                wait_until_idle(memory)
-                memory[0] = 0
-            client.ask("DELETE", WARM_UP_CYCLES)
+                for lease in range(WARM_UP_CYCLES, WARM_UP_CYCLES + PUTS):
+                    memory[0] = 1
+                    client.ask("PUT", lease)
+                    wait_until_idle(memory)
+                    memory[0] = 0
+                    end_recording(memory)
+                    client.ask("DELETE", lease)
         finally:
             daemon.terminate()
             daemon.communicate()
@@ -107,20 +120,37 @@ def record(way, file):
     return f"{BUILD}/cycles"
 
 
-def calls(program, file, tree):
-    """(file, function) of every call into a .c file of the tree, in order."""
+def recordings(entered):
+    """Each ends with a 0, if there are several."""
+    one = []
+    for at in entered:
+        if at:
+            one.append(at)
+        else:
+            yield one
+            one = []
+    if one:
+        yield one
+
+
+def calls(program, file, way):
+    """(file, function) of every call into a .c file of the tree, in order, of the first recording:
+    of what all of them have."""
     with open(file, "rb") as recorded:
         _, count, base = struct.unpack("=3Q", recorded.read(HEAD))
         entered = struct.unpack(f"={count}Q", recorded.read(8 * count))
-    known = list(dict.fromkeys(entered))
+    known = list(dict.fromkeys(at for at in entered if at))
     lines = run("addr2line", "-f", "-e", program, input="".join(f"{at - base:#x}\n" for at in known),
                 text=True, stdout=subprocess.PIPE).stdout.splitlines()
     place = {}
     for i, at in enumerate(known):
         path = os.path.relpath(lines[2 * i + 1].split(":")[0])
-        if path.startswith(f"{tree}/") and path.endswith(".c"):
-            place[at] = (path[len(tree) + 1:], lines[2 * i])
-    return [place[at] for at in entered if at in place]
+        tree, _, inside = path.partition("/")
+        if tree == TREE_OF[way] and path.endswith(".c") and inside not in LEFT_OUT[way]:
+            place[at] = (inside, lines[2 * i])
+    each = list(recordings(entered))
+    common = set.intersection(*map(set, each))
+    return [place[at] for at in each[0] if at in common and at in place]
 
 
 def changes(values):
@@ -162,13 +192,18 @@ def main():
     file = os.path.abspath(f"{BUILD}/calls")
     if os.path.exists(file):
         os.remove(file)
-    every = calls(record(way, file), file, TREE_OF[way])
+    every = calls(record(way, file), file, way)
     first = list(dict.fromkeys(every))
     show(first)
+    hops = []
     for name, sequence in (("first calls", first), ("all calls", every)):
         files = changes(path for path, _ in sequence)
-        rooms = changes(room_of(path) for path, _ in sequence)
-        print(f"hops, {name + ':':13} {files:4} changes of file {rooms:4} of room")
+        hops.append(changes(room_of(path) for path, _ in sequence))
+        print(f"hops, {name + ':':13} {files:4} changes of file {hops[-1]:4} of room")
+    for what, found, most in zip(("files", "changes of room, by first calls"),
+                                 (len({path for path, _ in first}), hops[0]), map(int, sys.argv[2:])):
+        if found > most:
+            raise SystemExit(f"walk: {found} {what}, at most {most} were to be")
 
 
 main()
