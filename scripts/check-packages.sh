@@ -54,7 +54,7 @@ if [ "${REDLOCK_ROOM:-bare}" = bare ]; then
     furnish
     timeout -k 10 600 "${nspawn[@]}" --resolv-conf=copy-host --pipe /bin/bash /check/bare.sh
 fi
-tools=(gcc libc6-dev libssl-dev pkg-config cmake make redis-server curl jq libjansson4
+tools=(gcc libc6-dev libssl-dev pkg-config cmake make redis-server curl jq
     python3 python3-cffi-backend)
 # boot SCRIPT: the room, until that script of tests/packages has ended.
 boot() {
@@ -81,7 +81,7 @@ if [ "${REDLOCK_ROOM:-booted}" = booted ]; then
 fi
 if [ "${REDLOCK_ROOM:-production}" = production ]; then
     echo "# the recipe of docs/production.md"
-    furnish systemd systemd-sysv dbus redis-server curl jq openssl libjansson4 nginx-light haproxy prometheus logrotate
+    furnish systemd systemd-sysv dbus redis-server curl jq openssl nginx-light haproxy prometheus logrotate
     cp docs/production.md "$rooms/room/check"
     boot production.sh
 fi

@@ -43,11 +43,9 @@ check_build() {
     if have cc; then
         have_header stdio.h || miss libc
         have_header openssl/ssl.h || miss openssl-dev
-        have_header jansson.h || miss jansson-dev
     else
         miss libc
         miss openssl-dev
-        miss jansson-dev
     fi
     have make || miss make
     if have cmake; then
@@ -82,6 +80,7 @@ check_test() {
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
     have_header hiredis/hiredis.h || miss hiredis-dev
+    have_header jansson.h || miss jansson-dev
     have_header http_parser.h || miss http-parser-dev
     have_header uv.h || miss libuv-dev
     have_header event2/event.h || miss libevent-dev

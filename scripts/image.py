@@ -44,7 +44,7 @@ def add(tar, name, content=None, mode=None, owner=0):
 
 def licences():
     yield b"redlock\n=======\n\n" + read(BUILD, "..", "LICENSE")
-    for package in ("libc6-dev", "libssl-dev", "libjansson-dev", "ca-certificates"):
+    for package in ("libc6-dev", "libssl-dev", "ca-certificates"):
         title = package.encode() + b"\n" + b"=" * len(package) + b"\n\n"
         yield title + read(sysroot, "usr/share/doc", package, "copyright")
 

@@ -3,7 +3,7 @@
 """sbom.py PARTS VERSION SECONDS FILE...: prints an SPDX 2.3 document about files of a release.
 
 PARTS, of scripts/sysroot.sh, names the Debian packages. A file is linked with the C library, the compiler's and OpenSSL;
-redlockd also with jansson; an image (*-image-*) has both programs and the authorities; packages for npm and pip (*native-*)
+an image (*-image-*) has both programs and the authorities; packages for npm and pip (*native-*)
 use the C library of the machine. The same files give the same bytes.
 """
 
@@ -17,7 +17,6 @@ LICENCES = {
     "ca-certificates": "MPL-2.0",
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
-    "jansson": "MIT",
     "openssl": "Apache-2.0",
 }
 
@@ -26,8 +25,7 @@ parts_path, version, seconds, *paths = sys.argv[1:]
 
 def is_in(source, name):
     is_image = "-image-" in name
-    return {"jansson": is_image or name.startswith("redlockd"), "ca-certificates": is_image,
-            "glibc": "native-" not in name}.get(source, True)
+    return {"ca-certificates": is_image, "glibc": "native-" not in name}.get(source, True)
 
 
 def identifier(text):

@@ -8,7 +8,7 @@
 # with lists of their own. A sysroot that is there stays as it is: `rm -r build/sysroot` for a new one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-packages=(libc6-dev libgcc-12-dev libssl-dev libjansson-dev ca-certificates)
+packages=(libc6-dev libgcc-12-dev libssl-dev ca-certificates)
 # No parts: constants, what the addons of Node and Python are linked with and find on each machine, a licence.
 others=(linux-libc-dev libc6 libpython3.11-dev base-files)
 

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void http_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query)
 {
     const char *mark = target.size > 0 ? memchr(target.data, '?', target.size) : NULL;
@@ -41,34 +43,7 @@ static int decode(struct rl_slice text, char *out, size_t size)
     return (int)length;
 }
 
-/* ---- UTF-8 ----------------------------------------------------------------------------- */
-
-/* Bytes of the character that begins here, 0 if it is not well-formed: overlong, a surrogate,
- * beyond U+10FFFF, or cut. *code is what it means. */
-static size_t utf8_length(const char *text, size_t size, uint32_t *code)
-{
-    unsigned char first = (unsigned char)text[0];
-    size_t length = first < 0x80   ? 1
-                    : first < 0xc2 ? 0
-                    : first < 0xe0 ? 2
-                    : first < 0xf0 ? 3
-                                   : 4;
-
-    if (length == 0 || first > 0xf4 || length > size)
-        return 0;
-    *code = length == 1 ? first : first & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        unsigned char next = (unsigned char)text[i];
-
-        if ((next & 0xc0) != 0x80)
-            return 0;
-        *code = *code << 6 | (next & 0x3f);
-    }
-    if ((length == 3 && *code < 0x800) || (length == 4 && *code < 0x10000) ||
-        (*code >= 0xd800 && *code <= 0xdfff) || *code > 0x10ffff)
-        return 0;
-    return length;
-}
+/* ---- names ----------------------------------------------------------------------------- */
 
 /* U+0080 to U+009F are controls as well: some terminals obey them. */
 static const char *check_characters(const char *name, size_t size, bool allow_utf8)
@@ -77,7 +52,7 @@ static const char *check_characters(const char *name, size_t size, bool allow_ut
 
     while (at < size) {
         uint32_t code = 0;
-        size_t length = utf8_length(name + at, size - at, &code);
+        size_t length = rl_utf8_read(name + at, size - at, &code);
 
         if (!allow_utf8 && ((unsigned char)name[at] & 0x80))
             return "a name is ASCII unless the daemon is set to names = utf8";
@@ -91,8 +66,6 @@ static const char *check_characters(const char *name, size_t size, bool allow_ut
     }
     return NULL;
 }
-
-/* ---- names ----------------------------------------------------------------------------- */
 
 static const char *check_segments(const char *name)
 {

@@ -264,7 +264,6 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
                               .journal = journal,
                               .drift_ppm = drift_ppm,
                               .comment_ns = STREAM_COMMENT_NS};
-    lease_terms_init();
     if (lease_table_init(&leases->table) < 0 || http_body_init(&leases->body) < 0) {
         snprintf(why, why_size, "out of memory");
     } else {

@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_read.h"
 #include "http/accept.h"
-#include "http/json.h"
+
+#define KIND_MAX 32 /* bytes of a word for a kind */
+#define NO_KIND (-1)
 
 static bool refuse(struct lease_refusal *refusal, int status, const char *code,
                    const char *detail)
@@ -97,69 +100,73 @@ enum field {
         FIELD_COUNT
 };
 
-/* By their numbers; NULL: left out. */
+/* By their numbers; ABSENT: left out. */
 struct fields {
-    const json_t *of[FIELD_COUNT];
+    struct rl_json_value of[FIELD_COUNT];
     unsigned count;
 };
 
-/* False: there is one that does not exist. */
-static bool collect(json_t *body, struct fields *fields)
+enum fields_fault { FIELDS_FINE, FIELDS_UNKNOWN, FIELDS_TWICE, FIELDS_NO_OBJECT };
+
+static enum field field_of(const struct rl_json_value *name)
 {
     static const char *const keys[] = {
 #define X(name, key) key,
         FIELDS(X)
 #undef X
     };
-    const char *key;
-    json_t *value;
+    unsigned i = 0;
 
-    json_object_foreach(body, key, value)
-    {
-        unsigned i = 0;
+    while (i < FIELD_COUNT && !rl_json_is(name, keys[i]))
+        i++;
+    return (enum field)i;
+}
 
-        while (i < FIELD_COUNT && strcmp(keys[i], key) != 0)
-            i++;
-        if (i == FIELD_COUNT)
-            return false;
-        fields->of[i] = value;
+/* No body, as most releases have it, leaves out every field. */
+static enum fields_fault collect(struct rl_slice body, struct fields *fields)
+{
+    struct rl_json_reader reader = rl_json_read(body);
+    enum fields_fault fault = FIELDS_FINE;
+    struct rl_json_value name, value;
+
+    while (body.size > 0 && rl_json_next(&reader, &name, &value)) {
+        enum field field = field_of(&name);
+
+        if (field == FIELD_COUNT) {
+            fault = fault == FIELDS_TWICE ? fault : FIELDS_UNKNOWN;
+            continue;
+        }
+        if (fields->of[field].type != RL_JSON_ABSENT)
+            fault = FIELDS_TWICE;
+        fields->of[field] = value;
         fields->count++;
     }
+    return reader.failed ? FIELDS_NO_OBJECT : fault;
+}
+
+static bool read_number(const struct rl_json_value *value, int64_t most, int64_t *out)
+{
+    if (value->type == RL_JSON_ABSENT)
+        return true;
+    if (value->type != RL_JSON_INTEGER || value->integer < 0 || value->integer > most)
+        return false;
+    *out = value->integer;
     return true;
 }
 
-static bool read_number(const json_t *value, int64_t most, int64_t *out)
+static bool read_flag(const struct rl_json_value *value, uint32_t bit, uint32_t *flags)
 {
-    json_int_t number;
-
-    if (!value)
+    if (value->type == RL_JSON_ABSENT)
         return true;
-    number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0 || number > most)
-        return false;
-    *out = number;
-    return true;
+    *flags = value->integer ? *flags | bit : *flags & ~bit;
+    return value->type == RL_JSON_BOOL;
 }
 
-static bool read_flag(const json_t *value, uint32_t bit, uint32_t *flags)
+/* A text that `out` has room for, or null, or nothing: then it stays as it is. */
+static bool read_text(const struct rl_json_value *value, char *out, size_t size)
 {
-    if (!value)
-        return true;
-    if (!json_is_boolean(value))
-        return false;
-    *flags = json_is_true(value) ? *flags | bit : *flags & ~bit;
-    return true;
-}
-
-/* A text, or null, or nothing: then *out stays as it is. */
-static bool read_text(const json_t *value, size_t most, const char **out)
-{
-    if (!value || json_is_null(value))
-        return true;
-    if (!json_is_string(value) || json_string_length(value) > most)
-        return false;
-    *out = json_string_value(value);
-    return true;
+    return value->type == RL_JSON_ABSENT || value->type == RL_JSON_NULL ||
+           rl_json_text(value, out, size) >= 0;
 }
 
 #define WORD_OF_KIND(name, number, text) " " text
@@ -167,23 +174,24 @@ static bool read_text(const json_t *value, size_t most, const char **out)
 static bool read_kind_fields(const struct fields *fields, const char *principal,
                              struct lease_terms *terms, struct lease_refusal *refusal)
 {
-    const json_t *kind = fields->of[FIELD_KIND];
-    const char *owner = NULL;
+    const struct rl_json_value *kind = &fields->of[FIELD_KIND];
+    char word[KIND_MAX] = "", owner[REDLOCK_OWNER_MAX + 1] = "";
     int64_t slots = 0;
     uint32_t traits;
 
-    if (kind)
-        terms->kind = redlock_kind_number(json_string_value(kind));
+    if (kind->type != RL_JSON_ABSENT)
+        terms->kind =
+            rl_json_text(kind, word, sizeof word) >= 0 ? redlock_kind_number(word) : NO_KIND;
     traits = redlock_kind_traits(terms->kind);
     if (!traits)
         return invalid(refusal, "kind is one of" REDLOCK_KINDS(WORD_OF_KIND));
-    if (!read_number(fields->of[FIELD_SLOTS], REDLOCK_SLOTS_MAX, &slots) ||
+    if (!read_number(&fields->of[FIELD_SLOTS], REDLOCK_SLOTS_MAX, &slots) ||
         (slots > 0) != !!(traits & REDLOCK_KIND_SLOTS))
         return invalid(refusal, "slots is 1 to 1024 of a semaphore, and 0 otherwise");
     terms->slots = (uint32_t)slots;
     /* Without an owner all clients of this daemon would be one. */
-    if (!read_text(fields->of[FIELD_OWNER], REDLOCK_OWNER_MAX, &owner) ||
-        (owner && owner[0] != '\0') != !!(traits & REDLOCK_KIND_OWNER))
+    if (!read_text(&fields->of[FIELD_OWNER], owner, sizeof owner) ||
+        (owner[0] != '\0') != !!(traits & REDLOCK_KIND_OWNER))
         return invalid(refusal,
                        "reentrant needs an owner of at most 64 bytes, and no other has it");
     if (traits & REDLOCK_KIND_OWNER)
@@ -191,8 +199,8 @@ static bool read_kind_fields(const struct fields *fields, const char *principal,
     /* Several hold the other kinds at once: no order of tokens could keep a late one out. */
     if (traits & REDLOCK_KIND_EXCLUSIVE)
         terms->flags |= REDLOCK_FENCED;
-    if (!read_flag(fields->of[FIELD_FENCED], REDLOCK_FENCED, &terms->flags) ||
-        !read_flag(fields->of[FIELD_FAIR], REDLOCK_FAIR, &terms->flags))
+    if (!read_flag(&fields->of[FIELD_FENCED], REDLOCK_FENCED, &terms->flags) ||
+        !read_flag(&fields->of[FIELD_FAIR], REDLOCK_FAIR, &terms->flags))
         return invalid(refusal, "fenced and fair are true or false");
     return true;
 }
@@ -200,21 +208,22 @@ static bool read_kind_fields(const struct fields *fields, const char *principal,
 static bool read_acquire(const struct fields *fields, const char *principal,
                          struct lease_terms *terms, struct lease_refusal *refusal)
 {
-    const char *label = principal;
+    const struct rl_json_value *leave = &fields->of[FIELD_LEAVE];
+    size_t size = strlen(principal);
 
-    if (!read_number(fields->of[FIELD_WAIT],
+    if (!read_number(&fields->of[FIELD_WAIT],
                      terms->is_stream ? REDLOCK_WAIT_MAX_MS : LEASE_WAIT_MAX_MS,
                      &terms->wait_ms))
         return invalid(refusal, terms->is_stream
                                     ? "wait_ms is a number from 0 to 31536000000"
                                     : "wait_ms is a number from 0 to 50000, or use a stream");
-    if (!read_text(fields->of[FIELD_LABEL], REDLOCK_LABEL_MAX, &label))
-        return invalid(refusal, "label is a text of at most 64 bytes");
     /* A principal is ASCII, and may be longer than a label. */
-    snprintf(terms->label, sizeof terms->label, "%s", label);
-    if (fields->of[FIELD_LEAVE] && !json_is_boolean(fields->of[FIELD_LEAVE]))
+    memcpy(terms->label, principal, size < REDLOCK_LABEL_MAX ? size : REDLOCK_LABEL_MAX);
+    if (!read_text(&fields->of[FIELD_LABEL], terms->label, sizeof terms->label))
+        return invalid(refusal, "label is a text of at most 64 bytes");
+    if (leave->type != RL_JSON_ABSENT && leave->type != RL_JSON_BOOL)
         return invalid(refusal, "leave is true or false");
-    terms->leaves = json_is_true(fields->of[FIELD_LEAVE]);
+    terms->leaves = leave->integer;
     return read_kind_fields(fields, principal, terms, refusal);
 }
 
@@ -223,32 +232,26 @@ static bool read_body(const struct http_request *request, const char *principal,
 {
     bool is_acquire = request->method == HTTP_PUT && !terms->has_grant;
     struct fields fields = {.count = 0};
-    const char *why;
-    json_t *body = NULL; /* of no body, as most releases have it: every field is left out */
-    bool exist;
+    enum fields_fault fault = collect(request->body, &fields);
 
-    if (request->body.size > 0 && !(body = http_json_read(request->body, &why)))
-        return refuse(refusal, 400, "JSON", why);
-    exist = collect(body, &fields);
-    if (request->method == HTTP_DELETE && (!exist || fields.count > 0))
+    if (fault == FIELDS_NO_OBJECT)
+        return refuse(refusal, 400, "JSON", "the body is not a JSON object");
+    if (fault == FIELDS_TWICE)
+        return refuse(refusal, 400, "JSON", "a name stands twice in the object");
+    if (request->method == HTTP_DELETE && (fault || fields.count > 0))
         return invalid(refusal, "a release has no fields");
-    terms->has_ttl = fields.of[FIELD_TTL] != NULL;
-    if (!is_acquire && (!exist || fields.count > terms->has_ttl))
+    terms->has_ttl = fields.of[FIELD_TTL].type != RL_JSON_ABSENT;
+    if (!is_acquire && (fault || fields.count > terms->has_ttl))
         return invalid(refusal, "a renewal has no field but ttl_ms");
-    if (!exist)
+    if (fault)
         return invalid(refusal,
                        "a field is none of ttl_ms, wait_ms, kind, fenced, fair, label, "
                        "slots, owner, leave");
     terms->ttl_ms = LEASE_TTL_DEFAULT_MS;
-    if (!read_number(fields.of[FIELD_TTL], REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
+    if (!read_number(&fields.of[FIELD_TTL], REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
         terms->ttl_ms < REDLOCK_TTL_MIN_MS)
         return invalid(refusal, "ttl_ms is a number from 10 to 86400000");
     return !is_acquire || read_acquire(&fields, principal, terms, refusal);
-}
-
-void lease_terms_init(void)
-{
-    http_json_init();
 }
 
 bool lease_terms_read(const struct http_request *request, const char *name,
@@ -264,16 +267,16 @@ bool break_terms_read(const struct http_request *request,
                       char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1],
                       struct lease_refusal *refusal)
 {
-    const char *why, *text;
-    json_t *body;
+    struct rl_json_value value;
+    char text[REDLOCK_FINGERPRINT_SIZE + 1];
+    int is_sole;
 
     if (request->query.size > 0)
         return refuse(refusal, 400, "QUERY", "there is no such parameter");
-    body = http_json_read(request->body, &why);
-    if (!body)
-        return refuse(refusal, 400, "JSON", why);
-    text = json_string_value(json_object_get(body, "fingerprint"));
-    if (!text || json_object_size(body) != 1 || strlen(text) != REDLOCK_FINGERPRINT_SIZE ||
+    is_sole = request->body.size > 0 ? rl_json_sole(request->body, "fingerprint", &value) : 0;
+    if (is_sole < 0)
+        return refuse(refusal, 400, "JSON", "the body is not a JSON object");
+    if (!is_sole || rl_json_text(&value, text, sizeof text) != REDLOCK_FINGERPRINT_SIZE ||
         strspn(text, "0123456789abcdef") != REDLOCK_FINGERPRINT_SIZE)
         return invalid(refusal, "a break has one field, the fingerprint of a holder of GET");
     memcpy(fingerprint, text, REDLOCK_FINGERPRINT_SIZE + 1);

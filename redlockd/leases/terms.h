@@ -44,9 +44,6 @@ struct lease_terms {
     char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
 };
 
-/* Once in the process, before the first. */
-void lease_terms_init(void);
-
 /* False: *refusal says why. */
 bool lease_terms_read(const struct http_request *request, const char *name,
                       const char *principal, struct lease_terms *terms,

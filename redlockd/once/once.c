@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "once/once.h"
 
-#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_read.h"
 #include "base/time.h"
-#include "http/json.h"
 #include "io/clock.h"
 #include "leases/reply.h"
 #include "ui/guarantee.h"
@@ -377,14 +376,12 @@ static bool read_id(const struct http_request *request, struct lease_tag *tag)
 /* 0: no period. */
 static int64_t read_every(const struct http_request *request)
 {
-    const char *why;
-    json_t *body = http_json_read(request->body, &why);
-    const json_t *every = json_object_get(body, "every_ms");
-    json_int_t every_ms = json_is_integer(every) ? json_integer_value(every) : 0;
+    struct rl_json_value every;
 
-    return body && json_object_size(body) == 1 && every_ms >= EVERY_MIN_MS &&
-                   every_ms <= EVERY_MAX_MS
-               ? every_ms
+    return rl_json_sole(request->body, "every_ms", &every) == 1 &&
+                   every.type == RL_JSON_INTEGER && every.integer >= EVERY_MIN_MS &&
+                   every.integer <= EVERY_MAX_MS
+               ? every.integer
                : 0;
 }
 

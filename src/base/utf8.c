@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t rl_utf8_length(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -29,6 +31,33 @@ size_t rl_utf8_length(const char *text)
             return 0;
     }
     return length;
+}
+
+size_t rl_utf8_read(const char *text, size_t size, uint32_t *code)
+{
+    char first[5] = "";
+    size_t length;
+
+    if (size == 0)
+        return 0;
+    *code = (unsigned char)text[0];
+    if (*code < 0x80)
+        return 1;
+    /* A character that is cut off is none. */
+    memcpy(first, text, size < 4 ? size : 4);
+    length = rl_utf8_length(first);
+    *code = rl_utf8_code(first, length ? length : 1);
+    return length;
+}
+
+size_t rl_utf8_write(uint32_t code, char out[4])
+{
+    size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    out[0] = (char)(size == 1 ? code : (0xf0u << (4 - size) & 0xff) | code >> 6 * (size - 1));
+    for (size_t i = 1; i < size; i++)
+        out[i] = (char)(0x80 | (code >> 6 * (size - 1 - i) & 0x3f));
+    return size;
 }
 
 uint32_t rl_utf8_code(const char *text, size_t length)

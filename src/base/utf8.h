@@ -10,6 +10,13 @@
 /* Bytes of the UTF-8 sequence at `text` (1 to 4), or 0 when there is none. */
 size_t rl_utf8_length(const char *text);
 
+/* The character that `size` bytes begin with: its bytes, and *code; 0: it is not well-formed. A
+ * NUL is a character here. */
+size_t rl_utf8_read(const char *text, size_t size, uint32_t *code);
+
+/* The bytes of a character; how many. */
+size_t rl_utf8_write(uint32_t code, char out[4]);
+
 /* The code point of such a sequence of `length` bytes. */
 uint32_t rl_utf8_code(const char *text, size_t length);
 

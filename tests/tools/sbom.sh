@@ -8,7 +8,6 @@ trap 'rm -rf "$tmp"' EXIT
 cat >"$tmp/PARTS" <<'END'
 ca-certificates 20250419~deb12u2 ca-certificates 20250419~deb12u2
 libc6-dev 2.36-9+deb12u14 glibc 2.36-9+deb12u14
-libjansson-dev 2.14-2 jansson 2.14-2
 libssl-dev 3.0.22-1~deb12u2 openssl 3.0.22-1~deb12u2
 END
 wheel=redlock_native-1.2.3-cp39-abi3-manylinux_2_34_x86_64.whl
@@ -35,8 +34,8 @@ parts_of() {
         .relationships[] | select(.spdxElementId == \$f).relatedSpdxElement as \$r | \$p[] | select(.SPDXID == \$r).name"
 }
 is 'the parts of the command' "$(parts_of redlock-1.2.3-linux-amd64)" 'glibc openssl'
-is 'the parts of the service' "$(parts_of redlockd-1.2.3-linux-amd64)" 'glibc jansson openssl'
-is 'the parts of the image' "$(parts_of redlock-1.2.3-image-amd64.tar.gz)" 'ca-certificates glibc jansson openssl'
+is 'the parts of the service' "$(parts_of redlockd-1.2.3-linux-amd64)" 'glibc openssl'
+is 'the parts of the image' "$(parts_of redlock-1.2.3-image-amd64.tar.gz)" 'ca-certificates glibc openssl'
 is 'the parts of the package for npm' "$(parts_of redlock-native-1.2.3.tgz)" openssl
 is 'the parts of a wheel' "$(parts_of $wheel)" openssl
 is 'versions are those of Debian' "$(of '.packages[] | select(.name == "openssl").versionInfo')" 3.0.22-1~deb12u2
