@@ -162,7 +162,7 @@ sim-forever: ## fresh seeds until stopped, or until one fails
 sim-planted: ## switch off one rule after the other: does the simulator notice?
 	@scripts/deps.sh sim
 	@$(call built,release,--target redlock-sim-planted) >/dev/null
-	@$(SIM)-planted --planted $(RULE) --seeds 50000 --workers $(SIM_WORKERS)
+	@$(SIM)-planted $(RULE) --seeds 50000 --workers $(SIM_WORKERS)
 
 # The fault rig: how long, which faults (0: drawn), default or strict (drawn from the seed).
 CHAOS_SECONDS ?= 120

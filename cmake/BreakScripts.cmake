@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DSOURCE_DIR=... -DTARGET_DIR=... -DRULE=FILE [-DPREFIX=...] -P BreakScripts.cmake
+# cmake -DSOURCE_DIR=... -DTARGET_DIR=... -DRULE=FILE -DPREFIX=... -P BreakScripts.cmake
 #
-# Assembles the scripts and breaks a rule in them: RULE is a file that says replace(NAME OLD NEW).
-# NAME is a script, or a piece: then the words are replaced in every script that includes it. What
-# is not found any more is an error, so that no broken rule mends itself unseen. With a PREFIX only
-# the broken scripts are written, under that prefix, so that the scripts of several rules fit into
-# one directory.
+# Assembles the scripts and breaks a rule in them: RULE is a file of replace(NAME OLD NEW). NAME is
+# a script, or a piece: then the words are replaced in every script that includes it. What is not
+# found any more is an error, so that no broken rule mends itself unseen. Only the broken scripts
+# are written, under the PREFIX, so that those of several rules fit into one directory.
 
 include("${CMAKE_CURRENT_LIST_DIR}/AssembleScript.cmake")
 
 file(MAKE_DIRECTORY "${TARGET_DIR}")
 file(GLOB scripts RELATIVE "${SOURCE_DIR}" "${SOURCE_DIR}/*.lua")
 list(TRANSFORM scripts REPLACE "\\.lua$" "")
-if(NOT PREFIX)
-    foreach(script IN LISTS scripts)
-        redlock_assemble_script("${SOURCE_DIR}" "${script}" text)
-        file(WRITE "${TARGET_DIR}/${script}.lua" "${text}")
-    endforeach()
-endif()
 
 function(replace_in_script name old new)
     set(target "${TARGET_DIR}/${PREFIX}${name}.lua")
@@ -41,7 +34,7 @@ function(replace name old new)
     endif()
     foreach(script IN LISTS scripts)
         file(READ "${SOURCE_DIR}/${script}.lua" text)
-        string(FIND "\n${text}" "\n-- include ${name}\n" included)
+        string(FIND "${text}" "-- include ${name}\n" included)
         if(NOT included EQUAL -1)
             replace_in_script("${script}" "${old}" "${new}")
         endif()

@@ -3,33 +3,40 @@
 #include <string.h>
 
 #include "lab/fake/lua.h"
-#include "lab/sim/planted.h"
-#include "rl_scripts.h"
+#include "protocol/scripts.h"
 
-static const struct script {
-    const char *name;
-    const char *text;
-    const char *sha1;
-    size_t text_size;
-} scripts[] = {
-#define SCRIPT(NAME)                                                                           \
-    {#NAME, RL_SCRIPT_##NAME, RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME - 1},
-    RL_SCRIPTS(SCRIPT)
-#undef SCRIPT
+#define SCRIPT_COUNT (sizeof names / sizeof names[0])
+
+static const char *const names[] = {
+#define NAME(NAME) #NAME,
+    RL_SCRIPTS(NAME)
+#undef NAME
 };
 
-#define SHA1_DIGITS 40
-#define SCRIPT_COUNT (sizeof scripts / sizeof scripts[0])
+/* Of a planted library, what its clients send (lab/planted): no constants. */
+static struct rl_script_text scripts[SCRIPT_COUNT];
+
+static void learn_scripts(void)
+{
+    const struct rl_script_text sent[] = {
+#define SENT(NAME) RL_SCRIPT(NAME),
+        RL_SCRIPTS(SENT)
+#undef SENT
+    };
+
+    memcpy(scripts, sent, sizeof sent);
+}
 
 static size_t find_script(struct rl_slice word, bool by_text)
 {
     size_t i = 0;
 
+    if (!scripts[0].text.data)
+        learn_scripts();
     while (i < SCRIPT_COUNT) {
-        size_t size = by_text ? scripts[i].text_size : SHA1_DIGITS;
-        const char *known = by_text ? scripts[i].text : scripts[i].sha1;
+        struct rl_slice known = by_text ? scripts[i].text : scripts[i].sha1;
 
-        if (word.size == size && memcmp(word.data, known, size) == 0)
+        if (word.size == known.size && memcmp(word.data, known.data, known.size) == 0)
             break;
         i++;
     }
@@ -45,7 +52,7 @@ void fake_scripts_load(struct fake_server *server, struct rl_slice text, struct 
         return;
     }
     server->scripts |= 1u << i;
-    fake_reply_text(out, scripts[i].sha1);
+    fake_reply_text(out, scripts[i].sha1.data);
 }
 
 void fake_scripts_run(struct fake_server *server, const struct fake_words *words, bool by_text,
@@ -70,8 +77,8 @@ void fake_scripts_run(struct fake_server *server, const struct fake_words *words
         return;
     }
     call = (struct fake_lua_call){
-        .name = scripts[i].name,
-        .text = fake_planted_text(scripts[i].name, scripts[i].text),
+        .name = names[i],
+        .text = scripts[i].text.data,
         .key = words->word + 3,
         .arg = words->word + 3 + key_count,
         .key_count = (uint32_t)key_count,
@@ -87,5 +94,5 @@ const char *fake_scripts_name(const struct fake_words *words)
     if (words->count < 3)
         return NULL;
     i = find_script(words->word[1], words->word[0].size == sizeof "EVAL" - 1);
-    return i < SCRIPT_COUNT ? scripts[i].name : NULL;
+    return i < SCRIPT_COUNT ? names[i] : NULL;
 }

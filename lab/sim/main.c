@@ -6,7 +6,6 @@
 #include <sys/random.h>
 
 #include "lab/sim/options.h"
-#include "lab/sim/planted.h"
 #include "lab/sim/runner.h"
 
 #define SEEDS_DEFAULT 10000
@@ -18,8 +17,7 @@ static int usage(void)
           "       redlock-sim --seed SEED     replays it with its trace\n"
           "       redlock-sim --file FILE     plays the seeds of a file\n"
           "       redlock-sim --forever       fresh seeds until stopped\n"
-          "       redlock-sim --twice N       compares two runs of N seeds\n"
-          "       redlock-sim --planted [RULE] [--seeds N]   with a rule switched off\n",
+          "       redlock-sim --twice N       compares two runs of N seeds\n",
           stderr);
     return 64;
 }
@@ -42,8 +40,6 @@ int main(int argc, char **argv)
 {
     struct sim_campaign campaign = {
         .first = 1, .count = SEEDS_DEFAULT, .workers = WORKERS_DEFAULT};
-    const char *rule = NULL;
-    bool planted = false;
 
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -59,8 +55,7 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--go-on") == 0) {
             campaign.go_on = true;
         } else if (strcmp(argv[i], "--seed") == 0 && value) {
-            return planted ? sim_planted_replay(rule, number(value))
-                           : sim_replay(number(value));
+            return sim_replay(number(value));
         } else if (strcmp(argv[i], "--file") == 0 && value) {
             return sim_replay_file(value);
         } else if (strcmp(argv[i], "--twice") == 0 && value) {
@@ -68,15 +63,9 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--forever") == 0) {
             campaign.first = fresh_seed();
             campaign.count = 0;
-        } else if (strcmp(argv[i], "--planted") == 0) {
-            planted = true;
-            if (value && value[0] != '-')
-                rule = argv[++i];
         } else {
             return usage();
         }
     }
-    if (planted)
-        return sim_planted_run(rule, campaign.count, campaign.workers);
     return sim_campaign_run(&campaign);
 }

@@ -1,49 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/sim/planted.h"
-
+/* Does the simulator notice a missing rule? Each is switched off, and seeds are played. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "core/rules.h"
-#include "leases/rules.h"
-
-#ifndef RL_PLANTED
-
-static int refuse(void)
-{
-    fputs("sim: this build has every rule; use redlock-sim-planted\n", stderr);
-    return 64;
-}
-
-int sim_planted_run(const char *rule, uint64_t seeds_max, unsigned workers)
-{
-    (void)rule;
-    (void)seeds_max;
-    (void)workers;
-    return refuse();
-}
-
-int sim_planted_replay(const char *rule, uint64_t seed)
-{
-    (void)rule;
-    (void)seed;
-    return refuse();
-}
-
-#else
-
-#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/rules.h"
+#include "lab/planted/planted.h"
 #include "lab/sim/runner.h"
 #include "lab/sim/world.h"
 
-#define WORKERS_MAX 16
+#define RULES_MAX 256
+#define SEEDS_DEFAULT 10000
 
 /*
  * A missing rule may send a client into an endless loop: that counts as noticed. Seconds of
@@ -51,35 +24,9 @@ int sim_planted_replay(const char *rule, uint64_t seed)
  */
 #define SEED_SECONDS_MAX 20
 
-enum rl_rule rl_rule_broken = RL_RULE_NONE;
-enum lease_rule lease_rule_broken = LEASE_RULE_NONE;
-
-/* Of the library and of the service: one of the two numbers is 0. */
-struct rule {
-    enum rl_rule rule;
-    enum lease_rule lease_rule;
-    const char *name;
-    const char *text;
-};
-
-static const struct rule rules[] = {
-#define RULE(name, text) {RL_RULE_##name, LEASE_RULE_NONE, #name, text},
-    RL_RULES(RULE)
-#undef RULE
-#define RULE(name, text) {RL_RULE_NONE, LEASE_RULE_##name, #name, text},
-        LEASE_RULES(RULE)
-#undef RULE
-};
-
-static void break_rule(const struct rule *rule)
-{
-    rl_rule_broken = rule->rule;
-    lease_rule_broken = rule->lease_rule;
-}
-
-#define RULE_COUNT (sizeof rules / sizeof rules[0])
-
+/* Written by the process that hunts for one rule, in memory that all share. */
 struct finding {
+    pid_t pid; /* by the parent */
     bool found;
     uint64_t seed;
     char oracle[32];
@@ -94,123 +41,122 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void hunt(const struct rule *rule, uint64_t seeds_max, int fd)
+static bool is_of_elected_votes(unsigned rule)
 {
-    struct finding finding = {0};
-    struct sim_result result;
+    return rule >= RL_RULE_ELECTOR_ONCE && rule <= RL_RULE_PROMOTED_IS_YOUNG;
+}
+
+static bool is_of_waiting(unsigned rule)
+{
+    return rule > RL_RULE_PROMOTED_IS_YOUNG && rule < RL_RULE_COUNT;
+}
+
+static void hunt(unsigned rule, uint64_t seeds_max, struct finding *finding)
+{
     const struct itimerval limit = {.it_value.tv_sec = SEED_SECONDS_MAX};
+    uint64_t first = is_of_elected_votes(rule) ? SIM_ELECTED_FIRST : 1;
     double start_s = seconds_now();
 
-    break_rule(rule);
-    for (uint64_t i = 0; i < seeds_max && !finding.found; i++) {
-        uint64_t seed = (rule->rule >= RL_RULE_ELECTOR_ONCE ? SIM_ELECTED_FIRST : 1) + i;
+    planted_break(planted_rules[rule].name);
+    for (uint64_t seed = first; seed < first + seeds_max && !finding->found; seed++) {
+        struct sim_result result;
 
         setitimer(ITIMER_VIRTUAL, &limit, NULL);
         sim_play(seed, NULL, &result);
         /* A script that the edit made wrong Lua says nothing about the rule. */
-        finding.found = result.failed && strcmp(result.oracle, SIM_ORACLE_ERRORS) != 0;
-        finding.seed = seed;
-        memcpy(finding.oracle, result.oracle, sizeof finding.oracle);
+        finding->found = result.failed && strcmp(result.oracle, SIM_ORACLE_ERRORS) != 0;
+        finding->seed = seed;
+        memcpy(finding->oracle, result.oracle, sizeof finding->oracle);
     }
-    finding.seconds = seconds_now() - start_s;
-    _exit(write(fd, &finding, sizeof finding) == (ssize_t)sizeof finding ? 0 : 1);
+    finding->seconds = seconds_now() - start_s;
+    _exit(0);
 }
 
-struct hunter {
-    pid_t pid;
-    int fd;
-    size_t rule;
-};
-
-static bool start(struct hunter *hunter, size_t rule, uint64_t seeds_max)
+/* Waits for one process; true: its rule was missed. */
+static bool finish(struct finding *findings)
 {
-    int ends[2];
+    struct finding *finding = findings;
+    unsigned rule;
+    int status;
+    pid_t pid = wait(&status);
 
-    if (pipe(ends) < 0)
-        return false;
-    fflush(stdout);
-    hunter->rule = rule;
-    hunter->pid = fork();
-    if (hunter->pid == 0) {
-        close(ends[0]);
-        hunt(&rules[rule], seeds_max, ends[1]);
-    }
-    close(ends[1]);
-    hunter->fd = ends[0];
-    return hunter->pid > 0;
-}
-
-static bool finish(struct hunter *hunter)
-{
-    struct finding finding = {0};
-    bool told = read(hunter->fd, &finding, sizeof finding) == (ssize_t)sizeof finding;
-
-    close(hunter->fd);
-    hunter->fd = -1;
-    waitpid(hunter->pid, NULL, 0);
-    if (!told) {
+    while (finding->pid != pid)
+        finding++;
+    rule = (unsigned)(finding - findings);
+    if (status != 0) {
         /* The missing rule crashed the simulator: that counts as noticed. */
-        finding.found = true;
-        snprintf(finding.oracle, sizeof finding.oracle, "crash or endless loop");
+        finding->found = true;
+        snprintf(finding->oracle, sizeof finding->oracle, "crash or endless loop");
     }
     printf("| %-20s | %-66s | %-3s | %7" PRIu64 " | %-23s | %7.2f |\n",
-           rules[hunter->rule].name, rules[hunter->rule].text, finding.found ? "yes" : "NO",
-           finding.seed, finding.oracle, finding.seconds);
-    fflush(stdout);
-    return finding.found;
+           planted_rules[rule].name, planted_rules[rule].text, finding->found ? "yes" : "NO",
+           finding->seed, finding->oracle, finding->seconds);
+    return !finding->found;
 }
 
-static bool is_wanted(size_t rule, const char *name)
+/* Every rule of safety, or the one of that name; a table of what was found. 0: all were. */
+static int hunt_all(const char *name, uint64_t seeds_max, unsigned workers)
 {
-    return !name || strcmp(rules[rule].name, name) == 0;
-}
-
-int sim_planted_run(const char *rule, uint64_t seeds_max, unsigned workers)
-{
-    struct hunter hunter[WORKERS_MAX];
-    unsigned width = workers < 1 ? 1 : workers > WORKERS_MAX ? WORKERS_MAX : workers;
-    size_t next = 0;
-    int running = 0;
+    struct finding *findings = mmap(NULL, RULES_MAX * sizeof *findings, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    unsigned started = 0;
+    unsigned running = 0;
     int missed = 0;
-    int started = 0;
 
+    if (findings == MAP_FAILED)
+        return 1;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     printf("| %-20s | %-66s | %-3s | %7s | %-23s | %7s |\n|---|---|---|---|---|---|\n", "rule",
            "without it", "found", "seeds", "oracle", "seconds");
-    for (unsigned i = 0; i < width; i++)
-        hunter[i].fd = -1;
-    do {
-        struct pollfd fds[WORKERS_MAX];
+    for (unsigned rule = 1; planted_rules[rule].name && rule < RULES_MAX; rule++) {
+        pid_t pid;
 
-        for (unsigned i = 0; i < width; i++) {
-            while (next < RULE_COUNT && !is_wanted(next, rule))
-                next++;
-            if (hunter[i].fd < 0 && next < RULE_COUNT) {
-                if (!start(&hunter[i], next++, seeds_max))
-                    return 1;
-                running++;
-                started++;
-            }
-            fds[i] = (struct pollfd){.fd = hunter[i].fd, .events = POLLIN};
+        if (name ? strcmp(planted_rules[rule].name, name) != 0 : is_of_waiting(rule))
+            continue;
+        if (running == workers) {
+            missed += finish(findings);
+            running--;
         }
-        if (running > 0 && poll(fds, width, -1) > 0) {
-            for (unsigned i = 0; i < width; i++) {
-                if (!fds[i].revents)
-                    continue;
-                missed += !finish(&hunter[i]);
-                running--;
-            }
-        }
-    } while (running > 0 || next < RULE_COUNT);
-    printf("%d rules, %d missed\n", started, missed);
+        fflush(stdout);
+        pid = fork();
+        if (pid < 0)
+            return 1;
+        if (pid == 0)
+            hunt(rule, seeds_max, &findings[rule]);
+        findings[rule].pid = pid;
+        started++;
+        running++;
+    }
+    for (; running > 0; running--)
+        missed += finish(findings);
+    printf("%u rules, %d missed\n", started, missed);
     return missed > 0 || started == 0;
 }
 
-int sim_planted_replay(const char *rule, uint64_t seed)
+int main(int argc, char **argv)
 {
-    for (size_t i = 0; i < RULE_COUNT; i++)
-        if (rule && is_wanted(i, rule))
-            break_rule(&rules[i]);
-    return sim_replay(seed);
-}
+    const char *rule = NULL;
+    uint64_t seeds = SEEDS_DEFAULT;
+    unsigned workers = 2;
 
-#endif
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+        if (argv[i][0] != '-') {
+            rule = argv[i];
+        } else if (strcmp(argv[i], "--seeds") == 0 && value) {
+            seeds = strtoull(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--workers") == 0 && value) {
+            workers = (unsigned)strtoul(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--seed") == 0 && value && rule) {
+            planted_break(rule);
+            return sim_replay(strtoull(value, NULL, 0));
+        } else {
+            fputs("usage: redlock-sim-planted [RULE] [--seeds N] [--workers N]\n"
+                  "       redlock-sim-planted RULE --seed SEED   replays it with its trace\n",
+                  stderr);
+            return 64;
+        }
+    }
+    return hunt_all(rule, seeds, workers > 0 ? workers : 1);
+}

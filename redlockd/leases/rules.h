@@ -2,8 +2,7 @@
 /*
  * The rules of the service by name, each at the line of lease.c that keeps it, as the library's
  * are in core/rules.h: LEASE_RULE(NAME) is the constant true, and the compiler leaves nothing
- * of it. Only with RL_PLANTED, a build of the simulator, can a rule be switched off, one at a
- * time.
+ * of it. Only in the planted build (lab/planted) can a rule be switched off, one at a time.
  */
 #ifndef REDLOCKD_LEASES_RULES_H
 #define REDLOCKD_LEASES_RULES_H

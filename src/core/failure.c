@@ -86,7 +86,7 @@ int rl_acquire_final_error(const struct rl_lock *lock)
 void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error)
 {
     /* Waiters behind us must not wait for a waiter that has gone. */
-    if (lock->acquisition->ticket)
+    if (lock->acquisition->ticket && RL_RULE(LEAVING))
         rl_send(out, RL_OP_LEAVE, lock->policy->all_nodes, lock->round);
     rl_queue_forget(lock);
     lock->state = RL_ENDED;

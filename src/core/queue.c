@@ -13,6 +13,7 @@
  */
 #include "core/kind.h"
 #include "core/lock_internal.h"
+#include "core/rules.h"
 
 /* Heartbeats per waiter TTL: every attempt from the queue is one. */
 #define HEARTBEATS_PER_TTL 3
@@ -178,7 +179,7 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
         sorted[at] = ttl_ms;
         count++;
     }
-    if (count < lock->policy->quorum)
+    if (count < lock->policy->quorum || !RL_RULE(EXPIRY_TIMER))
         return RL_NEVER_NS;
     return now_ns + sorted[lock->policy->quorum - 1] * RL_NS_PER_MS + EXPIRY_LAG_NS;
 }
@@ -212,7 +213,7 @@ static void sleep_in_queue(struct rl_lock *lock, const struct rl_event *event)
     lock->state = RL_QUEUED;
     if (acquisition->ahead_ms > 0 && ahead_ns > free_ns)
         free_ns = ahead_ns;
-    if (lock->tally.yes_count > 0)
+    if (lock->tally.yes_count > 0 && (RL_RULE(LATE_LOOK) || acquisition->ahead_ms == 0))
         free_ns = rl_earlier(free_ns, after_collision_ns(lock, event));
     else
         acquisition->collision_count = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The rules that keep the promise, by name, each at the line that implements it; a rule that is
- * a line of a script is an edit of its text (lab/sim/planted/NAME.cmake).
+ * a line of a script is an edit of its text (lab/planted/scripts/NAME.cmake).
  *
- * RL_RULE(NAME) is the constant true, and the compiler leaves nothing of it. Only with
- * RL_PLANTED (lab/sim/planted.c: a build of the simulator, one of chaos, one of a test) can a
- * rule be switched off, one at a time: what does not notice a missing rule would not notice a
- * bug there either.
+ * RL_RULE(NAME) is the constant true, and the compiler leaves nothing of it. Only in the
+ * planted build (lab/planted), which the simulator, the fault rig and tests link, can a rule be
+ * switched off, one at a time: what does not notice a missing rule would not notice a bug there
+ * either.
  */
 #ifndef RL_CORE_RULES_H
 #define RL_CORE_RULES_H
@@ -53,6 +53,7 @@
     X(QUEUE_NEEDS_QUORUM, "a waiter that reaches too few nodes keeps its place in the queue")  \
     X(QUEUE_HEAD, "a node grants to any waiter in its queue")                                  \
     X(NO_OVERTAKING, "an attempt behind our own release counts grants where others wait")      \
+    X(WRITER_FIRST, "readers ignore a writer that waits")                                      \
     X(LIVENESS, "the dead stay in the queue")                                                  \
     X(READERS_MAJORITY, "one node is enough for a reader")                                     \
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \
@@ -88,11 +89,24 @@
     X(BREAK_FINAL, "an eviction is final as soon as it is done (E13)")                         \
     X(PROMOTED_IS_YOUNG, "a promoted replica votes by its uptime (G1)")
 
+/*
+ * Rules of waiting. Without one of them no lock has two holders, but waiters are passed over or
+ * wait for a timer: the loads of tests/broken notice.
+ */
+#define RL_WAITING_RULES(X)                                                                    \
+    X(WAKE, "a release wakes no waiter")                                                       \
+    X(EXPIRY_TIMER, "a waiter sleeps on when the key should have expired")                     \
+    X(LEAVING, "a waiter that gives up stays in the queue")                                    \
+    X(ONE_PLACE, "every waiter of a client is sent to the nodes")                              \
+    X(YIELDING, "a client asks again at once after a contended release")                       \
+    X(LATE_LOOK, "a waiter looks neither once subscribed nor soon after a collision")
+
 enum rl_rule {
     RL_RULE_NONE,
 #define RL_RULE_ENUM(name, text) RL_RULE_##name,
-    RL_RULES(RL_RULE_ENUM)
+    RL_RULES(RL_RULE_ENUM) RL_WAITING_RULES(RL_RULE_ENUM)
 #undef RL_RULE_ENUM
+        RL_RULE_COUNT,
 };
 
 #ifdef RL_PLANTED

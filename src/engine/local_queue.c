@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/kind.h"
+#include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/handle.h"
 
@@ -93,7 +94,7 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
     uint64_t hash = hash_of(queues, key);
     struct rl_local_queue *queue = NULL;
 
-    if (queues->count > 0 && !is_private)
+    if (queues->count > 0 && !is_private && RL_RULE(ONE_PLACE))
         queue = find(queues, hash, key);
     if (!queue) {
         if (queues->count == queues->bucket_count && !grow(queues))
@@ -333,6 +334,8 @@ void rl_yield_begin(struct rl_engine *engine, const struct rl_attempt *attempt, 
 {
     uint64_t hash = hash_of(&engine->local_queues, rl_attempt_key(attempt));
 
+    if (!RL_RULE(YIELDING))
+        return;
     engine->yield[hash % RL_YIELDS] = (struct rl_yield){hash, now_ns + YIELD_NS};
     engine->yields_until_ns = now_ns + YIELD_NS;
 }

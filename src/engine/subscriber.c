@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "core/rules.h"
 #include "engine/engine.h"
 
 /*
@@ -101,7 +102,8 @@ int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, 
     subscriber->is_up = true;
     engine->subscriber_count++;
     /* Earlier messages were missed: sleeping waiters look once, when a quorum is heard. */
-    rl_local_queues_wake(engine, node, engine->subscriber_count == engine->policy.quorum,
-                         now_ns);
+    if (RL_RULE(LATE_LOOK))
+        rl_local_queues_wake(engine, node, engine->subscriber_count == engine->policy.quorum,
+                             now_ns);
     return status;
 }

@@ -9,8 +9,8 @@
 #include "core/lock.h"
 #include "core/rules.h"
 #include "protocol/resp.h"
+#include "protocol/scripts.h"
 #include "protocol/value.h"
-#include "rl_scripts.h"
 
 #define STRINGIFY_VALUE(x) #x
 #define STRINGIFY(x) STRINGIFY_VALUE(x)
@@ -19,8 +19,7 @@
 #define ADD_TEXT(command, literal) add((command), TEXT(literal))
 #define ADD_BESIDE(command, NAME, key) add_beside((command), TEXT(RL_##NAME##_HEAD), (key))
 #define SCRIPT_HEAD(out, NAME, key_count)                                                      \
-    add_script((out), RL_SCRIPT_ID_##NAME, TEXT(RL_SCRIPT_##NAME),                             \
-               TEXT(RL_SCRIPT_##NAME##_SHA1), (key_count))
+    add_script((out), RL_SCRIPT_ID_##NAME, RL_SCRIPT(NAME), (key_count))
 
 enum { KEY_LOCK = 1, KEY_FENCE = 2, KEY_QUEUE = 4, KEY_ALIVE = 8 };
 
@@ -101,14 +100,14 @@ static void add_keys(struct rl_command *command, const struct rl_request *reques
 
 /* A script that this connection has not used before goes with its text, and the
  * server keeps it. */
-static void add_script(struct rl_command *out, enum rl_script script, struct rl_slice text,
-                       struct rl_slice sha1, unsigned key_count)
+static void add_script(struct rl_command *out, enum rl_script script,
+                       struct rl_script_text words, unsigned key_count)
 {
     bool is_known = out->abilities->known_scripts & 1u << script;
 
     out->script = 1u << script;
     add(out, is_known ? TEXT("EVALSHA") : TEXT("EVAL"));
-    add(out, is_known ? sha1 : text);
+    add(out, is_known ? words.sha1 : words.text);
     add_number(out, key_count);
 }
 

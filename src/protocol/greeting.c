@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a session says first, and what it learns from the answers. */
 #include "protocol/elector.h"
+#include "protocol/scripts.h"
 #include "protocol/vetting.h"
-#include "rl_scripts.h"
 
 /*
  * The key that native commands are tried with (native.lua). It never exists: every command
@@ -38,7 +38,8 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
                        login->tag && !session->sharded_refused ? "SSUBSCRIBE" : "SUBSCRIBE",
                        login->channel);
     if (login->probe_native && !session->native_refused &&
-        RL_SEND(session, RL_STEP_NATIVE, "EVAL", RL_SCRIPT_NATIVE, "1", PROBE_KEY) < 0)
+        RL_SEND(session, RL_STEP_NATIVE, "EVAL", RL_SCRIPT(NATIVE).text.data, "1", PROBE_KEY) <
+            0)
         return -1;
     if (rl_vetting_check(session, now_ns) < 0)
         return -1;

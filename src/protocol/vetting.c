@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/rules.h"
-#include "rl_scripts.h"
+#include "protocol/scripts.h"
 
 #define SECOND_US 1000000
 #define DIGITS_SIZE 21
@@ -82,7 +82,7 @@ int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
 
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns)
 {
-    if (RL_SEND(session, RL_STEP_PROBE, "EVAL", RL_SCRIPT_PROBE, "2", RL_MARKER_KEY,
+    if (RL_SEND(session, RL_STEP_PROBE, "EVAL", RL_SCRIPT(PROBE).text.data, "2", RL_MARKER_KEY,
                 RL_PROBATION_KEY, session->guard.admitted, nonce) < 0)
         return -1;
     session->admission_asked = true;
@@ -95,7 +95,7 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
     char max_ttl_ms[DIGITS_SIZE];
 
     *rl_resp_decimal((uint64_t)(session->guard.max_ttl_ns / RL_NS_PER_MS), max_ttl_ms) = '\0';
-    if (RL_SEND(session, RL_STEP_ADMIT, "EVAL", RL_SCRIPT_ADMIT, "2", RL_MARKER_KEY,
+    if (RL_SEND(session, RL_STEP_ADMIT, "EVAL", RL_SCRIPT(ADMIT).text.data, "2", RL_MARKER_KEY,
                 RL_PROBATION_KEY, session->guard.admitted, session->guard.probation,
                 max_ttl_ms) < 0)
         return -1;
@@ -106,8 +106,8 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
 
 int rl_vetting_expel(struct rl_session *session)
 {
-    return RL_SEND(session, RL_STEP_EXPEL, "EVAL", RL_SCRIPT_EXPEL, "1", RL_MARKER_KEY,
-                   session->guard.admitted);
+    return RL_SEND(session, RL_STEP_EXPEL, "EVAL", RL_SCRIPT(EXPEL).text.data, "1",
+                   RL_MARKER_KEY, session->guard.admitted);
 }
 
 int rl_vetting_stamp(struct rl_session *session, int64_t now_ns)
@@ -116,7 +116,7 @@ int rl_vetting_stamp(struct rl_session *session, int64_t now_ns)
 
     *rl_resp_decimal((uint64_t)(rl_guard_time_ns(&session->guard) / RL_NS_PER_MS), guard_ms) =
         '\0';
-    if (RL_SEND(session, RL_STEP_STAMP, "EVAL", RL_SCRIPT_STAMP, "1", RL_MARKER_KEY,
+    if (RL_SEND(session, RL_STEP_STAMP, "EVAL", RL_SCRIPT(STAMP).text.data, "1", RL_MARKER_KEY,
                 session->guard.admitted, RL_RULE(STAMP_AGE) ? guard_ms : "0") < 0)
         return -1;
     session->admission_asked = true;
