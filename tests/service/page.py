@@ -121,10 +121,10 @@ def dev(*words):
 
 
 def let_vote():
-    """All nodes are up: they are made the set that they were, and vote."""
+    """All nodes are up: they are made the set that they were, and vote. What is held is not in use any more."""
     page.when('[...document.querySelectorAll("#nodes tbody tr")].every(row => row.cells[2].textContent === "up")')
     for _ in range(5):
-        if redlock('init', '--yes').returncode == 0 and page.when(VERDICT + ' === "5 of 5 vote, 3 needed"', 5):
+        if redlock('init', '--yes', '--force').returncode == 0 and page.when(VERDICT + ' === "5 of 5 vote, 3 needed"', 5):
             return True
     return False
 
