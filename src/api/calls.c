@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening a client, of one quorum or a front of several, and asking nodes: those of one quorum,
- * of the one where a name lives, or of all. Calls about locks are in client/ (lock.c, state.c).
+ * Opening a client, sharded or not, and jobs: for one quorum, for the one where a name lives,
+ * or for all. Calls about locks are in client/ (lock.c, state.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,30 +9,30 @@
 #include "client/calls.h"
 #include "config/config.h"
 #include "io/clock.h"
-#include "quorums/front.h"
+#include "quorums/sharded.h"
 
 /* ---- the client ---- */
 
 /* The options are complete. */
 static int open_complete(redlock_options *o, redlock **out)
 {
-    struct rl_membership alone = {.name = ""};
+    struct rl_member_terms alone = {.name = ""};
     int error = rl_options_check(o);
 
     if (!error && o->quorum_count)
-        error = rl_front_check(o);
+        error = rl_sharded_check(o);
     if (error)
         return error;
     if (!out)
         return rl_detail(REDLOCK_INVAL, "there is nowhere to put the client");
     if (o->quorum_count > 1)
-        return rl_front_open(o, out);
+        return rl_sharded_open(o, out);
     /* One quorum is an ordinary client that happens to have a name. */
     if (o->quorum_count == 1) {
         o->nodes = o->quorums[0].nodes;
         o->node_count = o->quorums[0].node_count;
         alone.name = o->quorums[0].name;
-        alone.set = rl_front_fingerprint(o);
+        alone.set = rl_sharded_fingerprint(o);
     }
     return rl_client_open(o, &alone, out);
 }
@@ -102,11 +102,11 @@ static int add_counters(redlock *client, redlock_counters *sum)
 
 int redlock_stats(redlock *client, redlock_counters *out)
 {
-    bool is_front = client && client->is_front;
+    bool is_sharded = client && client->is_sharded;
     redlock_counters sum = REDLOCK_COUNTERS();
-    int error = is_front ? REDLOCK_OK : add_counters(client, &sum);
+    int error = is_sharded ? REDLOCK_OK : add_counters(client, &sum);
 
-    for (size_t i = 0; is_front && i < client->reader->count && !error; i++)
+    for (size_t i = 0; is_sharded && i < client->reader->count && !error; i++)
         error = add_counters(client->reader->member[i], &sum);
     return error ? error : rl_struct_fill("redlock_counters", out, &sum, sizeof sum);
 }
@@ -126,10 +126,10 @@ static int reload(redlock *client)
 
 int redlock_reload_passwords(redlock *client)
 {
-    bool is_front = client && client->is_front;
-    int error = is_front ? REDLOCK_OK : reload(client);
+    bool is_sharded = client && client->is_sharded;
+    int error = is_sharded ? REDLOCK_OK : reload(client);
 
-    for (size_t i = 0; is_front && i < client->reader->count && !error; i++)
+    for (size_t i = 0; is_sharded && i < client->reader->count && !error; i++)
         error = reload(client->reader->member[i]);
     return error;
 }
@@ -144,7 +144,7 @@ static int new_job(redlock **client, const struct rl_job_terms *terms, struct rl
 {
     int error =
         terms->type <= RL_JOB_RELEASE_BY_KEY ? rl_route_job(client, terms->name) : REDLOCK_OK;
-    const struct rl_reader *all = *client && (*client)->is_front ? (*client)->reader : NULL;
+    const struct rl_reader *all = *client && (*client)->is_sharded ? (*client)->reader : NULL;
 
     if (!error && all && terms->type == RL_JOB_LOOK_AT_ADMISSION)
         error =
@@ -161,7 +161,7 @@ static int new_job(redlock **client, const struct rl_job_terms *terms, struct rl
 
 static int run(redlock *client, struct rl_job_terms terms, redlock_answer **out)
 {
-    bool is_front = client && client->is_front;
+    bool is_sharded = client && client->is_sharded;
     struct rl_job *job;
     int error = new_job(&client, &terms, &job);
 
@@ -169,7 +169,7 @@ static int run(redlock *client, struct rl_job_terms terms, redlock_answer **out)
         rl_failure_report_set(NULL);
         return error;
     }
-    if (is_front && terms.type > RL_JOB_RELEASE_BY_KEY)
+    if (is_sharded && terms.type > RL_JOB_RELEASE_BY_KEY)
         rl_members_catch_up(client->reader);
     return rl_job_run(client, job, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the calls of a client are made of. Those about locks are public and need no prototype
- * here: a handle knows its client, and a name its quorum (home.c).
+ * here: a handle knows its client, and a name its quorum (route.c).
  */
 #ifndef RL_CLIENT_CALLS_H
 #define RL_CLIENT_CALLS_H
@@ -19,15 +19,15 @@ int rl_options_check(redlock_options *o);
 /* ---- open.c: a client of one quorum ---- */
 
 /* What a client is among several quorums; an only one has no name. */
-struct rl_membership {
-    struct rl_reader *reader; /* of the front; NULL: one of its own */
+struct rl_member_terms {
+    struct rl_reader *reader; /* of the sharded client; NULL: one of its own */
     uint32_t index;
     const char *name;
     uint64_t set; /* fingerprint of all the names */
 };
 
 /* The options have been read. */
-int rl_client_open(const redlock_options *o, const struct rl_membership *membership,
+int rl_client_open(const redlock_options *o, const struct rl_member_terms *terms,
                    redlock **out);
 /* The end of one that was closed, apart from the memory of the struct and of its handles. */
 void rl_client_tear_down(redlock *client);
@@ -56,13 +56,13 @@ int rl_name_check(const redlock *client, const char *name, size_t *length);
 int rl_tag_check(const char *tag);
 int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 
-/* ---- home.c: which of several quorums is asked ---- */
+/* ---- route.c: which of several quorums is asked ---- */
 
 /* The index of the member where a name lives. */
-size_t rl_home_of(const struct rl_reader *reader, const char *name, size_t name_size);
+size_t rl_quorum_of(const struct rl_reader *reader, const char *name, size_t name_size);
 /*
- * Turn a front into the member that a request, or a job, is for. A member by itself takes
- * no request; an ordinary client takes all of them itself.
+ * Turn a sharded client into the member that a request, or a job, is for. A member by itself
+ * takes no request; an ordinary client takes all of them itself.
  */
 int rl_route(redlock **client, const char *name, const redlock_request *request);
 int rl_route_job(redlock **client, const char *name);

@@ -112,11 +112,11 @@ static void close_all(redlock *const *clients, size_t count)
 void redlock_close(redlock *client)
 {
     struct rl_reader *reader = client ? client->reader : NULL;
-    bool is_front = client && client->is_front;
-    redlock *const *clients = is_front ? reader->member : &client;
-    size_t count = is_front ? reader->count : 1;
+    bool is_sharded = client && client->is_sharded;
+    redlock *const *clients = is_sharded ? reader->member : &client;
+    size_t count = is_sharded ? reader->count : 1;
 
-    if (!client || client->is_member) /* which ends with its front */
+    if (!client || client->is_member) /* which ends with the sharded client */
         return;
     if (rl_client_is_forked(client)) {
         /* The first one last: jobs for all are its own. */
@@ -127,7 +127,7 @@ void redlock_close(redlock *client)
     } else {
         close_all(clients, count);
     }
-    if (!is_front)
+    if (!is_sharded)
         return;
     if (reader->driven_fd >= 0)
         close(reader->driven_fd);

@@ -362,8 +362,7 @@ void rl_client_tear_down(redlock *client)
         rl_reader_free(client->reader);
 }
 
-int rl_client_open(const redlock_options *o, const struct rl_membership *membership,
-                   redlock **out)
+int rl_client_open(const redlock_options *o, const struct rl_member_terms *terms, redlock **out)
 {
     redlock *client = calloc(1, sizeof *client);
     pthread_condattr_t attributes;
@@ -373,15 +372,15 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     client->references = 1;
     client->stamp = rl_process_stamp();
-    client->is_member = membership->reader;
-    client->reader = membership->reader;
-    client->quorum_index = membership->index;
-    memcpy(client->quorum_name, membership->name, strlen(membership->name) + 1);
-    if (membership->name[0]) {
+    client->is_member = terms->reader;
+    client->reader = terms->reader;
+    client->quorum_index = terms->index;
+    memcpy(client->quorum_name, terms->name, strlen(terms->name) + 1);
+    if (terms->name[0]) {
         snprintf(client->of_quorum, sizeof client->of_quorum, " of quorum '%s'",
                  client->quorum_name);
-        snprintf(client->placement, sizeof client->placement, "%s@%016" PRIx64,
-                 membership->name, membership->set);
+        snprintf(client->placement, sizeof client->placement, "%s@%016" PRIx64, terms->name,
+                 terms->set);
     }
     client->engine.placement = rl_slice_of(client->placement);
     client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS, false};

@@ -191,7 +191,7 @@ static void describe_info(redlock *client, size_t index, redlock_node_info *out)
 int redlock_node(redlock *client, size_t index, redlock_node_info *out)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();
-    redlock *member = client && client->is_front ? client->reader->member[0] : client;
+    redlock *member = client && client->is_sharded ? client->reader->member[0] : client;
     size_t at = index;
     int error;
 

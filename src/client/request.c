@@ -229,7 +229,7 @@ static int check_kind(const redlock_request *r)
 /* Correctness is what a token makes of a lock: a holder that is late is kept out by it. */
 static int apply_profile(const redlock *client, redlock_request *r)
 {
-    const redlock *member = client->is_front ? client->reader->member[0] : client;
+    const redlock *member = client->is_sharded ? client->reader->member[0] : client;
 
     if (member->profile != REDLOCK_PROFILE_CORRECTNESS)
         return REDLOCK_OK;

@@ -93,9 +93,9 @@ struct redlock {
     uint32_t flags;
     enum redlock_profile profile;
     int64_t max_ttl_ms;
-    bool is_front;  /* it only stands for its reader's members: see quorums/front.h */
-    bool is_member; /* of several quorums */
-    bool is_shared; /* and without an I/O thread: the driver of any member looks at all */
+    bool is_sharded; /* it only stands for its reader's members: see quorums/sharded.h */
+    bool is_member;  /* of several quorums */
+    bool is_shared;  /* and without an I/O thread: the driver of any member looks at all */
     uint32_t quorum_index;                    /* among the members */
     uint64_t quorum_seed;                     /* of its name: core/rendezvous.h */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
@@ -124,7 +124,7 @@ struct redlock {
 
     struct rl_pool kept_locks; /* for reuse: a busy client allocates nothing */
     struct rl_events events;
-    struct rl_reader *reader; /* of redlock_next(); a member has that of the front */
+    struct rl_reader *reader; /* of redlock_next(); a member has that of the sharded client */
     bool is_read;             /* the turn under way is one of redlock_next() */
     bool was_interrupted;     /* a signal ended the last wait for the sockets */
     void (*notify)(void *data);

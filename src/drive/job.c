@@ -344,7 +344,7 @@ int redlock_cancel_job(redlock *client, redlock_job id)
     int error;
 
     /* The number of a job has that of its quorum in it. */
-    if (client && client->is_front)
+    if (client && client->is_sharded)
         client = client->reader->member[index < client->reader->count ? index : 0];
     error = rl_client_enter(client);
     if (error)

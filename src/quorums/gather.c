@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "quorums/front.h"
+#include "quorums/sharded.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -212,7 +212,7 @@ static bool go_on(struct part *part, const struct rl_job *answered)
     for (size_t i = 0; which == STRANGER && i < answer->name_count; i++) {
         const char *name = answer->names[i];
 
-        if (rl_home_of(part->gather->reader, name, strlen(name)) ==
+        if (rl_quorum_of(part->gather->reader, name, strlen(name)) ==
                 part->member->quorum_index ||
             strncmp(name, AUDIT_HEAD, strlen(AUDIT_HEAD)) == 0)
             continue;

@@ -9,7 +9,7 @@
 #include "client/calls.h"
 #include "core/rendezvous.h"
 
-size_t rl_home_of(const struct rl_reader *reader, const char *name, size_t name_size)
+size_t rl_quorum_of(const struct rl_reader *reader, const char *name, size_t name_size)
 {
     const redlock *first = reader->member[0];
     char key[REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX];
@@ -37,18 +37,18 @@ size_t rl_home_of(const struct rl_reader *reader, const char *name, size_t name_
 }
 
 static int refuse_split(const struct rl_reader *reader, const struct rl_names *names, size_t at,
-                        size_t home)
+                        size_t quorum)
 {
     const struct rl_slice *first = &names->name[0];
     const struct rl_slice *other = &names->name[at];
-    size_t other_home = rl_home_of(reader, other->data, other->size);
+    size_t other_quorum = rl_quorum_of(reader, other->data, other->size);
 
     return rl_detail(REDLOCK_INVAL,
                      "'%.*s' lives in quorum '%s' and '%.*s' in quorum '%s': names that are "
                      "locked together must live together; give them a common part in braces, "
                      "such as {%.*s}",
-                     (int)first->size, first->data, reader->member[home]->quorum_name,
-                     (int)other->size, other->data, reader->member[other_home]->quorum_name,
+                     (int)first->size, first->data, reader->member[quorum]->quorum_name,
+                     (int)other->size, other->data, reader->member[other_quorum]->quorum_name,
                      (int)first->size, first->data);
 }
 
@@ -58,10 +58,10 @@ int rl_route(redlock **client, const char *name, const redlock_request *request)
     const struct rl_reader *reader;
     redlock_request r = REDLOCK_REQUEST();
     struct rl_names names;
-    size_t home;
+    size_t quorum;
     int error = REDLOCK_OK;
 
-    if (!*client || !((*client)->is_front || (*client)->is_member))
+    if (!*client || !((*client)->is_sharded || (*client)->is_member))
         return REDLOCK_OK;
     if ((*client)->is_member)
         return rl_detail(REDLOCK_INVAL, "this is one quorum of several: locks are taken "
@@ -73,11 +73,11 @@ int rl_route(redlock **client, const char *name, const redlock_request *request)
         error = rl_names_read(*client, name, &r, &names);
     if (error)
         return error;
-    home = rl_home_of(reader, names.name[0].data, names.name[0].size);
+    quorum = rl_quorum_of(reader, names.name[0].data, names.name[0].size);
     for (size_t i = 1; i < names.count; i++)
-        if (rl_home_of(reader, names.name[i].data, names.name[i].size) != home)
-            return refuse_split(reader, &names, i, home);
-    *client = reader->member[home];
+        if (rl_quorum_of(reader, names.name[i].data, names.name[i].size) != quorum)
+            return refuse_split(reader, &names, i, quorum);
+    *client = reader->member[quorum];
     return REDLOCK_OK;
 }
 
@@ -87,11 +87,11 @@ int rl_route_job(redlock **client, const char *name)
     size_t name_size = 0;
     int error;
 
-    if (!*client || !(*client)->is_front)
+    if (!*client || !(*client)->is_sharded)
         return REDLOCK_OK;
     error = rl_name_check(*client, name, &name_size);
     if (!error)
-        *client = (*client)->reader->member[rl_home_of((*client)->reader, name, name_size)];
+        *client = (*client)->reader->member[rl_quorum_of((*client)->reader, name, name_size)];
     return error;
 }
 
@@ -105,14 +105,14 @@ int redlock_quorum_of(redlock *client, const char *name)
     if (error)
         return error;
     /* A member answers for all. */
-    return client->is_front || client->is_member
-               ? (int)rl_home_of(client->reader, name, name_size)
+    return client->is_sharded || client->is_member
+               ? (int)rl_quorum_of(client->reader, name, name_size)
                : 0;
 }
 
 redlock *redlock_member(redlock *client, size_t index)
 {
-    if (client && client->is_front)
+    if (client && client->is_sharded)
         return index < client->reader->count ? client->reader->member[index] : NULL;
     return index == 0 ? client : NULL;
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several quorums behind one client. What the caller has is a *front*: a client of which only
- * prefix, stamp, mutex and reader are used. The reader (drive/events.h) has an ordinary client
- * per quorum, the *members*, which share it. A call about one lock goes straight to the member
- * where that lives (core/rendezvous.h), without a mutex of the front: members share nothing
- * else, which is why they scale. Handles belong to their member, and know no front.
+ * Several quorums behind one client. The caller has a *sharded client*, of which only prefix,
+ * stamp, mutex and reader are used. The reader (drive/events.h) has an ordinary client per
+ * quorum, the *members*, which share it. A call about one lock goes straight to the member
+ * where that lives (core/rendezvous.h) and takes no mutex but that member's: members share
+ * nothing else, which is why they scale. Handles belong to their member.
  *
  * With REDLOCK_THREAD each member has its thread. Without, the reader has an epoll set with the
  * members' descriptors in it. The members stay as they are between open and close, so they need
  * no lock.
  */
-#ifndef RL_QUORUMS_FRONT_H
-#define RL_QUORUMS_FRONT_H
+#ifndef RL_QUORUMS_SHARDED_H
+#define RL_QUORUMS_SHARDED_H
 
 #include "client/calls.h"
 
-/* front_open.c */
-int rl_front_check(const redlock_options *o);
-uint64_t rl_front_fingerprint(const redlock_options *o);
-int rl_front_open(const redlock_options *o, redlock **out);
+/* sharded_open.c */
+int rl_sharded_check(const redlock_options *o);
+uint64_t rl_sharded_fingerprint(const redlock_options *o);
+int rl_sharded_open(const redlock_options *o, redlock **out);
 
 /*
  * gather.c: a job for all quorums, carried out by the first member; NULL: out of memory. It

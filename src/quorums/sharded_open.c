@@ -9,7 +9,7 @@
 #include "base/slice.h"
 #include "client/calls.h"
 #include "core/rendezvous.h"
-#include "quorums/front.h"
+#include "quorums/sharded.h"
 
 #define DETAIL_KEPT 640
 
@@ -34,7 +34,7 @@ static int check_name(const redlock_options *o, size_t index)
     return REDLOCK_OK;
 }
 
-int rl_front_check(const redlock_options *o)
+int rl_sharded_check(const redlock_options *o)
 {
     if (o->node_count || o->nodes)
         return rl_detail(REDLOCK_INVAL,
@@ -62,7 +62,7 @@ int rl_front_check(const redlock_options *o)
 }
 
 /* Of the set of names: the same in whatever order they come. */
-uint64_t rl_front_fingerprint(const redlock_options *o)
+uint64_t rl_sharded_fingerprint(const redlock_options *o)
 {
     uint64_t sum = 0;
 
@@ -105,11 +105,11 @@ static bool has_tls(const redlock_quorum *quorums, size_t count)
 static int open_member(const redlock_options *o, size_t index, struct rl_reader *reader)
 {
     const redlock_quorum *quorum = &o->quorums[index];
-    struct rl_membership membership = {
+    struct rl_member_terms terms = {
         .reader = reader,
         .index = (uint32_t)index,
         .name = quorum->name,
-        .set = rl_front_fingerprint(o),
+        .set = rl_sharded_fingerprint(o),
     };
     redlock_options own = *o;
     redlock *member;
@@ -122,7 +122,7 @@ static int open_member(const redlock_options *o, size_t index, struct rl_reader 
     /* TLS files are an error where no node uses them; here one quorum that does is enough. */
     if (!has_tls(quorum, 1) && has_tls(o->quorums, o->quorum_count))
         own.tls_ca_file = own.tls_cert_file = own.tls_key_file = NULL;
-    error = rl_client_open(&own, &membership, &member);
+    error = rl_client_open(&own, &terms, &member);
     if (error) {
         char detail[DETAIL_KEPT];
 
@@ -152,7 +152,7 @@ static int watch_members(struct rl_reader *reader)
     return REDLOCK_OK;
 }
 
-int rl_front_open(const redlock_options *o, redlock **out)
+int rl_sharded_open(const redlock_options *o, redlock **out)
 {
     redlock *client = calloc(1, sizeof *client);
     struct rl_reader *reader = rl_reader_new();
@@ -166,7 +166,7 @@ int rl_front_open(const redlock_options *o, redlock **out)
     pthread_mutex_init(&client->mutex, NULL);
     client->references = 1;
     client->stamp = rl_process_stamp();
-    client->is_front = true;
+    client->is_sharded = true;
     client->reader = reader;
     client->prefix_size = strlen(o->prefix);
     memcpy(client->prefix, o->prefix, client->prefix_size);
