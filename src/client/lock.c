@@ -19,7 +19,7 @@ struct acquire_call {
     int64_t wait_deadline_ns; /* from the public call on; 0: try once; RL_NEVER_NS: no end */
     bool blocks;
     struct rl_thread *thread; /* BOUND: to this one */
-    redlock_lock *lock;       /* once the order is carried out; NULL: there is none */
+    redlock_lock *lock;       /* once it is carried out; NULL: there is none */
 };
 
 /* Granted, but this caller woke too late to be told of it: the lock is taken back (A9). */
@@ -84,9 +84,9 @@ static int end_acquire(redlock *client, const struct acquire_call *a, int error,
     return error;
 }
 
-static void carry_out_acquire(redlock *client, struct rl_order *order)
+static void carry_out_acquire(redlock *client, struct rl_submission *submission)
 {
-    struct acquire_call *a = (struct acquire_call *)order;
+    struct acquire_call *a = (struct acquire_call *)submission;
     const redlock_request *request = &a->request;
     struct rl_lock_terms terms = {
         .renew = request->flags & REDLOCK_RENEW,
@@ -145,14 +145,14 @@ static int explain_no_handle(const struct acquire_call *a, int error)
 
 /*
  * Finds the quorum, reads the request, and does what only the calling thread can do for its
- * order.
+ * submission.
  */
 static int prepare(redlock **client, const char *name, int64_t ttl_ms,
                    const redlock_request *request, redlock_lock **out, struct acquire_call *a)
 {
     int error = rl_route(client, name, request);
 
-    a->call = (struct rl_call){.order.carry_out = carry_out_acquire};
+    a->call = (struct rl_call){.submission.carry_out = carry_out_acquire};
     a->ttl_ms = ttl_ms;
     a->thread = NULL;
     a->lock = NULL;
@@ -164,7 +164,7 @@ static int prepare(redlock **client, const char *name, int64_t ttl_ms,
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
     if (error)
         return error;
-    /* From the public call on: what delays its order counts, too. */
+    /* From the public call on: what delays its submission counts, too. */
     a->wait_deadline_ns = 0;
     if (a->request.wait_ms == REDLOCK_WAIT_FOREVER)
         a->wait_deadline_ns = RL_NEVER_NS;
@@ -232,9 +232,9 @@ struct operation_call {
     bool started;
 };
 
-static void carry_out_operation(redlock *client, struct rl_order *order)
+static void carry_out_operation(redlock *client, struct rl_submission *submission)
 {
-    struct operation_call *o = (struct operation_call *)order;
+    struct operation_call *o = (struct operation_call *)submission;
     redlock_lock *lock = o->lock;
 
     o->reason = client->closing ? "the client has been closed" : reason_against(o->lock);
@@ -256,7 +256,7 @@ static void carry_out_operation(redlock *client, struct rl_order *order)
 static int operate(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms, bool blocks)
 {
     struct operation_call o = {
-        .call.order.carry_out = carry_out_operation,
+        .call.submission.carry_out = carry_out_operation,
         .lock = lock,
         .operation = operation,
         .ttl_ms = ttl_ms,
@@ -306,9 +306,9 @@ int redlock_start_release(redlock_lock *lock)
 /*
  * Of a started acquire no event comes any more; a grant that was not handed out is taken back.
  */
-static void carry_out_cancel(redlock *client, struct rl_order *order)
+static void carry_out_cancel(redlock *client, struct rl_submission *submission)
 {
-    redlock_lock *lock = ((struct operation_call *)order)->lock;
+    redlock_lock *lock = ((struct operation_call *)submission)->lock;
 
     if (lock->operation != RL_ACQUISITION || lock->blocks)
         return;
@@ -322,7 +322,7 @@ static void carry_out_cancel(redlock *client, struct rl_order *order)
 
 int redlock_cancel(redlock_lock *lock)
 {
-    struct operation_call o = {.call.order.carry_out = carry_out_cancel, .lock = lock};
+    struct operation_call o = {.call.submission.carry_out = carry_out_cancel, .lock = lock};
 
     return lock ? rl_call_now(lock->client, &o.call)
                 : rl_detail(REDLOCK_INVAL, "the lock is NULL");

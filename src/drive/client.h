@@ -5,8 +5,8 @@
  * One mutex guards a client. The driver makes turns: wait for the sockets without the mutex,
  * then handle what came with it. The driver is the I/O thread, a caller of redlock_next(), or
  * one of the threads blocked in a call; there is never more than one at a time (`turning`).
- * order.h says how a call reaches the driver, events.h how its owner learns what became of a
- * lock.
+ * submission.h says how a call reaches the driver, events.h how its owner learns what became of
+ * a lock.
  */
 #ifndef RL_DRIVE_CLIENT_H
 #define RL_DRIVE_CLIENT_H
@@ -17,7 +17,7 @@
 
 #include "drive/events.h"
 #include "drive/job.h"
-#include "drive/order.h"
+#include "drive/submission.h"
 #include "engine/engine.h"
 #include "io/conn.h"
 #include "io/entropy.h"
@@ -54,7 +54,7 @@ struct redlock_lock {
             };
             struct rl_bond *bond; /* to a thread; NULL: to none */
         };
-        struct rl_order free_order; /* is_freed */
+        struct rl_submission free_submission; /* is_freed */
     };
     struct rl_unread unread;  /* events */
     uint8_t name_room;        /* bytes behind the votes; UINT8_MAX: or more */
@@ -139,12 +139,12 @@ struct redlock {
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;
-    atomic_bool turning;              /* a thread drives; changes with the mutex held */
-    atomic_bool dozing;               /* the driver sleeps or is about to: wake it */
-    _Atomic(struct rl_order *) inbox; /* orders for the driver, the latest first */
-    pthread_cond_t turn_cond;         /* a turn or notify has ended, or events wait */
-    struct rl_relief relief;          /* REDLOCK_THREAD: of the I/O thread, by the reader */
-    int64_t turned_ns;                /* when the last turn looked at the sockets */
+    atomic_bool turning;                   /* a thread drives; changes with the mutex held */
+    atomic_bool dozing;                    /* the driver sleeps or is about to: wake it */
+    _Atomic(struct rl_submission *) inbox; /* submissions for the driver, the latest first */
+    pthread_cond_t turn_cond;              /* a turn or notify has ended, or events wait */
+    struct rl_relief relief; /* REDLOCK_THREAD: of the I/O thread, by the reader */
+    int64_t turned_ns;       /* when the last turn looked at the sockets */
 };
 
 /* Of several names, the first. */

@@ -119,10 +119,10 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
         rl_handle_cancel(&client->engine, &lock->handle, now_ns);
 }
 
-static void carry_out_free(redlock *client, struct rl_order *order)
+static void carry_out_free(redlock *client, struct rl_submission *submission)
 {
     redlock_lock *lock =
-        (redlock_lock *)((char *)order - offsetof(struct redlock_lock, free_order));
+        (redlock_lock *)((char *)submission - offsetof(struct redlock_lock, free_submission));
 
     lock->call = NULL;
     lock->bond = NULL;
@@ -138,11 +138,11 @@ static void end_handle(redlock_lock *lock, bool give_up)
      * With notify its owner must know that it runs no more; bindings to threads, and what
      * events are about, must be gone, too. Any other handle can be freed a moment later.
      */
-    if (give_up && !client->notify && !lock->frees_at_once && rl_order_is_for_thread(client)) {
+    if (give_up && !client->notify && !lock->frees_at_once && rl_submits_to_thread(client)) {
         wake = !lock->released;
         atomic_store_explicit(&lock->is_freed, true, memory_order_release);
-        lock->free_order.carry_out = carry_out_free;
-        rl_order_put(client, &lock->free_order);
+        lock->free_submission.carry_out = carry_out_free;
+        rl_submit(client, &lock->free_submission);
         if (wake)
             rl_wake(client);
         return;

@@ -291,9 +291,10 @@ int rl_job_start(redlock *client, struct rl_job *job, void *data, redlock_job *i
     return error;
 }
 
-static void carry_out_job(redlock *client, struct rl_order *order)
+static void carry_out_job(redlock *client, struct rl_submission *submission)
 {
-    struct rl_job *job = (struct rl_job *)((char *)order - offsetof(struct rl_job, call.order));
+    struct rl_job *job =
+        (struct rl_job *)((char *)submission - offsetof(struct rl_job, call.submission));
 
     if (client->closing)
         job->error = rl_detail(REDLOCK_CANCELED, "the client has been closed");
@@ -308,8 +309,8 @@ static void carry_out_job(redlock *client, struct rl_order *order)
 
 void rl_job_join(redlock *client, struct rl_job *job)
 {
-    job->call.order.carry_out = carry_out_job;
-    rl_order_put(client, &job->call.order);
+    job->call.submission.carry_out = carry_out_job;
+    rl_submit(client, &job->call.submission);
     rl_wake(client);
 }
 
@@ -317,7 +318,7 @@ int rl_job_wait(redlock *client, struct rl_job *job)
 {
     int error;
 
-    job->call.order.carry_out = carry_out_job;
+    job->call.submission.carry_out = carry_out_job;
     job->blocks = true;
     error = rl_call_wait(client, &job->call);
     /*

@@ -24,7 +24,7 @@
 #include <sys/queue.h>
 
 #include "core/op.h"
-#include "drive/order.h"
+#include "drive/submission.h"
 #include "redlock.h"
 
 struct rl_survey;
@@ -93,7 +93,7 @@ struct rl_job {
     const struct rl_job_kind *kind;
     struct rl_job_terms terms; /* with texts of its own */
     void *work;                /* what its kind needs once it is sent; owned */
-    struct rl_call call;       /* of the blocked caller; its order, of a part as well */
+    struct rl_call call;       /* of the blocked caller; its submission, of a part as well */
     bool blocks;
     redlock_job id;
     void *data; /* the caller's */

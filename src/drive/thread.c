@@ -34,7 +34,7 @@ void rl_thread_summon(redlock *client)
 void rl_thread_watch(redlock *client)
 {
     client->relief.turns++;
-    /* An order that came after the turn looked would find no driver that is awake. */
+    /* A submission that came after the turn looked would find no driver that is awake. */
     if (atomic_load(&client->relief.blocked) > 0 || atomic_load(&client->inbox))
         rl_thread_summon(client);
     else if (client->relief.sleeps)

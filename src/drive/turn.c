@@ -260,8 +260,8 @@ static void serve_sockets(redlock *client, int64_t begun_ns, int timeout_ms)
     if (client->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         timeout_ms = UNARMED_WAIT_MS;
     /*
-     * A thread that puts an order after this store wakes us, and so does one that gets the
-     * mutex.
+     * A thread that puts a submission into the inbox after this store wakes us, and so does one
+     * that gets the mutex.
      */
     atomic_store(&client->dozing, true);
     if (atomic_load(&client->inbox))
@@ -303,7 +303,7 @@ static void serve_sockets(redlock *client, int64_t begun_ns, int timeout_ms)
 
 static int64_t flush(redlock *client)
 {
-    rl_orders_carry_out(client);
+    rl_submissions_carry_out(client);
     return send_all(client);
 }
 
@@ -338,7 +338,7 @@ void rl_turn(redlock *client, int timeout_ms)
     flush(client);
     client->turning = false;
     /*
-     * Until the next turn of a member no thread looks: orders for it make its descriptor
+     * Until the next turn of a member no thread looks: submissions for it make its descriptor
      * readable.
      */
     if (client->is_shared)

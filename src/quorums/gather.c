@@ -154,9 +154,10 @@ static const struct rl_job *find_failure(const struct part *part)
 }
 
 /* By the first member: all parts are answered. */
-static void carry_out_end(redlock *client, struct rl_order *order)
+static void carry_out_end(redlock *client, struct rl_submission *submission)
 {
-    struct rl_job *job = (struct rl_job *)((char *)order - offsetof(struct rl_job, call.order));
+    struct rl_job *job =
+        (struct rl_job *)((char *)submission - offsetof(struct rl_job, call.submission));
     struct gather *gather = job->work;
     const struct rl_job *failed = NULL;
 
@@ -237,9 +238,9 @@ static void part_ended(redlock *member, struct rl_job *job)
     (void)member;
     if (go_on(part, job) || atomic_fetch_sub(&gather->unanswered_count, 1) > 1)
         return;
-    /* The order of a blocked caller has been carried out: it is free for this. */
-    gather->job->call.order.carry_out = carry_out_end;
-    rl_order_put(first, &gather->job->call.order);
+    /* The submission of a blocked caller has been carried out: it is free for this. */
+    gather->job->call.submission.carry_out = carry_out_end;
+    rl_submit(first, &gather->job->call.submission);
     rl_wake(first);
 }
 

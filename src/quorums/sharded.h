@@ -23,7 +23,7 @@ int rl_sharded_open(const redlock_options *o, redlock **out);
 /*
  * gather.c: a job for all quorums, carried out by the first member; NULL: out of memory. It
  * sends nothing itself. Its *parts* are jobs of the members, begun at once. A part belongs
- * to its member's driver until it has ended; the last one to end sends an order to the first
+ * to its member's driver until it has ended; the last one to end submits to the first
  * member, which makes one answer of all. So no thread ever holds two mutexes.
  */
 struct rl_job *rl_gather_new(const struct rl_reader *reader, const struct rl_job_terms *terms);

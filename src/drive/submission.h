@@ -2,16 +2,17 @@
 /*
  * How a public call is carried out.
  *
- * Every public call that starts or ends something is an order: a function that runs with the
- * mutex held. One driver at a time reads and writes the sockets, runs timers, and carries out
- * the orders of blocked callers: the I/O thread, the caller of redlock_next(), or one of the
- * blocked callers.
+ * Every public call that starts or ends something is a submission: a function that runs with
+ * the mutex held. One driver at a time reads and writes the sockets, runs timers, and carries
+ * out the submissions of blocked callers: the I/O thread, the caller of redlock_next(), or one
+ * of the blocked callers.
  *
- *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and
+ *   rl_call_wait()  A blocking call puts its submission into the inbox, without the mutex, and
  *                   sleeps until the driver has the outcome. Without an I/O thread the caller
  *                   drives as soon as no other thread does, and hands over to another blocked
  *                   caller when its own call is finished.
- *   rl_call_now()   A call that does not block has its order carried out at once, by its own
+ *   rl_call_now()   A call that does not block has its submission carried out at once, by its
+ *   own
  *                   thread with the mutex held, and wakes the driver, which writes what came
  *                   of it.
  *
@@ -20,8 +21,8 @@
  * to explain, a report, a loss. That is two futex calls an operation, however many threads
  * share the client.
  */
-#ifndef RL_DRIVE_ORDER_H
-#define RL_DRIVE_ORDER_H
+#ifndef RL_DRIVE_SUBMISSION_H
+#define RL_DRIVE_SUBMISSION_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,9 +31,9 @@
 
 #include "redlock.h"
 
-struct rl_order {
-    struct rl_order *next;
-    void (*carry_out)(redlock *client, struct rl_order *order);
+struct rl_submission {
+    struct rl_submission *next;
+    void (*carry_out)(redlock *client, struct rl_submission *submission);
 };
 
 enum rl_call_state {
@@ -44,11 +45,11 @@ enum rl_call_state {
 
 /* A call and its outcome; on the stack of the thread that makes it. */
 struct rl_call {
-    struct rl_order order; /* first */
-    atomic_uint state;     /* enum rl_call_state; what the caller sleeps on */
-    int result;            /* once it is FINISHED */
-    int64_t deadline_ns;   /* of an acquisition that succeeded: the end of its validity then */
-    bool is_listed;        /* among the callers that could drive */
+    struct rl_submission submission; /* first */
+    atomic_uint state;               /* enum rl_call_state; what the caller sleeps on */
+    int result;                      /* once it is FINISHED */
+    int64_t deadline_ns; /* of an acquisition that succeeded: the end of its validity then */
+    bool is_listed;      /* among the callers that could drive */
     LIST_ENTRY(rl_call) callers;
 };
 
@@ -62,13 +63,13 @@ int rl_call_now(redlock *client, struct rl_call *call);
 /* Tells the caller the outcome. Its stack, and so the call, may be gone afterwards. */
 void rl_call_finish(struct rl_call *call, int result);
 
-/* Puts an order into the inbox. The mutex is not needed. */
-void rl_order_put(redlock *client, struct rl_order *order);
-/* For the driver: carries out all orders, in the order in which they came. */
-void rl_orders_carry_out(redlock *client);
+/* Puts a submission into the inbox. The mutex is not needed. */
+void rl_submit(redlock *client, struct rl_submission *submission);
+/* For the driver: carries out all submissions, in the order in which they came. */
+void rl_submissions_carry_out(redlock *client);
 
-/* Is there an I/O thread that takes orders of this process? */
-bool rl_order_is_for_thread(const redlock *client);
+/* Is there an I/O thread that carries out the submissions of this process? */
+bool rl_submits_to_thread(const redlock *client);
 
 /* This thread does not drive any more: a blocked caller takes over. The mutex is held. */
 void rl_stop_driving(redlock *client);

@@ -11,39 +11,39 @@
 
 /* ---- the inbox ---- */
 
-void rl_order_put(redlock *client, struct rl_order *order)
+void rl_submit(redlock *client, struct rl_submission *submission)
 {
-    struct rl_order *first = atomic_load_explicit(&client->inbox, memory_order_relaxed);
+    struct rl_submission *first = atomic_load_explicit(&client->inbox, memory_order_relaxed);
 
     do
-        order->next = first;
-    while (!atomic_compare_exchange_weak(&client->inbox, &first, order));
+        submission->next = first;
+    while (!atomic_compare_exchange_weak(&client->inbox, &first, submission));
 }
 
-void rl_orders_carry_out(redlock *client)
+void rl_submissions_carry_out(redlock *client)
 {
-    struct rl_order *latest;
-    struct rl_order *next = NULL; /* in the order in which they came */
+    struct rl_submission *latest;
+    struct rl_submission *next = NULL; /* in the order in which they came */
 
     if (!atomic_load_explicit(&client->inbox, memory_order_relaxed))
         return;
     latest = atomic_exchange(&client->inbox, NULL);
     while (latest) {
-        struct rl_order *earlier = latest->next;
+        struct rl_submission *earlier = latest->next;
 
         latest->next = next;
         next = latest;
         latest = earlier;
     }
     while (next) {
-        struct rl_order *order = next;
+        struct rl_submission *submission = next;
 
-        next = order->next;
-        order->carry_out(client, order);
+        next = submission->next;
+        submission->carry_out(client, submission);
     }
 }
 
-bool rl_order_is_for_thread(const redlock *client)
+bool rl_submits_to_thread(const redlock *client)
 {
     return client->threaded && !rl_client_is_forked(client);
 }
@@ -95,10 +95,10 @@ static int drive_until_finished(redlock *client, struct rl_call *call)
     }
     call->is_listed = true;
     LIST_INSERT_HEAD(&client->callers, call, callers);
-    rl_order_put(client, &call->order);
+    rl_submit(client, &call->submission);
     /* Without memory its outcome is known at once, and nothing would end the wait of a turn. */
     if (!client->turning)
-        rl_orders_carry_out(client);
+        rl_submissions_carry_out(client);
     while (atomic_load(&call->state) != RL_CALL_FINISHED) {
         if (!client->turning) {
             rl_turn(client, -1);
@@ -130,7 +130,7 @@ static int leave_to_thread(redlock *client, struct rl_call *call)
 {
     atomic_store_explicit(&call->state, RL_CALL_ASLEEP, memory_order_relaxed);
     atomic_fetch_add(&client->relief.blocked, 1);
-    rl_order_put(client, &call->order);
+    rl_submit(client, &call->submission);
     rl_wake(client);
     while (sleep_on(call) != RL_CALL_FINISHED)
         ;
@@ -140,7 +140,7 @@ static int leave_to_thread(redlock *client, struct rl_call *call)
 
 int rl_call_wait(redlock *client, struct rl_call *call)
 {
-    bool for_thread = rl_order_is_for_thread(client);
+    bool for_thread = rl_submits_to_thread(client);
     int cancel_state;
     int result = for_thread ? REDLOCK_OK : rl_client_enter(client);
 
@@ -159,7 +159,7 @@ int rl_call_now(redlock *client, struct rl_call *call)
 
     if (error)
         return error;
-    call->order.carry_out(client, &call->order);
+    call->submission.carry_out(client, &call->submission);
     if (!client->threaded || rl_reader_drain(client->reader) == RL_NO_DRAIN)
         rl_wake(client);
     else if (rl_reader_drain(client->reader) == RL_DRAIN_ENDS)
