@@ -381,7 +381,7 @@ struct redlock_options {
 /*
  * Password files and commands of the client are read again, and its connections log in with the
  * result, now instead of at password_max_age_ms. Does not wait for it: the driver does it in
- * its next turns. No effect without files and commands.
+ * its next iterations. No effect without files and commands.
  */
 REDLOCK_API int redlock_reload_passwords(redlock *client);
 
@@ -633,13 +633,14 @@ typedef struct redlock_event {
  *
  * Draining. Call it until it returns 0. Without REDLOCK_THREAD this is what drives the client:
  * with no event waiting, it waits for the sockets up to timeout_ms (0: not at all, for event
- * loops; -1: for ever), reads what came and does what is due: one turn. It then returns the
- * events of that turn one by one, and makes no system call for it. Requests started meanwhile
- * are written when it returns 0, or else with the next turn. With a timeout of 0 a drain ends
- * with the events of one turn, also where their handling causes further events at once: these
- * come with the next drain. With REDLOCK_THREAD the I/O thread drives and this returns what
- * happened; a caller that waits here drives in its place, and it takes over again when the
- * caller stays away. A thread that is cancelled in here ends when the call returns.
+ * loops; -1: for ever), reads what came and does what is due: one iteration. It then returns
+ * the events of that iteration one by one, and makes no system call for it. Requests started
+ * meanwhile are written when it returns 0, or else with the next iteration. With a timeout of 0
+ * a drain ends with the events of one iteration, also where their handling causes further
+ * events at once: these come with the next drain. With REDLOCK_THREAD the I/O thread drives and
+ * this returns what happened; a caller that waits here drives in its place, and it takes over
+ * again when the caller stays away. A thread that is cancelled in here ends when the call
+ * returns.
  *
  * Order. Of one lock as it happened. LOST and JEOPARDY overtake the events of other locks.
  * Every operation that was started ends in exactly one event, or in none once its handle was
@@ -1132,7 +1133,7 @@ REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_answer **
  * job and `data`, and with the error that the blocking call would have returned. They are
  * answered in no particular order. Past REDLOCK_JOBS_MAX: NOMEM. REDLOCK_JOBS_SENT of them are
  * sent at a time, so that nodes are not late because of their number; the others wait for their
- * turn, and the per-node deadline of each counts from there.
+ * iteration, and the per-node deadline of each counts from there.
  */
 REDLOCK_API int redlock_start_query(redlock *client, const char *name, void *data,
                                     redlock_job *job);

@@ -143,7 +143,7 @@ static void peer_flush(struct sim_world *world, struct sim_client *client,
 
 typedef void peer_fn(struct sim_world *world, struct sim_client *client, struct sim_peer *peer);
 
-/* In the order of src/drive/turn.c: a node's two connections one after the other. */
+/* In the order of src/drive/iteration.c: a node's two connections one after the other. */
 static void for_each_peer(struct sim_world *world, struct sim_client *client, peer_fn *run)
 {
     for (uint8_t i = 0; i < client->elector_count; i++)
@@ -225,7 +225,7 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
     if (!client->alive || client->paused || world->failed)
         return;
     now_ns = sim_client_now_ns(world, client);
-    /* Sockets before timers, as rl_turn() has it. */
+    /* Sockets before timers, as rl_iterate() has it. */
     for_each_peer(world, client, peer_ready);
     for_each_peer(world, client, peer_tick);
     rl_engine_tick(client->engine, now_ns);

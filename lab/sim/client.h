@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client: the real engine, driven as src/drive/turn.c and src/io/conn.c drive it, with
+ * A client: the real engine, driven as src/drive/iteration.c and src/io/conn.c drive it, with
  * imagined sockets and an own clock. Several workers use it, as threads would.
  */
 #ifndef SIM_CLIENT_H
@@ -71,7 +71,7 @@ int64_t sim_client_when_ns(const struct sim_client *client, int64_t local_ns);
 
 /* Something came for it. */
 void sim_client_poke(struct sim_world *world, struct sim_client *client);
-/* What rl_turn() does. */
+/* What rl_iterate() does. */
 void sim_client_turn(struct sim_world *world, struct sim_client *client);
 /* Connected everywhere, with nothing asked that is not answered. */
 bool sim_client_is_quiet(const struct sim_client *client);

@@ -19,7 +19,7 @@ struct rl_audit_counters {
 };
 
 /*
- * What an audit needs once its turn has come. It goes through phases, each with a lock of its
+ * What an audit needs once it is sent. It goes through phases, each with a lock of its
  * own that no other client uses, and makes one survey after another.
  */
 struct rl_audit {

@@ -77,7 +77,7 @@ static void begin(redlock *client)
         if (client->conn[i].state == RL_CONN_WAITING &&
             client->engine.node[i].undelivered_count > 0)
             client->conn[i].link.retry_at_ns = 0;
-    rl_turn(client, 0);
+    rl_iterate(client, 0);
     pthread_mutex_unlock(&client->mutex);
 }
 
@@ -100,11 +100,11 @@ static void close_all(redlock *const *clients, size_t count)
     end_ns = rl_now_ns() + (count ? clients[0]->engine.policy.node_timeout_ns : 0);
     for (size_t i = 0; i < count; i++) {
         pthread_mutex_lock(&clients[i]->mutex);
-        rl_turn(clients[i], 0);
+        rl_iterate(clients[i], 0);
         /* Releases and rollbacks have until then to arrive. */
         for (int64_t now_ns = rl_now_ns(); now_ns < end_ns && !is_drained(clients[i]);
              now_ns = rl_now_ns())
-            rl_turn(clients[i], (int)((end_ns - now_ns) / RL_NS_PER_MS) + 1);
+            rl_iterate(clients[i], (int)((end_ns - now_ns) / RL_NS_PER_MS) + 1);
         end(clients[i], rl_now_ns());
     }
 }

@@ -14,7 +14,7 @@
 #define ROUNDS_MAX 20000
 #define MISSES_MAX 4
 
-/* What a list needs once its turn has come. */
+/* What a list needs once it is sent. */
 struct listing {
     const redlock *client;
     int round;

@@ -35,11 +35,11 @@ static void take_back(redlock *client, redlock_lock *lock)
     }
     if (client->closed)
         return;
-    if (client->threaded || client->turning) {
+    if (client->threaded || client->has_driver) {
         rl_wake(client);
         return;
     }
-    rl_turn(client, 0);
+    rl_iterate(client, 0);
     rl_stop_driving(client);
 }
 

@@ -396,7 +396,7 @@ int rl_client_open(const redlock_options *o, const struct rl_member_terms *terms
     /* Setting the clock must not move a wait on it. */
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&client->turn_cond, &attributes);
+    pthread_cond_init(&client->driver_cond, &attributes);
     pthread_cond_init(&client->relief.wake_cond, &attributes);
     pthread_condattr_destroy(&attributes);
     error = set_up(client, o);

@@ -10,7 +10,7 @@
 #include "engine/survey.h"
 #include "io/clock.h"
 
-/* What a query needs once its turn has come, with room for what every node saw. */
+/* What a query needs once it is sent, with room for what every node saw. */
 struct work {
     enum rl_op op;       /* of its terms: LOOK, BREAK, REPLICATE, PING or ADMIT */
     int64_t heard_by_ns; /* ADMIT: how long sentinels may take to answer; 0: not begun */

@@ -8,7 +8,9 @@
 
 #define NODE_TIME_MAX_US ((int64_t)4000000000 * 1000000) /* the year 2096 */
 
-/* Server clocks tick in microseconds and are cached for the length of an event loop turn. */
+/*
+ * Server clocks tick in microseconds and are cached for the length of an event loop iteration.
+ */
 #define SAMPLE_SLACK_NS (10 * RL_NS_PER_MS)
 
 void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,

@@ -11,7 +11,7 @@
 
 #define RL_SIPHASH_KEY_SIZE 16
 
-static inline uint64_t rl_sip_turn(uint64_t x, unsigned bits)
+static inline uint64_t rl_sip_rotate(uint64_t x, unsigned bits)
 {
     return x << bits | x >> (64 - bits);
 }
@@ -20,14 +20,14 @@ static inline void rl_sip_round(uint64_t v[4])
 {
     v[0] += v[1];
     v[2] += v[3];
-    v[1] = rl_sip_turn(v[1], 13) ^ v[0];
-    v[3] = rl_sip_turn(v[3], 16) ^ v[2];
-    v[0] = rl_sip_turn(v[0], 32);
+    v[1] = rl_sip_rotate(v[1], 13) ^ v[0];
+    v[3] = rl_sip_rotate(v[3], 16) ^ v[2];
+    v[0] = rl_sip_rotate(v[0], 32);
     v[2] += v[1];
     v[0] += v[3];
-    v[1] = rl_sip_turn(v[1], 17) ^ v[2];
-    v[3] = rl_sip_turn(v[3], 21) ^ v[0];
-    v[2] = rl_sip_turn(v[2], 32);
+    v[1] = rl_sip_rotate(v[1], 17) ^ v[2];
+    v[3] = rl_sip_rotate(v[3], 21) ^ v[0];
+    v[2] = rl_sip_rotate(v[2], 32);
 }
 
 /* Up to eight bytes, the first in the lowest place whatever the machine. */

@@ -2,9 +2,9 @@
 /*
  * The public types from inside.
  *
- * One mutex guards a client. The driver makes turns: wait for the sockets without the mutex,
+ * One mutex guards a client. The driver iterates: wait for the sockets without the mutex,
  * then handle what came with it. The driver is the I/O thread, a caller of redlock_next(), or
- * one of the threads blocked in a call; there is never more than one at a time (`turning`).
+ * one of the threads blocked in a call; there is never more than one at a time (`has_driver`).
  * submission.h says how a call reaches the driver, events.h how its owner learns what became of
  * a lock.
  */
@@ -77,12 +77,12 @@ struct rl_relief {
     atomic_bool is_on;        /* the I/O thread stands by */
     atomic_uint blocked;      /* threads that wait for it in a call: then it drives */
     bool sleeps;              /* it stands by until it is woken, and looks no more by itself */
-    uint32_t turns;           /* of the reader */
+    uint32_t iterations;      /* of the reader */
     pthread_cond_t wake_cond; /* for the I/O thread */
 };
 
 /*
- * A client of one quorum. The mutex guards everything but `inbox`, `threaded`, `turning`,
+ * A client of one quorum. The mutex guards everything but `inbox`, `threaded`, `has_driver`,
  * `dozing` and atomics, and what never changes between open and close.
  */
 struct redlock {
@@ -125,7 +125,7 @@ struct redlock {
     struct rl_pool kept_locks; /* for reuse: a busy client allocates nothing */
     struct rl_events events;
     struct rl_reader *reader; /* of redlock_next(); a member has that of the sharded client */
-    bool is_read;             /* the turn under way is one of redlock_next() */
+    bool is_read;             /* the iteration under way is one of redlock_next() */
     bool was_interrupted;     /* a signal ended the last wait for the sockets */
     void (*notify)(void *data);
     const redlock_lock *notified; /* notify runs for it: it cannot be freed; NULL: for none */
@@ -139,12 +139,12 @@ struct redlock {
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;
-    atomic_bool turning;                   /* a thread drives; changes with the mutex held */
+    atomic_bool has_driver;                /* a thread drives; changes with the mutex held */
     atomic_bool dozing;                    /* the driver sleeps or is about to: wake it */
     _Atomic(struct rl_submission *) inbox; /* submissions for the driver, the latest first */
-    pthread_cond_t turn_cond;              /* a turn or notify has ended, or events wait */
-    struct rl_relief relief; /* REDLOCK_THREAD: of the I/O thread, by the reader */
-    int64_t turned_ns;       /* when the last turn looked at the sockets */
+    pthread_cond_t driver_cond; /* an iteration or notify has ended, or events wait */
+    struct rl_relief relief;    /* REDLOCK_THREAD: of the I/O thread, by the reader */
+    int64_t polled_ns;          /* when the last iteration looked at the sockets */
 };
 
 /* Of several names, the first. */

@@ -38,10 +38,12 @@ int rl_lock_enter(const redlock_lock *lock);
  */
 void rl_client_leave(redlock *client);
 
-/* ---- turn.c: one turn waits, handles what came, adds events, sends what is due ---- */
+/*
+ * ---- iteration.c: one iteration waits, handles what came, adds events, sends what is due ----
+ */
 
 /* The mutex is held, and no other thread drives. */
-void rl_turn(redlock *client, int timeout_ms);
+void rl_iterate(redlock *client, int timeout_ms);
 /*
  * Writes what has been started. The mutex is held; with an I/O thread by any thread, else no
  * thread drives.
@@ -78,7 +80,7 @@ void rl_warn_of_findings(redlock *client);
 int rl_thread_start(redlock *client);
 /* The reader is about to wait: may it drive? The mutex is held. */
 bool rl_thread_relieve(redlock *client);
-/* The reader has made a turn and may stay away now. The mutex is held. */
+/* The reader has run an iteration and may stay away now. The mutex is held. */
 void rl_thread_watch(redlock *client);
 /* No thread drives, and something has to be done now. The mutex is not needed. */
 void rl_thread_summon(redlock *client);
@@ -88,14 +90,17 @@ void rl_thread_stop(redlock *client);
 /*
  * ---- members.c: driving the members of several quorums without I/O threads ----
  *
- * A blocked call makes the turns for all callers, until its own is finished. Of several quorums
- * it drives the one where its lock lives; while it waits there, it looks at the descriptors of
- * all, and makes a turn of each other member that is ready and has no driver of its own. So
- * locks of other quorums are renewed meanwhile, as those of one quorum are.
+ * A blocked call runs the iterations for all callers, until its own is finished. Of several
+ * quorums it drives the one where its lock lives; while it waits there, it looks at the
+ * descriptors of all, and runs an iteration of each other member that is ready and has no
+ * driver of its own. So locks of other quorums are renewed meanwhile, as those of one quorum
+ * are.
  */
 
-/* One turn of every member that has something to do, for redlock_next(). False: a signal. */
-bool rl_members_turn(const struct rl_reader *reader, int timeout_ms);
+/*
+ * One iteration of every member that has something to do, for redlock_next(). False: a signal.
+ */
+bool rl_members_iterate(const struct rl_reader *reader, int timeout_ms);
 /*
  * One of every member without a driver, so that nothing is asked of a connection that has
  * ended.
@@ -107,12 +112,12 @@ int rl_members_wait(redlock *member, struct epoll_event *events, int timeout_ms)
 /*
  * ---- next.c: redlock_next() and redlock_fd(), of one client or of several quorums ----
  *
- * Without an I/O thread the caller drives: a turn adds events, the drain that follows returns
- * them one by one, and its end writes what was started meanwhile. With an I/O thread the caller
- * drives in its place, where it can, or waits for the bell, which I/O threads ring.
- * redlock_fd() is the bell, and without threads an epoll set of the bell and of what a turn
- * waits for: one set would not do, as a thread that is blocked in a call and drives would be
- * woken by events which are not for it.
+ * Without an I/O thread the caller drives: an iteration adds events, the drain that follows
+ * returns them one by one, and its end writes what was started meanwhile. With an I/O thread
+ * the caller drives in its place, where it can, or waits for the bell, which I/O threads ring.
+ * redlock_fd() is the bell, and without threads an epoll set of the bell and of what an
+ * iteration waits for: one set would not do, as a thread that is blocked in a call and drives
+ * would be woken by events which are not for it.
  */
 
 /* NULL with errno. */

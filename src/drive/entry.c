@@ -56,7 +56,7 @@ void rl_client_leave(redlock *client)
     if (!is_last)
         return;
     if (!rl_client_is_forked(client)) {
-        pthread_cond_destroy(&client->turn_cond);
+        pthread_cond_destroy(&client->driver_cond);
         pthread_cond_destroy(&client->relief.wake_cond);
         pthread_mutex_destroy(&client->mutex);
     }

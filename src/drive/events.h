@@ -8,7 +8,7 @@
  * jobs, warnings in a ring. So nothing is allocated for an event, and what is never read takes
  * no room.
  *
- * The driver adds events at the end of each turn; rl_event_take() removes the next one and
+ * The driver adds events at the end of each iteration; rl_event_take() removes the next one and
  * fills in what the caller of redlock_next() gets. The mutex guards all of it.
  */
 #ifndef RL_DRIVE_EVENTS_H
@@ -65,7 +65,7 @@ struct rl_events {
 struct rl_reader {
     size_t count;
     redlock *member[REDLOCK_QUORUMS_MAX]; /* of one quorum: the client itself */
-    int driven_fd; /* what a turn waits for, of all members; -1: I/O threads drive */
+    int driven_fd; /* what an iteration waits for, of all members; -1: I/O threads drive */
     int bell_fd;
     atomic_bool is_heard; /* a thread may wait for the bell; else it is not rung */
     atomic_bool is_rung;  /* the bell is readable, or about to be */

@@ -156,7 +156,7 @@ static void end_handle(redlock_lock *lock, bool give_up)
         /* No program can have the value of a lock before its grant is known. */
         give_up |= lock->operation == RL_ACQUISITION;
         while (client->notified == lock && !rl_is_notifying())
-            pthread_cond_wait(&client->turn_cond, &client->mutex);
+            pthread_cond_wait(&client->driver_cond, &client->mutex);
     }
     /* A key may be on the nodes, or on its way to them, that only a release removes. */
     wake = give_up && !lock->released && !client->closed;

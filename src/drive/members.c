@@ -17,10 +17,10 @@ static bool serve(redlock *member, bool is_read)
 
     if (rl_client_enter(member) != REDLOCK_OK)
         return false;
-    is_free = !member->turning;
+    is_free = !member->has_driver;
     if (is_free) {
         member->is_read = is_read;
-        rl_turn(member, 0);
+        rl_iterate(member, 0);
         member->is_read = false;
         rl_stop_driving(member);
     }
@@ -35,7 +35,7 @@ void rl_members_catch_up(const struct rl_reader *reader)
             serve(reader->member[i], false);
 }
 
-bool rl_members_turn(const struct rl_reader *reader, int timeout_ms)
+bool rl_members_iterate(const struct rl_reader *reader, int timeout_ms)
 {
     struct epoll_event events[REDLOCK_QUORUMS_MAX];
     uint64_t due = 0;

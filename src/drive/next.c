@@ -138,7 +138,7 @@ int redlock_fd(redlock *client)
  * Waits until no thread drives, or events wait; false when that takes longer than timeout_ms,
  * or when the I/O thread has to drive for blocked callers.
  */
-static bool await_turn(redlock *client, int timeout_ms)
+static bool await_driver(redlock *client, int timeout_ms)
 {
     struct timespec end;
 
@@ -149,30 +149,30 @@ static bool await_turn(redlock *client, int timeout_ms)
         end.tv_sec++;
         end.tv_nsec -= 1000 * RL_NS_PER_MS;
     }
-    while (client->turning && rl_events_waiting(client) == 0) {
+    while (client->has_driver && rl_events_waiting(client) == 0) {
         /* It stood by for this thread, which came late: no signal would end a wait for it. */
         if (client->threaded && !atomic_load(&client->relief.is_on) &&
             !rl_thread_relieve(client))
             return false;
         if (timeout_ms < 0)
-            pthread_cond_wait(&client->turn_cond, &client->mutex);
-        else if (pthread_cond_timedwait(&client->turn_cond, &client->mutex, &end) != 0)
+            pthread_cond_wait(&client->driver_cond, &client->mutex);
+        else if (pthread_cond_timedwait(&client->driver_cond, &client->mutex, &end) != 0)
             break;
     }
-    return !client->turning;
+    return !client->has_driver;
 }
 
 /* Another thread may be driving: it does what is due for us as well. False: a signal came. */
-static bool turn_alone(redlock *client, int timeout_ms)
+static bool iterate_alone(redlock *client, int timeout_ms)
 {
     bool is_done = true;
     bool waits;
 
     pthread_mutex_lock(&client->mutex);
-    waits = client->turning;
-    if ((!waits || await_turn(client, timeout_ms)) && rl_events_waiting(client) == 0) {
+    waits = client->has_driver;
+    if ((!waits || await_driver(client, timeout_ms)) && rl_events_waiting(client) == 0) {
         client->is_read = true;
-        rl_turn(client, waits ? 0 : timeout_ms); /* a part of the time is over */
+        rl_iterate(client, waits ? 0 : timeout_ms); /* a part of the time is over */
         client->is_read = false;
         is_done = !client->was_interrupted;
         rl_stop_driving(client);
@@ -200,7 +200,7 @@ static bool may_relieve(const struct rl_reader *reader, int timeout_ms)
 
 /* ---- draining ---- */
 
-/* Of the next client that has one; members take turns. */
+/* Of the next client that has one; the members are read in rotation. */
 static bool take(struct rl_reader *reader, bool urgent)
 {
     for (size_t i = 0; i < reader->count; i++) {
@@ -243,8 +243,8 @@ static bool begin_drain(struct rl_reader *reader)
     return count > 0;
 }
 
-/* Writes what was started, unless a turn follows, which begins with that. */
-static void end_drain(struct rl_reader *reader, bool turn_follows)
+/* Writes what was started, unless an iteration follows, which begins with that. */
+static void end_drain(struct rl_reader *reader, bool iteration_follows)
 {
     bool some = false;
 
@@ -256,7 +256,7 @@ static void end_drain(struct rl_reader *reader, bool turn_follows)
 
         pthread_mutex_lock(&client->mutex);
         client->events.drain = 0;
-        if (client->threaded || (!turn_follows && !client->turning))
+        if (client->threaded || (!iteration_follows && !client->has_driver))
             rl_flush(client);
         some |= rl_events_waiting(client) > 0;
         pthread_mutex_unlock(&client->mutex);
@@ -276,13 +276,15 @@ static int left_ms(int64_t end_ns)
 static bool await_events(struct rl_reader *reader, int timeout_ms)
 {
     struct pollfd bell = {.fd = reader->bell_fd, .events = POLLIN};
-    /* It was rung for what the turn will write, or for events that were taken back since. */
+    /*
+     * It was rung for what the iteration will write, or for events that were taken back since.
+     */
     bool was_rung = silence(reader);
 
     if (reader->driven_fd >= 0 && reader->count > 1)
-        return rl_members_turn(reader, timeout_ms);
+        return rl_members_iterate(reader, timeout_ms);
     if (reader->driven_fd >= 0 || may_relieve(reader, timeout_ms))
-        return turn_alone(reader->member[0], timeout_ms);
+        return iterate_alone(reader->member[0], timeout_ms);
     listen_to(reader);
     return was_rung || poll(&bell, 1, timeout_ms) >= 0;
 }

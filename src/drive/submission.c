@@ -6,7 +6,7 @@
 #include "drive/drive.h"
 #include "io/clock.h"
 
-/* Sockets that no turn has looked at for this long may have closed meanwhile. */
+/* Sockets that no iteration has looked at for this long may have closed meanwhile. */
 #define STALE_NS RL_NS_PER_MS
 
 /* ---- the inbox ---- */
@@ -78,9 +78,9 @@ static void wake_caller(struct rl_call *call, enum rl_call_state state)
 
 void rl_stop_driving(redlock *client)
 {
-    if (client->turning)
+    if (client->has_driver)
         return;
-    pthread_cond_broadcast(&client->turn_cond);
+    pthread_cond_broadcast(&client->driver_cond);
     if (!LIST_EMPTY(&client->callers))
         wake_caller(LIST_FIRST(&client->callers), RL_CALL_DRIVES);
 }
@@ -89,19 +89,22 @@ void rl_stop_driving(redlock *client)
 static int drive_until_finished(redlock *client, struct rl_call *call)
 {
     /* So that the request does not go into a connection that ended while no thread looked. */
-    if (!client->turning && rl_now_ns() - client->turned_ns > STALE_NS) {
-        rl_turn(client, 0);
+    if (!client->has_driver && rl_now_ns() - client->polled_ns > STALE_NS) {
+        rl_iterate(client, 0);
         rl_stop_driving(client);
     }
     call->is_listed = true;
     LIST_INSERT_HEAD(&client->callers, call, callers);
     rl_submit(client, &call->submission);
-    /* Without memory its outcome is known at once, and nothing would end the wait of a turn. */
-    if (!client->turning)
+    /*
+     * Without memory its outcome is known at once, and nothing would end the wait of an
+     * iteration.
+     */
+    if (!client->has_driver)
         rl_submissions_carry_out(client);
     while (atomic_load(&call->state) != RL_CALL_FINISHED) {
-        if (!client->turning) {
-            rl_turn(client, -1);
+        if (!client->has_driver) {
+            rl_iterate(client, -1);
             continue;
         }
         rl_wake(client);

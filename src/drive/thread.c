@@ -19,7 +19,7 @@ bool rl_thread_relieve(redlock *client)
         return false;
     }
     atomic_store(&client->relief.is_on, true);
-    if (client->turning)
+    if (client->has_driver)
         rl_wake(client);
     return true;
 }
@@ -33,8 +33,8 @@ void rl_thread_summon(redlock *client)
 
 void rl_thread_watch(redlock *client)
 {
-    client->relief.turns++;
-    /* A submission that came after the turn looked would find no driver that is awake. */
+    client->relief.iterations++;
+    /* A submission that came after the iteration looked would find no driver that is awake. */
     if (atomic_load(&client->relief.blocked) > 0 || atomic_load(&client->inbox))
         rl_thread_summon(client);
     else if (client->relief.sleeps)
@@ -42,23 +42,23 @@ void rl_thread_watch(redlock *client)
 }
 
 /*
- * The I/O thread looks once in AWAY_NS whether the reader has come back, however many turns
- * that makes; and not at all while the reader waits in one, whose end wakes it.
+ * The I/O thread looks once in AWAY_NS whether the reader has come back, however many
+ * iterations that makes; and not at all while the reader waits in one, whose end wakes it.
  */
 static void stand_by(redlock *client)
 {
     struct rl_relief *relief = &client->relief;
     struct timespec end;
-    uint32_t turns;
+    uint32_t iterations;
 
-    if (client->turning) {
+    if (client->has_driver) {
         relief->sleeps = true;
         pthread_cond_wait(&relief->wake_cond, &client->mutex);
         relief->sleeps = false;
         if (client->stopping || !atomic_load(&relief->is_on))
             return;
     }
-    turns = relief->turns;
+    iterations = relief->iterations;
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_nsec += AWAY_NS;
     if (end.tv_nsec >= 1000 * RL_NS_PER_MS) {
@@ -66,7 +66,7 @@ static void stand_by(redlock *client)
         end.tv_nsec -= 1000 * RL_NS_PER_MS;
     }
     pthread_cond_timedwait(&relief->wake_cond, &client->mutex, &end);
-    if (!client->turning && relief->turns == turns)
+    if (!client->has_driver && relief->iterations == iterations)
         atomic_store(&relief->is_on, false);
 }
 
@@ -80,12 +80,12 @@ static void *thread_main(void *data)
     while (!client->stopping) {
         if (atomic_load(&client->relief.is_on)) {
             stand_by(client);
-        } else if (client->turning) {
-            pthread_cond_wait(&client->turn_cond, &client->mutex);
+        } else if (client->has_driver) {
+            pthread_cond_wait(&client->driver_cond, &client->mutex);
         } else {
-            rl_turn(client, -1);
+            rl_iterate(client, -1);
             if (atomic_load(&client->relief.is_on))
-                pthread_cond_broadcast(&client->turn_cond);
+                pthread_cond_broadcast(&client->driver_cond);
         }
     }
     pthread_mutex_unlock(&client->mutex);

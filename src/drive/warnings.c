@@ -8,9 +8,9 @@
 #include "engine/safety.h"
 
 /*
- * Most turns bring votes and nothing else, and all nodes are compared with each other: a look
- * in every turn is a fifth of what a blocking cycle computes. During an admission the news are
- * kept for the look after it.
+ * Most iterations bring votes and nothing else, and all nodes are compared with each other: a
+ * look in every iteration is a fifth of what a blocking cycle computes. During an admission the
+ * news are kept for the look after it.
  */
 static bool take_news(redlock *client, bool are_sets_settled)
 {

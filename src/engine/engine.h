@@ -90,7 +90,7 @@ struct rl_engine {
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
     bool watches_idle; /* the owner asks how the nodes are: they are asked without locks, too */
-    /* How long no thread watched the sockets before this turn: a reply may have
+    /* How long no thread watched the sockets before this iteration: a reply may have
      * waited for it. */
     int64_t unwatched_ns;
     bool clock_trial; /* a clock stepped: a node's or ours? Fresh samples are on their way. */

@@ -300,7 +300,7 @@ void rl_conn_log_in(struct rl_conn *conn, int64_t now_ns)
     if (rl_link_log_in(&conn->link, now_ns) == 0)
         conn->login_version = secret->version;
     else if (session->state !=
-             RL_SESSION_UP) /* else it is full, and the next turn tries again */
+             RL_SESSION_UP) /* else it is full, and the next iteration tries again */
         rl_conn_fail(conn, REDLOCK_VOTE_ERROR, REDLOCK_REASON_RESOURCES, "out of memory",
                      now_ns);
 }

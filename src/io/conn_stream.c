@@ -9,8 +9,10 @@
 #define CIPHER_CHUNK 16384
 #define CIPHER_WAITING_MAX (256 * 1024)
 
-/* One turn serves every node: a flood from one of them is continued in the next turn. */
-#define READS_PER_TURN 4
+/*
+ * One iteration serves every node: a flood from one of them is continued in the next iteration.
+ */
+#define READS_PER_ITERATION 4
 
 void rl_conn_want_write(struct rl_conn *conn, bool wanted)
 {
@@ -151,7 +153,7 @@ static void receive_plain(struct rl_conn *conn)
 {
     struct rl_session *session = conn->link.session;
 
-    for (int i = 0; i < READS_PER_TURN; i++) {
+    for (int i = 0; i < READS_PER_ITERATION; i++) {
         char *room;
         size_t size = rl_session_room(session, &room);
         bool first = !conn->heard;
@@ -192,7 +194,7 @@ static void receive_encrypted(struct rl_conn *conn)
 {
     char cipher[CIPHER_CHUNK];
 
-    for (int i = 0; i < READS_PER_TURN; i++) {
+    for (int i = 0; i < READS_PER_ITERATION; i++) {
         int64_t now_ns;
         ssize_t got = receive_some(conn, cipher, sizeof cipher, &now_ns);
 

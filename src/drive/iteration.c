@@ -28,7 +28,7 @@ static void notify(redlock *client, const redlock_lock *lock)
     is_notifying = false;
     pthread_mutex_lock(&client->mutex);
     client->notified = NULL;
-    pthread_cond_broadcast(&client->turn_cond);
+    pthread_cond_broadcast(&client->driver_cond);
 }
 
 /* The place of a waiter. Once its acquisition is decided, it says nothing any more. */
@@ -147,12 +147,12 @@ static void post_all(redlock *client)
     if (rl_events_waiting(client) == 0)
         return;
     /* A caller of redlock_next() may be waiting for the end of another thread's driving. */
-    pthread_cond_broadcast(&client->turn_cond);
+    pthread_cond_broadcast(&client->driver_cond);
     if (!client->is_read)
         rl_reader_ring(client->reader);
 }
 
-/* ---- one turn ---- */
+/* ---- one iteration ---- */
 
 /*
  * Without a driver the bell makes redlock_fd() readable; but a member of several quorums is
@@ -161,17 +161,17 @@ static void post_all(redlock *client)
  */
 void rl_wake(redlock *client)
 {
-    if (!client->threaded && !client->is_shared && !atomic_load(&client->turning))
+    if (!client->threaded && !client->is_shared && !atomic_load(&client->has_driver))
         rl_reader_ring(client->reader);
     /* A driver that is awake carries out and sends everything before it sleeps again. */
     else if (atomic_exchange(&client->dozing, false))
         rl_reactor_wake(&client->reactor);
-    else if (client->threaded && !atomic_load(&client->turning))
+    else if (client->threaded && !atomic_load(&client->has_driver))
         rl_thread_summon(client);
 }
 
 /*
- * One write per node for everything that this turn produced, and the timer for what is due
+ * One write per node for everything that this iteration produced, and the timer for what is due
  * next. Returns when it began.
  */
 static int64_t send_all(redlock *client)
@@ -280,8 +280,8 @@ static void serve_sockets(redlock *client, int64_t begun_ns, int timeout_ms)
         sched_yield();
     pthread_mutex_lock(&client->mutex);
     now_ns = rl_now_ns();
-    client->engine.unwatched_ns = begun_ns - client->turned_ns;
-    client->turned_ns = now_ns;
+    client->engine.unwatched_ns = begun_ns - client->polled_ns;
+    client->polled_ns = now_ns;
     client->was_interrupted = count < 0;
     for (int i = 0; i < count; i++) {
         uint32_t tag = events[i].data.u32;
@@ -321,11 +321,11 @@ void rl_flush(redlock *client)
         rl_wake(client);
 }
 
-void rl_turn(redlock *client, int timeout_ms)
+void rl_iterate(redlock *client, int timeout_ms)
 {
     int64_t begun_ns;
 
-    client->turning = true;
+    client->has_driver = true;
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     begun_ns = flush(client);
     /*
@@ -336,10 +336,10 @@ void rl_turn(redlock *client, int timeout_ms)
     rl_tick(client, rl_now_ns());
     post_all(client);
     flush(client);
-    client->turning = false;
+    client->has_driver = false;
     /*
-     * Until the next turn of a member no thread looks: submissions for it make its descriptor
-     * readable.
+     * Until the next iteration of a member no thread looks: submissions for it make its
+     * descriptor readable.
      */
     if (client->is_shared)
         atomic_store(&client->dozing, true);
