@@ -165,7 +165,7 @@ bool holdings_are_over(const struct leases *leases, int64_t now_ns)
     for (const struct lease_held *held = leases->table.held; held; held = held->next)
         if (!held->is_left && held->expires_ns > now_ns)
             return false;
-    return true;
+    return !leases->all;
 }
 
 /* ---- what is told ------------------------------------------------------------------------ */

@@ -70,7 +70,8 @@ void holdings_denied(struct leases *leases, const struct http_exchange *exchange
 /* Rules are new: whose cap each lease counts for. */
 void holdings_reload(struct leases *leases);
 
-/* No lease that was granted or renewed here is valid; streams that were left are renewed
+/* No lease that was granted or renewed here is valid, and no request about one is under way:
+ * its client may be gone, and its release not confirmed. Streams that were left are renewed
  * elsewhere. */
 bool holdings_are_over(const struct leases *leases, int64_t now_ns);
 
