@@ -18,10 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define KEY "redlock:job"
 #define PLACES_MAX 8 /* of a kind that are tried one by one: they are all alike by then */
 #define TRIES 20
-#define SOON_MS 15000
 
 enum call { ACCEPT, RECV, SEND, EPOLL_CTL, EPOLL_WAIT, RANDOM, OPTION };
 
@@ -107,14 +105,11 @@ int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 
 /* ---- clients whose connections may break ------------------------------------------------ */
 
-static struct cluster cluster;
-static struct replica one;
-
 /* The status; 0: the connection ended without an answer, or none came. */
 static int ask(const char *request, char *answer, size_t size)
 {
     int64_t end_ns = rl_now_ns() + SOON_MS * RL_NS_PER_MS;
-    int fd = rig_connect(&one.rig), status = 0;
+    int fd = rig_connect(one.rig), status = 0;
     size_t got = 0;
 
     answer[0] = '\0';
@@ -125,7 +120,7 @@ static int ask(const char *request, char *answer, size_t size)
     while (status == 0 && rl_now_ns() < end_ns) {
         ssize_t count;
 
-        loop_turn(&one.rig.loop, 5);
+        loop_turn(&one.rig->loop, 5);
         count = recv(fd, answer + got, size - 1 - got, MSG_DONTWAIT);
         if (count == 0 || (count < 0 && errno != EAGAIN))
             break;
@@ -136,8 +131,7 @@ static int ask(const char *request, char *answer, size_t size)
     }
     if (rl_now_ns() >= end_ns)
         FAIL("no answer, and no end: %s", request);
-    close(fd);
-    rig_settle(&one.rig);
+    rig_disconnect(one.rig, fd);
     return status;
 }
 
@@ -193,7 +187,7 @@ static void check_recovered(int descriptors)
     armed.nth = 0;
     while ((cluster_count(&cluster, KEY) > 1 || count_descriptors() != descriptors) &&
            rl_now_ns() < end_ns)
-        replica_run(&one, 10);
+        replica_run(10);
     CHECK_BETWEEN(0, 1, cluster_count(&cluster, KEY));
     CHECK_INT(descriptors, count_descriptors());
     for (size_t i = 0; i < cluster.count; i++)
@@ -208,9 +202,8 @@ static void fail_everywhere(enum call call, int error, bool every_place)
 {
     int descriptors, n = 1;
 
-    cluster_start(&cluster, 3);
-    replica_open(&one, "one", &cluster);
-    one.rig.may_break = true;
+    replica_begin();
+    one.rig->may_break = true;
     use_once();
     descriptors = count_descriptors();
     for (; n <= PLACES_MAX; n++) {
@@ -226,7 +219,6 @@ static void fail_everywhere(enum call call, int error, bool every_place)
     }
     /* A kind of call that is never made would make this a test of nothing. */
     CHECK(n > (every_place ? PLACES_MAX : 1));
-    replica_close(&one);
 }
 
 CASE(accept_full, "A daemon that has no descriptor left serves the client a little later.")

@@ -221,10 +221,13 @@ class Client:
         fingerprint = fingerprint or self.look(name)['holders'][0]['fingerprint']
         return self.request('POST', '/v1/breaks/' + name, {'fingerprint': fingerprint}, name=name)
 
+    def begin_hold(self, name, lease=None, grant=None, terms=None, **headers):
+        return self._lock('PUT', name, lease or new_lease(), grant, terms or {},
+                          Accept='text/event-stream', **headers)
+
     def hold(self, name, lease=None, grant=None, **terms):
         """A lock as a stream: held as long as its connection."""
-        return self.stream(self._lock('PUT', name, lease or new_lease(), grant, terms,
-                                      Accept='text/event-stream'))
+        return self.stream(self.begin_hold(name, lease, grant, terms))
 
     def feed(self, query=''):
         return self.stream(self.begin('GET', '/v1/events' + query))

@@ -2,6 +2,7 @@
 """The base of the tests of redlockd in Python: real servers, the program, and what it writes. A first
 test is in CONTRIBUTING.md."""
 import atexit
+import contextlib
 import functools
 import hashlib
 import json
@@ -15,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from client import PATIENCE_S, Client, secrets
+from client import PATIENCE_S, Client, fresh, secrets
 from metrics import Metrics
 
 REDLOCKD = os.environ['REDLOCKD']  # run.py
@@ -104,6 +105,15 @@ class Nodes:
             done = self.redlock('dev', verb, *([str(name)] if name else []))
             assert done.returncode == 0, done.stderr
 
+    @contextlib.contextmanager
+    def hung(self, *numbers):
+        """These servers answer nothing meanwhile, and all of it afterwards."""
+        self.dev('hang', *numbers)
+        try:
+            yield
+        finally:
+            self.dev('resume', *numbers)
+
     def ask(self, number, *words):
         """A command to one server, from 1, without any client: its reply as text."""
         with socket.create_connection(('127.0.0.1', self.ports[number - 1]), PATIENCE_S) as server:
@@ -113,6 +123,27 @@ class Nodes:
 
     def ask_all(self, *words):
         return [self.ask(k, *words) for k in range(1, len(self.ports) + 1)]
+
+    def on(self, name):
+        """On how many servers a lock has its key."""
+        return self.ask_all('EXISTS', 'redlock:' + name).count(':1')
+
+    def until_on(self, count, name):
+        until(lambda: self.on(name) == count, f'{name} on {count} servers')
+
+    def left_ms(self, number, name):
+        """Of the key of a lock on one server."""
+        return int(self.ask(number, 'PTTL', 'redlock:' + name)[1:])
+
+    def keep(self, name, *numbers):
+        """From now on only a release ends a lock while a test waits; on these servers, or on all."""
+        for number in numbers or range(1, len(self.ports) + 1):
+            self.ask(number, 'PEXPIRE', 'redlock:' + name, 2000 * PATIENCE_S)
+
+    def delete(self, name, *numbers):
+        """A lock's key, as an operator might."""
+        for number in numbers or range(1, len(self.ports) + 1):
+            self.ask(number, 'DEL', 'redlock:' + name)
 
     def stop(self):
         self.process.terminate()
@@ -227,8 +258,25 @@ class Daemon:
     def until_audited(self, **fields):
         return until(lambda: self.audited(**fields), f'a line with {fields}')[0]
 
+    def begin_wait(self, name, lease=None, **terms):
+        """A PUT that waits."""
+        before = self.metric('waiters')
+        waiting = self.client().begin_acquire(name, lease, **{'wait_ms': 50000, **terms})
+        self.until_metric(before + 1, 'waiters')
+        return waiting
+
     def signal(self, number):
         self.process.send_signal(number)
+
+    @contextlib.contextmanager
+    def standing_still(self):
+        """What clients send meanwhile has arrived together when it goes on."""
+        self.signal(signal.SIGSTOP)
+        until(lambda: ') T ' in read(f'/proc/{self.pid}/stat'), 'a daemon that stands still')
+        try:
+            yield
+        finally:
+            self.signal(signal.SIGCONT)
 
     def reload(self, expected='reloaded'):
         """HUP, and what the log says then from a line with EXPECTED on."""
@@ -276,9 +324,7 @@ class Case(unittest.TestCase):
             cls.write('tokens', ''.join(f'{name} {digest("secret-of-" + name)}\n'
                                         for name in cls.tokens))
         if cls.options is not None:
-            cls.daemon = cls.start(*cls.options)
-            if cls.nodes:
-                until(cls.daemon.is_ready, 'readiness')
+            cls.daemon = (cls.start_ready if cls.nodes else cls.start)(*cls.options)
 
     @classmethod
     def start(cls, *options, **named):
@@ -288,6 +334,13 @@ class Case(unittest.TestCase):
         named = {'nodes': cls.nodes.names if cls.nodes else NO_NODES, 'audit': cls.audit, **named}
         daemon = Daemon(cls.folder, *options, **named)
         cls.addClassCleanup(cls._finish, daemon)
+        return daemon
+
+    @classmethod
+    def start_ready(cls, *options, **named):
+        """The same, once a majority votes."""
+        daemon = cls.start(*options, **named)
+        until(daemon.is_ready, 'readiness')
         return daemon
 
     @classmethod
@@ -315,6 +368,21 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, status, done)
         self.assertRegex(done.stderr, pattern)
         return done
+
+
+class Pair(Case):
+    """The same with two replicas that share nothing but the nodes: a client of each."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.other = cls.start_ready(*cls.options)
+
+    def setUp(self):
+        self.first, self.second, self.name = self.daemon.client(), self.other.client(), fresh()
+
+    def until_on(self, count):
+        self.nodes.until_on(count, self.name)
 
 
 def digest(secret):

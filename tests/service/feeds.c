@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* GET /v1/events: what many feeds are told together. */
-#include "two_replicas.h"
+#include "lease_rig.h"
 
 #include "check.h"
 #include "io/clock.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct feeds *feeds(void)
 {
@@ -17,11 +16,10 @@ static struct feeds *feeds(void)
 /* Of this path; nothing is told before tell_now(). */
 static int feed_open(const char *path)
 {
-    int fd = rig_connect(&one.rig);
+    int fd = rig_request(one.rig, rig_get(path));
 
-    rig_send(&one.rig, fd, rig_get(path));
-    rig_read_until(&one.rig, fd, "event: node");
-    rig_read(&one.rig, fd, NULL);
+    rig_read_until(one.rig, fd, "event: node");
+    rig_read(one.rig, fd, NULL);
     feeds()->write_ns = rl_now_ns() + 3600 * RL_NS_PER_S;
     return fd;
 }
@@ -45,44 +43,37 @@ CASE(together, "What happens within a while is told together, to each feed what 
     const char *text;
     int all, also, some;
 
-    begin_one();
+    replica_begin();
     all = feed_open("/v1/events");
     also = feed_open("/v1/events");
     some = feed_open("/v1/events?prefix=b");
     tell("a");
     tell("b");
     feeds_turn(feeds(), rl_now_ns());
-    CHECK_LACKS("granted", rig_read(&one.rig, all, NULL));
+    CHECK_LACKS("granted", rig_read(one.rig, all, NULL));
     tell_now();
-    text = rig_read(&one.rig, all, NULL);
+    text = rig_read(one.rig, all, NULL);
     CHECK_HAS("\"name\":\"a\"", text);
     CHECK(strstr(text, "\"a\"") < strstr(text, "\"b\""));
-    CHECK_HAS("\"a\"", rig_read(&one.rig, also, NULL));
-    text = rig_read(&one.rig, some, NULL);
+    CHECK_HAS("\"a\"", rig_read(one.rig, also, NULL));
+    text = rig_read(one.rig, some, NULL);
     CHECK_LACKS("\"a\"", text);
     CHECK_HAS("\"b\"", text);
-    close(all);
-    close(also);
-    close(some);
-    end_one();
 }
 
 CASE(before_its_time, "A feed is told nothing that happened before it began.")
 {
     int older, newer;
 
-    begin_one();
+    replica_begin();
     older = feed_open("/v1/events");
     tell("a");
     newer = feed_open("/v1/events");
-    CHECK_HAS("\"a\"", rig_read(&one.rig, older, NULL));
+    CHECK_HAS("\"a\"", rig_read(one.rig, older, NULL));
     tell("b");
     tell_now();
-    CHECK_HAS("\"b\"", rig_read(&one.rig, older, NULL));
-    CHECK_LACKS("\"a\"", rig_read(&one.rig, newer, NULL));
-    close(older);
-    close(newer);
-    end_one();
+    CHECK_HAS("\"b\"", rig_read(one.rig, older, NULL));
+    CHECK_LACKS("\"a\"", rig_read(one.rig, newer, NULL));
 }
 
 CASE(many_at_once, "More events than are kept for later are told at once, each in its turn.")
@@ -91,17 +82,15 @@ CASE(many_at_once, "More events than are kept for later are told at once, each i
     char name[16];
     int fd;
 
-    begin_one();
+    replica_begin();
     fd = feed_open("/v1/events");
     for (int i = 0; i <= FEEDS_BATCH_EVENTS; i++) {
         snprintf(name, sizeof name, "job%d", i);
         tell(name);
     }
-    text = rig_read_until(&one.rig, fd, "\"job100\"");
+    text = rig_read_until(one.rig, fd, "\"job100\"");
     CHECK_HAS("\"job0\"", text);
     CHECK_LACKS("\"job256\"", text);
     tell_now();
-    rig_read_until(&one.rig, fd, "\"job256\"");
-    close(fd);
-    end_one();
+    rig_read_until(one.rig, fd, "\"job256\"");
 }

@@ -3,13 +3,8 @@
 
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 #include "io/clock.h"
-#include "ports.h"
-#include "system/sockets.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +12,17 @@
 
 #define DRIFT_PPM 10000
 
-static void write_config(const char *path, const struct cluster *cluster)
+struct cluster cluster;
+struct replica one;
+
+static void write_config(const char *path)
 {
     FILE *file = fopen(path, "we");
 
     CHECK(file);
     fprintf(file, "node-timeout = %dms\nnodes = ", PATIENT_MS);
-    for (size_t i = 0; i < cluster->count; i++)
-        fprintf(file, "%s%s", i ? "," : "", cluster->urls[i]);
+    for (size_t i = 0; i < cluster.count; i++)
+        fprintf(file, "%s%s", i ? "," : "", cluster.urls[i]);
     fprintf(file, "\n");
     CHECK_INT(0, fclose(file));
 }
@@ -48,49 +46,53 @@ static void begin(void *context, struct http_exchange *exchange,
     routes.begin(routes.context, exchange, request);
 }
 
-void replica_open(struct replica *replica, const char *name, const struct cluster *cluster)
+static void end(void)
 {
-    struct http_handler handler = {replica, begin};
+    http_server_free(one.rig->server);
+    library_close(&one.library);
+    leases_close(&one.leases);
+    routes_free(&one.routes);
+    journal_free(&one.journal);
+}
+
+void replica_begin(void)
+{
+    struct http_handler handler = {&one, begin};
     char path[256], why[512];
 
-    replica->access = (struct access){0};
-    replica->audit = (struct audit){.sink = NULL};
-    replica->classes = (struct classes){.list = NULL};
-    replica->port = 0;
+    cluster_start(&cluster, 3);
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
-    write_config(path, cluster);
-    CHECK_INT(0, journal_init(&replica->journal, &replica->access, &replica->audit,
-                              &replica->classes));
-    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access,
-                             &replica->journal, false));
-    rig_open_with(&replica->rig, name, &handler, NULL);
-    if (leases_open(&replica->leases, &replica->rig.loop, &replica->access, &replica->journal,
-                    path, DRIFT_PPM, why, sizeof why) < 0)
+    write_config(path);
+    CHECK_INT(0, journal_init(&one.journal, &one.access, &one.audit, &one.classes));
+    CHECK_INT(0, routes_init(&one.routes, &one.leases, &one.access, &one.journal, false));
+    one.rig = rig_begin_with(&handler, NULL, end);
+    if (leases_open(&one.leases, &one.rig->loop, &one.access, &one.journal, path, DRIFT_PPM,
+                    why, sizeof why) < 0)
         FAIL("%s", why);
-    routes_open(&replica->routes, replica->rig.server);
-    CHECK_INT(0, library_open(&replica->library, &replica->leases, &replica->routes.view,
-                              &replica->routes.once, NULL, NULL));
-    client_warm(replica->leases.client);
+    routes_open(&one.routes, one.rig->server);
+    CHECK_INT(0, library_open(&one.library, &one.leases, &one.routes.view, &one.routes.once,
+                              NULL, NULL));
+    one.port = rig_listen_tcp(one.rig, NULL);
+    client_warm(one.leases.client);
 }
 
-void replica_close(struct replica *replica)
-{
-    http_server_free(replica->rig.server);
-    library_close(&replica->library);
-    leases_close(&replica->leases);
-    routes_free(&replica->routes);
-    journal_free(&replica->journal);
-    loop_free(&replica->rig.loop);
-}
-
-void replica_run(struct replica *replica, int64_t ms)
+void replica_run(int64_t ms)
 {
     int64_t end_ns = rl_now_ns() + ms * RL_NS_PER_MS;
 
     while (rl_now_ns() < end_ns)
-        loop_turn(&replica->rig.loop, 5);
+        loop_turn(&one.rig->loop, 5);
 }
+
+void await_nodes(int wanted)
+{
+    for (int i = 0; i < SOON_MS / 10 && cluster_count(&cluster, KEY) != wanted; i++)
+        replica_run(10);
+    CHECK_INT(wanted, cluster_count(&cluster, KEY));
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
 
 static const char *write_request(const char *method, const char *accept, const char *id,
                                  const char *grant, const char *body)
@@ -118,40 +120,69 @@ const char *lease_stream_request(const char *id, const char *grant, const char *
     return write_request("PUT", "Accept: text/event-stream\r\n", id, grant, body);
 }
 
-int stream_open(struct replica *replica, const char *request)
+const char *lease_ask(const char *request)
 {
-    int fd = rig_connect(&replica->rig);
+    int fd = rig_request(one.rig, request);
+    const char *answer = rig_read_until(one.rig, fd, "\r\n\r\n");
 
-    rig_send(&replica->rig, fd, request);
+    if (!strstr(answer, "204 No Content"))
+        CHECK_HAS("}\n", answer);
+    rig_disconnect(one.rig, fd);
+    return answer;
+}
+
+int stream_open_tcp(const char *request)
+{
+    int fd = rig_connect_tcp(one.port, "127.0.0.1");
+
+    rig_send(one.rig, fd, request);
     return fd;
 }
 
-static void listen_tcp(struct replica *replica)
+/* ---- streams ----------------------------------------------------------------------------- */
+
+int hold(void)
 {
-    struct sockaddr_in address;
-    socklen_t size = sizeof address;
-    char why[256];
-    int fd = sockets_open("127.0.0.1:0", 0600, NULL, why, sizeof why);
+    int fd = rig_request(one.rig, lease_stream_request(ID_A, NULL, "{}"));
 
-    if (fd < 0)
-        FAIL("%s", why);
-    CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
-    replica->port = ntohs(address.sin_port);
-    CHECK_INT(0, http_server_listen(replica->rig.server, fd, RIG_LISTENER_TCP, NULL, false));
-}
-
-int stream_open_tcp(struct replica *replica, const char *request)
-{
-    int fd;
-
-    if (replica->port == 0)
-        listen_tcp(replica);
-    fd = port_connect(replica->port);
-    CHECK(fd >= 0);
-    CHECK_INT(0, fcntl(fd, F_SETFL, O_NONBLOCK));
-    rig_send(&replica->rig, fd, request);
+    rig_read_until(one.rig, fd, "event: granted");
+    await_nodes(3);
     return fd;
 }
+
+int hold_tcp(char grant[LEASE_GRANT_MAX + 1])
+{
+    int fd = stream_open_tcp(lease_stream_request(ID_A, NULL, "{}"));
+    const char *text = rig_read_until(one.rig, fd, "}\n\n");
+
+    snprintf(grant, LEASE_GRANT_MAX + 1, "%s",
+             lease_member(stream_event(text, "granted"), "grant"));
+    CHECK(grant[0] != '\0');
+    await_nodes(3);
+    return fd;
+}
+
+struct lease_request *first_stream(void)
+{
+    struct lease_request *request = one.leases.all;
+
+    while (request && !request->lease.is_stream)
+        request = request->next;
+    return request;
+}
+
+void renew_now(void)
+{
+    struct lease_request *stream = first_stream();
+
+    CHECK(stream);
+    stream->lease.renew_ns = 0;
+    lease_table_plan(&one.leases.table,
+                     lease_table_find(&one.leases.table, &stream->tag, rl_now_ns()));
+    replica_run(5);
+}
+
+/* ---- what came --------------------------------------------------------------------------- */
 
 const char *stream_event(const char *text, const char *name)
 {
@@ -164,20 +195,6 @@ const char *stream_event(const char *text, const char *name)
     if (!found)
         FAIL("no event %s in %s", name, text);
     return found;
-}
-
-const char *lease_ask(struct replica *replica, const char *request)
-{
-    int fd = rig_connect(&replica->rig);
-    const char *answer;
-
-    rig_send(&replica->rig, fd, request);
-    answer = rig_read_until(&replica->rig, fd, "\r\n\r\n");
-    if (!strstr(answer, "204 No Content"))
-        CHECK_HAS("}\n", answer);
-    close(fd);
-    rig_settle(&replica->rig);
-    return answer;
 }
 
 /* What stands behind "key": in the answer; NULL: nothing. */

@@ -2,6 +2,7 @@
 /* The rules of a lease as golden traces: what follows from what, in which order. */
 #include "check.h"
 #include "lease_trace.h"
+#include "leases/lease.h"
 
 CASE(granted, "A grant is remembered, then answered, and is the client's once a byte was sent.")
 {
@@ -249,4 +250,20 @@ CASE(stream_repeated, "A stream that a close releases is not given away to what 
         "[3] again put                  -> note yours, refuse YOURS: STREAMING\n"
         "[4] again post                 -> STREAMING\n"
         "[5] again delete               -> remember ENDED, note left, answer STOP: OVER\n");
+}
+
+CASE(deadline,
+     "after_ms and remaining_ms together end before the library's deadline, less the drift.")
+{
+    const int64_t ms = 1000000;
+    struct lease_deadline d = lease_deadline_of(1000 * ms, 1012 * ms, 31000 * ms, 10000);
+
+    CHECK_INT(12, d.after_ms);
+    CHECK_INT(29988 - 300 - 1, d.remaining_ms);
+    d = lease_deadline_of(1000 * ms, 1012 * ms + 999999, 31000 * ms, 0);
+    CHECK_INT(12, d.after_ms);
+    CHECK_INT(29987 - 1, d.remaining_ms);
+    CHECK_INT(31000 * ms, d.deadline_ns);
+    CHECK_INT(0, lease_deadline_of(1000 * ms, 1012 * ms, 1012 * ms, 0).remaining_ms);
+    CHECK_INT(0, lease_deadline_of(1000 * ms, 9000 * ms, 1012 * ms, 0).remaining_ms);
 }

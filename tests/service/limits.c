@@ -19,106 +19,83 @@
 CASE(slow_head, "A head that trickles in is refused with 408 when its time is over.")
 {
     struct http_options options = {.head_timeout_ns = 80 * RL_NS_PER_MS};
-    struct rig rig;
-    int fd;
+    struct rig *rig = rig_begin(&options);
+    int fd = rig_connect(rig);
 
-    rig_open(&rig, &options);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, "GET /now HTTP/1.1\r\n");
+    rig_send(rig, fd, "GET /now HTTP/1.1\r\n");
     /* Bytes that come in the meantime buy no time: the deadline is that of the first. */
-    for (int i = 0; i < 400 && rig_counts(&rig).timed_out == 0; i++) {
-        rig_send(&rig, fd, "X");
-        loop_turn(&rig.loop, 5);
+    for (int i = 0; i < 400 && rig_counts(rig).timed_out == 0; i++) {
+        rig_send(rig, fd, "X");
+        loop_turn(&rig->loop, 5);
     }
-    CHECK_INT(1, rig_counts(&rig).timed_out);
-    CHECK_HAS("\"code\":\"TIMEOUT\"", rig_read_until(&rig, fd, "in time"));
-    rig_read_end(&rig, fd);
-    close(fd);
-    rig_close(&rig);
+    CHECK_INT(1, rig_counts(rig).timed_out);
+    CHECK_HAS("\"code\":\"TIMEOUT\"", rig_read_until(rig, fd, "in time"));
+    rig_read_end(rig, fd);
 }
 
 CASE(partial_heads,
      "Pipelined requests of which a part is always missing have their time each.")
 {
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_connect(rig);
     const char *request = rig_get("/now");
     char first[16], rest[256];
     int64_t due_ns;
-    struct rig rig;
-    int fd;
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
     snprintf(first, sizeof first, "%.10s", request);
     snprintf(rest, sizeof rest, "%s%s", request + strlen(first), first);
-    rig_send(&rig, fd, first);
-    rig_settle(&rig);
-    CHECK_INT(1, rig.server->due[HTTP_DUE_HEAD].count);
-    due_ns = rig.server->due[HTTP_DUE_HEAD].first->due_ns;
-    rig_send(&rig, fd, rest);
-    rig_read_until(&rig, fd, "HTTP/1.1 200 ");
-    CHECK_INT(1, rig.server->due[HTTP_DUE_HEAD].count);
-    CHECK(rig.server->due[HTTP_DUE_HEAD].first->due_ns > due_ns);
-    close(fd);
-    rig_close(&rig);
+    rig_send(rig, fd, first);
+    rig_settle(rig);
+    CHECK_INT(1, rig->server->due[HTTP_DUE_HEAD].count);
+    due_ns = rig->server->due[HTTP_DUE_HEAD].first->due_ns;
+    rig_send(rig, fd, rest);
+    rig_read_until(rig, fd, "HTTP/1.1 200 ");
+    CHECK_INT(1, rig->server->due[HTTP_DUE_HEAD].count);
+    CHECK(rig->server->due[HTTP_DUE_HEAD].first->due_ns > due_ns);
 }
 
 CASE(idle, "An idle connection is closed, one that waits for its answer is not.")
 {
     struct http_options options = {.idle_timeout_ns = 30 * RL_NS_PER_MS,
                                    .head_timeout_ns = 30 * RL_NS_PER_MS};
-    struct rig rig;
-    int idle_fd, waiting_fd;
+    struct rig *rig = rig_begin(&options);
+    int idle_fd = rig_connect(rig), waiting_fd = rig_request(rig, rig_get("/wait"));
 
-    rig_open(&rig, &options);
-    idle_fd = rig_connect(&rig);
-    waiting_fd = rig_connect(&rig);
-    rig_send(&rig, waiting_fd, rig_get("/wait"));
-    rig_read_end(&rig, idle_fd);
+    rig_read_end(rig, idle_fd);
     for (int i = 0; i < 10; i++)
-        loop_turn(&rig.loop, 10);
-    CHECK_INT(1, rig_counts(&rig).suspended);
-    rig_answer(&rig, "waited");
-    CHECK_HAS("waited", rig_read(&rig, waiting_fd, NULL));
-    rig_read_end(&rig, waiting_fd);
-    close(idle_fd);
-    close(waiting_fd);
-    rig_close(&rig);
+        loop_turn(&rig->loop, 10);
+    CHECK_INT(1, rig_counts(rig).suspended);
+    rig_answer(rig, "waited");
+    CHECK_HAS("waited", rig_read(rig, waiting_fd, NULL));
+    rig_read_end(rig, waiting_fd);
 }
 
 CASE(stalled, "A client that does not take its answer is given up.")
 {
     struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
-    struct rig rig;
-    int fd;
+    struct rig *rig = rig_begin(&options);
+    int fd = rig_connect(rig);
 
-    rig_open(&rig, &options);
-    fd = rig_connect(&rig);
     for (int i = 0; i < 5; i++)
-        rig_send(&rig, fd, rig_get("/big"));
-    CHECK_INT(1, rig_counts(&rig).connections);
-    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
-        loop_turn(&rig.loop, 10);
-    CHECK_INT(0, rig_counts(&rig).connections);
-    close(fd);
-    rig_close(&rig);
+        rig_send(rig, fd, rig_get("/big"));
+    CHECK_INT(1, rig_counts(rig).connections);
+    rig_await_connections(rig, 0);
 }
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
 CASE(back_pressure, "Requests of a client that does not read are not begun.")
 {
-    struct rig rig;
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_connect(rig);
     char text[64 * 64] = "";
     size_t begun, got = 0;
-    int fd;
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
     for (int i = 0; i < 64; i++)
         strcat(text, rig_get("/big"));
     CHECK_INT(strlen(text), send(fd, text, strlen(text), 0));
-    rig_settle(&rig);
-    begun = rig.begun;
+    rig_settle(rig);
+    begun = rig->begun;
     /* As many as the socket takes, and one more that waits. */
     CHECK_BETWEEN(1, 8, begun);
     while (got < 64 * (size_t)RIG_BIG) {
@@ -128,76 +105,63 @@ CASE(back_pressure, "Requests of a client that does not read are not begun.")
         if (n > 0)
             got += (size_t)n;
         else
-            loop_turn(&rig.loop, 10);
+            loop_turn(&rig->loop, 10);
     }
-    rig_settle(&rig);
-    CHECK_INT(64, rig.begun);
-    close(fd);
-    rig_close(&rig);
+    rig_settle(rig);
+    CHECK_INT(64, rig->begun);
 }
 
 #define UNREAD 80 /* answers of 1 MiB */
 
 CASE(unsent_together, "Answers that many clients do not take have a bound together.")
 {
+    struct rig *rig = rig_begin(NULL);
     static int fds[UNREAD];
-    struct rig rig;
-    int known;
+    int known = rig_connect(rig);
 
-    rig_open(&rig, NULL);
-    known = rig_connect(&rig);
-    rig_send(&rig, known, rig_get("/known"));
-    CHECK_HAS("/known", rig_read(&rig, known, NULL));
-    rig_send(&rig, known, rig_get("/most"));
+    CHECK_HAS("/known", rig_ask(rig, known, rig_get("/known")));
+    rig_send(rig, known, rig_get("/most"));
     for (int i = 0; i < UNREAD; i++) {
-        fds[i] = rig_connect(&rig);
-        rig_send(&rig, fds[i], rig_get("/most"));
-        CHECK(rig.server->unsent <= HTTP_UNSENT_MAX);
+        fds[i] = rig_request(rig, rig_get("/most"));
+        CHECK(rig->server->unsent <= HTTP_UNSENT_MAX);
     }
-    CHECK_INT(1 + UNREAD - (long long)rig_counts(&rig).evicted, rig_counts(&rig).connections);
-    CHECK(rig_counts(&rig).evicted > 0);
-    CHECK(rig_counts(&rig).connections > HTTP_UNSENT_MAX / 2 / HTTP_ANSWER_MAX);
-    rig_read_until(&rig, known, "HTTP/1.1 200 ");
+    CHECK_INT(1 + UNREAD - (long long)rig_counts(rig).evicted, rig_counts(rig).connections);
+    CHECK(rig_counts(rig).evicted > 0);
+    CHECK(rig_counts(rig).connections > HTTP_UNSENT_MAX / 2 / HTTP_ANSWER_MAX);
+    rig_read_until(rig, known, "HTTP/1.1 200 ");
     for (int i = 0; i < UNREAD; i++)
         close(fds[i]);
     close(known);
-    rig_settle(&rig);
-    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
-        loop_turn(&rig.loop, 10);
-    CHECK_INT(0, rig.server->unsent);
-    rig_close(&rig);
+    rig_await_connections(rig, 0);
+    CHECK_INT(0, rig->server->unsent);
 }
 
 CASE(no_allocation, "Requests on connections that exist allocate nothing.")
 {
-    struct rig rig;
+    struct rig *rig = rig_begin(NULL);
     int fds[4];
 
-    rig_open(&rig, NULL);
     for (int i = 0; i < 4; i++)
-        fds[i] = rig_connect(&rig);
+        fds[i] = rig_connect(rig);
     for (int round = 0; round < 20; round++) {
         if (round == 5)
             memory_count(0);
         for (int i = 0; i < 4; i++) {
-            rig_send(&rig, fds[i], rig_get(i % 2 ? "/now" : "/wait"));
+            rig_send(rig, fds[i], rig_get(i % 2 ? "/now" : "/wait"));
             /* In two pieces, as many clients send them. */
-            rig_send(&rig, fds[i],
+            rig_send(rig, fds[i],
                      "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
                      "Content-Length: 2\r\n\r\n");
-            rig_send(&rig, fds[i], "{}");
+            rig_send(rig, fds[i], "{}");
         }
-        while (rig.waiting_count > 0) {
-            rig_answer(&rig, "waited");
-            rig_settle(&rig);
+        while (rig->waiting_count > 0) {
+            rig_answer(rig, "waited");
+            rig_settle(rig);
         }
         for (int i = 0; i < 4; i++)
-            CHECK_HAS("{}", rig_read(&rig, fds[i], NULL));
+            CHECK_HAS("{}", rig_read(rig, fds[i], NULL));
     }
     CHECK_INT(0, memory_counted());
-    for (int i = 0; i < 4; i++)
-        close(fds[i]);
-    rig_close(&rig);
 }
 
 /* A connection, a suspended request, half a request, a large answer and a stream. True if it
@@ -233,39 +197,37 @@ static bool play(struct rig *rig)
 
 CASE(failing_allocations, "Each allocation that fails costs one connection at most.")
 {
-    struct rig rig;
     bool is_whole = false;
 
     for (size_t n = 1; !is_whole; n++) {
+        struct rig *rig = rig_begin(NULL);
+
         CHECK(n < 100);
-        rig_open(&rig, NULL);
-        rig.may_break = true;
+        rig->may_break = true;
         memory_count(n);
-        is_whole = play(&rig);
+        is_whole = play(rig);
         is_whole = memory_counted() < n && is_whole;
-        CHECK(play(&rig));
-        rig_close(&rig);
-        unlink(rig.path);
+        CHECK(play(rig));
     }
+}
+
+CASE(too_large_an_answer, "An answer beyond the bound becomes a 500.")
+{
+    struct rig *rig = rig_begin(NULL);
+
+    CHECK_HAS("HTTP/1.1 500 ", rig_ask(rig, rig_connect(rig), rig_get("/huge")));
 }
 
 CASE(no_memory_for_an_answer, "An answer for which there is no memory is a 500.")
 {
-    struct rig rig;
-    int fd;
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_connect(rig);
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, rig_get("/now"));
-    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, fd, NULL));
+    CHECK_HAS("HTTP/1.1 200 ", rig_ask(rig, fd, rig_get("/now")));
     memory_count(1);
-    rig_send(&rig, fd, rig_get("/big"));
-    CHECK_HAS("HTTP/1.1 500 ", rig_read(&rig, fd, NULL));
+    CHECK_HAS("HTTP/1.1 500 ", rig_ask(rig, fd, rig_get("/big")));
     CHECK_INT(1, memory_counted());
-    rig_send(&rig, fd, rig_get("/now"));
-    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, fd, NULL));
-    close(fd);
-    rig_close(&rig);
+    CHECK_HAS("HTTP/1.1 200 ", rig_ask(rig, fd, rig_get("/now")));
 }
 
 static void check_wiped(const struct rig *rig, const char *secret)
@@ -279,27 +241,24 @@ static void check_wiped(const struct rig *rig, const char *secret)
 
 CASE(wiped, "What requests and answers said is in no block of memory that is free.")
 {
+    struct rig *rig = rig_begin(NULL);
     static const char echo[] =
         "PUT /echo HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer secret\r\n"
         "Content-Type: application/json\r\nContent-Length: 6\r\n\r\n";
-    struct rig rig;
     int fds[3];
 
-    rig_open(&rig, NULL);
     for (int i = 0; i < 3; i++)
-        fds[i] = rig_connect(&rig);
-    rig_send(&rig, fds[0], echo);
-    rig_send(&rig, fds[0], "secret"); /* moved to a small block meanwhile */
-    CHECK_HAS("\r\n\r\nsecret", rig_read(&rig, fds[0], NULL));
-    rig_send(&rig, fds[1], "GET /secret HTTP/1.1\r\n");                    /* never ends */
-    rig_send(&rig, fds[2], "GET secret HTTP/1.1\r\nsecret\r\n\r\nsecret"); /* refused */
+        fds[i] = rig_connect(rig);
+    rig_send(rig, fds[0], echo);
+    rig_send(rig, fds[0], "secret"); /* moved to a small block meanwhile */
+    CHECK_HAS("\r\n\r\nsecret", rig_read(rig, fds[0], NULL));
+    rig_send(rig, fds[1], "GET /secret HTTP/1.1\r\n");                    /* never ends */
+    rig_send(rig, fds[2], "GET secret HTTP/1.1\r\nsecret\r\n\r\nsecret"); /* refused */
     for (int i = 0; i < 3; i++)
         close(fds[i]);
-    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
-        loop_turn(&rig.loop, 10);
-    CHECK(rig.server->pool.free[0] && rig.server->pool.free[1]);
-    check_wiped(&rig, "secret");
-    rig_close(&rig);
+    rig_await_connections(rig, 0);
+    CHECK(rig->server->pool.free[0] && rig->server->pool.free[1]);
+    check_wiped(rig, "secret");
 }
 
 #define CROWD 400
@@ -307,29 +266,22 @@ CASE(wiped, "What requests and answers said is in no block of memory that is fre
 
 CASE(waiting_memory, "A waiting request costs less than 3 KiB.")
 {
-    struct rig rig;
+    struct rig *rig = rig_begin(NULL);
     struct mallinfo2 before;
     static int fds[CROWD];
 
     if (CHECK_SANITIZED)
         check_skip("a sanitizer's allocator counts otherwise");
-    rig_open(&rig, NULL);
-    close(rig_connect(&rig));
-    rig_settle(&rig);
+    rig_disconnect(rig, rig_connect(rig));
     before = mallinfo2();
-    for (int i = 0; i < CROWD; i++) {
-        fds[i] = rig_connect(&rig);
-        rig_send(&rig, fds[i], rig_get("/wait"));
-    }
-    CHECK_INT(CROWD, rig_counts(&rig).suspended);
+    for (int i = 0; i < CROWD; i++)
+        fds[i] = rig_request(rig, rig_get("/wait"));
+    CHECK_INT(CROWD, rig_counts(rig).suspended);
     CHECK_BETWEEN(0, WAITING_BYTES_MAX, (mallinfo2().uordblks - before.uordblks) / CROWD);
     for (int i = 0; i < CROWD; i++)
         close(fds[i]);
-    rig_settle(&rig);
-    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
-        loop_turn(&rig.loop, 0);
-    CHECK_INT(0, rig_counts(&rig).suspended);
-    rig_close(&rig);
+    rig_await_connections(rig, 0);
+    CHECK_INT(0, rig_counts(rig).suspended);
 }
 
 /* ---- connections ------------------------------------------------------------------------ */
@@ -337,98 +289,74 @@ CASE(waiting_memory, "A waiting request costs less than 3 KiB.")
 CASE(evicted, "At the limit of connections the one that is idle for longest makes room.")
 {
     struct http_options options = {.connections_max = 3};
-    struct rig rig;
+    struct rig *rig = rig_begin(&options);
     int fds[4];
     bool end;
 
-    rig_open(&rig, &options);
     for (int i = 0; i < 3; i++)
-        fds[i] = rig_connect(&rig);
-    rig_send(&rig, fds[0], rig_get("/now")); /* now the second is the oldest */
-    fds[3] = rig_connect(&rig);
-    rig_send(&rig, fds[3], rig_get("/now"));
-    CHECK_HAS("200 OK", rig_read(&rig, fds[3], NULL));
-    rig_read(&rig, fds[1], &end);
+        fds[i] = rig_connect(rig);
+    rig_send(rig, fds[0], rig_get("/now")); /* now the second is the oldest */
+    fds[3] = rig_connect(rig);
+    CHECK_HAS("200 OK", rig_ask(rig, fds[3], rig_get("/now")));
+    rig_read(rig, fds[1], &end);
     CHECK(end);
-    CHECK_HAS("200 OK", rig_read(&rig, fds[0], &end));
+    CHECK_HAS("200 OK", rig_read(rig, fds[0], &end));
     CHECK(!end);
-    CHECK_INT(1, rig_counts(&rig).evicted);
-    for (int i = 0; i < 4; i++)
-        close(fds[i]);
-    rig_close(&rig);
+    CHECK_INT(1, rig_counts(rig).evicted);
 }
 
 CASE(full, "A client that finds no room waits until a connection ends.")
 {
     struct http_options options = {.connections_max = 2};
-    struct rig rig;
+    struct rig *rig = rig_begin(&options);
     int fds[3];
 
-    rig_open(&rig, &options);
-    for (int i = 0; i < 2; i++) {
-        fds[i] = rig_connect(&rig);
-        rig_send(&rig, fds[i], rig_get("/wait"));
-    }
-    fds[2] = rig_connect(&rig);
-    rig_send(&rig, fds[2], rig_get("/now"));
-    CHECK_STR("", rig_read(&rig, fds[2], NULL));
-    CHECK_INT(2, rig_counts(&rig).connections);
+    for (int i = 0; i < 3; i++)
+        fds[i] = rig_request(rig, rig_get(i < 2 ? "/wait" : "/now"));
+    CHECK_STR("", rig_read(rig, fds[2], NULL));
+    CHECK_INT(2, rig_counts(rig).connections);
     close(fds[0]);
-    CHECK_HAS("200 OK", rig_read(&rig, fds[2], NULL));
-    close(fds[1]);
-    close(fds[2]);
-    rig_close(&rig);
+    CHECK_HAS("200 OK", rig_read(rig, fds[2], NULL));
 }
 
 /* ---- refusals --------------------------------------------------------------------------- */
 
 CASE(refused_while_sending, "A client that goes on sending still reads why it was refused.")
 {
+    struct rig *rig = rig_begin(NULL);
     static const char head[] = "PUT /echo HTTP/1.1\r\nHost: h\r\n"
                                "Content-Type: application/json\r\n"
                                "Content-Length: 1000000\r\n\r\n";
-    struct rig rig;
-    char *body = malloc(32769);
-    int fd;
+    static char body[32769];
+    int fd = rig_connect(rig);
 
     memset(body, 'x', 32768);
-    body[32768] = '\0';
     memcpy(body, head, sizeof head - 1);
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
     /* Before a turn: the refusal leaves most of it unread. */
     CHECK_INT(32768, send(fd, body, 32768, 0));
-    CHECK_HAS("HTTP/1.1 413 ", rig_read(&rig, fd, NULL));
-    CHECK_INT(0, rig.begun);
-    CHECK_INT(1, rig_counts(&rig).refused);
+    CHECK_HAS("HTTP/1.1 413 ", rig_read(rig, fd, NULL));
+    CHECK_INT(0, rig->begun);
+    CHECK_INT(1, rig_counts(rig).refused);
     /* It never closes by itself: the server does after so many bytes. */
-    rig_send(&rig, fd, body);
-    rig_send(&rig, fd, body);
-    rig_send(&rig, fd, body);
-    CHECK_INT(0, rig_counts(&rig).connections);
-    close(fd);
-    free(body);
-    rig_close(&rig);
+    for (int i = 0; i < 3; i++)
+        rig_send(rig, fd, body);
+    CHECK_INT(0, rig_counts(rig).connections);
 }
 
 CASE(refused_in_order, "A refusal leaves behind the answers of requests before it.")
 {
-    struct rig rig;
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_connect(rig);
     char text[512];
     const char *got;
     bool end;
-    int fd;
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
     snprintf(text, sizeof text, "%s%s", rig_get("/now"),
              "GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
              "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n");
-    rig_send(&rig, fd, text);
-    got = rig_read(&rig, fd, &end);
+    rig_send(rig, fd, text);
+    got = rig_read(rig, fd, &end);
     CHECK(strstr(got, "200 OK") < strstr(got, "501 Not Implemented"));
-    CHECK_STR("begin /now; ", rig_trace(&rig));
+    CHECK_STR("begin /now; ", rig_trace(rig));
     CHECK(end);
-    close(fd);
-    rig_close(&rig);
 }

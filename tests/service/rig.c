@@ -14,8 +14,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define UNIX "unix:"
 #define SETTLE_TURNS 6
 #define PATIENCE_TURNS 1000 /* of 10 ms */
+
+enum { LISTENER_TCP = 1, LISTENER_UNIX = 7 }; /* their numbers */
 
 /* ---- the handler ------------------------------------------------------------------------- */
 
@@ -54,21 +57,16 @@ static void ended(struct http_completion *completion, enum http_ended how)
     note(rig, how == HTTP_ENDED_SENT ? "sent" : "gone", (struct rl_slice){"", 0});
 }
 
-static void await_end(struct rig *rig, struct http_exchange *exchange)
+static void keep(struct rig *rig, struct http_exchange *exchange)
 {
     struct rig_wait *wait = rig->waits;
 
-    while (wait->exchange)
-        CHECK(++wait < rig->waits + RIG_WAITING_MAX);
-    *wait = (struct rig_wait){{ended}, rig, exchange};
-    http_set_completion(exchange, &wait->completion);
-}
-
-static void keep(struct rig *rig, struct http_exchange *exchange)
-{
     CHECK(rig->waiting_count < RIG_WAITING_MAX);
     rig->waiting[rig->waiting_count++] = exchange;
-    await_end(rig, exchange);
+    while (wait->exchange)
+        wait++;
+    *wait = (struct rig_wait){{ended}, rig, exchange};
+    http_set_completion(exchange, &wait->completion);
 }
 
 static void begin(void *context, struct http_exchange *exchange,
@@ -93,11 +91,7 @@ static void begin(void *context, struct http_exchange *exchange,
         answer(exchange, huge, HTTP_ANSWER_MAX);
     } else if (is(request, "/huge")) {
         answer(exchange, huge, sizeof huge);
-    } else if (is(request, "/careful") && request->eof) {
-        http_drop(exchange);
     } else {
-        if (is(request, "/told"))
-            await_end(rig, exchange);
         if (is(request, "/known"))
             http_set_known(exchange);
         answer(exchange, request->path.data, request->path.size);
@@ -108,36 +102,49 @@ static void begin(void *context, struct http_exchange *exchange,
 
 /* ---- the rig ----------------------------------------------------------------------------- */
 
-void rig_open(struct rig *rig, const struct http_options *options)
-{
-    struct http_handler handler = {rig, begin};
+static struct rig the_rig;
 
-    rig_open_with(rig, "socket", &handler, options);
+struct rig *rig_begin(const struct http_options *options)
+{
+    struct http_handler handler = {&the_rig, begin};
+
+    return rig_begin_with(&handler, options, NULL);
 }
 
-void rig_open_with(struct rig *rig, const char *socket, const struct http_handler *handler,
-                   const struct http_options *options)
+struct rig *rig_begin_with(const struct http_handler *handler,
+                           const struct http_options *options, void (*end)(void))
 {
     struct http_options defaults = {0};
-    char address[128], why[256];
+    struct rig *rig = &the_rig;
+    char why[256];
     int fd;
 
+    rig_end();
     memset(rig, 0, sizeof *rig);
-    snprintf(rig->path, sizeof rig->path, "%s/%s", check_dir(), socket);
-    snprintf(address, sizeof address, "unix:%s", rig->path);
+    snprintf(rig->address, sizeof rig->address, UNIX "%s/socket", check_dir());
     CHECK_INT(0, loop_init(&rig->loop));
     rig->server = http_server_new(&rig->loop, handler, options ? options : &defaults);
     CHECK(rig->server);
-    fd = sockets_open(address, 0600, NULL, why, sizeof why);
+    rig->end = end;
+    check_at_end(rig_end);
+    fd = sockets_open(rig->address, 0600, NULL, why, sizeof why);
     if (fd < 0)
         FAIL("%s", why);
-    CHECK_INT(0, http_server_listen(rig->server, fd, 7, NULL, false));
+    CHECK_INT(0, http_server_listen(rig->server, fd, LISTENER_UNIX, NULL, false));
+    return rig;
 }
 
-void rig_close(struct rig *rig)
+void rig_end(void)
 {
-    http_server_free(rig->server);
-    loop_free(&rig->loop);
+    if (!the_rig.server)
+        return;
+    if (the_rig.end)
+        the_rig.end();
+    else
+        http_server_free(the_rig.server);
+    the_rig.server = NULL;
+    loop_free(&the_rig.loop);
+    unlink(the_rig.address + strlen(UNIX));
 }
 
 int rig_connect(struct rig *rig)
@@ -146,13 +153,27 @@ int rig_connect(struct rig *rig)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     CHECK(fd >= 0);
-    strcpy(address.sun_path, rig->path);
+    strcpy(address.sun_path, rig->address + strlen(UNIX));
     CHECK_INT(0, connect(fd, (struct sockaddr *)&address, sizeof address));
     rig_settle(rig);
     return fd;
 }
 
-int rig_listen_tcp(struct rig *rig, int number, struct http_tls_context *tls)
+int rig_request(struct rig *rig, const char *text)
+{
+    int fd = rig_connect(rig);
+
+    rig_send(rig, fd, text);
+    return fd;
+}
+
+void rig_disconnect(struct rig *rig, int fd)
+{
+    close(fd);
+    rig_settle(rig);
+}
+
+int rig_listen_tcp(struct rig *rig, struct http_tls_context *tls)
 {
     struct sockaddr_in address;
     socklen_t size = sizeof address;
@@ -161,7 +182,7 @@ int rig_listen_tcp(struct rig *rig, int number, struct http_tls_context *tls)
 
     CHECK(fd >= 0);
     CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
-    CHECK_INT(0, http_server_listen(rig->server, fd, number, tls, false));
+    CHECK_INT(0, http_server_listen(rig->server, fd, LISTENER_TCP, tls, false));
     return ntohs(address.sin_port);
 }
 
@@ -184,6 +205,13 @@ void rig_settle(struct rig *rig)
 {
     for (int i = 0; i < SETTLE_TURNS; i++)
         loop_turn(&rig->loop, 0);
+}
+
+void rig_await_connections(struct rig *rig, unsigned most)
+{
+    for (int i = 0; i < PATIENCE_TURNS && rig_counts(rig).connections > most; i++)
+        loop_turn(&rig->loop, 10);
+    CHECK(rig_counts(rig).connections <= most);
 }
 
 void rig_send(struct rig *rig, int fd, const char *text)
@@ -237,6 +265,12 @@ const char *rig_read(struct rig *rig, int fd, bool *is_end)
     if (is_end)
         *is_end = end;
     return text;
+}
+
+const char *rig_ask(struct rig *rig, int fd, const char *text)
+{
+    rig_send(rig, fd, text);
+    return rig_read(rig, fd, NULL);
 }
 
 const char *rig_read_until(struct rig *rig, int fd, const char *needle)

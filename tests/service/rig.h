@@ -3,11 +3,9 @@
  * The HTTP server, its loop and its clients in one process and one thread: a test sends bytes,
  * lets the loop turn until it has nothing to do, and looks. The handler answers by path:
  *     /now      at once                     /wait     never by itself: rig_answer()
- *     /told     at once, wants ended()      /stream   begins a stream, then rig_event()
- *     /echo     the body that came          /big      RIG_BIG bytes
- *     /most     as much as an answer may have /huge     more than that
- *     /known    at once, as allowed by a rule
- *     /careful  drops a request behind which the client has closed
+ *     /echo     the body that came          /stream   begins a stream, then rig_event()
+ *     /big      RIG_BIG bytes               /most     as much as an answer may have
+ *     /huge     more than that              /known    at once, as allowed by a rule
  */
 #ifndef REDLOCK_TESTS_RIG_H
 #define REDLOCK_TESTS_RIG_H
@@ -31,8 +29,9 @@ struct rig_wait {
 
 struct rig {
     struct loop loop;
-    struct http_server *server;
-    char path[108];                                 /* of the unix socket */
+    struct http_server *server; /* NULL: freed */
+    void (*end)(void);
+    char address[sizeof "unix:" + 107];             /* of its socket */
     struct http_exchange *waiting[RIG_WAITING_MAX]; /* suspended or streaming, oldest first */
     size_t waiting_count;
     struct rig_wait waits[RIG_WAITING_MAX];
@@ -41,26 +40,35 @@ struct rig {
     char trace[RIG_TEXT_MAX]; /* what the handler saw: "begin /wait; gone; " */
 };
 
-/* options: NULL for the defaults. */
-void rig_open(struct rig *rig, const struct http_options *options);
-/* The same with another handler, and the name of its socket inside the directory
- * of the case. */
-void rig_open_with(struct rig *rig, const char *socket, const struct http_handler *handler,
-                   const struct http_options *options);
-void rig_close(struct rig *rig);
+/* The server of a case, with its handler; it ends with the case, or when another one begins.
+ * options: NULL for the defaults. */
+struct rig *rig_begin(const struct http_options *options);
+/* The same with another handler; `end` is called before the loop is freed, and frees the
+ * server. */
+struct rig *rig_begin_with(const struct http_handler *handler,
+                           const struct http_options *options, void (*end)(void));
+void rig_end(void);
 
 /* A non-blocking client. */
 int rig_connect(struct rig *rig);
+/* One that has sent this. */
+int rig_request(struct rig *rig, const char *text);
+/* It closes, and the server has seen that. */
+void rig_disconnect(struct rig *rig, int fd);
 /* One more listener, on a loopback port, which is returned. */
-int rig_listen_tcp(struct rig *rig, int number, struct http_tls_context *tls);
+int rig_listen_tcp(struct rig *rig, struct http_tls_context *tls);
 /* A client of that port that comes from this address of the loopback network. */
 int rig_connect_tcp(int port, const char *from);
 /* All of it; the loop turns where the socket is full. */
 void rig_send(struct rig *rig, int fd, const char *text);
 /* Turns until nothing happens any more. */
 void rig_settle(struct rig *rig);
+/* Turns while there are more connections than that, or fails. */
+void rig_await_connections(struct rig *rig, unsigned most);
 /* What the client has got since the last time; *ended: then the end. Settles first. */
 const char *rig_read(struct rig *rig, int fd, bool *ended);
+/* A client sends it, and has all of the answer that comes at once. */
+const char *rig_ask(struct rig *rig, int fd, const char *text);
 /* Turns until the client has been told `needle`, or fails. All that came. */
 const char *rig_read_until(struct rig *rig, int fd, const char *needle);
 /* Turns until the server has closed the connection, or fails. Bytes that came

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Streams where memory is short: each allocation of a stream's life fails once. */
-#include "stream_rig.h"
+#include "lease_rig.h"
 
 #include "check.h"
 #include "memory.h"
@@ -18,13 +18,13 @@ static bool await_outcome(int fd)
 {
     for (int i = 0; i < WAIT_TURNS; i++) {
         bool end;
-        const char *text = rig_read(&one.rig, fd, &end);
+        const char *text = rig_read(one.rig, fd, &end);
 
         if (strstr(text, "event: granted"))
             return true;
         if (end || text[0] != '\0')
             return false;
-        loop_turn(&one.rig.loop, 5);
+        loop_turn(&one.rig->loop, 5);
     }
     return false;
 }
@@ -33,23 +33,23 @@ static bool await_outcome(int fd)
  * none so late. */
 static bool live(unsigned number, const char *id)
 {
-    int fd = rig_connect(&one.rig);
+    int fd = rig_connect(one.rig);
     size_t counted;
     bool holds;
 
     memory_count(number);
-    rig_send(&one.rig, fd, lease_stream_request(id, NULL, "{\"wait_ms\":1000}"));
+    rig_send(one.rig, fd, lease_stream_request(id, NULL, "{\"wait_ms\":1000}"));
     holds = await_outcome(fd);
-    if (holds && first_stream(&one))
-        renew_now(&one);
+    if (holds && first_stream())
+        renew_now();
     leases_drain(&one.leases);
     one.leases.is_draining = false;
-    replica_run(&one, 5);
+    replica_run(5);
     counted = memory_counted();
     close(fd);
-    for (int i = 0; i < SOON_MS / 10 && first_stream(&one); i++)
-        replica_run(&one, 10);
-    CHECK(!first_stream(&one));
+    for (int i = 0; i < SOON_MS / 10 && first_stream(); i++)
+        replica_run(10);
+    CHECK(!first_stream());
     CHECK_INT(0, one.leases.counts.waiting);
     CHECK_INT(0, one.leases.counts.streaming);
     /* What was cut is left to its TTL. */
@@ -63,10 +63,9 @@ CASE(each_allocation,
 {
     unsigned number = 1;
     char id[64];
-    int fd;
 
-    begin_one();
-    one.rig.may_break = true;
+    replica_begin();
+    one.rig->may_break = true;
     for (; number < LIVES_MAX; number++) {
         snprintf(id, sizeof id, "stream-without-memory-%06u", number);
         if (!live(number, id))
@@ -74,9 +73,6 @@ CASE(each_allocation,
     }
     CHECK_BETWEEN(3, LIVES_MAX - 1, number);
     /* And then all is well again. */
-    fd = hold(ID_A);
-    close(fd);
-    rig_settle(&one.rig);
-    await_nodes(&one, 0);
-    end_one();
+    rig_disconnect(one.rig, hold());
+    await_nodes(0);
 }

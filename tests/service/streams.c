@@ -14,108 +14,82 @@
 
 CASE(events, "Events of a stream arrive one by one until its end.")
 {
-    struct rig rig;
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_request(rig, rig_get("/stream"));
     const char *got;
     bool end;
-    int fd;
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, rig_get("/stream"));
-    got = rig_read(&rig, fd, &end);
+    got = rig_read(rig, fd, &end);
     CHECK_HAS("Content-Type: text/event-stream\r\n", got);
     CHECK_HAS("Connection: close\r\n", got);
     CHECK_LACKS("Content-Length", got);
-    CHECK_INT(1, rig_counts(&rig).streams);
-    CHECK(rig_event(&rig, "event: queued\n\n"));
-    CHECK_STR("event: queued\n\n", rig_read(&rig, fd, &end));
-    CHECK(rig_event(&rig, "event: granted\n\n"));
-    http_stream_end(rig.waiting[0]);
-    CHECK_STR("event: granted\n\n", rig_read(&rig, fd, &end));
+    CHECK_INT(1, rig_counts(rig).streams);
+    CHECK(rig_event(rig, "event: queued\n\n"));
+    CHECK_STR("event: queued\n\n", rig_read(rig, fd, &end));
+    CHECK(rig_event(rig, "event: granted\n\n"));
+    http_stream_end(rig->waiting[0]);
+    CHECK_STR("event: granted\n\n", rig_read(rig, fd, &end));
     CHECK(end);
-    CHECK_STR("begin /stream; sent; ", rig_trace(&rig));
-    CHECK_INT(0, rig_counts(&rig).streams);
-    close(fd);
-    rig_close(&rig);
+    CHECK_STR("begin /stream; sent; ", rig_trace(rig));
+    CHECK_INT(0, rig_counts(rig).streams);
 }
 
 CASE(stream_left, "The close of a stream by its client is noticed at once.")
 {
-    struct rig rig;
-    int fd;
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_request(rig, rig_get("/stream"));
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, rig_get("/stream"));
     close(fd);
-    loop_turn(&rig.loop, 0);
-    CHECK_STR("begin /stream; gone; ", rig_trace(&rig));
-    rig_close(&rig);
+    loop_turn(&rig->loop, 0);
+    CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
 CASE(stream_marks, "A handler can tell whether a byte of an event was sent.")
 {
-    struct rig rig;
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_request(rig, rig_get("/stream"));
     uint64_t mark;
-    int fd;
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, rig_get("/stream"));
-    mark = http_written(rig.waiting[0]);
-    CHECK_INT(mark, http_sent(rig.waiting[0]));
-    CHECK(rig_event(&rig, "event: granted\n\n"));
-    CHECK_INT(mark, http_sent(rig.waiting[0]));
-    rig_settle(&rig);
-    CHECK(http_sent(rig.waiting[0]) > mark);
-    CHECK(http_untaken(rig.waiting[0]) > 0);
-    rig_read(&rig, fd, NULL);
-    CHECK_INT(0, http_untaken(rig.waiting[0]));
-    close(fd);
-    rig_close(&rig);
+    mark = http_written(rig->waiting[0]);
+    CHECK_INT(mark, http_sent(rig->waiting[0]));
+    CHECK(rig_event(rig, "event: granted\n\n"));
+    CHECK_INT(mark, http_sent(rig->waiting[0]));
+    rig_settle(rig);
+    CHECK(http_sent(rig->waiting[0]) > mark);
+    CHECK(http_untaken(rig->waiting[0]) > 0);
+    rig_read(rig, fd, NULL);
+    CHECK_INT(0, http_untaken(rig->waiting[0]));
 }
 
 CASE(stream_unread, "A stream whose client does not read is given up at its bound.")
 {
-    struct rig rig;
-    char event[1001];
+    struct rig *rig = rig_begin(NULL);
+    static char event[1001];
     size_t taken = 0;
-    int fd;
 
     memset(event, 'e', 1000);
-    event[1000] = '\0';
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, rig_get("/stream"));
-    while (rig_event(&rig, event)) {
-        rig_settle(&rig);
+    rig_request(rig, rig_get("/stream"));
+    while (rig_event(rig, event)) {
+        rig_settle(rig);
         CHECK(++taken < 2000); /* what the socket takes, and HTTP_STREAM_BACKLOG */
     }
-    CHECK_INT(false, rig_event(&rig, event));
-    http_stream_end(rig.waiting[0]); /* allowed, and without effect */
-    rig_settle(&rig);
-    CHECK_STR("begin /stream; gone; ", rig_trace(&rig));
-    close(fd);
-    rig_close(&rig);
+    CHECK_INT(false, rig_event(rig, event));
+    http_stream_end(rig->waiting[0]); /* allowed, and without effect */
+    rig_settle(rig);
+    CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
 CASE(stream_stopped,
      "A stream of which nothing is read is given up, though its socket has room.")
 {
     struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
-    struct rig rig;
-    int fd;
+    struct rig *rig = rig_begin(&options);
 
-    rig_open(&rig, &options);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, rig_get("/stream"));
-    for (int i = 0; i < 1000 && rig_counts(&rig).streams > 0; i++)
-        loop_turn(&rig.loop, 10);
-    CHECK_INT(0, rig_counts(&rig).streams);
-    CHECK_INT(1, rig_counts(&rig).timed_out);
-    CHECK_STR("begin /stream; gone; ", rig_trace(&rig));
-    close(fd);
-    rig_close(&rig);
+    rig_request(rig, rig_get("/stream"));
+    rig_await_connections(rig, 0);
+    CHECK_INT(0, rig_counts(rig).streams);
+    CHECK_INT(1, rig_counts(rig).timed_out);
+    CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
 /* The time of the client that has unread bytes is over. */
@@ -128,102 +102,110 @@ static void end_time(struct rig *rig)
 
 CASE(stream_read, "A stream that is read lives on, also one of which little is read at a time.")
 {
-    struct rig rig;
+    struct rig *rig = rig_begin(NULL);
+    int fd = rig_request(rig, rig_get("/stream"));
     char bytes[64];
-    int fd;
 
-    rig_open(&rig, NULL);
-    fd = rig_connect(&rig);
-    rig_send(&rig, fd, rig_get("/stream"));
-    rig_read(&rig, fd, NULL);
-    end_time(&rig); /* and nothing waits for it */
-    CHECK_INT(1, rig_counts(&rig).streams);
-    CHECK(!rig.server->due[HTTP_DUE_UNREAD].first);
+    rig_read(rig, fd, NULL);
+    end_time(rig); /* and nothing waits for it */
+    CHECK_INT(1, rig_counts(rig).streams);
+    CHECK(!rig->server->due[HTTP_DUE_UNREAD].first);
     /* Twice as much comes as is read, in so many times that are over: it is always behind. */
     for (int i = 0; i < 8; i++) {
-        CHECK(rig_event(&rig, "event: one\n\n"));
-        rig_settle(&rig);
-        CHECK(rig_event(&rig, "event: two\n\n"));
-        rig_settle(&rig);
+        CHECK(rig_event(rig, "event: one\n\n"));
+        rig_settle(rig);
+        CHECK(rig_event(rig, "event: two\n\n"));
+        rig_settle(rig);
         CHECK_INT(12, recv(fd, bytes, 12, 0));
-        end_time(&rig);
-        CHECK_INT(1, rig_counts(&rig).streams);
+        end_time(rig);
+        CHECK_INT(1, rig_counts(rig).streams);
     }
     /* Nothing of that is read any more. */
-    end_time(&rig);
-    CHECK_INT(0, rig_counts(&rig).streams);
-    close(fd);
-    rig_close(&rig);
+    end_time(rig);
+    CHECK_INT(0, rig_counts(rig).streams);
 }
 
 CASE(drained, "While the server drains, each answer ends its connection.")
 {
-    struct rig rig;
-    int waiting_fd, new_fd;
+    struct rig *rig = rig_begin(NULL);
+    int waiting_fd = rig_request(rig, rig_get("/wait")), new_fd;
     bool end;
 
-    rig_open(&rig, NULL);
-    waiting_fd = rig_connect(&rig);
-    rig_send(&rig, waiting_fd, rig_get("/wait"));
-    http_server_drain(rig.server);
-    new_fd = rig_connect(&rig);
-    rig_send(&rig, new_fd, rig_get("/now"));
-    CHECK_HAS("Connection: close\r\n", rig_read(&rig, new_fd, &end));
+    http_server_drain(rig->server);
+    new_fd = rig_request(rig, rig_get("/now"));
+    CHECK_HAS("Connection: close\r\n", rig_read(rig, new_fd, &end));
     CHECK(end);
-    rig_answer(&rig, "waited");
-    CHECK_HAS("Connection: close\r\n", rig_read(&rig, waiting_fd, &end));
+    rig_answer(rig, "waited");
+    CHECK_HAS("Connection: close\r\n", rig_read(rig, waiting_fd, &end));
     CHECK(end);
-    close(waiting_fd);
-    close(new_fd);
-    rig_close(&rig);
 }
 
 CASE(stopped, "A server that stops closes idle connections and finishes the others.")
 {
-    struct rig rig;
-    int idle_fd, waiting_fd, new_fd;
+    struct rig *rig = rig_begin(NULL);
+    int idle_fd = rig_connect(rig), waiting_fd, new_fd;
     bool end;
 
-    rig_open(&rig, NULL);
-    idle_fd = rig_connect(&rig);
-    rig_send(&rig, idle_fd, rig_get("/now"));
-    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, idle_fd, NULL));
-    CHECK(http_server_is_idle(rig.server));
-    waiting_fd = rig_connect(&rig);
-    rig_send(&rig, waiting_fd, rig_get("/wait"));
-    CHECK(!http_server_is_idle(rig.server));
-    new_fd = rig_connect(&rig);
-    http_server_stop(rig.server);
+    CHECK_HAS("HTTP/1.1 200 ", rig_ask(rig, idle_fd, rig_get("/now")));
+    CHECK(http_server_is_idle(rig->server));
+    waiting_fd = rig_request(rig, rig_get("/wait"));
+    CHECK(!http_server_is_idle(rig->server));
+    new_fd = rig_connect(rig);
+    http_server_stop(rig->server);
     /* Its first request may be on the way: it gets its answer. */
-    rig_send(&rig, new_fd, rig_get("/now"));
-    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, new_fd, &end));
+    rig_send(rig, new_fd, rig_get("/now"));
+    CHECK_HAS("HTTP/1.1 200 ", rig_read(rig, new_fd, &end));
     CHECK(end);
     close(new_fd);
-    rig_read(&rig, idle_fd, &end);
+    rig_read(rig, idle_fd, &end);
     CHECK(end);
-    CHECK(!http_server_is_done(rig.server));
-    rig_answer(&rig, "waited");
-    CHECK_HAS("waited", rig_read(&rig, waiting_fd, &end));
+    CHECK(!http_server_is_done(rig->server));
+    rig_answer(rig, "waited");
+    CHECK_HAS("waited", rig_read(rig, waiting_fd, &end));
     CHECK(end);
-    close(waiting_fd);
-    rig_settle(&rig);
-    CHECK(http_server_is_done(rig.server));
-    close(idle_fd);
-    rig_close(&rig);
+    rig_disconnect(rig, waiting_fd);
+    CHECK(http_server_is_done(rig->server));
 }
 
 CASE(freed, "A server that is freed ends what waits as gone.")
 {
-    struct rig rig;
-    int fds[2];
+    struct rig *rig = rig_begin(NULL);
 
-    rig_open(&rig, NULL);
-    for (int i = 0; i < 2; i++) {
-        fds[i] = rig_connect(&rig);
-        rig_send(&rig, fds[i], rig_get(i ? "/wait" : "/stream"));
+    rig_request(rig, rig_get("/stream"));
+    rig_request(rig, rig_get("/wait"));
+    rig_end();
+    CHECK_HAS("gone; gone; ", rig_trace(rig));
+}
+
+/* How often `needle` is in text. */
+static int count_of(const char *text, const char *needle)
+{
+    int count = 0;
+
+    while ((text = strstr(text, needle)) != NULL) {
+        text += strlen(needle);
+        count++;
     }
-    rig_close(&rig);
-    CHECK_HAS("gone; gone; ", rig_trace(&rig));
-    close(fds[0]);
-    close(fds[1]);
+    return count;
+}
+
+CASE(answered_others_in_between,
+     "A handler may answer other exchanges from inside a callback's turn.")
+{
+    struct rig *rig = rig_begin(NULL);
+    int fds[20];
+
+    for (int i = 0; i < 20; i++)
+        fds[i] = rig_request(rig, rig_get("/wait"));
+    CHECK_INT(20, rig_counts(rig).suspended);
+    /* All answers are queued before any is written; every other client is gone by then. */
+    for (int i = 0; i < 20; i += 2)
+        close(fds[i]);
+    for (int i = 0; i < 20; i++)
+        http_answer(rig->waiting[i], &(struct http_answer){.status = 204});
+    rig_settle(rig);
+    for (int i = 1; i < 20; i += 2)
+        CHECK_HAS("HTTP/1.1 204 No Content\r\n", rig_read(rig, fds[i], NULL));
+    CHECK_INT(10, count_of(rig->trace, "gone"));
+    CHECK_INT(10, count_of(rig->trace, "sent"));
 }

@@ -167,8 +167,7 @@ class Sockets(Case):
     tokens = ('ci',)
 
     def ready(self, *options):
-        daemon = self.start(*options)
-        until(daemon.is_ready, 'readiness')
+        daemon = self.start_ready(*options)
         return daemon
 
     def test_default(self):

@@ -137,8 +137,7 @@ class Replicas(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.other = cls.start(*cls.options)
-        until(cls.other.is_ready, 'readiness')
+        cls.other = cls.start_ready(*cls.options)
 
     def renewed_elsewhere(self, name):
         """A short lease of one replica that the other renewed; again if the machine was too slow."""

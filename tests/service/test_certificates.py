@@ -45,9 +45,8 @@ class Certificates(Case):
 
     def setUp(self):
         trusted = shutil.copy(self.ca, self.path('trusted'))
-        self.daemon = self.start(*with_tls(), *self.listeners, '--tls-client-ca', trusted,
+        self.daemon = self.start_ready(*with_tls(), *self.listeners, '--tls-client-ca', trusted,
                                  *(word for rule in self.rules for word in ('--allow', rule)))
-        until(self.daemon.is_ready, 'readiness')
 
     def connect(self, name=None, port=None, token=None):
         """A client with this certificate, on a connection of its own."""

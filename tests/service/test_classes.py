@@ -14,8 +14,7 @@ class Classes(Case):
 
     def setUp(self):
         self.configure(NIGHTLY, JOBS, QUOTED)
-        self.daemon = self.start('--config', self.path('conf'))
-        until(self.daemon.is_ready, 'readiness')
+        self.daemon = self.start_ready('--config', self.path('conf'))
         self.client = self.daemon.client()
 
     def configure(self, *patterns):
@@ -85,8 +84,7 @@ class Classes(Case):
             self.assertEqual((frame['command'], row['granted'], row['wait_us'] > 0, row['lost']), ('top', 1, True, 0))
         for words, status in (where[:2], 64), (where[2:], 64), (['--by', 'class', '--service', 'unix:/none'], 69):
             self.assertEqual(self.top(*words).returncode, status, words)
-        reader = self.start('--allow', f'{ME} * read')
-        until(reader.is_ready, 'readiness')
+        reader = self.start_ready('--allow', f'{ME} * read')
         refused = self.top('--by', 'class', '--service', 'unix:' + reader.socket)
         self.assertEqual(refused.returncode, 77)
         self.assertIn('the right `admin`', refused.stdout)

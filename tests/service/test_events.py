@@ -19,8 +19,7 @@ class Events(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.write('conf', RULES + READER)
-        cls.daemon = cls.start('--config', cls.path('conf'))
-        until(cls.daemon.is_ready, 'readiness')
+        cls.daemon = cls.start_ready('--config', cls.path('conf'))
 
     def setUp(self):
         self.client = self.daemon.client()

@@ -152,9 +152,8 @@ class Descriptors(Case):
 
     def test_descriptors(self):
         """A crowd of clients leaves a descriptor for a node that comes back."""
-        daemon = self.start(through=('sh', '-c', 'ulimit -n 80; exec "$@"', 'sh'))
+        daemon = self.start_ready(through=('sh', '-c', 'ulimit -n 80; exec "$@"', 'sh'))
         self.assertIn('at most 40 connections, not 16384', daemon.log())
-        until(daemon.is_ready, 'readiness')
         self.clients, feed, states = [], daemon.client().feed(), {}
 
         def wait_for(count):

@@ -87,8 +87,7 @@ class Undone(Group):
         super().setUpClass()
         cls.config = cls.write('redlock.conf', 'node-timeout = 3s\nmax-ttl = 3s\n')
         cls.redlock('init', '--yes', '-q')
-        cls.daemon = cls.start(*options, REDLOCK_CONFIG=cls.config)
-        until(cls.daemon.is_ready, 'readiness')
+        cls.daemon = cls.start_ready(*options, REDLOCK_CONFIG=cls.config)
 
     @classmethod
     def redlock(cls, *words):
@@ -186,8 +185,7 @@ class Profile(Case):
         """The profile `correctness` of redlock.conf is in force, and the status has it."""
         nodes = self.write('nodes', f'nodes = {self.nodes.names}\nnode-timeout = 3s\nprofile = correctness\n')
         conf = self.write('conf', f'quorum-config = {nodes}\nallow = {ME} * acquire,read,admin\n')
-        daemon = self.start('--config', conf, nodes=None)
-        until(daemon.is_ready, 'readiness')
+        daemon = self.start_ready('--config', conf, nodes=None)
         client = daemon.client()
         held = client.acquire(fresh(), ttl_ms=60000)
         self.assertTrue(held.status == 201 and held['fence'] > 0, held)

@@ -118,8 +118,7 @@ class Leaders(Case):
 
     def test_drain(self):
         """TERM answers a poll with the leader that there is."""
-        daemon = self.start('--config', self.path('conf'), '--drain', '5')
-        until(daemon.is_ready, 'readiness')
+        daemon = self.start_ready('--config', self.path('conf'), '--drain', '5')
         held = daemon.client('pods').acquire(self.name)
         poll = daemon.client().begin('GET', f'/v1/leaders/{self.name}?term={held["fence"]}')
         daemon.until_metric(1, 'leader_polls')

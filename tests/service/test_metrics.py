@@ -57,8 +57,7 @@ class Numbers(Case):
     options = None
 
     def setUp(self):
-        self.daemon = self.start()
-        until(self.daemon.is_ready, 'readiness')
+        self.daemon = self.start_ready()
         self.client, self.name = self.daemon.client(), fresh()
 
     def tearDown(self):

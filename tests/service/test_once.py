@@ -1,56 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PUT and DELETE /v1/once/NAME: of all that try, one begins in a period, as with `redlock run --every`."""
-import socket
 import threading
 import time
 
 from client import fresh
-from daemon import ME, Case, until
+from daemon import ME, Pair, until
+from relay import Relay
 
 DAY_MS = 86400000
 MINUTE_MS = 60000
 
 
-class Relay:
-    """Before a node; answers of a slow one take longer than the second in which a run may begin."""
-
-    def __init__(self, port):
-        self.port, self.is_slow, self.late = port, False, 0
-        self.listener = socket.create_server(('127.0.0.1', 0))
-        self.address = '127.0.0.1:%d' % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            client = self.listener.accept()[0]
-            node = socket.create_connection(('127.0.0.1', self.port))
-            for ways in ((client, node, False), (node, client, True)):
-                threading.Thread(target=self.carry, args=ways, daemon=True).start()
-
-    def carry(self, source, sink, is_answer):
-        try:
-            while data := source.recv(65536):
-                if is_answer and self.is_slow:
-                    self.late += 1
-                    time.sleep(1.2)
-                sink.sendall(data)
-        except OSError:
-            pass
-        sink.close()
-
-
-class Once(Case):
+class Once(Pair):
     tokens = ('worker',)
     options = ('--allow', f'{ME} * acquire,read,admin', '--allow', 'token:worker * acquire')
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.other = cls.start(*cls.options)
-        until(cls.other.is_ready, 'readiness')
-
     def setUp(self):
-        self.name, self.client = fresh(), self.daemon.client()
+        super().setUp()
+        self.client = self.first
 
     def candidate(self, label='web1', client=None, name=None):
         held = (client or self.client).acquire(name or self.name, label=label, wait_ms=20000)
@@ -129,8 +96,7 @@ class Once(Case):
 
     def test_killed(self):
         """The record outlives the daemon that wrote it."""
-        daemon = self.start(*self.options)
-        until(daemon.is_ready, 'readiness')
+        daemon = self.start_ready(*self.options)
         held = self.candidate(client=daemon.client())
         self.assertEqual(self.once(held, client=daemon.client()).status, 201)
         daemon.kill()
@@ -141,8 +107,7 @@ class Once(Case):
         """A record that is too late for its run is undone, and so is one without its client."""
         relays = [Relay(port) for port in self.nodes.ports[:2]]
         nodes = ','.join([relay.address for relay in relays] + ['127.0.0.1:%d' % self.nodes.ports[2]])
-        slow = self.start(*self.options, nodes=nodes)
-        until(slow.is_ready, 'readiness')
+        slow = self.start_ready(*self.options, nodes=nodes)
         client = slow.client()
         held = self.candidate(client=client)
         self.assertEqual(self.once(held, client=client).status, 201)
@@ -167,8 +132,7 @@ class Once(Case):
         held.name = 'x' * 510
         self.assertEqual(self.once(held).status, 422)
         conf = self.write('nodes.conf', f'nodes = {self.nodes.names}\nnode-timeout = 3s\n')
-        moved = self.start('--quorum-config', conf, nodes=None)
-        until(moved.is_ready, 'readiness')
+        moved = self.start_ready('--quorum-config', conf, nodes=None)
         self.write('nodes.conf', 'nodes = 127.0.0.1:1\n')
         held = self.candidate(client=moved.client(), name=fresh())
         self.assertEqual(self.once(held, client=moved.client()).verdict, (503, 'RECORDS'))

@@ -26,8 +26,7 @@ class Configured(Case):
 
     def setUp(self):
         self.configure(OWNER, CI, OLD)
-        self.daemon = self.start('--config', self.path('conf'), nodes=None)
-        until(self.daemon.is_ready, 'readiness')
+        self.daemon = self.start_ready('--config', self.path('conf'), nodes=None)
         self.name = 'ci/' + fresh()
 
     def put(self, secret=None, name=None, **terms):
@@ -115,8 +114,7 @@ class LongestTtl(Configured):
         """A TTL that is left open is the longest of the nodes, and a longer one is refused."""
         done = self.nodes.redlock('init', '--yes', '-q', '--force', '--max-ttl', '20s')
         self.assertEqual(done.returncode, 0, done)
-        daemon = self.start('--config', self.path('conf'), nodes=None, REDLOCK_MAX_TTL='20s')
-        until(daemon.is_ready, 'readiness')
+        daemon = self.start_ready('--config', self.path('conf'), nodes=None, REDLOCK_MAX_TTL='20s')
         held = daemon.client().acquire(self.name)
         self.assertEqual((held.status, held['ttl_ms']), (201, 20000))
         self.assertEqual(daemon.client().acquire(fresh(), ttl_ms=20001).status, 422)

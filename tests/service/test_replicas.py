@@ -7,8 +7,8 @@ import socket
 import subprocess
 import time
 
-from client import PATIENCE_S, fresh, new_lease
-from daemon import ENVIRONMENT, HERE, ME, Case, run, until
+from client import PATIENCE_S, new_lease
+from daemon import ENVIRONMENT, HERE, ME, Pair, run, until
 
 
 def python_with_requests():
@@ -19,18 +19,9 @@ def python_with_requests():
     return None
 
 
-class Replicas(Case):
+class Replicas(Pair):
     tokens = ('tester',)
     options = ('--allow', 'token:tester * acquire,read,admin', '--allow', f'{ME} * acquire,read,admin')
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.other = cls.start(*cls.options)
-        until(cls.other.is_ready, 'readiness')
-
-    def setUp(self):
-        self.first, self.second, self.name = self.daemon.client(), self.other.client(), fresh()
 
     def until_queue(self, count):
         until(lambda: self.second.look(self.name)['waiters'] == count, f'{count} in the queue of the nodes')
@@ -38,9 +29,11 @@ class Replicas(Case):
     def test_renewed(self):
         """A lease that was renewed through the other replica outlives its first deadline on both."""
         held = self.first.acquire(self.name, ttl_ms=10000)
+        self.until_on(3)  # a renewal puts the key on no node
         renewed, began = self.second.renew(held, ttl_ms=60000), time.monotonic()
         self.assertEqual((renewed.status, renewed['fence'], renewed['grant']), (200, held['fence'], held['grant']))
         until(lambda: time.monotonic() - began > 10.5, 'its first deadline')
+        self.assertEqual(self.nodes.on(self.name), 3, 'where it was granted nothing is deleted')
         self.assertEqual(self.first.acquire(self.name).status, 423)
         again = self.first.renew(held)
         self.assertEqual((again.status, again['fence']), (200, held['fence']))

@@ -30,8 +30,7 @@ class Rotation(Case):
         self.write('nodes', f'nodes = {self.nodes.names}\nuser = friend\nnode-timeout = 3s\n'
                             f'password-file = {self.set_password("old")}\n')
         conf = self.write('conf', f'quorum-config = {self.path("nodes")}\nallow = {ME} * acquire,read,admin\n')
-        daemon = self.start('--config', conf, nodes=None)
-        until(daemon.is_ready, 'readiness')
+        daemon = self.start_ready('--config', conf, nodes=None)
         held = daemon.client().acquire('x', ttl_ms=60000)
         self.assertEqual(held.status, 201)
 

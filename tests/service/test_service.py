@@ -35,6 +35,7 @@ class Locks(Case):
         self.client.acquire(self.name, label='first')
         refused = self.client.acquire(self.name)
         self.assertEqual((refused.verdict, refused['holder']['label']), ((423, 'BUSY'), 'first'))
+        self.assertTrue(1 <= refused['holder']['remaining_ms'] <= 30000)
         self.assertEqual([node['vote'] for node in refused['nodes']], ['TAKEN'] * 3)
         self.assertEqual(self.client.acquire(self.name, wait_ms=2000).verdict, (423, 'TIMEOUT'))
 

@@ -101,17 +101,24 @@ class Streams(Case):
 
     def test_drain(self):
         """TERM moves streams elsewhere, refuses waiters, and waits for leases."""
-        daemon = self.start(*self.options, '--drain', '30')
-        until(daemon.is_ready, 'readiness')
+        daemon = self.start_ready(*self.options, '--drain', '30')
         leaving = self.curl(daemon)
         fence = leaving.until('granted')['fence']
         waiting = self.curl(daemon, wait_ms=600000)
         self.until_look(waiters=1)
         client = daemon.client()
         held = client.acquire(fresh())
+        queued = daemon.begin_wait(held.name)
+        for number in 1, 2, 3:
+            self.nodes.ask(number, 'PEXPIRE', 'redlock:' + self.name, 10000)
         daemon.signal(signal.SIGTERM)
+        self.assertEqual(queued.answer().verdict, (503, 'DRAINING'))
         moved, lost = leaving.until('reconnect'), waiting.until('lost')
-        self.assertGreater(moved['remaining_ms'], 0)
+        self.assertGreater(min(moved['remaining_ms'], self.nodes.left_ms(1, self.name)), 10000, 'renewed once')
+        self.assertEqual(moved['fence'], fence)
+        for lease, grant in (leaving.lease, moved['grant']), (None, None):
+            refused = client.begin_hold(self.name, lease, grant).answer()
+            self.assertEqual(refused.verdict, (503, 'DRAINING'))
         self.assertEqual((lost['status'], lost['code']), (503, 'DRAINING'))
         self.assertNotIn('granted', waiting.text())
         self.assertEqual((leaving.process.wait(), waiting.process.wait()), (0, 0))
