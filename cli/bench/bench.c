@@ -39,7 +39,7 @@ enum {
 /* Short, so that little is left for long if this process is killed. */
 #define TTL "2s"
 #define WAIT "10s"
-#define CONNECT_NS (1000 * NS_PER_MS)
+#define CONNECT_NS (1000 * RL_NS_PER_MS)
 
 /* ---- the command line ---- */
 

@@ -5,8 +5,8 @@
 
 #include "system/timer.h"
 
-#define PAUSE_NS (50 * NS_PER_MS) /* after a failure: nodes that are down are not hammered */
-#define SAMPLE_ALL 1000           /* the first reports are all looked at, */
+#define PAUSE_NS (50 * RL_NS_PER_MS) /* after a failure: nodes that are down are not hammered */
+#define SAMPLE_ALL 1000              /* the first reports are all looked at, */
 #define SAMPLE_EVERY 17 /* then few: each costs a microsecond. Prime: callers come in turns */
 
 void caller_list_init(struct caller_list *list)
@@ -129,7 +129,7 @@ static void on_acquired(struct caller *c, int error, const char *detail)
     }
     bench_timing_add(&run->result->acquire, now_ns - c->since_ns);
     if (run->plan->hold_ms > 0 && !run->ending) {
-        c->until_ns = now_ns + run->plan->hold_ms * NS_PER_MS;
+        c->until_ns = now_ns + run->plan->hold_ms * RL_NS_PER_MS;
         caller_list_add(&run->holding, c);
     } else {
         caller_release(c);

@@ -208,7 +208,7 @@ int load_run(struct bench *bench)
     int64_t cpu_before_ns = cpu_ns();
     run.begun_ns = run.last_ns = timer_now_ns();
     run.end_ns =
-        plan->duration_ms > 0 ? run.begun_ns + plan->duration_ms * NS_PER_MS : TIMER_NEVER;
+        plan->duration_ms > 0 ? run.begun_ns + plan->duration_ms * RL_NS_PER_MS : TIMER_NEVER;
     for (uint32_t i = 0; i < plan->callers && plan->rate <= 0; i++)
         caller_begin(caller_list_take(&run.free), timer_now_ns());
     loop(&run);

@@ -48,7 +48,7 @@ static double share(const struct bench_plan *plan, const struct bench_result *r,
 {
     double time = 0, count = 0;
     if (plan->duration_ms > 0)
-        time = (double)elapsed_ns / ((double)plan->duration_ms * NS_PER_MS);
+        time = (double)elapsed_ns / ((double)plan->duration_ms * RL_NS_PER_MS);
     if (plan->count > 0)
         count = (double)(r->locks + bench_failures(r)) / (double)plan->count;
     return time > count ? time : count;
@@ -62,7 +62,7 @@ void progress_draw(struct progress *p, const struct bench_plan *plan,
     if (!p->on)
         return;
     p->due_ns = timer_now_ns() + PROGRESS_TICK_NS;
-    text_time(spent, elapsed_ns / NS_PER_MS);
+    text_time(spent, elapsed_ns / RL_NS_PER_MS);
     text_time(all, plan->duration_ms);
     double rate = current_rate(p, r->locks, elapsed_ns);
     int used = snprintf(words, sizeof words, "%s%s%s  %.0f locks/s  %" PRIu64 " failed", spent,

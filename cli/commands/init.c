@@ -182,7 +182,7 @@ static int look_at(const struct settings *s, const struct init *i, redlock *clie
     int64_t limit_ms = i->wait                           ? START_MAX_MS
                        : guarantee_of(member).groups > 0 ? FIND_MAX_MS
                                                          : 0;
-    int64_t end_ns = timer_now_ns() + limit_ms * NS_PER_MS;
+    int64_t end_ns = timer_now_ns() + limit_ms * RL_NS_PER_MS;
     for (;;) {
         redlock_answer *answer = NULL;
         int error = redlock_look_at_admission(member, &answer);

@@ -19,7 +19,7 @@
 #define LOOK_EVERY_MS 500
 /* What guard_ms is longer than the longest TTL. */
 #define MARGIN_MS 2000
-#define TELL_EVERY_NS (10000 * NS_PER_MS)
+#define TELL_EVERY_NS (10000 * RL_NS_PER_MS)
 
 /*
  * Begins to watch, or goes on while no connection broke: what a node forgot unseen is not
@@ -36,7 +36,7 @@ static int64_t watch(struct init_watch *w, redlock *member, int64_t guard_ms)
     }
     if (!unbroken)
         w->since_ns = now_ns;
-    return guard_ms - (now_ns - w->since_ns) / NS_PER_MS;
+    return guard_ms - (now_ns - w->since_ns) / RL_NS_PER_MS;
 }
 
 static void tell(const struct settings *s, struct init_watch *w, int64_t left_ms,

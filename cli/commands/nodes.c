@@ -17,7 +17,7 @@
 
 enum { OPTION_WHERE = OPTION_OWN };
 
-#define LATE_NS (1000 * NS_PER_MS) /* how long silent nodes are asked again */
+#define LATE_NS (1000 * RL_NS_PER_MS) /* how long silent nodes are asked again */
 #define NAMES_MAX 64
 
 /* What one quorum answered. */

@@ -242,8 +242,8 @@ static int run_held(struct run *r)
     w->held = &r->held;
     w->name = r->terms.name[0];
     int64_t now_ns = timer_now_ns();
-    w->hold_until_ns = now_ns + r->min_hold_ms * NS_PER_MS;
-    w->end_ns = r->max_hold_ms ? now_ns + r->max_hold_ms * NS_PER_MS : 0;
+    w->hold_until_ns = now_ns + r->min_hold_ms * RL_NS_PER_MS;
+    w->end_ns = r->max_hold_ms ? now_ns + r->max_hold_ms * RL_NS_PER_MS : 0;
     if (r->settings.verbose) {
         char shown[TERMS_TEXT_MAX];
         terms_text(&r->terms, shown);
@@ -264,7 +264,7 @@ static int run_held(struct run *r)
         return status;
     }
     process_tree_adopt_orphans();
-    int64_t start_by_ns = held_lock_deadline_ns(&r->held) - margin_ms * NS_PER_MS;
+    int64_t start_by_ns = held_lock_deadline_ns(&r->held) - margin_ms * RL_NS_PER_MS;
     if (r->period.period_ms > 0 && r->period.start_by_ns < start_by_ns)
         start_by_ns = r->period.start_by_ns;
     error = child_fork(&w->child, r->command, start_by_ns);

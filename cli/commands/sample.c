@@ -106,7 +106,7 @@ static void take_answer(struct sample *s, struct sample_lock *lock, const struct
     /* A node in quarantine has forgotten what the others know: its row says so. */
     lock->sight.disagree = now->disagree && !s->quarantined;
     lock->changes = lock->asked_ns ? has_changed(&before, now) : -1;
-    lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
+    lock->span_ms = (now_ns - lock->asked_ns) / RL_NS_PER_MS;
     lock->asked_ns = now_ns;
     busy = now->votes > 0 || now->waiter_count > 0 || lock->changes > 0;
     lock->idle = busy ? 0 : lock->idle + 1;
@@ -215,7 +215,7 @@ static void ask_all(struct round *r)
 void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void *data)
 {
     struct round r = {.sample = s,
-                      .end_ns = timer_now_ns() + budget_ms * NS_PER_MS,
+                      .end_ns = timer_now_ns() + budget_ms * RL_NS_PER_MS,
                       .stop = stop,
                       .data = data};
     s->unasked = 0;

@@ -12,7 +12,7 @@
 
 #define LOOK_EVERY_MS 500
 #define PLAIN UINT64_C(1) /* the tenure of what is no Sentinel group, and stays what it is */
-#define TELL_EVERY_NS (10000 * NS_PER_MS)
+#define TELL_EVERY_NS (10000 * RL_NS_PER_MS)
 
 static void read_tenures(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX])
 {
@@ -68,7 +68,7 @@ static int64_t left_ms(const struct settle *s, const redlock_report *report, int
         int64_t wait_ms = !holds ? final_ms
                           : tenure[i] == PLAIN
                               ? 0
-                              : final_ms - (now_ns - s->since_ns[i]) / NS_PER_MS;
+                              : final_ms - (now_ns - s->since_ns[i]) / RL_NS_PER_MS;
         final += wait_ms <= 0;
         if (wait_ms > longest_ms)
             longest_ms = wait_ms;
@@ -80,11 +80,12 @@ static int64_t left_ms(const struct settle *s, const redlock_report *report, int
 static void pause_a_moment(redlock *client)
 {
     const redlock_event *event;
-    int64_t end_ns = timer_now_ns() + LOOK_EVERY_MS * NS_PER_MS;
+    int64_t end_ns = timer_now_ns() + LOOK_EVERY_MS * RL_NS_PER_MS;
     for (;;) {
         int64_t left_ns = end_ns - timer_now_ns();
         if (left_ns <= 0 ||
-            redlock_next(client, &event, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS)) < 0)
+            redlock_next(client, &event, (int)((left_ns + RL_NS_PER_MS - 1) / RL_NS_PER_MS)) <
+                0)
             return;
     }
 }
@@ -169,7 +170,7 @@ void settle_wait_service(struct look *look, const char *name, const char *finger
         if (!changed && is_gone && since_ns < 0)
             since_ns = answered_ns;
         int64_t now_ns = timer_now_ns();
-        int64_t passed_ms = since_ns < 0 ? 0 : (now_ns - since_ns) / NS_PER_MS;
+        int64_t passed_ms = since_ns < 0 ? 0 : (now_ns - since_ns) / RL_NS_PER_MS;
         if (passed_ms >= final_ms && vouched)
             return;
         if (again || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {

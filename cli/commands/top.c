@@ -96,7 +96,7 @@ static void wait_until(struct top *t, int64_t end_ns)
         {.fd = t->screen.keys ? STDIN_FILENO : -1, .events = POLLIN},
     };
     do {
-        int64_t left_ms = (end_ns - timer_now_ns() + NS_PER_MS - 1) / NS_PER_MS;
+        int64_t left_ms = (end_ns - timer_now_ns() + RL_NS_PER_MS - 1) / RL_NS_PER_MS;
         if (poll(watched, 2, left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR)
             t->quit = true;
         if (watched[0].revents)
@@ -148,7 +148,7 @@ static int show_frames(struct top *t)
         if (t->count > 0 && frame + 1 == t->count)
             break;
         t->status = 0;
-        wait_until(t, started_ns + t->delay_ms * NS_PER_MS);
+        wait_until(t, started_ns + t->delay_ms * RL_NS_PER_MS);
     }
     return t->status;
 }

@@ -262,7 +262,7 @@ static int wait_until_free(void *data)
     struct look *l = &w->look;
     int64_t start_ns = timer_now_ns(), wait_ms = l->settings.wait_ms;
     int64_t end_ns =
-        wait_ms == REDLOCK_WAIT_FOREVER ? TIMER_NEVER : start_ns + wait_ms * NS_PER_MS;
+        wait_ms == REDLOCK_WAIT_FOREVER ? TIMER_NEVER : start_ns + wait_ms * RL_NS_PER_MS;
     bool warned = l->settings.quiet || wait_ms != REDLOCK_WAIT_FOREVER;
     int64_t now_ns;
     do {
@@ -274,7 +274,7 @@ static int wait_until_free(void *data)
         now_ns = timer_now_ns();
         error = l->failed.error;
         if (!w->held && !error)
-            return report_free(l, (now_ns - start_ns) / NS_PER_MS);
+            return report_free(l, (now_ns - start_ns) / RL_NS_PER_MS);
         if (is_final(error) || (error && now_ns >= end_ns))
             return look_fail(l, &l->failed);
         if (now_ns >= end_ns)
@@ -282,7 +282,7 @@ static int wait_until_free(void *data)
         if (error && !warned)
             warn_of_silence(l);
         warned = warned || error;
-    } while (look_sleep(l, pause_ms((now_ns - start_ns) / NS_PER_MS), end_ns));
+    } while (look_sleep(l, pause_ms((now_ns - start_ns) / RL_NS_PER_MS), end_ns));
     return EXIT_SIGNAL + l->signal;
 }
 

@@ -41,7 +41,7 @@ int dev_group_configure(struct dev_quorum *q, char *problem)
 
 int dev_group_await(struct dev_quorum *q, char *problem)
 {
-    int64_t limit_ns = timer_now_ns() + READY_LIMIT_MS * NS_PER_MS;
+    int64_t limit_ns = timer_now_ns() + READY_LIMIT_MS * RL_NS_PER_MS;
     int ready = 0;
     for (;;) {
         while (ready < q->count && q->group->is_ready(q, &q->server[ready]))
@@ -75,7 +75,7 @@ static bool has_replica(const struct dev_quorum *q, const struct dev_view *view,
 int dev_group_failover(struct dev_quorum *q, int *master, char *problem)
 {
     const int old = *master;
-    int64_t limit_ns = timer_now_ns() + FAILOVER_LIMIT_MS * NS_PER_MS, begun_ns = 0;
+    int64_t limit_ns = timer_now_ns() + FAILOVER_LIMIT_MS * RL_NS_PER_MS, begun_ns = 0;
     char words[DEV_PROBLEM_MAX / 2] = "";
     struct dev_view view;
     q->group->look(q, &view);
@@ -86,7 +86,7 @@ int dev_group_failover(struct dev_quorum *q, int *master, char *problem)
     }
     while (strcmp(view.role[old], "replica") != 0 && timer_now_ns() < limit_ns) {
         bool again = begun_ns == 0 || (q->group->has_bus &&
-                                       timer_now_ns() - begun_ns > TRY_LIMIT_MS * NS_PER_MS);
+                                       timer_now_ns() - begun_ns > TRY_LIMIT_MS * RL_NS_PER_MS);
         if (again && q->group->depose(q, &view, old, words))
             begun_ns = timer_now_ns();
         dev_quorum_wait(q, DEV_LOOK_AGAIN_MS);

@@ -71,12 +71,12 @@ void dev_quorum_wait(struct dev_quorum *q, int wait_ms)
 
 bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool ended)
 {
-    int64_t limit_ns = timer_now_ns() + STOP_LIMIT_MS * NS_PER_MS;
+    int64_t limit_ns = timer_now_ns() + STOP_LIMIT_MS * RL_NS_PER_MS;
     while (dev_server_is_up(s) && (ended || !s->hung)) {
         int64_t left_ns = limit_ns - timer_now_ns();
         if (left_ns <= 0)
             return false;
-        dev_quorum_wait(q, (int)(left_ns / NS_PER_MS) + 1);
+        dev_quorum_wait(q, (int)(left_ns / RL_NS_PER_MS) + 1);
     }
     return true;
 }
@@ -100,7 +100,7 @@ static void last_log_line(const struct dev_quorum *q, const struct dev_server *s
 /* Waits until a server that was started answers. Returns 0 or an exit status. */
 static int await_answer(struct dev_quorum *q, struct dev_server *s, char *problem)
 {
-    int64_t limit_ns = timer_now_ns() + START_LIMIT_MS * NS_PER_MS;
+    int64_t limit_ns = timer_now_ns() + START_LIMIT_MS * RL_NS_PER_MS;
     while (!dev_server_answers(s)) {
         if (timer_now_ns() > limit_ns) {
             snprintf(problem, DEV_PROBLEM_MAX, "%s %s does not answer after %d s",

@@ -193,7 +193,7 @@ static struct dev_server *find(struct dev_quorum *q, const char *name, char *pro
     int vote = read_vote(q, name);
     struct dev_view view;
     if (vote) {
-        int64_t limit_ns = timer_now_ns() + MAJORITY_WAIT_MS * NS_PER_MS;
+        int64_t limit_ns = timer_now_ns() + MAJORITY_WAIT_MS * RL_NS_PER_MS;
         q->group->look(q, &view);
         while (view.owner[vote - 1] < 0 && timer_now_ns() < limit_ns) {
             dev_quorum_wait(q, DEV_LOOK_AGAIN_MS);

@@ -154,7 +154,7 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
 static int64_t wait_deadline_ns(const struct settings *s)
 {
     return s->wait_ms == REDLOCK_WAIT_FOREVER ? TIMER_NEVER
-                                              : timer_now_ns() + s->wait_ms * NS_PER_MS;
+                                              : timer_now_ns() + s->wait_ms * RL_NS_PER_MS;
 }
 
 /* Could the nodes that did not answer in time make the difference? */
@@ -276,9 +276,9 @@ int held_lock_process(struct held_lock *h, int timeout_ms)
 bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
 {
     int64_t left_ns;
-    while ((left_ns = held_lock_deadline_ns(h) - timer_now_ns()) <= least_ms * NS_PER_MS) {
+    while ((left_ns = held_lock_deadline_ns(h) - timer_now_ns()) <= least_ms * RL_NS_PER_MS) {
         if (left_ns <= 0 ||
-            held_lock_process(h, (int)(left_ns / NS_PER_MS) + 1) == REDLOCK_STATE_LOST)
+            held_lock_process(h, (int)(left_ns / RL_NS_PER_MS) + 1) == REDLOCK_STATE_LOST)
             return false;
     }
     return h->state != REDLOCK_STATE_LOST;

@@ -91,7 +91,7 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
 {
     char text[SHOW_TEXT_MAX];
     struct sight s = sight_of(l->terms->name[0], &l->info, NULL);
-    int64_t since_ms = (now_ns - l->asked_ns) / NS_PER_MS;
+    int64_t since_ms = (now_ns - l->asked_ns) / RL_NS_PER_MS;
     if (s.left_ms >= 0)
         s.left_ms = s.left_ms > since_ms ? s.left_ms - since_ms : 0;
     show_holders(text, &s, style);
@@ -159,7 +159,7 @@ void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns)
 static void add_waited(const struct live *l, char line[LIVE_LINE_MAX], size_t columns)
 {
     char waited[TEXT_TIME_MAX], note[TEXT_TIME_MAX + 16];
-    text_time(waited, (timer_now_ns() - l->started_ns) / NS_PER_MS);
+    text_time(waited, (timer_now_ns() - l->started_ns) / RL_NS_PER_MS);
     snprintf(note, sizeof note, " (%s so far)", waited);
     if (text_width(line) + text_width(note) < columns)
         text_add(line, LIVE_LINE_MAX, "%s", note);

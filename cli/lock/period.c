@@ -95,12 +95,12 @@ static int wait_for_record(struct period *p, struct held_lock *held, int error)
 static int begin_record(struct period *p, struct held_lock *held,
                         const redlock_request *request)
 {
-    p->start_by_ns = timer_now_ns() + PERIOD_START_MS * NS_PER_MS;
+    p->start_by_ns = timer_now_ns() + PERIOD_START_MS * RL_NS_PER_MS;
     int error = redlock_start_acquire(p->client, p->name, p->first_ms, request, &p->lock);
     error = wait_for_record(p, held, error);
     if (error != REDLOCK_OK || p->record_ms == p->first_ms)
         return error;
-    p->start_by_ns = timer_now_ns() + PERIOD_START_MS * NS_PER_MS;
+    p->start_by_ns = timer_now_ns() + PERIOD_START_MS * RL_NS_PER_MS;
     return wait_for_record(p, held, redlock_start_extend(p->lock, p->record_ms));
 }
 
@@ -123,7 +123,7 @@ static void make_sure(struct period *p)
 {
     int home = redlock_quorum_of(p->client, p->name);
     redlock *member = redlock_member(p->client, home < 0 ? 0 : (size_t)home);
-    int64_t end_ns = timer_now_ns() + p->sure_ms * NS_PER_MS;
+    int64_t end_ns = timer_now_ns() + p->sure_ms * RL_NS_PER_MS;
     int error;
     if (!is_elected(member))
         return;

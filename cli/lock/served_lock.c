@@ -31,7 +31,7 @@ static int take_failure(struct held_lock *h, const struct service_state *state)
 static int timeout_ms(int64_t until_ns)
 {
     int64_t left_ns = until_ns - timer_now_ns();
-    return until_ns == TIMER_NEVER ? -1 : left_ns > 0 ? (int)(left_ns / NS_PER_MS) + 1 : 0;
+    return until_ns == TIMER_NEVER ? -1 : left_ns > 0 ? (int)(left_ns / RL_NS_PER_MS) + 1 : 0;
 }
 
 int served_lock_process(struct held_lock *h, int timeout_ms)

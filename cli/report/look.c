@@ -21,7 +21,7 @@
 #define ASKED_AT_ONCE REDLOCK_JOBS_SENT
 /* A lock whose expiry was just missed, or is renewed in its last moment, is not asked for at
  * once. */
-#define SLEEP_MIN_NS (20 * NS_PER_MS)
+#define SLEEP_MIN_NS (20 * RL_NS_PER_MS)
 
 /* ---- a subcommand ---- */
 
@@ -242,7 +242,7 @@ static struct sight see(struct look *l, const struct question *q, const char *na
     struct sight s = q->error == REDLOCK_OK
                          ? sight_of(name, &q->info, &q->report)
                          : (struct sight){.name = name, .report = &q->report, .kind = -1};
-    int64_t expires_ns = timer_now_ns() + (s.left_ms + 1) * NS_PER_MS;
+    int64_t expires_ns = timer_now_ns() + (s.left_ms + 1) * RL_NS_PER_MS;
     s.error = q->error;
     s.detail = q->detail;
     if (s.held && s.left_ms >= 0 && expires_ns < l->expires_ns)
@@ -309,7 +309,7 @@ bool look_sleep(struct look *l, int64_t delay_ms, int64_t end_ns)
         {.fd = l->needs_reader ? STDOUT_FILENO : -1},
     };
     int64_t now_ns = timer_now_ns();
-    int64_t wake_ns = now_ns + delay_ms * NS_PER_MS;
+    int64_t wake_ns = now_ns + delay_ms * RL_NS_PER_MS;
     if (l->expires_ns < wake_ns)
         wake_ns = l->expires_ns;
     if (wake_ns < now_ns + SLEEP_MIN_NS)
@@ -318,7 +318,7 @@ bool look_sleep(struct look *l, int64_t delay_ms, int64_t end_ns)
         wake_ns = end_ns;
     l->expires_ns = TIMER_NEVER;
     do {
-        int64_t left_ms = (wake_ns - timer_now_ns() + NS_PER_MS - 1) / NS_PER_MS;
+        int64_t left_ms = (wake_ns - timer_now_ns() + RL_NS_PER_MS - 1) / RL_NS_PER_MS;
         if (poll(watched, 2, left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR)
             return false;
         if (watched[0].revents)

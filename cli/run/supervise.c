@@ -29,8 +29,8 @@
 
 /* KILL is repeated this often, for this long, until nothing is left of the
  * child's process tree. */
-#define KILL_AGAIN_NS (2 * NS_PER_MS)
-#define KILL_LIMIT_NS (5000 * NS_PER_MS)
+#define KILL_AGAIN_NS (2 * RL_NS_PER_MS)
+#define KILL_LIMIT_NS (5000 * RL_NS_PER_MS)
 
 int64_t supervise_kill_margin_ms(int64_t ttl_ms)
 {
@@ -64,7 +64,7 @@ static bool is_lost(const struct supervision *w)
 static void announce_jeopardy(const struct supervision *w)
 {
     char name[RL_QUOTE_MAX], nodes[512], when[TEXT_TIME_MAX];
-    int64_t left_ms = (held_lock_deadline_ns(w->held) - timer_now_ns()) / NS_PER_MS;
+    int64_t left_ms = (held_lock_deadline_ns(w->held) - timer_now_ns()) / RL_NS_PER_MS;
     if (w->on_lost != ON_LOST_IGNORE)
         left_ms -= w->grace_ms;
     rl_quote(name, w->name);
@@ -126,13 +126,13 @@ static int64_t enforce_deadline(struct supervision *w)
     int64_t deadline_ns = held_lock_deadline_ns(w->held);
     if (deadline_ns > 0)
         w->deadline_ns = deadline_ns;
-    int64_t terminate_ns = deadline_ns - w->grace_ms * NS_PER_MS;
-    int64_t kill_ns = deadline_ns - w->kill_margin_ms * NS_PER_MS;
+    int64_t terminate_ns = deadline_ns - w->grace_ms * RL_NS_PER_MS;
+    int64_t kill_ns = deadline_ns - w->kill_margin_ms * RL_NS_PER_MS;
     int64_t now_ns = timer_now_ns();
     if (w->on_lost == ON_LOST_IGNORE || (w->child.ended && !w->terminated))
         return TIMER_NEVER;
     if (w->end_ns && !is_lost(w)) {
-        int64_t end_kill_ns = w->end_ns + w->grace_ms * NS_PER_MS;
+        int64_t end_kill_ns = w->end_ns + w->grace_ms * RL_NS_PER_MS;
         w->overtime =
             w->overtime || (!w->terminated && now_ns >= w->end_ns && now_ns < terminate_ns);
         terminate_ns = w->end_ns < terminate_ns ? w->end_ns : terminate_ns;

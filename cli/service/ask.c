@@ -230,7 +230,7 @@ void service_ask(const struct service *s, const struct service_question *q,
     const char *body = NULL;
     size_t size = write_request(s, q, request);
     *a = (struct service_answer){.began_ns = timer_now_ns()};
-    struct channel c = {.limit_ns = a->began_ns + q->limit_ms * NS_PER_MS,
+    struct channel c = {.limit_ns = a->began_ns + q->limit_ms * RL_NS_PER_MS,
                         .cancel_fd = q->cancel_fd,
                         .is_secret = !s->insecure && (s->token[0] || q->lease)};
     int error = size ? channel_open(&c, &s->url, &s->tls) : E2BIG;

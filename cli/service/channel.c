@@ -32,7 +32,7 @@ static int await(struct channel *c, short events)
         int64_t left_ns = c->limit_ns - timer_now_ns();
         if (left_ns <= 0)
             return ETIMEDOUT;
-        int64_t left_ms = left_ns / NS_PER_MS + 1;
+        int64_t left_ms = left_ns / RL_NS_PER_MS + 1;
         int ready = poll(watched, 2, left_ms < INT32_MAX ? (int)left_ms : INT32_MAX);
         if (ready < 0 && errno != EINTR)
             return errno;

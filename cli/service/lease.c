@@ -18,7 +18,7 @@
 #define ID_BYTES 16
 #define GRANT_MAX 1024
 #define WAIT_MAX_MS 50000 /* of one PUT: as long as the service allows */
-#define WAIT_LEAST_NS (5 * NS_PER_MS)
+#define WAIT_LEAST_NS (5 * RL_NS_PER_MS)
 #define ANSWER_EXTRA_MS 10000 /* how long an answer may take beyond the wait */
 #define RETRY_MS 1000         /* after a failure that may pass, unless the service says more */
 #define RETRY_MAX_MS 30000
@@ -69,7 +69,7 @@ static bool rest(const struct service_lease *l, int64_t until_ns)
     struct pollfd watched = {.fd = l->end_fd, .events = POLLIN};
     for (;;) {
         int64_t left_ns = until_ns - timer_now_ns();
-        int64_t left_ms = left_ns > 0 ? left_ns / NS_PER_MS + 1 : 0;
+        int64_t left_ms = left_ns > 0 ? left_ns / RL_NS_PER_MS + 1 : 0;
         int ready = poll(&watched, 1, left_ms < INT32_MAX ? (int)left_ms : INT32_MAX);
         if (ready > 0 || (ready < 0 && errno != EINTR))
             return true;
@@ -126,7 +126,7 @@ static bool take_grant(struct service_lease *l, const struct service_answer *a,
         remaining_ms < 0)
         return false;
     strcpy(l->grant, grant);
-    int64_t deadline_ns = a->began_ns + (after_ms + remaining_ms) * NS_PER_MS;
+    int64_t deadline_ns = a->began_ns + (after_ms + remaining_ms) * RL_NS_PER_MS;
     if (deadline_ns <= timer_now_ns())
         return false;
     /* Each that was told stands; the later one counts. */
@@ -210,7 +210,7 @@ static int64_t retry_ns(const struct service_answer *a, int64_t end_ns)
     bool at_once = a->outcome == SERVICE_ANSWERED && (a->status == 409 || a->status == 423);
     int64_t wait_ms = at_once ? 0 : a->retry_ms > RETRY_MS ? a->retry_ms : RETRY_MS;
     int64_t again_ns =
-        timer_now_ns() + (wait_ms < RETRY_MAX_MS ? wait_ms : RETRY_MAX_MS) * NS_PER_MS;
+        timer_now_ns() + (wait_ms < RETRY_MAX_MS ? wait_ms : RETRY_MAX_MS) * RL_NS_PER_MS;
     return again_ns < end_ns ? again_ns : end_ns;
 }
 
@@ -218,12 +218,13 @@ static int64_t retry_ns(const struct service_answer *a, int64_t end_ns)
 static bool acquire(struct service_lease *l, struct service_state *state)
 {
     int64_t limit_ms = l->terms->wait_ms;
-    int64_t end_ns =
-        limit_ms == REDLOCK_WAIT_FOREVER ? TIMER_NEVER : timer_now_ns() + limit_ms * NS_PER_MS;
+    int64_t end_ns = limit_ms == REDLOCK_WAIT_FOREVER
+                         ? TIMER_NEVER
+                         : timer_now_ns() + limit_ms * RL_NS_PER_MS;
     for (int unknown = 0;;) {
         struct service_answer a;
         int64_t left_ms =
-            end_ns == TIMER_NEVER ? WAIT_MAX_MS : (end_ns - timer_now_ns()) / NS_PER_MS;
+            end_ns == TIMER_NEVER ? WAIT_MAX_MS : (end_ns - timer_now_ns()) / RL_NS_PER_MS;
         put(l, left_ms < 0 ? 0 : left_ms < WAIT_MAX_MS ? left_ms : WAIT_MAX_MS, &a);
         bool granted =
             a.outcome == SERVICE_ANSWERED && a.status == 201 && take_grant(l, &a, state);
@@ -266,7 +267,7 @@ static int64_t renew(struct service_lease *l, struct service_state *state)
     int64_t ttl_ms = l->terms->ttl_ms, now_ns = timer_now_ns();
     int64_t limit_ms =
         ttl_ms / ANSWER_PART > ANSWER_MIN_MS ? ttl_ms / ANSWER_PART : ANSWER_MIN_MS;
-    int64_t left_ms = (state->deadline_ns - now_ns) / NS_PER_MS + 1;
+    int64_t left_ms = (state->deadline_ns - now_ns) / RL_NS_PER_MS + 1;
     char body[64];
     struct service_answer a;
     struct service_question q = {.method = "POST",
@@ -291,14 +292,14 @@ static int64_t renew(struct service_lease *l, struct service_state *state)
     service_answer_free(&a);
     int64_t pause_ms = renewed ? ttl_ms / RENEW_PART : ttl_ms / AGAIN_PART;
     return (renewed ? a.began_ns : timer_now_ns()) +
-           (pause_ms > AGAIN_MIN_MS ? pause_ms : AGAIN_MIN_MS) * NS_PER_MS;
+           (pause_ms > AGAIN_MIN_MS ? pause_ms : AGAIN_MIN_MS) * RL_NS_PER_MS;
 }
 
 /* Until it is lost, or the caller wants it to end. */
 static void keep(struct service_lease *l, struct service_state *state)
 {
     int64_t ttl_ms = l->terms->ttl_ms;
-    int64_t next_ns = state->deadline_ns - (ttl_ms - ttl_ms / RENEW_PART) * NS_PER_MS;
+    int64_t next_ns = state->deadline_ns - (ttl_ms - ttl_ms / RENEW_PART) * RL_NS_PER_MS;
     while (state->phase == SERVICE_HELD) {
         if (rest(l, next_ns < state->deadline_ns ? next_ns : state->deadline_ns))
             return;

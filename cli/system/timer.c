@@ -5,13 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S 1000000000LL
-
 int64_t timer_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+    return (int64_t)now.tv_sec * RL_NS_PER_S + now.tv_nsec;
 }
 
 int timer_open(void)
@@ -25,8 +23,8 @@ void timer_set(int fd, int64_t at_ns)
     if (at_ns != TIMER_NEVER) {
         if (at_ns < 1)
             at_ns = 1; /* zero would disarm it */
-        alarm.it_value.tv_sec = at_ns / NS_PER_S;
-        alarm.it_value.tv_nsec = at_ns % NS_PER_S;
+        alarm.it_value.tv_sec = at_ns / RL_NS_PER_S;
+        alarm.it_value.tv_nsec = at_ns % RL_NS_PER_S;
     }
     timerfd_settime(fd, TFD_TIMER_ABSTIME, &alarm, NULL);
 }

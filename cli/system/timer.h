@@ -3,10 +3,10 @@
 #ifndef CLI_TIMER_H
 #define CLI_TIMER_H
 
+#include "base/time.h"
 #include <stdint.h>
 
 #define TIMER_NEVER INT64_MAX
-#define NS_PER_MS 1000000LL
 
 int64_t timer_now_ns(void);
 

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "measure.h"
 #include "parts.h"
 #include "table.h"
@@ -12,7 +13,6 @@
 #define IN_FLIGHT 64 /* acquires under way at the same time */
 #define ACQUIRE_WAIT_MS 10000
 #define RELEASES_AT_ONCE 1024
-#define MS_NS 1000000LL
 #define LOOKS_PER_TTL                                                                          \
     12             /* of each lock: more often than renewals come, so that none is missed */
 #define SLICES 100 /* looked at one after the other, so that looking delays nothing */
@@ -161,7 +161,8 @@ static int acquire_all(struct keep *keep)
 static void look(struct keep *keep, struct kept_lock *kept)
 {
     int64_t deadline_ns = redlock_deadline_ns(kept->lock);
-    int64_t late_ns = deadline_ns - kept->deadline_ns - keep->options->ttl_ms * MS_NS / 3;
+    int64_t late_ns =
+        deadline_ns - kept->deadline_ns - keep->options->ttl_ms * RL_NS_PER_MS / 3;
     bool renewed = deadline_ns && kept->deadline_ns && deadline_ns != kept->deadline_ns;
 
     kept->deadline_ns = deadline_ns;
@@ -190,13 +191,13 @@ static void look_at_slice(struct keep *keep, unsigned slice)
 
 static int renew_all(struct keep *keep)
 {
-    int64_t every_ns = keep->options->ttl_ms * MS_NS / LOOKS_PER_TTL / SLICES;
+    int64_t every_ns = keep->options->ttl_ms * RL_NS_PER_MS / LOOKS_PER_TTL / SLICES;
     unsigned slice = 0;
     for (unsigned i = 0; i < keep->count; i++)
         keep->lock[i].deadline_ns = redlock_deadline_ns(keep->lock[i].lock);
     for (int64_t look_ns = now_ns(); window_tick(&keep->window) != WINDOW_OVER;) {
         int64_t left_ns = look_ns - now_ns();
-        if (left_ns > 0 && drive(keep, (int)(left_ns / MS_NS) + 1) != 0)
+        if (left_ns > 0 && drive(keep, (int)(left_ns / RL_NS_PER_MS) + 1) != 0)
             return -1;
         if (now_ns() < look_ns)
             continue;
@@ -229,7 +230,7 @@ static int keep_run(redlock *client, const struct options *options,
     int result = -1;
 
     *out = (struct keep_result){.bytes = -1};
-    keep.pace_ns = options->burst ? 0 : options->ttl_ms * MS_NS / 3 / count;
+    keep.pace_ns = options->burst ? 0 : options->ttl_ms * RL_NS_PER_MS / 3 / count;
     keep.lock = calloc(count, sizeof *keep.lock);
     if (!keep.lock)
         return callers_complain("calloc", REDLOCK_NOMEM);

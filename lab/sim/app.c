@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "base/time.h"
 #include "core/kind.h"
 #include "lab/sim/lease.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
 #define PREFIX "redlock:"
-#define CALM_HOLD_NS (20 * MS_NS)
+#define CALM_HOLD_NS (20 * RL_NS_PER_MS)
 
 static void act(struct sim_world *world, struct sim_worker *worker);
 static void finished(struct sim_world *world, struct sim_worker *worker, int error);
@@ -79,7 +79,7 @@ static int64_t draw_wait_deadline_ns(struct sim_world *world, int64_t now_ns)
         return 0;
     if (sim_chance(&world->rng, 500))
         return RL_NEVER_NS;
-    return now_ns + sim_spread(&world->rng, 5, 4000) * MS_NS;
+    return now_ns + sim_spread(&world->rng, 5, 4000) * RL_NS_PER_MS;
 }
 
 /* Which names, as which kind of lock. */
@@ -191,7 +191,7 @@ void sim_app_acquire(struct sim_world *world, struct sim_worker *worker)
     int64_t now_ns = sim_client_now_ns(world, client);
     struct rl_lock_terms terms;
 
-    worker->ttl_ns = sim_between(rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
+    worker->ttl_ns = sim_between(rng, o->ttl_min_ms, o->ttl_max_ms) * RL_NS_PER_MS;
     worker->wait_deadline_ns = draw_wait_deadline_ns(world, now_ns);
     draw_terms(world, worker, &terms);
     memset(worker->footprint, 0, sizeof worker->footprint);
@@ -210,16 +210,17 @@ void sim_app_acquire(struct sim_world *world, struct sim_worker *worker)
     /* Some workers cancel their wait. */
     worker->will_cancel = sim_chance(rng, 100) && !worker->lease;
     if (worker->will_cancel)
-        sim_app_plan(world, worker, sim_spread(rng, 1, 500) * MS_NS);
+        sim_app_plan(world, worker, sim_spread(rng, 1, 500) * RL_NS_PER_MS);
 }
 
 static void extend(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_client *client = worker->client;
     const struct sim_options *o = &world->options;
-    int64_t ttl_ns = sim_chance(&world->rng, 500)
-                         ? worker->ttl_ns
-                         : sim_between(&world->rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
+    int64_t ttl_ns =
+        sim_chance(&world->rng, 500)
+            ? worker->ttl_ns
+            : sim_between(&world->rng, o->ttl_min_ms, o->ttl_max_ms) * RL_NS_PER_MS;
 
     worker->extensions_left--;
     sim_app_begin_operation(world, worker, SIM_EXTEND);

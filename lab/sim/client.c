@@ -4,15 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "core/rules.h"
 #include "engine/ask.h"
 #include "engine/hear.h"
 #include "lab/sim/sets.h"
 #include "lab/sim/world.h"
 #include "protocol/value.h"
-
-#define MS_NS ((int64_t)1000000)
-#define SECOND_NS (1000 * MS_NS)
 
 int64_t sim_client_now_ns(const struct sim_world *world, const struct sim_client *client)
 {
@@ -274,13 +272,13 @@ static uint32_t draw_number(void *data)
 /* It decides nothing: any time will do. */
 static int64_t tell_wall_ms(void *data)
 {
-    return ((struct sim_client *)data)->wall_step_ns / MS_NS + 1;
+    return ((struct sim_client *)data)->wall_step_ns / RL_NS_PER_MS + 1;
 }
 
 static void set_policy(struct rl_engine *engine, const struct sim_options *o,
                        uint8_t node_count)
 {
-    engine->max_ttl_ns = o->max_ttl_ms * MS_NS;
+    engine->max_ttl_ns = o->max_ttl_ms * RL_NS_PER_MS;
     engine->guard_mode = o->guard;
     engine->stall_ns = rl_link_stall_ns(o->node_timeout_ns);
     engine->policy = (struct rl_policy){
@@ -331,7 +329,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->paused = client->poked = client->stops_next = false;
     client->paused_ns = client->resumed_ns = client->wall_step_ns = 0;
     sim_rng_seed(&client->rng, sim_rng_next(&world->rng));
-    client->clock.offset_ns = sim_between(&world->rng, 1, 1000000) * SECOND_NS;
+    client->clock.offset_ns = sim_between(&world->rng, 1, 1000000) * RL_NS_PER_S;
     client->clock.rate_ppb = sim_between(&world->rng, -rate_max, rate_max);
     client->clock.step_ns = 0;
     client->engine = fake_alloc(sizeof *client->engine);
@@ -353,7 +351,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
             .node = sim_client_node(world, client, i),
             .link = {.engine = client->engine,
                      .node = i,
-                     .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * MS_NS},
+                     .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * RL_NS_PER_MS},
         };
         sim_node_name(client->peer[i].node, client->engine->node[i].address);
         client->subscriber[i] = client->peer[i];

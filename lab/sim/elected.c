@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "core/electors.h"
 #include "lab/sim/faults_node.h"
 #include "lab/sim/sets.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
-#define SECOND_NS (1000 * MS_NS)
 #define PORT "6379"
 
 /* ---- who is who ---- */
@@ -134,7 +133,7 @@ static void synced(struct sim_world *world, void *subject, uint64_t stamp)
 
     (void)stamp;
     catch_up(world, node);
-    sim_fault_later(world, sim_spread(&world->rng, 2, 400) * MS_NS, synced, node, 0);
+    sim_fault_later(world, sim_spread(&world->rng, 2, 400) * RL_NS_PER_MS, synced, node, 0);
 }
 
 /* CLIENT KILL, as Sentinel has it; servers of other makes only refuse to write. */
@@ -153,7 +152,7 @@ static void demoted(struct sim_world *world, void *subject, uint64_t stamp)
     if (world->calm || stamp != node->demotion_stamp || group->leader == node->index)
         return;
     if (!node->up || node->paused) {
-        sim_fault_later(world, SECOND_NS, demoted, node, stamp);
+        sim_fault_later(world, RL_NS_PER_S, demoted, node, stamp);
         return;
     }
     follow(world, node, group->leader);
@@ -175,14 +174,14 @@ static void demote_later(struct sim_world *world, struct sim_node *node)
     int64_t length_ns = sim_fault_length_ns(world, 20, 25000);
 
     if (world->options.is_slow)
-        length_ns = sim_between(&world->rng, 1000, 40000) * MS_NS;
+        length_ns = sim_between(&world->rng, 1000, 40000) * RL_NS_PER_MS;
     /* Gentle: not before its electors have told everybody. */
     if (world->options.is_gentle)
-        length_ns = sim_between(&world->rng, 8000, 12000) * MS_NS;
+        length_ns = sim_between(&world->rng, 8000, 12000) * RL_NS_PER_MS;
     if (world->options.swings)
-        length_ns = sim_between(&world->rng, 20, 300) * MS_NS;
+        length_ns = sim_between(&world->rng, 20, 300) * RL_NS_PER_MS;
     if (world->options.relapses)
-        length_ns = sim_between(&world->rng, 300, 3000) * MS_NS;
+        length_ns = sim_between(&world->rng, 300, 3000) * RL_NS_PER_MS;
 
     ++node->demotion_stamp;
     if (world->options.is_gentle)
@@ -319,7 +318,7 @@ static void tell_electors(struct sim_world *world, uint8_t vote)
             delay_ms %= 100;
         if (world->options.swings)
             delay_ms = sim_between(&world->rng, 2000, 6000);
-        sim_fault_later(world, delay_ms * MS_NS, told, NULL,
+        sim_fault_later(world, delay_ms * RL_NS_PER_MS, told, NULL,
                         TOLD(vote, i, group->leader, group->epoch));
     }
 }
@@ -339,7 +338,7 @@ static void healed(struct sim_world *world, void *subject, uint64_t stamp)
 /* No client reaches it for a while. */
 static void hide(struct sim_world *world, struct sim_node *node)
 {
-    int64_t length_ns = sim_between(&world->rng, 1000, 4500) * MS_NS;
+    int64_t length_ns = sim_between(&world->rng, 1000, 4500) * RL_NS_PER_MS;
 
     for (uint8_t i = 0; i < world->options.client_count; i++) {
         sim_net_block(world, &world->client[i], node, SIM_UP, true);
@@ -355,7 +354,7 @@ static void fail_over(struct sim_world *world, bool loses)
     struct sim_node *node = draw_winner(world, group);
     uint8_t vote = (uint8_t)(group - world->group);
 
-    if (!node || (world->options.is_gentle && world->now_ns < 3 * SECOND_NS))
+    if (!node || (world->options.is_gentle && world->now_ns < 3 * RL_NS_PER_S))
         return;
     if (world->options.is_gentle) {
         sim_node_pause(world, old);
@@ -384,7 +383,7 @@ static void fail_over(struct sim_world *world, bool loses)
             sim_fault_later(world, sim_fault_length_ns(world, 1, 2000), refollowed, other, 0);
     }
     tell_electors(world, vote);
-    if (world->options.skew_ns > SECOND_NS)
+    if (world->options.skew_ns > RL_NS_PER_S)
         hide(world, node);
 }
 
@@ -412,8 +411,8 @@ static void reached(struct sim_world *world, void *subject, uint64_t stamp)
     (void)stamp;
     if (!world->calm && client->alive && !client->paused) {
         sim_client_pause(world, client);
-        sim_fault_later(world, sim_between(&world->rng, 20, 300) * MS_NS, went_on, client,
-                        ++client->fate_stamp);
+        sim_fault_later(world, sim_between(&world->rng, 20, 300) * RL_NS_PER_MS, went_on,
+                        client, ++client->fate_stamp);
     }
     block_requests(world, client, false);
 }
@@ -423,7 +422,8 @@ static void relapsed(struct sim_world *world, void *subject, uint64_t stamp)
     (void)stamp;
     if (!world->calm)
         fail_over(world, true);
-    sim_fault_later(world, sim_between(&world->rng, 50, 200) * MS_NS, reached, subject, 0);
+    sim_fault_later(world, sim_between(&world->rng, 50, 200) * RL_NS_PER_MS, reached, subject,
+                    0);
 }
 
 static void broken(struct sim_world *world, void *subject, uint64_t stamp)
@@ -445,12 +445,12 @@ static void cut_off(struct sim_world *world, void *subject, uint64_t stamp)
     if (!client)
         return;
     for (uint8_t i = 0; i < world->options.group_size; i++)
-        world->node[group->server[i]].lags_until_ns = world->now_ns + 5 * SECOND_NS;
+        world->node[group->server[i]].lags_until_ns = world->now_ns + 5 * RL_NS_PER_S;
     sim_trace(world, "*** requests of c%u take long", client->index + 1);
     block_requests(world, client, true);
-    sim_fault_later(world, break_ms * MS_NS, broken, client, 0);
-    sim_fault_later(world, (break_ms + sim_between(&world->rng, 100, 1000)) * MS_NS, relapsed,
-                    client, 0);
+    sim_fault_later(world, break_ms * RL_NS_PER_MS, broken, client, 0);
+    sim_fault_later(world, (break_ms + sim_between(&world->rng, 100, 1000)) * RL_NS_PER_MS,
+                    relapsed, client, 0);
 }
 
 static void swung_back(struct sim_world *world, void *subject, uint64_t stamp)
@@ -467,10 +467,11 @@ void sim_fault_failover(struct sim_world *world)
 
     fail_over(world, !relapses);
     if (relapses)
-        sim_fault_later(world, sim_between(&world->rng, 500, 2500) * MS_NS, cut_off, NULL, 0);
+        sim_fault_later(world, sim_between(&world->rng, 500, 2500) * RL_NS_PER_MS, cut_off,
+                        NULL, 0);
     if (world->options.swings)
-        sim_fault_later(world, sim_between(&world->rng, 400, 1500) * MS_NS, swung_back, NULL,
-                        0);
+        sim_fault_later(world, sim_between(&world->rng, 400, 1500) * RL_NS_PER_MS, swung_back,
+                        NULL, 0);
 }
 
 /* ---- other trouble ---- */
@@ -479,13 +480,13 @@ void sim_fault_failover(struct sim_world *world)
  * or all servers. */
 void sim_fault_split(struct sim_world *world)
 {
-    bool is_skewed = world->options.skew_ns > SECOND_NS;
+    bool is_skewed = world->options.skew_ns > RL_NS_PER_S;
     uint64_t client_sides = sim_rng_next(&world->rng);
     uint64_t node_sides = sim_rng_next(&world->rng);
     int64_t length_ns = sim_fault_length_ns(world, 200, world->options.is_slow ? 25000 : 8000);
     uint64_t spared = sim_below(&world->rng, is_skewed ? 2 : 3); /* 1: electors, 2: servers */
 
-    sim_trace(world, "*** two sides for %lld ms", (long long)(length_ns / MS_NS));
+    sim_trace(world, "*** two sides for %lld ms", (long long)(length_ns / RL_NS_PER_MS));
     for (uint8_t i = 0; i < world->options.client_count; i++)
         for (uint8_t j = 0; j < sim_server_count(&world->options); j++) {
             struct sim_node *node = &world->node[j];
@@ -567,7 +568,7 @@ void sim_elected_begin(struct sim_world *world)
         write_marker(world, &world->node[i], true);
     for (uint8_t i = 0; i < sim_server_count(o); i++)
         if (!world->node[i].is_elector && world->node[i].vote < o->elected_count)
-            sim_fault_later(world, MS_NS, synced, &world->node[i], 0);
+            sim_fault_later(world, RL_NS_PER_MS, synced, &world->node[i], 0);
 }
 
 void sim_elected_end(struct sim_world *world)

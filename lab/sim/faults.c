@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lab/sim/faults.h"
 
+#include "base/time.h"
 #include "lab/sim/faults_node.h"
 #include "lab/sim/sets.h"
 #include "lab/sim/world.h"
-
-#define MS_NS ((int64_t)1000000)
 
 static struct sim_client *draw_client(struct sim_world *world)
 {
@@ -82,7 +81,8 @@ static void partition(struct sim_world *world)
 
     sim_trace(world, "*** c%u and n%u do not hear each other%s%s for %lld ms",
               client->index + 1, node->index + 1, whole_client ? ", nor c any other node" : "",
-              whole_node ? ", nor n any other client" : "", (long long)(length_ns / MS_NS));
+              whole_node ? ", nor n any other client" : "",
+              (long long)(length_ns / RL_NS_PER_MS));
     block(world, client, node, directions, length_ns);
     for (uint8_t i = 0; whole_client && i < sim_fault_node_count(world); i++)
         block(world, client, &world->node[i], directions, length_ns);
@@ -99,7 +99,7 @@ static void slow_down(struct sim_world *world)
     link->slow_until_ns = world->now_ns + sim_fault_length_ns(world, 10, 3000);
     link->slow_by_ns = sim_fault_length_ns(world, 5, 1000);
     sim_trace(world, "*** c%u and n%u get slow, up to %lld ms", client->index + 1,
-              node->index + 1, (long long)(link->slow_by_ns / MS_NS));
+              node->index + 1, (long long)(link->slow_by_ns / RL_NS_PER_MS));
 }
 
 /* ---- clients ---- */
@@ -157,7 +157,7 @@ static void step_client(struct sim_world *world)
         step_ns = -step_ns;
     client->wall_step_ns += step_ns;
     sim_trace(world, "*** the wall clock of c%u is set by %lld ms", client->index + 1,
-              (long long)(step_ns / MS_NS));
+              (long long)(step_ns / RL_NS_PER_MS));
     sim_client_poke(world, client);
 }
 
@@ -202,7 +202,8 @@ static void strike(struct sim_world *world, void *subject, uint64_t stamp)
 
 static void next(struct sim_world *world, enum sim_fault fault)
 {
-    sim_fault_later(world, sim_between(&world->rng, MS_NS, 2 * world->options.every_ns[fault]),
+    sim_fault_later(world,
+                    sim_between(&world->rng, RL_NS_PER_MS, 2 * world->options.every_ns[fault]),
                     strike, NULL, fault);
 }
 

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/time.h"
 #include "lab/sim/world.h"
 #include "protocol/command.h"
-
-#define MS_NS ((int64_t)1000000)
 
 uint8_t sim_fault_node_count(const struct sim_world *world)
 {
@@ -23,7 +22,7 @@ struct sim_node *sim_fault_node(struct sim_world *world)
 
 int64_t sim_fault_length_ns(struct sim_world *world, int64_t min_ms, int64_t max_ms)
 {
-    return sim_spread(&world->rng, min_ms, max_ms) * MS_NS;
+    return sim_spread(&world->rng, min_ms, max_ms) * RL_NS_PER_MS;
 }
 
 void sim_fault_later(struct sim_world *world, int64_t delay_ns, sim_event_fn *run,
@@ -174,7 +173,7 @@ void sim_fault_step_node(struct sim_world *world)
         step_ns = -step_ns;
     node->clock.step_ns += step_ns;
     sim_trace(world, "*** the clock of n%u is set by %lld ms", node->index + 1,
-              (long long)(step_ns / MS_NS));
+              (long long)(step_ns / RL_NS_PER_MS));
     sim_oracle_stepped(world);
 }
 

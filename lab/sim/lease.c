@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
-
 /* How much before the end of its validity a loss may be told (src/core/hold.c). */
-#define LOSS_LEAD_NS (50 * MS_NS)
+#define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 
 static bool believes(const struct sim_world *world, const struct sim_lease *lease)
 {
@@ -204,7 +203,7 @@ static void believe(struct sim_world *world, struct sim_worker *worker,
                     const struct lease_deadline *deadline)
 {
     struct sim_lease *lease = worker->lease;
-    int64_t span_ns = (deadline->after_ms + deadline->remaining_ms) * MS_NS;
+    int64_t span_ns = (deadline->after_ms + deadline->remaining_ms) * RL_NS_PER_MS;
     struct sim_clock clock = {.rate_ppb = worker->ask.holder_rate_ppb};
     int64_t until_ns = worker->ask.sent_ns + sim_clock_when(&clock, span_ns);
 

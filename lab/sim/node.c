@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "core/answer.h"
 #include "lab/sim/world.h"
 
 #define US_NS 1000
-#define MS_NS 1000000
-#define SECOND_NS ((int64_t)1000000000)
-#define EPOCH_NS (1700000000 * SECOND_NS)
-#define OLD_AGE_NS (100000 * SECOND_NS)
+#define EPOCH_NS (1700000000 * RL_NS_PER_S)
+#define OLD_AGE_NS (100000 * RL_NS_PER_S)
 
 static uint32_t count_listeners(const struct fake_server *server, const char *channel);
 
@@ -30,7 +29,7 @@ static int64_t wall_ns(const struct sim_world *world, const struct sim_node *nod
 
 int64_t sim_node_now_ms(const struct sim_world *world, const struct sim_node *node)
 {
-    return wall_ns(world, node) / MS_NS;
+    return wall_ns(world, node) / RL_NS_PER_MS;
 }
 
 void sim_node_name(const struct sim_node *node, char out[SIM_NODE_NAME_MAX])

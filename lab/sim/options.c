@@ -3,11 +3,10 @@
 
 #include <string.h>
 
+#include "base/time.h"
 #include "core/lock.h"
 
 #define US_NS ((int64_t)1000)
-#define MS_NS ((int64_t)1000000)
-#define SECOND_NS ((int64_t)1000000000)
 
 static const char regime_letters[] = "PDSTA";
 
@@ -111,17 +110,17 @@ static void draw_size(struct sim_options *o, struct sim_rng *rng)
 static void draw_times(struct sim_options *o, struct sim_rng *rng)
 {
     o->drift_ppm = (uint32_t)(sim_chance(rng, 500) ? 10000 : sim_between(rng, 1000, 50000));
-    o->skew_ns = sim_between(rng, 0, 500) * MS_NS;
+    o->skew_ns = sim_between(rng, 0, 500) * RL_NS_PER_MS;
     o->max_ttl_ms =
         sim_chance(rng, 300) ? sim_between(rng, 3000, 8000) : sim_spread(rng, 300, 4000);
     o->ttl_max_ms = sim_chance(rng, 500) ? o->max_ttl_ms : sim_between(rng, 100, o->max_ttl_ms);
     o->ttl_min_ms = sim_between(rng, 50, o->ttl_max_ms);
-    o->hold_max_ns = sim_spread(rng, 5, 3000) * MS_NS;
-    o->think_max_ns = sim_spread(rng, 1, 1000) * MS_NS;
-    o->node_timeout_ns = (sim_chance(rng, 600) ? 50 : sim_spread(rng, 10, 500)) * MS_NS;
-    o->retry_min_ns = sim_spread(rng, 1, 20) * MS_NS;
-    o->retry_max_ns = sim_between(rng, 20, 250) * MS_NS;
-    o->duration_ns = sim_between(rng, 3, 12) * SECOND_NS;
+    o->hold_max_ns = sim_spread(rng, 5, 3000) * RL_NS_PER_MS;
+    o->think_max_ns = sim_spread(rng, 1, 1000) * RL_NS_PER_MS;
+    o->node_timeout_ns = (sim_chance(rng, 600) ? 50 : sim_spread(rng, 10, 500)) * RL_NS_PER_MS;
+    o->retry_min_ns = sim_spread(rng, 1, 20) * RL_NS_PER_MS;
+    o->retry_max_ns = sim_between(rng, 20, 250) * RL_NS_PER_MS;
+    o->duration_ns = sim_between(rng, 3, 12) * RL_NS_PER_S;
 }
 
 static void draw_network(struct sim_options *o, struct sim_rng *rng)
@@ -135,7 +134,7 @@ static void draw_network(struct sim_options *o, struct sim_rng *rng)
     /* What the clock guard promises after a step is for nodes that are seen every second. */
     if (o->regime == SIM_REGIME_STEPS) {
         o->delay_max_ns = o->delay_min_ns;
-        o->jitter_ns = MS_NS;
+        o->jitter_ns = RL_NS_PER_MS;
         o->spike_permille = 0;
     }
 }
@@ -144,13 +143,13 @@ static void draw_faults(struct sim_options *o, struct sim_rng *rng)
 {
     for (int i = 0; i < SIM_FAULT_COUNTER; i++) {
         bool on = sim_chance(rng, 350);
-        int64_t every_ns = sim_spread(rng, 100, 4000) * MS_NS;
+        int64_t every_ns = sim_spread(rng, 100, 4000) * RL_NS_PER_MS;
 
         if (on && strchr(faults[i].regimes, regime_letters[o->regime]))
             o->every_ns[i] = every_ns;
     }
     if (o->regime == SIM_REGIME_STEPS)
-        o->every_ns[SIM_FAULT_NODE_STEP] = 2 * SECOND_NS;
+        o->every_ns[SIM_FAULT_NODE_STEP] = 2 * RL_NS_PER_S;
 }
 
 /*
@@ -167,11 +166,11 @@ static void draw_twilight(struct sim_options *o, struct sim_rng *rng)
     o->node_count = sim_chance(rng, 800) ? 3 : 5;
     o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 1500, 3000);
     o->ttl_min_ms = sim_between(rng, 60, 300);
-    o->node_timeout_ns = sim_between(rng, 200, 600) * MS_NS;
+    o->node_timeout_ns = sim_between(rng, 200, 600) * RL_NS_PER_MS;
     o->renew_permille = 800;
     for (size_t i = 0; i < sizeof often / sizeof often[0]; i++)
         if (sim_chance(rng, 800))
-            o->every_ns[often[i]] = sim_spread(rng, 50, 800) * MS_NS;
+            o->every_ns[often[i]] = sim_spread(rng, 50, 800) * RL_NS_PER_MS;
 }
 
 /*
@@ -192,13 +191,13 @@ static void draw_relapse(struct sim_options *o, const struct sim_rng *rng)
     o->try_permille = 500;
     o->max_ttl_ms = o->ttl_max_ms = sim_between(&aside, 200, 500);
     o->ttl_min_ms = 100;
-    o->hold_max_ns = 10 * MS_NS;
-    o->think_max_ns = 20 * MS_NS;
-    o->skew_ns = sim_between(&aside, 0, 50) * MS_NS;
-    o->duration_ns = 12 * SECOND_NS;
-    o->every_ns[SIM_FAULT_NODE_RESTART] = sim_between(&aside, 1000, 3000) * MS_NS;
-    o->every_ns[SIM_FAULT_NODE_PAUSE] = sim_between(&aside, 200, 1000) * MS_NS;
-    o->every_ns[SIM_FAULT_PARTITION] = sim_between(&aside, 200, 1000) * MS_NS;
+    o->hold_max_ns = 10 * RL_NS_PER_MS;
+    o->think_max_ns = 20 * RL_NS_PER_MS;
+    o->skew_ns = sim_between(&aside, 0, 50) * RL_NS_PER_MS;
+    o->duration_ns = 12 * RL_NS_PER_S;
+    o->every_ns[SIM_FAULT_NODE_RESTART] = sim_between(&aside, 1000, 3000) * RL_NS_PER_MS;
+    o->every_ns[SIM_FAULT_NODE_PAUSE] = sim_between(&aside, 200, 1000) * RL_NS_PER_MS;
+    o->every_ns[SIM_FAULT_PARTITION] = sim_between(&aside, 200, 1000) * RL_NS_PER_MS;
 }
 
 /*
@@ -215,7 +214,7 @@ static void draw_bad_counters(struct sim_options *o, const struct sim_rng *rng)
     o->skew_ns = 0;
     o->drift_ppm = 0;
     o->fenced_permille = 1000;
-    o->every_ns[SIM_FAULT_COUNTER] = sim_spread(&aside, 50, 2000) * MS_NS;
+    o->every_ns[SIM_FAULT_COUNTER] = sim_spread(&aside, 50, 2000) * RL_NS_PER_MS;
 }
 
 static bool loses_memory(const struct sim_options *o)
@@ -237,11 +236,11 @@ static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
     o->outsider_count = rl_quorum(o->node_count);
     memset(o->every_ns, 0, sizeof o->every_ns);
     o->every_ns[SIM_FAULT_INIT] = init_every_ns;
-    o->every_ns[SIM_FAULT_CLIENT_CRASH] = sim_spread(rng, 50, 500) * MS_NS;
-    o->node_timeout_ns = 500 * MS_NS;
+    o->every_ns[SIM_FAULT_CLIENT_CRASH] = sim_spread(rng, 50, 500) * RL_NS_PER_MS;
+    o->node_timeout_ns = 500 * RL_NS_PER_MS;
     o->max_ttl_ms = o->ttl_max_ms = 3000;
     o->ttl_min_ms = 2500;
-    o->hold_max_ns = 500 * MS_NS;
+    o->hold_max_ns = 500 * RL_NS_PER_MS;
     o->spike_permille = 0;
     o->young_permille = 0;
 }
@@ -257,13 +256,13 @@ static void draw_loner(struct sim_options *o, struct sim_rng *rng)
     o->strangers_nodes = 1;
     o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 200, 400);
     o->ttl_min_ms = 100;
-    o->hold_max_ns = 300 * MS_NS;
-    o->think_max_ns = 5 * MS_NS;
+    o->hold_max_ns = 300 * RL_NS_PER_MS;
+    o->think_max_ns = 5 * RL_NS_PER_MS;
     o->lock_count = 1;
     o->use[0] = REDLOCK_MUTEX;
     o->several_permille = 0;
-    o->duration_ns = 12 * SECOND_NS;
-    o->every_ns[SIM_FAULT_NODE_STEP] = 4 * SECOND_NS;
+    o->duration_ns = 12 * RL_NS_PER_S;
+    o->every_ns[SIM_FAULT_NODE_STEP] = 4 * RL_NS_PER_S;
 }
 
 static void draw_strangers(struct sim_options *o, struct sim_rng *rng)
@@ -300,7 +299,7 @@ static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
         return;
     o->has_sets = true;
     if (sim_chance(&aside, 500))
-        o->every_ns[SIM_FAULT_INIT] = sim_spread(&aside, 500, 5000) * MS_NS;
+        o->every_ns[SIM_FAULT_INIT] = sim_spread(&aside, 500, 5000) * RL_NS_PER_MS;
     if (o->regime == SIM_REGIME_ANYTHING || loses_memory(o))
         return;
     o->stranger_count = (uint8_t)sim_between(&aside, 1, o->client_count - 1);
@@ -328,8 +327,8 @@ static void draw_leases(struct sim_options *o, const struct sim_rng *rng)
     o->lock_count = 1;
     o->several_permille = 0;
     o->ttl_min_ms = o->ttl_max_ms / 2;
-    o->hold_max_ns = sim_spread(&aside, 5, 1000) * MS_NS;
-    o->think_max_ns = sim_spread(&aside, 1, 300) * MS_NS;
+    o->hold_max_ns = sim_spread(&aside, 5, 1000) * RL_NS_PER_MS;
+    o->think_max_ns = sim_spread(&aside, 1, 300) * RL_NS_PER_MS;
     /* Where nodes keep what they have, an answer can be compared with it. */
     keeps = sim_chance(&aside, 600);
     for (size_t i = 0; keeps && i < sizeof losses / sizeof losses[0]; i++)
@@ -361,13 +360,13 @@ static void draw_breaks(struct sim_options *o, const struct sim_rng *rng)
     o->max_ttl_ms = 8000;
     o->ttl_max_ms = sim_between(&aside, 300, 900);
     o->ttl_min_ms = o->ttl_max_ms / 2;
-    o->hold_max_ns = 3 * SECOND_NS;
-    o->think_max_ns = sim_spread(&aside, 1, 50) * MS_NS;
-    o->node_timeout_ns = sim_between(&aside, 10, 60) * MS_NS;
+    o->hold_max_ns = 3 * RL_NS_PER_S;
+    o->think_max_ns = sim_spread(&aside, 1, 50) * RL_NS_PER_MS;
+    o->node_timeout_ns = sim_between(&aside, 10, 60) * RL_NS_PER_MS;
     o->spike_permille = (uint32_t)sim_between(&aside, 50, 300);
     memset(o->every_ns, 0, sizeof o->every_ns);
-    o->every_ns[SIM_FAULT_SLOW] = sim_spread(&aside, 20, 200) * MS_NS;
-    o->every_ns[SIM_FAULT_PARTITION] = sim_spread(&aside, 500, 3000) * MS_NS;
+    o->every_ns[SIM_FAULT_SLOW] = sim_spread(&aside, 20, 200) * RL_NS_PER_MS;
+    o->every_ns[SIM_FAULT_PARTITION] = sim_spread(&aside, 500, 3000) * RL_NS_PER_MS;
 }
 
 /* Half of the worlds have plain mutexes only, so that the others do not dilute
@@ -411,8 +410,8 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     /* By what is drawn already, so that the other worlds stay as they are. */
     options->late_permille = options->hold_max_ns % 5 == 0 ? 300 : 0;
     options->calm_delay_ns = options->node_timeout_ns / 6;
-    if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
-        options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;
+    if (options->calm_delay_ns > options->ttl_min_ms * RL_NS_PER_MS / 24)
+        options->calm_delay_ns = options->ttl_min_ms * RL_NS_PER_MS / 24;
 }
 
 /* ---- elected votes ---- */
@@ -445,7 +444,7 @@ static void draw_trouble(struct sim_options *o, struct sim_rng *rng)
         int64_t every_ms = sim_spread(rng, troubles[i].min_ms, troubles[i].max_ms);
 
         if (sim_chance(rng, troubles[i].permille))
-            o->every_ns[troubles[i].fault] = every_ms * MS_NS;
+            o->every_ns[troubles[i].fault] = every_ms * RL_NS_PER_MS;
     }
 }
 
@@ -459,16 +458,17 @@ static void draw_slow(struct sim_options *o, struct sim_rng *rng)
     for (int i = 0; i < SIM_FAULT_COUNT; i++)
         if (sim_chance(rng, 600))
             o->every_ns[i] = 0;
-    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 5000, 12000) * MS_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 5000, 12000) * RL_NS_PER_MS;
     if (sim_chance(rng, 600))
-        o->every_ns[SIM_FAULT_SPLIT] = sim_between(rng, 4000, 12000) * MS_NS;
+        o->every_ns[SIM_FAULT_SPLIT] = sim_between(rng, 4000, 12000) * RL_NS_PER_MS;
     o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 2300, 4000);
     o->ttl_min_ms = sim_between(rng, 1500, o->ttl_max_ms);
-    o->hold_max_ns = (sim_chance(rng, 500) ? sim_spread(rng, 200, 15000) : 30000) * MS_NS;
-    o->think_max_ns = sim_spread(rng, 50, 500) * MS_NS;
+    o->hold_max_ns =
+        (sim_chance(rng, 500) ? sim_spread(rng, 200, 15000) : 30000) * RL_NS_PER_MS;
+    o->think_max_ns = sim_spread(rng, 50, 500) * RL_NS_PER_MS;
     o->client_count = (uint8_t)sim_between(rng, 2, 3);
     o->brief_count %= o->client_count;
-    o->duration_ns = sim_between(rng, 30, 60) * SECOND_NS;
+    o->duration_ns = sim_between(rng, 30, 60) * RL_NS_PER_S;
     if (o->names_elector_twice)
         o->elector_count = 3;
 }
@@ -480,16 +480,16 @@ static void draw_slow(struct sim_options *o, struct sim_rng *rng)
  */
 static void draw_skewed(struct sim_options *o, struct sim_rng *rng)
 {
-    o->skew_ns = 4 * SECOND_NS;
+    o->skew_ns = 4 * RL_NS_PER_S;
     o->fenced_permille = 0;
     o->elected_count = 1;
     o->max_ttl_ms = o->ttl_max_ms = o->ttl_min_ms = sim_between(rng, 2500, 3500);
     o->renew_permille = 1000;
-    o->hold_max_ns = 30 * SECOND_NS;
-    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 2000, 6000) * MS_NS;
+    o->hold_max_ns = 30 * RL_NS_PER_S;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 2000, 6000) * RL_NS_PER_MS;
     o->every_ns[SIM_FAULT_NODE_PAUSE] = 0;
     o->every_ns[SIM_FAULT_CLIENT_PAUSE] = 0;
-    o->every_ns[SIM_FAULT_SPLIT] = sim_between(rng, 2000, 5000) * MS_NS;
+    o->every_ns[SIM_FAULT_SPLIT] = sim_between(rng, 2000, 5000) * RL_NS_PER_MS;
 }
 
 /* Failovers as they should be: a hold whose TTL is long enough must not notice them. */
@@ -499,17 +499,17 @@ static void draw_gentle(struct sim_options *o)
     o->is_slow = false;
     o->node_count = o->elected_count = 1;
     /* A replica whose time of day is seconds ahead lets the key expire that much too early. */
-    if (o->skew_ns > SECOND_NS)
+    if (o->skew_ns > RL_NS_PER_S)
         o->skew_ns = 0;
     o->max_ttl_ms = o->ttl_max_ms = o->ttl_min_ms = 8000;
-    o->hold_max_ns = 40 * SECOND_NS;
+    o->hold_max_ns = 40 * RL_NS_PER_S;
     o->renew_permille = 1000;
     o->delay_max_ns = o->delay_min_ns;
     o->spike_permille = 0;
     o->turn_jitter_ns = 0;
     o->brief_count = 0;
     memset(o->every_ns, 0, sizeof o->every_ns);
-    o->every_ns[SIM_FAULT_FAILOVER] = 15 * SECOND_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = 15 * RL_NS_PER_S;
 }
 
 /*
@@ -526,8 +526,8 @@ static void draw_elected_relapse(struct sim_options *o, struct sim_rng *rng)
     o->try_permille = 1000;
     o->brief_count = 0;
     memset(o->every_ns, 0, sizeof o->every_ns);
-    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 6000, 12000) * MS_NS;
-    o->duration_ns = 60 * SECOND_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(rng, 6000, 12000) * RL_NS_PER_MS;
+    o->duration_ns = 60 * RL_NS_PER_S;
 }
 
 /* Operators that evict holders around failovers: what is final must stay so. */
@@ -539,15 +539,15 @@ static void draw_elected_breaks(struct sim_options *o, struct sim_rng *rng)
     o->worker_count = 2;
     o->lock_count = 1;
     o->renew_permille = 1000;
-    o->hold_max_ns = 30 * SECOND_NS;
+    o->hold_max_ns = 30 * RL_NS_PER_S;
     o->ttl_min_ms = o->ttl_max_ms - 300;
-    o->think_max_ns = sim_spread(rng, 50, 500) * MS_NS;
-    o->every_ns[SIM_FAULT_FAILOVER] = sim_spread(rng, 1500, 8000) * MS_NS;
+    o->think_max_ns = sim_spread(rng, 50, 500) * RL_NS_PER_MS;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_spread(rng, 1500, 8000) * RL_NS_PER_MS;
     if (sim_chance(rng, 700))
-        o->every_ns[SIM_FAULT_LAG] = sim_spread(rng, 500, 3000) * MS_NS;
+        o->every_ns[SIM_FAULT_LAG] = sim_spread(rng, 500, 3000) * RL_NS_PER_MS;
     /* What was heard meanwhile, of nodes and electors, is read in one turn. */
     if (sim_chance(rng, 700))
-        o->every_ns[SIM_FAULT_CLIENT_PAUSE] = sim_spread(rng, 100, 1000) * MS_NS;
+        o->every_ns[SIM_FAULT_CLIENT_PAUSE] = sim_spread(rng, 100, 1000) * RL_NS_PER_MS;
     if (sim_chance(rng, 250))
         draw_elected_relapse(o, rng);
 }
@@ -568,10 +568,10 @@ static void draw_elected_leases(struct sim_options *o, const struct sim_rng *rng
     o->brief_count = 0;
     o->max_ttl_ms = o->ttl_max_ms = sim_between(&aside, 3000, 7000);
     o->ttl_min_ms = o->ttl_max_ms - sim_between(&aside, 0, 1000);
-    o->think_max_ns = sim_spread(&aside, 50, 1000) * MS_NS;
+    o->think_max_ns = sim_spread(&aside, 50, 1000) * RL_NS_PER_MS;
     /* Some ends are final before the next failover, and some are not. */
-    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(&aside, 4000, 15000) * MS_NS;
-    o->duration_ns = 60 * SECOND_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_between(&aside, 4000, 15000) * RL_NS_PER_MS;
+    o->duration_ns = 60 * RL_NS_PER_S;
     if (sim_chance(&aside, 700))
         o->node_count = o->elected_count = 1;
 }
@@ -591,8 +591,8 @@ static void draw_swings(struct sim_options *o, const struct sim_rng *rng)
     o->max_ttl_ms = o->ttl_max_ms = sim_between(&aside, 2300, 5000);
     o->ttl_min_ms = o->ttl_max_ms / 2;
     o->renew_permille = 1000;
-    o->hold_max_ns = 20 * SECOND_NS;
-    o->every_ns[SIM_FAULT_FAILOVER] = 10 * SECOND_NS;
+    o->hold_max_ns = 20 * RL_NS_PER_S;
+    o->every_ns[SIM_FAULT_FAILOVER] = 10 * RL_NS_PER_S;
     o->every_ns[SIM_FAULT_NODE_RESTART] = 0;
 }
 
@@ -609,14 +609,14 @@ static void draw_promoted(struct sim_options *o, struct sim_rng *rng)
     draw_network(o, rng);
     o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 1000, 4000);
     o->ttl_min_ms = o->ttl_max_ms / 2;
-    o->hold_max_ns = 3 * SECOND_NS;
-    o->think_max_ns = 200 * MS_NS;
-    o->duration_ns = 30 * SECOND_NS;
+    o->hold_max_ns = 3 * RL_NS_PER_S;
+    o->think_max_ns = 200 * RL_NS_PER_MS;
+    o->duration_ns = 30 * RL_NS_PER_S;
     o->renew_permille = 500;
     o->try_permille = 300;
     o->brief_count = 1;
     o->promoted_permille = 700;
-    o->every_ns[SIM_FAULT_NODE_RESTART] = sim_between(rng, 2000, 10000) * MS_NS;
+    o->every_ns[SIM_FAULT_NODE_RESTART] = sim_between(rng, 2000, 10000) * RL_NS_PER_MS;
     o->calm_delay_ns = o->node_timeout_ns / 6;
 }
 
@@ -644,28 +644,28 @@ void sim_options_draw_elected(struct sim_options *o, struct sim_rng *rng)
     o->has_sets = true;
     draw_times(o, rng);
     draw_network(o, rng);
-    o->skew_ns = sim_between(rng, 0, 900) * MS_NS;
+    o->skew_ns = sim_between(rng, 0, 900) * RL_NS_PER_MS;
     /* Longer than electors vouch: below that there is no succession. */
     o->max_ttl_ms = sim_between(rng, 2300, 7000);
     o->ttl_max_ms = o->max_ttl_ms;
     o->ttl_min_ms = sim_between(rng, 500, o->ttl_max_ms);
-    o->hold_max_ns = sim_spread(rng, 100, 20000) * MS_NS;
-    o->think_max_ns = sim_spread(rng, 100, 2000) * MS_NS;
+    o->hold_max_ns = sim_spread(rng, 100, 20000) * RL_NS_PER_MS;
+    o->think_max_ns = sim_spread(rng, 100, 2000) * RL_NS_PER_MS;
     /* A quarantine is long, and there is no need to knock at every moment of it. */
-    o->retry_min_ns = sim_between(rng, 50, 200) * MS_NS;
-    o->retry_max_ns = sim_between(rng, 200, 800) * MS_NS;
-    o->duration_ns = sim_between(rng, 20, 60) * SECOND_NS;
+    o->retry_min_ns = sim_between(rng, 50, 200) * RL_NS_PER_MS;
+    o->retry_max_ns = sim_between(rng, 200, 800) * RL_NS_PER_MS;
+    o->duration_ns = sim_between(rng, 20, 60) * RL_NS_PER_S;
     o->fenced_permille = (uint32_t)sim_below(rng, 3) * 500;
     o->renew_permille = sim_chance(rng, 700) ? 1000 : 500;
     o->try_permille = sim_chance(rng, 500) ? 300 : 900;
-    o->every_ns[SIM_FAULT_FAILOVER] = sim_spread(rng, 1500, 25000) * MS_NS;
+    o->every_ns[SIM_FAULT_FAILOVER] = sim_spread(rng, 1500, 25000) * RL_NS_PER_MS;
     draw_trouble(o, rng);
     if (sim_chance(rng, 600))
         draw_slow(o, rng);
     if (o->node_count == 3 && sim_chance(rng, 400))
         draw_skewed(o, rng);
     if (goes_back)
-        o->every_ns[SIM_FAULT_BACKWARDS] = 5 * SECOND_NS;
+        o->every_ns[SIM_FAULT_BACKWARDS] = 5 * RL_NS_PER_S;
     else if (sim_chance(rng, 80))
         draw_gentle(o);
     else if (sim_chance(rng, 250))
@@ -675,6 +675,6 @@ void sim_options_draw_elected(struct sim_options *o, struct sim_rng *rng)
         draw_swings(o, rng);
     }
     o->calm_delay_ns = o->node_timeout_ns / 6;
-    if (o->calm_delay_ns > o->ttl_min_ms * MS_NS / 24)
-        o->calm_delay_ns = o->ttl_min_ms * MS_NS / 24;
+    if (o->calm_delay_ns > o->ttl_min_ms * RL_NS_PER_MS / 24)
+        o->calm_delay_ns = o->ttl_min_ms * RL_NS_PER_MS / 24;
 }

@@ -3,17 +3,16 @@
  * What callers are promised: every operation ends once and in time, no grant is late or already
  * over, and a loss is reported before the validity ends, as long as the process runs.
  */
+#include "base/time.h"
 #include "core/kind.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
-
 /* Nothing takes longer than this on top of the per-node deadlines: connecting, twice. */
-#define OPERATION_NS (3000 * MS_NS)
+#define OPERATION_NS (3000 * RL_NS_PER_MS)
 #define NODE_TIMEOUTS 5
 
 /* How much before the end a loss is reported, at most (src/core/hold.c). */
-#define LOSS_LEAD_NS (50 * MS_NS)
+#define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 
 /* Was the process stopped for part of this time, by its own clock? */
 static bool slept(const struct sim_client *client, int64_t from_ns, int64_t to_ns)

@@ -8,13 +8,12 @@
  */
 #include <string.h>
 
+#include "base/time.h"
 #include "lab/fake/bytes.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
-
 /* A step is noticed with the next sample, a second later, and a trial among the nodes. */
-#define NOTICED_WITHIN_NS (1500 * MS_NS)
+#define NOTICED_WITHIN_NS (1500 * RL_NS_PER_MS)
 
 static bool believes(const struct sim_world *world, const struct sim_worker *worker)
 {

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "core/answer.h"
 #include "core/kind.h"
 #include "lab/sim/world.h"
-
-#define MS_NS ((int64_t)1000000)
 
 static struct sim_worker *find_worker(struct sim_client *client, const struct sim_world *world,
                                       struct rl_slice value)
@@ -200,11 +199,11 @@ static bool is_of_no_proof(const struct sim_world *world, const struct sim_node 
 {
     /* A stamp may have ended the quarantine of what was set in it, and is renewed now. */
     if (world->options.promoted_permille &&
-        print->renewed_ns >= node->forgot_ns + world->options.max_ttl_ms * MS_NS)
+        print->renewed_ns >= node->forgot_ns + world->options.max_ttl_ms * RL_NS_PER_MS)
         return false;
     return !world->options.elected_count && node->forgot_ns &&
            print->executed_ns > node->forgot_ns &&
-           print->executed_ns < node->forgot_ns + world->options.max_ttl_ms * MS_NS;
+           print->executed_ns < node->forgot_ns + world->options.max_ttl_ms * RL_NS_PER_MS;
 }
 
 void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker)

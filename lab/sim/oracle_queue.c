@@ -17,11 +17,11 @@
  */
 #include <string.h>
 
+#include "base/time.h"
 #include "core/kind.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
-#define UNSERVED_MAX_NS ((RL_WAITER_TTL_MS + RL_WAITER_TTL_MS / 3 + 1500) * MS_NS)
+#define UNSERVED_MAX_NS ((RL_WAITER_TTL_MS + RL_WAITER_TTL_MS / 3 + 1500) * RL_NS_PER_MS)
 
 static bool is_waiting(const struct sim_worker *worker)
 {

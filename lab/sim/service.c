@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
-
 /* How long the handle of a renewal stays, at most. */
-#define REST_NS (1000 * MS_NS)
+#define REST_NS (1000 * RL_NS_PER_MS)
 /* A handle that is kept for this long after its deadline would sweep, if it did. */
-#define BEYOND_NS (200 * MS_NS)
-#define COMMENT_NS (10000 * MS_NS)
-#define WRITE_NS (5 * MS_NS) /* until a byte of an answer is sent, or the client is seen gone */
-#define DRAIN_NS (2000 * MS_NS)
-#define CALM_NS (20 * MS_NS)
+#define BEYOND_NS (200 * RL_NS_PER_MS)
+#define COMMENT_NS (10000 * RL_NS_PER_MS)
+#define WRITE_NS                                                                               \
+    (5 * RL_NS_PER_MS) /* until a byte of an answer is sent, or the client is seen gone */
+#define DRAIN_NS (2000 * RL_NS_PER_MS)
+#define CALM_NS (20 * RL_NS_PER_MS)
 
 /* ---- the memory of ids ---- */
 
@@ -130,7 +130,7 @@ static void start(struct sim_world *world, struct sim_worker *worker, bool is_ke
         sim_fail(world, "for a client", "c%u.%u begins for one that has closed",
                  worker->client->index + 1, worker->index + 1);
     sim_app_acquire(world, worker);
-    worker->ask.rules.ttl_ms = worker->ttl_ns / MS_NS;
+    worker->ask.rules.ttl_ms = worker->ttl_ns / RL_NS_PER_MS;
 }
 
 /* False: there is no such value. */
@@ -181,7 +181,7 @@ static void draw_fate(struct sim_world *world, struct sim_worker *worker)
 {
     worker->ask.fate = SIM_STAYS;
     if (sim_chance(&world->rng, worker->ask.is_copy ? 500 : 150))
-        set_fate(world, worker, SIM_CLOSES, 2000 * MS_NS);
+        set_fate(world, worker, SIM_CLOSES, 2000 * RL_NS_PER_MS);
 }
 
 /* 201 is written. In calm no lock is left to its TTL. */
@@ -261,7 +261,7 @@ static void tell(struct sim_world *world, struct sim_worker *worker,
         break;
     case LEASE_SAYS_RECONNECT:
         worker->ask.is_told = true;
-        set_fate(world, worker, SIM_CLOSES, 200 * MS_NS); /* that of both sides */
+        set_fate(world, worker, SIM_CLOSES, 200 * RL_NS_PER_MS); /* that of both sides */
         sim_lease_reconnects(world, worker, &actions->deadline);
         break;
     default:
@@ -275,7 +275,7 @@ static void take(struct sim_world *world, struct sim_worker *worker,
 {
     struct sim_ask *ask = &worker->ask;
 
-    ask->older_ns = world->now_ns + sim_spread(&world->rng, 1, 200 * MS_NS);
+    ask->older_ns = world->now_ns + sim_spread(&world->rng, 1, 200 * RL_NS_PER_MS);
     ask->is_copy = newer->ask.is_copy;
     ask->is_other = newer->ask.is_other;
     ask->sent_ns = newer->ask.sent_ns;
@@ -435,8 +435,9 @@ static void receive(struct sim_world *world, struct sim_worker *worker,
     };
     worker->ask.holder_rate_ppb = draw_rate(world, worker);
     worker->ttl_ns =
-        sim_between(&world->rng, world->options.ttl_min_ms, world->options.ttl_max_ms) * MS_NS;
-    worker->ask.rules.ttl_ms = worker->ttl_ns / MS_NS;
+        sim_between(&world->rng, world->options.ttl_min_ms, world->options.ttl_max_ms) *
+        RL_NS_PER_MS;
+    worker->ask.rules.ttl_ms = worker->ttl_ns / RL_NS_PER_MS;
 }
 
 void sim_service_serve(struct sim_world *world, struct sim_worker *worker,

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "core/set.h"
 #include "lab/sim/world.h"
 
-#define MS_NS ((int64_t)1000000)
-#define WRITTEN_WITHIN_NS (50 * MS_NS)
+#define WRITTEN_WITHIN_NS (50 * RL_NS_PER_MS)
 
 /* The stamp of an event that writes a set: its number, and whether it is for good. */
 #define STAMP(number, for_good) ((uint64_t)(number) << 1 | (for_good))

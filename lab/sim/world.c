@@ -5,16 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "lab/sim/sets.h"
 
-#define MS_NS ((int64_t)1000000)
-#define SECOND_NS (1000 * MS_NS)
-#define LOOK_EVERY_NS (20 * MS_NS)
+#define LOOK_EVERY_NS (20 * RL_NS_PER_MS)
 
 /* In the calm: quarantines, watched once more from the start, then one after the other. */
 #define GUARD_TIMES 3
-#define SERVED_NS (20 * SECOND_NS)
-#define QUIET_NS (10 * SECOND_NS)
+#define SERVED_NS (20 * RL_NS_PER_S)
+#define QUIET_NS (10 * RL_NS_PER_S)
 
 /* A run that does not come to an end is a bug of the simulator, or a busy loop of a client. */
 #define EVENTS_MAX 20000000
@@ -47,11 +46,11 @@ static void describe(struct sim_world *world)
         (unsigned long long)world->seed, sim_regime_text(o->regime), o->node_count,
         o->elected_count, o->group_size, o->elector_count, o->client_count, o->worker_count,
         o->lock_count, (long long)o->max_ttl_ms, (long long)o->ttl_min_ms,
-        (long long)o->ttl_max_ms, (long long)(o->node_timeout_ns / MS_NS), o->drift_ppm);
+        (long long)o->ttl_max_ms, (long long)(o->node_timeout_ns / RL_NS_PER_MS), o->drift_ppm);
     for (int i = 0; i < SIM_FAULT_COUNT; i++)
         if (o->every_ns[i])
             fprintf(world->trace, " %s every %lld ms", sim_fault_name((enum sim_fault)i),
-                    (long long)(o->every_ns[i] / MS_NS));
+                    (long long)(o->every_ns[i] / RL_NS_PER_MS));
     fputc('\n', world->trace);
 }
 
@@ -76,7 +75,8 @@ static int64_t served_within_ns(const struct sim_options *o)
 {
     int64_t vouch_ns = o->elected_count ? RL_VOUCH_NS : 0;
 
-    return GUARD_TIMES * (o->max_ttl_ms * MS_NS + vouch_ns + RL_GUARD_MARGIN_NS) + SERVED_NS;
+    return GUARD_TIMES * (o->max_ttl_ms * RL_NS_PER_MS + vouch_ns + RL_GUARD_MARGIN_NS) +
+           SERVED_NS;
 }
 
 static void complain_unserved(struct sim_world *world)

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "base/time.h"
 #include "check.h"
 #include "core/electors.h"
 #include "core/guard.h"
 
 #define S_NS 1000000000ll
-#define MS_NS 1000000ll
 
 static struct rl_electors electors;
 
@@ -28,7 +28,7 @@ static bool hear(uint8_t which, char id, int64_t epoch, const char *owner, int64
     struct rl_term term = {.epoch = epoch};
 
     snprintf(term.owner, sizeof term.owner, "%s", owner);
-    return rl_electors_hear(&electors, which, id_of(id), &term, asked_ms * MS_NS);
+    return rl_electors_hear(&electors, which, id_of(id), &term, asked_ms * RL_NS_PER_MS);
 }
 
 static bool list(const char *letters)
@@ -43,7 +43,7 @@ static bool list(const char *letters)
 
 static int64_t vouch_ms(void)
 {
-    return rl_electors_vouch_end_ns(&electors) / MS_NS;
+    return rl_electors_vouch_end_ns(&electors) / RL_NS_PER_MS;
 }
 
 static void begin(uint8_t count, const char *letters)

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "base/time.h"
 #include "check.h"
 #include "core/audit.h"
 #include "core/guard.h"
 
 #define S_NS 1000000000ll
-#define MS_NS 1000000ll
 
 static struct rl_facts healthy(int64_t uptime_s)
 {
@@ -298,9 +298,9 @@ CASE(a_set_clock_is_proven, "G6: clock steps of 50 ms and more are found, in bot
 
         rl_guard_judge(&guard, &facts, 0);
         for (int64_t at = 0; at < 20; at++)
-            sample(&guard, at * S_NS, MS_NS / 4, 5000 * S_NS);
+            sample(&guard, at * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS);
         CHECK(rl_guard_check_vote(&guard, 20 * S_NS));
-        sample(&guard, 20 * S_NS, MS_NS / 4, 5000 * S_NS + steps_ms[i] * MS_NS);
+        sample(&guard, 20 * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS + steps_ms[i] * RL_NS_PER_MS);
         CHECK(guard.step_ns != 0);
         CHECK_INT(steps_ms[i] > 0, guard.step_ns > 0);
         CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
@@ -317,7 +317,7 @@ CASE(slow_answers_and_drift_are_no_steps,
     int64_t at_ns = 0;
 
     for (int i = 0; i < 600; i++) {
-        int64_t trip_ns = i % 50 == 49 ? 5 * S_NS : (i % 7 + 1) * MS_NS;
+        int64_t trip_ns = i % 50 == 49 ? 5 * S_NS : (i % 7 + 1) * RL_NS_PER_MS;
 
         /* The node's clock runs half a per cent fast. */
         sample(&guard, at_ns, trip_ns, at_ns / 200);
@@ -335,7 +335,7 @@ CASE(a_slow_sample_is_no_step,
     rl_guard_sample(&guard, node_ns / 1000, 0, 3 * S_NS);
     /* One per cent faster than ours, as is allowed. */
     node_ns += 3 * S_NS / 100 * 101;
-    rl_guard_sample(&guard, node_ns / 1000, 3 * S_NS, 3 * S_NS + MS_NS);
+    rl_guard_sample(&guard, node_ns / 1000, 3 * S_NS, 3 * S_NS + RL_NS_PER_MS);
     CHECK_INT(0, guard.step_ns);
 }
 

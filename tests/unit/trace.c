@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "check.h"
 
-#define MS_NS 1000000
 #define WORDS_MAX 8
 #define LINE_MAX_SIZE 256
 
@@ -204,9 +204,9 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
     } else if (strcmp(words[0], "remaining") == 0) {
         int64_t left_ns = t->lock.deadline_ns ? t->lock.deadline_ns - now_ns : 0;
 
-        if (left_ns / MS_NS != atoll(words[1]))
+        if (left_ns / RL_NS_PER_MS != atoll(words[1]))
             FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
-                 left_ns / MS_NS);
+                 left_ns / RL_NS_PER_MS);
     } else if (strcmp(words[0], "place") == 0) {
         CHECK_INT(atoll(words[1]), t->acquisition.place);
     } else if (strcmp(words[0], "slot") == 0) {
@@ -221,9 +221,9 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
     } else if (strcmp(words[0], "timer-at") == 0) {
         int64_t due_ns = rl_lock_timer_ns(&t->lock);
 
-        if (due_ns / MS_NS != atoll(words[1]))
+        if (due_ns / RL_NS_PER_MS != atoll(words[1]))
             FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
-                 due_ns == RL_NEVER_NS ? -1 : due_ns / MS_NS);
+                 due_ns == RL_NEVER_NS ? -1 : due_ns / RL_NS_PER_MS);
     } else {
         return false;
     }
@@ -236,11 +236,11 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
 
     if (strcmp(words[0], "acquire") == 0) {
         event.type = RL_EVENT_ACQUIRE;
-        event.ttl_ns = atoll(words[1]) * MS_NS;
+        event.ttl_ns = atoll(words[1]) * RL_NS_PER_MS;
         if (words[2] && words[3])
             event.wait_deadline_ns = strcmp(words[3], "forever") == 0
                                          ? RL_NEVER_NS
-                                         : now_ns + atoll(words[3]) * MS_NS;
+                                         : now_ns + atoll(words[3]) * RL_NS_PER_MS;
         if (words[2] && words[3] && words[4]) {
             event.parked = strcmp(words[4], "parked") == 0;
             event.yields = strcmp(words[4], "yields") == 0;
@@ -248,7 +248,7 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         step(t, &event, expected);
     } else if (strcmp(words[0], "extend") == 0) {
         event.type = RL_EVENT_EXTEND;
-        event.ttl_ns = atoll(words[1]) * MS_NS;
+        event.ttl_ns = atoll(words[1]) * RL_NS_PER_MS;
         step(t, &event, expected);
     } else if (strcmp(words[0], "timer") == 0) {
         event.type = RL_EVENT_TIMER;
@@ -314,8 +314,8 @@ static void run_line(struct trace *t, char *line)
     for (word = strtok_r(line + used, " ", &save); word && count < WORDS_MAX;
          word = strtok_r(NULL, " ", &save))
         words[count++] = word;
-    if (!check(t, words, (int64_t)(now_ms * MS_NS)))
-        event_line(t, words, (int64_t)(now_ms * MS_NS), expected ? expected : "");
+    if (!check(t, words, (int64_t)(now_ms * RL_NS_PER_MS)))
+        event_line(t, words, (int64_t)(now_ms * RL_NS_PER_MS), expected ? expected : "");
 }
 
 void trace_run(const struct trace_options *options, const char *text)
@@ -327,9 +327,9 @@ void trace_run(const struct trace_options *options, const char *text)
                 .quorum = rl_quorum(options->node_count),
                 .all_nodes = rl_all_nodes(options->node_count),
                 .drift_ppm = 10000,
-                .node_timeout_ns = 50 * MS_NS,
-                .retry_min_ns = 10 * MS_NS,
-                .retry_max_ns = 250 * MS_NS,
+                .node_timeout_ns = 50 * RL_NS_PER_MS,
+                .retry_min_ns = 10 * RL_NS_PER_MS,
+                .retry_max_ns = 250 * RL_NS_PER_MS,
             },
         .random = options->random,
     };
