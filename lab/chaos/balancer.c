@@ -67,18 +67,21 @@ static bool read_request(struct passage *p)
 {
     for (;;) {
         struct pollfd poller = {p->client, POLLIN, 0};
+        size_t body;
+        const char *end, *length;
+        ssize_t got;
         if (poll(&poller, 1, PATIENCE_MS) <= 0)
             return false;
-        ssize_t got = recv(p->client, p->request + p->size, MESSAGE_MAX - 1 - p->size, 0);
+        got = recv(p->client, p->request + p->size, MESSAGE_MAX - 1 - p->size, 0);
         if (got <= 0)
             return false;
         p->size += (size_t)got;
         p->request[p->size] = '\0';
-        const char *end = strstr(p->request, "\r\n\r\n");
-        const char *length = strstr(p->request, "\r\nContent-Length: ");
+        end = strstr(p->request, "\r\n\r\n");
+        length = strstr(p->request, "\r\nContent-Length: ");
         if (end == NULL)
             continue;
-        size_t body = length != NULL && length < end ? strtoul(length + 18, NULL, 10) : 0;
+        body = length != NULL && length < end ? strtoul(length + 18, NULL, 10) : 0;
         if (p->size >= (size_t)(end + 4 - p->request) + body)
             return close_after(p);
     }
@@ -89,9 +92,11 @@ static int connect_any(struct passage *p, int *replica)
 {
     int first = (int)random_between(&p->random, 0, REPLICAS - 1);
     for (int i = 0; i < REPLICAS; i++) {
+        struct sockaddr_un a;
+        int fd;
         *replica = (first + i) % REPLICAS;
-        struct sockaddr_un a = address_of(p->balancer->replica[*replica]);
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        a = address_of(p->balancer->replica[*replica]);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0)
             return fd;
         close(fd);
@@ -105,9 +110,10 @@ static size_t read_answer(struct passage *p, int fd, char *answer, bool hidden)
     size_t size = 0;
     for (;;) {
         struct pollfd pollers[2] = {{fd, POLLIN, 0}, {hidden ? -1 : p->client, POLLRDHUP, 0}};
+        ssize_t got;
         if (poll(pollers, 2, PATIENCE_MS) <= 0 || pollers[1].revents != 0)
             return 0;
-        ssize_t got = recv(fd, answer + size, MESSAGE_MAX - 1 - size, 0);
+        got = recv(fd, answer + size, MESSAGE_MAX - 1 - size, 0);
         if (got <= 0)
             return size;
         size += (size_t)got;
@@ -118,10 +124,11 @@ static size_t read_answer(struct passage *p, int fd, char *answer, bool hidden)
 static bool kill_at_grant(struct passage *p, int replica, const char *answer, size_t size)
 {
     struct balancer_switches *s = p->balancer->switches;
+    int pid;
     if (size < 12 || memcmp(answer, "HTTP/1.1 201", 12) != 0 ||
         !atomic_exchange(&s->kill_at_grant[replica], 0))
         return false;
-    int pid = atomic_load(&s->pid[replica]);
+    pid = atomic_load(&s->pid[replica]);
     if (pid > 0)
         kill(pid, SIGKILL);
     s->killed++;
@@ -133,11 +140,13 @@ static void pass(struct passage *p)
     struct balancer_switches *s = p->balancer->switches;
     char answer[MESSAGE_MAX];
     int replica = 0;
+    bool hidden;
+    int fd;
     sleep_ms(p->delay_ms);
-    int fd = connect_any(p, &replica);
+    fd = connect_any(p, &replica);
     if (fd < 0)
         return;
-    bool hidden = p->client < 0 || one_in(p, 10);
+    hidden = p->client < 0 || one_in(p, 10);
     s->hidden += hidden && p->client >= 0;
     if (send(fd, p->request, p->size, MSG_NOSIGNAL) == (ssize_t)p->size) {
         size_t size = read_answer(p, fd, answer, hidden);
@@ -206,8 +215,9 @@ static void run(void *data)
 
 void balancer_start(struct balancer *b, const char *dir, uint64_t seed)
 {
+    struct sockaddr_un a;
     snprintf(b->path, sizeof b->path, "%s/balancer", dir);
-    struct sockaddr_un a = address_of(b->path);
+    a = address_of(b->path);
     b->seed = seed;
     b->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK(b->listener >= 0 && bind(b->listener, (struct sockaddr *)&a, sizeof a) == 0 &&

@@ -43,9 +43,10 @@ static bool forgiven(const struct checking *c, int64_t from_ns, int64_t to_ns)
     int64_t blind_ns = BLIND_MS * 1000000LL;
     for (size_t i = 0; i < c->stretches.count; i++) {
         const struct stretch *s = &c->stretches.stretch[i];
+        int64_t step_ns;
         if (s->kind != FAULT_CLOCK)
             continue;
-        int64_t step_ns = s->param > 0 ? s->from_ns : s->to_ns;
+        step_ns = s->param > 0 ? s->from_ns : s->to_ns;
         if (from_ns >= step_ns && to_ns <= step_ns + blind_ns)
             return true;
     }
@@ -135,9 +136,10 @@ static int64_t longest_unclaimed_ns(const struct hold_list *l, const struct clai
     int64_t covered_ns = waiter->asked_ns, longest_ns = 0;
     for (size_t i = 0; i < l->count && covered_ns < end_ns; i++) {
         const struct hold_record *k = &l->hold[i];
+        int64_t gap_ns;
         if (k->number == number || k->ended_ns <= covered_ns)
             continue;
-        int64_t gap_ns = (k->granted_ns < end_ns ? k->granted_ns : end_ns) - covered_ns;
+        gap_ns = (k->granted_ns < end_ns ? k->granted_ns : end_ns) - covered_ns;
         longest_ns = gap_ns > longest_ns ? gap_ns : longest_ns;
         covered_ns = k->ended_ns;
     }
@@ -153,9 +155,10 @@ void check_unclaimed(struct checking *c)
         hold_list_sort(&l);
         for (size_t i = 0; i < c->claims.count; i++) {
             const struct claim *k = &c->claims.claim[i];
+            int64_t ms;
             if (!(k->names >> name & 1) || (k->granted_ns == 0 && k->denied_ns == 0))
                 continue;
-            int64_t ms = longest_unclaimed_ns(&l, k, (unsigned)i) / 1000000;
+            ms = longest_unclaimed_ns(&l, k, (unsigned)i) / 1000000;
             c->out->unclaimed_max_ms =
                 ms > c->out->unclaimed_max_ms ? ms : c->out->unclaimed_max_ms;
         }

@@ -95,11 +95,12 @@ void check_losses(struct checking *c)
     v->told_worst_ms = INT64_MIN;
     for (size_t i = 0; i < c->claims.count; i++) {
         const struct claim *k = &c->claims.claim[i];
+        int64_t until_ns, told_ns;
         if (k->granted_ns == 0 || k->deadline_ns == 0 || k->flags & RECORD_LEASE ||
             !is_deadline_known(k))
             continue;
-        int64_t until_ns = excused_until(c, k, k->deadline_ns);
-        int64_t told_ns = k->lost_ns != 0 ? k->lost_ns : k->released_ns;
+        until_ns = excused_until(c, k, k->deadline_ns);
+        told_ns = k->lost_ns != 0 ? k->lost_ns : k->released_ns;
         if (k->lost_ns != 0 && until_ns == k->deadline_ns + c->allowance_ns) {
             int64_t late_ms = (k->lost_ns - k->deadline_ns) / 1000000;
             v->told++;
@@ -139,12 +140,13 @@ void check_waits(struct checking *c)
         abort();
     for (size_t i = 0; i < c->claims.count; i++) {
         const struct claim *k = &c->claims.claim[i];
+        int64_t ms;
         if (k->asked_ns == 0 || k->wait_until_ns == 0)
             continue;
         check_wait(c, k);
         if (k->granted_ns == 0)
             continue;
-        int64_t ms = (k->granted_ns - k->asked_ns) / 1000000;
+        ms = (k->granted_ns - k->asked_ns) / 1000000;
         waited_ms[v->waits++] = ms;
         if (v->quiet_ns != 0 && k->granted_ns > v->quiet_ns && ms > v->quiet_max_ms)
             v->quiet_max_ms = ms;

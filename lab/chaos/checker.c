@@ -19,13 +19,14 @@ void breach_add(struct checking *c, int breach, int64_t at_ns, int name, const c
                 ...)
 {
     struct verdict *v = c->out;
+    struct note *n;
+    va_list args;
     v->breaches[breach]++;
     v->breach_count++;
     if (v->note_count == NOTES_MAX)
         return;
-    struct note *n = &v->note[v->note_count++];
+    n = &v->note[v->note_count++];
     *n = (struct note){.breach = breach, .at_ns = at_ns, .name = name};
-    va_list args;
     va_start(args, format);
     vsnprintf(n->text, sizeof n->text, format, args);
     va_end(args);

@@ -250,20 +250,24 @@ static enum event listen_for(struct hold *h, int64_t timeout_ms)
     int64_t end_ms = now_ms() + timeout_ms;
     for (;;) {
         char *newline = memchr(m->lines, '\n', m->size);
+        ssize_t got;
+        struct pollfd poller;
+        int64_t left_ms;
         if (newline != NULL) {
+            enum event event;
             *newline = '\0';
-            enum event event = take_line(h, m->lines);
+            event = take_line(h, m->lines);
             m->size -= (size_t)(newline + 1 - m->lines);
             memmove(m->lines, newline + 1, m->size);
             if (event != NOTHING)
                 return event;
             continue;
         }
-        struct pollfd poller = {m->output, POLLIN, 0};
-        int64_t left_ms = end_ms - now_ms();
+        poller = (struct pollfd){m->output, POLLIN, 0};
+        left_ms = end_ms - now_ms();
         if (poll(&poller, 1, left_ms > 0 ? (int)left_ms : 0) <= 0)
             return NOTHING;
-        ssize_t got = read(m->output, m->lines + m->size, sizeof m->lines - m->size);
+        got = read(m->output, m->lines + m->size, sizeof m->lines - m->size);
         if (got <= 0)
             return OVER;
         m->size += (size_t)got;
@@ -300,13 +304,16 @@ static int take_in_time(struct crew *c, struct hold *h, int64_t end_ns)
 
 bool command_take(struct crew *c, struct hold *h)
 {
+    int status;
+    int64_t slack_ms;
+    struct record r;
     h->command.run = c->way == WAY_COMMAND && random_next(&c->random) % 2;
-    int64_t slack_ms = c->way == WAY_GO ? SERVED_MS : START_MS;
-    struct record r = hold_record(c, h, RECORD_ASK);
+    slack_ms = c->way == WAY_GO ? SERVED_MS : START_MS;
+    r = hold_record(c, h, RECORD_ASK);
     r.at_ns = now_ns();
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + (h->wait_ms + slack_ms) * 1000000 : 0;
     record_append(c->rig->history, r);
-    int status = take_in_time(c, h, r.at_ns + h->wait_ms * 1000000);
+    status = take_in_time(c, h, r.at_ns + h->wait_ms * 1000000);
     if (status == 0) {
         /* holder.c has noted its own start. */
         r = hold_record(c, h, RECORD_GRANT);
@@ -360,9 +367,10 @@ void command_stay(struct crew *c, struct hold *h)
 void command_end(struct crew *c, struct hold *h)
 {
     struct record r = hold_record(c, h, RECORD_RELEASE);
+    int status;
     if (!h->command.run)
         record_append(c->rig->history, r);
-    int status = reap(h);
+    status = reap(h);
     r = hold_record(c, h, RECORD_RELEASED);
     r.error = status == 0 ? REDLOCK_OK : REDLOCK_LOST;
     record_append(c->rig->history, r);

@@ -293,10 +293,11 @@ static void draw_sentinel(struct draw *d, int64_t at_ms)
 static void draw_standby(struct draw *d, int64_t at_ms)
 {
     int64_t length_ms = between(d, 100, 2000);
+    bool stops;
     if (d->standby_ms > at_ms)
         return;
     d->standby_ms = at_ms + length_ms + 5000;
-    bool stops = d->out->votes > 0 && between(d, 0, 1);
+    stops = d->out->votes > 0 && between(d, 0, 1);
     add(d, stops ? FAULT_STOP_STANDBY : FAULT_KILL_STANDBY, -1, 0, at_ms, length_ms);
 }
 

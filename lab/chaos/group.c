@@ -142,8 +142,9 @@ static void write_url(struct group *g)
 static void configure(struct group *g, int i)
 {
     struct server *s = &g->member[i];
+    FILE *out;
     snprintf(g->config[i], sizeof g->config[i], "%s/member%d.conf", check_dir(), i);
-    FILE *out = fopen(g->config[i], "we");
+    out = fopen(g->config[i], "we");
     CHECK(out != NULL);
     g->kind->describe(g, i, out);
     CHECK_INT(0, fclose(out));
@@ -209,8 +210,9 @@ int group_admit(const struct group *g, int64_t max_ttl_ms)
         REDLOCK_OPTIONS(.nodes = urls, .node_count = 1, .node_timeout_ms = ADMIT_TIMEOUT_MS,
                         .max_ttl_ms = (uint32_t)max_ttl_ms);
     redlock *client = NULL;
+    int error;
     CHECK_OK(redlock_open(&o, &client));
-    int error = redlock_admit(client, NULL);
+    error = redlock_admit(client, NULL);
     redlock_close(client);
     return error;
 }

@@ -30,8 +30,9 @@ static int slot_of(const struct group *g, int vote)
 static void describe_nodes(const struct group *g, int self)
 {
     char path[256], id[41], master[41];
+    FILE *out;
     snprintf(path, sizeof path, "%s/nodes%d.conf", check_dir(), self);
-    FILE *out = fopen(path, "we");
+    out = fopen(path, "we");
     CHECK(out != NULL);
     for (int i = 0; i < GROUP_MEMBERS; i++) {
         int m = i % MASTERS;
@@ -103,11 +104,12 @@ static bool read_line(const char **at, struct line *out)
     char id[64], flags[64], master[64];
     long long epoch = 0;
     int used = 0;
+    bool leads;
     if (sscanf(*at, "%63s %*s %63s %63s %*s %*s %lld %*s%n", id, flags, master, &epoch, &used) <
             4 ||
         used == 0)
         return false;
-    bool leads = strstr(flags, "master") != NULL;
+    leads = strstr(flags, "master") != NULL;
     *out = (struct line){member_of(id), leads ? member_of(id) : member_of(master), epoch,
                          *at + used};
     *at += used + strcspn(*at + used, "\n");
@@ -119,9 +121,10 @@ static bool has_slot(const char *slots, int slot)
 {
     char *end;
     for (const char *at = slots; *at == ' '; at += strcspn(at, " \r\n")) {
+        long first, last;
         at++;
-        long first = strtol(at, &end, 10);
-        long last = *end == '-' ? strtol(end + 1, NULL, 10) : first;
+        first = strtol(at, &end, 10);
+        last = *end == '-' ? strtol(end + 1, NULL, 10) : first;
         if (end != at && first <= slot && slot <= last)
             return true;
     }
@@ -215,10 +218,11 @@ bool group_migrate_begin(const struct group *g, int vote, int from, int to)
 bool group_migrate_end(const struct group *g, int vote, int from, int to)
 {
     int slot = slot_of(g, vote), count = 1;
+    bool done;
     for (int i = 0; i < GOES_MAX && count > 0; i++)
         if (!move_keys(g, slot, from, to, KEYS_MAX, &count))
             break;
-    bool done = count == 0 && set_slot(g, to, slot, "NODE", to);
+    done = count == 0 && set_slot(g, to, slot, "NODE", to);
     if (!done) {
         give_up(g, slot, from, to);
         return false;

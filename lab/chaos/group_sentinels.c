@@ -56,8 +56,9 @@ static void describe(const struct group *g, int i, FILE *out)
 static void field(const char *lines, const char *name, char out[64])
 {
     char head[64];
+    const char *at;
     snprintf(head, sizeof head, "\n%s\n", name);
-    const char *at = strstr(lines, head);
+    at = strstr(lines, head);
     out[0] = '\0';
     if (at != NULL)
         sscanf(at + strlen(head), "%63[^\n]", out);

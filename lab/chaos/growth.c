@@ -60,11 +60,12 @@ static struct rows rows_read(const char *path)
 static long median_of(const struct row *row, size_t count, size_t offset)
 {
     int64_t *values = calloc(count + 1, sizeof *values);
+    int64_t middle;
     if (values == NULL)
         abort();
     for (size_t i = 0; i < count; i++)
         values[i] = *(const long *)((const char *)&row[i] + offset);
-    int64_t middle = quantile_of(values, count, 0.5);
+    middle = quantile_of(values, count, 0.5);
     free(values);
     return (long)middle;
 }
@@ -80,13 +81,14 @@ static struct growth judge(const struct row *row, size_t count)
     struct growth g = {.pid = row->pid, .from_s = row->at_s, .to_s = row[count - 1].at_s};
     size_t quarter = count / 4;
     const struct row *part[2] = {row + quarter, row + count - quarter};
+    double hours;
     snprintf(g.words, sizeof g.words, "%s", row->words);
     for (int i = 0; i < 2; i++) {
         g.rss_kib[i] = median_of(part[i], quarter, offsetof(struct row, rss_kib));
         g.pss_kib[i] = median_of(part[i], quarter, offsetof(struct row, pss_kib));
         g.descriptors[i] = median_of(part[i], quarter, offsetof(struct row, descriptors));
     }
-    double hours = (g.to_s - g.from_s) / 2 / 3600; /* between the middles of the quarters */
+    hours = (g.to_s - g.from_s) / 2 / 3600; /* between the middles of the quarters */
     g.memory_grew = exceeds(g.rss_kib, hours, MEMORY_KIB_PER_HOUR, MEMORY_KIB);
     g.descriptors_grew = exceeds(g.descriptors, hours, DESCRIPTORS_PER_HOUR, DESCRIPTORS);
     if (g.to_s > g.from_s)
@@ -148,19 +150,21 @@ bool growths_read(const char *path, struct growths *out)
 {
     struct rows rows = rows_read(path);
     double end_s = 0;
+    double gap_s;
     *out = (struct growths){.samples = rows.count};
     for (size_t i = 0; i < rows.count; i++)
         end_s = rows.row[i].at_s > end_s ? rows.row[i].at_s : end_s;
-    double gap_s = GAP_SAMPLES * interval_s(&rows, end_s);
+    gap_s = GAP_SAMPLES * interval_s(&rows, end_s);
     for (size_t i = 0, count; i < rows.count; i += count) {
         const struct row *row = &rows.row[i];
+        struct growth g;
         count = count_life(row, rows.count - i, gap_s);
         out->processes++;
         out->zombies += has_zombie(row, count);
         if (count < 8 || row[count - 1].at_s - row->at_s < end_s / 2 ||
             out->count == GROWTH_MAX)
             continue;
-        struct growth g = judge(row, count);
+        g = judge(row, count);
         out->grew += g.memory_grew || g.descriptors_grew;
         out->growth[out->count++] = g;
     }

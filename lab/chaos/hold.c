@@ -44,10 +44,12 @@ void hold_notify(void *data)
 {
     struct told *t = data;
     redlock_lock *lock = atomic_load(&t->lock);
+    struct hold h;
+    struct record r;
     if (lock == NULL || redlock_state(lock) != REDLOCK_STATE_LOST)
         return;
-    struct hold h = {.number = t->number};
-    struct record r = hold_record(only_crew, &h, RECORD_LOST);
+    h = (struct hold){.number = t->number};
+    r = hold_record(only_crew, &h, RECORD_LOST);
     r.error = REDLOCK_LOST;
     record_append(only_crew->rig->history, r);
 }
@@ -80,20 +82,23 @@ bool hold_of_value(const char *value, uint32_t *number)
 
 bool hold_take(struct crew *c, struct hold *h)
 {
+    int error;
+    struct record r;
+    redlock_request q;
+    const char *name[NAMES] = {NULL};
+    size_t count = 0;
+    char key[HOLD_KEY_SIZE];
     only_crew = c;
     h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
     if (c->way == WAY_SERVICE)
         return h->streamed ? stream_take(c, h) : lease_take(c, h);
     if (c->way >= WAY_COMMAND)
         return command_take(c, h);
-    const char *name[NAMES] = {NULL};
-    size_t count = 0;
-    char key[HOLD_KEY_SIZE];
     hold_key(h->number, key);
     for (int i = 0; i < NAMES; i++)
         if (h->names >> i & 1)
             name[count++] = name_text[i];
-    redlock_request q = REDLOCK_REQUEST(
+    q = (redlock_request)REDLOCK_REQUEST(
             .kind = h->kind,
             .flags = (h->renewed ? REDLOCK_RENEW : 0) | (h->fenced ? REDLOCK_FENCED : 0) |
                      (h->fair ? REDLOCK_FAIR : 0),
@@ -103,12 +108,12 @@ bool hold_take(struct crew *c, struct hold *h)
             .idempotency_key = h->names == 1u << NAME_EVICTED ? key : NULL,
             .more_names = count > 1 ? name + 1 : NULL, .more_name_count = count - 1);
     told_of(h)->number = h->number;
-    struct record r = hold_record(c, h, RECORD_ASK);
+    r = hold_record(c, h, RECORD_ASK);
     r.at_ns = now_ns();
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * 1000000 : 0;
     r.value = h->ttl_ms;
     record_append(c->rig->history, r);
-    int error = redlock_acquire(c->client, name[0], h->ttl_ms, &q, &h->lock);
+    error = redlock_acquire(c->client, name[0], h->ttl_ms, &q, &h->lock);
     r = hold_record(c, h, error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY);
     r.at_ns = now_ns();
     r.error = error;
@@ -137,6 +142,8 @@ bool hold_look(struct crew *c, const struct hold *h)
 
 void hold_stay(struct crew *c, struct hold *h)
 {
+    int64_t end_ms;
+    bool extend;
     if (c->way == WAY_SERVICE) {
         (h->streamed ? stream_stay : lease_stay)(c, h);
         return;
@@ -145,8 +152,8 @@ void hold_stay(struct crew *c, struct hold *h)
         command_stay(c, h);
         return;
     }
-    int64_t end_ms = now_ms() + h->stay_ms;
-    bool extend = !h->renewed && random_between(&c->random, 0, 3) == 0;
+    end_ms = now_ms() + h->stay_ms;
+    extend = !h->renewed && random_between(&c->random, 0, 3) == 0;
     for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
         sleep_ms(left_ms < LOOK_MS ? left_ms : LOOK_MS);
         if (extend && redlock_remaining_ms(h->lock) < h->ttl_ms / 2) {
@@ -160,6 +167,7 @@ void hold_stay(struct crew *c, struct hold *h)
 
 void hold_end(struct crew *c, struct hold *h)
 {
+    struct record r;
     if (c->way == WAY_SERVICE) {
         (h->streamed ? stream_end : lease_end)(c, h);
         return;
@@ -168,7 +176,7 @@ void hold_end(struct crew *c, struct hold *h)
         command_end(c, h);
         return;
     }
-    struct record r = hold_record(c, h, RECORD_RELEASE);
+    r = hold_record(c, h, RECORD_RELEASE);
     record_append(c->rig->history, r);
     r = hold_record(c, h, RECORD_RELEASED);
     r.error = redlock_release(h->lock);

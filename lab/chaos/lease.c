@@ -43,12 +43,14 @@ int lease_connect(const char *path)
 static int read_answer(int fd, int64_t end_ms, char *answer)
 {
     size_t size = 0;
+    const char *body, *length;
     for (;;) {
         struct pollfd poller = {fd, POLLIN, 0};
         int64_t left_ms = end_ms - now_ms();
+        ssize_t got;
         if (left_ms <= 0 || poll(&poller, 1, (int)left_ms) <= 0)
             return 0;
-        ssize_t got = recv(fd, answer + size, LEASE_ANSWER_MAX - 1 - size, 0);
+        got = recv(fd, answer + size, LEASE_ANSWER_MAX - 1 - size, 0);
         if (got < 0)
             return 0;
         size += (size_t)got;
@@ -56,7 +58,8 @@ static int read_answer(int fd, int64_t end_ms, char *answer)
         if (got == 0)
             break;
     }
-    const char *body = strstr(answer, "\r\n\r\n"), *length = strstr(answer, "Content-Length: ");
+    body = strstr(answer, "\r\n\r\n");
+    length = strstr(answer, "Content-Length: ");
     if (body == NULL || (length != NULL && strlen(body + 4) < strtoul(length + 16, NULL, 10)))
         return 0;
     return atoi(answer + 9);
@@ -87,8 +90,9 @@ const char *lease_member(const char *answer, const char *key)
 {
     static char text[512];
     char needle[32];
+    const char *at;
     snprintf(needle, sizeof needle, "\"%s\":", key);
-    const char *at = strstr(answer, needle);
+    at = strstr(answer, needle);
     text[0] = '\0';
     if (at != NULL) {
         at += strlen(needle);
@@ -170,11 +174,13 @@ enum outcome { GRANTED, REFUSED, UNKNOWN };
 static enum outcome try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
 {
     char body[256], answer[LEASE_ANSWER_MAX];
+    int64_t began_ns;
+    int status;
     lease_choose_id(h);
     h->grant[0] = '\0';
     lease_write_terms(c, h, wait_ms, body, sizeof body);
-    int64_t began_ns = now_ns();
-    int status = lease_ask(c, h, "PUT", body, wait_ms + ANSWER_MS, answer);
+    began_ns = now_ns();
+    status = lease_ask(c, h, "PUT", body, wait_ms + ANSWER_MS, answer);
     if (status == 423)
         return REFUSED;
     if (status == 201) {
@@ -195,8 +201,9 @@ bool lease_take(struct crew *c, struct hold *h)
 {
     enum outcome outcome;
     struct record r = hold_record(c, h, RECORD_ASK);
+    int64_t end_ns;
     r.at_ns = now_ns();
-    int64_t end_ns = r.at_ns + h->wait_ms * 1000000;
+    end_ns = r.at_ns + h->wait_ms * 1000000;
     r.deadline_ns = h->wait_ms > 0 ? end_ns + TAKING_MS * 1000000LL : 0;
     record_append(c->rig->history, r);
     do {
@@ -221,11 +228,11 @@ static bool renew(struct crew *c, struct hold *h)
 {
     char body[64], answer[LEASE_ANSWER_MAX];
     int64_t left_ms = hold_remaining_ms(h) - LOOK_MS, began_ns = now_ns();
+    int status;
     if (left_ms <= 0)
         return false;
     snprintf(body, sizeof body, "{\"ttl_ms\":%lld}", (long long)h->ttl_ms);
-    int status =
-        lease_ask(c, h, "POST", body, left_ms < RENEWAL_MS ? left_ms : RENEWAL_MS, answer);
+    status = lease_ask(c, h, "POST", body, left_ms < RENEWAL_MS ? left_ms : RENEWAL_MS, answer);
     if (status == 200) {
         lease_believe(c, h, began_ns, answer);
     } else if (status == 410) {
@@ -258,8 +265,9 @@ void lease_stay(struct crew *c, struct hold *h)
 
 void lease_end(struct crew *c, struct hold *h)
 {
+    struct record r;
     record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
-    struct record r = hold_record(c, h, RECORD_RELEASED);
+    r = hold_record(c, h, RECORD_RELEASED);
     r.error = lease_end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
     r.at_ns = now_ns();
     record_append(c->rig->history, r);

@@ -94,6 +94,9 @@ void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
     static struct schedule schedule;
     const char *dir = chosen_dir();
     char path[512];
+    struct history history;
+    static struct turns turns;
+    struct report_about about;
     alarm((unsigned int)(seconds + PATIENCE_SECONDS));
     open_network(&rig.network, terms.elected ? GROUP_PLACES : NETWORKED);
     schedule = terms;
@@ -107,8 +110,7 @@ void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
     CHECK(schedule.faults_ms > 0);
     schedule_draw(&schedule);
     rig.schedule = &schedule;
-    static struct turns turns;
-    struct report_about about = {
+    about = (struct report_about){
         .schedule = &schedule, .seconds = seconds, .network = describe_network(&rig.network)};
     printf("seed %llu: %lld s, regime %s, %zu faults; %s%s%s\n",
            (unsigned long long)schedule.seed, (long long)seconds, regime_text(schedule.regime),
@@ -119,7 +121,7 @@ void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
     rig_start(&rig, path);
     rig_run(&rig);
     rig_stop(&rig);
-    struct history history = history_read(path);
+    history = history_read(path);
     CHECK(history.count > 0);
     about.late_ms = rig.late_ms;
     about.balancer = rig.replicas.balancer.switches;
@@ -267,8 +269,9 @@ static enum leak chosen_leak(void)
 static void write_soak_report(const struct soak *s, const char *dir)
 {
     char path[512];
+    FILE *file;
     snprintf(path, sizeof path, "%s/report.txt", dir);
-    FILE *file = fopen(path, "we");
+    file = fopen(path, "we");
     if (file == NULL)
         FAIL("cannot write %s", path);
     soak_print(file, s);

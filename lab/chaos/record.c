@@ -32,10 +32,11 @@ struct history history_read(const char *path)
 {
     struct history h = {0};
     FILE *f = fopen(path, "rb");
+    size_t count;
     if (f == NULL)
         return h;
     fseek(f, 0, SEEK_END);
-    size_t count = (size_t)ftell(f) / sizeof *h.record;
+    count = (size_t)ftell(f) / sizeof *h.record;
     rewind(f);
     h.record = calloc(count + 1, sizeof *h.record);
     if (h.record != NULL)

@@ -115,9 +115,10 @@ void replicas_look(struct replicas *r)
 {
     for (int i = 0; i < REPLICAS; i++) {
         int status = 0;
+        bool by_balancer;
         if (r->pid[i] == 0 || waitpid(r->pid[i], &status, WNOHANG) <= 0)
             continue;
-        bool by_balancer = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        by_balancer = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
         if (!by_balancer && status != 0)
             FAIL("replica %d ended with %#x", i + 1, (unsigned)status);
         r->pid[i] = 0;

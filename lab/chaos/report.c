@@ -157,11 +157,12 @@ bool report_write(const char *dir, struct history *h, const struct verdict *v,
                   const struct report_about *about)
 {
     char path[512], title[160];
+    bool good;
     snprintf(title, sizeof title, "redlock chaos: seed %llu, %lld s, %s",
              (unsigned long long)about->schedule->seed, (long long)about->seconds,
              regime_text(about->schedule->regime));
     snprintf(path, sizeof path, "%s/timeline.svg", dir);
-    bool good = timeline_write(path, h, v, title);
+    good = timeline_write(path, h, v, title);
     snprintf(path, sizeof path, "%s/history.txt", dir);
     good = write_history(path, h, v->start_ns) && good;
     snprintf(path, sizeof path, "%s/report.html", dir);

@@ -143,12 +143,13 @@ static bool misses_set(const struct rig *r)
 static void look_at_set(struct rig *r)
 {
     int64_t at_ns = now_ns(), wait_ms = r->schedule->max_ttl_ms + VOUCH_MS + MARGIN_MS;
+    bool missed;
     if (r->initialiser != 0 && waitpid(r->initialiser, NULL, WNOHANG) > 0)
         r->initialiser = 0;
     if (at_ns - r->set_asked_ns < SET_EVERY_MS * 1000000LL)
         return;
     r->set_asked_ns = at_ns;
-    bool missed = misses_set(r);
+    missed = misses_set(r);
     if (missed && !r->set_missed)
         r->vote_changed_ns = at_ns;
     r->set_missed = missed;
@@ -265,8 +266,9 @@ static int64_t elapsed_ms(const struct rig *r)
 static void turn(struct rig *r)
 {
     int64_t before_ns = now_ns();
+    int64_t late_ms;
     sleep_ms(TURN_MS);
-    int64_t late_ms = (now_ns() - before_ns) / 1000000 - TURN_MS;
+    late_ms = (now_ns() - before_ns) / 1000000 - TURN_MS;
     if (late_ms >= LATE_MS)
         record_append(r->history,
                       (struct record){.what = RECORD_LATE, .value = late_ms * 1000000});
@@ -318,6 +320,7 @@ void rig_run(struct rig *r)
     static bool begun[FAULTS_MAX], ended[FAULTS_MAX];
     const struct schedule *s = r->schedule;
     bool called = false;
+    int64_t end_ms;
     memset(begun, 0, sizeof begun);
     memset(ended, 0, sizeof ended);
     while (elapsed_ms(r) < s->faults_ms) {
@@ -332,7 +335,7 @@ void rig_run(struct rig *r)
     if (r->schedule->service)
         r->replicas.balancer.switches->lossy = 0;
     enter_phase(r, PHASE_QUIET);
-    int64_t end_ms = elapsed_ms(r) + QUIET_MS;
+    end_ms = elapsed_ms(r) + QUIET_MS;
     while (look_after_workers(r) > 0 && elapsed_ms(r) < end_ms)
         turn(r);
     note_rests(r);

@@ -84,9 +84,12 @@ static bool compete(int64_t for_ms, bool until_second)
 {
     int64_t end_ms = now_ms() + for_ms;
     while (now_ms() < end_ms && !(until_second && rivals[1].takes > 0)) {
+        int64_t a_ns, b_ns, at_ns;
         for (int side = 0; side < GROUP_SIDES; side++)
             want(&rivals[side]);
-        int64_t a_ns = belief_ns(&rivals[0]), b_ns = belief_ns(&rivals[1]), at_ns = now_ns();
+        a_ns = belief_ns(&rivals[0]);
+        b_ns = belief_ns(&rivals[1]);
+        at_ns = now_ns();
         if (a_ns > at_ns && b_ns > at_ns)
             check_never(__FILE__, __LINE__, "milliseconds that both believe in",
                         ((a_ns < b_ns ? a_ns : b_ns) - at_ns) / 1000000 + 1);
@@ -135,15 +138,16 @@ static void print(const char *what, int64_t begun_ms, int64_t turned_ms)
 /* Stopped and resumed; `cut`: its client cannot ask the sentinels meanwhile. */
 static void stop_and_resume(bool cut)
 {
+    int64_t turned_ms, begun_ms;
     start();
     hold_first();
-    int64_t begun_ms = now_ms();
+    begun_ms = now_ms();
     if (cut) {
         network_block(&network, GROUP_SIDE(0), ALL_SENTINELS | 0x6);
         network_block(&network, ALL_SENTINELS | 0x6, GROUP_SIDE(0));
     }
     group_freeze(&group, 0);
-    int64_t turned_ms = await_turn(0);
+    turned_ms = await_turn(0);
     CHECK(compete(cut ? PATIENCE_MS : QUARANTINE_MS, cut) || !cut);
     if (!cut)
         compete(1500, false);
@@ -169,13 +173,16 @@ CASE(rival_of_stopped_and_cut,
 /* The places of `with` stay on the old master's side, with the first client. */
 static void isolate(unsigned int with)
 {
+    int64_t turned_ms, begun_ms;
+    unsigned int here, there;
     start();
     hold_first();
-    unsigned int here = 1u | GROUP_SIDE(0) | with, there = 0xffu & ~here;
-    int64_t begun_ms = now_ms();
+    here = 1u | GROUP_SIDE(0) | with;
+    there = 0xffu & ~here;
+    begun_ms = now_ms();
     network_block(&network, here, there);
     network_block(&network, there, here);
-    int64_t turned_ms = await_turn(0);
+    turned_ms = await_turn(0);
     CHECK(compete(PATIENCE_MS, true));
     compete(5000, false);
     network_unblock(&network, here, there);
@@ -197,11 +204,12 @@ CASE(rival_of_split, "A master cut off with a client and a sentinel gives no sec
 /* What `from` sends to `to` is lost, and nothing else. */
 static void one_way(unsigned int from, unsigned int to)
 {
+    int64_t turned_ms, begun_ms;
     start();
     hold_first();
-    int64_t begun_ms = now_ms();
+    begun_ms = now_ms();
     network_block(&network, from, to);
-    int64_t turned_ms = await_turn(0);
+    turned_ms = await_turn(0);
     /* The first one reaches all of them, and may have succeeded to the new term (E9). */
     compete(2 * QUARANTINE_MS, true);
     CHECK(rivals[1].takes > 0 || belief_ns(&rivals[0]) > now_ns());
@@ -243,12 +251,13 @@ static double rate(void (*meanwhile)(void))
 {
     int64_t start_ms = now_ms();
     long long before = commands();
+    double seconds;
     while (now_ms() - start_ms < COUNT_MS)
         if (meanwhile != NULL)
             meanwhile();
         else
             sleep_ms(LOOK);
-    double seconds = (double)(now_ms() - start_ms) / 1000;
+    seconds = (double)(now_ms() - start_ms) / 1000;
     return (double)(commands() - before) / (GROUP_MEMBERS - FIRST_SENTINEL) / seconds;
 }
 
@@ -265,18 +274,19 @@ CASE(electors_asked, "Electors are asked once a second while there are locks, ho
     redlock_request renewed = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock[MANY] = {NULL};
     char name[32];
+    double held, busy, idle, quiet;
     snprintf(network.why, sizeof network.why, "on loopback");
     group_start(&group, &network, (struct group_form){0});
     CHECK_OK(group_admit(&group, MAX_TTL));
-    double quiet = rate(NULL);
+    quiet = rate(NULL);
     open_rival(0);
-    double idle = rate(NULL) - quiet;
+    idle = rate(NULL) - quiet;
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof name, "held-%d", i);
         CHECK_OK(redlock_acquire(rivals[0].client, name, MAX_TTL, &renewed, &lock[i]));
     }
-    double held = rate(NULL) - quiet;
-    double busy = rate(take_and_give) - quiet;
+    held = rate(NULL) - quiet;
+    busy = rate(take_and_give) - quiet;
     printf(
         "# requests to each elector per second: %.2f idle, %.2f with %d locks, %.2f with these "
         "and one taken and given back all the time (%.2f among themselves)\n",

@@ -40,16 +40,18 @@ static FILE *proc_open(pid_t pid, const char *what)
 /* Name, state, CPU and resident memory. False: the process is gone. */
 static bool read_stat(pid_t pid, struct sample *out)
 {
-    char text[1024];
+    char text[1024], *open, *close;
     FILE *file = proc_open(pid, "stat");
-    if (file == NULL)
-        return false;
-    size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[size] = '\0';
-    char *open = strchr(text, '('), *close = strrchr(text, ')');
     unsigned long user = 0, system = 0;
     long pages = 0;
+    size_t size;
+    if (file == NULL)
+        return false;
+    size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    open = strchr(text, '(');
+    close = strrchr(text, ')');
     if (open == NULL || close == NULL ||
         sscanf(close + 2,
                "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %*u "
@@ -77,8 +79,9 @@ static void read_pss(pid_t pid, struct sample *out)
 static void count_descriptors(pid_t pid, struct sample *out)
 {
     char path[64];
+    DIR *dir;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(path);
+    dir = opendir(path);
     while (dir != NULL && readdir(dir) != NULL)
         out->descriptors++;
     if (dir != NULL) {
@@ -112,9 +115,10 @@ static void look(const struct sampling *s, FILE *out, double at_s, pid_t pid, in
 {
     char path[64];
     int child = 0;
+    FILE *file;
     write_sample(out, at_s, pid, words_of(s, pid));
     snprintf(path, sizeof path, "task/%d/children", (int)pid);
-    FILE *file = depth < DEPTH_MAX ? proc_open(pid, path) : NULL;
+    file = depth < DEPTH_MAX ? proc_open(pid, path) : NULL;
     for (int i = 0; file != NULL && i < DESCENDANTS_MAX && fscanf(file, "%d", &child) == 1; i++)
         look(s, out, at_s, child, depth + 1);
     if (file != NULL)
@@ -125,10 +129,11 @@ static void run(void *data)
 {
     const struct sampling *s = data;
     FILE *out = fopen(s->path, "we");
+    int64_t start_ms;
     if (out == NULL)
         _exit(1);
     fprintf(out, "at_s,pid,process,state,rss_kib,pss_kib,descriptors,cpu_ms\n");
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     for (int64_t next_ms = start_ms;; next_ms += s->every_ms) {
         if (next_ms > now_ms())
             sleep_ms(next_ms - now_ms());

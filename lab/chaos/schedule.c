@@ -119,9 +119,10 @@ static bool fits(const struct schedule *s, int kind, int node)
 static int draw_kind(struct draw *d)
 {
     int total = 0;
+    int64_t at;
     for (int i = 0; i < FAULT_COUNT; i++)
         total += possible(d->out, i) ? weight_of(d->out, i) : 0;
-    int64_t at = random_between(&d->random, 0, total - 1);
+    at = random_between(&d->random, 0, total - 1);
     for (int i = 0; i < FAULT_COUNT; i++) {
         at -= possible(d->out, i) ? weight_of(d->out, i) : 0;
         if (at < 0)
@@ -209,10 +210,11 @@ static void draw_replica_fault(struct draw *d, struct fault f)
 static void draw_node_fault(struct draw *d, struct fault f)
 {
     const struct manner *m = &manners[f.kind];
+    int64_t length_ms;
     f.target = draw_target(d, f.kind);
     if (f.target < 0)
         return;
-    int64_t length_ms = f.end_ms - f.start_ms;
+    length_ms = f.end_ms - f.start_ms;
     if (f.kind == FAULT_CLOCK) {
         wait_for_all(d, f.target);
         f.start_ms = d->now_ms;
@@ -235,9 +237,10 @@ static void draw_outage(struct draw *d, int kind)
 {
     int64_t start_ms = all_ended_ms(d);
     int64_t end_ms = start_ms + random_between(&d->random, 500, 2500);
+    int64_t whole_ms;
     if (end_ms > d->out->faults_ms)
         return;
-    int64_t whole_ms = end_ms + (kind == FAULT_OUTAGE_KILL ? GUARD_MS + SETTLE_MS : 200);
+    whole_ms = end_ms + (kind == FAULT_OUTAGE_KILL ? GUARD_MS + SETTLE_MS : 200);
     for (int i = 0; i < NODES; i++) {
         if (d->node_ms[i] < whole_ms)
             d->node_ms[i] = whole_ms;
@@ -293,14 +296,18 @@ static void draw_fault(struct draw *d)
 
 void schedule_draw(struct schedule *s)
 {
+    struct draw d;
+    bool outages;
+    int64_t freeze_ms, kill_ms;
     if (s->elected) {
         failovers_draw(s);
         return;
     }
-    struct draw d = {.out = s, .random = s->seed, .now_ms = 300};
+    d = (struct draw){.out = s, .random = s->seed, .now_ms = 300};
     /* Too long for the short runs. */
-    bool outages = s->faults_ms >= 40000 && !s->service;
-    int64_t freeze_ms = s->faults_ms * 3 / 10, kill_ms = s->faults_ms * 6 / 10;
+    outages = s->faults_ms >= 40000 && !s->service;
+    freeze_ms = s->faults_ms * 3 / 10;
+    kill_ms = s->faults_ms * 6 / 10;
     s->count = 0;
     while (d.now_ms < s->faults_ms) {
         int64_t before_ms = d.now_ms;

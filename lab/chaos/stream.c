@@ -53,10 +53,10 @@ static bool call(struct crew *c, struct hold *h, const char *body)
 static bool receive(struct hold *h, int64_t wait_ms)
 {
     struct pollfd poller = {h->stream, POLLIN, 0};
+    ssize_t got;
     if (poll(&poller, 1, wait_ms > 0 ? (int)wait_ms : 0) <= 0)
         return true;
-    ssize_t got =
-        recv(h->stream, h->events + h->events_size, sizeof h->events - 1 - h->events_size, 0);
+    got = recv(h->stream, h->events + h->events_size, sizeof h->events - 1 - h->events_size, 0);
     if (got <= 0)
         return false;
     h->events_size += (size_t)got;
@@ -67,12 +67,15 @@ static bool receive(struct hold *h, int64_t wait_ms)
 static const char *next_event(struct hold *h)
 {
     static char event[sizeof h->events];
+    size_t size;
+    bool is_head;
+    const char *end;
     h->events[h->events_size] = '\0';
-    bool is_head = strncmp(h->events, "HTTP/", 5) == 0;
-    const char *end = strstr(h->events, is_head ? "\r\n\r\n" : "\n\n");
+    is_head = strncmp(h->events, "HTTP/", 5) == 0;
+    end = strstr(h->events, is_head ? "\r\n\r\n" : "\n\n");
     if (end == NULL)
         return NULL;
-    size_t size = (size_t)(end - h->events) + (is_head ? 4 : 2);
+    size = (size_t)(end - h->events) + (is_head ? 4 : 2);
     memcpy(event, h->events, size);
     event[size] = '\0';
     h->events_size -= size;
@@ -114,12 +117,13 @@ static enum news await(struct crew *c, struct hold *h, int64_t end_ns)
 {
     for (;;) {
         const char *event;
+        int64_t left_ms;
         while ((event = next_event(h)) != NULL) {
             enum news news = hear(c, h, event);
             if (news != NOTHING)
                 return news;
         }
-        int64_t left_ms = (end_ns - now_ns()) / 1000000;
+        left_ms = (end_ns - now_ns()) / 1000000;
         if (left_ms <= 0)
             return NOTHING;
         if (!receive(h, left_ms)) {
@@ -156,8 +160,9 @@ bool stream_take(struct crew *c, struct hold *h)
 {
     struct record r = hold_record(c, h, RECORD_ASK);
     bool is_held;
+    int64_t end_ns;
     r.at_ns = now_ns();
-    int64_t end_ns = r.at_ns + h->wait_ms * 1000000;
+    end_ns = r.at_ns + h->wait_ms * 1000000;
     r.deadline_ns = h->wait_ms > 0 ? end_ns + ANSWER_MS * 1000000LL : 0;
     record_append(c->rig->history, r);
     do {
@@ -235,8 +240,9 @@ void stream_stay(struct crew *c, struct hold *h)
 void stream_end(struct crew *c, struct hold *h)
 {
     bool by_closing = h->stream >= 0 && !h->has_returned;
+    struct record r;
     record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
-    struct record r = hold_record(c, h, RECORD_RELEASED);
+    r = hold_record(c, h, RECORD_RELEASED);
     hang_up(h);
     r.error = by_closing || lease_end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
     r.at_ns = now_ns();

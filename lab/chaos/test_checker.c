@@ -19,8 +19,9 @@ static struct verdict verdict;
 
 static struct record *add(int what, int64_t at_ms, int worker, uint32_t hold)
 {
+    struct record *r;
     CHECK(history.count < RECORDS_MAX);
-    struct record *r = &made[history.count++];
+    r = &made[history.count++];
     *r = (struct record){.what = (uint8_t)what,
                          .at_ns = at_ms * 1000000,
                          .worker = (uint16_t)worker,
@@ -257,10 +258,11 @@ CASE(token_of_an_earlier_round,
 {
     int64_t floor[NAMES] = {0};
     struct verdict v;
+    int64_t largest;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 20);
     check_round(&history, ALLOWANCE_MS, floor, &v);
     CHECK_INT(0, v.breaches[BREACH_TOKEN]);
-    int64_t largest = floor[NAME_ORDERS];
+    largest = floor[NAME_ORDERS];
     CHECK(largest > 0);
     floor[NAME_ORDERS] = largest - 1;
     check_round(&history, ALLOWANCE_MS, floor, &v);
@@ -313,8 +315,9 @@ CASE(dead_worker_of_hold,
 CASE(token_of_overlapping_requests,
      "Overlapping requests may get tokens in any order, but no token twice.")
 {
+    struct record *r;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 12);
-    struct record *r = hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 10, 1000, 40);
+    r = hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 10, 1000, 40);
     r->at_ns += 5000000;
     r->token = 3;
     CHECK_INT(0, broken(BREACH_TOKEN));
@@ -358,8 +361,9 @@ CASE(old_token_accepted,
 CASE(loss_told_late,
      "A loss told after the end of the validity is a breach, unless the process was stopped.")
 {
+    struct record *lost;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
-    struct record *lost = add(RECORD_LOST, 1000 + ALLOWANCE_MS, 0, 1);
+    lost = add(RECORD_LOST, 1000 + ALLOWANCE_MS, 0, 1);
     CHECK_INT(0, broken(BREACH_TOLD_LATE));
     CHECK_INT(ALLOWANCE_MS, verdict.told_worst_ms);
     history.count = 0;
@@ -376,9 +380,10 @@ CASE(loss_told_late,
 CASE(late_machine,
      "Lateness is forgiven while the whole machine stands still, not before or after.")
 {
+    struct record *late;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 1900, 0, 1);
-    struct record *late = add(RECORD_LATE, 1800, 0, 0);
+    late = add(RECORD_LATE, 1800, 0, 0);
     late->value = 900 * 1000000LL;
     CHECK_INT(0, broken(BREACH_TOLD_LATE));
     for (size_t i = 0; i < history.count; i++)

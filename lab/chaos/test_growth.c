@@ -26,8 +26,9 @@ static void put_process(FILE *out, int pid, const char *words, int from_s, int t
 
 static FILE *open_samples(void)
 {
+    FILE *out;
     snprintf(path, sizeof path, "%s/samples.csv", check_dir());
-    FILE *out = fopen(path, "we");
+    out = fopen(path, "we");
     CHECK(out != NULL);
     fprintf(out, "at_s,pid,process,state,rss_kib,pss_kib,descriptors,cpu_ms\n");
     return out;
@@ -44,8 +45,9 @@ static struct growths judged(FILE *out)
 CASE(flat, "A process that keeps its memory and descriptors for an hour has not grown.")
 {
     FILE *out = open_samples();
+    struct growths g;
     put_process(out, 7, "steady", 0, HOUR_S, (long[]){5000, 5000}, (long[]){20, 20}, 'S');
-    struct growths g = judged(out);
+    g = judged(out);
     CHECK_INT(1, g.count);
     CHECK_INT(0, g.grew);
     CHECK_INT(100, (int64_t)(g.growth[0].cpu_percent * 100));
@@ -56,11 +58,12 @@ CASE(memory, "Memory that grows by more than the limit in an hour is found, and 
     /* The middles of the two quarters are half an hour apart. */
     long limit = MEMORY_KIB_PER_HOUR + 2 * MEMORY_KIB;
     FILE *out = open_samples();
+    struct growths g;
     put_process(out, 7, "modest", 0, HOUR_S, (long[]){5000, 4900 + limit}, (long[]){20, 20},
                 'S');
     put_process(out, 8, "leaking", 0, HOUR_S, (long[]){5000, 5200 + limit}, (long[]){20, 20},
                 'S');
-    struct growths g = judged(out);
+    g = judged(out);
     CHECK_INT(1, g.grew);
     CHECK_STR("leaking", g.growth[0].words);
     CHECK(g.growth[0].memory_grew && !g.growth[0].descriptors_grew);
@@ -70,11 +73,12 @@ CASE(descriptors, "Descriptors that grow by more than the limit in an hour are f
 {
     long limit = DESCRIPTORS_PER_HOUR + 2 * DESCRIPTORS;
     FILE *out = open_samples();
+    struct growths g;
     put_process(out, 7, "modest", 0, HOUR_S, (long[]){5000, 5000}, (long[]){20, 18 + limit},
                 'S');
     put_process(out, 8, "leaking", 0, HOUR_S, (long[]){5000, 5000}, (long[]){20, 24 + limit},
                 'S');
-    struct growths g = judged(out);
+    g = judged(out);
     CHECK_INT(1, g.grew);
     CHECK(g.growth[0].descriptors_grew && !g.growth[0].memory_grew);
 }
@@ -82,9 +86,10 @@ CASE(descriptors, "Descriptors that grow by more than the limit in an hour are f
 CASE(short_lives, "A process that lived for less than half of the run is not judged.")
 {
     FILE *out = open_samples();
+    struct growths g;
     put_process(out, 7, "steady", 0, HOUR_S, (long[]){5000, 5000}, (long[]){20, 20}, 'S');
     put_process(out, 8, "brief", 0, HOUR_S / 3, (long[]){5000, 99000}, (long[]){20, 20}, 'S');
-    struct growths g = judged(out);
+    g = judged(out);
     CHECK_INT(1, g.count);
     CHECK_INT(2, g.processes);
     CHECK_INT(0, g.grew);
@@ -93,10 +98,11 @@ CASE(short_lives, "A process that lived for less than half of the run is not jud
 CASE(reused_numbers, "Two processes that had one number one after the other are judged apart.")
 {
     FILE *out = open_samples();
+    struct growths g;
     put_process(out, 7, "steady", 0, HOUR_S, (long[]){5000, 5000}, (long[]){20, 20}, 'S');
     put_process(out, 8, "first", 0, 600, (long[]){5000, 5000}, (long[]){20, 20}, 'S');
     put_process(out, 8, "first", 2400, HOUR_S, (long[]){9000, 9000}, (long[]){20, 20}, 'S');
-    struct growths g = judged(out);
+    g = judged(out);
     CHECK_INT(3, g.processes);
     CHECK_INT(1, g.count);
     CHECK_INT(0, g.grew);

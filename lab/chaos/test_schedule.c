@@ -125,10 +125,11 @@ CASE(every_trap,
     static const int kinds[] = {0, 1, 3}; /* a Sentinel group, and clusters of so many votes */
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
         for (int trap = TRAP_ANY + 1; trap < TRAP_COUNT; trap++) {
+            struct schedule s;
+            int deposed = 0;
             if (!trap_fits(trap, kinds[k]))
                 continue;
-            struct schedule s = drawn_of(kinds[k], 3, true, (enum trap)trap);
-            int deposed = 0;
+            s = drawn_of(kinds[k], 3, true, (enum trap)trap);
             for (size_t i = 0; i < s.count; i++) {
                 int kind = s.fault[i].kind;
                 deposed += (kind >= FAULT_FAILOVER && kind <= FAULT_CUT_MASTER) ||

@@ -14,8 +14,9 @@ static struct turns turns;
 
 static struct record *add(int what, int64_t at_ms, int worker, uint32_t hold)
 {
+    struct record *r;
     CHECK(history.count < RECORDS_MAX);
-    struct record *r = &made[history.count++];
+    r = &made[history.count++];
     *r = (struct record){.what = (uint8_t)what,
                          .at_ns = at_ms * 1000000,
                          .worker = (uint16_t)worker,

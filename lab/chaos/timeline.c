@@ -177,9 +177,10 @@ static void draw_readers(struct canvas *c, columns held)
                 0.22 * shade, BAR);
         for (int x = 0; x < PLOT; x++) {
             double sum = 0;
+            int level;
             for (int w = 0; w < WORKERS; w++)
                 sum += held[x][w];
-            int level = sum <= 0 ? 0 : 1 + (int)sum;
+            level = sum <= 0 ? 0 : 1 + (int)sum;
             if ((level > SHADES ? SHADES : level) == shade)
                 fprintf(c->out, "M%d %.1fh1", LEFT + x, c->y + BAR / 2.0);
         }
@@ -303,8 +304,8 @@ static void draw_legend(struct canvas *c)
 {
     const char *box = "M0 0h11v11h-11z", *triangle = "M5 2l4 7h-8z";
     double x = LEFT;
-    fprintf(c->out, "<text x='8' y='%.0f' class='h'>Legend</text>\n", c->y + 10);
     bool seen[FAULT_COUNT] = {false};
+    fprintf(c->out, "<text x='8' y='%.0f' class='h'>Legend</text>\n", c->y + 10);
     for (size_t i = 0; i < c->stretches.count; i++)
         seen[c->stretches.stretch[i].kind] = true;
     /* Nodes, workers and outages share colours. */
@@ -336,9 +337,12 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
                     const char *title)
 {
     FILE *out = fopen(path, "w");
+    int nodes, bottom, height;
+    struct canvas c;
     if (out == NULL)
         return false;
-    struct canvas c = {.out = out, .verdict = v, .start_ns = v->start_ns, .end_ns = v->over_ns};
+    c = (struct canvas){
+        .out = out, .verdict = v, .start_ns = v->start_ns, .end_ns = v->over_ns};
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);
     for (size_t i = 0; i < h->count; i++)
@@ -346,9 +350,9 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
             c.is_group = true;
             c.is_cluster = h->record[i].kind != 0;
         }
-    int nodes = c.is_group ? 2 * SERVERS : NODES;
-    int bottom = TOP - 14 + 3 * GAP + (nodes + WORKERS + LANES) * LANE + 3 * MARKED + 4;
-    int height = bottom + 24 + LEGEND;
+    nodes = c.is_group ? 2 * SERVERS : NODES;
+    bottom = TOP - 14 + 3 * GAP + (nodes + WORKERS + LANES) * LANE + 3 * MARKED + 4;
+    height = bottom + 24 + LEGEND;
     fprintf(
         out,
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' "

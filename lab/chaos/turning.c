@@ -57,15 +57,16 @@ static void begin(int votes)
 
 CASE(nodes_turn, "Every way of a failover gives a vote of a cluster another term.")
 {
+    struct group_term before;
     begin(3);
     for (int how = FAILOVER_AGREED; how <= FAILOVER_TAKEOVER; how++) {
-        struct group_term before = group_term(&group, how);
+        before = group_term(&group, how);
         CHECK_INT(how, before.server);
         CHECK(group_failover(&group, 0, before.server, (enum failover)how));
         await_turn(how, before);
         CHECK(wait_until(is_replica, &before.server));
     }
-    struct group_term before = group_term(&group, 0);
+    before = group_term(&group, 0);
     group_kill(&group, before.server);
     await_turn(0, before);
     group_launch(&group, before.server);
@@ -79,8 +80,9 @@ CASE(nodes_turn, "Every way of a failover gives a vote of a cluster another term
 CASE(nodes_migrate, "A slot that is migrated has all its keys, and another term.")
 {
     char key[32];
+    struct group_term before;
     begin(1);
-    struct group_term before = group_term(&group, 0);
+    before = group_term(&group, 0);
     CHECK_INT(1, before.server);
     for (int i = 0; i < KEYS; i++) {
         snprintf(key, sizeof key, "{sm}%d", i);
@@ -116,24 +118,27 @@ static void depose_master(int server)
  * a new one. */
 static void measure(const char *what, bool full_coverage, void (*fault)(int server))
 {
+    const char *urls[] = {group.url};
+    redlock_options o = REDLOCK_OPTIONS(.nodes = urls, .node_count = 1, .flags = REDLOCK_THREAD,
+                                        .node_timeout_ms = 150, .max_ttl_ms = TTL);
     redlock *client = NULL;
     redlock_lock *lock = NULL;
     int64_t start_ms, last_ms, before_ms = 0, after_ms = 0, turned_ms = 0, number = 0;
     char name[32];
+    struct wanted wanted;
+    bool begun = false;
     snprintf(network.why, sizeof network.why, "on loopback");
     group_start(&group, &network,
                 (struct group_form){.votes = 3,
                                     .node_timeout_ms = NODE_TIMEOUT,
                                     .full_coverage = full_coverage});
     CHECK_OK(group_admit(&group, TTL));
-    const char *urls[] = {group.url};
-    redlock_options o = REDLOCK_OPTIONS(.nodes = urls, .node_count = 1, .flags = REDLOCK_THREAD,
-                                        .node_timeout_ms = 150, .max_ttl_ms = TTL);
     CHECK_OK(redlock_open(&o, &client));
-    struct wanted wanted = {0, group_term(&group, 0)};
-    bool begun = false;
+    wanted = (struct wanted){0, group_term(&group, 0)};
     start_ms = last_ms = now_ms();
     while (turned_ms == 0 || now_ms() < turned_ms + AFTER_MS) {
+        int error;
+        int64_t *longest_ms, pause_ms;
         if (!begun && now_ms() > start_ms + BEFORE_MS) {
             start_ms = now_ms();
             fault(wanted.before.server);
@@ -141,8 +146,9 @@ static void measure(const char *what, bool full_coverage, void (*fault)(int serv
         }
         /* Each a name of its own: a release that was refused keeps no other lock waiting. */
         snprintf(name, sizeof name, "lock-%lld", (long long)number++);
-        int error = redlock_acquire(client, name, TTL, NULL, &lock);
-        int64_t *longest_ms = begun ? &after_ms : &before_ms, pause_ms = now_ms() - last_ms;
+        error = redlock_acquire(client, name, TTL, NULL, &lock);
+        longest_ms = begun ? &after_ms : &before_ms;
+        pause_ms = now_ms() - last_ms;
         *longest_ms = pause_ms > *longest_ms ? pause_ms : *longest_ms;
         if (error == REDLOCK_OK) {
             last_ms = now_ms();

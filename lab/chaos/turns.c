@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "turns.h"
 
+#include "base/time.h"
 #include "lab/stats/series.h"
 #include "names.h"
 #include "schedule.h"
@@ -12,8 +13,6 @@ enum {
     VOTES_MAX = 3,
     COMMAND_MS = 3000, /* within which a failover by command is done, or was refused */
 };
-
-#define MS 1000000LL
 
 /* One cut off from the other servers both ways is killed before they miss it. */
 static bool deposes(const struct stretch *s)
@@ -35,7 +34,7 @@ static const struct stretch *cause_of(const struct stretches *s, int server, int
     for (size_t i = 0; i < s->count; i++) {
         const struct stretch *k = &s->stretch[i];
         bool is_due = found != NULL && found->kind == FAULT_FAILOVER &&
-                      to_ns - found->from_ns < COMMAND_MS * MS;
+                      to_ns - found->from_ns < COMMAND_MS * RL_NS_PER_MS;
         if (deposes(k) && k->target == server && k->from_ns > from_ns && k->from_ns < to_ns &&
             !is_due)
             found = k;
@@ -51,12 +50,14 @@ static void find_turns(const struct history *h, const struct stretches *s, struc
     } votes[VOTES_MAX] = {0};
     for (size_t i = 0; i < h->count && out->count < TURNS_MAX; i++) {
         const struct record *r = &h->record[i];
+        int64_t before_ns;
+        int server;
+        const struct stretch *cause;
         if (r->what != RECORD_TERM)
             continue;
-        int64_t before_ns = votes[r->slot % VOTES_MAX].before_ns;
-        int server = votes[r->slot % VOTES_MAX].server - 1;
-        const struct stretch *cause =
-            server >= 0 ? cause_of(s, server, before_ns, r->at_ns) : NULL;
+        before_ns = votes[r->slot % VOTES_MAX].before_ns;
+        server = votes[r->slot % VOTES_MAX].server - 1;
+        cause = server >= 0 ? cause_of(s, server, before_ns, r->at_ns) : NULL;
         if (cause != NULL)
             out->turn[out->count++] = (struct turn){.begun_ns = cause->from_ns,
                                                     .turned_ns = r->at_ns,
@@ -83,7 +84,7 @@ static void find_grant(const struct claims *c, int64_t until_ns, struct turn *t)
 {
     for (size_t i = 0; i < c->count; i++) {
         int64_t at_ns = c->claim[i].granted_ns;
-        if (at_ns > t->turned_ns + VOUCH_MS * MS && at_ns < until_ns &&
+        if (at_ns > t->turned_ns + VOUCH_MS * RL_NS_PER_MS && at_ns < until_ns &&
             (t->granted_ns == 0 || at_ns < t->granted_ns))
             t->granted_ns = at_ns;
     }
@@ -102,7 +103,7 @@ static void find_pause(const struct claims *c, struct turn *t)
             at_ns[count++] = c->claim[i].granted_ns;
     quantile_of(at_ns, count, 0.5); /* sorts */
     for (size_t i = 1; i < count; i++)
-        if (at_ns[i] > t->begun_ns && at_ns[i - 1] < t->turned_ns + 1000 * MS &&
+        if (at_ns[i] > t->begun_ns && at_ns[i - 1] < t->turned_ns + 1000 * RL_NS_PER_MS &&
             at_ns[i] - at_ns[i - 1] > t->pause_ns)
             t->pause_ns = at_ns[i] - at_ns[i - 1];
     free(at_ns);
@@ -111,7 +112,8 @@ static void find_pause(const struct claims *c, struct turn *t)
 /* The bound of docs/elected.md: watchdog at a third of the TTL, E9 with more than L left. */
 static int64_t enough_ms(const struct turn *t)
 {
-    return (int64_t)(1.5 * (double)((t->turned_ns - t->begun_ns) / MS + VOUCH_MS + 1000)) +
+    return (int64_t)(1.5 *
+                     (double)((t->turned_ns - t->begun_ns) / RL_NS_PER_MS + VOUCH_MS + 1000)) +
            2000;
 }
 
@@ -125,7 +127,7 @@ static bool was_hindered(const struct stretches *s, const struct claim *k, const
         const struct stretch *f = &s->stretch[i];
         bool mine =
             (fault_hits_client(f->kind) && f->target == k->worker) || f->kind == FAULT_CUT_SIDE;
-        if (mine && f->from_ns < until_ns && f->to_ns > t->begun_ns - 1000 * MS)
+        if (mine && f->from_ns < until_ns && f->to_ns > t->begun_ns - 1000 * RL_NS_PER_MS)
             return true;
     }
     return false;
@@ -136,11 +138,12 @@ static void count_holders(const struct claims *c, const struct stretches *s, int
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct claim *k = &c->claim[i];
-        int64_t sure_ns = t->turned_ns + VOUCH_MS * MS + k->ttl_ms * MS;
+        int64_t sure_ns = t->turned_ns + VOUCH_MS * RL_NS_PER_MS + k->ttl_ms * RL_NS_PER_MS;
+        int is_short;
         if (k->granted_ns == 0 || !(k->flags & RECORD_RENEWED) || k->flags & RECORD_LEASE ||
             k->granted_ns > t->begun_ns || was_hindered(s, k, t, sure_ns))
             continue;
-        int is_short = k->ttl_ms < enough_ms(t);
+        is_short = k->ttl_ms < enough_ms(t);
         if (k->lost_ns > t->begun_ns && k->lost_ns < sure_ns && k->lost_ns < next_ns)
             t->lost[is_short]++;
         else if (k->deadline_ns > sure_ns && (k->lost_ns == 0 || k->lost_ns > sure_ns))
@@ -185,11 +188,11 @@ void turns_print(const struct turns *t, int votes, int64_t max_ttl_ms,
             const struct turn *k = &t->turn[i];
             if (k->kind != kind)
                 continue;
-            pause_ms[count] = k->pause_ns / MS;
-            found_ms[count++] = (k->turned_ns - k->begun_ns) / MS;
+            pause_ms[count] = k->pause_ns / RL_NS_PER_MS;
+            found_ms[count++] = (k->turned_ns - k->begun_ns) / RL_NS_PER_MS;
             if (k->granted_ns != 0) {
-                admitted_ms[admitted] = (k->granted_ns - k->turned_ns) / MS;
-                whole_ms[admitted++] = (k->granted_ns - k->begun_ns) / MS;
+                admitted_ms[admitted] = (k->granted_ns - k->turned_ns) / RL_NS_PER_MS;
+                whole_ms[admitted++] = (k->granted_ns - k->begun_ns) / RL_NS_PER_MS;
             }
             for (int is_short = 0; is_short < 2; is_short++) {
                 went_on[is_short] += k->went_on[is_short];

@@ -75,6 +75,7 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
                      .fenced = names < 1u << REGISTERS || names >= 1u << NAME_PARCEL};
     bool elected = c->rig->schedule->elected;
     int64_t max_ttl_ms = c->rig->schedule->max_ttl_ms;
+    bool served, unguarded, holds;
     h.ttl_ms = random_between(&c->random, 300, max_ttl_ms);
     if (random_between(&c->random, 0, 3) > 0)
         h.wait_ms = random_between(&c->random, 100, MAX_WAIT_MS);
@@ -85,8 +86,8 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     if (random_between(&c->random, 0, 11) == 0)
         h.stay_ms = random_between(&c->random, 200, h.renewed ? 3000 : h.ttl_ms + 300);
     /* A long hold is in danger, and repeated tries are the danger. */
-    bool unguarded = c->rig->schedule->regime == REGIME_BROKEN_GUARD;
-    bool holds = c->index < (unguarded ? 5 : 2) && (unguarded || random_next(&c->random) % 2);
+    unguarded = c->rig->schedule->regime == REGIME_BROKEN_GUARD;
+    holds = c->index < (unguarded ? 5 : 2) && (unguarded || random_next(&c->random) % 2);
     if (holds) {
         h.ttl_ms = max_ttl_ms;
         h.renewed = elected;
@@ -103,7 +104,7 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
         h.renewed = false;
         h.stay_ms = MAX_WAIT_MS;
     }
-    bool served = c->way == WAY_SERVICE || c->way == WAY_GO;
+    served = c->way == WAY_SERVICE || c->way == WAY_GO;
     if (served && c->rig->schedule->regime != REGIME_BROKEN_DEADLINE)
         h.streamed = random_between(&c->random, 0, 2) == 0;
     h.renewed |= c->way == WAY_GO;
@@ -179,9 +180,10 @@ static void evict(struct crew *c)
                        .life = (uint16_t)c->life,
                        .names = 1u << NAME_EVICTED,
                        .value = now_ns()};
+    const redlock_holder *holder;
     if (redlock_query(c->client, name, &answer) != REDLOCK_OK)
         return;
-    const redlock_holder *holder = &answer->info->holder;
+    holder = &answer->info->holder;
     if (answer->info->held && hold_of_value(holder->value, &r.hold)) {
         char key[HOLD_KEY_SIZE];
         hold_key(r.hold, key);
@@ -199,6 +201,7 @@ static void use_long(struct crew *c)
     struct hold h[LONG_HOLDS];
     int count = 0;
     int64_t max_ttl_ms = c->rig->schedule->max_ttl_ms;
+    int64_t end_ms;
     for (int i = 0; i < LONG_HOLDS; i++) {
         h[count] = draw_hold(c, REDLOCK_MUTEX, i == 0 ? 1u << NAME_EVICTED : any_parcel(c));
         h[count].ttl_ms = random_between(&c->random, max_ttl_ms / 2, max_ttl_ms);
@@ -206,7 +209,7 @@ static void use_long(struct crew *c)
         h[count].wait_ms = 0;
         count += hold_take(c, &h[count]);
     }
-    int64_t end_ms = now_ms() + random_between(&c->random, 1000, 3 * max_ttl_ms);
+    end_ms = now_ms() + random_between(&c->random, 1000, 3 * max_ttl_ms);
     for (int held = count; held > 0 && now_ms() < end_ms;) {
         sleep_ms(LOOK_MS);
         held = 0;
@@ -295,6 +298,7 @@ static void open_client(struct crew *c)
                         .flags = REDLOCK_THREAD, .node_timeout_ms = NODE_TIMEOUT_MS,
                         .max_ttl_ms = (uint32_t)r->schedule->max_ttl_ms, .client_name = "chaos",
                         .notify = hold_notify);
+    int error;
     if (r->schedule->regime == REGIME_STRICT)
         o.flags |= REDLOCK_STRICT;
     if (r->schedule->regime == REGIME_BROKEN_GUARD)
@@ -304,7 +308,7 @@ static void open_client(struct crew *c)
         o.nodes = &r->cluster.urls[c->index % 2 == 0 ? 0 : 2];
         o.node_count = 3;
     }
-    int error = redlock_open(&o, &c->client);
+    error = redlock_open(&o, &c->client);
     if (error != REDLOCK_OK) {
         fprintf(stderr, "worker %d: %s\n", c->index + 1, redlock_detail());
         _exit(2);
@@ -362,8 +366,9 @@ static void *feel_pulse(void *data)
     const struct crew *c = data;
     for (;;) {
         int64_t before_ns = now_ns();
+        int64_t late_ns;
         sleep_ms(PULSE_MS);
-        int64_t late_ns = now_ns() - before_ns - PULSE_MS * 1000000LL;
+        late_ns = now_ns() - before_ns - PULSE_MS * 1000000LL;
         if (late_ns >= LATE_MS * 1000000LL)
             record_append(c->rig->history, (struct record){.what = RECORD_LATE,
                                                            .worker = (uint16_t)(c->index + 1),
@@ -394,12 +399,12 @@ void worker_run(void *data)
     const struct worker_job *job = data;
     struct rig *r = job->rig;
     struct crew c = {.rig = r, .index = job->index, .life = r->worker[job->index].life};
+    pthread_t pulse;
     c.random = r->schedule->seed ^ ((uint64_t)(c.index + 1) << 32 | (uint64_t)c.life << 48);
     snprintf(c.owner, sizeof c.owner, "w%d.%d", c.index + 1, c.life);
     c.registers = register_connect(r->register_path);
     if (c.registers < 0)
         _exit(3);
-    pthread_t pulse;
     c.way = way_of(r->schedule, c.index);
     if ((r->schedule->mixed || r->schedule->elected) &&
         pthread_create(&pulse, NULL, feel_pulse, &c) != 0)

@@ -159,6 +159,7 @@ static bool answer(struct helper_connection *c, const struct fake_words *q)
     struct fake *f = c->argument;
     struct fake_bytes out = {0};
     bool poisons = is_acquire(q) && f->shared->poison[0] != '\0';
+    bool goes_on;
     pthread_mutex_lock(&all.lock);
     note(f->shared, c->number, q);
     execute(f->shared, q, c->fd, &out);
@@ -167,7 +168,7 @@ static bool answer(struct helper_connection *c, const struct fake_words *q)
         sleep_ms(f->shared->delay_ms);
     if (poisons)
         poison(f->shared, c->fd);
-    bool goes_on = !poisons && helper_write(c->fd, out.data, out.size) == 0;
+    goes_on = !poisons && helper_write(c->fd, out.data, out.size) == 0;
     fake_bytes_free(&out);
     return goes_on;
 }

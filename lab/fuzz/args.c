@@ -103,10 +103,11 @@ static void read_command_line(uint8_t choice, int argc, char **argv)
 static void write_json(int count, char **words)
 {
     struct capture printed;
+    struct rl_json j;
 
     capture_begin(&printed);
 
-    struct rl_json j = {.out = stdout};
+    j = (struct rl_json){.out = stdout};
 
     rl_json_object(&j, NULL);
     rl_json_array(&j, "words");

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "base/time.h"
 #include "core/kind.h"
 #include "rl_scripts.h"
 
-#define MS_NS 1000000
 #define WORDS_MAX RL_ARGUMENTS_MAX
 
 struct ledger_entry *ledger_find(struct ledger *ledger, const char *value, size_t size)
@@ -55,7 +55,7 @@ static int64_t milliseconds_ns(struct rl_slice digits)
 
     for (size_t i = 0; i < digits.size; i++)
         number = number * 10 + (digits.data[i] - '0');
-    return number * MS_NS;
+    return number * RL_NS_PER_MS;
 }
 
 static void note_value(struct evil_request *request, struct rl_slice value)
@@ -83,7 +83,7 @@ static bool takes_a_lock(struct rl_slice script)
 /* EVALSHA sha KEYS key... value ttl ...: the scripts that grant begin their arguments alike. */
 static void read_script(struct evil_request *request, const struct rl_slice *word)
 {
-    const struct rl_slice *argument = word + 3 + milliseconds_ns(word[2]) / MS_NS;
+    const struct rl_slice *argument = word + 3 + milliseconds_ns(word[2]) / RL_NS_PER_MS;
     bool takes = takes_a_lock(word[1]);
 
     FUZZ_CHECK(argument < word + WORDS_MAX);

@@ -24,6 +24,7 @@ static void run_file(const char *path)
     static uint8_t bytes[INPUT_MAX];
     FILE *file = fopen(path, "rb");
     size_t size;
+    uint8_t *copy;
 
     if (!file)
         stop(path, strerror(errno));
@@ -34,7 +35,7 @@ static void run_file(const char *path)
     /* Before the run: if it crashes, the last name is the input that did it. */
     dprintf(STDOUT_FILENO, "%s\n", path);
 
-    uint8_t *copy = fuzz_copy(bytes, size);
+    copy = fuzz_copy(bytes, size);
 
     LLVMFuzzerTestOneInput(copy, size);
     free(copy);

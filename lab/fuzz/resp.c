@@ -185,7 +185,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *stream = (const char *)input.at;
     size_t stream_size = input.left;
     struct rl_reply reply;
-    long whole;
+    long whole, in_one[64], in_pieces[64];
+    size_t count;
 
     if (input.left > 0 && *input.at == RUNS) {
         fuzz_byte(&input);
@@ -200,9 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         compare(stream, (size_t)whole);
     check_encoding(stream, stream_size);
 
-    long in_one[64];
-    long in_pieces[64];
-    size_t count = read_stream(stream, stream_size, stream_size, in_one, 64);
+    count = read_stream(stream, stream_size, stream_size, in_one, 64);
 
     /* One byte at a time costs a decoding per byte: for the short ones. */
     if (stream_size > PREFIXES_MAX)

@@ -14,8 +14,8 @@
 #include "engine/hear.h"
 
 #define STEPS_MAX 600
-#define START_NS ((int64_t)1000 * 1000 * MS_NS)
-#define END_STEP_NS (250 * (int64_t)MS_NS)
+#define START_NS ((int64_t)1000 * 1000 * RL_NS_PER_MS)
+#define END_STEP_NS (250 * (int64_t)RL_NS_PER_MS)
 #define END_TURNS_MAX 20000
 
 static int draw_secret(void *data, void *bytes, size_t size)
@@ -294,11 +294,11 @@ static void world_step(struct world *world, struct fuzz_input *input)
         user_step(world, input, (choice & 31) % 7);
         return;
     case 4:
-        pass_time(world, (int64_t)(choice & 31) * MS_NS);
+        pass_time(world, (int64_t)(choice & 31) * RL_NS_PER_MS);
         return;
     case 5:
         if (choice & 16)
-            pass_time(world, (int64_t)fuzz_number(input, 2) * MS_NS);
+            pass_time(world, (int64_t)fuzz_number(input, 2) * RL_NS_PER_MS);
         else
             pass_to_next(world, 0);
         return;
@@ -326,14 +326,14 @@ static void begin(struct world *world, struct fuzz_input *input)
         .quorum = rl_quorum(count),
         .all_nodes = rl_all_nodes(count),
         .drift_ppm = 10000,
-        .node_timeout_ns = 50 * MS_NS,
-        .retry_min_ns = 10 * MS_NS,
-        .retry_max_ns = 250 * MS_NS,
+        .node_timeout_ns = 50 * RL_NS_PER_MS,
+        .retry_min_ns = 10 * RL_NS_PER_MS,
+        .retry_max_ns = 250 * RL_NS_PER_MS,
     };
     choice = fuzz_byte(input);
     engine->guard_mode = (enum rl_guard_mode)(choice % 3);
-    engine->max_ttl_ns = 80000 * (int64_t)MS_NS;
-    engine->stall_ns = 1000 * (int64_t)MS_NS;
+    engine->max_ttl_ns = 80000 * (int64_t)RL_NS_PER_MS;
+    engine->stall_ns = 1000 * (int64_t)RL_NS_PER_MS;
     engine->random = draw_number;
     engine->secret = draw_secret;
     engine->wall_ms = tell_wall_ms;
@@ -343,7 +343,7 @@ static void begin(struct world *world, struct fuzz_input *input)
         world->link[i] = (struct rl_link){
             .engine = engine,
             .node = i,
-            .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * (int64_t)MS_NS,
+            .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * (int64_t)RL_NS_PER_MS,
         };
         engine->node[i].login = (struct rl_login){
             .user = choice & 4 ? "user" : NULL,

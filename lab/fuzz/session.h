@@ -6,13 +6,13 @@
 #ifndef REDLOCK_FUZZ_SESSION_H
 #define REDLOCK_FUZZ_SESSION_H
 
+#include "base/time.h"
 #include "engine/engine.h"
 #include "engine/link.h"
 #include "engine/survey.h"
 #include "evil.h"
 #include "fuzz.h"
 
-#define MS_NS 1000000
 #define SLOTS 4
 #define NODES_MAX 5
 

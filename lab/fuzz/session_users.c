@@ -10,8 +10,8 @@ static int64_t choose_ttl_ns(struct fuzz_input *input)
     uint8_t choice = fuzz_byte(input);
 
     if (choice < 0xc0)
-        return common_ms[choice % 6] * MS_NS;
-    return ((int64_t)fuzz_number(input, 2) + REDLOCK_TTL_MIN_MS) * MS_NS;
+        return common_ms[choice % 6] * RL_NS_PER_MS;
+    return ((int64_t)fuzz_number(input, 2) + REDLOCK_TTL_MIN_MS) * RL_NS_PER_MS;
 }
 
 static bool begin_slot(struct world *world, struct slot *slot, uint8_t choice)
@@ -21,7 +21,7 @@ static bool begin_slot(struct world *world, struct slot *slot, uint8_t choice)
         .renew = choice & 1,
         .fenced = choice & 2,
         .max_extensions = choice & 4 ? 2 : 0,
-        .max_hold_ns = choice & 8 ? 3000 * (int64_t)MS_NS : 0,
+        .max_hold_ns = choice & 8 ? 3000 * (int64_t)RL_NS_PER_MS : 0,
         .fair = choice & 16,
     };
     const struct rl_about about = {
@@ -51,7 +51,7 @@ static void acquire(struct world *world, struct slot *slot, struct fuzz_input *i
     if (choice >= 0xe0)
         wait_ns = RL_NEVER_NS;
     else if (choice >= 0x60)
-        wait_ns = world->now_ns + (choice - 0x5f) * 20 * (int64_t)MS_NS;
+        wait_ns = world->now_ns + (choice - 0x5f) * 20 * (int64_t)RL_NS_PER_MS;
     slot->longest_ttl_ns = ttl_ns;
     slot->operation = ACQUIRING;
     rl_handle_acquire(&world->engine, &slot->handle, ttl_ns, wait_ns, world->now_ns);

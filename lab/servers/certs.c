@@ -10,11 +10,11 @@
 void certs_make(void)
 {
     pid_t pid = fork();
+    int status = -1;
     if (pid == 0) {
         execlp("sh", "sh", CERTS_SCRIPT, check_dir(), (char *)NULL);
         _exit(127);
     }
-    int status = -1;
     if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
         FAIL("%s failed; is openssl installed?", CERTS_SCRIPT);
 }

@@ -71,10 +71,11 @@ void helper_accept_loop(int listener, void (*serve)(struct helper_connection *),
 {
     for (int number = 1;; number++) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        struct session *s;
+        pthread_t thread;
         if (fd < 0)
             _exit(1);
-        struct session *s = malloc(sizeof *s);
-        pthread_t thread;
+        s = malloc(sizeof *s);
         if (s == NULL)
             _exit(1);
         *s = (struct session){{fd, number, argument}, serve};

@@ -40,24 +40,25 @@ static int namespace_of(pid_t pid)
 /* A new namespace, open; the process stays where it is. */
 static int make_namespace(const struct network *n)
 {
+    int fd;
     if (unshare(CLONE_NEWNET) != 0)
         return -1;
-    int fd = namespace_of(getpid());
+    fd = namespace_of(getpid());
     network_leave(n);
     return fd;
 }
 
 static bool connect_node(struct network *n, int i)
 {
+    bool made;
     n->node[i] = make_namespace(n);
     if (n->node[i] < 0)
         return false;
     snprintf(n->address[i], sizeof n->address[i], "10.213.%d.2", i + 1);
     /* The path is the shell's own child's view of our descriptor. */
-    bool made =
-        run("ip link add veth%d type veth peer name eth0 netns /proc/%d/fd/%d", i,
-            (int)getpid(), n->node[i]) &&
-        run("ip addr add 10.213.%d.1/24 dev veth%d && ip link set veth%d up", i + 1, i, i);
+    made = run("ip link add veth%d type veth peer name eth0 netns /proc/%d/fd/%d", i,
+               (int)getpid(), n->node[i]) &&
+           run("ip addr add 10.213.%d.1/24 dev veth%d && ip link set veth%d up", i + 1, i, i);
     network_enter(n, i);
     made =
         made && run("ip link set lo up && ip addr add %s/24 dev eth0 && ip link set eth0 up && "

@@ -14,10 +14,11 @@
 
 void nodeclock_attach(struct server *s)
 {
+    int fd;
     if (access(SERVER_SHIM, R_OK) != 0)
         FAIL("%s was not built", SERVER_SHIM);
     snprintf(s->clock_path, sizeof s->clock_path, "%s/clock%d", check_dir(), s->id);
-    int fd = open(s->clock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    fd = open(s->clock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, sizeof *s->clock_ms) != 0)
         FAIL("cannot make %s", s->clock_path);
     s->clock_ms = mmap(NULL, sizeof *s->clock_ms, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -50,9 +51,10 @@ void nodeclock_step(struct server *s, int64_t ms)
 static bool has_shim(const struct server *s)
 {
     char path[64], line[512];
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)s->pid);
-    FILE *maps = fopen(path, "re");
+    FILE *maps;
     bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)s->pid);
+    maps = fopen(path, "re");
     while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
         found = found || strstr(line, SERVER_SHIM) != NULL;
     if (maps != NULL)

@@ -26,11 +26,13 @@ struct port port_reserve(void)
     int yes = 1;
     for (int i = 0; i < TRIES_MAX; i++) {
         uint32_t random = 0;
+        int number, fd;
+        struct sockaddr_in address;
         if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
             FAIL("getrandom failed");
-        int number = PORT_FIRST + (int)(random % (PORT_LAST - PORT_FIRST));
-        struct sockaddr_in address = loopback(number);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        number = PORT_FIRST + (int)(random % (PORT_LAST - PORT_FIRST));
+        address = loopback(number);
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (fd < 0)
             FAIL("socket failed");
         /* Exclusive while binding, shared with our own server afterwards. */
@@ -80,9 +82,10 @@ int port_have_ipv6(void)
 {
     struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int result;
     if (fd < 0)
         return 0;
-    int result = bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    result = bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
     close(fd);
     return result;
 }

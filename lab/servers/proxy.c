@@ -63,9 +63,10 @@ static void drop_link(struct link *l)
 static void queue(struct flow *f, const char *data, size_t size, int delay_ms)
 {
     struct chunk *c = malloc(sizeof *c + size);
+    int64_t due_ns;
     if (c == NULL)
         _exit(1);
-    int64_t due_ns = now_ns() + (int64_t)delay_ms * 1000000;
+    due_ns = now_ns() + (int64_t)delay_ms * 1000000;
     if (f->tail != NULL && f->tail->due_ns > due_ns)
         due_ns = f->tail->due_ns; /* a shorter delay does not overtake */
     *c = (struct chunk){.due_ns = due_ns, .size = size};
@@ -170,6 +171,7 @@ static void turn(struct state *s)
 {
     struct proxy_switches *w = s->proxy->switches;
     struct pollfd fds[1 + 2 * LINKS_MAX];
+    int cuts, injections;
     fds[0] = (struct pollfd){.fd = s->proxy->listener, .events = POLLIN};
     for (size_t i = 0; i < LINKS_MAX; i++) {
         fds[1 + 2 * i] = (struct pollfd){.fd = s->link[i].client, .events = POLLIN};
@@ -177,7 +179,8 @@ static void turn(struct state *s)
     }
     /* A millisecond is fine enough for delays and for noticing a turned switch. */
     poll(fds, 1 + 2 * LINKS_MAX, 1);
-    int cuts = w->cut, injections = w->inject;
+    cuts = w->cut;
+    injections = w->inject;
     for (size_t i = 0; i < LINKS_MAX; i++) {
         if (s->link[i].client < 0)
             continue;

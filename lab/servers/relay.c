@@ -41,14 +41,16 @@ static FILE *connect_to(int port)
 static bool read_message(FILE *in, struct message *m, int depth)
 {
     char line[LINE_MAX_BYTES];
+    long count;
+    size_t length;
     if (depth > DEPTH_MAX || fgets(line, sizeof line, in) == NULL)
         return false;
-    size_t length = strlen(line);
+    length = strlen(line);
     if (m->size + length > sizeof m->data)
         return false;
     memcpy(m->data + m->size, line, length);
     m->size += length;
-    long count = atol(line + 1);
+    count = atol(line + 1);
     if (line[0] == '$' && count >= 0) {
         size_t size = (size_t)count + 2;
         if (m->size + size > sizeof m->data || fread(m->data + m->size, 1, size, in) != size)
@@ -68,8 +70,9 @@ static bool starts_with(const struct message *m, const char *text)
 
 static bool is_script(struct message *m)
 {
+    const char *name;
     m->data[m->size < MESSAGE_MAX ? m->size : MESSAGE_MAX - 1] = '\0';
-    const char *name = strchr(m->data, '\n');
+    name = strchr(m->data, '\n');
     return name != NULL && (strncasecmp(name, "\n$7\r\nEVALSHA", 12) == 0 ||
                             strncasecmp(name, "\n$4\r\nEVAL\r\n", 11) == 0);
 }

@@ -16,8 +16,9 @@
 struct resp *resp_fd(int fd)
 {
     struct timeval limit = {.tv_sec = 10};
+    struct resp *r;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    struct resp *r = calloc(1, sizeof *r);
+    r = calloc(1, sizeof *r);
     if (r == NULL) {
         close(fd);
         return NULL;
@@ -29,10 +30,11 @@ struct resp *resp_fd(int fd)
 struct resp *resp_unix(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd;
     if (strlen(path) >= sizeof address.sun_path)
         return NULL;
     strcpy(address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return NULL;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
@@ -66,19 +68,23 @@ static int connect_tcp(const char *host, const char *service)
 struct resp *resp_tcp(const char *host, int port)
 {
     char service[16];
+    int fd;
     snprintf(service, sizeof service, "%d", port);
-    int fd = connect_tcp(host, service);
+    fd = connect_tcp(host, service);
     return fd >= 0 ? resp_fd(fd) : NULL;
 }
 
 struct resp *resp_url(const char *url)
 {
     char host[256], port[8] = "6379";
+    const char *at;
+    bool bracketed;
+    size_t length;
     if (strncmp(url, "unix://", 7) == 0)
         return resp_unix(url + 7);
-    const char *at = strncmp(url, "redis://", 8) == 0 ? url + 8 : url;
-    bool bracketed = *at == '[';
-    size_t length = strcspn(at += bracketed, bracketed ? "]" : ":/@");
+    at = strncmp(url, "redis://", 8) == 0 ? url + 8 : url;
+    bracketed = *at == '[';
+    length = strcspn(at += bracketed, bracketed ? "]" : ":/@");
     if (length > 0 && length < sizeof host && (!bracketed || at[length] == ']')) {
         snprintf(host, sizeof host, "%.*s", (int)length, at);
         at += length + bracketed;
@@ -119,9 +125,10 @@ static int write_all(int fd, const char *data, size_t length)
 size_t resp_encode(char *out, size_t size, const char *const *argv)
 {
     size_t count = 0;
+    size_t used;
     while (argv[count] != NULL)
         count++;
-    size_t used = (size_t)snprintf(out, size, "*%zu\r\n", count);
+    used = (size_t)snprintf(out, size, "*%zu\r\n", count);
     for (size_t i = 0; i < count && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "$%zu\r\n%s\r\n", strlen(argv[i]),
                                  argv[i]);
@@ -131,12 +138,14 @@ size_t resp_encode(char *out, size_t size, const char *const *argv)
 int resp_send(struct resp *r, const char *const *argv)
 {
     size_t size = 32;
+    int result;
+    char *text;
     for (size_t i = 0; argv[i] != NULL; i++)
         size += strlen(argv[i]) + 32;
-    char *text = malloc(size);
+    text = malloc(size);
     if (text == NULL)
         return -1;
-    int result = write_all(r->fd, text, resp_encode(text, size, argv));
+    result = write_all(r->fd, text, resp_encode(text, size, argv));
     free(text);
     return result;
 }
@@ -190,9 +199,10 @@ static int read_bulk(struct resp *r, long length, struct sink *s)
     }
     for (long i = 0; i < length + 2; i++) {
         int c = next_byte(r);
+        char byte;
         if (c < 0)
             return -1;
-        char byte = (char)c;
+        byte = (char)c;
         if (i < length)
             put(s, &byte, 1);
     }

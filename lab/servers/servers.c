@@ -23,13 +23,13 @@ static int next_id;
 
 void server_init(struct server *s, const char *const *extra, const char *password)
 {
+    char dir[96];
     memset(s, 0, sizeof *s);
     s->id = next_id++;
     s->port = port_reserve();
     s->extra = extra;
     s->password = password;
     snprintf(s->socket_path, sizeof s->socket_path, "%s/s%d.sock", check_dir(), s->id);
-    char dir[96];
     snprintf(dir, sizeof dir, "%s/s%d", check_dir(), s->id);
     if (mkdir(dir, 0700) != 0)
         FAIL("mkdir %s failed", dir);
@@ -38,8 +38,6 @@ void server_init(struct server *s, const char *const *extra, const char *passwor
 static void become_server(const struct server *s, pid_t parent)
 {
     char port[16], dir[96];
-    snprintf(port, sizeof port, "%d", s->port.number);
-    snprintf(dir, sizeof dir, "%s/s%d", check_dir(), s->id);
     const char *fixed[] = {
         "redis-server", "--bind",
         "127.0.0.1",    "-::1",
@@ -51,8 +49,11 @@ static void become_server(const struct server *s, pid_t parent)
         "--port",       s->tls || s->closed ? "0" : port,
         NULL,
     };
-    const char *argv[ARGS_MAX];
+    const char *argv[ARGS_MAX], *program;
     size_t count = 0;
+    int log;
+    snprintf(port, sizeof port, "%d", s->port.number);
+    snprintf(dir, sizeof dir, "%s/s%d", check_dir(), s->id);
     for (size_t i = 0; fixed[i] != NULL; i++) {
         argv[count++] = fixed[i];
         if (i == 0 && s->config != NULL)
@@ -73,11 +74,11 @@ static void become_server(const struct server *s, pid_t parent)
         setenv("LD_PRELOAD", SERVER_SHIM, 1);
         setenv("REDLOCK_TEST_CLOCK", s->clock_path, 1);
     }
-    int log = open("/dev/null", O_RDWR);
+    log = open("/dev/null", O_RDWR);
     dup2(log, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    const char *program = getenv("REDLOCK_SERVER");
+    program = getenv("REDLOCK_SERVER");
     if (program != NULL && program[0] != '\0')
         execvp(program, (char *const *)argv);
     execvp("redis-server", (char *const *)argv);
@@ -99,10 +100,10 @@ void server_launch(struct server *s)
 static struct resp *eyes(const struct server *s)
 {
     struct resp *r = resp_unix(s->socket_path);
+    const char *auth[] = {"AUTH", s->password, NULL};
+    char reply[256];
     if (r == NULL || s->password == NULL)
         return r;
-    char reply[256];
-    const char *auth[] = {"AUTH", s->password, NULL};
     if (resp_send(r, auth) != 0 || resp_read(r, reply, sizeof reply) != 0) {
         resp_free(r);
         return NULL;
@@ -113,13 +114,15 @@ static struct resp *eyes(const struct server *s)
 static bool answers(void *data)
 {
     struct server *s = data;
-    if (waitpid(s->pid, NULL, WNOHANG) != 0)
-        FAIL("server %d ended at once; is redis-server or valkey-server installed?", s->id);
-    struct resp *r = eyes(s);
+    struct resp *r;
     char reply[256] = "";
     const char *ping[] = {"PING", NULL};
-    bool up = r != NULL && resp_send(r, ping) == 0 && resp_read(r, reply, sizeof reply) == 0 &&
-              strcmp(reply, "PONG") == 0;
+    bool up;
+    if (waitpid(s->pid, NULL, WNOHANG) != 0)
+        FAIL("server %d ended at once; is redis-server or valkey-server installed?", s->id);
+    r = eyes(s);
+    up = r != NULL && resp_send(r, ping) == 0 && resp_read(r, reply, sizeof reply) == 0 &&
+         strcmp(reply, "PONG") == 0;
     resp_free(r);
     return up;
 }
@@ -200,11 +203,12 @@ static void info_field(struct resp *r, const char *section, const char *name, ch
 {
     char text[8192], head[64];
     const char *ask[] = {"INFO", section, NULL};
+    const char *found;
     out[0] = '\0';
     if (resp_send(r, ask) != 0 || resp_read(r, text, sizeof text) != 0)
         return;
     snprintf(head, sizeof head, "\n%s:", name);
-    const char *found = strstr(text, head);
+    found = strstr(text, head);
     if (found != NULL)
         sscanf(found + strlen(head), "%63[^\r\n]", out);
 }
@@ -212,16 +216,16 @@ static void info_field(struct resp *r, const char *section, const char *name, ch
 void server_admit(const struct server *s)
 {
     char run_id[64], replid[64], id[160], reply[256];
+    const char *choose[] = {"SELECT", s->db != NULL ? s->db : "0", NULL};
+    const char *mark[] = {"HSET", MARKER_KEY, "id",
+                          id,     "max_ttl",  s->max_ttl_ms != NULL ? s->max_ttl_ms : "60000",
+                          NULL};
     struct resp *r = eyes(s);
     if (r == NULL)
         FAIL("server %d does not answer", s->id);
     info_field(r, "server", "run_id", run_id);
     info_field(r, "replication", "master_replid", replid);
     snprintf(id, sizeof id, "%s:%s", run_id, replid);
-    const char *choose[] = {"SELECT", s->db != NULL ? s->db : "0", NULL};
-    const char *mark[] = {"HSET", MARKER_KEY, "id",
-                          id,     "max_ttl",  s->max_ttl_ms != NULL ? s->max_ttl_ms : "60000",
-                          NULL};
     if (resp_send(r, choose) != 0 || resp_read(r, reply, sizeof reply) != 0 ||
         resp_send(r, mark) != 0 || resp_read(r, reply, sizeof reply) != 0 || reply[0] == '-')
         FAIL("server %d cannot be admitted", s->id);
@@ -252,14 +256,15 @@ const char *server_cmd(const struct server *s, const char *arg, ...)
 
 long long server_int(const struct server *s, const char *arg, ...)
 {
-    const char *argv[ARGS_MAX];
+    const char *argv[ARGS_MAX], *reply;
+    char *end = NULL;
+    long long value;
     va_list args;
     va_start(args, arg);
     resp_collect(argv, ARGS_MAX, arg, args);
     va_end(args);
-    const char *reply = command(s, argv);
-    char *end = NULL;
-    long long value = strtoll(reply, &end, 10);
+    reply = command(s, argv);
+    value = strtoll(reply, &end, 10);
     if (end == reply || *end != '\0')
         FAIL("%s answered \"%s\", not a number", arg, reply);
     return value;
@@ -312,10 +317,10 @@ const char *server_commands(const struct server *s)
     while ((p = strstr(p, "cmdstat_")) != NULL) {
         char name[64];
         long long calls = 0;
+        bool skip = false;
         p += strlen("cmdstat_");
         if (sscanf(p, "%63[^:]:calls=%lld", name, &calls) != 2)
             continue;
-        bool skip = false;
         for (size_t i = 0; own[i] != NULL; i++)
             skip = skip || strcmp(name, own[i]) == 0;
         if (!skip && used < sizeof out)

@@ -17,9 +17,10 @@ __attribute__((constructor)) static void find_offset(void)
 {
     const char *path = getenv("REDLOCK_TEST_CLOCK");
     int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    void *memory;
     if (fd < 0)
         return;
-    void *memory = mmap(NULL, sizeof *offset_ms, PROT_READ, MAP_SHARED, fd, 0);
+    memory = mmap(NULL, sizeof *offset_ms, PROT_READ, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED)
         offset_ms = memory;
     close(fd);

@@ -23,8 +23,8 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 
 int gettimeofday(struct timeval *restrict out, void *restrict zone)
 {
-    (void)zone;
     struct timespec t;
+    (void)zone;
     clock_gettime(CLOCK_REALTIME, &t);
     *out = (struct timeval){.tv_sec = t.tv_sec, .tv_usec = t.tv_nsec / 1000};
     return 0;

@@ -28,10 +28,12 @@ enum { LIMIT_MS = 4500, EXPIRY_SLACK_MS = 200, TRIES = 3 };
 
 CASE(head_rule, "Without the head rule a fair queue is overtaken.")
 {
+    struct crowd_terms terms;
+    int bypasses;
     planted_break("QUEUE_HEAD");
-    struct crowd_terms terms = {
+    terms = (struct crowd_terms){
         .processes = 16, .acquisitions = 400, .flags = REDLOCK_FAIR, .limit_ms = 20000};
-    int bypasses = crowd_bypasses(crowd_run(&terms));
+    bypasses = crowd_bypasses(crowd_run(&terms));
     printf("# %d bypasses\n", bypasses);
     CHECK(bypasses > 0);
 }
@@ -45,8 +47,9 @@ CASE(liveness, "Without the eviction of dead waiters a dead head blocks the queu
 CASE(expiry_timer,
      "Without a timer from the key's remaining time a dead holder is noticed late.")
 {
+    int64_t took_ms;
     planted_break("EXPIRY_TIMER");
-    int64_t took_ms = after_dead_holder_ms(ALL_UP, LIMIT_MS);
+    took_ms = after_dead_holder_ms(ALL_UP, LIMIT_MS);
     printf("# served %lld ms after the end of the TTL\n", (long long)took_ms);
     CHECK(took_ms == NOT_SERVED || took_ms > EXPIRY_SLACK_MS);
 }
@@ -65,8 +68,9 @@ CASE(rollback, "Without the rollback failed attempts leave their keys on the nod
 
 CASE(wake, "Without a message from the release a handover takes as long as a timer.")
 {
+    struct handover h;
     planted_break("WAKE");
-    struct handover h = handover_measure(ALL_UP, 20, 2500);
+    h = handover_measure(ALL_UP, 20, 2500);
     /* Of the few that it comes to, those at the start may collide and be quick. */
     CHECK(h.count == 0 || h.worst_us > 3 * h.acquire_us);
     CHECK(h.count == 0 || h.worst_us > 100000);
@@ -104,10 +108,10 @@ CASE(late_subscribers,
 CASE(counter,
      "When nested holds are only counted, a failed inner acquire releases the outer hold.")
 {
+    int intrusions = 0;
     planted_break("HOLD_IDS");
     /* As long as nothing is lost, counting does: it is the losses that break it. */
     CHECK_INT(0, reentrant_load(0, 40, seed_choose(), false).intrusions);
-    int intrusions = 0;
     for (int i = 0; i < TRIES && intrusions == 0; i++)
         intrusions = reentrant_load(0, 40, seed_choose(), true).intrusions;
     CHECK(intrusions > 0);
@@ -121,8 +125,8 @@ CASE(per_node, "When each node admits any k holders, three hold a semaphore of t
 
 CASE(no_intent, "Readers that ignore a waiting writer keep it waiting for ever.")
 {
-    planted_break("WRITER_FIRST");
     struct shared_outcome o = {0};
+    planted_break("WRITER_FIRST");
     /* Readers that a busy machine keeps from overlapping let the writer in, but late. */
     for (int i = 0; i < TRIES && o.readers <= 20; i++)
         o = shared_stream(3000);
@@ -131,8 +135,8 @@ CASE(no_intent, "Readers that ignore a waiting writer keep it waiting for ever."
 
 CASE(partial, "When several names are granted in part, two clients hold one name.")
 {
-    planted_break("ALL_OR_NOTHING");
     int conflicts = 0;
+    planted_break("ALL_OR_NOTHING");
     for (int i = 0; i < TRIES && conflicts == 0; i++) {
         struct load *l = load_run(&(struct load_spec){
             .nodes = 3,

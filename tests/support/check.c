@@ -87,11 +87,12 @@ void check_skip(const char *format, ...)
 void check_fail(const char *file, int line, const char *format, ...)
 {
     char text[2048];
+    const char *base;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const char *base = strrchr(file, '/');
+    base = strrchr(file, '/');
     printf("# %s:%d: %s\n", base != NULL ? base + 1 : file, line, text);
     fflush(stdout);
     _exit(1);
@@ -187,6 +188,9 @@ static void run_case(const struct check_case *c, pid_t runner)
 
 static int run_and_wait(const struct check_case *c)
 {
+    siginfo_t info;
+    int status = -1;
+    pid_t runner, pid;
     snprintf(case_dir, sizeof case_dir, "/tmp/redlock-test-XXXXXX");
     if (mkdtemp(case_dir) == NULL) {
         perror("mkdtemp");
@@ -194,8 +198,8 @@ static int run_and_wait(const struct check_case *c)
     }
     fflush(stdout);
     pulse_prepare();
-    pid_t runner = getpid();
-    pid_t pid = fork();
+    runner = getpid();
+    pid = fork();
     if (pid < 0) {
         perror("fork");
         return -1;
@@ -206,8 +210,6 @@ static int run_and_wait(const struct check_case *c)
     pulse_start();
 
     /* The group is swept while the unreaped leader still keeps its number from reuse. */
-    siginfo_t info;
-    int status = -1;
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0)
         continue;
     kill(-pid, SIGKILL);
@@ -254,9 +256,10 @@ static bool wanted(const struct check_case *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    bool list = argc > 1 && strcmp(argv[1], "--list") == 0;
+    bool list;
     int run = 0, skipped = 0, failed = 0;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    list = argc > 1 && strcmp(argv[1], "--list") == 0;
     for (size_t i = 0; i < case_count; i++) {
         if (list) {
             printf("%s: %s\n", cases[i].name, cases[i].intent);

@@ -131,8 +131,9 @@ redlock *client_start(struct cluster *c, size_t count, uint32_t flags)
 redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
                             uint32_t node_timeout_ms)
 {
+    redlock *r;
     cluster_start(c, count);
-    redlock *r = client_open_hasty(c, flags, node_timeout_ms);
+    r = client_open_hasty(c, flags, node_timeout_ms);
     client_warm(r);
     return r;
 }
@@ -244,9 +245,10 @@ bool client_recovers(redlock *r, const struct cluster *c, int wanted)
     int64_t end_ms = now_ms() + GIVE_UP_MS;
     do {
         redlock_lock *lock = NULL;
+        bool all;
         if (redlock_acquire(r, "recovery", 20000, NULL, &lock) != REDLOCK_OK)
             continue;
-        bool all = wait_within(has_recovered, &(struct recovery){c, wanted}, 20);
+        all = wait_within(has_recovered, &(struct recovery){c, wanted}, 20);
         redlock_release(lock);
         redlock_lock_free(lock);
         if (all)

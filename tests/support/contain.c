@@ -30,17 +30,20 @@ enum { EXIT_USAGE = 64, EXIT_LATE = 124, EXIT_NOT_STARTED = 127, NAMED_MAX = 64 
 /* The parent of a process and its name; false when it is gone. */
 static bool describe(pid_t pid, pid_t *parent, char name[32])
 {
-    char path[32], line[512];
+    char path[32], line[512], *begin, *end;
+    int number = 0;
+    size_t length;
+    FILE *file;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
+    file = fopen(path, "re");
     if (file == NULL)
         return false;
-    size_t length = fread(line, 1, sizeof line - 1, file);
+    length = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     line[length] = '\0';
     /* "PID (NAME) STATE PARENT ...", and a name may have parentheses of its own. */
-    char *begin = strchr(line, '('), *end = strrchr(line, ')');
-    int number = 0;
+    begin = strchr(line, '(');
+    end = strrchr(line, ')');
     if (begin == NULL || end == NULL || sscanf(end, ") %*c %d", &number) != 1)
         return false;
     *end = '\0';
@@ -102,9 +105,9 @@ static void sweep(const char *why)
 /* As the test died, with no second core file. */
 static void die_of(int signal_number)
 {
+    sigset_t all;
     fflush(stdout);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    sigset_t all;
     sigfillset(&all);
     signal(signal_number, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &all, NULL);
@@ -114,9 +117,9 @@ static void die_of(int signal_number)
 
 static struct timespec left_until(const struct timespec *end)
 {
-    struct timespec now;
+    struct timespec now, left;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    struct timespec left = {end->tv_sec - now.tv_sec, end->tv_nsec - now.tv_nsec};
+    left = (struct timespec){end->tv_sec - now.tv_sec, end->tv_nsec - now.tv_nsec};
     if (left.tv_nsec < 0)
         left = (struct timespec){left.tv_sec - 1, left.tv_nsec + 1000000000};
     return left.tv_sec >= 0 ? left : (struct timespec){0, 0};
@@ -138,9 +141,9 @@ static bool has_ended(pid_t test, int *status)
 static int watch(pid_t test, long seconds, const sigset_t *awaited)
 {
     struct timespec end;
+    int status = 0;
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += seconds;
-    int status = 0;
     while (!has_ended(test, &status)) {
         struct timespec left = left_until(&end);
         int got = sigtimedwait(awaited, NULL, &left);
@@ -164,25 +167,26 @@ int main(int argc, char **argv)
 {
     char *rest = NULL;
     long seconds = argc > 2 ? strtol(argv[1], &rest, 10) : 0;
+    pid_t self, test, starter;
+    static const int signals[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    sigset_t awaited, before;
     if (seconds <= 0 || *rest != '\0') {
         fprintf(stderr, "usage: contain SECONDS COMMAND [ARG...]\n");
         return EXIT_USAGE;
     }
-    sigset_t awaited, before;
     sigemptyset(&awaited);
-    static const int signals[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaddset(&awaited, signals[i]);
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &awaited, &before);
-    pid_t starter = getppid();
+    starter = getppid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (getppid() != starter)
         return EXIT_LATE;
 
-    pid_t self = getpid();
-    pid_t test = fork();
+    self = getpid();
+    test = fork();
     if (test < 0) {
         perror("contain: fork");
         return EXIT_NOT_STARTED;

@@ -47,10 +47,11 @@ static uint64_t weight(const char *quorum, const char *key)
 {
     uint64_t sum[2] = {0xcbf29ce484222325u, 0xcbf29ce484222325u};
     const char *const text[2] = {quorum, key};
+    uint64_t x;
     for (int i = 0; i < 2; i++)
         for (const char *at = text[i]; *at; at++)
             sum[i] = (sum[i] ^ (uint8_t)*at) * 0x100000001b3u;
-    uint64_t x = sum[0];
+    x = sum[0];
     for (int i = 0; i < 2; i++) {
         x ^= x >> 30;
         x *= 0xbf58476d1ce4e5b9u;

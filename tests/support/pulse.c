@@ -29,8 +29,9 @@ static void *beat(void *data)
     (void)data;
     while (!pulse->stop) {
         int64_t start_ns = now_ns();
+        int64_t late_us;
         sleep_ms(BEAT_MS);
-        int64_t late_us = (now_ns() - start_ns) / 1000 - BEAT_MS * 1000;
+        late_us = (now_ns() - start_ns) / 1000 - BEAT_MS * 1000;
         if (late_us > ON_TIME_US)
             pulse->late_us += late_us;
     }

@@ -46,11 +46,12 @@ struct job {
 /* A place counts once a majority has confirmed it, and no longer when it was given up. */
 static void note_place(const redlock_lock *lock, struct crowd_record *record)
 {
+    const redlock_report *report;
     if (redlock_position(lock) == 0) {
         record->queued_ns = 0;
         return;
     }
-    const redlock_report *report = redlock_lock_report(lock);
+    report = redlock_lock_report(lock);
     if (record->queued_ns == 0 &&
         report_votes(report, REDLOCK_VOTE_TAKEN) >= (int)report->quorum)
         record->queued_ns = now_ns();
@@ -133,10 +134,11 @@ static void note_cost(const struct cluster *c, struct crowd *crowd)
     static const char *const sent[] = {"evalsha", "eval", "set", "delifeq", "delex", "ping"};
     for (size_t i = 0; i < c->count; i++) {
         const char *list = server_commands(&c->node[i]);
+        const char *stats, *total;
         for (size_t k = 0; k < sizeof sent / sizeof sent[0]; k++)
             crowd->requests += calls_of(list, sent[k]);
-        const char *stats = server_cmd(&c->node[i], "INFO", "stats", NULL);
-        const char *total = strstr(stats, "total_commands_processed:");
+        stats = server_cmd(&c->node[i], "INFO", "stats", NULL);
+        total = strstr(stats, "total_commands_processed:");
         CHECK(total != NULL);
         crowd->commands += strtoll(strchr(total, ':') + 1, NULL, 10);
     }
@@ -144,9 +146,9 @@ static void note_cost(const struct cluster *c, struct crowd *crowd)
 
 static void print(const struct crowd *crowd)
 {
-    int least, most;
+    int least, most, served;
     crowd_shares(crowd, &least, &most);
-    int served = crowd->served;
+    served = crowd->served;
     printf(
         "# %d processes, %s, %s: %d acquisitions in %lld ms, shares %d to %d, longest wait "
         "%lld ms; per acquisition at most %.1f requests, %.1f commands with those in scripts\n",
@@ -163,19 +165,21 @@ struct crowd *crowd_run(const struct crowd_terms *terms)
     int capacity = terms->acquisitions + 2 * terms->processes;
     struct crowd *crowd =
         helper_memory(sizeof *crowd + (size_t)capacity * sizeof(struct crowd_record));
+    int64_t start_ms;
+    struct cluster rest;
     CHECK(terms->processes <= CROWD_MAX);
     crowd->terms = *terms;
     crowd->capacity = capacity;
     job.crowd = crowd;
     cluster_start(&job.c, NODES);
     trouble_begin(&job.c, terms->trouble);
-    struct cluster rest = trouble_rest(&job.c, terms->trouble);
+    rest = trouble_rest(&job.c, terms->trouble);
     for (job.who = 0; job.who < terms->processes; job.who++)
         pids[job.who] = helper_start(work, &job);
     CHECK(wait_until(all_ready, crowd));
     for (size_t i = 0; i < rest.count; i++)
         server_forget_commands(&rest.node[i]);
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     crowd->go = 1;
     wait_within(is_over, crowd, terms->limit_ms);
     crowd->stop = 1;

@@ -43,10 +43,11 @@ static void pass(redlock *r, struct round *round)
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FAIR, .wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *lock = NULL;
     struct passage p = {.asked_ns = now_ns()};
+    int place;
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     p.granted_ns = now_ns();
     sleep_ms(HOLD_MS);
-    int place = atomic_fetch_add(&round->count, 1);
+    place = atomic_fetch_add(&round->count, 1);
     if (place + 1 >= round->wanted)
         round->stop = 1;
     p.released_ns = now_ns();
@@ -78,8 +79,9 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
     for (int i = 0; i < UNCONTENDED; i++) {
         redlock_request q = REDLOCK_REQUEST(.flags = flags);
         redlock_lock *lock = NULL;
+        int64_t start_ns;
         sleep_ms(WAITERS * HOLD_MS);
-        int64_t start_ns = now_ns();
+        start_ns = now_ns();
         CHECK_OK(redlock_acquire(r, "uncontended", TTL_MS, &q, &lock));
         took_ns[i] = now_ns() - start_ns;
         client_unlock(lock);
@@ -119,6 +121,9 @@ struct handover handover_measure(enum trouble trouble, int count, int64_t limit_
 {
     static struct job job;
     pid_t pids[WAITERS];
+    struct handover h;
+    bool over;
+    int64_t plain_us, acquire_us;
     job.round = helper_memory(sizeof *job.round);
     job.round->wanted = count + 1;
     job.up = NODES - (trouble != ALL_UP);
@@ -127,10 +132,10 @@ struct handover handover_measure(enum trouble trouble, int count, int64_t limit_
     for (int i = 0; i < WAITERS; i++)
         pids[i] = helper_start(wait_and_pass, &job);
     CHECK(wait_until(all_ready, job.round));
-    int64_t plain_us = uncontended_us(&job, 0);
-    int64_t acquire_us = uncontended_us(&job, REDLOCK_FAIR);
+    plain_us = uncontended_us(&job, 0);
+    acquire_us = uncontended_us(&job, REDLOCK_FAIR);
     job.round->go = 1;
-    bool over = wait_within(is_over, job.round, limit_ms);
+    over = wait_within(is_over, job.round, limit_ms);
     job.round->stop = 1;
     for (int i = 0; i < WAITERS; i++) {
         int status = -1;
@@ -139,7 +144,7 @@ struct handover handover_measure(enum trouble trouble, int count, int64_t limit_
         CHECK(waitpid(pids[i], &status, 0) == pids[i]);
         CHECK(!over || status == 0);
     }
-    struct handover h = evaluate(job.round);
+    h = evaluate(job.round);
     h.acquire_us = acquire_us;
     h.plain_us = plain_us;
     printf("# %s: %d handovers, median %lld us, nine of ten within %lld us; an uncontended "

@@ -93,12 +93,13 @@ static int run(void (*others)(void *), int count, uint32_t flags, int services, 
 {
     static struct hog hog;
     pid_t pids[TRIERS];
+    int served;
     cluster_start(&hog.c, NODES);
     hog.flags = flags;
     hog.shared = helper_memory(sizeof *hog.shared);
     for (int i = 0; i < count; i++)
         pids[i] = helper_start(others, &hog);
-    int served = wait_beside(&hog, services, wait_ms);
+    served = wait_beside(&hog, services, wait_ms);
     helpers_join(pids, count);
     return served;
 }

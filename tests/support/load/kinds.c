@@ -151,9 +151,10 @@ static bool is_clean(void *data)
 {
     const struct cluster *c = data;
     for (size_t i = 0; i < c->count; i++) {
+        const char *keys;
         if (c->node[i].pid == 0)
             continue;
-        const char *keys = server_cmd(&c->node[i], "KEYS", "redlock*", NULL);
+        keys = server_cmd(&c->node[i], "KEYS", "redlock*", NULL);
         if (strstr(keys, "redlock:") != NULL || strstr(keys, "redlock.queue:") != NULL ||
             strstr(keys, "redlock.alive:") != NULL)
             return false;

@@ -53,9 +53,11 @@ static void hold_once(struct worker *w, redlock *r, unsigned *seed)
         .names = 1, .ttl_ms = LOAD_MAX_TTL_MS, .request = REDLOCK_REQUEST()};
     size_t count = 0;
     redlock_lock *lock = NULL;
+    int64_t granted_ns, asked_ns;
+    int first;
     w->spec->wish(w->number, seed, &wish);
     /* In an order of its own for every process. */
-    int first = seed_draw(seed, 0, LOAD_NAMES_MAX - 1);
+    first = seed_draw(seed, 0, LOAD_NAMES_MAX - 1);
     for (int i = 0; i < LOAD_NAMES_MAX; i++) {
         int name = (first + i) % LOAD_NAMES_MAX;
         if (!(wish.names & (1u << name)))
@@ -65,12 +67,12 @@ static void hold_once(struct worker *w, redlock *r, unsigned *seed)
     }
     wish.request.more_names = more + 1;
     wish.request.more_name_count = count - 1;
-    int64_t asked_ns = now_ns();
+    asked_ns = now_ns();
     if (redlock_acquire(r, more[0], wish.ttl_ms, &wish.request, &lock) != REDLOCK_OK) {
         w->load->failures++;
         return;
     }
-    int64_t granted_ns = now_ns();
+    granted_ns = now_ns();
     sleep_ms(wish.hold_ms);
     note(w->load, &wish, lock, asked_ns, granted_ns);
     redlock_release(lock);
@@ -82,13 +84,15 @@ static void work(void *data)
     struct worker *w = data;
     unsigned seed = w->spec->seed * 100 + (unsigned)w->number;
     struct cluster c = w->load->c;
+    redlock *r;
+    redlock_options o;
     for (size_t i = 0; i < c.count && w->load->relay[i].pid != 0 && w->number % 4 == 0; i++)
         c.urls[i] = w->load->relay[i].url;
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.max_ttl_ms = LOAD_MAX_TTL_MS;
     o.node_timeout_ms = CHECK_SANITIZED ? 60 : 20;
     o.flags = w->spec->flags;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     while (!w->load->holds->stop)
         hold_once(w, r, &seed);
     client_close(r);

@@ -61,12 +61,13 @@ static int64_t served_after_ms(struct scene *s, struct waiter *w, int64_t since_
 int64_t after_dead_head_ms(enum trouble trouble, int64_t limit_ms)
 {
     struct scene s;
+    int64_t killed_ns;
     begin(&s, trouble);
     s.lock = client_lock(s.r, "x", LONG_MS);
     queue_up(&s, &s.first, &patient, 1);
     queue_up(&s, &s.second, &patient, 2);
     waiter_kill(&s.first);
-    int64_t killed_ns = now_ns();
+    killed_ns = now_ns();
     CHECK_INT(0, s.second.news->done);
     client_unlock(s.lock);
     return served_after_ms(&s, &s.second, killed_ns, limit_ms);
@@ -87,6 +88,7 @@ int64_t after_dead_holder_ms(enum trouble trouble, int64_t limit_ms)
 {
     struct scene s;
     struct waiter_terms brief = patient;
+    int64_t end_ns;
     brief.ttl_ms = SHORT_MS;
     begin(&s, trouble);
     fill(&s.rest);
@@ -96,7 +98,7 @@ int64_t after_dead_holder_ms(enum trouble trouble, int64_t limit_ms)
     queue_up(&s, &s.second, &patient, 1);
     waiter_kill(&s.first);
     CHECK_INT(0, s.second.news->done);
-    int64_t end_ns = s.first.news->granted_ns + SHORT_MS * 1000000LL;
+    end_ns = s.first.news->granted_ns + SHORT_MS * 1000000LL;
     return served_after_ms(&s, &s.second, end_ns, SHORT_MS + limit_ms);
 }
 
@@ -109,6 +111,7 @@ static void cut_subscriptions(const struct cluster *c)
 int64_t without_messages_ms(enum trouble trouble, int64_t limit_ms)
 {
     struct scene s;
+    int64_t released_ns;
     begin(&s, trouble);
     s.lock = client_lock(s.r, "x", LONG_MS);
     queue_up(&s, &s.second, &patient, 1);
@@ -118,7 +121,7 @@ int64_t without_messages_ms(enum trouble trouble, int64_t limit_ms)
     }
     CHECK_INT(0, s.second.news->done);
     cut_subscriptions(&s.rest);
-    int64_t released_ns = now_ns();
+    released_ns = now_ns();
     client_unlock(s.lock);
     while (!s.second.news->done && now_ns() < released_ns + limit_ms * 1000000) {
         cut_subscriptions(&s.rest);
@@ -132,6 +135,7 @@ int64_t behind_a_minority_ms(int64_t limit_ms)
     struct scene s;
     struct cluster behind;
     struct proxy p[NODES - 1];
+    int64_t took_ms, cut_ns;
     begin(&s, ONE_KILLED);
     behind = s.c;
     proxies_start(p, &behind, NODES - 1);
@@ -141,10 +145,10 @@ int64_t behind_a_minority_ms(int64_t limit_ms)
     queue_up(&s, &s.second, &patient, 2);
     proxy_stop(&p[2]);
     proxy_stop(&p[3]);
-    int64_t cut_ns = now_ns();
+    cut_ns = now_ns();
     client_unlock(s.lock);
     CHECK_INT(0, s.first.news->done);
-    int64_t took_ms = served_after_ms(&s, &s.second, cut_ns, limit_ms);
+    took_ms = served_after_ms(&s, &s.second, cut_ns, limit_ms);
     CHECK_INT(0, s.first.news->done); /* it is still there, and wants it */
     waiter_kill(&s.first);
     return took_ms;

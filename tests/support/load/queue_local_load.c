@@ -19,10 +19,11 @@ struct one {
 static void serve(redlock *r, int64_t limit_ms, struct local_queue *found, int *last)
 {
     const redlock_event *event = next_event(r, limit_ms);
+    struct one *one;
     if (!event)
         return;
     CHECK_OK(event->error);
-    struct one *one = event->data;
+    one = event->data;
     if (event->type == REDLOCK_EVENT_RELEASED) {
         redlock_lock_free(event->lock);
         one->lock = NULL;
@@ -48,17 +49,21 @@ struct local_queue local_queue_run(int waiters)
     int last = -1;
     struct local_queue found = {0};
     struct one *all = calloc((size_t)waiters, sizeof *all);
+    int64_t soon_ms;
+    redlock *other, *r;
+    redlock_lock *held;
     CHECK(all != NULL);
-    redlock *other = client_start(&c, NODES, 0);
-    redlock_lock *held = client_lock(other, "x", TTL_MS);
-    redlock *r = client_open_warm(&c, 0);
+    other = client_start(&c, NODES, 0);
+    held = client_lock(other, "x", TTL_MS);
+    r = client_open_warm(&c, 0);
     for (int i = 0; i < waiters; i++) {
+        redlock_request q;
         all[i].number = i;
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &all[i]);
+        q = (redlock_request)REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &all[i]);
         CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &all[i].lock));
     }
     /* Long enough for each of them to have shown up, if they did. */
-    int64_t soon_ms = now_ms() + 300;
+    soon_ms = now_ms() + 300;
     for (int64_t end_ms = now_ms() + GIVE_UP_MS;
          now_ms() < soon_ms || (found.longest == 0 && now_ms() < end_ms);) {
         serve(r, 5, &found, &last);

@@ -95,8 +95,9 @@ static void make_noise(struct load *l, int drop_percent, int lose_percent)
 static int intrude(redlock *rival, const redlock_lock *outer)
 {
     redlock_lock *lock = NULL;
+    int got;
     CHECK(redlock_remaining_ms(outer) > 0);
-    int got = redlock_acquire(rival, "x", 2000, NULL, &lock) == REDLOCK_OK;
+    got = redlock_acquire(rival, "x", 2000, NULL, &lock) == REDLOCK_OK;
     redlock_lock_free(lock);
     return got;
 }
@@ -119,6 +120,10 @@ struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned 
     static struct load l;
     struct reentrant_outcome out = {0};
     pid_t pids[PROCESSES_MAX];
+    int error;
+    redlock_lock *outer;
+    redlock_request q;
+    redlock *holder, *rival;
     CHECK(processes <= PROCESSES_MAX);
     l.iterations = iterations;
     l.owner = processes > 0 ? "job-7" : NULL;
@@ -127,12 +132,12 @@ struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned 
     l.shared->running = processes;
     for (int i = 0; i < processes; i++, l.seed++)
         pids[i] = helper_start(work, &l);
-    redlock *holder = open_hasty(processes > 0 ? &l.direct : &l.relayed);
-    redlock *rival = client_open_warm(&l.direct, 0);
+    holder = open_hasty(processes > 0 ? &l.direct : &l.relayed);
+    rival = client_open_warm(&l.direct, 0);
     client_warm(holder);
-    redlock_request q = owner_request(l.owner);
+    q = owner_request(l.owner);
     q.wait_ms = PATIENT_MS; /* a hasty client may need more than one attempt */
-    redlock_lock *outer = kind_lock(holder, "x", OUTER_TTL_MS, q);
+    outer = kind_lock(holder, "x", OUTER_TTL_MS, q);
     if (noise)
         make_noise(&l, DROP_PERCENT, LOSE_PERCENT);
     for (int i = 0; processes > 0 ? l.shared->running > 0 : i < iterations; i++) {
@@ -149,7 +154,7 @@ struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned 
     /* Whatever a lost answer left of the inner holds has ended by itself. */
     sleep_ms(INNER_TTL_MS);
     out.intrusions += intrude(rival, outer);
-    int error = redlock_release(outer);
+    error = redlock_release(outer);
     if (out.intrusions == 0)
         CHECK_OK(error);
     redlock_lock_free(outer);

@@ -45,11 +45,12 @@ int semaphore_partitioned(void)
     cluster_start(&c, 3);
     for (int i = 0; i < 3; i++) {
         struct cluster part = c;
+        redlock_request q;
         for (int n = 0; n < 3; n++)
             part.urls[n] = n == i ? url : c.url[n];
         r[i] = client_open(&part, 0);
         client_warm_nodes(r[i], 2);
-        redlock_request q = slots_request(2);
+        q = slots_request(2);
         q.wait_ms = 1000;
         redlock_acquire(r[i], "x", 20000, &q, &lock[i]);
     }

@@ -41,17 +41,20 @@ struct shared_outcome shared_stream(int64_t wait_ms)
     struct stream *s = helper_memory(sizeof *s);
     struct shared_outcome out = {0};
     pid_t pids[READERS];
+    redlock_request q;
+    redlock_lock *lock = NULL;
+    int before;
+    redlock *r;
     cluster_start(&s->c, 3);
     for (int i = 0; i < READERS; i++)
         pids[i] = helper_start(read_on, s);
-    redlock *r = client_open_warm(&s->c, 0);
+    r = client_open_warm(&s->c, 0);
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; s->holds < 3 * READERS;) {
         CHECK(now_ms() < end_ms);
         sleep_ms(1);
     }
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = wait_ms);
-    redlock_lock *lock = NULL;
-    int before = s->holds;
+    q = (redlock_request)REDLOCK_REQUEST(.wait_ms = wait_ms);
+    before = s->holds;
     out.error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
     out.readers = s->holds - before;
     redlock_lock_free(lock);

@@ -19,12 +19,14 @@ static void wait_for_it(void *data)
 {
     struct waiter *w = data;
     redlock_options o = client_options(w->cluster);
+    redlock *r;
+    redlock_lock *lock = NULL;
+    redlock_request q;
     o.node_timeout_ms = w->terms.node_timeout_ms ? w->terms.node_timeout_ms : STEADY_MS;
     o.username = w->terms.username;
     o.password = w->terms.password;
-    redlock *r = client_open_with(&o);
-    redlock_lock *lock = NULL;
-    redlock_request q = REDLOCK_REQUEST(.flags = w->terms.flags, .wait_ms = w->terms.wait_ms);
+    r = client_open_with(&o);
+    q = (redlock_request)REDLOCK_REQUEST(.flags = w->terms.flags, .wait_ms = w->terms.wait_ms);
     client_warm_nodes(r, w->up);
     w->news->asked_ns = now_ns();
     w->news->asking = 1;

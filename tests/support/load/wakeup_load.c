@@ -46,9 +46,10 @@ int wakeup_lost(uint32_t flags, int rounds_max, int enough)
 {
     struct cluster c;
     int slow = 0;
-    cluster_start(&c, NODES);
-    int64_t start_ms = now_ms();
+    int64_t start_ms;
     int rounds = 0;
+    cluster_start(&c, NODES);
+    start_ms = now_ms();
     for (; rounds < rounds_max && slow < enough; rounds++) {
         struct round round = {.c = &c, .flags = flags};
         pthread_t thread[CLIENTS];
