@@ -11,26 +11,22 @@ import (
 )
 
 // Forever is a wait without an end but that of the context.
-const Forever = time.Duration(-1)
+const Forever = never / 2
 
 const (
-	ttlDefault    = 30 * time.Second
-	waitMax       = 50 * time.Second // of one PUT of a lease: as long as the service allows
-	streamMax     = 24 * time.Hour   // of one PUT of a stream
-	waitLeast     = 5 * time.Millisecond
-	answerExtra   = 10 * time.Second // how long an answer may take beyond the wait
-	streamSilence = 30 * time.Second // of a stream that waits: a comment comes every 10 s
+	ttlDefault  = 30 * time.Second
+	waitMax     = 50 * time.Second // of one PUT of a lease: as long as the service allows
+	streamMax   = 24 * time.Hour   // of one PUT of a stream
+	waitLeast   = 5 * time.Millisecond
+	answerExtra = 10 * time.Second // how long an answer may take beyond the wait
 
 	retryFirst, retryMax, retryAfterMax = 50 * time.Millisecond, time.Second, 30 * time.Second
 	unknownTries, endTries              = 3, 3            // of a PUT that does not wait; of a DELETE
 	endLimit                            = 2 * time.Second // of one DELETE
-	proxied                             = "PROXIED"       // code: a stream through a proxy
 )
 
 type terms struct {
-	name string
-	wait time.Duration
-
+	wait   time.Duration
 	TTLMs  int64  `json:"ttl_ms"`
 	WaitMs int64  `json:"wait_ms"`
 	Kind   string `json:"kind,omitempty"`
@@ -40,8 +36,6 @@ type terms struct {
 	Slots  int    `json:"slots,omitempty"`
 	Owner  string `json:"owner,omitempty"`
 }
-
-func (t *terms) ttl() time.Duration { return time.Duration(t.TTLMs) * time.Millisecond }
 
 // LockOption says more about a lock. Without any it is exclusive, expires 30 s after its last
 // renewal, has a fencing token, and is not waited for.
@@ -63,14 +57,10 @@ func Fair() LockOption { return func(t *terms) { t.Fair = true } }
 func Shared() LockOption { return func(t *terms) { t.Kind = "shared" } }
 
 // Slots lets so many hold it at the same time. It has no fencing token.
-func Slots(count int) LockOption {
-	return func(t *terms) { t.Kind, t.Slots = "semaphore", count }
-}
+func Slots(count int) LockOption { return func(t *terms) { t.Kind, t.Slots = "semaphore", count } }
 
 // Owner lets the same owner take it again.
-func Owner(owner string) LockOption {
-	return func(t *terms) { t.Kind, t.Owner = "reentrant", owner }
-}
+func Owner(owner string) LockOption { return func(t *terms) { t.Kind, t.Owner = "reentrant", owner } }
 
 // Fenced asks for a fencing token, or says that none is needed, which is cheaper for the nodes.
 func Fenced(wanted bool) LockOption { return func(t *terms) { t.Fenced = &wanted } }
@@ -78,24 +68,21 @@ func Fenced(wanted bool) LockOption { return func(t *terms) { t.Fenced = &wanted
 // Acquire acquires a lock, which is renewed until it is released. The context ends the wait, and
 // the context of the lock is derived from it: to bound the wait alone, use [Wait].
 func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (*Lock, error) {
-	t := &terms{name: name, TTLMs: ttlDefault.Milliseconds()}
+	t := &terms{TTLMs: ttlDefault.Milliseconds()}
 	for _, option := range options {
 		option(t)
 	}
-	if name == "" || t.TTLMs <= 0 || t.wait < 0 && t.wait != Forever {
+	if name == "" || t.TTLMs <= 0 || t.wait < 0 {
 		return nil, &Error{Name: name, kind: ErrInvalid,
 			Detail: "a lock needs a name, a TTL of milliseconds, and a wait that is not negative"}
 	}
 	end := processClock.now() + t.wait
-	if t.wait == Forever {
-		end = never
-	}
 	for pause, tries := retryFirst, 1; ; tries++ {
-		lock, e := c.try(ctx, t, -least(processClock.now()-end, 0))
+		lock, e := c.try(ctx, name, t, -least(processClock.now()-end, 0))
 		if e == nil {
 			return lock, nil
 		}
-		if e.Code == proxied && c.streams.CompareAndSwap(true, false) {
+		if e.Code == "PROXIED" && c.streams.CompareAndSwap(true, false) {
 			continue
 		}
 		left := end - processClock.now()
@@ -121,99 +108,70 @@ func least(a, b time.Duration) time.Duration {
 }
 
 func sleep(ctx context.Context, span time.Duration) {
-	timer := time.NewTimer(span)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	ctx, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	<-ctx.Done()
 }
 
 // One PUT with a lease id of its own. Whatever is not seen granted or refused is ended: first by a
 // DELETE, since a wait that is told to end is known to the service, then by closing the connection.
-func (c *Client) try(ctx context.Context, t *terms, wait time.Duration) (*Lock, *Error) {
+func (c *Client) try(ctx context.Context, name string, t *terms, wait time.Duration) (*Lock, *Error) {
 	var random [16]byte
 	if _, err := rand.Read(random[:]); err != nil {
-		return nil, &Error{Name: t.name, kind: ErrInvalid, cause: err}
+		return nil, &Error{Name: name, kind: ErrInvalid, cause: err}
 	}
-	isStream := c.streams.Load()
-	wait = least(wait, map[bool]time.Duration{false: waitMax, true: streamMax}[isStream])
-	body := *t
+	l := &Lock{client: c, name: name, id: hex.EncodeToString(random[:]), ttl: time.Duration(t.TTLMs) * time.Millisecond}
+	limit := waitMax
+	if c.streams.Load() {
+		limit, l.accept = streamMax, aStream
+	}
+	wait = least(wait, limit)
+	r, body := l.request("PUT"), *t
 	body.WaitMs = wait.Milliseconds()
-	l := &Lock{client: c, name: t.name, id: hex.EncodeToString(random[:]), ttl: t.ttl()}
-	r := &request{method: "PUT", name: l.name, id: l.id, stream: isStream, body: &body}
-	put, cancel := context.WithCancel(context.Background())
-	limit := time.AfterFunc(wait+answerExtra, cancel)
-	done := make(chan error, 1)
-	go func() { done <- l.put(put, r) }()
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = &Error{Name: l.name, kind: ErrUnavailable, Detail: "canceled", cause: ctx.Err()}
-	}
-	if err == nil && limit.Stop() {
-		l.begin(ctx, cancel)
+	r.accept, r.body = l.accept, &body
+	k, e := l.ask(ctx, r, wait+answerExtra)
+	if e == nil {
+		l.ctx, l.cancel = context.WithCancel(ctx)
+		l.held, l.unhold = context.WithCancel(context.Background())
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.hold(k)
+		l.timer = time.AfterFunc(l.next(processClock.now()), l.look)
 		return l, nil
 	}
-	e, ok := err.(*Error)
-	if !ok {
-		e = &Error{Name: l.name, kind: ErrUnavailable, Detail: "it was granted too late to be of use"}
+	if k == nil || e.isRefusal() {
+		c.done(k)
+	} else {
+		c.endLater(l.request("DELETE"), k)
 	}
-	if e.isRefusal() {
-		cancel()
-		return nil, e
-	}
-	c.ends.Add(1)
-	go func() {
-		defer c.ends.Done()
-		defer cancel()
-		c.endSlots <- struct{}{}
-		c.end(context.Background(), l.name, l.id, "")
-		<-c.endSlots
-	}()
 	return nil, e
 }
 
-// Nil: it was granted, and there is time left.
-func (l *Lock) put(ctx context.Context, r *request) error {
-	sent := processClock.now()
-	var a *answer
-	var err error
-	if r.stream {
-		if l.events, err = l.client.open(ctx, r); err != nil {
-			return err
-		}
-		a = l.events.granted
-	} else if a, err = l.client.ask(ctx, r); err != nil {
-		return err
-	} else if a.Status != http.StatusCreated || a.Grant == "" {
-		return a.failure(l.name)
-	}
-	l.sent, l.fence = sent, a.Fence
-	if !l.tell(sent, a) {
-		return context.DeadlineExceeded
-	}
-	return nil
+// So many at a time. The connection, if any, is closed afterwards.
+func (c *Client) endLater(r *request, k *conn) {
+	c.ends.Add(1)
+	go func() {
+		defer c.ends.Done()
+		c.endSlots <- struct{}{}
+		c.end(context.Background(), r)
+		<-c.endSlots
+		c.done(k)
+	}()
 }
 
 // DELETE until it is known to be gone, but not for long: what is left then expires.
-func (c *Client) end(ctx context.Context, name, id, grant string) (err error) {
+func (c *Client) end(ctx context.Context, r *request) (err error) {
+	r.method, r.body = "DELETE", nil
 	for i, pause := 0, retryFirst; i < endTries; i, pause = i+1, 4*pause {
-		one, cancel := context.WithTimeout(ctx, endLimit)
-		a, failed := c.ask(one, &request{method: "DELETE", name: name, id: id, grant: grant})
-		cancel()
-		if err = failed; err == nil {
-			// An earlier try, whose answer was lost, may have deleted it.
-			if a.Status == http.StatusNoContent || a.Status == http.StatusGone && i > 0 {
-				return nil
-			}
-			err = a.failure(name)
-			if a.Code != "" && a.Status < 429 {
-				break
-			}
+		k, _, e := c.send(ctx, r, endLimit)
+		c.done(k)
+		// An earlier try, whose answer was lost, may have deleted it; a record need not be there.
+		if e == nil || e.Status == http.StatusGone && (i > 0 || r.path == once) {
+			return nil
+		} else if e.Code != "" && e.Status < 429 {
+			return e
 		}
-		if i+1 < endTries {
+		if err = e; i+1 < endTries {
 			sleep(ctx, pause)
 		}
 	}

@@ -27,7 +27,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -36,14 +35,16 @@ import (
 	"time"
 )
 
-// Connections that are kept, for less time than the service allows; leases that are ended at once.
-const idleMax, endsAtOnce, idleFor, dialLimit = 256, 32, 60 * time.Second, 5 * time.Second
+const endsAtOnce, dialLimit = 32, 5 * time.Second
 
 // Client asks one service. Any number of goroutines can share it.
 type Client struct {
-	base      *url.URL // of all requests
-	transport *http.Transport
+	dial      func(ctx context.Context, end time.Time) (net.Conn, error)
+	host      string // as requests name it
+	security  *tls.Config
 	tokenFile string
+	mu        sync.Mutex
+	idle      []*conn        // the last one was used last
 	streams   atomic.Bool    // use them: until a proxy refuses one
 	ends      sync.WaitGroup // leases that are ended in the background
 	endSlots  chan struct{}  // so many at a time
@@ -67,26 +68,23 @@ func WithTokenFile(path string) Option {
 // connection.
 func WithCertificate(ca, certificate, key string) Option {
 	return func(c *Client) error {
-		config := &tls.Config{MinVersion: tls.VersionTLS12}
+		c.security = &tls.Config{}
 		if ca != "" {
 			pem, err := os.ReadFile(ca)
-			config.RootCAs = x509.NewCertPool()
-			if err != nil || !config.RootCAs.AppendCertsFromPEM(pem) {
+			c.security.RootCAs = x509.NewCertPool()
+			if err != nil || !c.security.RootCAs.AppendCertsFromPEM(pem) {
 				return fmt.Errorf("%s has no certificate", ca)
 			}
 		}
-		read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if certificate == "" {
+			return nil
+		}
+		c.security.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(certificate, key)
 			return &pair, err
 		}
-		if certificate != "" {
-			if _, err := read(nil); err != nil {
-				return err
-			}
-			config.GetClientCertificate = read
-		}
-		c.transport.TLSClientConfig = config
-		return nil
+		_, err := c.security.GetClientCertificate(nil)
+		return err
 	}
 }
 
@@ -106,32 +104,38 @@ func New(service string, options ...Option) (*Client, error) {
 	if service == "" {
 		service = os.Getenv("REDLOCK_SERVICE")
 	}
-	c := &Client{endSlots: make(chan struct{}, endsAtOnce),
-		transport: &http.Transport{MaxIdleConnsPerHost: idleMax, IdleConnTimeout: idleFor,
-			TLSHandshakeTimeout: dialLimit, DisableCompression: true}}
+	c := &Client{endSlots: make(chan struct{}, endsAtOnce), security: &tls.Config{}}
+	network, address := "tcp", ""
 	socket := strings.TrimPrefix(strings.TrimPrefix(service, "unix:"), "//")
 	at, err := url.Parse(strings.TrimSuffix(service, "/"))
-	dialer := net.Dialer{Timeout: dialLimit}
-	c.transport.DialContext = dialer.DialContext
 	if strings.HasPrefix(service, "unix:") && strings.HasPrefix(socket, "/") {
-		at = &url.URL{Scheme: "http", Host: "localhost"}
+		network, address, c.host = "unix", socket, "localhost"
 		c.streams.Store(true)
-		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", socket)
+	} else if err == nil && ports[at.Scheme] != "" && at.Hostname() != "" && at.String() == at.Scheme+"://"+at.Host {
+		c.host, address = at.Host, at.Host
+		if at.Port() == "" {
+			address = net.JoinHostPort(at.Hostname(), ports[at.Scheme])
 		}
-	} else if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "" ||
-		at.Path != "" || at.User != nil || at.RawQuery != "" {
+	} else {
 		return nil, fmt.Errorf("redlock: %w: the service %q is none of unix:/path, "+
 			"http://HOST:PORT and https://HOST:PORT", ErrInvalid, service)
 	}
-	c.base = at
 	for _, option := range options {
 		if err := option(c); err != nil {
 			return nil, fmt.Errorf("redlock: %w: %s", ErrInvalid, err)
 		}
 	}
+	c.dial = func(ctx context.Context, end time.Time) (net.Conn, error) {
+		dialer := net.Dialer{Timeout: dialLimit, Deadline: end}
+		if network == "unix" || at.Scheme == "http" {
+			return dialer.DialContext(ctx, network, address)
+		}
+		return (&tls.Dialer{NetDialer: &dialer, Config: c.security}).DialContext(ctx, network, address)
+	}
 	return c, nil
 }
+
+var ports = map[string]string{"http": "80", "https": "443"}
 
 // Must is the client, or a panic: for settings that cannot be wrong.
 func Must(c *Client, err error) *Client {
@@ -145,6 +149,6 @@ func Must(c *Client, err error) *Client {
 // idle connections. Locks that are held stay held: release them before.
 func (c *Client) Close() error {
 	c.ends.Wait()
-	c.transport.CloseIdleConnections()
+	c.sweep(0)
 	return nil
 }

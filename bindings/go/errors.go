@@ -5,7 +5,6 @@ package redlock
 import (
 	"errors"
 	"fmt"
-	"net"
 	"time"
 )
 
@@ -31,24 +30,20 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 	// ErrUnavailable: the service did not answer, is about to end, or is not redlockd.
 	ErrUnavailable = errors.New("no answer from the service")
+	// ErrSkipped: said by [Client.Once]: it was run in this period, or is being run.
+	ErrSkipped = errors.New("run by another in this period")
 	// ErrNotLeader: said by [Elector.IsLeader].
 	ErrNotLeader = errors.New("not the leader")
 )
 
-// Holder is what the service tells about the holder that is in the way.
+// Holder is what the service tells about the holder that is in the way. The fingerprint names it to a break.
 type Holder struct {
-	Label       string `json:"label"`
-	Fingerprint string `json:"fingerprint"`  // names it to a break
-	RemainingMs int64  `json:"remaining_ms"` // until it expires, unless it renews
+	Label, Fingerprint string
+	RemainingMs        int64 `json:"remaining_ms"` // until it expires, unless it renews
 }
 
-// Node is what one server did.
-type Node struct {
-	Address string `json:"address"`
-	Vote    string `json:"vote"`   // GRANTED, TAKEN, SILENT, ...
-	Reason  string `json:"reason"` // why it did not vote
-	Text    string `json:"text"`
-}
+// Node is what one server did: GRANTED, TAKEN, SILENT, ..., and why it did not vote.
+type Node struct{ Address, Vote, Reason, Text string }
 
 // Error is what every failure of this package is. Its reason is for errors.Is.
 type Error struct {
@@ -64,14 +59,11 @@ type Error struct {
 	retry       time.Duration // Retry-After
 }
 
-// Error is the detail, or the reason and what is below.
+// Error is the detail, or the reason.
 func (e *Error) Error() string {
 	text := e.Detail
 	if text == "" {
 		text = e.kind.Error()
-		if e.cause != nil {
-			text += ": " + e.cause.Error()
-		}
 	}
 	return fmt.Sprintf("redlock: %q: %s", e.Name, text)
 }
@@ -86,27 +78,23 @@ func (e *Error) Unwrap() error { return e.cause }
 
 var kindOfCode = map[string]error{"": ErrUnavailable, "BUSY": ErrTaken, "TIMEOUT": ErrTimeout,
 	"LOST": ErrLost, "EXPIRED": ErrExpired, "ENDED": ErrLost, "NOQUORUM": ErrNoQuorum,
-	"GUARDED": ErrGuarded, "AUTH": ErrDenied, "INVAL": ErrInvalid}
+	"DONE": ErrSkipped, "GUARDED": ErrGuarded, "AUTH": ErrDenied, "INVAL": ErrInvalid}
 
-var kindOfStatus = map[int]error{401: ErrDenied, 403: ErrDenied, 410: ErrLost, 429: ErrQuota}
+var kindOfStatus = map[int]error{401: ErrDenied, 403: ErrDenied, 409: ErrUnavailable, 410: ErrLost, 429: ErrQuota,
+	5: ErrUnavailable}
 
 func kindOf(status int, code string) error {
-	if kind := kindOfCode[code]; kind != nil {
-		return kind
-	} else if status == 409 || status >= 500 {
-		return ErrUnavailable
-	} else if kind := kindOfStatus[status]; kind != nil {
-		return kind
+	for _, kind := range []error{kindOfCode[code], kindOfStatus[status], kindOfStatus[status/100]} {
+		if kind != nil {
+			return kind
+		}
 	}
 	return ErrInvalid
 }
 
 // redlockd says that this request has no grant, and needs no DELETE.
 func (e *Error) isRefusal() bool {
-	var network *net.OpError
-	return e.kind == ErrInvalid && e.Status == 0 ||
-		errors.As(e.cause, &network) && network.Op == "dial" ||
-		e.Code != "" && e.Status >= 400 && e.Status < 500 && e.Status != 409 && e.Status != 410
+	return e.Code != "" && e.Status >= 400 && e.Status < 500 && e.Status != 409 && e.Status != 410
 }
 
 // Another try, with a new lease id, may have another outcome.

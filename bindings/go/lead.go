@@ -4,25 +4,33 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 )
+
+// Act is what runs under a lock, until ctx is done. The fence is that of the lock; of a leader it is the term.
+type Act = func(ctx context.Context, fence int64) error
 
 // Do runs act while it holds the lock, and waits for it for ever unless [Wait] says otherwise. Its
 // error is that of act, or why the lock was not acquired, or an [ErrLost] if act ended well
 // but the lock had not lasted.
-func (c *Client) Do(ctx context.Context, name string,
-	act func(ctx context.Context, fence int64) error, options ...LockOption) error {
+func (c *Client) Do(ctx context.Context, name string, act Act, options ...LockOption) error {
 	lock, err := c.Acquire(ctx, name, append([]LockOption{Wait(Forever)}, options...)...)
 	if err != nil {
 		return err
 	}
-	err = act(lock.Context(), lock.Fence())
-	if released := lock.Release(ctx); err == nil {
-		err = released
-	}
-	return err
+	return lock.run(ctx, act)
+}
+
+func (l *Lock) run(ctx context.Context, act Act) (err error) {
+	defer func() {
+		if released := l.Release(ctx); err == nil && errors.Is(released, ErrLost) {
+			err = released // what else cannot be released expires
+		}
+	}()
+	return act(l.Context(), l.Fence())
 }
 
 // Lead runs act whenever it is the leader: the holder of the lock of that name. The term grows with
@@ -32,21 +40,18 @@ func (c *Client) Do(ctx context.Context, name string,
 //
 // Lead goes on, as a candidate again, until ctx is done, an act that was not deposed has returned
 // an error, or the service refuses for good; that is its error.
-func (c *Client) Lead(ctx context.Context, name string,
-	act func(ctx context.Context, term int64) error, options ...LockOption) error {
+func (c *Client) Lead(ctx context.Context, name string, act Act, options ...LockOption) error {
 	options = append([]LockOption{Fair()}, append(options, Wait(Forever), Fenced(true))...)
 	for {
 		lock, err := c.Acquire(ctx, name, options...)
 		if err != nil {
 			return err
 		}
-		err = act(lock.Context(), lock.Fence())
-		deposed := lock.Err() != nil
-		lock.Release(ctx) // what cannot be released expires
+		err = lock.run(ctx, act)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !deposed {
+		if err != nil && lock.Err() == nil && !errors.Is(err, ErrLost) {
 			return err
 		}
 	}
@@ -54,31 +59,28 @@ func (c *Client) Lead(ctx context.Context, name string,
 
 // Elector is a candidate in the background, with the one method of gocron's Elector.
 type Elector struct {
-	stop   context.CancelFunc
-	done   chan struct{}
-	mu     sync.Mutex
-	leader context.Context // of the last term
-	term   int64           // 0: there was none
-	why    string          // it is no candidate any more
+	stop context.CancelFunc
+	done chan struct{}
+	why  error // of its end
+	last atomic.Pointer[elected]
+}
+
+type elected struct {
+	ctx  context.Context // until it is deposed
+	term int64
 }
 
 // Elector is a candidate from now on, until ctx is done or it is closed.
 func (c *Client) Elector(ctx context.Context, name string, options ...LockOption) *Elector {
 	ctx, stop := context.WithCancel(ctx)
-	e := &Elector{stop: stop, done: make(chan struct{}), leader: ctx}
-	lead := func(leader context.Context, term int64) error {
-		e.mu.Lock()
-		e.leader, e.term = leader, term
-		e.mu.Unlock()
-		<-leader.Done()
-		return nil
-	}
+	e := &Elector{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(e.done)
-		err := c.Lead(ctx, name, lead, options...)
-		e.mu.Lock()
-		e.why = fmt.Sprint(": ", err)
-		e.mu.Unlock()
+		e.why = c.Lead(ctx, name, func(leader context.Context, term int64) error {
+			e.last.Store(&elected{leader, term})
+			<-leader.Done()
+			return nil
+		}, options...)
 	}()
 	return e
 }
@@ -88,19 +90,20 @@ func (e *Elector) IsLeader(context.Context) error {
 	if e.Term() != 0 {
 		return nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return fmt.Errorf("redlock: %w%s", ErrNotLeader, e.why)
+	select {
+	case <-e.done:
+		return fmt.Errorf("redlock: %w: %s", ErrNotLeader, e.why)
+	default:
+		return fmt.Errorf("redlock: %w", ErrNotLeader)
+	}
 }
 
 // Term is that in which this candidate leads; 0: it does not.
 func (e *Elector) Term() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.leader.Err() != nil {
-		return 0
+	if last := e.last.Load(); last != nil && last.ctx.Err() == nil {
+		return last.term
 	}
-	return e.term
+	return 0
 }
 
 // Close resigns, and returns when that is done.
@@ -122,31 +125,26 @@ type Locker[L any] struct {
 
 // NewLocker tries each lock once. The schedulers of a fleet come at times that differ by what their
 // clocks differ: a job that was done sooner keeps its lock for splay from its start, so that none
-// runs it again.
+// runs it again. It panics if L is another interface.
 func NewLocker[L any](c *Client, splay time.Duration, options ...LockOption) *Locker[L] {
+	_ = any(unlocker(nil)).(L)
 	return &Locker[L]{c, splay, options}
 }
 
 // Lock tries to acquire the lock key.
-func (l *Locker[L]) Lock(ctx context.Context, key string) (L, error) {
-	var none L
+func (l *Locker[L]) Lock(ctx context.Context, key string) (held L, err error) {
 	start := processClock.now()
 	lock, err := l.client.Acquire(ctx, key, l.options...)
 	if err != nil {
-		return none, err
+		return held, err
 	}
-	held, ok := any(unlocker(func(ctx context.Context) error {
+	return any(unlocker(func(ctx context.Context) error {
 		if left := start + l.splay - processClock.now(); left > 0 && lock.Err() == nil {
 			time.AfterFunc(left, func() { lock.Release(context.Background()) })
 			return nil
 		}
 		return lock.Release(ctx)
-	})).(L)
-	if !ok {
-		lock.Release(ctx)
-		return none, fmt.Errorf("redlock: %w: a Locker needs the interface with Unlock", ErrInvalid)
-	}
-	return held, nil
+	})).(L), nil
 }
 
 type unlocker func(context.Context) error

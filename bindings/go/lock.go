@@ -4,7 +4,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -24,16 +23,12 @@ const (
 
 // Lock is a lock that was acquired. It is renewed until it is released or lost.
 type Lock struct {
-	client   *Client
-	name, id string
-	ttl      time.Duration
-	sent     time.Duration // the PUT, as the clock counts
-	events   *events       // of the first stream; nil: a lease
+	client           *Client
+	name, id, accept string // accept: empty for a lease
+	ttl              time.Duration
 
-	ctx    context.Context // of what the lock protects
-	cancel context.CancelFunc
-	held   context.Context // until it is released or lost, whatever becomes of the caller's
-	unhold context.CancelFunc
+	ctx, held      context.Context // of what the lock protects; until it is released or lost, whatever becomes of ctx
+	cancel, unhold context.CancelFunc
 
 	fence    int64
 	mu       sync.Mutex
@@ -41,8 +36,8 @@ type Lock struct {
 	until    time.Duration // as the clock counts
 	err      error         // why it was lost
 	released bool
-	close    func()        // ends the stream that holds it now; nil: there is none
-	renewal  time.Duration // of a lease: when it is due, as the clock counts
+	stream   *conn         // that holds it now; nil: there is none
+	renewal  time.Duration // when it is due, as the clock counts; a stream is taken up again then
 	timer    *time.Timer
 }
 
@@ -58,11 +53,10 @@ func (l *Lock) Fence() int64 { return l.fence }
 func (l *Lock) Remaining() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	left := l.until - processClock.now()
-	if l.err != nil || l.released || left < 0 {
+	if l.held.Err() != nil {
 		return 0
 	}
-	return left
+	return -least(processClock.now()-l.until, 0)
 }
 
 // Err is nil as long as the lock was not lost; afterwards it says why, as an [ErrLost].
@@ -76,34 +70,48 @@ func (l *Lock) Err() error {
 func (l *Lock) tell(sent time.Duration, a *answer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if span, ok := a.span(); ok && sent+span > l.until {
-		l.until = sent + span // each that was told stands; the later one counts
-	}
+	l.until = -least(-l.until, -sent-a.span()) // each that was told stands; the later one counts
 	if a.Grant != "" {
 		l.grant = a.Grant
+	}
+	if a.Fence > l.fence {
+		l.fence = a.Fence
 	}
 	return processClock.now() < l.until-l.margin()
 }
 
-// What is asked for again.
-func (l *Lock) term() any { return map[string]int64{"ttl_ms": l.ttl.Milliseconds()} }
-
 func (l *Lock) margin() time.Duration { return least(l.ttl/marginPart, marginMax) }
 
-func (l *Lock) begin(ctx context.Context, end func()) {
-	l.ctx, l.cancel = context.WithCancel(ctx)
-	l.held, l.unhold = context.WithCancel(context.Background())
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := processClock.now()
-	l.renewal = now + l.ttl/renewPart
-	if l.events != nil {
-		l.close, l.renewal = end, never
-		go l.follow(l.sent, l.events)
-	} else {
-		end() // of a request that has its answer
+// Asks for it, or for more time. Nil: it is held, and there is time left.
+func (l *Lock) ask(ctx context.Context, r *request, limit time.Duration) (*conn, *Error) {
+	sent := processClock.now()
+	k, a, e := l.client.send(ctx, r, limit)
+	if e != nil {
+		return k, e
 	}
-	l.timer = time.AfterFunc(l.next(now), l.look)
+	k.sent = sent
+	if k.lines == nil && (a.Grant == "" || r.accept != "") {
+		return k, a.failure(l.name)
+	} else if !l.tell(sent, a) {
+		return k, &Error{Name: l.name, kind: ErrUnavailable, Detail: "it was granted too late to be of use"}
+	}
+	return k, nil
+}
+
+// What is asked about it next.
+func (l *Lock) request(method string) *request {
+	return &request{method: method, path: locks, name: l.name, id: l.id, grant: l.grant,
+		body: map[string]int64{"ttl_ms": l.ttl.Milliseconds()}}
+}
+
+func (l *Lock) hold(k *conn) {
+	if k.lines != nil {
+		l.stream, l.renewal = k, never
+		go l.follow(k)
+		return
+	}
+	l.renewal = k.sent + l.ttl/renewPart
+	l.client.done(k)
 }
 
 // Until the next look.
@@ -116,110 +124,78 @@ func (l *Lock) next(now time.Duration) time.Duration {
 // stops.
 func (l *Lock) look() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := processClock.now()
-	left, end, over := l.until-now, l.close, l.released
-	if !over && left > l.margin() && l.err == nil {
+	left := l.until - now
+	if l.held.Err() == nil && left > l.margin() {
 		if now >= l.renewal {
 			l.renewal = never
 			go l.renew(left)
 		}
 		l.timer.Reset(l.next(now))
-		over = true
-	} else if !over && left > 0 && end != nil {
-		l.timer.Reset(left)
+		return
 	}
-	l.mu.Unlock()
-	if !over {
-		l.lose(&Error{Name: l.name, kind: ErrExpired})
-		if left <= 0 && end != nil {
-			end()
-		}
+	l.lose(&Error{Name: l.name, kind: ErrExpired})
+	if isLeft := l.stream != nil && !l.released; isLeft && left > 0 {
+		l.timer.Reset(left)
+	} else if isLeft {
+		go l.stream.Close()
 	}
 }
 
+// With mu. Nothing, if it is over already.
 func (l *Lock) lose(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil && !l.released {
+	if l.held.Err() == nil {
 		l.err = err
 		l.cancel()
 		l.unhold()
 	}
 }
 
-// ---- a lease ----
-
+// Renews a lease, or takes a stream that has ended up again, before the deadline: its grant is known.
 func (l *Lock) renew(left time.Duration) {
-	limit := -least(-l.ttl/answerPart, -answerLeast)
-	ctx, cancel := context.WithTimeout(l.held, least(limit, left))
-	sent := processClock.now()
-	a, err := l.client.ask(ctx, &request{method: "POST", name: l.name, id: l.id, grant: l.grant,
-		body: l.term()})
-	cancel()
-	// 503, an answer of a proxy or none: the deadline that is known stands.
-	next := processClock.now() - least(-l.ttl/againPart, -againLeast)
-	if err == nil && a.Status == http.StatusOK && a.Grant != "" && l.tell(sent, a) {
-		next = sent + l.ttl/renewPart
-	} else if err == nil && a.Status == http.StatusGone && a.Code != "" {
-		l.lose(a.failure(l.name))
+	r, pause := l.request("POST"), -least(-l.ttl/againPart, -againLeast)
+	if r.accept = l.accept; r.accept != "" {
+		r.method, pause = "PUT", least(pause, retryMax)
 	}
+	limit := -least(-l.ttl/answerPart, -answerLeast)
+	k, e := l.ask(l.held, r, least(limit, left))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.renewal = next; l.err == nil && !l.released {
+	if e != nil && e.Code != "" && (e.Status == http.StatusGone || e.Status == http.StatusConflict) {
+		e.kind = ErrLost
+		l.lose(e)
+	}
+	if e == nil && l.held.Err() == nil {
+		l.hold(k)
+	} else {
+		l.client.done(k)
+		l.renewal = processClock.now() + pause // 503, an answer of a proxy or none: the known deadline stands
+	}
+	if l.held.Err() == nil {
 		l.timer.Reset(l.next(processClock.now()))
 	}
 }
 
-// ---- a stream ----
-
-func (l *Lock) follow(sent time.Duration, e *events) {
-	for e != nil {
-		a, err := e.next()
-		switch {
-		case err != nil || a.event == "reconnect":
-			if err == nil {
-				l.tell(sent, a)
-			}
-			e.close()
-			sent, e = l.comeBack()
-		case a.event == "lost":
-			e.close()
-			l.lose(a.failure(l.name))
-			return
-		default:
-			l.tell(sent, a)
+// To the end of the stream. Where closing releases, that is the end of the lock, too. Elsewhere, and after
+// `reconnect`, the grant is known.
+func (l *Lock) follow(k *conn) {
+	a, err := &answer{}, error(nil)
+	for err == nil && a.event != "lost" && a.event != "reconnect" {
+		k.SetDeadline(time.Time{})
+		if a, err = k.next(); err == nil {
+			l.tell(k.sent, a)
 		}
 	}
-}
-
-// Where closing releases, the end of the stream is the end of the lock. Elsewhere, and after
-// `reconnect`, the grant is known, and the lock can be taken along before its deadline.
-func (l *Lock) comeBack() (sent time.Duration, e *events) {
+	k.Close()
 	l.mu.Lock()
-	grant := l.grant
-	l.close = nil
-	l.mu.Unlock()
-	if grant == "" {
+	if l.stream, l.renewal = nil, 0; err == nil && a.event == "lost" {
+		l.lose(a.failure(l.name))
+	} else if l.grant == "" {
 		l.lose(&Error{Name: l.name, kind: ErrLost, Detail: "the service has closed the stream"})
 	}
-	for pause := time.Duration(0); l.held.Err() == nil; sleep(l.held, pause) {
-		ctx, cancel := context.WithCancel(l.held)
-		limit := time.AfterFunc(l.Remaining(), cancel)
-		sent = processClock.now()
-		e, err := l.client.open(ctx, &request{method: "PUT", name: l.name, id: l.id, grant: grant,
-			stream: true, body: l.term()})
-		if limit.Stop() && err == nil && l.tell(sent, e.granted) {
-			return sent, e // closing it releases nothing: the end of l.held does
-		}
-		cancel()
-		var failure *Error
-		if errors.As(err, &failure) && failure.Code != "" && (failure.Status == 410 || failure.Status == 409) {
-			failure.kind = ErrLost
-			l.lose(failure)
-		}
-		pause = least(2*pause+againLeast, retryMax)
-	}
-	return 0, nil
+	l.mu.Unlock()
+	l.look()
 }
 
 // ---- the end ----
@@ -230,36 +206,29 @@ func (l *Lock) comeBack() (sent time.Duration, e *events) {
 // the error says so; what is left of it on the nodes is deleted all the same.
 func (l *Lock) Release(ctx context.Context) error {
 	l.mu.Lock()
-	if l.released {
-		l.mu.Unlock()
-		return l.err
-	}
+	lost, again, k := l.err, l.released, l.stream
+	r := l.request("DELETE")
 	l.released = true
 	l.timer.Stop()
-	lost, grant, end := l.err, l.grant, l.close
-	l.mu.Unlock()
 	l.cancel()
 	l.unhold()
-	if end == nil {
-		end = func() {}
-	} else {
-		grant = "" // what closing releases was not told; by the id whatever has its tag goes
+	l.mu.Unlock()
+	if again {
+		return lost
+	}
+	if k != nil {
+		r.grant = "" // what closing releases was not told; by the id whatever has its tag goes
 	}
 	if ctx.Err() != nil {
 		ctx = context.Background()
 	}
-	err := l.client.end(ctx, l.name, l.id, grant)
+	err := l.client.end(ctx, r)
 	if err != nil && ctx.Err() != nil {
-		l.client.ends.Add(1)
-		go func() {
-			defer l.client.ends.Done()
-			l.client.end(context.Background(), l.name, l.id, grant)
-			end()
-		}()
+		l.client.endLater(r, k)
 		return &Error{Name: l.name, kind: ErrUnavailable, cause: ctx.Err(),
 			Detail: "released, without an answer yet"}
 	}
-	end()
+	l.client.done(k)
 	if lost != nil {
 		return lost
 	}

@@ -5,6 +5,7 @@ package redlock
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -89,26 +90,51 @@ func TestFailover(t *testing.T) {
 		took[count*99/100], took[count-1], count)
 }
 
-// Acquire and Release by 64 callers of one unix socket, in turns with the same requests of a C program.
+// Acquire and Release by 64 callers, in turns with the same requests of another program: one in C over the same
+// unix socket, and wrk, if it is there, over TCP on loopback, since it knows no unix sockets.
 func TestCycles(t *testing.T) {
 	measured(t)
-	const callers, rounds, span = 64, 3, 3 * time.Second
-	d := startDaemon(t, "--drain", "0")
-	run(d.client(WithStreams(false)), callers, time.Second) // connections, scripts, and the first of each key
-	for round := 0; round < rounds; round++ {
-		asked := exec.Command(os.Getenv("REDLOCK_ASKED"), d.socket, "3")
-		asked.Stderr = os.Stderr
-		said, err := asked.Output()
-		if err != nil {
-			t.Fatal(err)
+	const callers, turns, span = 64, 9, 2 * time.Second
+	dir := t.TempDir()
+	os.WriteFile(dir+"/token", []byte("a-token-to-measure\n"), 0600)
+	os.WriteFile(dir+"/tokens", []byte(fmt.Sprintf("go %x\n", sha256.Sum256([]byte("a-token-to-measure")))), 0600)
+	address := freeAddress(t)
+	d := startDaemon(t, "--drain", "0", "--listen", address, "--tokens", dir+"/tokens", "--allow", "token:go * acquire",
+		"--allow", fmt.Sprintf("uid:%d * acquire,read", os.Getuid()))
+	overTCP := Must(New("http://"+address, WithTokenFile(dir+"/token")))
+	defer overTCP.Close()
+	for _, pair := range []struct {
+		what   string
+		client *Client
+		other  *exec.Cmd
+		each   float64 // what the other counts, for a cycle
+	}{
+		{"leases, of C", d.client(WithStreams(false)), exec.Command(os.Getenv("REDLOCK_ASKED"), d.socket, "2"), 1},
+		{"streams, of leases in C", d.client(), exec.Command(os.Getenv("REDLOCK_ASKED"), d.socket, "2"), 1},
+		{"leases over TCP, of wrk", overTCP, exec.Command("bash", "-c", "TOKEN=a-token-to-measure wrk -t1 -c64 -d2 "+
+			"-s cycles.lua http://"+address+" | sed -n 's/Requests.sec: *//p'"), 2},
+	} {
+		if _, err := exec.LookPath("wrk"); pair.client == overTCP && err != nil {
+			fmt.Println("wrk is not installed: left out")
+			continue
 		}
-		inC, _ := strconv.ParseFloat(strings.TrimSpace(string(said)), 64)
-		for _, streams := range []bool{false, true} {
-			cycles, failed := run(d.client(WithStreams(streams)), callers, span)
-			rate := float64(cycles) / span.Seconds()
-			fmt.Printf("%d callers, streams %v: %.0f cycles/s, %.2f of the %.0f in C; %d failed\n", callers,
-				streams, rate, rate/inC, inC, failed)
+		run(pair.client, callers, time.Second) // connections, scripts, and the first of each key
+		var shares, rates []float64
+		for turn := 0; turn < turns; turn++ {
+			other := *pair.other
+			said, err := other.Output()
+			reached, _ := strconv.ParseFloat(strings.TrimSpace(string(said)), 64)
+			cycles, failed := run(pair.client, callers, span)
+			if err != nil || reached == 0 || failed > 0 {
+				t.Fatalf("%s: %v, %q; %d failed", pair.what, err, said, failed)
+			}
+			rates = append(rates, float64(cycles)/span.Seconds())
+			shares = append(shares, rates[turn]/reached*pair.each)
 		}
+		sort.Float64s(rates)
+		sort.Float64s(shares)
+		fmt.Printf("%d callers, %s: %.2f (%.2f to %.2f of %d turns), %.0f cycles/s\n", callers, pair.what,
+			shares[turns/2], shares[0], shares[turns-1], turns, rates[turns/2])
 	}
 }
 

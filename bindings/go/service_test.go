@@ -230,6 +230,15 @@ func TestLocker(t *testing.T) {
 	d.acquire(d.client(), "job")
 }
 
+func freeAddress(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
 // TLS: the client is known by its certificate, or by a token of a file that is read again.
 func TestTLS(t *testing.T) {
 	certs := os.Getenv("CERTS")
@@ -237,12 +246,7 @@ func TestTLS(t *testing.T) {
 		t.Skip("CERTS is not set: make test makes certificates")
 	}
 	file := func(name string) string { return filepath.Join(certs, name) }
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
+	address := freeAddress(t)
 	var said bytes.Buffer
 	token := exec.Command(os.Getenv("REDLOCKD"), "token", "worker")
 	token.Stdout = &said

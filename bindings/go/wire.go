@@ -9,20 +9,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 )
 
-const answerMax, eventMax = 1 << 20, 1 << 16 // bytes of a body, and of a line
+const (
+	answerMax, eventMax = 1 << 20, 1 << 16 // bytes of an answer, and of a line of a stream
+	idleMax, idleFor    = 256, 60 * time.Second
+	streamSilence       = 30 * time.Second // of a stream that waits: a comment comes every 10 s
+
+	locks, once, aStream = "/v1/locks/", "/v1/once/", "text/event-stream"
+)
 
 // One request about a lease. Its zero values are left out.
 type request struct {
-	method, name, id, grant string
-	stream                  bool
-	body                    any
+	method, path, name, id, grant, accept string
+	body                                  any
 }
 
 // What an answer or an event has. An event has its name in `event`.
@@ -31,8 +37,10 @@ type answer struct {
 	event  string
 	Grant  string `json:"grant"`
 	Fence  int64  `json:"fence"`
-	After  *int64 `json:"after_ms"`
-	Remain *int64 `json:"remaining_ms"`
+	After  int64  `json:"after_ms"`
+	Remain int64  `json:"remaining_ms"`
+	Label  string `json:"label"`
+	Next   int64  `json:"next_ms"` // until a run may begin again
 }
 
 func (a *answer) failure(name string) *Error {
@@ -44,43 +52,31 @@ func (a *answer) failure(name string) *Error {
 	return e
 }
 
-// Held as long as that from the sending of the request; false: it does not say so.
-func (a *answer) span() (time.Duration, bool) {
-	if a.After == nil || a.Remain == nil || *a.After < 0 || *a.Remain < 0 {
-		return 0, false
-	}
-	return time.Duration(*a.After+*a.Remain) * time.Millisecond, true
-}
+// Held as long as that from the sending of the request, if it says so.
+func (a *answer) span() time.Duration { return time.Duration(a.After+a.Remain) * time.Millisecond }
 
-func (c *Client) newRequest(ctx context.Context, r *request) (*http.Request, error) {
-	target := *c.base
-	target.Path = "/v1/locks/" + r.name
-	q := (&http.Request{Method: r.method, URL: &target}).WithContext(ctx)
-	if r.body != nil {
-		text, _ := json.Marshal(r.body)
-		q.ContentLength = int64(len(text))
-		q.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
-		q.Body, _ = q.GetBody()
-	}
-	q.Header = http.Header{"Lease-Id": {r.id}, "Content-Type": {"application/json"},
-		"User-Agent": nil,
-		// Never sent: where the service has closed an idle connection, net/http tries again. A PUT that
-		// had arrived all the same is answered with 409 then.
-		"Idempotency-Key": nil}
-	if r.grant != "" {
-		q.Header["Grant"] = []string{r.grant}
-	}
-	if r.stream {
-		q.Header["Accept"] = []string{"text/event-stream"}
-	}
+// Writes it in the place of what the buffer had.
+func (c *Client) write(text *bytes.Buffer, r *request) (err error) {
+	fields := [...][2]string{{"Host", c.host}, {"Lease-Id", r.id}, {"Grant", r.grant}, {"Accept", r.accept},
+		{"Authorization", ""}}
 	if c.tokenFile != "" {
-		token, err := readToken(c.tokenFile)
-		if err != nil {
-			return nil, err
-		}
-		q.Header["Authorization"] = []string{"Bearer " + token}
+		fields[4][1], err = readToken(c.tokenFile)
 	}
-	return q, nil
+	text.Reset()
+	text.WriteString(r.method + " " + (&url.URL{Path: r.path + r.name}).EscapedPath() + " HTTP/1.1\r\n")
+	for _, field := range fields {
+		if strings.ContainsAny(field[1], "\r\n\x00") {
+			return fmt.Errorf("the header %s cannot be sent", field[0])
+		} else if field[1] != "" {
+			text.WriteString(field[0] + ": " + field[1] + "\r\n")
+		}
+	}
+	var body []byte
+	if r.body != nil {
+		body, _ = json.Marshal(r.body)
+	}
+	fmt.Fprintf(text, "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return err
 }
 
 // Read again for every request: a new token is used at once.
@@ -90,115 +86,165 @@ func readToken(path string) (string, error) {
 	if token = strings.TrimSpace(token); err == nil && token == "" {
 		err = fmt.Errorf("%s: its first line is no token", path)
 	}
-	return token, err
+	return "Bearer " + token, err
 }
 
-// The head of the answer. An error is an *Error.
-func (c *Client) send(ctx context.Context, r *request) (*http.Response, error) {
-	q, err := c.newRequest(ctx, r)
-	if err != nil {
-		return nil, &Error{Name: r.name, kind: ErrInvalid, cause: err}
-	}
-	response, err := c.transport.RoundTrip(q)
-	if err != nil {
-		err = &Error{Name: r.name, kind: ErrUnavailable, cause: err}
-	}
-	return response, err
+// ---- connections ----
+
+// A connection to the service. The goroutine that asks also reads the answer: net/http has two more
+// for each connection, and what they cost is as much as all else that a request does.
+type conn struct {
+	net.Conn
+	room   *io.LimitedReader // that an answer has
+	in     *bufio.Reader     // through room
+	text   bytes.Buffer      // of a request, and then of its answer
+	lines  *bufio.Reader     // of the stream that it has become
+	sent   time.Duration     // the request of that, as the clock counts
+	isOpen bool              // after the last answer
+	since  time.Time         // when it became idle
 }
 
-// The whole answer.
-func (c *Client) ask(ctx context.Context, r *request) (*answer, error) {
-	response, err := c.send(ctx, r)
+// An idle connection, or a new one.
+func (c *Client) connect(ctx context.Context, end time.Time) (*conn, error) {
+	c.sweep(idleFor)
+	c.mu.Lock()
+	if last := len(c.idle) - 1; last >= 0 {
+		defer c.mu.Unlock()
+		k := c.idle[last]
+		c.idle = c.idle[:last]
+		return k, nil
+	}
+	c.mu.Unlock()
+	socket, err := c.dial(ctx, end)
+	room := &io.LimitedReader{R: socket}
+	return &conn{Conn: socket, room: room, in: bufio.NewReader(room)}, err
+}
+
+// Keeps a connection for the next request, or closes it; nil: there is none.
+func (c *Client) done(k *conn) {
+	if k == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.since = time.Now(); k.isOpen && len(c.idle) < idleMax {
+		c.idle = append(c.idle, k)
+	} else {
+		k.Close()
+	}
+}
+
+// Closes connections that have been idle for so long: the first is the oldest.
+func (c *Client) sweep(span time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.idle) > 0 && time.Since(c.idle[0].since) >= span {
+		c.idle[0].Close()
+		c.idle = c.idle[1:]
+	}
+}
+
+var wanted = map[string]int{"PUT": http.StatusCreated, "POST": http.StatusOK, "DELETE": http.StatusNoContent}
+
+// The connection is the caller's, also if there is no answer. Nil: nothing was sent.
+func (c *Client) send(ctx context.Context, r *request, limit time.Duration) (*conn, *answer, *Error) {
+	end := time.Now().Add(limit)
+	k, err := c.connect(ctx, end)
+	if err != nil {
+		return nil, nil, &Error{Name: r.name, kind: ErrUnavailable, Detail: err.Error(), cause: err}
+	}
+	if err := c.write(&k.text, r); err != nil {
+		k.Close()
+		return nil, nil, &Error{Name: r.name, kind: ErrInvalid, Detail: err.Error(), cause: err}
+	}
+	a, err := k.ask(ctx, end)
+	if err == nil && a.event != "granted" && a.Status != wanted[r.method] {
+		return k, a, a.failure(r.name)
+	} else if err == nil {
+		return k, a, nil
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	} else {
+		c.sweep(0) // a service that has ended has closed them all
+	}
+	return k, nil, &Error{Name: r.name, kind: ErrUnavailable, Detail: err.Error(), cause: err}
+}
+
+// Ends what is under way when ctx is done.
+func (k *conn) watch(ctx context.Context, over chan struct{}) {
+	select {
+	case <-ctx.Done():
+		k.SetDeadline(started) // over long ago
+		<-over
+	case <-over:
+	}
+}
+
+// Sends the request in text, and reads the answer: of a stream, until it is granted.
+func (k *conn) ask(ctx context.Context, end time.Time) (*answer, error) {
+	k.SetDeadline(end)
+	if ctx.Done() != nil {
+		over := make(chan struct{})
+		go k.watch(ctx, over)
+		defer func() { over <- struct{}{} }()
+	}
+	k.room.N, k.isOpen = answerMax, false
+	_, err := k.text.WriteTo(k)
+	response := &http.Response{}
+	for err == nil && response.StatusCode < http.StatusOK {
+		response, err = http.ReadResponse(k.in, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return readAnswer(r.name, response)
-}
-
-func readAnswer(name string, response *http.Response) (*answer, error) {
-	defer response.Body.Close()
-	a := &answer{}
-	body, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
-	if err != nil {
-		return nil, &Error{Name: name, kind: ErrUnavailable, cause: err}
+	if response.Header.Get("Content-Type") == aStream {
+		k.lines = bufio.NewReader(response.Body)
+		return k.granted(ctx, end)
 	}
-	if len(body) > 0 && json.Unmarshal(body, a) != nil {
-		*a = answer{} // of a proxy: it has neither grant nor code
+	_, err = k.text.ReadFrom(response.Body)
+	k.isOpen = err == nil && !response.Close && k.in.Buffered() == 0
+	a := &answer{}
+	if json.Unmarshal(k.text.Bytes(), a) != nil {
+		*a = answer{} // none, or of a proxy: it has neither grant nor code
 	}
 	a.Status = response.StatusCode
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
-		a.retry = time.Duration(seconds) * time.Second
-	}
-	return a, nil
+	a.retry, _ = time.ParseDuration(response.Header.Get("Retry-After") + "s")
+	return a, err
 }
 
 // ---- streams ----
 
-// The events of a stream, whose head has come.
-type events struct {
-	close   func()
-	lines   *bufio.Scanner
-	granted *answer
+func (k *conn) granted(ctx context.Context, end time.Time) (*answer, error) {
+	for {
+		k.SetDeadline(time.Now().Add(least(time.Until(end), streamSilence)))
+		if ctx.Err() != nil { // its watch has set another
+			return nil, ctx.Err()
+		}
+		a, err := k.next()
+		if err != nil || a.event == "granted" || a.event == "lost" {
+			return a, err
+		}
+	}
 }
 
 // The next event; a comment is one without a name. An error is the end of the stream.
-func (e *events) next() (*answer, error) {
+func (k *conn) next() (*answer, error) {
 	a := &answer{}
-	for e.lines.Scan() {
-		line := e.lines.Text()
-		switch {
-		case line == "" && a.event != "" || strings.HasPrefix(line, ":"):
+	for k.room.N = eventMax; ; {
+		line, err := k.lines.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
+		case "":
 			return a, nil
-		case strings.HasPrefix(line, "event: "):
-			a.event = line[len("event: "):]
-		case strings.HasPrefix(line, "data: "):
-			if err := json.Unmarshal([]byte(line[len("data: "):]), a); err != nil {
+		case "event":
+			a.event = value
+		case "data":
+			if err := json.Unmarshal([]byte(value), a); err != nil {
 				return nil, err
 			}
 		}
-	}
-	return nil, fmt.Errorf("the stream has ended: %v", e.lines.Err())
-}
-
-// Sends a PUT for a stream and waits until it is granted.
-func (c *Client) open(ctx context.Context, r *request) (*events, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	silence := time.AfterFunc(streamSilence, cancel)
-	defer silence.Stop()
-	e, err := c.stream(ctx, r, silence)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	e.close = cancel
-	return e, nil
-}
-
-func (c *Client) stream(ctx context.Context, r *request, silence *time.Timer) (*events, error) {
-	response, err := c.send(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if response.Header.Get("Content-Type") != "text/event-stream" {
-		a, err := readAnswer(r.name, response)
-		if err == nil {
-			err = a.failure(r.name)
-		}
-		return nil, err
-	}
-	e := &events{lines: bufio.NewScanner(response.Body)}
-	e.lines.Buffer(make([]byte, 0, 512), eventMax)
-	for {
-		a, err := e.next()
-		switch {
-		case err != nil:
-			return nil, &Error{Name: r.name, kind: ErrUnavailable, cause: err}
-		case a.event == "lost":
-			return nil, a.failure(r.name)
-		case a.event == "granted":
-			e.granted = a
-			return e, nil
-		}
-		silence.Reset(streamSilence)
 	}
 }
