@@ -17,7 +17,10 @@ import (
 func service() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path != "/v1/locks/report" {
+		if r.URL.Path == "/v1/once/report" {
+			w.WriteHeader(201)
+			fmt.Fprint(w, `{"every_ms":3600000,"after_ms":1,"remaining_ms":985,"sure":true}`)
+		} else if r.URL.Path != "/v1/locks/report" {
 			w.WriteHeader(423)
 			fmt.Fprint(w, `{"code":"BUSY","detail":"held by web1","holder":{"label":"web1"}}`)
 		} else if r.Method == "PUT" {
@@ -60,4 +63,36 @@ func ExampleClient_Acquire() {
 	// Output:
 	// true <nil> <nil>
 	// web1 is at it
+}
+
+func ExampleClient_Lead() {
+	at := service()
+	defer at.Close()
+	client, _ := redlock.New(at.URL)
+	enough := errors.New("the work is done")
+	err := client.Lead(context.Background(), "report", func(ctx context.Context, term int64) error {
+		fmt.Println("leads in the term", term) // until ctx is done
+		return enough                          // nil: resigns, and is a candidate again
+	})
+	fmt.Println(err)
+	// Output:
+	// leads in the term 7
+	// the work is done
+}
+
+func ExampleClient_Once() {
+	at := service()
+	defer at.Close()
+	client, _ := redlock.New(at.URL)
+	for _, job := range []string{"report", "invoices"} {
+		err := client.Once(context.Background(), job, time.Hour, func(ctx context.Context, fence int64) error {
+			fmt.Println("this machine runs", job)
+			return nil
+		})
+		fmt.Println(job, err == nil, errors.Is(err, redlock.ErrSkipped))
+	}
+	// Output:
+	// this machine runs report
+	// report true false
+	// invoices false true
 }

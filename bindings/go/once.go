@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package redlock
+
+import (
+	"context"
+	"time"
+)
+
+// The last: records under which act could not begin in time, or of which nothing is known.
+const everyMin, everyMax, startTries = time.Second, 24 * time.Hour, 5
+
+// Once runs act if it is this program's turn: of all that try, one begins, and none again before
+// every, one second to a day, is over. The others get an [ErrSkipped] at once, or when their [Wait]
+// has ended. Any other error that is not of act: it was not run, or it is an [ErrLost], as of [Client.Do].
+//
+// The service records under the lock that act begins, as `redlock run --every` does, and the record
+// counts for all languages. It stays, whatever becomes of act: one that fails counts as run, and so does
+// one whose machine dies. Servers that forget the record let another begin. bindings/README.md of the
+// project has all that this cannot promise.
+func (c *Client) Once(ctx context.Context, name string, every time.Duration, act Act, options ...LockOption) error {
+	if every < everyMin || every > everyMax {
+		return &Error{Name: name, kind: ErrInvalid, Detail: "a period is one second to one day"}
+	}
+	lock, err := c.Acquire(ctx, name, options...)
+	if e, ok := err.(*Error); ok && (e.kind == ErrTaken || e.kind == ErrTimeout) {
+		e.kind = ErrSkipped
+	}
+	if err != nil {
+		return err
+	}
+	if e := lock.record(every); e != nil {
+		lock.Release(ctx)
+		return e
+	}
+	return lock.run(ctx, act)
+}
+
+// Nil: recorded, and act begins now. Whatever is not known to be refused is taken back, before the lock is
+// released: the next holder must not meet it. A copy of the PUT that comes later still finds no lock.
+func (l *Lock) record(every time.Duration) *Error {
+	for tries := 1; ; tries++ {
+		r := &request{method: "PUT", path: once, name: l.name, id: l.id,
+			body: map[string]int64{"every_ms": every.Milliseconds()}}
+		sent := processClock.now()
+		k, a, e := l.client.send(l.ctx, r, answerExtra)
+		l.client.done(k)
+		if e == nil {
+			if processClock.now() < sent+a.span() && l.ctx.Err() == nil {
+				return nil
+			}
+			e = &Error{Name: l.name, kind: ErrUnavailable, cause: l.ctx.Err(), Detail: "it was recorded too late to begin"}
+		}
+		if e.isRefusal() {
+			e.Holder = &Holder{Label: a.Label, RemainingMs: a.Next}
+			return e
+		}
+		err := l.client.end(context.Background(), r)
+		if tries == startTries || err != nil || l.ctx.Err() != nil || e.kind != ErrUnavailable {
+			return e
+		}
+	}
+}
