@@ -86,9 +86,10 @@ static int unknown(const char *name)
 {
     const char *known[COMMANDS + 3] = {"help", "version"};
     char shown[RL_QUOTE_MAX];
+    const char *nearest;
     for (size_t i = 0; i < COMMANDS; i++)
         known[i + 2] = commands[i]->name;
-    const char *nearest = synonym(name);
+    nearest = synonym(name);
     if (!nearest)
         nearest = rl_nearest(rl_slice_of(name), known);
     rl_quote(shown, name);
@@ -99,9 +100,10 @@ static int unknown(const char *name)
 
 static int help(int argc, char **argv)
 {
+    const struct command *command;
     if (argc < 2)
         return overview();
-    const struct command *command = find(argv[1]);
+    command = find(argv[1]);
     return command ? command_help(command) : unknown(argv[1]);
 }
 
@@ -110,6 +112,7 @@ static int help(int argc, char **argv)
 static int move_leading(int argc, char **argv)
 {
     int words = 0;
+    char *subcommand;
     while (1 + words < argc && argv[1 + words][0] == '-') {
         int taken = args_leading(argv + 1 + words, argc - 1 - words);
         if (taken < 0)
@@ -120,7 +123,7 @@ static int move_leading(int argc, char **argv)
     }
     if (words == 0 || 1 + words >= argc)
         return words;
-    char *subcommand = argv[1 + words];
+    subcommand = argv[1 + words];
     memmove(argv + 2, argv + 1, (size_t)words * sizeof *argv);
     argv[1] = subcommand;
     return words;
@@ -149,17 +152,20 @@ static void open_standard_files(void)
 
 int main(int argc, char **argv)
 {
+    int status, leading;
+    const char *name;
+    const struct command *command;
     title_keep(argc, argv);
     open_standard_files();
     lookup_without_modules();
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));
-    int leading = move_leading(argc, argv);
+    leading = move_leading(argc, argv);
     if (leading < 0)
         return -leading;
     if (argc - leading < 2)
         return message_usage("a subcommand is missing; `redlock help` lists them");
-    const char *name = argv[1];
+    name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return overview();
     if (strcmp(name, "help") == 0)
@@ -169,11 +175,11 @@ int main(int argc, char **argv)
         message_setup("version", wants_json(argc, argv));
         return version(wants_json(argc, argv));
     }
-    const struct command *command = find(name);
+    command = find(name);
     if (!command)
         return unknown(name);
     message_setup(command->name, wants_json(argc, argv));
-    int status = command->run(command, argc - 1, argv + 1);
+    status = command->run(command, argc - 1, argv + 1);
     errors_drain();
     return signals_finish(status == ARGS_HELPED ? 0 : status);
 }

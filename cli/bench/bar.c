@@ -20,10 +20,11 @@ size_t bar_write(char out[BAR_TEXT_MAX], double share, size_t columns, bool utf8
     };
     size_t steps = utf8 ? EIGHTHS : 1, used = 0;
     char *at = out;
+    size_t left;
     if (columns > BAR_COLUMNS_MAX)
         columns = BAR_COLUMNS_MAX;
     share = share < 0 ? 0 : share > 1 ? 1 : share;
-    size_t left = (size_t)(share * (double)(columns * steps) + 0.5);
+    left = (size_t)(share * (double)(columns * steps) + 0.5);
     if (left == 0 && share > 0 && columns > 0)
         left = 1;
     for (; left > 0; used++) {

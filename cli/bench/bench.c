@@ -109,13 +109,15 @@ static int complete(struct bench *b)
 {
     struct bench_plan *p = &b->plan;
     struct settings *s = &b->settings;
+    uint32_t random;
+    int status;
     if (settings_is_given(s, SETTING_WAIT) && !p->one_name)
         return message_usage(
             "-w goes with --one-name only: callers with names of their own never wait");
     if (p->clients > p->callers)
         return message_usage("--clients %ld are more than the %ld callers; raise --callers",
                              p->clients, p->callers);
-    int status = set_own_defaults(s);
+    status = set_own_defaults(s);
     if (status == 0)
         status = settings_complete(s);
     if (status == 0)
@@ -134,7 +136,6 @@ static int complete(struct bench *b)
                              "one with -t",
                              hold, ttl);
     }
-    uint32_t random;
     if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
         return message_fail(EXIT_INTERNAL, "no random numbers: %s", strerror(errno));
     snprintf(p->prefix, sizeof p->prefix, "redlock-bench-%08x:", random);
@@ -149,16 +150,17 @@ static int try_name(struct bench *b, redlock *client, const char *name)
     redlock_lock *lock = NULL;
     char detail[512] = "", advice[ADVICE_MAX];
     int error = redlock_acquire(client, name, b->plan.ttl_ms, NULL, &lock);
+    bool guarded;
+    redlock_report report;
+    int64_t wait_ms;
     if (error == REDLOCK_OK)
         error = redlock_release(lock);
     snprintf(detail, sizeof detail, "%s", redlock_detail());
     redlock_lock_free(lock);
     if (error == REDLOCK_OK)
         return 0;
-    redlock_report report;
-    int64_t wait_ms;
     client_report(&report, error, NULL);
-    bool guarded = quarantine_blocks(client, &report, &wait_ms);
+    guarded = quarantine_blocks(client, &report, &wait_ms);
     if (guarded)
         quarantine_advice(&report, wait_ms, advice);
     return report_failure(&b->settings, &(struct failure){.error = error,
@@ -175,11 +177,12 @@ static int try_all(struct bench *b, redlock *client)
     uint32_t left = b->result->quorum_count;
     for (uint32_t i = 0; left > 0; i++) {
         char name[BENCH_PREFIX_MAX + 16];
+        int status, home;
         snprintf(name, sizeof name, "%stry%u", b->plan.prefix, i);
-        int home = redlock_quorum_of(client, name);
+        home = redlock_quorum_of(client, name);
         if (home >= 0 && tried[home])
             continue;
-        int status = try_name(b, client, name);
+        status = try_name(b, client, name);
         if (status)
             return status;
         tried[home > 0 ? home : 0] = true;
@@ -222,6 +225,7 @@ static bool is_connecting(redlock *client, uint32_t node_count)
 static int connect_all(struct bench *b)
 {
     redlock_report report = {0};
+    int64_t until_ns;
     for (uint32_t i = 0; i < b->plan.clients; i++) {
         int status = client_open(&b->settings, &b->client[i]);
         if (status == 0 && i == 0)
@@ -231,7 +235,7 @@ static int connect_all(struct bench *b)
         if (status)
             return status;
     }
-    int64_t until_ns = timer_now_ns() + CONNECT_NS;
+    until_ns = timer_now_ns() + CONNECT_NS;
     for (uint32_t i = 0; i < b->plan.clients; i++) {
         do
             client_ping(b->client[i], &report);
@@ -271,13 +275,14 @@ static void announce(const struct bench *b)
 
 static int measure(struct bench *b)
 {
+    int status;
     b->result = calloc(1, sizeof *b->result);
     if (!b->result)
         return message_fail(EXIT_INTERNAL, "out of memory");
     b->signal_fd = signals_take();
     if (b->signal_fd < 0)
         return EXIT_INTERNAL;
-    int status = connect_all(b);
+    status = connect_all(b);
     if (status)
         return status;
     announce(b);

@@ -75,8 +75,9 @@ static void on_released(struct caller *c, int error, const char *detail)
 
 void caller_release(struct caller *c)
 {
+    int error;
     c->since_ns = timer_now_ns();
-    int error = redlock_start_release(c->lock);
+    error = redlock_start_release(c->lock);
     if (error != REDLOCK_OK)
         on_released(c, error, redlock_detail());
 }
@@ -151,6 +152,7 @@ void caller_begin(struct caller *c, int64_t since_ns)
     redlock_request request =
         REDLOCK_REQUEST(.flags = (p->fence ? REDLOCK_FENCED : 0) | (p->fair ? REDLOCK_FAIR : 0),
                         .wait_ms = p->one_name ? p->wait_ms : 0, .data = c);
+    int error;
     if (run->over) {
         caller_list_add(&run->free, c);
         return;
@@ -161,7 +163,7 @@ void caller_begin(struct caller *c, int64_t since_ns)
     c->since_ns = since_ns;
     c->acquiring = true;
     run->busy++;
-    int error = redlock_start_acquire(c->client, c->name, p->ttl_ms, &request, &c->lock);
+    error = redlock_start_acquire(c->client, c->name, p->ttl_ms, &request, &c->lock);
     if (error != REDLOCK_OK)
         on_acquired(c, error, redlock_detail());
 }

@@ -30,11 +30,12 @@ static void fill(struct histogram *h, const struct latency *latency, unsigned fi
     unsigned bucket = 0;
     h->count = 0;
     for (unsigned i = 0; i < STEPS * DECADES; i++) {
+        struct histogram_range *range;
         if (i > 0 && i % STEPS == 0)
             power *= 10;
         if (!is_bound(i % STEPS, fineness))
             continue;
-        struct histogram_range *range = &h->range[h->count++];
+        range = &h->range[h->count++];
         *range = (struct histogram_range){.up_to_ns = round_ns[i % STEPS] * power};
         while (bucket < LATENCY_BUCKETS &&
                latency_bucket_ns(bucket) < (uint64_t)range->up_to_ns)
@@ -68,10 +69,11 @@ void histogram_time(char out[HISTOGRAM_TIME_MAX], double time_ns)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     size_t unit = 0;
+    int decimals;
     while (time_ns >= 999.5 && unit < 3) {
         time_ns /= 1000;
         unit++;
     }
-    int decimals = unit == 0 || time_ns >= 99.95 ? 0 : time_ns >= 9.995 ? 1 : 2;
+    decimals = unit == 0 || time_ns >= 99.95 ? 0 : time_ns >= 9.995 ? 1 : 2;
     snprintf(out, HISTOGRAM_TIME_MAX, "%.*f %s", decimals, time_ns, units[unit]);
 }

@@ -4,20 +4,23 @@
 /* Log-linear: exact below 64 ns, then 64 equal steps within each power of two. */
 static unsigned bucket_of(uint64_t ns)
 {
+    unsigned shift, bucket;
     if (ns < 1u << LATENCY_SUB_BITS)
         return (unsigned)ns;
-    unsigned shift = 63u - (unsigned)__builtin_clzll(ns) - LATENCY_SUB_BITS;
-    unsigned bucket = ((shift + 1) << LATENCY_SUB_BITS) +
-                      (unsigned)((ns >> shift) - (1u << LATENCY_SUB_BITS));
+    shift = 63u - (unsigned)__builtin_clzll(ns) - LATENCY_SUB_BITS;
+    bucket = ((shift + 1) << LATENCY_SUB_BITS) +
+             (unsigned)((ns >> shift) - (1u << LATENCY_SUB_BITS));
     return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
 }
 
 uint64_t latency_bucket_ns(unsigned bucket)
 {
+    unsigned shift;
+    uint64_t step;
     if (bucket < 1u << LATENCY_SUB_BITS)
         return bucket;
-    unsigned shift = (bucket >> LATENCY_SUB_BITS) - 1;
-    uint64_t step = (bucket & ((1u << LATENCY_SUB_BITS) - 1)) + (1u << LATENCY_SUB_BITS);
+    shift = (bucket >> LATENCY_SUB_BITS) - 1;
+    step = (bucket & ((1u << LATENCY_SUB_BITS) - 1)) + (1u << LATENCY_SUB_BITS);
     return step << shift;
 }
 

@@ -42,9 +42,10 @@ static void begin_due(struct load_run *run, int64_t now_ns)
 /* The end of the measurement: waits and holds are cut short. */
 static void end(struct load_run *run, int64_t now_ns)
 {
+    int64_t until_ns;
     if (run->ending)
         return;
-    int64_t until_ns = now_ns < run->end_ns ? now_ns : run->end_ns;
+    until_ns = now_ns < run->end_ns ? now_ns : run->end_ns;
     if (run->plan->rate > 0 && !run->over && due_ns(run) < until_ns)
         run->result->never_asked =
             (uint64_t)((double)(until_ns - due_ns(run)) * run->plan->rate / 1e9) + 1;
@@ -123,6 +124,7 @@ static void loop(struct load_run *run)
     struct epoll_event ready[SOURCES];
     while (!is_done(run)) {
         int64_t now_ns = timer_now_ns();
+        int count;
         if (now_ns >= run->end_ns)
             end(run, now_ns);
         begin_due(run, now_ns);
@@ -132,7 +134,7 @@ static void loop(struct load_run *run)
         if (is_done(run))
             break;
         set_alarm(run);
-        int count = epoll_wait(run->epoll_fd, ready, SOURCES, -1);
+        count = epoll_wait(run->epoll_fd, ready, SOURCES, -1);
         if (count < 0 && errno != EINTR)
             run->status = message_fail(EXIT_INTERNAL, "cannot wait: %s", strerror(errno));
         for (int i = 0; i < count; i++)
@@ -201,11 +203,12 @@ int load_run(struct bench *bench)
     const struct bench_plan *plan = &bench->plan;
     struct load_run run = {
         .bench = bench, .plan = plan, .result = bench->result, .epoll_fd = -1, .timer_fd = -1};
+    int64_t cpu_before_ns;
     if (!prepare(&run)) {
         run.status = message_fail(EXIT_INTERNAL, "cannot begin: %s", strerror(errno));
         goto cleanup;
     }
-    int64_t cpu_before_ns = cpu_ns();
+    cpu_before_ns = cpu_ns();
     run.begun_ns = run.last_ns = timer_now_ns();
     run.end_ns =
         plan->duration_ms > 0 ? run.begun_ns + plan->duration_ms * RL_NS_PER_MS : TIMER_NEVER;

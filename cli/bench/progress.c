@@ -59,17 +59,20 @@ void progress_draw(struct progress *p, const struct bench_plan *plan,
 {
     char line[WORDS_MAX + BAR_TEXT_MAX + 8], words[WORDS_MAX],
         bar[BAR_TEXT_MAX] = "", spent[TEXT_TIME_MAX], all[TEXT_TIME_MAX];
+    double rate;
+    int used;
+    size_t columns, free_columns;
     if (!p->on)
         return;
     p->due_ns = timer_now_ns() + PROGRESS_TICK_NS;
     text_time(spent, elapsed_ns / RL_NS_PER_MS);
     text_time(all, plan->duration_ms);
-    double rate = current_rate(p, r->locks, elapsed_ns);
-    int used = snprintf(words, sizeof words, "%s%s%s  %.0f locks/s  %" PRIu64 " failed", spent,
-                        plan->duration_ms > 0 ? " of " : "", plan->duration_ms > 0 ? all : "",
-                        rate, bench_failures(r));
-    size_t columns = errors_columns();
-    size_t free_columns = columns > (size_t)used + 4 ? columns - (size_t)used - 4 : 0;
+    rate = current_rate(p, r->locks, elapsed_ns);
+    used = snprintf(words, sizeof words, "%s%s%s  %.0f locks/s  %" PRIu64 " failed", spent,
+                    plan->duration_ms > 0 ? " of " : "", plan->duration_ms > 0 ? all : "", rate,
+                    bench_failures(r));
+    columns = errors_columns();
+    free_columns = columns > (size_t)used + 4 ? columns - (size_t)used - 4 : 0;
     if (free_columns > BAR_COLUMNS)
         free_columns = BAR_COLUMNS;
     if (free_columns >= BAR_COLUMNS_MIN)

@@ -129,8 +129,8 @@ static void print_nodes(const struct bench_result *r, redlock *client)
         const uint64_t part[] = {n->in_time, n->late, n->failed};
         char text[HISTOGRAM_TIME_MAX] = "-";
         bool known = redlock_node(client, i, &info) == REDLOCK_OK;
-        table_row(&t);
         char place[sizeof n->quorum_name + sizeof n->address];
+        table_row(&t);
         snprintf(place, sizeof place, "%s%s%s", n->quorum_name, n->quorum_name[0] ? " " : "",
                  n->address);
         table_set(&t, 0, TEXT_PLAIN, place);

@@ -23,10 +23,10 @@ uint64_t bench_failures(const struct bench_result *r)
 
 double bench_per_second(const struct bench_result *r)
 {
+    uint64_t tenths;
     if (r->elapsed_ns <= 0)
         return 0;
-    uint64_t tenths =
-        (uint64_t)((double)r->locks * 10 * NS_PER_S / (double)r->elapsed_ns + 0.5);
+    tenths = (uint64_t)((double)r->locks * 10 * NS_PER_S / (double)r->elapsed_ns + 0.5);
     return (double)tenths / 10;
 }
 

@@ -30,6 +30,8 @@ struct adopted_locks {
 static size_t read_input(char *line, size_t size)
 {
     size_t used = 0;
+    char *end;
+    size_t length;
     while (used < size) {
         ssize_t got = read(STDIN_FILENO, line + used, size - used);
         if (got < 0 && errno == EINTR)
@@ -40,8 +42,8 @@ static size_t read_input(char *line, size_t size)
         if (memchr(line, '\n', used))
             break;
     }
-    char *end = memchr(line, '\n', used);
-    size_t length = end ? (size_t)(end - line) : used;
+    end = memchr(line, '\n', used);
+    length = end ? (size_t)(end - line) : used;
     return length > 0 && line[length - 1] == '\r' ? length - 1 : length;
 }
 
@@ -49,11 +51,13 @@ static int take_value(struct adopted_locks *h, const char *word)
 {
     char line[2 * VALUE_WORD_MAX];
     const char *value = word ? word : getenv("REDLOCK_VALUE");
+    size_t size, length;
+    const char *space;
     if (!value)
         return message_usage(
             "VALUE is missing: give it as a word, as - with standard input, or "
             "in REDLOCK_VALUE");
-    size_t length = strlen(value);
+    length = strlen(value);
     if (word && strcmp(word, "-") == 0) {
         value = line;
         length = read_input(line, sizeof line);
@@ -61,12 +65,12 @@ static int take_value(struct adopted_locks *h, const char *word)
     if (memchr(value, '\0', length))
         return message_usage("the value contains a NUL byte");
     /* Behind a space the token that `redlock lock` prints with it. */
-    const char *space = memchr(value, ' ', length);
+    space = memchr(value, ' ', length);
     if (space)
         length = (size_t)(space - value);
     if (length == 0)
         return message_usage("the value is empty");
-    size_t size = value_word_read(value, length, h->value);
+    size = value_word_read(value, length, h->value);
     if (size > REDLOCK_VALUE_MAX)
         return message_usage("the value is too long: a lock value has at most %d bytes",
                              REDLOCK_VALUE_MAX);
@@ -170,12 +174,13 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
     redlock_answer *answer = NULL;
     struct sight lock;
     char detail[REDLOCK_TEXT_MAX * 2], holders[SHOW_TEXT_MAX], text[REPORT_TEXT_MAX];
+    struct failure f;
     snprintf(detail, sizeof detail, "%s", redlock_detail());
     while (words->error && words->error != error)
         words++;
     if (last)
         report = *last;
-    struct failure f = {
+    f = (struct failure){
         .name = h->name[index],
         .error = error,
         .text = words->text ? words->text : detail,

@@ -72,6 +72,7 @@ static int choose(struct breaking *b)
 {
     const struct sight *lock = &b->lock;
     char shown[RL_QUOTE_MAX];
+    int status;
     rl_quote(shown, b->lock.name);
     for (uint32_t i = 0; i < count_holders(lock); i++) {
         if (is_meant(b, &lock->holder[i]))
@@ -81,12 +82,12 @@ static int choose(struct breaking *b)
         return 0;
     if (b->chosen_count == 0 && !b->holder)
         return message_fail(EXIT_INTERNAL, "%s: the nodes do not tell what holds it", shown);
-    int status = b->chosen_count == 0
-                     ? message_fail(EXIT_USAGE, "%s: --holder names none of its holders", shown)
-                     : message_fail(EXIT_USAGE,
-                                    "%s has several holders: name one with --holder, as HOLDER "
-                                    "or WHO, or all with --all",
-                                    shown);
+    status = b->chosen_count == 0
+                 ? message_fail(EXIT_USAGE, "%s: --holder names none of its holders", shown)
+                 : message_fail(EXIT_USAGE,
+                                "%s has several holders: name one with --holder, as HOLDER "
+                                "or WHO, or all with --all",
+                                shown);
     if (!b->look.settings.json)
         print_holders(lock);
     return status;
@@ -175,9 +176,12 @@ static int evict(struct breaking *b, const redlock_holder *h)
     static struct settle settle;
     redlock_report report;
     bool direct = b->look.client != NULL;
+    bool gone;
+    struct failure f;
+    int error;
     if (b->wait && direct)
         settle_begin(&settle, b->look.client, b->lock.name);
-    int error = look_break(&b->look, b->lock.name, h->fingerprint, &report);
+    error = look_break(&b->look, b->lock.name, h->fingerprint, &report);
     if (error == REDLOCK_OK && b->wait) {
         if (direct)
             settle_note(&settle, &report);
@@ -195,8 +199,8 @@ static int evict(struct breaking *b, const redlock_holder *h)
             print_text(b, h, &report);
         return 0;
     }
-    bool gone = error == REDLOCK_EXPIRED;
-    struct failure f = {
+    gone = error == REDLOCK_EXPIRED;
+    f = (struct failure){
         .name = b->lock.name,
         .error = error,
         .status = gone ? EXIT_DECLINED : 0,

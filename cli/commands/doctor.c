@@ -94,10 +94,10 @@ static void print_group(const redlock_check *c)
 static void print_text(const struct doctor *d, redlock *client)
 {
     redlock *member;
-    for (size_t i = 0; (member = redlock_member(client, i)); i++)
-        guarantee_print(&d->settings, member, stdout);
     const redlock_check *group = NULL;
     char sum[160];
+    for (size_t i = 0; (member = redlock_member(client, i)); i++)
+        guarantee_print(&d->settings, member, stdout);
     for (size_t i = 0; i < d->count; i++) {
         const redlock_check *c = &d->checks[i];
         if (c->verdict == REDLOCK_CHECK_OK && !d->settings.verbose)
@@ -169,12 +169,14 @@ static int examine(struct doctor *d)
     redlock *client = NULL;
     redlock_answer *answer = NULL;
     int status = client_open(&d->settings, &client);
+    int error;
     if (status)
         return status;
-    int error = redlock_audit(client, d->settings.ttl_ms, &answer);
+    error = redlock_audit(client, d->settings.ttl_ms, &answer);
     if (error != REDLOCK_OK) {
         status = client_fail(error);
     } else {
+        int unwritten;
         count_checks(d, answer);
         status = d->unavailable                        ? EXIT_UNAVAILABLE
                  : d->verdicts[REDLOCK_CHECK_FAIL] > 0 ? EXIT_UNHEALTHY
@@ -183,7 +185,7 @@ static int examine(struct doctor *d)
             print_json(d, client, status);
         else if (!d->settings.quiet)
             print_text(d, client);
-        int unwritten = message_flush();
+        unwritten = message_flush();
         status = status ? status : unwritten;
         redlock_answer_free(answer);
     }

@@ -96,6 +96,8 @@ static int fence_main(const struct command *command, int argc, char **argv)
     int64_t token = 0, last = 0;
     int fd;
     int status = args_read(command, &f.settings, argc, argv, take, &f);
+    enum fence_file_verdict verdict;
+    bool waits;
     if (status == 0)
         message_use_json(f.settings.json);
     if (status == 0 && !f.file)
@@ -107,11 +109,11 @@ static int fence_main(const struct command *command, int argc, char **argv)
         status = message_usage("FILE is too long");
     if (status == 0)
         status = read_token(&token);
-    bool waits = !settings_is_given(&f.settings, SETTING_NO_WAIT);
+    waits = !settings_is_given(&f.settings, SETTING_NO_WAIT);
     settings_free(&f.settings);
     if (status)
         return status;
-    enum fence_file_verdict verdict = fence_file_admit(path, token, waits, &fd, &last);
+    verdict = fence_file_admit(path, token, waits, &fd, &last);
     if (verdict != FENCE_FILE_ADMITTED)
         return refuse(&f, path, verdict, errno, token, last);
     /* The command takes the place of this process and keeps the turn, whatever

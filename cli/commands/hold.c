@@ -149,10 +149,11 @@ static void keep(struct hold *h)
 
 static int report_lost(struct hold *h, int error, const char *text)
 {
+    struct failure f;
     tell(h, "lost", error, text);
     if (!h->settings.json)
         held_lock_find_successor(&h->held, &h->terms);
-    struct failure f = {
+    f = (struct failure){
         .name = h->terms.name[0],
         .error = error,
         .status = EXIT_LOST,
@@ -179,9 +180,10 @@ static int give_back(struct hold *h)
 static int hold_it(struct hold *h)
 {
     struct held_lock_watch watch = {.fd = input.over_fd, .is_over = has_ended, .data = &input};
+    int status, error;
     h->held.watch = &watch;
-    int error = held_lock_acquire(&h->held, &h->settings, &h->terms, REDLOCK_RENEW,
-                                  h->signal_fd, &h->signal);
+    error = held_lock_acquire(&h->held, &h->settings, &h->terms, REDLOCK_RENEW, h->signal_fd,
+                              &h->signal);
     if (h->signal)
         return EXIT_SIGNAL + h->signal;
     if (error == REDLOCK_CANCELED)
@@ -198,7 +200,7 @@ static int hold_it(struct hold *h)
     if (h->settings.verbose)
         report_table(&h->held.report, errors_stream());
     keep(h);
-    int status = give_back(h);
+    status = give_back(h);
     outlet_close(&out, LAST_LINES_S);
     if (status == 0 && is_untold(h)) {
         message_line("%s: standard output: %s; the lock was given back", h->terms.name[0],
@@ -220,6 +222,7 @@ static int take(void *data, struct args *a, int id, const char *value)
 
 static int begin(struct hold *h)
 {
+    int error;
     if (input_is_at_end())
         return message_usage(
             "standard input is at its end, and the lock would be given back at once: hold it "
@@ -227,7 +230,7 @@ static int begin(struct hold *h)
     h->signal_fd = signals_take();
     if (h->signal_fd < 0)
         return EXIT_INTERNAL;
-    int error = input_watch(&input);
+    error = input_watch(&input);
     if (error)
         return message_fail(EXIT_INTERNAL, "cannot wait for input: %s", strerror(error));
     return held_lock_open(&h->held, &h->settings);

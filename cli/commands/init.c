@@ -149,8 +149,9 @@ static int failed(const struct settings *s, int error, const char *text,
                   const redlock_report *report)
 {
     char detail[512];
+    struct failure f;
     snprintf(detail, sizeof detail, "%s", text ? text : redlock_detail());
-    struct failure f = {
+    f = (struct failure){
         .error = error,
         .status = exit_status_of(error),
         .text = detail,
@@ -186,12 +187,13 @@ static int look_at(const struct settings *s, const struct init *i, redlock *clie
     for (;;) {
         redlock_answer *answer = NULL;
         int error = redlock_look_at_admission(member, &answer);
+        bool is_there, may_come;
         if (error == REDLOCK_OK)
             *found = *answer->admission;
         client_report(report, error, answer);
-        bool is_there = error == REDLOCK_OK && (!i->wait || is_complete(report));
-        bool may_come = error == REDLOCK_OK || error == REDLOCK_NOQUORUM ||
-                        (error == REDLOCK_BUSY && i->wait);
+        is_there = error == REDLOCK_OK && (!i->wait || is_complete(report));
+        may_come = error == REDLOCK_OK || error == REDLOCK_NOQUORUM ||
+                   (error == REDLOCK_BUSY && i->wait);
         if (is_there || !may_come || timer_now_ns() >= end_ns)
             return error;
         if (i->wait && !told) {
@@ -217,6 +219,7 @@ static int admit_watched(const struct settings *s, const struct init *i, redlock
     int64_t left_ms;
     for (int tries = 0;; poll(NULL, 0, (int)left_ms)) {
         int error = look_at(s, i, client, member, &found, &report);
+        int status;
         if (error == REDLOCK_OK && !found.writes)
             return succeeded(s, member, &report, false);
         if (error != REDLOCK_OK)
@@ -224,7 +227,7 @@ static int admit_watched(const struct settings *s, const struct init *i, redlock
         if (!is_complete(&report))
             return failed(s, REDLOCK_NOQUORUM, "not all nodes answer. Nothing was changed",
                           &report);
-        int status = init_watch_step(s, &watch, client, member, &found, &left_ms);
+        status = init_watch_step(s, &watch, client, member, &found, &left_ms);
         if (status)
             return status;
         if (left_ms > 0)
@@ -270,10 +273,11 @@ static int admit_all(struct settings *s, const struct init *i, redlock *client)
     int status = 0;
     for (size_t k = 0; (member = redlock_member(client, k)); k++) {
         redlock_node_info info = REDLOCK_NODE_INFO();
+        int result;
         redlock_node(member, 0, &info);
-        int result = !is_wanted(i->only, info.quorum_name) ? 0
-                     : i->wait                             ? admit_watched(s, i, client, member)
-                                                           : admit(s, i, client, member);
+        result = !is_wanted(i->only, info.quorum_name) ? 0
+                 : i->wait                             ? admit_watched(s, i, client, member)
+                                                       : admit(s, i, client, member);
         status = status ? status : result;
     }
     return status;

@@ -100,6 +100,7 @@ int init_watch_step(const struct settings *s, struct init_watch *w, redlock *cli
     int status = refuse(s, member, found);
     bool begins = w->since_ns == 0;
     uint32_t node_count = guarantee_of(member).nodes;
+    int64_t wait_ms;
     /* Without a set it is not known which nodes the clients use that hold something. */
     if (status == 0 && begins && found->newcomers == node_count)
         status = init_refuse_held(s, client, member);
@@ -108,7 +109,7 @@ int init_watch_step(const struct settings *s, struct init_watch *w, redlock *cli
     if (!begins && found->newcomers > w->newcomers)
         w->since_ns = 0;
     w->newcomers = found->newcomers;
-    int64_t wait_ms = watch(w, member, found->guard_ms);
+    wait_ms = watch(w, member, found->guard_ms);
     if (wait_ms <= 0 && is_trusted(member)) {
         *left_ms = 0;
         return 0;
@@ -165,6 +166,7 @@ static int watch_without(const struct settings *s, redlock *member, redlock *old
     for (;;) {
         redlock_report report;
         int status = old ? check_gone(old, name) : 0;
+        int64_t left_ms;
         if (status)
             return status;
         client_ping(member, &report);
@@ -172,7 +174,7 @@ static int watch_without(const struct settings *s, redlock *member, redlock *old
             if (report.node[i].vote != REDLOCK_VOTE_GRANTED)
                 return fail_without(s, &report);
         }
-        int64_t left_ms = watch(&w, member, guard_ms);
+        left_ms = watch(&w, member, guard_ms);
         if (left_ms <= 0)
             return 0;
         tell(s, &w, left_ms, "no lock leans on the old server any more");
@@ -194,9 +196,10 @@ static int look_again(redlock *member)
 {
     redlock_answer *answer = NULL;
     int error = redlock_look_at_admission(member, &answer);
+    int status;
     if (error != REDLOCK_OK)
         return client_fail(error);
-    int status = answer->admission->newcomers > 1 ? refuse_newcomers(answer->admission) : 0;
+    status = answer->admission->newcomers > 1 ? refuse_newcomers(answer->admission) : 0;
     redlock_answer_free(answer);
     return status;
 }
@@ -205,6 +208,7 @@ int init_watch_replace(struct settings *s, redlock *member, const char *old,
                        const redlock_admission *found)
 {
     redlock *client = NULL;
+    int status;
     if (found->electors_changed)
         return message_fail(
             EXIT_UNAVAILABLE,
@@ -219,7 +223,7 @@ int init_watch_replace(struct settings *s, redlock *member, const char *old,
                             "when). Nothing was changed");
     if (found->newcomers > 1)
         return refuse_newcomers(found);
-    int status = client_open_node(s, old, &client);
+    status = client_open_node(s, old, &client);
     if (status == 0)
         status = watch_without(s, member, keeps_name(member, client) ? NULL : client, old,
                                found->guard_ms);

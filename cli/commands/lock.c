@@ -31,12 +31,13 @@ static void print_json(const struct held_lock *h, const struct terms *t)
 /* The reader of standard output took longer than the lock lives. */
 static int report_late(struct held_lock *h, const struct settings *s, const struct terms *t)
 {
+    struct failure f;
     held_lock_release(h);
-    struct failure f = {.name = t->name[0],
-                        .error = REDLOCK_EXPIRED,
-                        .status = EXIT_LOST,
-                        .text = "the lock ended before its value was read",
-                        .advice = "read it at once, or ask for a longer TTL (-t)"};
+    f = (struct failure){.name = t->name[0],
+                         .error = REDLOCK_EXPIRED,
+                         .status = EXIT_LOST,
+                         .text = "the lock ended before its value was read",
+                         .advice = "read it at once, or ask for a longer TTL (-t)"};
     return report_failure(s, &f);
 }
 
@@ -44,6 +45,7 @@ static int report_late(struct held_lock *h, const struct settings *s, const stru
 static int hand_over(struct held_lock *h, const struct settings *s, const struct terms *t)
 {
     char value[VALUE_WORD_MAX];
+    int status;
     value_word_write(value, redlock_value(h->lock));
     if (s->json)
         print_json(h, t);
@@ -51,7 +53,7 @@ static int hand_over(struct held_lock *h, const struct settings *s, const struct
         printf("%s %lld\n", value, (long long)redlock_fence(h->lock));
     else
         printf("%s\n", value);
-    int status = message_flush();
+    status = message_flush();
     if (status == 0) {
         if (s->verbose)
             report_table(&h->report, errors_stream());
@@ -70,12 +72,13 @@ static int acquire(struct held_lock *h, struct settings *s, const struct terms *
 {
     int signal = 0;
     int signal_fd = signals_take();
+    int error, status;
     if (signal_fd < 0)
         return EXIT_INTERNAL;
-    int status = held_lock_open(h, s);
+    status = held_lock_open(h, s);
     if (status)
         return status;
-    int error = held_lock_acquire(h, s, t, 0, signal_fd, &signal);
+    error = held_lock_acquire(h, s, t, 0, signal_fd, &signal);
     if (signal)
         return EXIT_SIGNAL + signal;
     return error == REDLOCK_OK ? hand_over(h, s, t)

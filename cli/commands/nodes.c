@@ -98,6 +98,7 @@ static void print_json(const struct settings *s, const struct answer *answers, s
 static int report_answers(const struct settings *s, const struct answer *answers, size_t count)
 {
     const struct answer *failed = NULL;
+    int unwritten;
     for (size_t i = 0; i < count && !failed; i++)
         failed = answers[i].error ? &answers[i] : NULL;
     if (s->json)
@@ -106,7 +107,7 @@ static int report_answers(const struct settings *s, const struct answer *answers
         printf("nodes named by %s\n", s->config.source);
     for (size_t i = 0; i < count && !s->json && !s->quiet; i++)
         print_quorum(s, &answers[i], i == 0);
-    int unwritten = message_flush();
+    unwritten = message_flush();
     for (size_t i = 0; i < count && !s->json; i++) {
         const struct answer *a = &answers[i];
         char room[ADVICE_MAX];
@@ -156,18 +157,21 @@ static int show(const struct settings *s, redlock *client)
     struct answer *answers = calloc(REDLOCK_QUORUMS_MAX, sizeof *answers);
     redlock *member;
     size_t count = 0;
+    int status;
     if (!answers)
         return message_fail(EXIT_INTERNAL, "out of memory");
     while ((member = redlock_member(client, count))) {
-        struct answer *a = &answers[count++];
+        struct answer *a;
+        int64_t end_ns;
+        a = &answers[count++];
         a->member = member;
-        int64_t end_ns = timer_now_ns() + LATE_NS;
+        end_ns = timer_now_ns() + LATE_NS;
         do {
             a->error = client_ping(member, &a->report);
             snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
         } while ((has_silent(&a->report) || has_unheard(member)) && timer_now_ns() < end_ns);
     }
-    int status = report_answers(s, answers, count);
+    status = report_answers(s, answers, count);
     free(answers);
     return status;
 }
@@ -211,9 +215,10 @@ static int show_homes(const struct settings *s, redlock *client, const char *con
         char shown[2 * REDLOCK_NAME_MAX], addresses[REDLOCK_NODES_MAX * REDLOCK_ADDRESS_MAX];
         redlock_node_info info = REDLOCK_NODE_INFO();
         int home = redlock_quorum_of(client, names[i]);
+        redlock *member;
         if (home < 0)
             return client_fail(home);
-        redlock *member = redlock_member(client, (size_t)home);
+        member = redlock_member(client, (size_t)home);
         redlock_node(member, 0, &info);
         join_addresses(member, addresses, sizeof addresses);
         rl_quote_safe(shown, sizeof shown, names[i]);

@@ -69,8 +69,9 @@ static void fill_gaps(redlock_report *report, const redlock_report *failed_renew
 
 static int report_lost(struct run *r, int error, const char *text)
 {
+    struct failure f;
     r->ended = !r->supervision.survived;
-    struct failure f = {
+    f = (struct failure){
         .name = r->terms.name[0],
         .error = error,
         .status = EXIT_LOST,
@@ -88,10 +89,11 @@ static int report_overtime(struct run *r)
 {
     const struct supervision *w = &r->supervision;
     char text[160], limit[TEXT_TIME_MAX];
+    struct failure f;
     text_time(limit, r->max_hold_ms);
     snprintf(text, sizeof text, "the command ran for longer than %s (--max-hold), and was %s",
              limit, w->killed && !w->obeyed ? "killed" : "stopped");
-    struct failure f = {
+    f = (struct failure){
         .name = r->terms.name[0],
         .error = REDLOCK_EXPIRED,
         .status = EXIT_LOST,
@@ -107,10 +109,11 @@ static int report_overtime(struct run *r)
 static bool is_taken(struct run *r)
 {
     redlock_answer *answer = NULL;
+    bool taken;
     if (!r->terms.owner || !r->held.client ||
         redlock_query(r->held.client, r->terms.name[0], &answer) != REDLOCK_OK)
         return false;
-    bool taken = answer->info->held && strcmp(answer->info->owner, r->terms.owner) != 0;
+    taken = answer->info->held && strcmp(answer->info->owner, r->terms.owner) != 0;
     if (taken)
         r->held.report = *answer->report;
     redlock_answer_free(answer);
@@ -122,18 +125,22 @@ static int finish(struct run *r)
 {
     const struct supervision *w = &r->supervision;
     bool was_lost = r->held.state == REDLOCK_STATE_LOST;
+    int error;
+    bool lost;
+    redlock_report renewal;
+    const redlock_report *last;
     if (w->overtime && !was_lost) {
         held_lock_release(&r->held);
         return report_overtime(r);
     }
-    bool lost = was_lost || w->terminated;
+    lost = was_lost || w->terminated;
     /* What the failed renewal met says more than the release to come. */
-    redlock_report renewal = {0};
-    const redlock_report *last = r->held.lock ? redlock_lock_report(r->held.lock) : NULL;
+    renewal = (redlock_report){0};
+    last = r->held.lock ? redlock_lock_report(r->held.lock) : NULL;
     if (lost && last)
         renewal = *last;
 
-    int error = held_lock_release(&r->held);
+    error = held_lock_release(&r->held);
     if (lost) {
         int lost_error = was_lost ? r->held.lost_error : REDLOCK_NOQUORUM;
         fill_gaps(&renewal, &r->held.failed_renewal);
@@ -207,11 +214,12 @@ static int set_environment(const struct run *r)
 {
     const struct held_lock *held = &r->held;
     char value[VALUE_WORD_MAX] = "";
+    bool found;
     if (held->lock)
         value_word_write(value, redlock_value(held->lock));
     /* What this run added the last time is not held around it. */
-    bool found = r->held_around ? setenv("REDLOCK_HELD", r->held_around, 1) == 0
-                                : unsetenv("REDLOCK_HELD") == 0;
+    found = r->held_around ? setenv("REDLOCK_HELD", r->held_around, 1) == 0
+                           : unsetenv("REDLOCK_HELD") == 0;
     if (!found || !set_number("REDLOCK_FENCE", held_lock_fence(held)) ||
         (r->leads && !set_number("REDLOCK_TERM", held_lock_fence(held))) ||
         !set_number("REDLOCK_SLOT", held_lock_slot(held)) ||
@@ -239,9 +247,11 @@ static int report_not_recorded(struct run *r, int error)
 static int run_held(struct run *r)
 {
     struct supervision *w = &r->supervision;
+    int64_t start_by_ns, margin_ms, now_ns;
+    int error, status;
     w->held = &r->held;
     w->name = r->terms.name[0];
-    int64_t now_ns = timer_now_ns();
+    now_ns = timer_now_ns();
     w->hold_until_ns = now_ns + r->min_hold_ms * RL_NS_PER_MS;
     w->end_ns = r->max_hold_ms ? now_ns + r->max_hold_ms * RL_NS_PER_MS : 0;
     if (r->settings.verbose) {
@@ -250,21 +260,21 @@ static int run_held(struct run *r)
         message_line("%s: locked", shown);
         report_table(&r->held.report, errors_stream());
     }
-    int error = period_begin(&r->period, &r->held, r->terms.label);
+    error = period_begin(&r->period, &r->held, r->terms.label);
     if (error != REDLOCK_OK)
         return report_not_recorded(r, error);
     /* The process may have been stopped since the grant: look before the fork, and the child
      * looks again before it executes the command, at the record as well. */
-    int64_t margin_ms = supervise_start_margin_ms(w);
+    margin_ms = supervise_start_margin_ms(w);
     if (!held_lock_freshen(&r->held, margin_ms))
         return report_too_late(r);
-    int status = set_environment(r);
+    status = set_environment(r);
     if (status) {
         period_undo(&r->period);
         return status;
     }
     process_tree_adopt_orphans();
-    int64_t start_by_ns = held_lock_deadline_ns(&r->held) - margin_ms * RL_NS_PER_MS;
+    start_by_ns = held_lock_deadline_ns(&r->held) - margin_ms * RL_NS_PER_MS;
     if (r->period.period_ms > 0 && r->period.start_by_ns < start_by_ns)
         start_by_ns = r->period.start_by_ns;
     error = child_fork(&w->child, r->command, start_by_ns);
@@ -315,10 +325,11 @@ static void begin_anew(struct run *r)
 
 static int run_rounds(struct run *r)
 {
+    int status;
     /* Before there are connections that it would inherit. */
     r->reaper_fd = reaper_start();
     child_prepare(&r->supervision.child, -1, r->reaper_fd);
-    int status = held_lock_open(&r->held, &r->settings);
+    status = held_lock_open(&r->held, &r->settings);
     if (status == 0)
         status = period_open(&r->period, &r->settings, r->terms.name[0]);
     if (status)
@@ -346,8 +357,9 @@ static int run_main(const struct command *command, int argc, char **argv)
                                     .timer_fd = -1,
                                     .child = {.tty_fd = -1, .outcome_fd = -1}}};
     char *held_around = getenv("REDLOCK_HELD") ? strdup(getenv("REDLOCK_HELD")) : NULL;
+    int status;
     r.held_around = held_around;
-    int status = run_read(&r, command, argc, argv);
+    status = run_read(&r, command, argc, argv);
     if (status)
         goto cleanup;
     r.supervision.signal_fd = signals_take();

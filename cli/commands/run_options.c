@@ -107,6 +107,7 @@ static int read_on_lost(struct run *r, const char *value)
 {
     struct supervision *w = &r->supervision;
     int signal = signal_of(value);
+    char shown[RL_QUOTE_MAX];
     if (signal) {
         w->on_lost = ON_LOST_SIGNAL;
         w->signal = signal;
@@ -120,7 +121,6 @@ static int read_on_lost(struct run *r, const char *value)
         w->on_lost = ON_LOST_IGNORE;
         return 0;
     }
-    char shown[RL_QUOTE_MAX];
     rl_quote(shown, value);
     return message_usage("--on-lost: '%s' is neither term, kill, ignore nor one of the signals "
                          "HUP, INT, QUIT, USR1, USR2, ALRM, ABRT",
@@ -241,6 +241,7 @@ static int check_service(const struct run *r)
 static int check_options(struct run *r)
 {
     int status = 0;
+    int64_t ttl_ms;
     if (r->terms.name_count == 0)
         return message_usage(r->leads ? "NAME is missing: leader of what?"
                                       : "NAME is missing: which lock?");
@@ -260,7 +261,7 @@ static int check_options(struct run *r)
         status = check_service(r);
     if (status)
         return status;
-    int64_t ttl_ms = r->settings.ttl_ms;
+    ttl_ms = r->settings.ttl_ms;
     /* Renewal begins when two thirds are left: a longer grace would end a healthy lock. */
     if (r->supervision.grace_ms > ttl_ms / 2)
         return message_usage("--grace may be at most half of the TTL");
@@ -272,11 +273,12 @@ static int check_options(struct run *r)
 
 int run_read(struct run *r, const struct command *command, int argc, char **argv)
 {
+    int status;
     r->busy_status = EXIT_BUSY;
     r->leads = command == &command_lead;
     r->terms.fence = r->leads;
     r->supervision.signal = SIGTERM;
     r->supervision.grace_ms = GRACE_DEFAULT;
-    int status = args_read(command, &r->settings, argc, argv, take, r);
+    status = args_read(command, &r->settings, argc, argv, take, r);
     return status ? status : check_options(r);
 }

@@ -107,10 +107,12 @@ int settle_wait(struct settle *s, struct look *look, const char *name, const cha
     redlock_report report = {.size = sizeof report};
     int64_t told_ns = 0;
     for (;;) {
+        int64_t wait_ms, now_ns;
         settle_begin(s, look->client, name);
         look_break(look, name, fingerprint, &report);
         settle_note(s, &report);
-        int64_t wait_ms = left_ms(s, &report, final_ms), now_ns = timer_now_ns();
+        wait_ms = left_ms(s, &report, final_ms);
+        now_ns = timer_now_ns();
         if (wait_ms == 0)
             return 0;
         if (s->changed || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {
@@ -157,20 +159,21 @@ void settle_wait_service(struct look *look, const char *name, const char *finger
     for (bool again = false;; poll(NULL, 0, LOOK_EVERY_MS)) {
         redlock_report report;
         struct service_tenures now;
-        bool vouched;
+        bool vouched, changed, is_gone;
         int error = look_break(look, name, fingerprint, &report);
         int64_t answered_ns = timer_now_ns();
+        int64_t now_ns, passed_ms;
         if (service_look_tenures(&look->service, name, &now, look->detail) != REDLOCK_OK)
             continue;
-        bool changed = note_tenures(&now, last, &vouched);
-        bool is_gone = error == REDLOCK_OK || error == REDLOCK_EXPIRED;
+        changed = note_tenures(&now, last, &vouched);
+        is_gone = error == REDLOCK_OK || error == REDLOCK_EXPIRED;
         again = again || (changed && since_ns >= 0);
         if (changed || error == REDLOCK_OK)
             since_ns = -1;
         if (!changed && is_gone && since_ns < 0)
             since_ns = answered_ns;
-        int64_t now_ns = timer_now_ns();
-        int64_t passed_ms = since_ns < 0 ? 0 : (now_ns - since_ns) / RL_NS_PER_MS;
+        now_ns = timer_now_ns();
+        passed_ms = since_ns < 0 ? 0 : (now_ns - since_ns) / RL_NS_PER_MS;
         if (passed_ms >= final_ms && vouched)
             return;
         if (again || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {

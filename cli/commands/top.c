@@ -135,13 +135,14 @@ static int show_frames(struct top *t)
     for (long frame = 0; !t->quit; frame++) {
         int64_t started_ns = timer_now_ns();
         int error = take_sample(t);
+        int unwritten;
         if (t->quit)
             break;
         if (t->look.settings.json)
             print_json(t);
         else
             draw(t);
-        int unwritten = message_flush();
+        unwritten = message_flush();
         if (unwritten)
             return unwritten;
         t->status = exit_status_of(error);

@@ -13,14 +13,15 @@ int dev_quorum_admit(const struct dev_quorum *q)
     struct settings s;
     redlock *client = NULL;
     char nodes[DEV_NODES_MAX];
+    int status, error;
     dev_quorum_nodes(q, nodes);
     settings_init(&s);
     s.config.node_timeout_ms = NODE_TIMEOUT_MS;
     s.no_node_warnings = true;
-    int status = settings_set(&s, SETTING_NODES, nodes)
-                     ? message_fail(EXIT_INTERNAL, "out of memory")
-                     : client_open(&s, &client);
-    int error = status ? REDLOCK_OK : redlock_admit(client, NULL);
+    status = settings_set(&s, SETTING_NODES, nodes)
+                 ? message_fail(EXIT_INTERNAL, "out of memory")
+                 : client_open(&s, &client);
+    error = status ? REDLOCK_OK : redlock_admit(client, NULL);
     if (error != REDLOCK_OK)
         status = message_fail(exit_status_of(error), "the servers cannot be initialised: %s",
                               redlock_detail());

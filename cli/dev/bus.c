@@ -63,9 +63,10 @@ static void end_link(struct link *l)
 static int connect_to(int port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    int fd;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     /* On the loopback interface connect() answers at once. */
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
     if (fd >= 0)
@@ -79,12 +80,14 @@ static void take_link(int server)
     socklen_t size = sizeof from;
     struct link *l = bus.link;
     int fd = accept4(bus.listener[server], (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
+    uint32_t number;
+    bool is_ours;
     if (fd < 0)
         return;
     while (l < bus.link + LINKS_MAX && l->fd[0] >= 0)
         l++;
-    uint32_t number = ntohl(from.sin_addr.s_addr) - SOURCE_NET;
-    bool is_ours = number > 0 && number <= (uint32_t)bus.count && l < bus.link + LINKS_MAX;
+    number = ntohl(from.sin_addr.s_addr) - SOURCE_NET;
+    is_ours = number > 0 && number <= (uint32_t)bus.count && l < bus.link + LINKS_MAX;
     if (!is_ours || is_cut((int)number) || is_cut(server + 1)) {
         close(fd);
         return;
@@ -101,6 +104,7 @@ static void take_link(int server)
 static bool pass_on(struct link *l, int from, short ready)
 {
     struct flow *f = &l->flow[from];
+    ssize_t sent;
     if (f->used == 0 && ready) {
         ssize_t got = recv(l->fd[from], f->bytes, sizeof f->bytes, MSG_DONTWAIT);
         if (got <= 0)
@@ -109,7 +113,7 @@ static bool pass_on(struct link *l, int from, short ready)
     }
     if (f->used == 0)
         return true;
-    ssize_t sent =
+    sent =
         send(l->fd[!from], f->bytes + f->sent, f->used - f->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0)
         return errno == EAGAIN || errno == EINTR;
@@ -163,6 +167,7 @@ static void *run(void *data)
 int dev_bus_start(const struct dev_quorum *q)
 {
     pthread_t thread;
+    int error;
     bus.count = q->count;
     bus.changed_fd = eventfd(0, EFD_CLOEXEC);
     if (bus.changed_fd < 0)
@@ -175,7 +180,7 @@ int dev_bus_start(const struct dev_quorum *q)
         if (listen(bus.listener[i], SOMAXCONN) != 0)
             return errno;
     }
-    int error = pthread_create(&thread, NULL, run, NULL);
+    error = pthread_create(&thread, NULL, run, NULL);
     return error ? error : pthread_detach(thread);
 }
 

@@ -47,13 +47,14 @@ static ssize_t read_text(int fd, char *text, size_t size, int wait_ms, bool line
     size_t used = 0;
     while (used + 1 < size) {
         int ready = poll(&watched, 1, wait_ms);
+        ssize_t got;
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0) {
             errno = ready == 0 ? ETIMEDOUT : errno;
             return -1;
         }
-        ssize_t got = recv(fd, text + used, size - 1 - used, 0);
+        got = recv(fd, text + used, size - 1 - used, 0);
         if (got < 0)
             return -1;
         if (got == 0)
@@ -97,13 +98,15 @@ int dev_control_ask(const char *directory, const char *question, char answer[DEV
     char line[DEV_LINE_MAX];
     int fd = -1, directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct sockaddr_un address = address_in(directory_fd);
+    bool done;
+    int error;
     if (directory_fd >= 0)
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     snprintf(line, sizeof line, "%s\n", question);
-    bool done = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-                send_text(fd, line) &&
-                read_text(fd, answer, DEV_ANSWER_MAX, ANSWER_WAIT_MS, false) >= 0;
-    int error = done ? 0 : errno;
+    done = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+           send_text(fd, line) &&
+           read_text(fd, answer, DEV_ANSWER_MAX, ANSWER_WAIT_MS, false) >= 0;
+    error = done ? 0 : errno;
     if (fd >= 0)
         close(fd);
     if (directory_fd >= 0)

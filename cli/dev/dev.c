@@ -128,11 +128,12 @@ static int check_name(const struct dev *d)
 static int check_options(const struct dev *d)
 {
     const struct dev_group *group = d->quorum.group;
+    int servers, ports;
+    const char *surplus = d->count ? "--count" : "--quorums";
     if (d->verb && d->command)
         return message_usage("'%s' and a command exclude each other", d->verb);
     if (d->command && !d->command[0])
         return message_usage("COMMAND is missing behind --");
-    const char *surplus = d->count ? "--count" : "--quorums";
     if (group && group->sentinels && (d->count || d->quorums))
         return message_usage("--sentinel starts one group of %d servers and %d sentinels; "
                              "leave out %s",
@@ -140,7 +141,8 @@ static int check_options(const struct dev *d)
     if (group && (d->count || d->quorums))
         return message_usage("--cluster starts one cluster of %d servers; leave out %s",
                              group->servers, surplus);
-    int servers = server_count(d), ports = servers * (group && group->has_bus ? 3 : 1);
+    servers = server_count(d);
+    ports = servers * (group && group->has_bus ? 3 : 1);
     if (servers > DEV_SERVERS_MAX)
         return message_usage("%ld quorums of %ld servers are %d; at most %d can be started",
                              d->quorums, servers / d->quorums, servers, DEV_SERVERS_MAX);
@@ -190,6 +192,7 @@ static void print_quoted(const char *text)
 /* Lines that a shell can evaluate; what is for people stands in comments. */
 static void announce(const struct dev_quorum *q, const char *nodes)
 {
+    struct dev_row rows[DEV_SERVERS_MAX];
     fputs("export REDLOCK_NODES=", stdout);
     if (q->quorums > 0)
         print_quoted(nodes); /* it has semicolons in it */
@@ -197,7 +200,6 @@ static void announce(const struct dev_quorum *q, const char *nodes)
         printf("%s\n", nodes);
     fputs("export REDLOCK_DEV=", stdout);
     print_quoted(q->directory);
-    struct dev_row rows[DEV_SERVERS_MAX];
     dev_rows(q, rows);
     for (int i = 0; i < q->count; i++) {
         const struct dev_row *row = &rows[i];
@@ -212,13 +214,14 @@ static void announce(const struct dev_quorum *q, const char *nodes)
 static int run_command(struct dev *d, const char *nodes)
 {
     struct dev_quorum *q = &d->quorum;
+    int error;
     /* Settings for other servers must not get in the way of these. */
     if (setenv("REDLOCK_NODES", nodes, 1) != 0 || setenv("REDLOCK_DEV", q->directory, 1) != 0 ||
         setenv("REDLOCK_CONFIG", "/dev/null", 1) != 0 || unsetenv("REDLOCK_PASSWORD") != 0 ||
         unsetenv("REDLOCK_SENTINEL_PASSWORD") != 0 || unsetenv("REDLOCK_SERVICE") != 0 ||
         unsetenv("REDLOCK_HELD") != 0 || unsetenv("REDLOCK_MAX_TTL") != 0)
         return message_fail(EXIT_INTERNAL, "out of memory");
-    int error = child_start(&q->command, d->command, -1, -1);
+    error = child_start(&q->command, d->command, -1, -1);
     if (error) {
         child_close(&q->command);
         return child_explain(d->command[0], error);
@@ -232,13 +235,14 @@ static int serve(struct dev *d)
 {
     struct dev_quorum *q = &d->quorum;
     char nodes[DEV_NODES_MAX];
+    int status;
     q->count = server_count(d);
     q->quorums = (int)d->quorums;
     q->control_fd = -1;
     q->signal_fd = signals_take();
     if (q->signal_fd < 0)
         return EXIT_INTERNAL;
-    int status = dev_quorum_open(q, d->directory, (int)d->base_port);
+    status = dev_quorum_open(q, d->directory, (int)d->base_port);
     if (status == 0) {
         dev_quorum_nodes(q, nodes);
         if (d->command) {

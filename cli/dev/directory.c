@@ -72,8 +72,9 @@ static int check_owner(int fd, const char *shown)
 static int find_path(struct dev_quorum *q, const char *shown)
 {
     char link[LINK_MAX_BYTES], path[DEV_PATH_MAX], safe[DEV_PATH_MAX];
+    ssize_t length;
     snprintf(link, sizeof link, "/proc/self/fd/%d", q->directory_fd);
-    ssize_t length = readlink(link, path, sizeof path - 1);
+    length = readlink(link, path, sizeof path - 1);
     if (length < 0)
         return message_fail(EXIT_CONFIG, "cannot find out the path of %s: %s", shown,
                             strerror(errno));
@@ -95,6 +96,7 @@ static int find_path(struct dev_quorum *q, const char *shown)
 static int settle(struct dev_quorum *q, const char *path)
 {
     char shown[RL_QUOTE_PATH_MAX];
+    int status;
     rl_quote_path(shown, path);
     q->directory_fd = open_directory_at(AT_FDCWD, path);
     if (q->directory_fd < 0 && (errno == ELOOP || errno == ENOTDIR))
@@ -103,7 +105,7 @@ static int settle(struct dev_quorum *q, const char *path)
             shown);
     if (q->directory_fd < 0)
         return message_fail(EXIT_CONFIG, "cannot open %s: %s", shown, strerror(errno));
-    int status = check_owner(q->directory_fd, shown);
+    status = check_owner(q->directory_fd, shown);
     if (status == 0 && !is_empty(q->directory_fd))
         status = message_fail(EXIT_CONFIG,
                               "%s is not an empty directory; remove it or name another", shown);
@@ -114,6 +116,7 @@ static int make_temporary(struct dev_quorum *q)
 {
     const char *parent = getenv("TMPDIR");
     char path[DEV_PATH_MAX], shown[RL_QUOTE_PATH_MAX];
+    int status;
     if (!parent || !*parent)
         parent = "/tmp";
     snprintf(path, sizeof path, "%.2000s/redlock-dev-XXXXXX", parent);
@@ -123,7 +126,7 @@ static int make_temporary(struct dev_quorum *q)
                             strerror(errno));
     }
     q->made = true;
-    int status = settle(q, path);
+    status = settle(q, path);
     if (status)
         rmdir(path);
     return status;
@@ -132,12 +135,13 @@ static int make_temporary(struct dev_quorum *q)
 static int use_named(struct dev_quorum *q, const char *directory)
 {
     char shown[RL_QUOTE_PATH_MAX];
+    int status;
     q->made = mkdir(directory, 0700) == 0;
     if (!q->made && errno != EEXIST) {
         rl_quote_path(shown, directory);
         return message_fail(EXIT_CONFIG, "cannot make %s: %s", shown, strerror(errno));
     }
-    int status = settle(q, directory);
+    status = settle(q, directory);
     if (status && q->made)
         rmdir(directory);
     return status;
@@ -158,8 +162,9 @@ int dev_directory_open_log(const struct dev_quorum *q, const struct dev_server *
     const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     char name[DEV_FILE_MAX];
     struct stat info;
+    int fd;
     dev_directory_log_name(s, name);
-    int fd = openat(q->directory_fd, name, flags | O_CREAT | O_EXCL, 0600);
+    fd = openat(q->directory_fd, name, flags | O_CREAT | O_EXCL, 0600);
     if (fd >= 0 || errno != EEXIST)
         return fd;
     /* The log of the same server before it was started again goes on; nothing else does. */
@@ -177,9 +182,11 @@ int dev_directory_open_log(const struct dev_quorum *q, const struct dev_server *
 FILE *dev_directory_read_log(const struct dev_quorum *q, const struct dev_server *s)
 {
     char name[DEV_FILE_MAX];
+    int fd;
+    FILE *log;
     dev_directory_log_name(s, name);
-    int fd = openat(q->directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    FILE *log = fd < 0 ? NULL : fdopen(fd, "r");
+    fd = openat(q->directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    log = fd < 0 ? NULL : fdopen(fd, "r");
     if (!log && fd >= 0)
         close(fd);
     return log;
@@ -221,14 +228,16 @@ int dev_directory_write_state(const struct dev_quorum *q, const char *name, cons
 {
     char path[DEV_PATH_MAX];
     size_t length = strlen(text);
+    ssize_t wrote;
+    int error, fd;
     if (mkdirat(q->directory_fd, STATE_NAME, 0700) != 0 && errno != EEXIST)
         return errno;
     path_in_state(q, name, path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno;
-    ssize_t wrote = write(fd, text, length);
-    int error = wrote == (ssize_t)length ? 0 : wrote < 0 ? errno : ENOSPC;
+    wrote = write(fd, text, length);
+    error = wrote == (ssize_t)length ? 0 : wrote < 0 ? errno : ENOSPC;
     close(fd);
     return error;
 }
@@ -243,9 +252,10 @@ static void remove_below(int fd, int depth)
         return;
     }
     while ((name = next_entry(directory))) {
+        int below_fd;
         if (unlinkat(fd, name, 0) == 0)
             continue;
-        int below_fd = depth < REMOVE_DEPTH_MAX ? open_directory_at(fd, name) : -1;
+        below_fd = depth < REMOVE_DEPTH_MAX ? open_directory_at(fd, name) : -1;
         if (below_fd >= 0)
             remove_below(below_fd, depth + 1);
         unlinkat(fd, name, AT_REMOVEDIR);
@@ -264,11 +274,12 @@ void dev_directory_remove(struct dev_quorum *q)
         return;
     }
     if (fd >= 0 && q->directory[0]) {
+        int state_fd;
         for (int i = 0; i < q->count; i++) {
             dev_directory_log_name(&q->server[i], name);
             unlinkat(fd, name, 0);
         }
-        int state_fd = q->group ? open_directory_at(fd, STATE_NAME) : -1;
+        state_fd = q->group ? open_directory_at(fd, STATE_NAME) : -1;
         if (state_fd >= 0) {
             remove_below(state_fd, 1);
             unlinkat(fd, STATE_NAME, AT_REMOVEDIR);

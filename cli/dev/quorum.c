@@ -46,8 +46,9 @@ static void on_signals(struct dev_quorum *q)
 {
     for (int signal = signals_next(); signal; signal = signals_next()) {
         if (signal == SIGCHLD) {
+            int stopped;
             check_servers(q);
-            int stopped = child_check(&q->command, false);
+            stopped = child_check(&q->command, false);
             if (stopped && child_stopped(&q->command, stopped))
                 child_continue(&q->command);
         } else if (q->command.pid > 0 && signal == SIGCONT) {
@@ -124,8 +125,9 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
 
 static int launch(struct dev_quorum *q, struct dev_server *s, char *problem)
 {
-    char state[DEV_PATH_MAX], config[DEV_PATH_MAX], log[DEV_FILE_MAX];
+    char state[DEV_PATH_MAX], config[DEV_PATH_MAX], log[DEV_FILE_MAX], shown[RL_QUOTE_MAX];
     int log_fd = dev_directory_open_log(q, s);
+    int error;
     if (log_fd < 0) {
         bool foreign = errno == EEXIST || errno == ELOOP;
         dev_directory_log_name(s, log);
@@ -136,12 +138,11 @@ static int launch(struct dev_quorum *q, struct dev_server *s, char *problem)
     }
     dev_directory_state_path(q, state);
     dev_directory_config_path(q, s, config);
-    int error = q->group ? dev_server_start(s, q->program, state, config, log_fd)
-                         : dev_server_start(s, q->program, q->directory, NULL, log_fd);
+    error = q->group ? dev_server_start(s, q->program, state, config, log_fd)
+                     : dev_server_start(s, q->program, q->directory, NULL, log_fd);
     close(log_fd);
     if (error == 0)
         return 0;
-    char shown[RL_QUOTE_MAX];
     rl_quote(shown, q->program);
     snprintf(problem, DEV_PROBLEM_MAX, "cannot run %s: %s", shown, strerror(error));
     return EXIT_CONFIG;
@@ -235,10 +236,11 @@ static void name_server(struct dev_quorum *q, int i)
 int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
 {
     char problem[DEV_PROBLEM_MAX] = "";
+    int status;
     q->control_fd = q->directory_fd = -1;
     for (int i = 0; i < q->count; i++)
         name_server(q, i);
-    int status = dev_directory_make(q, directory);
+    status = dev_directory_make(q, directory);
     if (status)
         return status;
     status = reserve_all(q, base_port, problem);
@@ -285,11 +287,11 @@ static void signal_servers(struct dev_quorum *q, int signal)
 
 void dev_quorum_close(struct dev_quorum *q)
 {
+    bool all = true;
     if (q->control_fd >= 0)
         close(q->control_fd);
     q->control_fd = -1;
     signal_servers(q, SIGTERM);
-    bool all = true;
     for (int i = 0; i < q->count && all; i++)
         all = dev_quorum_await(q, &q->server[i], true);
     signal_servers(q, SIGKILL);

@@ -67,12 +67,13 @@ static int reserve(int port)
     int yes = 1;
     struct sockaddr_in address = loopback(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error;
     if (fd < 0)
         return -1;
     if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0)
         return fd;
-    int error = errno;
+    error = errno;
     close(fd);
     errno = error;
     return -1;
@@ -83,10 +84,11 @@ int dev_port_reserve(struct dev_port *p, int wanted)
     dev_port_release(p);
     for (int i = 0; i < PORT_TRIES; i++) {
         uint32_t random = 0;
+        int port, fd;
         if (wanted == 0 && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
             return errno;
-        int port = wanted ? wanted : PORT_LOWEST + (int)(random % PORT_COUNT);
-        int fd = reserve(port);
+        port = wanted ? wanted : PORT_LOWEST + (int)(random % PORT_COUNT);
+        fd = reserve(port);
         if (fd >= 0) {
             *p = (struct dev_port){port, fd};
             return 0;
@@ -161,10 +163,11 @@ bool dev_server_ask(const struct dev_server *s, const char *question, char reply
     struct sockaddr_in address = loopback(s->port.number);
     /* On the loopback interface connect() answers at once, one way or the other. */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool answers;
     if (fd < 0)
         return false;
-    bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-                   converse(fd, question, reply);
+    answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+              converse(fd, question, reply);
     close(fd);
     return answers;
 }

@@ -164,9 +164,10 @@ static void describe(const struct dev_row *row, char *answer, size_t *used)
  * else the vote. */
 static int read_vote(const struct dev_quorum *q, const char *name)
 {
+    int vote;
     if (!q->group || q->group->votes == 1)
         return q->group && strcmp(name, "master") == 0;
-    int vote = name[0] == 'v' && name[1] > '0' && !name[2] ? name[1] - '0' : 0;
+    vote = name[0] == 'v' && name[1] > '0' && !name[2] ? name[1] - '0' : 0;
     return vote <= q->group->votes ? vote : 0;
 }
 
@@ -361,15 +362,16 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
     struct dev_row rows[DEV_SERVERS_MAX];
     bool fresh = false, is_failover = strcmp(verb, "failover") == 0;
     size_t count = 0;
+    int status, error;
     snprintf(question, sizeof question, "%s %.15s", verb, name ? name : "");
-    int error = dev_control_ask(directory, question, answer);
+    error = dev_control_ask(directory, question, answer);
     if (error) {
         char shown[RL_QUOTE_PATH_MAX];
         rl_quote_path(shown, directory);
         return message_fail(EXIT_UNAVAILABLE, "no `redlock dev` answers in %s: %s", shown,
                             strerror(error));
     }
-    int status = read_answer(answer, rows, &count, &fresh);
+    status = read_answer(answer, rows, &count, &fresh);
     if (status)
         return status;
     if (s->json) {

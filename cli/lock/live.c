@@ -117,9 +117,9 @@ static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
 {
     char names[TERMS_TEXT_MAX];
     int place = redlock_position(l->lock);
+    const char *before = ": ";
     terms_text(l->terms, names);
     snprintf(line, LIVE_LINE_MAX, "waiting for %s", names);
-    const char *before = ": ";
     if (place > 0) {
         text_add(line, LIVE_LINE_MAX, "%s%d%s in line", before, place, ordinal(place));
         before = ", ";
@@ -138,8 +138,10 @@ static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
 
 void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns)
 {
+    size_t width, room;
+    int64_t now_ns;
     ask(l, timer_now_ns());
-    int64_t now_ns = timer_now_ns();
+    now_ns = timer_now_ns();
     describe(l, line, now_ns, (struct show_style){0});
     if (text_width(line) < columns)
         return;
@@ -148,8 +150,8 @@ void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns)
         return;
     /* What the rest leaves for the name of the holder. */
     describe(l, line, now_ns, (struct show_style){.brief = true, .name_columns = 1});
-    size_t width = text_width(line);
-    size_t room = width < columns ? columns - width : 0;
+    width = text_width(line);
+    room = width < columns ? columns - width : 0;
     describe(l, line, now_ns,
              (struct show_style){.brief = true,
                                  .name_columns = room < NAME_LEAST ? NAME_LEAST : room});
@@ -168,9 +170,10 @@ static void add_waited(const struct live *l, char line[LIVE_LINE_MAX], size_t co
 void live_draw(struct live *l)
 {
     char line[LIVE_LINE_MAX];
+    size_t columns;
     if (!l->on)
         return;
-    size_t columns = errors_columns();
+    columns = errors_columns();
     live_describe(l, line, columns);
     add_waited(l, line, columns);
     errors_draw(line);

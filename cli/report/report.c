@@ -203,13 +203,14 @@ void report_table(const redlock_report *report, FILE *out)
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
         const redlock_node_report *n = &report->node[i];
         char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
+        bool different;
         if (n->value[0])
             text_holder(holder, n->value);
         if (n->key_remaining_ms >= 0)
             text_time(left, n->key_remaining_ms);
         if (report_rtt_us(n) >= 0)
             text_rtt(rtt, n->rtt_us);
-        bool different = differs(report, n);
+        different = differs(report, n);
         table_row(&t);
         table_set(&t, 0, TEXT_PLAIN, n->address);
         table_set(&t, 1, different ? TEXT_BAD : vote_colour(n->vote), answer_text(n));
@@ -294,14 +295,15 @@ int report_failure(const struct settings *s, const struct failure *f)
         fflush(stdout);
     } else if (!s->quiet) {
         char name[RL_QUOTE_MAX] = "", safe[REPORT_TEXT_MAX], quoted[REDLOCK_NAME_MAX + 3];
+        bool brief, named;
         /* The library names the lock itself where its name matters. */
         snprintf(quoted, sizeof quoted, "'%s'", f->name ? f->name : "");
-        bool named = !f->name || strstr(text, quoted);
+        named = !f->name || strstr(text, quoted);
         if (!named)
             rl_quote(name, f->name);
         rl_quote_safe(safe, sizeof safe, text);
         message_line("%s%s%s", name, named ? "" : ": ", safe);
-        bool brief = f->brief && !s->verbose;
+        brief = f->brief && !s->verbose;
         if (f->report && f->report->node_count > 0 && !brief)
             report_table(f->report, errors_stream());
         if (advice && !brief)

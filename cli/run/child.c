@@ -72,16 +72,17 @@ void child_prepare(struct child *c, int output_fd, int reaper_fd)
 
 int child_fork(struct child *c, char *const argv[], int64_t start_by_ns)
 {
-    int outcome[2];
+    int outcome[2], error;
+    pid_t parent, pid;
     /* In a pipeline the terminal belongs to the whole of it: take it only when asked for (the
      * child stops with SIGTTIN), not from under a pager. */
     c->wants_tty = c->tty_fd >= 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     c->foreground = c->wants_tty && we_are_foreground(c);
     if (pipe2(outcome, O_CLOEXEC) != 0)
         return errno;
-    pid_t parent = getpid();
-    pid_t pid = fork();
-    int error = pid < 0 ? errno : 0;
+    parent = getpid();
+    pid = fork();
+    error = pid < 0 ? errno : 0;
     if (pid == 0)
         become(c, argv, start_by_ns, parent, outcome[1]);
     close(outcome[1]);
@@ -126,8 +127,9 @@ static void await_outcome(struct child *c)
 
 int child_start(struct child *c, char *const argv[], int output_fd, int reaper_fd)
 {
+    int error;
     child_prepare(c, output_fd, reaper_fd);
-    int error = child_fork(c, argv, 0);
+    error = child_fork(c, argv, 0);
     if (error)
         return error;
     await_outcome(c);
@@ -154,6 +156,7 @@ static void take_terminal_back(struct child *c)
 
 int child_check(struct child *c, bool kill_group)
 {
+    int status = 0;
     siginfo_t ended = {0}, stopped = {0};
     if (c->pid <= 0 || c->ended)
         return 0;
@@ -166,7 +169,6 @@ int child_check(struct child *c, bool kill_group)
     if (kill_group)
         kill(-c->pid, SIGKILL);
     reaper_dismiss(c->reaper_fd);
-    int status = 0;
     waitpid(c->pid, &status, 0);
     child_read_outcome(c);
     c->ended = true;
@@ -213,13 +215,15 @@ int child_exit_status(const struct child *c)
 int child_explain(const char *command, int error)
 {
     char shown[RL_QUOTE_MAX], found[PATH_FIND_MAX];
+    int status;
+    bool line;
     /* A directory of PATH that is closed to us is no reason to call the file unusable. */
     if (error == EACCES && !strchr(command, '/') && !path_find(command, true, found))
         error = ENOENT;
     rl_quote(shown, command);
-    int status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     /* A whole command line in one word is what a shell is for. */
-    bool line = error == ENOENT && strpbrk(command, " \t|&;<>$(");
+    line = error == ENOENT && strpbrk(command, " \t|&;<>$(");
     return message_fail(status, "cannot run '%s': %s%s", shown, strerror(error),
                         line ? "; for a command line in one word: -- sh -c 'LINE'" : "");
 }

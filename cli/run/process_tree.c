@@ -20,8 +20,9 @@ static void kill_children_of(const char *thread)
 {
     char path[64];
     int pid;
+    FILE *children;
     snprintf(path, sizeof path, "/proc/self/task/%.20s/children", thread);
-    FILE *children = fopen(path, "re");
+    children = fopen(path, "re");
     if (!children)
         return;
     while (fscanf(children, "%d", &pid) == 1) {

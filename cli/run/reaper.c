@@ -16,11 +16,12 @@
 static void let_go(int except_fd)
 {
     unsigned except = (unsigned)except_fd;
+    long most;
     if ((except == 0 || close_range(0, except - 1, 0) == 0) &&
         close_range(except + 1, ~0u, 0) == 0)
         return;
     /* A kernel before 5.9. */
-    long most = sysconf(_SC_OPEN_MAX);
+    most = sysconf(_SC_OPEN_MAX);
     if (most < 0 || most > 1024)
         most = 1024; /* this early in its life, the parent has but a handful */
     for (int fd = 0; fd < most; fd++) {
@@ -51,11 +52,12 @@ static void wait_for_death(int fd)
 int reaper_start(void)
 {
     int ends[2];
+    pid_t pid;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     /* Forked twice: it is not a child of this process, so process_tree_kill() does
      * not find it. */
-    pid_t pid = fork();
+    pid = fork();
     if (pid == 0) {
         close(ends[1]);
         if (fork() == 0)

@@ -124,11 +124,12 @@ static void terminate_child(struct supervision *w)
 static int64_t enforce_deadline(struct supervision *w)
 {
     int64_t deadline_ns = held_lock_deadline_ns(w->held);
+    int64_t terminate_ns, kill_ns, now_ns;
     if (deadline_ns > 0)
         w->deadline_ns = deadline_ns;
-    int64_t terminate_ns = deadline_ns - w->grace_ms * RL_NS_PER_MS;
-    int64_t kill_ns = deadline_ns - w->kill_margin_ms * RL_NS_PER_MS;
-    int64_t now_ns = timer_now_ns();
+    terminate_ns = deadline_ns - w->grace_ms * RL_NS_PER_MS;
+    kill_ns = deadline_ns - w->kill_margin_ms * RL_NS_PER_MS;
+    now_ns = timer_now_ns();
     if (w->on_lost == ON_LOST_IGNORE || (w->child.ended && !w->terminated))
         return TIMER_NEVER;
     if (w->end_ns && !is_lost(w)) {

@@ -81,16 +81,18 @@ static int unknown_name(struct args *a, const char *name)
 /* Hands a setting on, or the option to the subcommand. Returns its id, 0 to go on, or stops. */
 static int deliver(struct args *a, const struct cli_option *o, const char *value)
 {
+    char shown[RL_QUOTE_MAX];
+    const char *problem;
     if (o->id == HELP_OPTION) {
-        int status = command_help(a->command);
+        int status;
+        status = command_help(a->command);
         return stop(a, status ? status : ARGS_HELPED);
     }
     if (o->id >= OPTION_OWN)
         return o->id;
-    const char *problem = settings_set(a->settings, (enum setting)o->id, value);
+    problem = settings_set(a->settings, (enum setting)o->id, value);
     if (!problem)
         return 0;
-    char shown[RL_QUOTE_MAX];
     rl_quote(shown, value ? value : "");
     if (o->id == SETTING_NODES)
         return stop(a, message_fail(EXIT_CONFIG, "--nodes %s", problem));
@@ -101,9 +103,10 @@ static int long_option(struct args *a, const char *text, const char **value)
 {
     char name[NAME_MAX_BYTES];
     size_t length = strcspn(text, "=");
+    const struct cli_option *o;
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name),
              text);
-    const struct cli_option *o = length < sizeof name ? find(a->command, name, 0) : NULL;
+    o = length < sizeof name ? find(a->command, name, 0) : NULL;
     if (!o)
         return unknown_name(a, name);
     *value = text[length] == '=' ? text + length + 1 : NULL;
@@ -144,13 +147,14 @@ static int args_next(struct args *a, const char **value)
 {
     int id = 0;
     while (id == 0) {
+        const char *word;
         if (a->group && *a->group) {
             id = short_option(a, value);
             continue;
         }
         if (a->at == a->argc)
             return ARGS_END;
-        const char *word = a->argv[a->at++];
+        word = a->argv[a->at++];
         if (a->only_words || word[0] != '-' || word[1] == '\0') {
             *value = word;
             return ARGS_WORD;
@@ -202,14 +206,15 @@ int args_leading(char **words, int count)
     const char *word = words[0];
     char name[NAME_MAX_BYTES] = "";
     size_t length = strcspn(word, "=");
+    const struct cli_option *o;
+    bool is_long;
     if (strcmp(word, "-h") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "--help") == 0 ||
         strcmp(word, "--version") == 0)
         return 0;
-    bool is_long = word[1] == '-';
+    is_long = word[1] == '-';
     if (is_long && length - 2 < sizeof name)
         snprintf(name, sizeof name, "%.*s", (int)(length - 2), word + 2);
-    const struct cli_option *o =
-        find(&no_command, is_long ? name : NULL, word[1] ? word[1] : '-');
+    o = find(&no_command, is_long ? name : NULL, word[1] ? word[1] : '-');
     if (!o)
         return -unknown_leading(word);
     if (!o->argument || word[length] == '=')
@@ -220,8 +225,9 @@ int args_leading(char **words, int count)
 bool args_number(const char *value, long low, long high, long *out)
 {
     char *end;
+    long number;
     errno = 0;
-    long number = strtol(value, &end, 10);
+    number = strtol(value, &end, 10);
     if (*value < '0' || *value > '9' || *end || errno || number < low || number > high)
         return false;
     *out = number;

@@ -84,6 +84,7 @@ static void print_paragraphs(const char *text)
 
 int command_help(const struct command *command)
 {
+    const char *line;
     printf("Usage: redlock %s %s\n\n", command->name, command->usage);
     print_paragraphs(command->about);
     if (command->options && command->options->id) {
@@ -105,7 +106,7 @@ int command_help(const struct command *command)
             "--service, or REDLOCK_SERVICE, names a redlockd(8) to ask instead of them.\n");
         printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     }
-    const char *line = command->examples;
+    line = command->examples;
     printf("\n%s\n", strchr(line, '\n') ? "Examples:" : "Example:");
     while (*line) {
         int length = (int)strcspn(line, "\n");

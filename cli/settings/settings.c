@@ -115,8 +115,10 @@ static void warn_of_passwords(const struct settings *s)
 int settings_complete(struct settings *s)
 {
     char safe[DETAIL_MAX];
+    bool misled;
+    int status, error;
     message_use_json(s->json);
-    int status = check_contradictions(s);
+    status = check_contradictions(s);
     if (status)
         return status;
     if (s->quiet)
@@ -124,7 +126,7 @@ int settings_complete(struct settings *s)
     warn_of_passwords(s);
     if (find_service(s))
         return message_fail(EXIT_INTERNAL, "out of memory");
-    int error = rl_config_load(&s->config);
+    error = rl_config_load(&s->config);
     if (!s->quiet)
         warn_of_files(&s->config);
     s->service = s->config.may_use_service ? s->config.text[RL_SETTING_SERVICE] : NULL;
@@ -138,8 +140,8 @@ int settings_complete(struct settings *s)
         return 0;
     rl_quote_safe(safe, sizeof safe, redlock_detail());
     /* A service does not help a subcommand that asks the nodes. */
-    bool misled = s->config.node_count == 0 && !s->config.may_use_service &&
-                  (secure_getenv("REDLOCK_SERVICE") || s->config.text[RL_SETTING_SERVICE]);
+    misled = s->config.node_count == 0 && !s->config.may_use_service &&
+             (secure_getenv("REDLOCK_SERVICE") || s->config.text[RL_SETTING_SERVICE]);
     return message_fail(error == REDLOCK_INVAL ? EXIT_CONFIG : EXIT_INTERNAL, "%s%s", safe,
                         misled ? "; a service is for run, status, list, watch, wait, break and "
                                  "top --by class"

@@ -35,8 +35,9 @@ static int64_t record_read(const char *bytes, size_t size)
 static bool record_write(int fd, int place, int64_t token)
 {
     char record[FENCE_FILE_RECORD_BYTES + 1];
+    ssize_t written;
     snprintf(record, sizeof record, "%020" PRId64 " %020" PRId64 "\n", token, token);
-    ssize_t written =
+    written =
         pwrite(fd, record, FENCE_FILE_RECORD_BYTES, (off_t)place * FENCE_FILE_PLACE_BYTES);
     if (written != FENCE_FILE_RECORD_BYTES) {
         errno = written < 0 ? errno : ENOSPC;
@@ -51,12 +52,14 @@ static bool sync_directory(const char *path)
     char directory[PATH_MAX];
     const char *slash = strrchr(path, '/');
     int length = slash ? (int)(slash - path) + 1 : 1;
+    bool synced;
+    int error, fd;
     snprintf(directory, sizeof directory, "%.*s", length, slash ? path : ".");
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool synced = fsync(fd) == 0;
-    int error = errno;
+    synced = fsync(fd) == 0;
+    error = errno;
     close(fd);
     errno = error;
     return synced;
@@ -65,8 +68,10 @@ static bool sync_directory(const char *path)
 static enum fence_file_verdict compare_and_store(int fd, const char *path, int64_t token,
                                                  int64_t *last)
 {
-    int64_t stored[FENCE_FILE_PLACES];
+    int64_t stored[FENCE_FILE_PLACES], largest;
     ssize_t size[FENCE_FILE_PLACES];
+    int older;
+    bool spoilt;
     for (int place = 0; place < FENCE_FILE_PLACES; place++) {
         char record[FENCE_FILE_RECORD_BYTES];
         size[place] = pread(fd, record, sizeof record, (off_t)place * FENCE_FILE_PLACE_BYTES);
@@ -74,10 +79,10 @@ static enum fence_file_verdict compare_and_store(int fd, const char *path, int64
             return FENCE_FILE_BROKEN;
         stored[place] = record_read(record, (size_t)size[place]);
     }
-    int older = stored[1] < stored[0];
-    int64_t largest = stored[!older];
+    older = stored[1] < stored[0];
+    largest = stored[!older];
     /* A crash spoils one place at most, and the second only once the first has a record. */
-    bool spoilt = largest == ABSENT && size[0] > 0 && size[1] > 0;
+    spoilt = largest == ABSENT && size[0] > 0 && size[1] > 0;
     if (stored[0] == FOREIGN || stored[1] == FOREIGN || spoilt)
         return FENCE_FILE_DAMAGED;
     if (token < largest) {
@@ -96,10 +101,11 @@ enum fence_file_verdict fence_file_admit(const char *path, int64_t token, bool w
                                          int64_t *last)
 {
     int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int error, locked;
+    enum fence_file_verdict verdict;
     if (file < 0)
         return FENCE_FILE_BROKEN;
-    enum fence_file_verdict verdict = FENCE_FILE_BROKEN;
-    int locked;
+    verdict = FENCE_FILE_BROKEN;
     do
         locked = flock(file, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
     while (locked != 0 && errno == EINTR);
@@ -111,7 +117,7 @@ enum fence_file_verdict fence_file_admit(const char *path, int64_t token, bool w
         *fd = file;
         return FENCE_FILE_ADMITTED;
     }
-    int error = errno;
+    error = errno;
     close(file);
     errno = error;
     return verdict == FENCE_FILE_ADMITTED ? FENCE_FILE_BROKEN : verdict;

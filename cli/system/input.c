@@ -31,9 +31,10 @@ static int read_some(void)
 bool input_is_at_end(void)
 {
     struct stat what;
+    struct pollfd watched;
     if (fstat(STDIN_FILENO, &what) == 0 && S_ISREG(what.st_mode))
         return true; /* it ends as fast as it can be read */
-    struct pollfd watched = {.fd = STDIN_FILENO, .events = POLLIN};
+    watched = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
     return poll(&watched, 1, 0) == 1 && read_some() == 0;
 }
 
@@ -41,11 +42,13 @@ static void *read_to_end(void *data)
 {
     const struct input *in = data;
     int more;
+    uint64_t one;
+    ssize_t ignored;
     do
         more = read_some();
     while (more > 0);
-    uint64_t one = 1;
-    ssize_t ignored = more == 0 ? write(in->over_fd, &one, sizeof one) : 0;
+    one = 1;
+    ignored = more == 0 ? write(in->over_fd, &one, sizeof one) : 0;
     (void)ignored;
     return NULL;
 }
@@ -53,12 +56,13 @@ static void *read_to_end(void *data)
 int input_watch(struct input *in)
 {
     pthread_t reader;
+    int error;
     in->parent = getppid();
     in->over_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* Sent whenever a thread of the parent ends that started this process: then only look. */
     if (in->over_fd < 0 || prctl(PR_SET_PDEATHSIG, SIGCHLD) != 0)
         return errno;
-    int error = pthread_create(&reader, NULL, read_to_end, in);
+    error = pthread_create(&reader, NULL, read_to_end, in);
     if (error == 0)
         pthread_detach(reader);
     return error;

@@ -24,11 +24,12 @@ void title_keep(int argc, char **argv)
 void title_set(const char *title)
 {
     char name[NAME_MAX_BYTES] = "";
+    size_t length;
     strncat(name, title, sizeof name - 1);
     prctl(PR_SET_NAME, name);
     if (room.size == 0)
         return;
-    size_t length = strlen(title) < room.size ? strlen(title) : room.size - 1;
+    length = strlen(title) < room.size ? strlen(title) : room.size - 1;
     memset(room.begin, 0, room.size);
     memcpy(room.begin, title, length);
 }

@@ -81,13 +81,14 @@ FILE *errors_stream(void)
 
 int errors_detach(void)
 {
+    int error;
     if (errors.detached)
         return 0;
     errors_stream();
     if (!errors.stream)
         return ENOMEM;
     fflush(errors.stream);
-    int error = outlet_open(&errors.outlet, STDERR_FILENO);
+    error = outlet_open(&errors.outlet, STDERR_FILENO);
     errors.detached = error == 0;
     return error;
 }
@@ -122,10 +123,11 @@ void errors_drain(void)
 void errors_draw(const char *line)
 {
     size_t columns = errors_columns(), used;
+    size_t size;
     if (errors.detached && !outlet_is_empty(&errors.outlet))
         return;
     /* A line that wraps could not be erased. */
-    size_t size = text_fitting(line, columns > 0 ? columns - 1 : 0, &used);
+    size = text_fitting(line, columns > 0 ? columns - 1 : 0, &used);
     fprintf(errors_stream(), "\r%.*s\033[K", (int)size, line);
     fflush(errors_stream());
     errors.drawn = true;

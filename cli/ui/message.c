@@ -99,9 +99,9 @@ int message_usage(const char *format, ...)
 void message_warn(const char *format, ...)
 {
     char text[MESSAGE_MAX];
+    va_list list;
     if (state.quiet)
         return;
-    va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);

@@ -58,14 +58,14 @@ static void *copy_queue(void *data)
 
 int outlet_open(struct outlet *o, int fd)
 {
-    int ends[2];
+    int ends[2], error;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno;
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     fcntl(ends[1], F_SETPIPE_SZ, OUTLET_BYTES);
     *o = (struct outlet){.fd = fd, .queue_fd = ends[1], .reading_fd = ends[0]};
     o->failed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int error = o->failed_fd < 0 ? errno : pthread_create(&o->writer, NULL, copy_queue, o);
+    error = o->failed_fd < 0 ? errno : pthread_create(&o->writer, NULL, copy_queue, o);
     if (error) {
         close(ends[0]);
         close(ends[1]);

@@ -67,6 +67,7 @@ size_t screen_left(const struct screen *s)
 void screen_line(struct screen *s, enum text_colour colour, const char *text)
 {
     size_t columns;
+    bool coloured;
     if (screen_left(s) == 0)
         return;
     if (!s->full) {
@@ -76,7 +77,7 @@ void screen_line(struct screen *s, enum text_colour colour, const char *text)
     }
     if (s->used++ > 0)
         fputs("\r\n", stdout);
-    bool coloured = s->colours && colour != TEXT_PLAIN;
+    coloured = s->colours && colour != TEXT_PLAIN;
     if (coloured)
         fputs(text_colour_code(colour), stdout);
     fwrite(text, 1, text_fitting(text, s->columns, &columns), stdout);
