@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <fcntl.h>
 #include <redlock.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/nearest.h"
@@ -12,8 +9,8 @@
 #include "base/slice.h"
 #include "settings/command.h"
 #include "system/lookup.h"
+#include "system/process.h"
 #include "system/signals.h"
-#include "system/title.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/message.h"
@@ -68,28 +65,15 @@ static int version(bool json)
     return message_flush();
 }
 
-/* What other lock programs call it, or NULL. */
-static const char *synonym(const char *name)
-{
-    static const char *const words[][2] = {
-        {"acquire", "lock"}, {"check", "doctor"},   {"exec", "run"},
-        {"ping", "nodes"},   {"release", "unlock"}, {"renew", "extend"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(words[i][0], name) == 0)
-            return words[i][1];
-    }
-    return NULL;
-}
-
 static int unknown(const char *name)
 {
-    const char *known[COMMANDS + 3] = {"help", "version"};
+    const char *known[COMMANDS + 3] = {"help", "version"}, *nearest = NULL;
     char shown[RL_QUOTE_MAX];
-    const char *nearest;
-    for (size_t i = 0; i < COMMANDS; i++)
+    for (size_t i = 0; i < COMMANDS; i++) {
         known[i + 2] = commands[i]->name;
-    nearest = synonym(name);
+        if (commands[i]->elsewhere && strcmp(commands[i]->elsewhere, name) == 0)
+            nearest = commands[i]->name;
+    }
     if (!nearest)
         nearest = rl_nearest(rl_slice_of(name), known);
     rl_quote(shown, name);
@@ -107,28 +91,6 @@ static int help(int argc, char **argv)
     return command ? command_help(command) : unknown(argv[1]);
 }
 
-/* Options in front of the subcommand go behind it, where its own are read. Returns how many
- * words of argv they are, 0 or more, or the negative of an exit status after saying why. */
-static int move_leading(int argc, char **argv)
-{
-    int words = 0;
-    char *subcommand;
-    while (1 + words < argc && argv[1 + words][0] == '-') {
-        int taken = args_leading(argv + 1 + words, argc - 1 - words);
-        if (taken < 0)
-            return taken;
-        if (taken == 0)
-            break;
-        words += taken;
-    }
-    if (words == 0 || 1 + words >= argc)
-        return words;
-    subcommand = argv[1 + words];
-    memmove(argv + 2, argv + 1, (size_t)words * sizeof *argv);
-    argv[1] = subcommand;
-    return words;
-}
-
 /* Mistakes must be reported in JSON too, also those found before --json has been reached. */
 static bool wants_json(int argc, char **argv)
 {
@@ -139,28 +101,16 @@ static bool wants_json(int argc, char **argv)
     return false;
 }
 
-/* A connection must never end up where a program expects standard input or output. */
-static void open_standard_files(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 int main(int argc, char **argv)
 {
     int status, leading;
     const char *name;
     const struct command *command;
-    title_keep(argc, argv);
-    open_standard_files();
+    process_begin(argc, argv);
     lookup_without_modules();
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));
-    leading = move_leading(argc, argv);
+    leading = args_move_leading(argc, argv);
     if (leading < 0)
         return -leading;
     if (argc - leading < 2)

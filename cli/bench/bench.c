@@ -9,10 +9,9 @@
 #include <sys/random.h>
 
 #include "lock/terms.h"
-#include "report/quarantine.h"
+#include "report/advice.h"
 #include "report/report.h"
 #include "settings/command.h"
-#include "settings/duration.h"
 #include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
@@ -20,19 +19,12 @@
 #include "ui/message.h"
 #include "ui/text.h"
 
-enum {
-    OPTION_CALLERS = OPTION_OWN,
-    OPTION_DURATION,
-    OPTION_LOCKS,
-    OPTION_RATE,
-    OPTION_ONE_NAME,
-    OPTION_HOLD,
-    OPTION_CLIENTS,
-};
+enum { OPTION_RATE = OPTION_OWN };
 
 #define CALLERS 64
 #define DURATION_MS 10000
 #define DURATION_MAX_MS 3600000
+#define HOLD_MAX_MS 86400000
 #define COUNT_MAX 1000000000L
 #define RATE_MIN 0.1
 #define RATE_MAX 1e6
@@ -53,45 +45,13 @@ static int read_rate(struct bench_plan *p, const char *value)
     return 0;
 }
 
-static int read_duration(struct bench_plan *p, const char *value)
-{
-    if (duration_parse(value, &p->duration_ms) || p->duration_ms < 1 ||
-        p->duration_ms > DURATION_MAX_MS)
-        return message_usage("--duration takes a time of at most 1h");
-    return 0;
-}
-
 static int take(void *data, struct args *a, int id, const char *value)
 {
     struct bench_plan *p = data;
     (void)a;
-    switch (id) {
-    case OPTION_CALLERS:
-        return args_count("--callers", value, BENCH_CALLERS_MAX, &p->callers);
-    case OPTION_CLIENTS:
-        return args_count("--clients", value, BENCH_CLIENTS_MAX, &p->clients);
-    case OPTION_LOCKS:
-        return args_count("--count", value, COUNT_MAX, &p->count);
-    case OPTION_DURATION:
-        return read_duration(p, value);
-    case OPTION_RATE:
-        return read_rate(p, value);
-    case OPTION_HOLD:
-        return duration_parse(value, &p->hold_ms)
-                   ? message_usage("--hold takes a time shorter than half of the TTL (-t)")
-                   : 0;
-    case OPTION_ONE_NAME:
-        p->one_name = true;
-        return 0;
-    case OPTION_FAIR:
-        p->fair = true;
-        return 0;
-    case OPTION_FENCE:
-        p->fence = true;
-        return 0;
-    default:
-        return message_usage("unexpected word; bench makes up the names of its locks");
-    }
+    return id == OPTION_RATE
+               ? read_rate(p, value)
+               : message_usage("unexpected word; bench makes up the names of its locks");
 }
 
 /* What holds for locks that protect something does not have to hold for these. */
@@ -320,17 +280,22 @@ static int bench_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {OPTION_CALLERS, 0, "callers", "N", "so many want a lock at the same time (64)"},
-    {OPTION_DURATION, 0, "duration", "TIME", "measure for this long (10s)"},
-    {OPTION_LOCKS, 'c', "count", "N", "stop when so many locks have been asked for"},
-    {OPTION_RATE, 'r', "rate", "N", "ask for N locks a second (as many as possible)"},
-    {OPTION_ONE_NAME, 0, "one-name", NULL, "all callers want the same lock"},
-    {SETTING_WAIT, 'w', "wait", "TIME", "with --one-name: wait this long at most (10s)"},
-    {OPTION_HOLD, 0, "hold", "TIME", "hold every lock for this long (0)"},
-    {OPTION_CLIENTS, 0, "clients", "N", "spread the callers over N clients (1)"},
-    {SETTING_TTL, 't', "ttl", "TTL", "of every lock (2s)"},
-    {OPTION_FAIR, 0, "fair", NULL, "first come, first served"},
-    {OPTION_FENCE, 0, "fence", NULL, "with fencing tokens"},
+    NUMBER(0, "callers", "so many want a lock at the same time (64)", struct bench_plan,
+           callers, 1, BENCH_CALLERS_MAX),
+    TIME(0, "duration", "measure for this long (10s)", struct bench_plan, duration_ms, 1,
+         DURATION_MAX_MS),
+    NUMBER('c', "count", "stop when so many locks have been asked for", struct bench_plan,
+           count, 1, COUNT_MAX),
+    OPTION(OPTION_RATE, 'r', "rate", "N", "ask for N locks a second (as many as possible)"),
+    SWITCH(0, "one-name", "all callers want the same lock", struct bench_plan, one_name),
+    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "with --one-name: wait this long at most (10s)"),
+    TIME(0, "hold", "hold every lock for this long (0)", struct bench_plan, hold_ms, 0,
+         HOLD_MAX_MS),
+    NUMBER(0, "clients", "spread the callers over N clients (1)", struct bench_plan, clients, 1,
+           BENCH_CLIENTS_MAX),
+    OPTION(SETTING_TTL, 't', "ttl", "TTL", "of every lock (2s)"),
+    SWITCH(0, "fair", "first come, first served", struct bench_plan, fair),
+    SWITCH(0, "fence", "with fencing tokens", struct bench_plan, fence),
     {0},
 };
 
@@ -341,8 +306,7 @@ const struct command command_bench = {
     .about =
         "Takes and releases locks on the nodes as fast as they give them, and prints how many "
         "there were per second, how long it took to acquire and to release one, how these "
-        "times "
-        "are distributed, what part each node had in it, and what failed. Other users of "
+        "times are distributed, what part each node had in it, and what failed. Other users of "
         "these nodes will notice: --rate limits the load.\n\n"
         "The names of the locks begin with redlock-bench- and eight random digits. All of them "
         "are released at the end; what a killed process leaves expires after the TTL.\n\n"

@@ -116,6 +116,28 @@ static void print_histogram(const struct bench_result *r)
     }
 }
 
+static void add_node(struct table *t, const struct bench_node *n, const redlock_node_info *info)
+{
+    uint64_t all = n->in_time + n->late + n->failed;
+    const uint64_t part[] = {n->in_time, n->late, n->failed};
+    char place[sizeof n->quorum_name + sizeof n->address];
+    char share[3][HISTOGRAM_TIME_MAX], rtt[2][HISTOGRAM_TIME_MAX];
+    snprintf(place, sizeof place, "%s%s%s", n->quorum_name, n->quorum_name[0] ? " " : "",
+             n->address);
+    for (size_t k = 0; k < 3; k++)
+        snprintf(share[k], sizeof share[k], all > 0 ? "%5.1f %%" : "-", percent(part[k], all));
+    histogram_time(rtt[0], latency_quantile_us(&n->rtt, 0.5) * 1e3);
+    histogram_time(rtt[1], latency_quantile_us(&n->rtt, 0.99) * 1e3);
+    table_row(t, TEXT_PLAIN,
+              (const char *[]){place, share[0], share[1], share[2],
+                               n->rtt.count > 0 ? rtt[0] : "-", n->rtt.count > 0 ? rtt[1] : "-",
+                               n->failed == 0  ? ""
+                               : info->text[0] ? info->text
+                                               : redlock_vote_text(n->vote)});
+    if (n->failed > 0)
+        table_colour(t, 3, TEXT_BAD);
+}
+
 static void print_nodes(const struct bench_result *r, redlock *client)
 {
     static const char *const heading[] = {"NODE",    "IN TIME", "LATE", "FAILED",
@@ -123,30 +145,9 @@ static void print_nodes(const struct bench_result *r, redlock *client)
     struct table t;
     table_begin(&t, heading);
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const struct bench_node *n = &r->node[i];
         redlock_node_info info = REDLOCK_NODE_INFO();
-        uint64_t all = n->in_time + n->late + n->failed;
-        const uint64_t part[] = {n->in_time, n->late, n->failed};
-        char text[HISTOGRAM_TIME_MAX] = "-";
-        bool known = redlock_node(client, i, &info) == REDLOCK_OK;
-        char place[sizeof n->quorum_name + sizeof n->address];
-        table_row(&t);
-        snprintf(place, sizeof place, "%s%s%s", n->quorum_name, n->quorum_name[0] ? " " : "",
-                 n->address);
-        table_set(&t, 0, TEXT_PLAIN, place);
-        for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) {
-            snprintf(text, sizeof text, "%5.1f %%", percent(part[k], all));
-            table_set(&t, k + 1, k == 2 && n->failed > 0 ? TEXT_BAD : TEXT_PLAIN,
-                      all > 0 ? text : "-");
-        }
-        for (size_t k = 0; k < 2; k++) {
-            histogram_time(text, latency_quantile_us(&n->rtt, k == 0 ? 0.5 : 0.99) * 1e3);
-            table_set(&t, k + 4, TEXT_PLAIN, n->rtt.count > 0 ? text : "-");
-        }
-        table_set(&t, 6, TEXT_PLAIN,
-                  n->failed == 0          ? ""
-                  : known && info.text[0] ? info.text
-                                          : redlock_vote_text(n->vote));
+        redlock_node(client, i, &info);
+        add_node(&t, &r->node[i], &info);
     }
     putchar('\n');
     table_print(&t, "", stdout);

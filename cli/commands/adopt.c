@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "commands/adopt.h"
+/*
+ * `extend` and `unlock`: locks that another process took and whose value this one was given,
+ * one, or those of several names that were taken together.
+ */
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +14,20 @@
 #include "lock/value_word.h"
 #include "report/report.h"
 #include "report/show.h"
+#include "settings/command.h"
 #include "settings/open_client.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/message.h"
+
+/* What a failed operation means for the user. A table of them ends with error 0. */
+struct adopt_words {
+    int error;        /* enum redlock_error */
+    const char *text; /* NULL: the library's */
+    const char
+        *held; /* instead, with the holder behind it, if there is one; NULL: not asked for */
+    const char *advice; /* NULL: the usual for this error */
+};
 
 struct adopted_locks {
     struct settings settings;
@@ -159,7 +172,7 @@ static void report_success(const struct adopted_locks *h, size_t index, bool ren
             rl_json_integer(&j, "final_ms", report->final_ms);
         }
         if (report)
-            report_json(report, &j);
+            report_json(report, &j, false);
         rl_json_finish(&j);
     } else if (h->settings.verbose && report) {
         report_table(report, errors_stream());
@@ -206,8 +219,11 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
     return f.status;
 }
 
-int adopt_each(const struct command *command, int argc, char **argv, bool renew,
-               const struct adopt_words *words)
+/*
+ * Renews the lock of every name, or releases it. The exit status is that of what failed first.
+ */
+static int adopt_each(const struct command *command, int argc, char **argv, bool renew,
+                      const struct adopt_words *words)
 {
     struct adopted_locks h = {.name_count = 0};
     int status = begin(&h, command, argc, argv);
@@ -228,3 +244,69 @@ int adopt_each(const struct command *command, int argc, char **argv, bool renew,
     settings_free(&h.settings);
     return status;
 }
+
+static int extend_main(const struct command *command, int argc, char **argv)
+{
+    static const struct adopt_words words[] = {
+        {REDLOCK_LOST, "not renewed: it has expired", "not renewed, it has another value",
+         "stop what it protects, and take it again with `redlock lock`"},
+        {REDLOCK_NOQUORUM, NULL, NULL,
+         "try again before it expires; `redlock nodes` shows the state of the nodes, and slow "
+         "ones need a longer --node-timeout"},
+        {0},
+    };
+    return adopt_each(command, argc, argv, true, words);
+}
+
+static const struct cli_option extend_options[] = {TTL_OPTION, {0}};
+
+const struct command command_extend = {
+    .name = "extend",
+    .elsewhere = "renew",
+    .summary = "renew a lock that `redlock lock` took",
+    .usage = "[OPTION...] NAME... [VALUE]",
+    .about =
+        "Renews the lock NAME for TTL from now, if it still has VALUE, which `redlock lock` "
+        "printed; the token behind it may follow. Never shortens it and never takes it anew. "
+        "VALUE may be - to read it from standard input, or be left out when REDLOCK_VALUE has "
+        "it: a word on the command line can be seen by others with ps. Several NAMEs that were "
+        "locked together need VALUE or - behind them.\n\n"
+        "Exits with 76 when the lock is no longer ours, 69 when too few nodes confirmed.\n",
+    .examples = "echo \"$value\" | redlock extend -t 1m deploy -",
+    .options = extend_options,
+    .run = extend_main,
+};
+
+static int unlock_main(const struct command *command, int argc, char **argv)
+{
+    static const struct adopt_words words[] = {
+        {REDLOCK_LOST, "not released: another holds it now",
+         "not released, it has another value", NULL},
+        {REDLOCK_EXPIRED, "not released: it had already expired, or was never held",
+         "not released, it has another value", NULL},
+        {REDLOCK_NOQUORUM, NULL, NULL,
+         "what is left of it expires with its TTL; `redlock nodes` shows the state of "
+         "the nodes, and slow ones need a longer --node-timeout"},
+        {0},
+    };
+    return adopt_each(command, argc, argv, false, words);
+}
+
+static const struct cli_option unlock_options[] = {{0}};
+
+const struct command command_unlock = {
+    .name = "unlock",
+    .elsewhere = "release",
+    .summary = "give back a lock that `redlock lock` took",
+    .usage = "[OPTION...] NAME... [VALUE]",
+    .about =
+        "Gives the lock NAME back, if it still has VALUE, which `redlock lock` printed; the "
+        "token behind it may follow. VALUE may be - to read it from standard input, or be left "
+        "out when REDLOCK_VALUE has it: a word on the command line can be seen by others with "
+        "ps. Several NAMEs that were locked together need VALUE or - behind them.\n\n"
+        "Exits with 0 when it was released, 76 when it had expired before or another holds it "
+        "now, 69 when too few nodes confirmed.\n",
+    .examples = "redlock unlock deploy \"$value\"",
+    .options = unlock_options,
+    .run = unlock_main,
+};

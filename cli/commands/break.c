@@ -12,11 +12,8 @@
 #include "ui/exit.h"
 #include "ui/kind.h"
 #include "ui/message.h"
-#include "ui/question.h"
 #include "ui/table.h"
 #include "ui/text.h"
-
-enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL, OPTION_WAIT };
 
 #define SHOWN 8 /* characters of a fingerprint: enough to tell a few holders apart */
 
@@ -51,10 +48,7 @@ static void print_holders(const struct sight *lock)
         snprintf(shown, sizeof shown, "%.*s", SHOWN, h->fingerprint);
         text_time(left, h->remaining_ms);
         show_name(who, h->label, h->value);
-        table_row(&t);
-        table_set(&t, 0, TEXT_PLAIN, shown);
-        table_set(&t, 1, TEXT_PLAIN, left);
-        table_set(&t, 2, TEXT_PLAIN, who);
+        table_row(&t, TEXT_PLAIN, (const char *[]){shown, left, who});
     }
     table_print(&t, "  ", errors_stream());
     if (lock->holder_count > lock->shown_holders)
@@ -108,7 +102,7 @@ static int confirm(const struct breaking *b)
         message_line(
             "it is the record of a run, which nothing holds: once it is gone, the job may "
             "run again, and one that is running goes on");
-        return question_confirm("Forget the run?");
+        return message_confirm("Forget the run?");
     }
     message_line(
         "the holder is not asked: until its next renewal, or until its time is over, it "
@@ -117,7 +111,7 @@ static int confirm(const struct breaking *b)
         snprintf(question, sizeof question, "Evict all %zu of them?", b->chosen_count);
     else
         snprintf(question, sizeof question, "Evict it?");
-    return question_confirm(question);
+    return message_confirm(question);
 }
 
 /* ---- doing ---- */
@@ -136,14 +130,14 @@ static void print_json(const struct breaking *b, const redlock_holder *h,
     rl_json_known(&j, "remaining_ms", b->lock.record ? 0 : report->holder.remaining_ms);
     rl_json_bool(&j, "final", report->final_ms == 0);
     rl_json_integer(&j, "final_ms", report->final_ms);
-    report_json(report, &j);
+    report_json(report, &j, false);
     rl_json_finish(&j);
 }
 
 static void print_provisional(const char *shown, int64_t final_ms)
 {
     char left[TEXT_TIME_MAX];
-    text_time(left, (final_ms + 999) / 1000 * 1000);
+    text_time_up(left, final_ms);
     printf("%s: done, and final in %s: a failover before that can bring it back, which "
            "`redlock status` shows then; a break with --wait stays until it is final, and "
            "deletes it again\n",
@@ -248,31 +242,13 @@ static int break_lock(void *data)
     return status ? status : unwritten;
 }
 
-static int take_option(void *data, int id, const char *value)
-{
-    struct breaking *b = data;
-    switch (id) {
-    case OPTION_YES:
-        b->yes = true;
-        return 0;
-    case OPTION_ALL:
-        b->all = true;
-        return 0;
-    case OPTION_WAIT:
-        b->wait = true;
-        return 0;
-    case OPTION_HOLDER:
-        b->holder = value;
-        return *value ? 0 : message_usage("--holder is empty");
-    }
-    return 0;
-}
-
 static int check(void *data)
 {
     const struct breaking *b = data;
     if (b->look.count > 1)
         return message_usage("one NAME at a time");
+    if (b->holder && !*b->holder)
+        return message_usage("--holder is empty");
     if (b->all && b->holder)
         return message_usage("--all and --holder contradict each other");
     if (!b->yes &&
@@ -284,18 +260,19 @@ static int check(void *data)
 static int break_main(const struct command *command, int argc, char **argv)
 {
     static const struct look_command own = {
-        .needs_name = true, .option = take_option, .check = check, .run = break_lock};
+        .needs_name = true, .check = check, .run = break_lock};
     static struct breaking b; /* large, and there is one */
-    int status = look_main(&b.look, command, argc, argv, &own, &b);
+    int status = look_main(&b.look, command, argc, argv, &own);
     sight_free(&b.lock);
     return status;
 }
 
 static const struct cli_option options[] = {
-    {OPTION_HOLDER, 0, "holder", "WHICH", "of several this one: its label or fingerprint"},
-    {OPTION_ALL, 0, "all", NULL, "of several holders all"},
-    {OPTION_WAIT, 0, "wait", NULL, "stay until it is final, see below"},
-    {OPTION_YES, 'y', "yes", NULL, "do not ask"},
+    TEXT(0, "holder", "WHICH", "of several this one: its label or fingerprint", struct breaking,
+         holder),
+    SWITCH(0, "all", "of several holders all", struct breaking, all),
+    SWITCH(0, "wait", "stay until it is final, see below", struct breaking, wait),
+    SWITCH('y', "yes", "do not ask", struct breaking, yes),
     SERVICE_OPTIONS,
     {0},
 };
@@ -306,14 +283,12 @@ const struct command command_break = {
     .usage = "[OPTION...] NAME",
     .about =
         "Shows who holds the lock NAME, asks, and evicts that holder: its key is deleted on "
-        "every "
-        "node where it still has this holder's value, so a holder that came after it stays. "
-        "Waiters "
-        "are woken. Several readers or slots are listed, and --holder or --all says which.\n\n"
+        "every node where it still has this holder's value, so a holder that came after it "
+        "stays. Waiters are woken. Several readers or slots are listed, and --holder or --all "
+        "says which.\n\n"
         "The holder is not asked. A `redlock run` notices at its next renewal, at a third of "
-        "its "
-        "TTL, ends its command and exits with 76; any other may act on until its time is over, "
-        "which is told. Only a resource that checks fencing tokens is safe from it "
+        "its TTL, ends its command and exits with 76; any other may act on until its time is "
+        "over, which is told. Only a resource that checks fencing tokens is safe from it "
         "meanwhile.\n\n"
         "On independent servers that is final. On a Sentinel group it is done at once, and "
         "final when the same server has been the master for the longest TTL and four seconds "
@@ -321,10 +296,8 @@ const struct command command_break = {
         "it finds. It is said which; with --wait the command stays until it is final, and "
         "deletes it again after a failover.\n\n"
         "Asks on a terminal, and needs --yes elsewhere. Exits with 0 when it was evicted, 1 "
-        "when "
-        "you said no or there was nothing to evict, 69 or 77 when no majority answered: then "
-        "the "
-        "report says what is left.\n",
+        "when you said no or there was nothing to evict, 69 or 77 when no majority answered: "
+        "then the report says what is left.\n",
     .examples = "redlock break deploy\n"
                 "redlock break --yes --holder alice@web1:17 gpu",
     .options = options,

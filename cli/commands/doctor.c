@@ -193,19 +193,10 @@ static int examine(struct doctor *d)
     return status;
 }
 
-static int take(void *data, struct args *a, int id, const char *value)
-{
-    (void)data;
-    (void)a;
-    (void)value;
-    return id == ARGS_WORD ? message_usage("no word is needed; nodes are named with --nodes")
-                           : 0;
-}
-
 static int doctor_main(const struct command *command, int argc, char **argv)
 {
     struct doctor d = {0};
-    int status = args_read(command, &d.settings, argc, argv, take, NULL);
+    int status = args_read(command, &d.settings, argc, argv, NULL, NULL);
     d.settings.no_node_warnings = true; /* the findings say more */
     if (status == 0)
         status = settings_complete(&d.settings);
@@ -218,25 +209,26 @@ static int doctor_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {SETTING_TTL, 't', "ttl", "TTL", "the TTL that the nodes must be fast enough for (30s)"},
+    OPTION(SETTING_TTL, 't', "ttl", "TTL",
+           "the TTL that the nodes must be fast enough for (30s)"),
     {0},
 };
 
 const struct command command_doctor = {
     .name = "doctor",
+    .elsewhere = "check",
     .summary = "examine the nodes: can a lock on them be trusted?",
     .usage = "[OPTION...]",
     .about = "Examines what a lock rests on: are the nodes reachable, masters, different "
-             "servers; can they evict locks; do their clocks agree; are they fast enough "
-             "for the TTL; has the user the rights it needs; may they vote; is their "
-             "number odd? Each answer is ok, warn (an assumption is at risk), fail (locks "
-             "are unsafe or impossible) or unknown (the server does not tell), with what "
-             "to do about it. Shows what is not ok; all with -v. Several quorums are "
-             "judged one by one, and whether a lock is in one where it does not live: then "
-             "another client has a different set of quorums. Takes and releases locks "
-             "of random names.\n\n"
-             "Exits with 0 when nothing fails, 1 when something does, 69 when no majority "
-             "(of some quorum) answers.\n",
+             "servers; can they evict locks; do their clocks agree; are they fast enough for "
+             "the TTL; has the user the rights it needs; may they vote; is their number odd? "
+             "Each answer is ok, warn (an assumption is at risk), fail (locks are unsafe or "
+             "impossible) or unknown (the server does not tell), with what to do about it. "
+             "Shows what is not ok; all with -v. Several quorums are judged one by one, and "
+             "whether a lock is in one where it does not live: then another client has a "
+             "different set of quorums. Takes and releases locks of random names.\n\n"
+             "Exits with 0 when nothing fails, 1 when something does, 69 when no majority (of "
+             "some quorum) answers.\n",
     .examples = "redlock doctor -t 2s --nodes redis1,redis2,redis3",
     .options = options,
     .run = doctor_main,

@@ -124,7 +124,7 @@ static int fence_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait for a writer that is at work"},
+    OPTION(SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait for a writer that is at work"),
     {0},
 };
 
@@ -133,26 +133,20 @@ const struct command command_fence = {
     .summary = "run a command that writes a file, unless a later holder has",
     .usage = "[OPTION...] FILE -- COMMAND [ARGUMENT...]",
     .about =
-        "Inside `redlock run`: executes COMMAND, which reads or writes FILE, if no holder "
-        "with a larger "
-        "fencing token has come to FILE before. A holder that was stopped beyond the end of "
-        "its "
-        "lock and goes on is refused so. FILE is what the name stands for: it may be a "
-        "directory, or "
-        "not exist.\n\n"
+        "Inside `redlock run`: executes COMMAND, which reads or writes FILE, if no holder with "
+        "a larger fencing token has come to FILE before. A holder that was stopped beyond the "
+        "end of its lock and goes on is refused so. FILE is what the name stands for: it may "
+        "be a directory, or not exist.\n\n"
         "The largest token is kept in FILE.fence, on the disk before COMMAND starts. Writers "
-        "take turns: the next one waits until COMMAND, and what it has started, has ended. "
-        "All that "
-        "touches FILE has to come this way, what it reads before it writes as well, on one "
-        "machine or on a file system with flock(2) among machines.\n\n"
+        "take turns: the next one waits until COMMAND, and what it has started, has ended. All "
+        "that touches FILE has to come this way, what it reads before it writes as well, on "
+        "one machine or on a file system with flock(2) among machines.\n\n"
         "If the nodes lose the counter of a lock, it starts again from their clocks, above all "
         "tokens before. If these clocks were set back, every holder is refused: remove "
-        "FILE.fence "
-        "when none is at work.\n\n"
+        "FILE.fence when none is at work.\n\n"
         "Exits with COMMAND's own status, or with 76 when a later holder has come, 75 when "
         "another writer is at work (-n), 64 without a token (REDLOCK_FENCE), 78 when "
-        "FILE.fence "
-        "cannot be kept, 126 or 127 when COMMAND cannot be run.\n",
+        "FILE.fence cannot be kept, 126 or 127 when COMMAND cannot be run.\n",
     .examples = "redlock run report -- redlock fence report.html -- ./make-report",
     .options = options,
     .local = true,

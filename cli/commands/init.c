@@ -20,10 +20,7 @@
 #include "ui/exit.h"
 #include "ui/guarantee.h"
 #include "ui/message.h"
-#include "ui/question.h"
 #include "ui/text.h"
-
-enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM, OPTION_FORCE, OPTION_REPLACE, OPTION_WAIT };
 
 /* Another init at the same moment. */
 enum { TRIES_MAX = 8, PAUSE_MIN_MS = 50, PAUSE_MS = 400 };
@@ -71,12 +68,12 @@ static int confirm(const struct settings *s, redlock *member, const struct init 
                 "in place of %s. If that server comes back, under whatever name, two clients\n"
                 "can hold one lock. Locks may be held on the others meanwhile.\n",
                 old);
-        return question_confirm("Is the old server stopped for good?");
+        return message_confirm("Is the old server stopped for good?");
     }
     fprintf(errors_stream(),
             "This is right for new servers, and for servers that were empty for longer than\n"
             "the longest TTL. If a client still holds a lock on them, a second can get it.\n");
-    return question_confirm("Are they free of locks, and may they vote now?");
+    return message_confirm("Are they free of locks, and may they vote now?");
 }
 
 static int succeeded(const struct settings *s, redlock *member, const redlock_report *report,
@@ -87,7 +84,7 @@ static int succeeded(const struct settings *s, redlock *member, const redlock_re
         struct rl_json j = {.out = stdout};
         message_json_success(&j);
         rl_json_bool(&j, "changed", changed);
-        report_json(report, &j);
+        report_json(report, &j, false);
         guarantee_json(&g, s->config.guard != REDLOCK_NO_GUARD, &j);
         rl_json_finish(&j);
     } else if (!s->quiet) {
@@ -114,8 +111,7 @@ static const char *find_advice(int error, const redlock_report *report)
         return "let one init finish, look with `redlock doctor`, and do it again if need be";
     case REDLOCK_GUARDED:
         return "see redlock-nodes(7), CHANGING THE NODES; `redlock doctor` shows which set "
-               "each "
-               "node belongs to";
+               "each node belongs to";
     default:
         return NULL;
     }
@@ -292,25 +288,6 @@ static bool has_quorum(const struct settings *s, const char *name)
     return false;
 }
 
-static int take(void *data, struct args *a, int id, const char *value)
-{
-    struct init *i = data;
-    (void)a;
-    if (id == ARGS_WORD)
-        return message_usage("unexpected word; the nodes are named with --nodes");
-    if (id == OPTION_YES)
-        i->yes = true;
-    else if (id == OPTION_FORCE)
-        i->force = true;
-    else if (id == OPTION_QUORUM)
-        i->only = value;
-    else if (id == OPTION_REPLACE)
-        i->old = value;
-    else if (id == OPTION_WAIT)
-        i->wait = true;
-    return 0;
-}
-
 static int check(const struct settings *s, const struct init *i)
 {
     if (i->only && !has_quorum(s, i->only))
@@ -331,7 +308,7 @@ static int init_main(const struct command *command, int argc, char **argv)
     struct settings s;
     struct init i = {.yes = false};
     redlock *client = NULL;
-    int status = args_read(command, &s, argc, argv, take, &i);
+    int status = args_read(command, &s, argc, argv, NULL, &i);
     if (status == 0)
         status = settings_complete(&s);
     if (status == 0)
@@ -349,12 +326,15 @@ static int init_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {OPTION_FORCE, 0, "force", NULL, "also while locks are held: no node has forgotten one"},
-    {OPTION_QUORUM, 0, "quorum", "NAME", "of several quorums only this one"},
-    {OPTION_REPLACE, 0, "replace", "OLD",
-     "one node is new, in place of this one, which is gone"},
-    {OPTION_WAIT, 0, "wait", NULL, "do not ask: wait until nothing forgotten can be held"},
-    {OPTION_YES, 'y', "yes", NULL, "do not ask: nothing is held, or OLD is gone for good"},
+    SWITCH(0, "force", "also while locks are held: no node has forgotten one", struct init,
+           force),
+    TEXT(0, "quorum", "NAME", "of several quorums only this one", struct init, only),
+    TEXT(0, "replace", "OLD", "one node is new, in place of this one, which is gone",
+         struct init, old),
+    SWITCH(0, "wait", "do not ask: wait until nothing forgotten can be held", struct init,
+           wait),
+    SWITCH('y', "yes", "do not ask: nothing is held, or OLD is gone for good", struct init,
+           yes),
     {0},
 };
 
@@ -363,27 +343,23 @@ const struct command command_init = {
     .summary = "make nodes a set that votes, stating that nothing is held on them",
     .usage = "[OPTION...]",
     .about =
-        "A server that has just started may have forgotten locks that are still held. "
-        "It does not vote until the longest TTL has passed (--max-ttl and two "
-        "seconds, four for a new master of a Sentinel group). Brand-new servers look exactly "
-        "the same. With this command you "
-        "state, since only you can know, that no client holds a lock on the nodes, and they "
-        "vote at once. If that is wrong, two processes can hold the same lock.\n\n"
-        "From then on the nodes know that they belong together: a client with other "
-        "nodes, or with another number of them, does not count their votes, and `redlock "
-        "doctor` says so. Run it with the new nodes whenever the nodes change "
-        "(redlock-nodes(7)). A new set needs all its nodes; and none is taken from "
-        "another set that may live on without it.\n\n"
+        "A server that has just started may have forgotten locks that are still held. It does "
+        "not vote until the longest TTL has passed (--max-ttl and two seconds, four for a new "
+        "master of a Sentinel group). Brand-new servers look exactly the same. With this "
+        "command you state, since only you can know, that no client holds a lock on the nodes, "
+        "and they vote at once. If that is wrong, two processes can hold the same lock.\n\n"
+        "From then on the nodes know that they belong together: a client with other nodes, or "
+        "with another number of them, does not count their votes, and `redlock doctor` says "
+        "so. Run it with the new nodes whenever the nodes change (redlock-nodes(7)). A new set "
+        "needs all its nodes; and none is taken from another set that may live on without it.\n"
+        "\n"
         "It looks first. Where all nodes are a set that may vote already, it says so and "
-        "writes "
-        "nothing, whatever is held. Otherwise it lists the locks that are held, and refuses "
-        "(73), unless "
-        "--force says that no node has forgotten one.\n\n"
+        "writes nothing, whatever is held. Otherwise it lists the locks that are held, and "
+        "refuses (73), unless --force says that no node has forgotten one.\n\n"
         "With --replace OLD, one of the nodes is new and takes the place of OLD, a server that "
         "is stopped for good, while locks are held on the others: it watches all nodes for the "
-        "longest TTL and two seconds, OLD among them, which must not answer, and then lets "
-        "the new one "
-        "vote. Interrupted, it has written nothing, and is begun anew.\n\n"
+        "longest TTL and two seconds, OLD among them, which must not answer, and then lets the "
+        "new one vote. Interrupted, it has written nothing, and is begun anew.\n\n"
         "With --wait nothing is stated, so it is for jobs that run whenever a deployment "
         "starts, whatever is held: it waits up to a minute for servers that are being started; "
         "where a node is not admitted, it watches all nodes for the longest TTL and two "

@@ -48,7 +48,7 @@ static void tell(const struct settings *s, struct init_watch *w, int64_t left_ms
     if (s->quiet || s->json ||
         (w->told_ns != 0 && !again && now_ns - w->told_ns < TELL_EVERY_NS))
         return;
-    text_time(left, (left_ms + 999) / 1000 * 1000);
+    text_time_up(left, left_ms);
     message_line("%swaiting %s until %s", again ? "a node was connected to anew: " : "", left,
                  until);
     w->told_ns = now_ns;
@@ -212,10 +212,9 @@ int init_watch_replace(struct settings *s, redlock *member, const char *old,
     if (found->electors_changed)
         return message_fail(
             EXIT_UNAVAILABLE,
-            "the sentinels of a group are not those that it was initialised with: "
-            "they cannot be changed while locks are held. Stop all clients, wait "
-            "for the longest TTL, and run init without --replace. Nothing was "
-            "changed");
+            "the sentinels of a group are not those that it was initialised with: they cannot "
+            "be changed while locks are held. Stop all clients, wait for the longest TTL, and "
+            "run init without --replace. Nothing was changed");
     if (found->newcomers == 0 && guarantee_of(member).groups > 0)
         return message_fail(EXIT_USAGE,
                             "none of the nodes is new, so there is nothing to replace: after a "

@@ -10,8 +10,6 @@
 #include "ui/exit.h"
 #include "ui/message.h"
 
-enum { OPTION_UNTIL_ELECTED = OPTION_OWN, OPTION_CHANGES };
-
 #define DELAY_MS 500
 #define RETRY_MS 50 /* after a look that had too few answers, once */
 
@@ -101,17 +99,6 @@ static int follow(struct leader *l)
     return l->changes && l->look.signal != SIGPIPE ? 0 : EXIT_SIGNAL + l->look.signal;
 }
 
-static int take_option(void *data, int id, const char *value)
-{
-    struct leader *l = data;
-    (void)value;
-    if (id == OPTION_UNTIL_ELECTED)
-        l->until_elected = true;
-    if (id == OPTION_CHANGES)
-        l->changes = l->look.needs_reader = true;
-    return 0;
-}
-
 static int check(void *data)
 {
     const struct leader *l = data;
@@ -119,28 +106,29 @@ static int check(void *data)
         return message_usage("one NAME has one leader; leave the others out");
     if (l->until_elected && l->changes)
         return message_usage(
-            "--wait ends with the first leader, --watch does not; leave one of "
-            "them out");
+            "--wait ends with the first leader, --watch does not; leave one of them out");
     return 0;
 }
 
 static int run(void *data)
 {
     struct leader *l = data;
+    l->look.needs_reader = l->changes;
     return l->until_elected || l->changes ? follow(l) : show(l);
 }
 
 static int leader_main(const struct command *command, int argc, char **argv)
 {
     static const struct look_command own = {
-        .needs_name = true, .signals = true, .option = take_option, .check = check, .run = run};
+        .needs_name = true, .signals = true, .check = check, .run = run};
     struct leader l = {.until_elected = false};
-    return look_main(&l.look, command, argc, argv, &own, &l);
+    return look_main(&l.look, command, argc, argv, &own);
 }
 
 static const struct cli_option options[] = {
-    {OPTION_UNTIL_ELECTED, 0, "wait", NULL, "wait until there is a leader"},
-    {OPTION_CHANGES, 0, "watch", NULL, "a line for every term, and \"none\" in between"},
+    SWITCH(0, "wait", "wait until there is a leader", struct leader, until_elected),
+    SWITCH(0, "watch", "a line for every term, and \"none\" in between", struct leader,
+           changes),
     SERVICE_OPTIONS,
     {0},
 };
@@ -150,19 +138,15 @@ const struct command command_leader = {
     .summary = "show the leader: its term and its label",
     .usage = "[OPTION...] NAME",
     .about =
-        "Prints the term and the label of the leader of NAME (`redlock lead`, lead() of "
-        "Python and "
-        "Node). What it prints is old when it arrives: by then the term may have ended. A "
-        "leader "
-        "must not ask this whether it leads, but stop before the deadline of its lock; a "
-        "request "
-        "to a leader carries the term that is meant, and one of a smaller term is refused.\n\n"
+        "Prints the term and the label of the leader of NAME (`redlock lead`, lead() of Python "
+        "and Node). What it prints is old when it arrives: by then the term may have ended. A "
+        "leader must not ask this whether it leads, but stop before the deadline of its lock; "
+        "a request to a leader carries the term that is meant, and one of a smaller term is "
+        "refused.\n\n"
         "--watch polls, every half second and when a term must have expired: a term that "
-        "begins and "
-        "ends between two looks is not seen.\n\n"
+        "begins and ends between two looks is not seen.\n\n"
         "Exits with 0, or with 1 when there is no leader, 69 when too few nodes answer, 77 "
-        "when "
-        "they refuse the credentials.\n",
+        "when they refuse the credentials.\n",
     .examples = "redlock leader scheduler\n"
                 "read -r term address < <(redlock leader --wait scheduler)\n"
                 "redlock leader --watch --json scheduler | jq -r '.label'",

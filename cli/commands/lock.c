@@ -24,7 +24,7 @@ static void print_json(const struct held_lock *h, const struct terms *t)
     message_json_success(&j);
     rl_json_string(&j, "name", t->name[0]);
     held_lock_json(h, t, &j);
-    report_json(&h->report, &j);
+    report_json(&h->report, &j, false);
     rl_json_finish(&j);
 }
 
@@ -110,8 +110,8 @@ static int lock_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once (the default)"},
-    {SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (0)"},
+    OPTION(SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once (the default)"),
+    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (0)"),
     TTL_OPTION,
     TERMS_OPTIONS,
     {0},
@@ -119,14 +119,14 @@ static const struct cli_option options[] = {
 
 const struct command command_lock = {
     .name = "lock",
+    .elsewhere = "acquire",
     .summary = "take a lock for a script and print its value",
     .usage = "[OPTION...] NAME...",
     .about =
         "Takes the lock NAME, without waiting unless -w says so, and prints its value, which "
         "`redlock extend` and `redlock unlock` need, and behind a space its fencing token. It "
         "is not renewed: it expires after its TTL. Any process that knows the value can "
-        "unlock, "
-        "so treat it as a secret.\n\n"
+        "unlock, so treat it as a secret.\n\n"
         "Several NAMEs are locked together, all or none, and have one value. With --shared, "
         "others may hold NAME with --shared at the same time; with --slots K, K may. With "
         "--owner, or REDLOCK_OWNER, a request with the same owner may take it again.\n\n"

@@ -38,8 +38,7 @@ static const char *describe_loss(const struct supervision *w)
 {
     if (w->survived && w->overtime)
         return "the command ran for longer than --max-hold allows, and some of what it has "
-               "started "
-               "could not be killed; the lock was given back";
+               "started could not be killed; the lock was given back";
     if (w->survived)
         return "the lock was lost, and some of what the command has started could not be "
                "killed";
@@ -385,28 +384,26 @@ cleanup:
 
 const struct command command_run = {
     .name = "run",
+    .elsewhere = "exec",
     .summary = "run a command while holding a lock",
     .usage = "[OPTION...] NAME... -- COMMAND [ARGUMENT...]",
     .about =
-        "Waits for the lock NAME, for ever unless the wait is limited, runs COMMAND, and "
-        "gives the "
-        "lock back when COMMAND ends, in whatever way. The lock is renewed as long as COMMAND "
-        "runs. If it cannot be renewed, COMMAND gets TERM (--on-lost, --grace), and before the "
-        "lock ends, KILL ends it and everything it has started.\n\n"
+        "Waits for the lock NAME, for ever unless the wait is limited, runs COMMAND, and gives "
+        "the lock back when COMMAND ends, in whatever way. The lock is renewed as long as "
+        "COMMAND runs. If it cannot be renewed, COMMAND gets TERM (--on-lost, --grace), and "
+        "before the lock ends, KILL ends it and everything it has started.\n\n"
         "Several NAMEs are locked together, all or none, in whatever order they are given. "
-        "With --shared, others may hold NAME with --shared at the same time; with --slots K, "
-        "K may. Without --, the first word is the only NAME and the rest is COMMAND.\n\n"
+        "With --shared, others may hold NAME with --shared at the same time; with --slots K, K "
+        "may. Without --, the first word is the only NAME and the rest is COMMAND.\n\n"
         "A `redlock run` inside COMMAND may take the same NAME again: it has the same owner "
         "(REDLOCK_OWNER). That is for a plain NAME only; where it would wait for itself, it "
-        "says "
-        "so and exits with 64.\n\n"
+        "says so and exits with 64.\n\n"
         "COMMAND finds in its environment REDLOCK_NAME (REDLOCK_NAMES), REDLOCK_KIND, "
         "REDLOCK_OWNER, REDLOCK_VALUE, REDLOCK_DEADLINE, REDLOCK_SLOT (which of the slots, "
         "from 1) and REDLOCK_FENCE: a number that grows with every holder, for the protected "
         "resource to refuse requests with a smaller one than it has seen. It also inherits "
         "REDLOCK_NODES and REDLOCK_PASSWORD, which a `redlock run` inside COMMAND needs; "
-        "--no-env "
-        "takes both away.\n\n"
+        "--no-env takes both away.\n\n"
         "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 when the "
         "lock is held by another, 69 when too few nodes could vote, 76 when the lock was lost, "
         "64 and 78 for a wrong command line or configuration, 77 when the nodes refuse the "
@@ -427,22 +424,19 @@ const struct command command_lead = {
     .usage = "[OPTION...] NAME -- COMMAND [ARGUMENT...]",
     .about =
         "Started on every machine: waits until it is elected, which is to hold the lock NAME, "
-        "and runs "
-        "COMMAND. The lock is renewed for as long as COMMAND runs. If it cannot be, COMMAND is "
-        "stopped before the deadline of the lock (--on-lost, --grace), with everything it has "
-        "started, and this machine stands for election again: COMMAND runs again and again.\n\n"
+        "and runs COMMAND. The lock is renewed for as long as COMMAND runs. If it cannot be, "
+        "COMMAND is stopped before the deadline of the lock (--on-lost, --grace), with "
+        "everything it has started, and this machine stands for election again: COMMAND runs "
+        "again and again.\n\n"
         "REDLOCK_TERM, which is also REDLOCK_FENCE, numbers the term: it is larger than in "
-        "every earlier "
-        "one. A leader that was stopped acts late when it goes on, until it is killed; a "
-        "resource that "
-        "refuses terms smaller than the largest it has seen is safe from that. It is never "
-        "more than a lock with an expiry gives. redlock-leader(7) says more.\n\n"
+        "every earlier one. A leader that was stopped acts late when it goes on, until it is "
+        "killed; a resource that refuses terms smaller than the largest it has seen is safe "
+        "from that. It is never more than a lock with an expiry gives. redlock-leader(7) says "
+        "more.\n\n"
         "To resign is to release the lock: COMMAND ends, and so does this, with its status. A "
-        "service "
-        "manager that starts it again makes it a candidate again. INT, TERM and QUIT are "
-        "passed on "
-        "to COMMAND, and end this when it has ended. After --max-hold it resigns and "
-        "stands again; with --fair, the others come first.\n\n"
+        "service manager that starts it again makes it a candidate again. INT, TERM and QUIT "
+        "are passed on to COMMAND, and end this when it has ended. After --max-hold it resigns "
+        "and stands again; with --fair, the others come first.\n\n"
         "Exits as `redlock run` does.\n",
     .examples = "redlock lead --label \"$(hostname -f)\" scheduler -- ./scheduler\n"
                 "redlock lead --fair --max-hold 1h shard-7 -- ./indexer",

@@ -6,32 +6,20 @@
 
 #include "base/quote.h"
 #include "commands/run.h"
-#include "settings/duration.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
-enum {
-    OPTION_BUSY_STATUS = OPTION_OWN,
-    OPTION_SKIP_OK,
-    OPTION_MIN_HOLD,
-    OPTION_MAX_HOLD,
-    OPTION_EVERY,
-    OPTION_GRACE,
-    OPTION_ON_LOST,
-    OPTION_NO_ENV,
-};
+enum { OPTION_SKIP_OK = OPTION_OWN, OPTION_ON_LOST };
 
 #define GRACE_DEFAULT (-1)
 
 #define GRACE_OPTION                                                                           \
-    {                                                                                          \
-        OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"  \
-    }
+    TIME(0, "grace", "TERM this long before the end (TTL/3, at most 5s)", struct run,          \
+         supervision.grace_ms, 0, 0)
 #define NO_ENV_OPTION                                                                          \
-    {                                                                                          \
-        OPTION_NO_ENV, 0, "no-env", NULL, "hide from it where locks are, and passwords"        \
-    }
+    SWITCH(0, "no-env", "hide from it where locks are, and passwords", struct run,             \
+           hide_settings)
 
 const struct cli_option run_options[] = {
     NO_WAIT_OPTION,
@@ -39,13 +27,16 @@ const struct cli_option run_options[] = {
     TTL_OPTION,
     TERMS_OPTIONS,
     SERVICE_OPTIONS,
-    {OPTION_BUSY_STATUS, 'E', "busy-status", "N",
-     "exit status when it is held by another (75)"},
-    {OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"},
-    {OPTION_EVERY, 0, "every", "TIME", "start it at most once in this time, 1s to 1d"},
-    {OPTION_MIN_HOLD, 0, "min-hold", "TIME", "keep the lock at least this long"},
-    {OPTION_MAX_HOLD, 0, "max-hold", "TIME", "stop the command after this time, with 76"},
-    {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
+    NUMBER('E', "busy-status", "exit status when it is held by another (75)", struct run,
+           busy_status, 0, 255),
+    OPTION(OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"),
+    TIME(0, "every", "start it at most once in this time, 1s to 1d", struct run,
+         period.period_ms, 1, 0),
+    TIME(0, "min-hold", "keep the lock at least this long", struct run, min_hold_ms, 0, 0),
+    TIME(0, "max-hold", "stop the command after this time, with 76", struct run, max_hold_ms, 1,
+         0),
+    OPTION(OPTION_ON_LOST, 0, "on-lost", "WHAT",
+           "term, kill, ignore or a signal, if not renewed"),
     GRACE_OPTION,
     NO_ENV_OPTION,
     {0},
@@ -55,34 +46,17 @@ const struct cli_option run_options[] = {
 const struct cli_option lead_options[] = {
     WAIT_OPTION,
     TTL_OPTION,
-    {OPTION_FAIR, 0, "fair", NULL, "never before a candidate that came earlier"},
-    {OPTION_LABEL, 0, "label", "TEXT", "what `redlock leader` shows (user@host:pid, command)"},
+    OPTION(OPTION_FAIR, 0, "fair", NULL, "never before a candidate that came earlier"),
+    OPTION(OPTION_LABEL, 0, "label", "TEXT",
+           "what `redlock leader` shows (user@host:pid, command)"),
     SERVICE_OPTIONS,
-    {OPTION_MAX_HOLD, 0, "max-hold", "TIME", "resign after this time, and stand again"},
-    {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill or a signal, if not renewed"},
+    TIME(0, "max-hold", "resign after this time, and stand again", struct run, max_hold_ms, 1,
+         0),
+    OPTION(OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill or a signal, if not renewed"),
     GRACE_OPTION,
     NO_ENV_OPTION,
     {0},
 };
-
-static int read_time(const char *option, const char *value, int64_t *out_ms)
-{
-    char shown[RL_QUOTE_MAX];
-    const char *problem = duration_parse(value, out_ms);
-    if (!problem)
-        return 0;
-    rl_quote(shown, value);
-    return message_usage("--%s: '%s' %s", option, shown, problem);
-}
-
-/* For options without which there is no limit: 0 would ask for one, and not get it. */
-static int read_limit(const char *option, const char *value, int64_t *out_ms)
-{
-    int status = read_time(option, value, out_ms);
-    if (status == 0 && *out_ms == 0)
-        return message_usage("--%s: 0 is no limit; give a time, or leave it out", option);
-    return status;
-}
 
 /* Signals that a command may want instead of TERM. */
 static int signal_of(const char *name)
@@ -170,25 +144,10 @@ static int take(void *data, struct args *a, int id, const char *value)
     case ARGS_WORD:
     case ARGS_DASHES:
         return take_word(r, a, value, id == ARGS_DASHES);
-    case OPTION_BUSY_STATUS:
-        return args_number(value, 0, 255, &r->busy_status)
-                   ? 0
-                   : message_usage("-E takes an exit status from 0 to 255");
     case OPTION_SKIP_OK:
         r->skip_ok = true;
         r->settings.no_node_warnings = true; /* cron would mail them from every machine */
         return 0;
-    case OPTION_NO_ENV:
-        r->hide_settings = true;
-        return 0;
-    case OPTION_EVERY:
-        return read_limit("every", value, &r->period.period_ms);
-    case OPTION_MIN_HOLD:
-        return read_time("min-hold", value, &r->min_hold_ms);
-    case OPTION_MAX_HOLD:
-        return read_limit("max-hold", value, &r->max_hold_ms);
-    case OPTION_GRACE:
-        return read_time("grace", value, &r->supervision.grace_ms);
     case OPTION_ON_LOST:
         return read_on_lost(r, value);
     default:

@@ -93,7 +93,7 @@ static void pause_a_moment(redlock *client)
 static void tell(const struct settings *settings, int64_t wait_ms, bool again)
 {
     char left[TEXT_TIME_MAX];
-    text_time(left, (wait_ms + 999) / 1000 * 1000);
+    text_time_up(left, wait_ms);
     if (!settings->quiet && !settings->json)
         message_line("%swaiting %s until no failover can bring it back",
                      again ? "another server was promoted, and it is deleted there as well: "

@@ -12,8 +12,6 @@
 #include "ui/exit.h"
 #include "ui/message.h"
 
-enum { OPTION_HELD = OPTION_OWN };
-
 struct status {
     struct look look;
     bool test; /* --held: the exit status says whether all are held */
@@ -130,14 +128,6 @@ static int show_all(void *data)
 
 /* ---- the subcommands ---- */
 
-static int take_option(void *data, int id, const char *value)
-{
-    struct status *c = data;
-    (void)value;
-    c->test = id == OPTION_HELD;
-    return 0;
-}
-
 static int check(void *data)
 {
     const struct status *c = data;
@@ -154,20 +144,21 @@ static int show(void *data)
 
 static int status_main(const struct command *command, int argc, char **argv)
 {
-    static const struct look_command own = {.option = take_option, .check = check, .run = show};
+    static const struct look_command own = {.check = check, .run = show};
     struct status c = {.test = false};
-    return look_main(&c.look, command, argc, argv, &own, &c);
+    return look_main(&c.look, command, argc, argv, &own);
 }
 
 static int list_main(const struct command *command, int argc, char **argv)
 {
     static const struct look_command own = {.patterns = true, .run = show_all};
     struct status c = {.test = false};
-    return look_main(&c.look, command, argc, argv, &own, &c);
+    return look_main(&c.look, command, argc, argv, &own);
 }
 
 static const struct cli_option status_options[] = {
-    {OPTION_HELD, 0, "held", NULL, "exit with 0 only if every NAME is held, else with 1"},
+    SWITCH(0, "held", "exit with 0 only if every NAME is held, else with 1", struct status,
+           test),
     SERVICE_OPTIONS,
     {0},
 };
@@ -180,16 +171,12 @@ const struct command command_status = {
     .usage = "[OPTION...] [NAME...]",
     .about =
         "Asks every node about each NAME: free or held, by whom (the label, or the start of "
-        "the "
-        "value; the owner; how many readers or slots), for how long, what the holder has "
-        "left, the "
-        "fencing token that a majority has reached, and how many wait. Node by node when they "
-        "do "
-        "not all agree, which is said, or with -v, which also lists readers or slots and who "
-        "waits; "
-        "and which nodes are in quarantine, and what the nodes promise. Without NAME it shows "
-        "all locks, as `redlock list` does. The answer is "
-        "old when it arrives: never act on it, take the lock.\n\n"
+        "the value; the owner; how many readers or slots), for how long, what the holder has "
+        "left, the fencing token that a majority has reached, and how many wait. Node by node "
+        "when they do not all agree, which is said, or with -v, which also lists readers or "
+        "slots and who waits; and which nodes are in quarantine, and what the nodes promise. "
+        "Without NAME it shows all locks, as `redlock list` does. The answer is old when it "
+        "arrives: never act on it, take the lock.\n\n"
         "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
     .examples = "redlock status\n"
                 "redlock status backup deploy\n"
@@ -205,12 +192,10 @@ const struct command command_list = {
     .usage = "[OPTION...] [PATTERN...]",
     .about =
         "Shows every lock that any node has a key for, or those whose names match a PATTERN "
-        "(with * ? and [...], as file names do in a shell; put it in quotes): who holds it, "
-        "of which "
-        "kind, for how long (FOR), what the holder has left (LEFT) and how many wait. With -v "
-        "each is shown as by `redlock status -v`. At most 10,000 are shown. The nodes "
-        "disagree about a lock that "
-        "is marked with an exclamation mark.\n\n"
+        "(with * ? and [...], as file names do in a shell; put it in quotes): who holds it, of "
+        "which kind, for how long (FOR), what the holder has left (LEFT) and how many wait. "
+        "With -v each is shown as by `redlock status -v`. At most 10,000 are shown. The nodes "
+        "disagree about a lock that is marked with an exclamation mark.\n\n"
         "Exits with 0 when a majority answered, else with 69 or 77.\n",
     .examples = "redlock list\n"
                 "redlock ls 'deploy-*'\n"

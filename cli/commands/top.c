@@ -9,14 +9,13 @@
 #include "commands/sample.h"
 #include "commands/top_classes.h"
 #include "commands/top_view.h"
-#include "settings/duration.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/screen.h"
 
-enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES, OPTION_SORT, OPTION_BY };
+enum { OPTION_SORT = OPTION_OWN, OPTION_BY };
 
 #define DELAY_MS 1000
 #define DELAY_MIN_MS 100
@@ -174,15 +173,6 @@ static int take_option(void *data, int id, const char *value)
     case OPTION_BY:
         t->by_class = strcmp(value, "class") == 0;
         return t->by_class ? 0 : message_usage("--by takes class");
-    case OPTION_DELAY:
-        if (duration_parse(value, &t->delay_ms) || t->delay_ms < DELAY_MIN_MS ||
-            t->delay_ms > DELAY_MAX_MS)
-            return message_usage("--delay takes a time from 100ms to 1h");
-        return 0;
-    case OPTION_FRAMES:
-        if (!args_number(value, 1, LONG_MAX, &t->count))
-            return message_usage("--count takes a number of frames, from 1 on");
-        return 0;
     }
     return 0;
 }
@@ -221,17 +211,18 @@ static int top_main(const struct command *command, int argc, char **argv)
     struct top t = {.delay_ms = DELAY_MS};
     int status;
     t.sample.look = &t.look;
-    status = look_main(&t.look, command, argc, argv, &own, &t);
+    status = look_main(&t.look, command, argc, argv, &own);
     top_classes_free(&t.classes);
     sample_free(&t.sample);
     return status;
 }
 
 static const struct cli_option options[] = {
-    {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
-    {OPTION_FRAMES, 'c', "count", "N", "stop after N frames"},
-    {OPTION_SORT, 0, "sort", "ORDER", "by name, age, left, or busy first (the default)"},
-    {OPTION_BY, 0, "by", "class", "show what a redlockd has counted by class"},
+    TIME('d', "delay", "look again after this time (1s)", struct top, delay_ms, DELAY_MIN_MS,
+         DELAY_MAX_MS),
+    NUMBER('c', "count", "stop after N frames", struct top, count, 1, LONG_MAX),
+    OPTION(OPTION_SORT, 0, "sort", "ORDER", "by name, age, left, or busy first (the default)"),
+    OPTION(OPTION_BY, 0, "by", "class", "show what a redlockd has counted by class"),
     SERVICE_OPTIONS,
     {0},
 };
@@ -242,16 +233,12 @@ const struct command command_top = {
     .usage = "[OPTION...] [PATTERN...]",
     .about =
         "Shows the nodes and the locks on them, again every second: who holds each, of which "
-        "kind, "
-        "for how long (FOR), what the last holder has left (LEFT), how many wait and who, and "
-        "how "
-        "often the holder changes in a second (CHG/S). With PATTERN, as for `redlock list`, "
-        "only "
-        "locks of such names. Locks about which the nodes disagree (!) come first, then those "
-        "for "
-        "which most wait, then those held for longest, as on the page of redlockd. On a "
-        "terminal, q or Ctrl-C "
-        "ends it and s changes the order; elsewhere one frame is printed after another.\n\n"
+        "kind, for how long (FOR), what the last holder has left (LEFT), how many wait and "
+        "who, and how often the holder changes in a second (CHG/S). With PATTERN, as for "
+        "`redlock list`, only locks of such names. Locks about which the nodes disagree (!) "
+        "come first, then those for which most wait, then those held for longest, as on the "
+        "page of redlockd. On a terminal, q or Ctrl-C ends it and s changes the order; "
+        "elsewhere one frame is printed after another.\n\n"
         "With --by class it asks a redlockd, and shows what that has counted since it started "
         "of each class of locks in its settings: grants, mean times until the grant (WAIT) and "
         "from it to the end (HOLD), waits that ended without the lock, losses, and what has "

@@ -69,19 +69,19 @@ static enum text_colour colour_of(const int64_t count[COUNTS])
 static void add_row(struct table *table, struct json_value class)
 {
     char text[COUNTS][TEXT_TIME_MAX], pattern[PATTERN_MAX];
+    const char *row[COUNTS + 1] = {pattern};
     int64_t count[COUNTS];
 
     read_counts(class, count);
     json_text(json_member(class, "class"), pattern, sizeof pattern);
-    table_row(table);
-    table_set(table, 0, colour_of(count), pattern);
     for (size_t i = 0; i < COUNTS; i++) {
         if (i == WAIT || i == HOLD)
             text_time_short(text[i], count[i] < 0 ? -1 : (count[i] + 500) / 1000);
         else
             snprintf(text[i], sizeof text[i], "%lld", (long long)count[i]);
-        table_set(table, i + 1, TEXT_PLAIN, text[i]);
+        row[i + 1] = text[i];
     }
+    table_row(table, colour_of(count), row);
 }
 
 static void draw_title(struct screen *screen, struct json_value status)

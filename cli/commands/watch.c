@@ -16,12 +16,9 @@
 #include "report/advice.h"
 #include "report/look.h"
 #include "report/report.h"
-#include "settings/duration.h"
 #include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/message.h"
-
-enum { OPTION_DELAY = OPTION_OWN, OPTION_LINES };
 
 /* ---- watch ---- */
 
@@ -151,29 +148,11 @@ static int watch(void *data)
     return l->signal == SIGPIPE ? EXIT_SIGNAL + SIGPIPE : 0;
 }
 
-static int take_option(void *data, int id, const char *value)
-{
-    struct watch *w = data;
-    switch (id) {
-    case OPTION_DELAY:
-        if (duration_parse(value, &w->delay_ms) || w->delay_ms < DELAY_MIN_MS ||
-            w->delay_ms > DELAY_MAX_MS)
-            return message_usage("--delay takes a time from 50ms to 1h");
-        return 0;
-    case OPTION_LINES:
-        if (!args_number(value, 1, LONG_MAX, &w->line_limit))
-            return message_usage("--count takes a number of lines, from 1 on");
-        return 0;
-    }
-    return 0;
-}
-
 static int watch_main(const struct command *command, int argc, char **argv)
 {
-    static const struct look_command own = {
-        .needs_name = true, .signals = true, .option = take_option, .run = watch};
+    static const struct look_command own = {.needs_name = true, .signals = true, .run = watch};
     struct watch w = {.delay_ms = DELAY_MS, .look = {.needs_reader = true}};
-    int status = look_main(&w.look, command, argc, argv, &own, &w);
+    int status = look_main(&w.look, command, argc, argv, &own);
     free(w.seen);
     return status;
 }
@@ -291,21 +270,22 @@ static int wait_main(const struct command *command, int argc, char **argv)
     static const struct look_command own = {
         .needs_name = true, .signals = true, .run = wait_until_free};
     struct wait w = {.held = NULL};
-    return look_main(&w.look, command, argc, argv, &own, &w);
+    return look_main(&w.look, command, argc, argv, &own);
 }
 
 /* ---- the subcommands ---- */
 
 static const struct cli_option watch_options[] = {
-    {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
+    TIME('d', "delay", "look again after this time (1s)", struct watch, delay_ms, DELAY_MIN_MS,
+         DELAY_MAX_MS),
     SERVICE_OPTIONS,
-    {OPTION_LINES, 'c', "count", "N", "stop after N lines"},
+    NUMBER('c', "count", "stop after N lines", struct watch, line_limit, 1, LONG_MAX),
     {0},
 };
 
 static const struct cli_option wait_options[] = {
-    {SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: look once"},
-    {SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long (forever)"},
+    OPTION(SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: look once"),
+    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long (forever)"),
     SERVICE_OPTIONS,
     {0},
 };
@@ -316,11 +296,9 @@ const struct command command_watch = {
     .usage = "[OPTION...] NAME...",
     .about =
         "Prints what is known of each NAME, and a further line whenever its holder, its state "
-        "or "
-        "the number of its waiters has changed: with the time of day, the holder and how many "
-        "wait. Takes nothing. It polls, every second (--delay) and when a lock must have "
-        "expired; "
-        "what comes and goes between two looks is not seen. Ctrl-C ends it.\n\n"
+        "or the number of its waiters has changed: with the time of day, the holder and how "
+        "many wait. Takes nothing. It polls, every second (--delay) and when a lock must have "
+        "expired; what comes and goes between two looks is not seen. Ctrl-C ends it.\n\n"
         "Exits with 0 when a signal or --count ended it.\n",
     .examples = "redlock watch leader\n"
                 "redlock watch --json leader | jq -r 'select(.ok) | .label // \"none\"'\n"
@@ -337,10 +315,8 @@ const struct command command_wait = {
         "Ends when NAME is free: when no process holds it, of whatever kind it is. Of several "
         "NAMEs all have to be free at the same look. Nothing is taken, no place in the queue "
         "either, so the next process to ask may have the lock already when this one ends: to "
-        "act "
-        "alone, `redlock run`. It polls: the next look follows when the lock must have "
-        "expired, or "
-        "after a tenth of the time waited so far, from 20 ms to a second.\n\n"
+        "act alone, `redlock run`. It polls: the next look follows when the lock must have "
+        "expired, or after a tenth of the time waited so far, from 20 ms to a second.\n\n"
         "Exits with 0 when it is free, 75 when it is still held after -w TIME, 69 when too few "
         "nodes answer by then, 77 when they refuse the credentials.\n",
     .examples = "redlock wait -w 10m deploy && ./announce\n"

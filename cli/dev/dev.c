@@ -18,16 +18,7 @@
 #include "ui/message.h"
 #include "ui/text.h"
 
-enum {
-    OPTION_SERVERS = OPTION_OWN,
-    OPTION_SERVER,
-    OPTION_DIR,
-    OPTION_PORT,
-    OPTION_NO_INIT,
-    OPTION_QUORUMS,
-    OPTION_SENTINEL,
-    OPTION_CLUSTER
-};
+enum { OPTION_SENTINEL = OPTION_OWN, OPTION_CLUSTER };
 
 #define NODES_DEFAULT 5
 #define PORT_MAX 65535
@@ -82,25 +73,10 @@ static int take(void *data, struct args *a, int id, const char *value)
         d->command = a->argv + a->at;
         a->at = a->argc;
         return 0;
-    case OPTION_SERVERS:
-        return args_count("--count", value, REDLOCK_NODES_MAX, &d->count);
-    case OPTION_QUORUMS:
-        return args_count("--quorums", value, DEV_SERVERS_MAX, &d->quorums);
     case OPTION_SENTINEL:
         return take_group(d, &dev_sentinels);
     case OPTION_CLUSTER:
         return take_group(d, &dev_cluster);
-    case OPTION_SERVER:
-        d->server = value;
-        return 0;
-    case OPTION_DIR:
-        d->directory = value;
-        return 0;
-    case OPTION_PORT:
-        return args_count("--port", value, PORT_MAX, &d->base_port);
-    case OPTION_NO_INIT:
-        d->quorum.no_init = true;
-        return 0;
     }
     return 0;
 }
@@ -121,8 +97,8 @@ static int check_name(const struct dev *d)
         return message_usage("which node? `redlock dev %s 1`", d->verb);
     if (!d->name || strcmp(d->name, "master") == 0)
         return 0;
-    return args_count(d->verb, d->name + (d->name[0] == 's' || d->name[0] == 'v'),
-                      DEV_SERVERS_MAX, &ignored);
+    return args_number(d->verb, d->name + (d->name[0] == 's' || d->name[0] == 'v'), 1,
+                       DEV_SERVERS_MAX, &ignored);
 }
 
 static int check_options(const struct dev *d)
@@ -288,16 +264,21 @@ static int dev_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {OPTION_SERVERS, 'c', "count", "N", "how many servers, 1 to 15 (5)"},
-    {OPTION_QUORUMS, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ..."},
-    {OPTION_SENTINEL, 0, "sentinel", NULL,
-     "a master, two replicas and three sentinels instead"},
-    {OPTION_CLUSTER, 0, "cluster", NULL, "a cluster of three masters and their replicas"},
-    {OPTION_SERVER, 0, "server", "PROGRAM",
-     "run this instead of redis-server or valkey-server"},
-    {OPTION_DIR, 0, "dir", "DIR", "keep logs and socket there (a temporary directory)"},
-    {OPTION_PORT, 0, "port", "PORT", "first of N consecutive ports (any free ones)"},
-    {OPTION_NO_INIT, 0, "no-init", NULL, "leave the servers in quarantine, as new ones are"},
+    NUMBER('c', "count", "how many servers, 1 to 15 (5)", struct dev, count, 1,
+           REDLOCK_NODES_MAX),
+    STORED(OPTION_NUMBER, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ...",
+           struct dev, quorums, 1, DEV_SERVERS_MAX),
+    OPTION(OPTION_SENTINEL, 0, "sentinel", NULL,
+           "a master, two replicas and three sentinels instead"),
+    OPTION(OPTION_CLUSTER, 0, "cluster", NULL, "a cluster of three masters and their replicas"),
+    TEXT(0, "server", "PROGRAM", "run this instead of redis-server or valkey-server",
+         struct dev, server),
+    TEXT(0, "dir", "DIR", "keep logs and socket there (a temporary directory)", struct dev,
+         directory),
+    STORED(OPTION_NUMBER, 0, "port", "PORT", "first of N consecutive ports (any free ones)",
+           struct dev, base_port, 1, PORT_MAX),
+    SWITCH(0, "no-init", "leave the servers in quarantine, as new ones are", struct dev,
+           quorum.no_init),
     {0},
 };
 
@@ -309,25 +290,24 @@ const struct command command_dev = {
              "       redlock dev [--dir DIR] failover [NODE]\n"
              "       redlock dev [--dir DIR] list",
     .about =
-        "Starts N real servers without persistence on loopback ports. With COMMAND, "
-        "runs it with REDLOCK_NODES naming them and exits with its status; without, "
-        "prints the variables to set and stays until it is interrupted. Servers and "
-        "directory are gone afterwards.\n\n"
-        "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers "
-        "can be killed (as in a crash), started again (empty, on the same port), hung "
-        "(they accept and never answer) and resumed. NODE is a number from 1.\n\n"
-        "The servers are initialised (redlock init) and vote at once. One that was "
-        "started again is not: it may have forgotten locks, and is in quarantine as "
-        "it would be anywhere, until the longest TTL has passed or `redlock init` "
-        "lets it vote.\n\n"
-        "With --sentinel they are one Sentinel group called redlock: a master, two "
-        "replicas and three sentinels. The sentinels are s1, s2 and s3 to kill, start, "
-        "hang and resume, `master` is the server that most of them name, and `failover` "
-        "makes another one the master at once.\n\n"
-        "With --cluster they are one Redis Cluster: the masters 1 to 3 and their replicas 4 "
-        "to 6. `v1`, `v2` and `v3` are the masters of the three votes, which `failover "
-        "v1` replaces; `isolate` cuts a server off from the bus of the others while "
-        "clients reach it, until `resume`.\n",
+        "Starts N real servers without persistence on loopback ports. With COMMAND, runs it "
+        "with REDLOCK_NODES naming them and exits with its status; without, prints the "
+        "variables to set and stays until it is interrupted. Servers and directory are gone "
+        "afterwards.\n\n"
+        "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers can be "
+        "killed (as in a crash), started again (empty, on the same port), hung (they accept "
+        "and never answer) and resumed. NODE is a number from 1.\n\n"
+        "The servers are initialised (redlock init) and vote at once. One that was started "
+        "again is not: it may have forgotten locks, and is in quarantine as it would be "
+        "anywhere, until the longest TTL has passed or `redlock init` lets it vote.\n\n"
+        "With --sentinel they are one Sentinel group called redlock: a master, two replicas "
+        "and three sentinels. The sentinels are s1, s2 and s3 to kill, start, hang and resume, "
+        "`master` is the server that most of them name, and `failover` makes another one the "
+        "master at once.\n\n"
+        "With --cluster they are one Redis Cluster: the masters 1 to 3 and their replicas 4 to "
+        "6. `v1`, `v2` and `v3` are the masters of the three votes, which `failover v1` "
+        "replaces; `isolate` cuts a server off from the bus of the others while clients reach "
+        "it, until `resume`.\n",
     .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
                 "redlock dev -c 3 --quorums 2 -- redlock nodes\n"
                 "redlock dev -c 3 -- bash\n"

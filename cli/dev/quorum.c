@@ -15,6 +15,7 @@
 #include "dev/directory.h"
 #include "dev/group.h"
 #include "dev/verbs.h"
+#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
@@ -24,6 +25,7 @@
 #define START_LIMIT_MS 10000
 #define START_TRIES 4 /* each on another port */
 #define STOP_LIMIT_MS 2000
+#define NODE_TIMEOUT_MS 2000 /* a busy machine is no reason to fail */
 
 static void check_servers(struct dev_quorum *q)
 {
@@ -330,4 +332,28 @@ void dev_quorum_name(const struct dev_quorum *q, const struct dev_server *s,
     out[0] = '\0';
     if (q->quorums > 0)
         snprintf(out, DEV_QUORUM_MAX, "q%d", (s->number - 1) / (q->count / q->quorums) + 1);
+}
+
+/* New servers look like servers that have just lost everything; these are known to be new. They
+ * are named as the command will name them: their markers say which quorum they belong to. */
+int dev_quorum_admit(const struct dev_quorum *q)
+{
+    struct settings s;
+    redlock *client = NULL;
+    char nodes[DEV_NODES_MAX];
+    int status, error;
+    dev_quorum_nodes(q, nodes);
+    settings_init(&s);
+    s.config.node_timeout_ms = NODE_TIMEOUT_MS;
+    s.no_node_warnings = true;
+    status = settings_set(&s, SETTING_NODES, nodes)
+                 ? message_fail(EXIT_INTERNAL, "out of memory")
+                 : client_open(&s, &client);
+    error = status ? REDLOCK_OK : redlock_admit(client, NULL);
+    if (error != REDLOCK_OK)
+        status = message_fail(exit_status_of(error), "the servers cannot be initialised: %s",
+                              redlock_detail());
+    redlock_close(client);
+    settings_free(&s);
+    return status;
 }

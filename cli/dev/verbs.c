@@ -312,14 +312,10 @@ static void print_table(const struct dev_row *rows, size_t count)
         bool up = strcmp(rows[i].state, "up") == 0;
         snprintf(address, sizeof address, "127.0.0.1:%d", rows[i].port);
         snprintf(pid, sizeof pid, "%ld", rows[i].pid);
-        table_row(&t);
-        table_set(&t, 0, TEXT_PLAIN, rows[i].name);
-        table_set(&t, 1, TEXT_PLAIN, rows[i].quorum);
-        table_set(&t, 2, TEXT_PLAIN, address);
-        table_set(&t, 3, TEXT_PLAIN, rows[i].role);
-        table_set(&t, 4, TEXT_PLAIN, rows[i].votes);
-        table_set(&t, 5, up ? TEXT_GOOD : TEXT_BAD, rows[i].state);
-        table_set(&t, 6, TEXT_PLAIN, rows[i].pid ? pid : "-");
+        table_row(&t, TEXT_PLAIN,
+                  (const char *[]){rows[i].name, rows[i].quorum, address, rows[i].role,
+                                   rows[i].votes, rows[i].state, rows[i].pid ? pid : "-"});
+        table_colour(&t, 5, up ? TEXT_GOOD : TEXT_BAD);
     }
     table_print(&t, "", stdout);
 }

@@ -11,7 +11,7 @@
 #include "lock/live.h"
 #include "lock/served_lock.h"
 #include "lock/value_word.h"
-#include "report/quarantine.h"
+#include "report/advice.h"
 #include "report/report.h"
 #include "settings/open_client.h"
 #include "system/signals.h"

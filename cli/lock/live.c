@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lock/held_lock.h"
-#include "report/quarantine.h"
+#include "report/advice.h"
 #include "report/report.h"
 #include "report/show.h"
 #include "settings/settings.h"
@@ -80,7 +80,7 @@ static bool add_quarantine(const struct live *l, char line[LIVE_LINE_MAX])
     if (!quarantine_blocks(l->client, &report, &wait_ms))
         return false;
     text_add(line, LIVE_LINE_MAX, ": the nodes are in quarantine");
-    text_time(left, (wait_ms + 999) / 1000 * 1000);
+    text_time_up(left, wait_ms);
     if (wait_ms >= 0)
         text_add(line, LIVE_LINE_MAX, ", %s more", left);
     return true;

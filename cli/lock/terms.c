@@ -55,7 +55,7 @@ int terms_option(struct terms *t, int id, const char *value)
         t->no_fence = !t->fence;
         return 0;
     case OPTION_SLOTS:
-        status = args_count("--slots", value, REDLOCK_SLOTS_MAX, &slots);
+        status = args_number("--slots", value, 1, REDLOCK_SLOTS_MAX, &slots);
         t->slots = (uint32_t)slots;
         return status;
     case OPTION_OWNER:

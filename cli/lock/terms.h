@@ -25,16 +25,17 @@ enum {
 };
 
 #define TERMS_OPTIONS                                                                          \
-    {OPTION_SHARED, 's', "shared", NULL, "together with other readers only"},                  \
-        {OPTION_SLOTS, 0, "slots", "K", "at most K at once"},                                  \
-        {OPTION_FAIR, 0, "fair", NULL, "never before a waiter that came earlier"},             \
-        {OPTION_LABEL, 0, "label", "TEXT", "who has it, for others (user@host:pid, command)"}, \
-        {OPTION_OWNER, 0, "owner", "ID",                                                       \
-         "owner of the lock: the same owner may take it again"},                               \
-        {OPTION_FENCE, 0, "fence", NULL, "with a fencing token, or fail (if exclusive: yes)"}, \
-    {                                                                                          \
-        OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"      \
-    }
+    OPTION(OPTION_SHARED, 's', "shared", NULL, "together with other readers only"),            \
+        OPTION(OPTION_SLOTS, 0, "slots", "K", "at most K at once"),                            \
+        OPTION(OPTION_FAIR, 0, "fair", NULL, "never before a waiter that came earlier"),       \
+        OPTION(OPTION_LABEL, 0, "label", "TEXT",                                               \
+               "who has it, for others (user@host:pid, command)"),                             \
+        OPTION(OPTION_OWNER, 0, "owner", "ID",                                                 \
+               "owner of the lock: the same owner may take it again"),                         \
+        OPTION(OPTION_FENCE, 0, "fence", NULL,                                                 \
+               "with a fencing token, or fail (if exclusive: yes)"),                           \
+        OPTION(OPTION_NO_FENCE, 0, "no-fence", NULL,                                           \
+               "no fencing token: cheaper for the servers")
 
 struct terms {
     const char *name[REDLOCK_NAMES_MAX];

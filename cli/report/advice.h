@@ -5,6 +5,7 @@
 
 #include <redlock.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define ADVICE_MAX 320
 
@@ -24,5 +25,14 @@ const char *advice_for_check(const redlock_check *check, char out[ADVICE_MAX]);
 /* Nodes that answer, but too late for their votes: which --node-timeout would do; NULL: none is
  * known to. */
 const char *advice_for_late_nodes(const redlock_report *report, char out[ADVICE_MAX]);
+
+/*
+ * Marks the nodes that are in quarantine, also those that were not waited for. True when they
+ * keep a majority from voting; *wait_ms is then for how long, -1: not by waiting alone.
+ */
+bool quarantine_blocks(redlock *client, redlock_report *report, int64_t *wait_ms);
+
+/* For how long, and the ways out. */
+void quarantine_advice(const redlock_report *report, int64_t wait_ms, char advice[ADVICE_MAX]);
 
 #endif

@@ -25,23 +25,15 @@
 
 /* ---- a subcommand ---- */
 
-/* While its command line is read. */
-struct reading {
-    struct look *look;
-    const struct look_command *own;
-    void *data;
-};
-
 /* Moves the words to the front of argv. */
 static int take(void *data, struct args *a, int id, const char *value)
 {
-    struct reading *r = data;
-    struct look *l = r->look;
+    struct look *l = data;
     if (id != ARGS_WORD)
-        return r->own->option ? r->own->option(r->data, id, value) : 0;
+        return l->own->option ? l->own->option(l, id, value) : 0;
     l->name = a->argv;
     a->argv[l->count++] = a->argv[a->at - 1];
-    return r->own->patterns ? 0 : command_check_name(value);
+    return l->own->patterns ? 0 : command_check_name(value);
 }
 
 static int open_source(struct look *l, bool signals)
@@ -58,18 +50,19 @@ static int open_source(struct look *l, bool signals)
 }
 
 int look_main(struct look *l, const struct command *command, int argc, char **argv,
-              const struct look_command *own, void *data)
+              const struct look_command *own)
 {
-    struct reading r = {l, own, data};
-    int status = args_read(command, &l->settings, argc, argv, take, &r);
+    int status;
+    l->own = own;
+    status = args_read(command, &l->settings, argc, argv, take, l);
     if (status == 0 && own->needs_name && l->count == 0)
         status = message_usage("NAME is missing: which lock?");
     if (status == 0 && own->check)
-        status = own->check(data);
+        status = own->check(l);
     if (status == 0)
         status = open_source(l, own->signals);
     if (status == 0)
-        status = own->run(data);
+        status = own->run(l);
     client_close(&l->settings, l->client);
     service_close(&l->service);
     settings_free(&l->settings);

@@ -15,8 +15,22 @@
 #include "service/ask.h"
 #include "settings/command.h"
 
+/*
+ * A subcommand that looks. Its functions return 0 or an exit status, after saying why, and get
+ * what look_main() was called with, which is the first member of the subcommand's own data.
+ */
+struct look_command {
+    bool patterns;   /* its words are patterns of names; else names */
+    bool needs_name; /* one at least */
+    bool signals;    /* are events, for look_sleep() */
+    int (*option)(void *data, int id, const char *value); /* NULL: the table stores all */
+    int (*check)(void *data); /* the whole command line; NULL: there is nothing to check */
+    int (*run)(void *data);
+};
+
 struct look {
     struct settings settings;
+    const struct look_command *own;
     redlock *client; /* NULL: a service is asked */
     redlock *member; /* the only quorum of it whose locks are listed; NULL: all are */
     struct service service;
@@ -35,19 +49,9 @@ struct look {
     int64_t expires_ns; /* when the first lock of the last look expires, if not renewed */
 };
 
-/* A subcommand that looks. Its functions return 0 or an exit status, after saying why. */
-struct look_command {
-    bool patterns;   /* its words are patterns of names; else names */
-    bool needs_name; /* one at least */
-    bool signals;    /* are events, for look_sleep() */
-    int (*option)(void *data, int id, const char *value); /* of its own; NULL: it has none */
-    int (*check)(void *data); /* of the whole command line; NULL: there is nothing to check */
-    int (*run)(void *data);
-};
-
 /* Reads the command line, opens what is to be asked, runs. Returns the exit status. */
 int look_main(struct look *l, const struct command *command, int argc, char **argv,
-              const struct look_command *own, void *data);
+              const struct look_command *own);
 
 /* ---- which are there ---- */
 

@@ -80,26 +80,19 @@ enum { QUORUM, NODE, STATE, VOTES, VERSION, RTT, CLOCK, TLS, NATIVE, CONNECTS, W
 
 /* Do its grants count? "yes", "in 12.0 s", "no"; "unchecked" without the guard; "-" if it is
  * down. */
-static void set_votes(struct table *t, const struct settings *s, const struct node *n)
+static const char *votes_of(const struct node *n, const struct settings *s,
+                            char out[TEXT_TIME_MAX + 4])
 {
-    char text[TEXT_TIME_MAX + 4], left[TEXT_TIME_MAX];
-    text_time(left, (n->info.quarantine_ms + 999) / 1000 * 1000);
-    snprintf(text, sizeof text, "in %s", left);
-    table_set(t, VOTES, n->info.quarantined ? TEXT_WAIT : TEXT_PLAIN,
-              s->config.guard == REDLOCK_NO_GUARD ? "unchecked"
-              : n->info.state != REDLOCK_NODE_UP  ? "-"
-              : !n->info.quarantined              ? "yes"
-              : n->info.quarantine_ms < 0         ? "no"
-                                                  : text);
-}
-
-/* How far its clock is from ours: "+0.001 s"; "-" if that is unknown. */
-static void set_clock(struct table *t, const struct node *n)
-{
-    char text[TEXT_TIME_MAX] = "-";
-    if (n->info.clock_error_us >= 0 && n->info.state == REDLOCK_NODE_UP)
-        snprintf(text, sizeof text, "%+.3f s", (double)n->info.clock_offset_us / 1e6);
-    table_set(t, CLOCK, TEXT_PLAIN, text);
+    char left[TEXT_TIME_MAX];
+    if (s->config.guard == REDLOCK_NO_GUARD)
+        return "unchecked";
+    if (n->info.state != REDLOCK_NODE_UP)
+        return "-";
+    if (!n->info.quarantined || n->info.quarantine_ms < 0)
+        return n->info.quarantined ? "no" : "yes";
+    text_time_up(left, n->info.quarantine_ms);
+    snprintf(out, TEXT_TIME_MAX + 4, "in %s", left);
+    return out;
 }
 
 void nodes_begin(struct table *t)
@@ -117,25 +110,35 @@ void nodes_rows(struct table *t, const struct settings *s, redlock *member,
 {
     for (uint32_t i = 0; i < ping->node_count; i++) {
         struct node n = find_node(member, ping, i);
-        char rtt[TEXT_TIME_MAX], connects[16];
+        char rtt[TEXT_TIME_MAX], connects[16], votes[TEXT_TIME_MAX + 4];
+        char clock[TEXT_TIME_MAX] = "-"; /* how far it is from ours; unknown */
         text_rtt(rtt, report_rtt_us(n.ping));
         snprintf(connects, sizeof connects, "%u", n.info.connects);
-        table_row(t);
-        table_set(t, QUORUM,
-                  !n.answered          ? TEXT_BAD
-                  : n.info.quarantined ? TEXT_WAIT
-                                       : TEXT_PLAIN,
-                  brief ? ping->quorum_name : "");
-        table_set(t, NODE, TEXT_PLAIN, n.ping->address);
-        table_set(t, STATE, n.answered ? TEXT_GOOD : TEXT_BAD, state_of(&n));
-        set_votes(t, s, &n);
-        table_set(t, VERSION, TEXT_PLAIN, n.info.version[0] ? n.info.version : "-");
-        table_set(t, RTT, TEXT_PLAIN, rtt);
-        set_clock(t, &n);
-        table_set(t, TLS, TEXT_PLAIN, brief ? "" : n.info.tls ? "yes" : "no");
-        table_set(t, NATIVE, TEXT_PLAIN, brief ? "" : n.info.native ? "yes" : "no");
-        table_set(t, CONNECTS, TEXT_PLAIN, brief ? "" : connects);
-        table_set(t, WHY, TEXT_PLAIN, why_of(&n));
+        if (n.info.clock_error_us >= 0 && n.info.state == REDLOCK_NODE_UP)
+            snprintf(clock, sizeof clock, "%+.3f s", (double)n.info.clock_offset_us / 1e6);
+        table_row(t, TEXT_PLAIN,
+                  (const char *[]){
+                      [QUORUM] = brief ? ping->quorum_name : "",
+                      [NODE] = n.ping->address,
+                      [STATE] = state_of(&n),
+                      [VOTES] = votes_of(&n, s, votes),
+                      [VERSION] = n.info.version[0] ? n.info.version : "-",
+                      [RTT] = rtt,
+                      [CLOCK] = clock,
+                      [TLS] = brief        ? ""
+                              : n.info.tls ? "yes"
+                                           : "no",
+                      [NATIVE] = brief           ? ""
+                                 : n.info.native ? "yes"
+                                                 : "no",
+                      [CONNECTS] = brief ? "" : connects,
+                      [WHY] = why_of(&n),
+                  });
+        if (!n.answered || n.info.quarantined)
+            table_colour(t, QUORUM, n.answered ? TEXT_WAIT : TEXT_BAD);
+        table_colour(t, STATE, n.answered ? TEXT_GOOD : TEXT_BAD);
+        if (n.info.quarantined)
+            table_colour(t, VOTES, TEXT_WAIT);
     }
 }
 

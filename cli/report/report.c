@@ -175,20 +175,35 @@ bool report_agrees(const redlock_report *report)
     return true;
 }
 
-/* What a node found under the key: kind, how many hold it, how many wait. */
-static void set_found(struct table *t, const redlock_node_report *n, bool different)
+enum { NODE, ANSWER, HOLDER, KIND, HOLDERS, WAITERS, LEFT, RTT, WHY };
+
+static void add_row(struct table *t, const redlock_report *report, const redlock_node_report *n)
 {
-    char count[16];
-    enum text_colour colour = different ? TEXT_BAD : TEXT_PLAIN;
-    table_set(t, 3, colour, n->kind < 0 ? "" : kind_words(n->kind)->shown);
-    if (n->holder_count > 0) {
-        snprintf(count, sizeof count, "%u", n->holder_count);
-        table_set(t, 4, colour, count);
-    }
-    if (n->waiter_count > 0) {
-        snprintf(count, sizeof count, "%u", n->waiter_count);
-        table_set(t, 5, TEXT_PLAIN, count);
-    }
+    char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
+    char holders[16] = "", waiters[16] = "";
+    bool different = differs(report, n);
+    if (n->value[0])
+        text_holder(holder, n->value);
+    if (n->key_remaining_ms >= 0)
+        text_time(left, n->key_remaining_ms);
+    if (report_rtt_us(n) >= 0)
+        text_rtt(rtt, n->rtt_us);
+    if (n->holder_count > 0)
+        snprintf(holders, sizeof holders, "%u", n->holder_count);
+    if (n->waiter_count > 0)
+        snprintf(waiters, sizeof waiters, "%u", n->waiter_count);
+    table_row(t, different ? TEXT_BAD : TEXT_PLAIN,
+              (const char *[]){[NODE] = n->address,
+                               [ANSWER] = answer_text(n),
+                               [HOLDER] = holder,
+                               [KIND] = n->kind < 0 ? "" : kind_words(n->kind)->shown,
+                               [HOLDERS] = holders,
+                               [WAITERS] = waiters,
+                               [LEFT] = left,
+                               [RTT] = rtt,
+                               [WHY] = different ? "differs" : report_why(n)});
+    if (!different)
+        table_colour(t, ANSWER, vote_colour(n->vote));
 }
 
 void report_table(const redlock_report *report, FILE *out)
@@ -197,30 +212,11 @@ void report_table(const redlock_report *report, FILE *out)
                                           "WAITERS", "LEFT",   "RTT",    "WHY",  NULL};
     struct table t;
     table_begin(&t, heading);
-    table_spare(&t, 7);
-    for (size_t column = 5; column >= 2; column--)
+    table_spare(&t, RTT);
+    for (size_t column = WAITERS; column >= HOLDER; column--)
         table_spare(&t, column);
-    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
-        const redlock_node_report *n = &report->node[i];
-        char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
-        bool different;
-        if (n->value[0])
-            text_holder(holder, n->value);
-        if (n->key_remaining_ms >= 0)
-            text_time(left, n->key_remaining_ms);
-        if (report_rtt_us(n) >= 0)
-            text_rtt(rtt, n->rtt_us);
-        different = differs(report, n);
-        table_row(&t);
-        table_set(&t, 0, TEXT_PLAIN, n->address);
-        table_set(&t, 1, different ? TEXT_BAD : vote_colour(n->vote), answer_text(n));
-        set_found(&t, n, different);
-        table_set(&t, 2, different ? TEXT_BAD : TEXT_PLAIN, holder);
-        table_set(&t, 6, TEXT_PLAIN, left);
-        table_set(&t, 7, TEXT_PLAIN, rtt);
-        table_set(&t, 8, different ? TEXT_BAD : TEXT_PLAIN,
-                  different ? "differs" : report_why(n));
-    }
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++)
+        add_row(&t, report, &report->node[i]);
     table_print(&t, "  ", out);
 }
 
@@ -233,7 +229,7 @@ static void json_found(const redlock_report *report, const redlock_node_report *
     rl_json_bool(j, "differs", differs(report, n));
 }
 
-static void write_json(const redlock_report *report, struct rl_json *j, bool found)
+void report_json(const redlock_report *report, struct rl_json *j, bool found)
 {
     rl_json_integer(j, "quorum", report->quorum);
     if (report->quorum_name[0])
@@ -261,16 +257,6 @@ static void write_json(const redlock_report *report, struct rl_json *j, bool fou
     rl_json_end_array(j);
 }
 
-void report_json(const redlock_report *report, struct rl_json *j)
-{
-    write_json(report, j, false);
-}
-
-void report_json_found(const redlock_report *report, struct rl_json *j)
-{
-    write_json(report, j, true);
-}
-
 int report_failure(const struct settings *s, const struct failure *f)
 {
     char room[ADVICE_MAX];
@@ -290,7 +276,7 @@ int report_failure(const struct settings *s, const struct failure *f)
             rl_json_end_object(&j);
         }
         if (f->report)
-            report_json(f->report, &j);
+            report_json(f->report, &j, false);
         rl_json_finish(&j);
         fflush(stdout);
     } else if (!s->quiet) {

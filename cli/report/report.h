@@ -63,9 +63,10 @@ int report_complete(redlock *client, const char *name, redlock_report *report,
 /* Have all nodes found the same? Then one line says it for all of them. */
 bool report_agrees(const redlock_report *report);
 
-/* The members `quorum` and `nodes` of the object being written. */
-void report_json(const redlock_report *report, struct rl_json *j);
-/* The same of redlock_query(): with what each node found, and whether it differs from most. */
-void report_json_found(const redlock_report *report, struct rl_json *j);
+/*
+ * The members `quorum` and `nodes` of the object being written; `found`: of redlock_query(),
+ * with what each node found, and whether it differs from most.
+ */
+void report_json(const redlock_report *report, struct rl_json *j, bool found);
 
 #endif

@@ -308,10 +308,7 @@ static void print_holders(const struct sight *s)
         text_time(left, h->remaining_ms);
         snprintf(shown, sizeof shown, "%s%s",
                  h->held_ms >= 0 && h->held_at_least ? "at least " : "", held);
-        table_row(&t);
-        table_set(&t, 0, TEXT_PLAIN, name);
-        table_set(&t, 1, TEXT_PLAIN, shown);
-        table_set(&t, 2, TEXT_PLAIN, left);
+        table_row(&t, TEXT_PLAIN, (const char *[]){name, shown, left});
     }
     table_print(&t, "  ", stdout);
     if (s->holder_count > s->shown_holders)
@@ -329,9 +326,7 @@ static void print_waiters(const struct sight *s)
         char name[SHOW_NAME_MAX], waited[TEXT_TIME_MAX];
         show_name(name, w->label, w->name);
         text_time(waited, w->waited_ms);
-        table_row(&t);
-        table_set(&t, 0, TEXT_PLAIN, name);
-        table_set(&t, 1, TEXT_PLAIN, waited);
+        table_row(&t, TEXT_PLAIN, (const char *[]){name, waited});
     }
     table_print(&t, "  ", stdout);
     if (s->waiter_count > s->shown_waiters)
@@ -386,47 +381,32 @@ enum text_colour show_colour(const struct sight *s)
     return s->disagree ? TEXT_BAD : s->waiter_count > 0 ? TEXT_WAIT : TEXT_PLAIN;
 }
 
-static void set_holder(struct table *t, const struct sight *s)
+void show_row(struct table *t, const struct sight *s, const char *changes)
 {
-    char holder[SHOW_TEXT_MAX] = "";
+    const redlock_holder *longest = sight_longest(s);
+    char holder[SHOW_TEXT_MAX] = "", age[TEXT_TIME_MAX], left[TEXT_TIME_MAX], waiters[16];
     if (!s->held)
         text_add(holder, sizeof holder, "-");
     else if (kind_words(s->kind)->holders)
         add_several(holder, s, true, 0);
     else
         add_one(holder, s, 0);
-    table_set(t, HOLDER, show_colour(s), holder);
-}
-
-/* How long the one that has had it for longest: "5m3s", "5m3s+"; "-". */
-static void set_age(struct table *t, const struct sight *s)
-{
-    const redlock_holder *longest = sight_longest(s);
-    char time[TEXT_TIME_MAX];
-    text_time_short(time, longest ? longest->held_ms : -1);
+    text_time_short(age, longest ? longest->held_ms : -1);
     if (longest && longest->held_ms >= 0 && longest->held_at_least)
-        text_add(time, sizeof time, "+");
-    table_set(t, AGE, show_colour(s), time);
-}
-
-void show_row(struct table *t, const struct sight *s, const char *changes)
-{
-    enum text_colour colour = show_colour(s);
-    char left[TEXT_TIME_MAX], waiters[16];
+        text_add(age, sizeof age, "+");
     text_time_short(left, s->held ? s->left_ms : -1);
     snprintf(waiters, sizeof waiters, "%u", s->waiter_count);
-    table_row(t);
-    table_set(t, NAME, colour, s->name);
-    set_holder(t, s);
-    table_set(t, KIND, colour,
-              !s->held    ? "free"
-              : s->record ? "ran"
-                          : kind_words(s->kind)->shown);
-    set_age(t, s);
-    table_set(t, LEFT, colour, left);
-    table_set(t, WAITERS, colour, waiters);
-    table_set(t, CHANGES, colour, changes);
-    table_set(t, MARK, colour, s->disagree ? "!" : "");
+    table_row(t, show_colour(s),
+              (const char *[]){[NAME] = s->name,
+                               [HOLDER] = holder,
+                               [KIND] = !s->held    ? "free"
+                                        : s->record ? "ran"
+                                                    : kind_words(s->kind)->shown,
+                               [AGE] = age,
+                               [LEFT] = left,
+                               [WAITERS] = waiters,
+                               [CHANGES] = changes,
+                               [MARK] = s->disagree ? "!" : ""});
 }
 
 /* ---- for programs ---- */
@@ -532,7 +512,7 @@ void show_lock_json(redlock *client, const struct sight *s)
     message_json(&j, 0, NULL);
     rl_json_string(&j, "name", s->name);
     show_members_json(s, &j);
-    report_json_found(s->report, &j);
+    report_json(s->report, &j, true);
     rl_json_array(&j, "quarantine");
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
         rl_json_object(&j, NULL);

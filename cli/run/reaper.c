@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "system/title.h"
+#include "system/process.h"
 
 #define DISMISSED 0 /* instead of the number of a group */
 
@@ -35,7 +35,7 @@ static void wait_for_death(int fd)
 {
     pid_t group = DISMISSED, word;
     ssize_t size;
-    title_set("redlock reaper");
+    process_set_title("redlock reaper");
     setsid();
     let_go(fd);
     while ((size = read(fd, &word, sizeof word)) != 0) {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/nearest.h"
 #include "base/quote.h"
 #include "base/slice.h"
 #include "settings/command.h"
-#include "settings/help.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
 #define NAME_MAX_BYTES 32 /* of a long option */
 #define OPTIONS_MAX 64    /* of one subcommand */
+#define TABLES 3          /* of its options: own, shared, general */
 
 /* args_next(): the end of the command line, and the end of reading it. */
 enum { ARGS_END = 0, ARGS_STOP = -1 };
@@ -43,7 +45,7 @@ static const struct cli_option *table(const struct command *command, int index)
 static const struct cli_option *find(const struct command *command, const char *name,
                                      char letter)
 {
-    for (int i = 0; i < HELP_TABLES; i++) {
+    for (int i = 0; i < TABLES; i++) {
         const struct cli_option *o = table(command, i);
         for (; o && o->id; o++) {
             if (name ? strcmp(o->name, name) == 0 : o->letter == letter)
@@ -57,7 +59,7 @@ static const char *const *option_names(const struct command *command,
                                        const char *known[OPTIONS_MAX])
 {
     size_t count = 0;
-    for (int i = 0; i < HELP_TABLES; i++) {
+    for (int i = 0; i < TABLES; i++) {
         const struct cli_option *o = table(command, i);
         for (; o && o->id && count + 1 < OPTIONS_MAX; o++)
             known[count++] = o->name;
@@ -78,18 +80,63 @@ static int unknown_name(struct args *a, const char *name)
     return stop(a, message_usage("unknown option --%s", shown));
 }
 
+static int store_time(const struct cli_option *o, const char *value, int64_t *out_ms)
+{
+    char shown[RL_QUOTE_MAX], low[TEXT_TIME_MAX], high[TEXT_TIME_MAX];
+    int64_t time_ms;
+    const char *problem = rl_duration_parse(value, &time_ms);
+    text_time_option(low, o->low);
+    text_time_option(high, o->high);
+    rl_quote(shown, value);
+    if (!problem && time_ms >= o->low && (!o->high || time_ms <= o->high)) {
+        *out_ms = time_ms;
+        return 0;
+    }
+    if (o->high && o->low > 1)
+        return message_usage("--%s takes a time from %s to %s", o->name, low, high);
+    if (o->high)
+        return message_usage("--%s takes a time of at most %s", o->name, high);
+    if (problem)
+        return message_usage("--%s: '%s' %s", o->name, shown, problem);
+    return message_usage("--%s: 0 is no limit; give a time, or leave it out", o->name);
+}
+
+/* Puts the value of an option where its table says. 0 or an exit status, after saying why. */
+static int store(const struct args *a, const struct cli_option *o, const char *value)
+{
+    char option[NAME_MAX_BYTES + 2];
+    void *at = (char *)a->data + o->offset;
+    snprintf(option, sizeof option, "--%s", o->name);
+    switch (o->id) {
+    case OPTION_SWITCH:
+        *(bool *)at = true;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)at = value;
+        return 0;
+    case OPTION_NUMBER:
+        return args_number(option, value, (long)o->low, (long)o->high, at);
+    default:
+        return store_time(o, value, at);
+    }
+}
+
 /* Hands a setting on, or the option to the subcommand. Returns its id, 0 to go on, or stops. */
 static int deliver(struct args *a, const struct cli_option *o, const char *value)
 {
     char shown[RL_QUOTE_MAX];
     const char *problem;
-    if (o->id == HELP_OPTION) {
+    if (o->id == OPTION_HELP) {
         int status;
         status = command_help(a->command);
         return stop(a, status ? status : ARGS_HELPED);
     }
     if (o->id >= OPTION_OWN)
         return o->id;
+    if (o->id >= OPTION_SWITCH) {
+        int status = store(a, o, value);
+        return status ? stop(a, status) : 0;
+    }
     problem = settings_set(a->settings, (enum setting)o->id, value);
     if (!problem)
         return 0;
@@ -174,14 +221,18 @@ static int args_next(struct args *a, const char **value)
 int args_read(const struct command *command, struct settings *s, int argc, char **argv,
               args_take_fn *take, void *data)
 {
-    struct args a = {.command = command, .settings = s, .argc = argc, .argv = argv, .at = 1};
+    struct args a = {
+        .command = command, .settings = s, .data = data, .argc = argc, .argv = argv, .at = 1};
     const char *value = NULL;
     int id, status = 0;
     settings_init(s);
     for (const struct cli_option *o = command->options; o && o->id; o++)
         s->config.may_use_service = s->config.may_use_service || o->id == SETTING_SERVICE;
     while (status == 0 && (id = args_next(&a, &value)) != ARGS_END)
-        status = id == ARGS_STOP ? a.status : take(data, &a, id, value);
+        status = id == ARGS_STOP ? a.status
+                 : take          ? take(data, &a, id, value)
+                                 : message_usage("unexpected word; the nodes are named with "
+                                                          "--nodes");
     return status;
 }
 
@@ -201,7 +252,12 @@ static int unknown_leading(const char *word)
     return message_usage("unknown option %s; options of a subcommand go behind it", shown);
 }
 
-int args_leading(char **words, int count)
+/*
+ * How many of the words are one shared option in front of a subcommand, with its value; 0: the
+ * first is --help or --version. The negative of an exit status, after saying why, if it is
+ * neither.
+ */
+static int take_leading(char **words, int count)
 {
     const char *word = words[0];
     char name[NAME_MAX_BYTES] = "";
@@ -222,23 +278,39 @@ int args_leading(char **words, int count)
     return count > 1 ? 2 : -message_usage("--%s needs a value: %s", o->name, o->argument);
 }
 
-bool args_number(const char *value, long low, long high, long *out)
+int args_move_leading(int argc, char **argv)
+{
+    int words = 0;
+    char *subcommand;
+    while (1 + words < argc && argv[1 + words][0] == '-') {
+        int taken = take_leading(argv + 1 + words, argc - 1 - words);
+        if (taken < 0)
+            return taken;
+        if (taken == 0)
+            break;
+        words += taken;
+    }
+    if (words == 0 || 1 + words >= argc)
+        return words;
+    subcommand = argv[1 + words];
+    memmove(argv + 2, argv + 1, (size_t)words * sizeof *argv);
+    argv[1] = subcommand;
+    return words;
+}
+
+int args_number(const char *option, const char *value, long low, long high, long *out)
 {
     char *end;
     long number;
     errno = 0;
     number = strtol(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || number < low || number > high)
-        return false;
-    *out = number;
-    return true;
-}
-
-int args_count(const char *option, const char *value, long most, long *out)
-{
-    if (args_number(value, 1, most, out))
+    if (*value >= '0' && *value <= '9' && !*end && !errno && number >= low && number <= high) {
+        *out = number;
         return 0;
-    return message_usage("%s takes a number from 1 to %ld", option, most);
+    }
+    if (high == LONG_MAX)
+        return message_usage("%s takes a number from %ld on", option, low);
+    return message_usage("%s takes a number from %ld to %ld", option, low, high);
 }
 
 int command_check_name(const char *name)

@@ -4,23 +4,56 @@
 #define CLI_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "settings/settings.h"
 
-/* Ids of a subcommand's own options start here; below are the settings. */
-#define OPTION_OWN 100
+/*
+ * Ids of options: below are the settings, these are stored where the table says, and those of a
+ * subcommand that takes them itself start behind.
+ */
+enum {
+    OPTION_HELP = 90,
+    OPTION_SWITCH, /* a bool becomes true */
+    OPTION_TEXT,   /* a const char * */
+    OPTION_NUMBER, /* a long */
+    OPTION_TIME,   /* an int64_t, in ms */
+    OPTION_OWN = 100,
+};
 
 struct cli_option {
-    int id;               /* enum setting, or OPTION_OWN and up; 0 ends a table */
+    int id;               /* enum setting, or one of the above; 0 ends a table */
     char letter;          /* 0: long form only */
     const char *name;     /* without its dashes */
     const char *argument; /* what it takes, as the help names it; NULL: a switch */
     const char *help;
+    size_t offset;     /* where it is stored in the data of the subcommand */
+    int64_t low, high; /* of a number or a time; a time without `high` has no limit */
 };
+
+/* Rows of a table: an option that is set or taken elsewhere, and those that are stored. */
+#define OPTION(id, letter, name, argument, help)                                               \
+    {                                                                                          \
+        id, letter, name, argument, help, 0, 0, 0                                              \
+    }
+#define STORED(id, letter, name, argument, help, type, member, low, high)                      \
+    {                                                                                          \
+        id, letter, name, argument, help, offsetof(type, member), low, high                    \
+    }
+#define SWITCH(letter, name, help, type, member)                                               \
+    STORED(OPTION_SWITCH, letter, name, NULL, help, type, member, 0, 0)
+#define TEXT(letter, name, argument, help, type, member)                                       \
+    STORED(OPTION_TEXT, letter, name, argument, help, type, member, 0, 0)
+#define NUMBER(letter, name, help, type, member, low, high)                                    \
+    STORED(OPTION_NUMBER, letter, name, "N", help, type, member, low, high)
+#define TIME(letter, name, help, type, member, low, high)                                      \
+    STORED(OPTION_TIME, letter, name, "TIME", help, type, member, low, high)
 
 struct command {
     const char *name;
     const char *alias;                /* another name for it; NULL: none */
+    const char *elsewhere;            /* what other lock programs call it; NULL: the same */
     const char *summary;              /* for the list of subcommands */
     const char *usage;                /* what follows `redlock NAME` */
     const char *about;                /* what it does: paragraphs, each ends with a newline */
@@ -37,30 +70,22 @@ extern const struct command command_run, command_hold, command_lock, command_ext
 
 /* Options that several subcommands have. */
 #define TTL_OPTION                                                                             \
-    {                                                                                          \
-        SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (30s)"          \
-    }
+    OPTION(SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (30s)")
 #define WAIT_OPTION                                                                            \
-    {                                                                                          \
-        SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (forever)"     \
-    }
+    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (forever)")
 #define SERVICE_OPTIONS                                                                        \
-    {SETTING_SERVICE, 0, "service", "URL", "ask this redlockd instead of the nodes"},          \
-        {SETTING_TOKEN_FILE, 0, "token-file", "FILE",                                          \
-         "its first line is the service's token"},                                             \
-    {                                                                                          \
-        SETTING_INSECURE, 0, "insecure", NULL,                                                 \
-            "send token and leases to another machine without TLS"                             \
-    }
-#define NO_WAIT_OPTION                                                                         \
-    {                                                                                          \
-        SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once"                         \
-    }
+    OPTION(SETTING_SERVICE, 0, "service", "URL", "ask this redlockd instead of the nodes"),    \
+        OPTION(SETTING_TOKEN_FILE, 0, "token-file", "FILE",                                    \
+               "its first line is the service's token"),                                       \
+        OPTION(SETTING_INSECURE, 0, "insecure", NULL,                                          \
+               "send token and leases to another machine without TLS")
+#define NO_WAIT_OPTION OPTION(SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once")
 
 /* A command line while it is read. */
 struct args {
     const struct command *command;
     struct settings *settings;
+    void *data;  /* of the subcommand */
     char **argv; /* argv[0] is the subcommand */
     int argc;
     int at;            /* next to be looked at */
@@ -76,30 +101,30 @@ enum { ARGS_WORD = -2, ARGS_DASHES = -3 };
 #define ARGS_HELPED (-1)
 
 /*
- * Takes an option of the subcommand's own with its argument, ARGS_WORD with the word, or
+ * Takes an option from OPTION_OWN on with its argument, ARGS_WORD with the word, or
  * ARGS_DASHES. Returns 0 or an exit status, after saying why.
  */
 typedef int args_take_fn(void *data, struct args *a, int id, const char *value);
 
 /*
  * Reads a whole command line: settings go into `s`, which it initialises, anything else to
- * `take`. Returns 0, an exit status after saying why, or ARGS_HELPED.
+ * `take`; without one no word is allowed. Returns 0, an exit status after saying why, or
+ * ARGS_HELPED.
  */
 int args_read(const struct command *command, struct settings *s, int argc, char **argv,
               args_take_fn *take, void *data);
 
 /*
- * How many of the words are one shared option in front of a subcommand, with its value; 0: the
- * first is --help or --version. The negative of an exit status, after saying why, if it is
- * neither.
+ * Moves options in front of the subcommand behind it, where its own are read. Returns how many
+ * words of argv they are, or the negative of an exit status, after saying why.
  */
-int args_leading(char **words, int count);
+int args_move_leading(int argc, char **argv);
 
-/* Reads a decimal number from low to high; false: it is none. */
-bool args_number(const char *value, long low, long high, long *out);
+/* Reads a number for `option`; 0 or an exit status, after saying why. */
+int args_number(const char *option, const char *value, long low, long high, long *out);
 
-/* Reads a number from 1 to `most` for `option`; 0 or an exit status, after saying why. */
-int args_count(const char *option, const char *value, long most, long *out);
+/* The options that all subcommands have, and those of all that talk to nodes. */
+extern const struct cli_option help_general_options[], help_shared_options[];
 
 /* Prints the help of a subcommand to standard output; returns the exit status. */
 int command_help(const struct command *command);

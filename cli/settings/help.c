@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "settings/help.h"
+#include "settings/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,40 +10,44 @@
 #define TEXT_COLUMNS 79
 
 const struct cli_option help_shared_options[] = {
-    {SETTING_NODES, 0, "nodes", "URL,...", "the nodes, or QUORUM=URL,...;QUORUM=URL,..."},
-    {SETTING_CONFIG, 0, "config", "FILE", "read this configuration file and no other"},
-    {SETTING_PREFIX, 0, "prefix", "TEXT", "goes before NAME to make the key (redlock:)"},
-    {SETTING_USER, 0, "user", "NAME", "user for nodes whose URL names none"},
-    {SETTING_PASSWORD_FILE, 0, "password-file", "FILE", "its first line is the password"},
-    {SETTING_PASSWORD_COMMAND, 0, "password-command", "COMMAND",
-     "or the first line that it prints"},
-    {SETTING_PASSWORD_MAX_AGE, 0, "password-max-age", "TIME",
-     "log in again so often, with the newest (5m)"},
-    {SETTING_SENTINEL_USER, 0, "sentinel-user", "NAME",
-     "user for the sentinels of sentinel://"},
-    {SETTING_SENTINEL_PASSWORD_FILE, 0, "sentinel-password-file", "FILE",
-     "the sentinels' password"},
-    {SETTING_SENTINEL_PASSWORD_COMMAND, 0, "sentinel-password-command", "COMMAND",
-     "or the first line that it prints"},
-    {SETTING_TLS_CA, 0, "tls-ca", "FILE", "trust these certificates (the system's)"},
-    {SETTING_TLS_CERT, 0, "tls-cert", "FILE", "client certificate"},
-    {SETTING_TLS_KEY, 0, "tls-key", "FILE", "its private key (inside --tls-cert)"},
-    {SETTING_TLS_NAME, 0, "tls-name", "NAME", "name to verify instead of the URL's host"},
-    {SETTING_NODE_TIMEOUT, 0, "node-timeout", "TIME", "a node votes within this time (50ms)"},
-    {SETTING_CONNECT_TIMEOUT, 0, "connect-timeout", "TIME",
-     "limit to set up a connection (1s)"},
-    {SETTING_MAX_TTL, 0, "max-ttl", "TTL", "the longest TTL any client may ask for (60s)"},
-    {SETTING_NO_NATIVE, 0, "no-native", NULL, "use scripts even where the server needs none"},
-    {SETTING_PROFILE, 0, "profile", "PROFILE", "efficiency or correctness (efficiency)"},
-    {SETTING_GUARD, 0, "guard", "MODE", "on, off or strict: for experts (on)"},
-    {SETTING_VERBOSE, 'v', "verbose", NULL, "say what each node did, also on success"},
-    {SETTING_QUIET, 'q', "quiet", NULL, "no report when a lock operation fails, no warnings"},
+    OPTION(SETTING_NODES, 0, "nodes", "URL,...", "the nodes, or QUORUM=URL,...;QUORUM=URL,..."),
+    OPTION(SETTING_CONFIG, 0, "config", "FILE", "read this configuration file and no other"),
+    OPTION(SETTING_PREFIX, 0, "prefix", "TEXT", "goes before NAME to make the key (redlock:)"),
+    OPTION(SETTING_USER, 0, "user", "NAME", "user for nodes whose URL names none"),
+    OPTION(SETTING_PASSWORD_FILE, 0, "password-file", "FILE", "its first line is the password"),
+    OPTION(SETTING_PASSWORD_COMMAND, 0, "password-command", "COMMAND",
+           "or the first line that it prints"),
+    OPTION(SETTING_PASSWORD_MAX_AGE, 0, "password-max-age", "TIME",
+           "log in again so often, with the newest (5m)"),
+    OPTION(SETTING_SENTINEL_USER, 0, "sentinel-user", "NAME",
+           "user for the sentinels of sentinel://"),
+    OPTION(SETTING_SENTINEL_PASSWORD_FILE, 0, "sentinel-password-file", "FILE",
+           "the sentinels' password"),
+    OPTION(SETTING_SENTINEL_PASSWORD_COMMAND, 0, "sentinel-password-command", "COMMAND",
+           "or the first line that it prints"),
+    OPTION(SETTING_TLS_CA, 0, "tls-ca", "FILE", "trust these certificates (the system's)"),
+    OPTION(SETTING_TLS_CERT, 0, "tls-cert", "FILE", "client certificate"),
+    OPTION(SETTING_TLS_KEY, 0, "tls-key", "FILE", "its private key (inside --tls-cert)"),
+    OPTION(SETTING_TLS_NAME, 0, "tls-name", "NAME", "name to verify instead of the URL's host"),
+    OPTION(SETTING_NODE_TIMEOUT, 0, "node-timeout", "TIME",
+           "a node votes within this time (50ms)"),
+    OPTION(SETTING_CONNECT_TIMEOUT, 0, "connect-timeout", "TIME",
+           "limit to set up a connection (1s)"),
+    OPTION(SETTING_MAX_TTL, 0, "max-ttl", "TTL",
+           "the longest TTL any client may ask for (60s)"),
+    OPTION(SETTING_NO_NATIVE, 0, "no-native", NULL,
+           "use scripts even where the server needs none"),
+    OPTION(SETTING_PROFILE, 0, "profile", "PROFILE", "efficiency or correctness (efficiency)"),
+    OPTION(SETTING_GUARD, 0, "guard", "MODE", "on, off or strict: for experts (on)"),
+    OPTION(SETTING_VERBOSE, 'v', "verbose", NULL, "say what each node did, also on success"),
+    OPTION(SETTING_QUIET, 'q', "quiet", NULL,
+           "no report when a lock operation fails, no warnings"),
     {0},
 };
 
 const struct cli_option help_general_options[] = {
-    {SETTING_JSON, 0, "json", NULL, "answers and failures as JSON on standard output"},
-    {HELP_OPTION, 'h', "help", NULL, "this text"},
+    OPTION(SETTING_JSON, 0, "json", NULL, "answers and failures as JSON on standard output"),
+    OPTION(OPTION_HELP, 'h', "help", NULL, "this text"),
     {0},
 };
 

@@ -148,19 +148,6 @@ int settings_complete(struct settings *s)
                                : "");
 }
 
-/* As it is written on a command line. */
-static void write_duration(char out[TEXT_TIME_MAX], int64_t time_ms)
-{
-    bool minutes = time_ms % 60000 == 0, seconds = time_ms % 1000 == 0;
-    snprintf(out, TEXT_TIME_MAX, "%lld%s",
-             (long long)(time_ms / (minutes   ? 60000
-                                    : seconds ? 1000
-                                              : 1)),
-             minutes   ? "m"
-             : seconds ? "s"
-                       : "ms");
-}
-
 int64_t settings_max_ttl_ms(const struct settings *s)
 {
     if (s->service)
@@ -176,7 +163,7 @@ int settings_check_ttl(const struct settings *s)
     int status = from_file ? EXIT_CONFIG : EXIT_USAGE;
     char ttl[TEXT_TIME_MAX], limit[TEXT_TIME_MAX], wanted[TEXT_TIME_MAX];
     text_time(ttl, s->ttl_ms);
-    write_duration(wanted, s->ttl_ms);
+    text_time_option(wanted, s->ttl_ms);
     if (s->ttl_ms < REDLOCK_TTL_MIN_MS)
         return message_fail(status, "a TTL of %s is too short: at least %d ms", ttl,
                             REDLOCK_TTL_MIN_MS);
@@ -187,8 +174,7 @@ int settings_check_ttl(const struct settings *s)
             "a TTL of %s is beyond the maximum of %s. The TTL is not how long the work may "
             "take: `redlock run` renews the lock by itself while COMMAND runs, and 30 s is "
             "enough. In the rare case that it is not: `redlock init --max-ttl %s` while "
-            "nothing "
-            "is held, then --max-ttl %s (or max-ttl in redlock.conf) for every client",
+            "nothing is held, then --max-ttl %s (or max-ttl in redlock.conf) for every client",
             ttl, limit, wanted, wanted);
     return 0;
 }

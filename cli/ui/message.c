@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -17,6 +18,7 @@
 #include "ui/text.h"
 
 #define MESSAGE_MAX 1024
+#define ANSWER_MAX 64      /* of the operator */
 #define CONTINUED_INDENT 2 /* of a sentence that goes on in the next line */
 
 static struct {
@@ -166,4 +168,19 @@ int message_flush(void)
         return EXIT_SIGNAL + SIGPIPE;
     print_line(errno ? strerror(errno) : "standard output cannot be written");
     return EXIT_INTERNAL;
+}
+
+int message_confirm(const char *question)
+{
+    char answer[ANSWER_MAX];
+    fprintf(errors_stream(), "%s [y/N] ", question);
+    fflush(errors_stream());
+    if (fgets(answer, sizeof answer, stdin)) {
+        answer[strcspn(answer, "\n")] = '\0';
+        if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
+            return 0;
+    } else {
+        fputc('\n', errors_stream());
+    }
+    return message_fail(EXIT_DECLINED, "nothing was changed");
 }

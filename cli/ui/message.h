@@ -47,4 +47,11 @@ void message_json(struct rl_json *j, int error, const char *text);
  */
 int message_flush(void);
 
+/*
+ * A question to the operator before something that cannot be taken back: on standard error,
+ * with a line from standard input. Returns 0 for y or yes, else an exit status after saying
+ * that nothing was changed.
+ */
+int message_confirm(const char *question);
+
 #endif

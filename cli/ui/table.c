@@ -31,9 +31,7 @@ void table_begin(struct table *t, const char *const *heading)
     while (heading[t->columns])
         t->columns++;
     assert(t->columns <= TABLE_COLUMNS_MAX);
-    table_row(t);
-    for (size_t column = 0; column < t->columns; column++)
-        table_set(t, column, TEXT_PLAIN, heading[column]);
+    table_row(t, TEXT_PLAIN, heading);
 }
 
 void table_style(struct table *t, size_t column, enum table_style style, size_t least)
@@ -55,29 +53,26 @@ void table_cut(struct table *t, size_t columns)
     t->cut = true;
 }
 
-/* Without memory for another row the new one is written over the last. */
-void table_row(struct table *t)
+/* Without memory for it a row, or a text, is left out. */
+void table_row(struct table *t, enum text_colour colour, const char *const *text)
 {
+    char safe[CELL_MAX];
     struct table_cell *cell =
         reallocarray(t->cell, (t->rows + 1) * t->columns, sizeof *t->cell);
     if (!cell)
         return;
     t->cell = cell;
-    memset(cell_of(t, t->rows++, 0), 0, t->columns * sizeof *t->cell);
+    t->rows++;
+    for (size_t column = 0; column < t->columns; column++) {
+        rl_quote_safe(safe, sizeof safe, text[column]);
+        *cell_of(t, t->rows - 1, column) = (struct table_cell){strdup(safe), colour};
+    }
 }
 
-void table_set(struct table *t, size_t column, enum text_colour colour, const char *text)
+void table_colour(struct table *t, size_t column, enum text_colour colour)
 {
-    char safe[CELL_MAX];
-    struct table_cell *cell;
-    assert(column < t->columns);
-    if (t->rows == 0)
-        return;
-    cell = cell_of(t, t->rows - 1, column);
-    rl_quote_safe(safe, sizeof safe, text);
-    free(cell->text);
-    cell->text = strdup(safe);
-    cell->colour = colour;
+    if (t->rows > 0)
+        cell_of(t, t->rows - 1, column)->colour = colour;
 }
 
 /* Width of a column, 0 when nothing but its heading is in it. */

@@ -52,11 +52,11 @@ void table_spare(struct table *t, size_t column);
 /* Every row is one line of at most so many columns, wherever it is printed. */
 void table_cut(struct table *t, size_t columns);
 
-/* Starts a row. Its cells are empty until they are set. */
-void table_row(struct table *t);
+/* Adds a row, with a text for each column. */
+void table_row(struct table *t, enum text_colour colour, const char *const *text);
 
-/* Sets a cell of the last row. */
-void table_set(struct table *t, size_t column, enum text_colour colour, const char *text);
+/* Gives a cell of the last row another colour. */
+void table_colour(struct table *t, size_t column, enum text_colour colour);
 
 /* Prints it with `margin` before every line, and frees it. Columns empty in every row are left
  * out. */

@@ -27,38 +27,50 @@ void text_add(char *line, size_t size, const char *format, ...)
     va_end(list);
 }
 
-void text_time(char out[TEXT_TIME_MAX], int64_t time_ms)
+/* `formats`: of milliseconds, seconds, minutes, hours and days. */
+static void write_time(char out[TEXT_TIME_MAX], int64_t time_ms, const char *const formats[5])
 {
-    long long s = time_ms / 1000;
+    static const int64_t unit_ms[5] = {1, 1000, 60000, 3600000, 86400000};
+    static const int64_t below_ms[5] = {1, 100, 1000, 60000, 3600000};
+    size_t i = 0;
+    while (i < 4 && time_ms >= unit_ms[i + 1])
+        i++;
     if (time_ms < 0)
         snprintf(out, TEXT_TIME_MAX, "-");
-    else if (time_ms < 1000)
-        snprintf(out, TEXT_TIME_MAX, "%d ms", (int)time_ms);
-    else if (s < 60)
-        snprintf(out, TEXT_TIME_MAX, "%lld.%d s", s, (int)(time_ms % 1000 / 100));
-    else if (s < 3600)
-        snprintf(out, TEXT_TIME_MAX, "%lld min %lld s", s / 60, s % 60);
-    else if (s < 86400)
-        snprintf(out, TEXT_TIME_MAX, "%lld h %lld min", s / 3600, s % 3600 / 60);
     else
-        snprintf(out, TEXT_TIME_MAX, "%lld d %lld h", s / 86400, s % 86400 / 3600);
+        snprintf(out, TEXT_TIME_MAX, formats[i], (long long)(time_ms / unit_ms[i]),
+                 (long long)(time_ms % unit_ms[i] / below_ms[i]));
+}
+
+void text_time(char out[TEXT_TIME_MAX], int64_t time_ms)
+{
+    write_time(out, time_ms,
+               (const char *[]){"%lld ms", "%lld.%lld s", "%lld min %lld s", "%lld h %lld min",
+                                "%lld d %lld h"});
 }
 
 void text_time_short(char out[TEXT_TIME_MAX], int64_t time_ms)
 {
-    long long s = time_ms / 1000;
-    if (time_ms < 0)
-        snprintf(out, TEXT_TIME_MAX, "-");
-    else if (time_ms < 1000)
-        snprintf(out, TEXT_TIME_MAX, "%dms", (int)time_ms);
-    else if (s < 60)
-        snprintf(out, TEXT_TIME_MAX, "%lld.%ds", s, (int)(time_ms % 1000 / 100));
-    else if (s < 3600)
-        snprintf(out, TEXT_TIME_MAX, "%lldm%llds", s / 60, s % 60);
-    else if (s < 86400)
-        snprintf(out, TEXT_TIME_MAX, "%lldh%lldm", s / 3600, s % 3600 / 60);
-    else
-        snprintf(out, TEXT_TIME_MAX, "%lldd%lldh", s / 86400, s % 86400 / 3600);
+    write_time(
+        out, time_ms,
+        (const char *[]){"%lldms", "%lld.%llds", "%lldm%llds", "%lldh%lldm", "%lldd%lldh"});
+}
+
+void text_time_up(char out[TEXT_TIME_MAX], int64_t time_ms)
+{
+    text_time(out, (time_ms + 999) / 1000 * 1000);
+}
+
+void text_time_option(char out[TEXT_TIME_MAX], int64_t time_ms)
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    size_t i = 0;
+    while (time_ms % units[i].ms != 0)
+        i++;
+    snprintf(out, TEXT_TIME_MAX, "%lld%s", (long long)(time_ms / units[i].ms), units[i].unit);
 }
 
 void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us)

@@ -19,9 +19,15 @@ void text_add(char *line, size_t size, const char *format, ...)
 /* "250 ms", "8.4 s", "5 min 3 s", "2 h 5 min", "3 d 4 h"; "-" when negative. */
 void text_time(char out[TEXT_TIME_MAX], int64_t time_ms);
 
+/* The same of the next full second, for a time that is waited. */
+void text_time_up(char out[TEXT_TIME_MAX], int64_t time_ms);
+
 /* The same for a column of a table: "250ms", "8.4s", "5m3s", "2h5m", "3d4h";
  * "-" when negative. */
 void text_time_short(char out[TEXT_TIME_MAX], int64_t time_ms);
+
+/* As it is written on a command line: "250ms", "30s", "2m", "1h". */
+void text_time_option(char out[TEXT_TIME_MAX], int64_t time_ms);
 
 /* A round trip: "0.31 ms"; "-" when negative. */
 void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us);

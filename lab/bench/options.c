@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "lab/stats/series.h"
-#include "settings/duration.h"
 
 #define SECONDS_MAX 3600.0
 #define CALLERS_HIGH 256
@@ -67,7 +67,7 @@ static int parse_count(const char *text, unsigned high, unsigned *out)
 
 static int parse_ttl(const char *text, int64_t *out_ms)
 {
-    const char *problem = duration_parse(text, out_ms);
+    const char *problem = rl_duration_parse(text, out_ms);
     return problem ? bad_usage(problem, text) : 0;
 }
 

@@ -18,6 +18,7 @@
 
 #define WORDS_MAX 32
 #define WORD_BYTES_MAX 2048
+#define DATA_BYTES_MAX 0x100000 /* of a subcommand */
 
 enum { CHOICE_COMMAND = 0x0f, CHOICE_JSON = 0x10, CHOICE_WRITER = 0x20 };
 
@@ -30,20 +31,30 @@ int __wrap_rl_config_read_file(struct rl_config *c, char looked[RL_LOOKED_MAX])
     return 0;
 }
 
-/* Subcommands other than `run` take their options where they act: this stands in for them. */
+/*
+ * Subcommands other than `run` take their options where they act: this stands in for them, and
+ * for the data in which their tables store.
+ */
+static struct {
+    max_align_t stored[DATA_BYTES_MAX / sizeof(max_align_t)];
+    int steps;
+} walked;
+
 static int take(void *data, struct args *a, int id, const char *value)
 {
-    int *steps = data;
-    FUZZ_CHECK(id == ARGS_WORD || id == ARGS_DASHES || id >= OPTION_OWN);
-    FUZZ_CHECK(++*steps <= WORDS_MAX + WORD_BYTES_MAX && a->at <= a->argc);
+    FUZZ_CHECK(data == &walked && (id == ARGS_WORD || id == ARGS_DASHES || id >= OPTION_OWN));
+    FUZZ_CHECK(++walked.steps <= WORDS_MAX + WORD_BYTES_MAX && a->at <= a->argc);
     return id == ARGS_WORD ? command_check_name(value) : 0;
 }
 
 static int walk(const struct command *command, int argc, char **argv)
 {
     struct settings settings;
-    int steps = 0;
-    int status = args_read(command, &settings, argc, argv, take, &steps);
+    int status;
+    walked.steps = 0;
+    for (const struct cli_option *o = command->options; o && o->id; o++)
+        FUZZ_CHECK(o->offset + sizeof(int64_t) <= sizeof walked.stored);
+    status = args_read(command, &settings, argc, argv, take, &walked);
     settings_free(&settings);
     return status;
 }

@@ -50,7 +50,7 @@ mistake 64 '\-\-ttl needs a value' run name --ttl
 mistake 64 '\-\-skip-ok takes no value' run --skip-ok=yes name -- true
 mistake 64 '\-n and -w contradict' run -n -w 3 name -- true
 mistake 64 '\-q and -v contradict' run -q -v name -- true
-mistake 64 'takes an exit status from 0 to 255' run -E 256 name -- true
+mistake 64 'busy-status takes a number from 0 to 255' run -E 256 name -- true
 mistake 64 "'0' must be more than zero" run -t 0 name -- true
 mistake 64 "ttl: '-1' is negative" run -t -1 name -- true
 mistake 64 "'banana' is not a duration" run -t banana name -- true
@@ -73,7 +73,7 @@ mistake 64 "on-lost: .SIGSTOP. is neither" run --on-lost SIGSTOP name -- true
 mistake 64 "'perhaps' is neither on, off nor strict" run --guard perhaps name -- true
 mistake 64 "'speed' is neither efficiency nor correctness" run --profile speed name -- true
 mistake 64 'the nodes are named with --nodes' init 127.0.0.1:1
-mistake 64 'no word is needed' doctor 127.0.0.1:1
+mistake 64 'unexpected word' doctor 127.0.0.1:1
 mistake 64 'redlock doctor: a TTL of 1 min 1 s is beyond' doctor -t 61s
 mistake 64 'redlock lock: NAME is missing' lock
 mistake 64 'redlock extend: NAME is missing' extend

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "system/title.h"
+#include "system/process.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #define NAME_MAX_BYTES 16 /* of a thread, with terminator */
 
@@ -12,16 +14,22 @@ static struct {
     size_t size; /* of all arguments, which lie one behind the other */
 } room;
 
-void title_keep(int argc, char **argv)
+void process_begin(int argc, char **argv)
 {
+    int fd;
     char *end = argv[0];
     room.begin = argv[0];
     for (int i = 0; i < argc && argv[i] == end; i++)
         end += strlen(argv[i]) + 1;
     room.size = (size_t)(end - room.begin);
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
 }
 
-void title_set(const char *title)
+void process_set_title(const char *title)
 {
     char name[NAME_MAX_BYTES] = "";
     size_t length;
