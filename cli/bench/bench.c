@@ -124,7 +124,6 @@ static int try_name(struct bench *b, redlock *client, const char *name)
     if (guarded)
         quarantine_advice(&report, wait_ms, advice);
     return report_failure(&b->settings, &(struct failure){.error = error,
-                                                          .status = exit_status_of(error),
                                                           .text = detail,
                                                           .advice = guarded ? advice : NULL,
                                                           .report = &report});

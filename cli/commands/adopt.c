@@ -22,10 +22,9 @@
 
 /* What a failed operation means for the user. A table of them ends with error 0. */
 struct adopt_words {
-    int error;        /* enum redlock_error */
-    const char *text; /* NULL: the library's */
-    const char
-        *held; /* instead, with the holder behind it, if there is one; NULL: not asked for */
+    int error;          /* enum redlock_error */
+    const char *text;   /* NULL: the library's */
+    const char *held;   /* instead, if there is a holder, who is named; NULL: not asked for */
     const char *advice; /* NULL: the usual for this error */
 };
 

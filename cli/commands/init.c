@@ -35,11 +35,6 @@ struct init {
     const char *old;  /* the server that a node replaces; NULL: none */
 };
 
-static bool is_wanted(const char *only, const char *quorum)
-{
-    return !only || strcmp(only, quorum) == 0;
-}
-
 static void print_addresses(redlock *member)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();
@@ -149,7 +144,6 @@ static int failed(const struct settings *s, int error, const char *text,
     snprintf(detail, sizeof detail, "%s", text ? text : redlock_detail());
     f = (struct failure){
         .error = error,
-        .status = exit_status_of(error),
         .text = detail,
         .advice = find_advice(error, report),
         .report = report,
@@ -271,9 +265,9 @@ static int admit_all(struct settings *s, const struct init *i, redlock *client)
         redlock_node_info info = REDLOCK_NODE_INFO();
         int result;
         redlock_node(member, 0, &info);
-        result = !is_wanted(i->only, info.quorum_name) ? 0
-                 : i->wait                             ? admit_watched(s, i, client, member)
-                                                       : admit(s, i, client, member);
+        if (i->only && strcmp(i->only, info.quorum_name) != 0)
+            continue;
+        result = i->wait ? admit_watched(s, i, client, member) : admit(s, i, client, member);
         status = status ? status : result;
     }
     return status;

@@ -33,11 +33,6 @@ static bool on_found(const struct sight *s, void *data)
     return true;
 }
 
-static int look(struct leader *l)
-{
-    return look_at(&l->look, l->look.name, 1, on_found, l);
-}
-
 /* One line: the term and the label, or that there is no leader. */
 static int print(const struct leader *l)
 {
@@ -61,7 +56,7 @@ static int print(const struct leader *l)
 
 static int show(struct leader *l)
 {
-    int status = look(l);
+    int status = look_at(&l->look, l->look.name, 1, on_found, l);
     if (status == 0 && l->look.failed.error)
         status = look_fail(&l->look, &l->look.failed);
     if (status == 0)
@@ -80,7 +75,8 @@ static int follow(struct leader *l)
     bool warned = false;
     int failures = 0;
     do {
-        int status = look(l), error = l->look.failed.error;
+        int status = look_at(&l->look, l->look.name, 1, on_found, l);
+        int error = l->look.failed.error;
         if (status)
             return status;
         if (error && error != REDLOCK_NOQUORUM && error != REDLOCK_GUARDED)

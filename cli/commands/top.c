@@ -42,14 +42,6 @@ static void draw(struct top *t)
         top_view_draw(&t->screen, &t->sample);
 }
 
-static void print_json(const struct top *t)
-{
-    if (t->by_class)
-        top_classes_json(&t->classes);
-    else
-        top_view_json(&t->sample);
-}
-
 /* ---- going on ---- */
 
 static void on_signals(struct top *t)
@@ -137,10 +129,12 @@ static int show_frames(struct top *t)
         int unwritten;
         if (t->quit)
             break;
-        if (t->look.settings.json)
-            print_json(t);
-        else
+        if (!t->look.settings.json)
             draw(t);
+        else if (t->by_class)
+            top_classes_json(&t->classes);
+        else
+            top_view_json(&t->sample);
         unwritten = message_flush();
         if (unwritten)
             return unwritten;

@@ -25,8 +25,8 @@ enum { OPTION_SENTINEL = OPTION_OWN, OPTION_CLUSTER };
 
 struct dev {
     struct settings settings; /* of the shared options only --json applies */
-    long count,
-        quorums; /* servers of a quorum, 0: as many as usual; quorums, 0: one without a name */
+    long count;               /* servers of a quorum; 0: as many as usual */
+    long quorums;             /* 0: one without a name */
     const char *server, *directory;
     long base_port;
     const char *verb, *name;

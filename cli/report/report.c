@@ -220,15 +220,6 @@ void report_table(const redlock_report *report, FILE *out)
     table_print(&t, "  ", out);
 }
 
-static void json_found(const redlock_report *report, const redlock_node_report *n,
-                       struct rl_json *j)
-{
-    rl_json_string(j, "kind", n->kind < 0 ? NULL : redlock_kind_text(n->kind));
-    rl_json_integer(j, "holders", n->holder_count);
-    rl_json_integer(j, "waiters", n->waiter_count);
-    rl_json_bool(j, "differs", differs(report, n));
-}
-
 void report_json(const redlock_report *report, struct rl_json *j, bool found)
 {
     rl_json_integer(j, "quorum", report->quorum);
@@ -248,8 +239,12 @@ void report_json(const redlock_report *report, struct rl_json *j, bool found)
         }
         rl_json_known(j, "remaining_ms", n->key_remaining_ms);
         rl_json_known(j, "rtt_us", report_rtt_us(n));
-        if (found)
-            json_found(report, n, j);
+        if (found) {
+            rl_json_string(j, "kind", n->kind < 0 ? NULL : redlock_kind_text(n->kind));
+            rl_json_integer(j, "holders", n->holder_count);
+            rl_json_integer(j, "waiters", n->waiter_count);
+            rl_json_bool(j, "differs", differs(report, n));
+        }
         rl_json_string(j, "reason", n->reason ? redlock_reason_name(n->reason) : NULL);
         rl_json_string(j, "text", n->text);
         rl_json_end_object(j);

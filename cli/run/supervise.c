@@ -20,9 +20,7 @@
 #define KILL_MARGIN_MIN_MS 20
 #define KILL_MARGIN_MAX_MS 1000
 
-/* `redlock doctor` counts with
- * the longest
- * (RL_DEPLOYMENT_RUN_GRACE_MS,
+/* `redlock doctor` counts with the longest (RL_DEPLOYMENT_RUN_GRACE_MS,
  * src/client/deployment.h). */
 #define GRACE_PART 3
 #define GRACE_MAX_MS 5000

@@ -52,13 +52,11 @@ enum setting {
 struct settings {
     struct rl_config config;
     int64_t ttl_ms, wait_ms; /* of the configuration, once complete */
-    const char
-        *service; /* URL of a redlockd that is asked instead of the nodes; NULL: they are */
+    const char *service;     /* URL of a redlockd, asked instead of the nodes; NULL: they are */
     bool json, verbose, quiet;
-    bool
-        no_node_warnings; /* what is doubtful about the nodes is told otherwise, or by doctor */
-    bool has_admitted;    /* what an init mends is no news any more */
-    uint32_t given;       /* bit per setting that the command line has */
+    bool no_node_warnings; /* doubts about the nodes are shown otherwise, or by doctor */
+    bool has_admitted;     /* what an init mends is no news any more */
+    uint32_t given;        /* bit per setting that the command line has */
 };
 
 /* Defaults. Everything it comes to own is given back by settings_free(). */

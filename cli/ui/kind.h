@@ -10,9 +10,8 @@
 #include <redlock.h>
 
 struct kind_words {
-    const char
-        *inside;       /* why a lock of the same name cannot be taken inside one of this kind */
-    const char *shown; /* in a table: a plain lock of `run` is exclusive like any other */
+    const char *inside;  /* why no lock of the same name can be taken inside one of this kind */
+    const char *shown;   /* in a table: a plain lock of `run` is exclusive like any other */
     const char *holders; /* several at once are counted as these; NULL: one holder is named */
     bool has_slots;      /* and they are counted out of so many */
     bool same_owner_may; /* the same owner may take it again inside */

@@ -108,6 +108,10 @@ mistake 64 "node-timeout: '2m' is too long" lock --node-timeout 2m name
 mistake 64 "max-ttl: '2d' is too long" lock --max-ttl 2d name
 
 mistake 64 'bench makes up the names' bench name
+mistake 64 'delay takes a time from 50ms to 1h' watch -d 49ms x
+mistake 64 'delay takes a time from 100ms to 1h' top -d 61m
+mistake 64 'count takes a number from 1 on' watch -c 0 x
+mistake 64 "min-hold: 'soon'" run --min-hold soon x -- true
 mistake 64 'callers takes a number from 1 to 10000' bench --callers 0
 mistake 64 'clients takes a number from 1 to 64' bench --clients 65
 mistake 64 '--clients 9 are more than the 8 callers; raise --callers' bench --callers 8 --clients 9
