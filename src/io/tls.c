@@ -278,7 +278,7 @@ static int judge(struct rl_tls *tls, int result)
     tls->broken = true;
     if (tls->why[0] == '\0') {
         if (error == SSL_ERROR_ZERO_RETURN)
-            fail(tls, REDLOCK_REASON_UNREACHABLE, "the node closed the connection");
+            fail(tls, REDLOCK_REASON_UNREACHABLE, "the server closed the connection");
         else
             tls->reason = rl_tls_explain_error(ERR_peek_error(), tls->why, sizeof tls->why);
     }

@@ -114,12 +114,12 @@ enum redlock_reason rl_tls_explain_certificate(int error, X509 *certificate,
     switch (!certificate ? X509_V_ERR_UNSPECIFIED : error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
         date(X509_get0_notAfter(certificate), text, sizeof text);
-        snprintf(why, why_size, "the node's certificate has expired (%s): renew it", text);
+        snprintf(why, why_size, "the server's certificate has expired (%s): renew it", text);
         return REDLOCK_REASON_CERTIFICATE;
     case X509_V_ERR_CERT_NOT_YET_VALID:
         date(X509_get0_notBefore(certificate), text, sizeof text);
         snprintf(why, why_size,
-                 "the node's certificate is not valid before %s: check this machine's clock",
+                 "the server's certificate is not valid before %s: check this machine's clock",
                  text);
         return REDLOCK_REASON_CERTIFICATE;
     case X509_V_ERR_HOSTNAME_MISMATCH:
@@ -129,7 +129,7 @@ enum redlock_reason rl_tls_explain_certificate(int error, X509 *certificate,
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
         snprintf(
             why, why_size,
-            "the node's certificate is self-signed: give it as the TLS CA file to trust it");
+            "the server's certificate is self-signed: give it as the TLS CA file to trust it");
         return REDLOCK_REASON_AUTHORITY;
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
@@ -141,7 +141,7 @@ enum redlock_reason rl_tls_explain_certificate(int error, X509 *certificate,
                  "unknown authority (%s): give its certificate as the TLS CA file", text);
         return REDLOCK_REASON_AUTHORITY;
     default:
-        snprintf(why, why_size, "the node's certificate was not accepted: %s",
+        snprintf(why, why_size, "the server's certificate was not accepted: %s",
                  X509_verify_cert_error_string(error));
         return REDLOCK_REASON_CERTIFICATE;
     }
@@ -154,28 +154,28 @@ static const struct {
     int codes[6]; /* SSL_R_*; the rest 0 */
 } meanings[] = {
     {REDLOCK_REASON_PLAIN_PORT,
-     "the node does not speak TLS here: use its TLS port, or redis:// if it has none",
+     "the server does not speak TLS here: use its TLS port, or redis:// if it has none",
      {SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST,
       SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_BAD_RECORD_TYPE}},
     {REDLOCK_REASON_TLS,
-     "protocol version: the node offers no TLS 1.2 or newer: allow one there",
+     "protocol version: the server offers no TLS 1.2 or newer: allow one there",
      {SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_UNSUPPORTED_SSL_VERSION,
       SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, SSL_R_VERSION_TOO_LOW}},
     {REDLOCK_REASON_CLIENT_CERTIFICATE,
-     "the node wants a client certificate: set the TLS certificate file",
+     "the server wants a client certificate: set the TLS certificate file",
      {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED}},
     {REDLOCK_REASON_CLIENT_CERTIFICATE,
-     "the node broke off the handshake: it may want a client certificate, or has no cipher in "
+     "the server broke off the handshake: it may want a client certificate, or has no cipher in "
      "common",
      {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE}},
     {REDLOCK_REASON_CLIENT_CERTIFICATE,
-     "the node does not know the authority that signed our client certificate",
+     "the server does not know the authority that signed our client certificate",
      {SSL_R_TLSV1_ALERT_UNKNOWN_CA}},
     {REDLOCK_REASON_CLIENT_CERTIFICATE,
-     "the node says that our client certificate has expired: renew it",
+     "the server says that our client certificate has expired: renew it",
      {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED}},
     {REDLOCK_REASON_CLIENT_CERTIFICATE,
-     "the node did not accept our client certificate: check the TLS certificate file",
+     "the server did not accept our client certificate: check the TLS certificate file",
      {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
       SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN,
       SSL_R_TLSV1_ALERT_ACCESS_DENIED}},

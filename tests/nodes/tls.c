@@ -216,7 +216,7 @@ CASE(no_plaintext_fallback, "A rediss:// node that speaks plaintext gets no comm
     CHECK_STR("", server_commands(&t.cluster.node[0]));
     /* Silent, or an answer in plain text, as the bytes of the handshake happen to look. */
     if (!strstr(text, "is it a port without TLS? use redis://") &&
-        !strstr(text, "the node does not speak TLS here: use its TLS port, or redis://"))
+        !strstr(text, "the server does not speak TLS here: use its TLS port, or redis://"))
         FAIL("no hint in \"%s\"", text);
 }
 
