@@ -60,12 +60,12 @@ static void host_name(char out[PART_MAX])
 /* By one character: what identifies the process, its number, is never cut. */
 static void shorten_longest(char *const *part, size_t count)
 {
-    char *longest = part[0];
+    char *longest = part[0], shorter[PART_MAX];
+
     for (size_t i = 1; i < count; i++) {
         if (strlen(part[i]) > strlen(longest))
             longest = part[i];
     }
-    char shorter[PART_MAX];
     rl_quote_safe(shorter, strlen(longest), longest);
     memcpy(longest, shorter, strlen(shorter) + 1);
 }
@@ -74,11 +74,12 @@ void label_make(char out[REDLOCK_LABEL_MAX + 1], pid_t pid, const char *word)
 {
     char user[PART_MAX], host[PART_MAX], command[PART_MAX] = "";
     const char *slash = word ? strrchr(word, '/') : NULL;
+    char *part[] = {user, host, command};
+
     if (word)
         rl_quote_safe(command, sizeof command, slash && slash[1] ? slash + 1 : word);
     user_name(user);
     host_name(host);
-    char *part[] = {user, host, command};
     while ((size_t)snprintf(out, REDLOCK_LABEL_MAX + 1, "%s@%s:%ld%s%s%s", user, host,
                             (long)pid, *command ? " (" : "", command,
                             *command ? ")" : "") > REDLOCK_LABEL_MAX)
@@ -89,8 +90,10 @@ void label_make_of_parent(char out[REDLOCK_LABEL_MAX + 1])
 {
     char path[64], name[PART_MAX] = "";
     pid_t parent = getppid();
+    FILE *file;
+
     snprintf(path, sizeof path, "/proc/%ld/comm", (long)parent);
-    FILE *file = fopen(path, "re");
+    file = fopen(path, "re");
     if (file && fgets(name, sizeof name, file))
         name[strcspn(name, "\n")] = '\0';
     if (file)

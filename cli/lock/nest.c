@@ -28,9 +28,11 @@ struct entry {
 /* The next one from *at on; false at the end. */
 static bool next_entry(const char **at, struct entry *e)
 {
+    size_t length;
+
     if (!*at || !**at)
         return false;
-    size_t length = strcspn(*at, " ");
+    length = strcspn(*at, " ");
     e->text = *at;
     e->kind_length = strcspn(*at, " :");
     e->name = *at + e->kind_length + (e->kind_length < length);
@@ -109,11 +111,14 @@ bool nest_set_environment(const struct terms *t)
     const char *kind = redlock_kind_text(terms_kind(t));
     size_t used = before ? strlen(before) : 0;
     size_t size = used + 1;
+    char *held, *at;
+    bool ok;
+
     for (size_t i = 0; i < t->name_count; i++)
         size += strlen(kind) + 3 * strlen(t->name[i]) + 3 * REDLOCK_OWNER_MAX + 3;
     if (size > HELD_MAX)
         return true;
-    char *held = malloc(size), *at = held;
+    at = held = malloc(size);
     if (!held)
         return false;
     at += sprintf(at, "%s", before ? before : "");
@@ -125,7 +130,7 @@ bool nest_set_environment(const struct terms *t)
             at = encode(at, t->owner);
         }
     }
-    bool ok = setenv("REDLOCK_HELD", held, 1) == 0;
+    ok = setenv("REDLOCK_HELD", held, 1) == 0;
     free(held);
     return ok;
 }

@@ -19,6 +19,8 @@
 
 int period_open(struct period *p, const struct settings *s, const char *name)
 {
+    struct settings own;
+
     if (p->period_ms == 0)
         return 0;
     if (strlen(name) + strlen(RECORD_SUFFIX) > REDLOCK_NAME_MAX)
@@ -31,7 +33,7 @@ int period_open(struct period *p, const struct settings *s, const char *name)
     p->first_ms = s->ttl_ms < p->record_ms ? s->ttl_ms : p->record_ms;
     /* The lock is not renewed meanwhile. */
     p->sure_ms = s->ttl_ms / 10 < PERIOD_SURE_MS ? s->ttl_ms / 10 : PERIOD_SURE_MS;
-    struct settings own = *s;
+    own = *s;
     own.config.guard = REDLOCK_NO_GUARD;
     own.no_node_warnings = true; /* the client of the lock tells them */
     if (own.config.max_ttl_ms < p->record_ms)
@@ -55,12 +57,13 @@ static int find_record(struct period *p)
 {
     redlock_answer *answer = NULL;
     int error = redlock_query(p->client, p->name, &answer);
+    bool held;
+
     if (error != REDLOCK_OK)
         return error;
-    const redlock_holder *holder = &answer->info->holder;
-    bool held = answer->info->held;
-    p->left_ms = holder->remaining_ms;
-    snprintf(p->by, sizeof p->by, "%s", holder->label);
+    held = answer->info->held;
+    p->left_ms = answer->info->holder.remaining_ms;
+    snprintf(p->by, sizeof p->by, "%s", answer->info->holder.label);
     redlock_answer_free(answer);
     return held ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
@@ -95,8 +98,10 @@ static int wait_for_record(struct period *p, struct held_lock *held, int error)
 static int begin_record(struct period *p, struct held_lock *held,
                         const redlock_request *request)
 {
+    int error;
+
     p->start_by_ns = timer_now_ns() + PERIOD_START_MS * RL_NS_PER_MS;
-    int error = redlock_start_acquire(p->client, p->name, p->first_ms, request, &p->lock);
+    error = redlock_start_acquire(p->client, p->name, p->first_ms, request, &p->lock);
     error = wait_for_record(p, held, error);
     if (error != REDLOCK_OK || p->record_ms == p->first_ms)
         return error;
@@ -138,9 +143,11 @@ static void make_sure(struct period *p)
 int period_begin(struct period *p, struct held_lock *held, const char *label)
 {
     redlock_request request = REDLOCK_REQUEST(.label = label);
+    int error;
+
     if (p->period_ms == 0)
         return REDLOCK_OK;
-    int error = begin_record(p, held, &request);
+    error = begin_record(p, held, &request);
     /* What a start that failed left on too few nodes is in the way, but says of no run. */
     if (error == REDLOCK_BUSY && find_record(p) != REDLOCK_OK) {
         error = REDLOCK_NOQUORUM;

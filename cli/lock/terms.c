@@ -133,9 +133,11 @@ static int take_owner(struct terms *t, bool make)
 
 int terms_complete(struct terms *t, bool make)
 {
+    int status;
+
     if (t->name_count == 0)
         return message_usage("NAME is missing: which lock?");
-    int status = check_combination(t);
+    status = check_combination(t);
     if (status == 0)
         status = take_owner(t, make);
     return status ? status : nest_check(t);
@@ -202,14 +204,17 @@ void terms_text(const struct terms *t, char out[TERMS_TEXT_MAX])
 static bool set_names(const struct terms *t)
 {
     size_t size = 1;
+    char *names, *at;
+    bool ok;
+
     for (size_t i = 0; i < t->name_count; i++)
         size += strlen(t->name[i]) + 1;
-    char *names = malloc(size), *at = names;
+    at = names = malloc(size);
     if (!names)
         return false;
     for (size_t i = 0; i < t->name_count; i++)
         at += sprintf(at, "%s%s", i ? "\n" : "", t->name[i]);
-    bool ok = setenv("REDLOCK_NAMES", names, 1) == 0;
+    ok = setenv("REDLOCK_NAMES", names, 1) == 0;
     free(names);
     return ok;
 }

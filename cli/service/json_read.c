@@ -94,9 +94,11 @@ static bool is_string(const char *at, const char *end, const char *text)
 struct json_value json_member(struct json_value object, const char *name)
 {
     struct json_value none = {0};
+    const char *at;
+
     if (!object.at || *object.at != '{')
         return none;
-    const char *at = skip_blanks(object.at + 1, object.end);
+    at = skip_blanks(object.at + 1, object.end);
     while (*at != '}') {
         const char *key_end = skip_string(at, object.end);
         const char *value = skip_blanks(skip_blanks(key_end, object.end) + 1, object.end);
@@ -112,9 +114,11 @@ struct json_value json_member(struct json_value object, const char *name)
 
 bool json_next(struct json_value *next, struct json_value *element)
 {
+    const char *at;
+
     if (!next->at || (*next->at != '[' && *next->at != ','))
         return false;
-    const char *at = skip_blanks(next->at + 1, next->end);
+    at = skip_blanks(next->at + 1, next->end);
     if (*at == ']')
         return false;
     *element = (struct json_value){at, skip_value(at, next->end, JSON_READ_DEPTH_MAX)};
@@ -126,20 +130,23 @@ bool json_next(struct json_value *next, struct json_value *element)
 static long code_of(const char *at, const char *end)
 {
     char digits[5] = "", *stopped;
+    long code;
+
     if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
         return -1;
     memcpy(digits, at + 2, 4);
-    long code = strtol(digits, &stopped, 16);
+    code = strtol(digits, &stopped, 16);
     return stopped == digits + 4 ? code : -1;
 }
 
 static size_t encode_utf8(long code, char out[4])
 {
+    size_t size = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
     if (code < 0x80) {
         out[0] = (char)code;
         return 1;
     }
-    size_t size = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     for (size_t i = size - 1; i > 0; i--, code >>= 6)
         out[i] = (char)(0x80 | (code & 0x3f));
     out[0] = (char)((0xf0 << (4 - size) & 0xff) | code);
@@ -150,10 +157,12 @@ static size_t encode_utf8(long code, char out[4])
 static size_t decode_escape(const char **at, const char *end, char out[4])
 {
     static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    long code = code_of(*at, end);
+    long code = code_of(*at, end), low;
+    const char *found;
+
     if (code >= 0) {
         *at += 5;
-        long low = code >= 0xd800 && code < 0xdc00 ? code_of(*at + 1, end) : -1;
+        low = code >= 0xd800 && code < 0xdc00 ? code_of(*at + 1, end) : -1;
         if (low >= 0xdc00 && low < 0xe000) {
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
             *at += 6;
@@ -161,7 +170,7 @@ static size_t decode_escape(const char **at, const char *end, char out[4])
         return encode_utf8(code, out);
     }
     ++*at;
-    const char *found = **at ? strchr(plain, **at) : NULL;
+    found = **at ? strchr(plain, **at) : NULL;
     out[0] = found ? meant[found - plain] : **at;
     return 1;
 }
@@ -188,12 +197,14 @@ int64_t json_number(struct json_value value, int64_t otherwise)
 {
     char digits[24], *stopped;
     size_t length = (size_t)(value.end - value.at);
+    long long number;
+
     if (!value.at || length >= sizeof digits)
         return otherwise;
     memcpy(digits, value.at, length);
     digits[length] = '\0';
     errno = 0;
-    long long number = strtoll(digits, &stopped, 10);
+    number = strtoll(digits, &stopped, 10);
     return *stopped || stopped == digits || errno ? otherwise : (int64_t)number;
 }
 
