@@ -304,7 +304,7 @@ static void begin_anew(struct run *r)
 {
     struct supervision *w = &r->supervision;
     redlock_lock_free(r->held.lock);
-    service_lease_free(r->held.lease);
+    service_hold_free(r->held.hold);
     r->held = (struct held_lock){.client = r->held.client,
                                  .service = r->held.service,
                                  .settings = r->held.settings,

@@ -61,10 +61,12 @@ static bool warn_without_quorum(struct held_lock *h)
 {
     redlock_report report;
     char advice[ADVICE_MAX];
-    int64_t wait_ms;
-    take_report(&report, h->lock);
-    bool guarded = quarantine_blocks(h->client, &report, &wait_ms);
     uint32_t usable = 0, silent = 0;
+    int64_t wait_ms;
+    bool guarded;
+
+    take_report(&report, h->lock);
+    guarded = quarantine_blocks(h->client, &report, &wait_ms);
     for (uint32_t i = 0; i < report.node_count; i++) {
         usable += report_may_vote(report.node[i].vote);
         silent += report.node[i].vote == REDLOCK_VOTE_PENDING ||
@@ -179,16 +181,19 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
                         .announce_ns = TIMER_NEVER};
     redlock_request request =
         REDLOCK_REQUEST(.flags = flags | REDLOCK_PLACES, .wait_ms = s->wait_ms);
+    int64_t deadline_ns;
+    int error;
+
     *signal_out = 0;
     if (w.timer_fd < 0)
         return conclude(h, REDLOCK_SYSTEM, strerror(errno));
-    int error = errors_detach();
+    error = errors_detach();
     if (error) {
         close(w.timer_fd);
         return conclude(h, REDLOCK_SYSTEM, strerror(error));
     }
     terms_request(terms, &request);
-    int64_t deadline_ns = wait_deadline_ns(s);
+    deadline_ns = wait_deadline_ns(s);
     error = redlock_start_acquire(h->client, terms->name[0], s->ttl_ms, &request, &h->lock);
     if (error != REDLOCK_OK) {
         close(w.timer_fd);
@@ -217,9 +222,11 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
                       uint32_t flags, int signal_fd, int *signal_out)
 {
+    int error;
+
     if (!h->client)
         return served_lock_acquire(h, s, terms, signal_fd, signal_out);
-    int error = acquire_once(h, s, terms, flags, signal_fd, signal_out);
+    error = acquire_once(h, s, terms, flags, signal_fd, signal_out);
     for (int again = 0; again < SILENCE_RETRIES && s->wait_ms == 0 && *signal_out == 0 &&
                         error == REDLOCK_NOQUORUM && silence_decided(&h->report);
          again++) {
@@ -239,33 +246,34 @@ int held_lock_open(struct held_lock *h, struct settings *s)
 
 int64_t held_lock_deadline_ns(const struct held_lock *h)
 {
-    return h->lease ? service_lease_deadline_ns(h->lease) : redlock_deadline_ns(h->lock);
+    return h->hold ? service_hold_look(h->hold)->deadline_ns : redlock_deadline_ns(h->lock);
 }
 
 int64_t held_lock_fence(const struct held_lock *h)
 {
-    return h->lease ? h->fence : redlock_fence(h->lock);
+    return h->hold ? service_hold_look(h->hold)->fence : redlock_fence(h->lock);
 }
 
 int64_t held_lock_slot(const struct held_lock *h)
 {
-    return h->lease ? 0 : redlock_slot(h->lock);
+    return h->hold ? 0 : redlock_slot(h->lock);
 }
 
 int held_lock_fd(const struct held_lock *h)
 {
-    return h->lease ? service_lease_fd(h->lease) : redlock_fd(h->client);
+    return h->hold ? service_hold_fd(h->hold) : redlock_fd(h->client);
 }
 
 int held_lock_process(struct held_lock *h, int timeout_ms)
 {
     const redlock_event *event;
-    int got;
-    if (h->lease)
+    int got, state;
+
+    if (h->hold)
         return served_lock_process(h, timeout_ms);
     while ((got = client_next(h->settings, h->client, &event, timeout_ms)) > 0)
         timeout_ms = 0;
-    int state = got < 0 ? REDLOCK_STATE_LOST : redlock_state(h->lock);
+    state = got < 0 ? REDLOCK_STATE_LOST : redlock_state(h->lock);
     if (state == REDLOCK_STATE_JEOPARDY && state != h->state)
         take_report(&h->failed_renewal, h->lock);
     if (state == REDLOCK_STATE_LOST && state != h->state)
@@ -329,9 +337,11 @@ void held_lock_find_successor(struct held_lock *h, const struct terms *terms)
 
 int held_lock_release(struct held_lock *h)
 {
-    if (h->lease)
-        return served_lock_release(h);
-    int error = redlock_release(h->lock);
+    int error;
+
+    if (h->hold)
+        return service_hold_end(h->hold);
+    error = redlock_release(h->lock);
     return conclude(h, error, redlock_detail());
 }
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "lock/terms.h"
-#include "service/lease.h"
+#include "service/hold.h"
 #include "settings/settings.h"
 
 #define HELD_LOCK_DETAIL_MAX 512
@@ -23,15 +23,14 @@ struct held_lock_watch {
     void *data;
 };
 
-/* Of the nodes (client and lock), or of a service (lease): the other is NULL. held_lock_open()
+/* Of the nodes (client and lock), or of a service (hold): the other is NULL. held_lock_open()
  * begins it, and the settings must outlive it. */
 struct held_lock {
     redlock *client;
     redlock_lock *lock;
     struct service service;
-    struct service_terms served; /* what the lease is for */
-    struct service_lease *lease;
-    int64_t fence; /* of the lease */
+    struct service_terms served; /* what the hold is for */
+    struct service_hold *hold;
     const struct settings *settings;
     int state;                           /* enum redlock_state, as held_lock_process() saw it */
     int lost_error;                      /* LOST: why, enum redlock_error */
@@ -88,7 +87,8 @@ int held_lock_report_failure(struct held_lock *h, const struct settings *s,
  * Puts it into the report. Only an exclusive lock has one. */
 void held_lock_find_successor(struct held_lock *h, const struct terms *terms);
 
-/* Releases it and waits for the outcome, which it returns. */
+/* Releases it and waits for the outcome, which it returns; for that of a service at most
+ * SERVICE_END_MS. */
 int held_lock_release(struct held_lock *h);
 
 /* Its members of an object: names, kind, value, token, slot, TTL and what is left of it. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/quote.h"
-#include "service/lease.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/errors.h"
@@ -17,15 +16,6 @@
 
 #define ANNOUNCE_AFTER_NS 1000000000LL /* a shorter wait is not worth a mail from cron */
 #define ANNOUNCE_EVERY_NS 60000000000LL
-
-/* ---- what the thread says ---- */
-
-static int take_failure(struct held_lock *h, const struct service_state *state)
-{
-    snprintf(h->detail, sizeof h->detail, "%s", state->detail);
-    h->report = state->report;
-    return state->error;
-}
 
 /* For poll(): as long as until then, rounded up. */
 static int timeout_ms(int64_t until_ns)
@@ -36,23 +26,24 @@ static int timeout_ms(int64_t until_ns)
 
 int served_lock_process(struct held_lock *h, int timeout_ms)
 {
-    struct pollfd watched = {.fd = service_lease_fd(h->lease), .events = POLLIN};
-    struct service_state state;
+    struct pollfd watched = {.fd = service_hold_fd(h->hold), .events = POLLIN};
+    const struct service_state *state;
     if (timeout_ms != 0)
         poll(&watched, 1, timeout_ms);
-    service_lease_look(h->lease, &state);
-    h->fence = state.fence;
+    state = service_hold_turn(h->hold);
     if (h->state == REDLOCK_STATE_LOST)
         return h->state;
-    if (state.phase == SERVICE_LOST) {
-        h->lost_error = take_failure(h, &state);
+    if (state->phase == SERVICE_LOST) {
+        snprintf(h->detail, sizeof h->detail, "%s", state->detail);
+        h->report = state->report;
+        h->lost_error = state->error;
         h->state = REDLOCK_STATE_LOST;
-    } else if (state.phase == SERVICE_HELD) {
-        if (state.jeopardy && h->state == REDLOCK_STATE_HELD) {
+    } else if (state->phase == SERVICE_HELD) {
+        if (state->jeopardy && h->state == REDLOCK_STATE_HELD) {
             h->failed_renewal.node_count = 0;
-            snprintf(h->detail, sizeof h->detail, "%s", state.detail);
+            snprintf(h->detail, sizeof h->detail, "%s", state->detail);
         }
-        h->state = state.jeopardy ? REDLOCK_STATE_JEOPARDY : REDLOCK_STATE_HELD;
+        h->state = state->jeopardy ? REDLOCK_STATE_JEOPARDY : REDLOCK_STATE_HELD;
     }
     return h->state;
 }
@@ -92,39 +83,39 @@ static void warn_of_failure(const struct settings *s, const struct service_state
                  s->wait_ms == REDLOCK_WAIT_FOREVER ? " (-w TIME would limit that)" : "");
 }
 
-/* Until it is granted or refused, or a signal ends the wait. */
-static int wait_for_lease(struct held_lock *h, const struct settings *s,
-                          const struct terms *terms, int signal_fd, struct service_state *state)
+/* Until it is granted or refused, or a signal ends the wait, which is returned. */
+static int wait_for_hold(struct held_lock *h, const struct settings *s,
+                         const struct terms *terms, int signal_fd)
 {
-    struct pollfd watched[] = {{.fd = service_lease_fd(h->lease), .events = POLLIN},
+    struct pollfd watched[] = {{.fd = service_hold_fd(h->hold), .events = POLLIN},
                                {.fd = signal_fd, .events = POLLIN}};
     bool silent = s->quiet || s->json || s->wait_ms == 0;
     int64_t announce_ns = silent ? TIMER_NEVER : timer_now_ns() + ANNOUNCE_AFTER_NS;
     int64_t warn_ns = silent ? TIMER_NEVER : 0;
     int signal = 0;
-    service_lease_look(h->lease, state);
-    while (state->phase == SERVICE_WAITING && signal == 0) {
-        poll(watched, 2, timeout_ms(announce_ns));
-        if (watched[1].revents)
-            signal = signals_next_fatal();
-        service_lease_look(h->lease, state);
-        if (watched[0].revents && state->phase == SERVICE_WAITING && is_failing(state) &&
-            timer_now_ns() >= warn_ns) {
+    for (;;) {
+        const struct service_state *state = service_hold_turn(h->hold);
+        if (state->phase != SERVICE_WAITING || signal)
+            return signal;
+        if (is_failing(state) && timer_now_ns() >= warn_ns) {
             warn_of_failure(s, state);
             warn_ns = timer_now_ns() + ANNOUNCE_EVERY_NS;
         }
-        if (timer_now_ns() >= announce_ns && state->phase == SERVICE_WAITING) {
+        if (timer_now_ns() >= announce_ns) {
             announce(terms, state);
             announce_ns = timer_now_ns() + ANNOUNCE_EVERY_NS;
         }
+        poll(watched, 2, timeout_ms(announce_ns));
+        if (watched[1].revents)
+            signal = signals_next_fatal();
     }
-    return signal;
 }
 
 int served_lock_acquire(struct held_lock *h, const struct settings *s,
                         const struct terms *terms, int signal_fd, int *signal_out)
 {
-    struct service_state state;
+    const struct service_state *state;
+    int error;
     *signal_out = 0;
     if (errors_detach() != 0)
         return fail_to_start(h);
@@ -139,40 +130,22 @@ int served_lock_acquire(struct held_lock *h, const struct settings *s,
         .owner = terms->owner,
         .label = terms->label,
     };
-    h->lease = service_lease_start(&h->service, &h->served);
-    if (!h->lease)
+    h->hold = service_hold_start(&h->service, &h->served);
+    if (!h->hold)
         return fail_to_start(h);
-    *signal_out = wait_for_lease(h, s, terms, signal_fd, &state);
-    if (*signal_out) {
-        served_lock_close(h);
-        return REDLOCK_CANCELED;
-    }
-    if (state.phase == SERVICE_HELD) {
-        served_lock_process(h, 0);
+    *signal_out = wait_for_hold(h, s, terms, signal_fd);
+    state = service_hold_look(h->hold);
+    if (state->phase == SERVICE_HELD && *signal_out == 0)
         return REDLOCK_OK;
-    }
-    int error = take_failure(h, &state);
+    error = *signal_out ? REDLOCK_CANCELED : state->error;
+    snprintf(h->detail, sizeof h->detail, "%s", state->detail);
+    h->report = state->report;
     served_lock_close(h);
     return error;
 }
 
-/* ---- held ---- */
-
-int served_lock_release(struct held_lock *h)
-{
-    struct service_state state;
-    service_lease_end(h->lease);
-    service_lease_look(h->lease, &state);
-    while (state.phase != SERVICE_ENDED) {
-        struct pollfd watched = {.fd = service_lease_fd(h->lease), .events = POLLIN};
-        poll(&watched, 1, -1);
-        service_lease_look(h->lease, &state);
-    }
-    return state.error;
-}
-
 void served_lock_close(struct held_lock *h)
 {
-    service_lease_free(h->lease);
-    h->lease = NULL;
+    service_hold_free(h->hold);
+    h->hold = NULL;
 }

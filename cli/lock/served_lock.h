@@ -10,13 +10,10 @@
 int served_lock_acquire(struct held_lock *h, const struct settings *s,
                         const struct terms *terms, int signal_fd, int *signal_out);
 
-/* As held_lock_process(): takes over what its thread has found out. */
+/* As held_lock_process(). */
 int served_lock_process(struct held_lock *h, int timeout_ms);
 
-/* As held_lock_release(). */
-int served_lock_release(struct held_lock *h);
-
-/* Ends the lease, and with it its thread. */
+/* Gives back what is held, and ends a wait. */
 void served_lock_close(struct held_lock *h);
 
 #endif

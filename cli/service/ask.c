@@ -2,20 +2,20 @@
 #include "service/ask.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/percent.h"
 #include "base/quote.h"
+#include "base/wipe.h"
 #include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
-#define HEAD_MAX 4096
 #define ANSWER_MAX (2u << 20) /* bytes of head and body: twice what the service sends */
+#define READ_CHUNK 4096
 
 /* ---- the service ---- */
 
@@ -42,12 +42,14 @@ int service_open(struct service *s, const struct settings *settings)
 {
     char *const *text = settings->config.text;
     char shown[RL_QUOTE_MAX];
+    const char *problem;
+
     *s = (struct service){.tls = {.ca = text[RL_SETTING_TLS_CA],
                                   .cert = text[RL_SETTING_TLS_CERT],
                                   .key = text[RL_SETTING_TLS_KEY],
                                   .name = text[RL_SETTING_TLS_NAME]},
                           .insecure = settings->config.insecure};
-    const char *problem = service_url_read(&s->url, settings->service);
+    problem = service_url_read(&s->url, settings->service);
     if (problem) {
         rl_quote(shown, settings->service);
         return message_fail(EXIT_CONFIG, "the service '%s' %s", shown, problem);
@@ -65,192 +67,211 @@ void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char
     rl_percent_encode(stpcpy(out, collection), name, "._-/");
 }
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
 /*
  * HTTP/1.0: the answer ends with its connection or its length, and no proxy on the way may cut
  * it into chunks. 0: it does not fit.
  */
 static size_t write_request(const struct service *s, const struct service_question *q,
-                            char out[HEAD_MAX])
+                            char out[SERVICE_REQUEST_MAX])
 {
     const char *body = q->body ? q->body : "";
     bool has_body = q->body || strcmp(q->method, "GET") != 0;
     char length[64] = "", host[URL_HOST_MAX + URL_PORT_MAX + 4] = "localhost";
     bool is_bare = strchr(s->url.host, ':');
+    int size;
+
     if (!s->url.path[0])
         snprintf(host, sizeof host, "%s%s%s:%s", is_bare ? "[" : "", s->url.host,
                  is_bare ? "]" : "", s->url.port);
     if (has_body)
         snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body));
-    int size =
-        snprintf(out, HEAD_MAX, "%s %s HTTP/1.0\r\nHost: %s\r\n%s%s%s%s%s%s%s%s%s%s%s\r\n%s",
-                 q->method, q->path, host, s->token[0] ? "Authorization: Bearer " : "",
-                 s->token, s->token[0] ? "\r\n" : "", q->lease ? "Lease-Id: " : "",
-                 q->lease ? q->lease : "", q->lease ? "\r\n" : "", q->grant ? "Grant: " : "",
-                 q->grant ? q->grant : "", q->grant ? "\r\n" : "",
-                 q->body ? "Content-Type: application/json\r\n" : "", length, body);
-    return size > 0 && size < HEAD_MAX ? (size_t)size : 0;
+    size = snprintf(out, SERVICE_REQUEST_MAX,
+                    "%s %s HTTP/1.0\r\nHost: %s\r\n%s%s%s%s%s%s%s%s%s%s%s%s\r\n%s", q->method,
+                    q->path, host, s->token[0] ? "Authorization: Bearer " : "", s->token,
+                    s->token[0] ? "\r\n" : "", q->lease ? "Lease-Id: " : "",
+                    q->lease ? q->lease : "", q->lease ? "\r\n" : "", q->grant ? "Grant: " : "",
+                    q->grant ? q->grant : "", q->grant ? "\r\n" : "",
+                    q->is_stream ? "Accept: text/event-stream\r\n" : "",
+                    q->body ? "Content-Type: application/json\r\n" : "", length, body);
+    return size > 0 && size < SERVICE_REQUEST_MAX ? (size_t)size : 0;
 }
 
-/* ---- the answer ---- */
-
-/* The value of a header line in the head, which ends with an empty line; NULL:
- * there is none. */
-static const char *header(const char *head, const char *name)
+void service_call_begin(struct service_call *call, const struct service *s,
+                        struct rl_reactor *reactor, const struct service_question *q)
 {
-    size_t length = strlen(name);
-    for (const char *line = strstr(head, "\r\n"); line && line[2] != '\r';
-         line = strstr(line + 2, "\r\n")) {
-        if (strncasecmp(line + 2, name, length) == 0 && line[2 + length] == ':')
-            return line + 2 + length + 1 + strspn(line + 2 + length + 1, " \t");
-    }
-    return NULL;
+    bool is_secret = !s->insecure && (s->token[0] || q->lease);
+
+    *call = (struct service_call){.is_open = true, .limit_ns = TIMER_NEVER};
+    call->request_size = write_request(s, q, call->request);
+    if (call->request_size > 0)
+        channel_begin(&call->channel, reactor, &s->url, &s->tls, is_secret);
+    else
+        call->channel = (struct channel){.failure = CHANNEL_HOPELESS, .problem = "too long"};
 }
 
-/* 1: all of it is there; 0: not yet; -1: it is no answer of HTTP. */
-static int look_at(const char *text, size_t size, bool ended, const char **body)
+void service_call_close(struct service_call *call)
 {
-    const char *end = strstr(text, "\r\n\r\n");
-    if (!end)
-        return ended || size > HEAD_MAX * 4 ? -1 : 0;
-    *body = end + 4;
-    const char *length = header(text, "Content-Length");
-    if (strncmp(text, "HTTP/1.", 7) != 0 || strlen(text) < 12)
-        return -1;
-    if (!length)
-        return ended || strncmp(text + 9, "204", 3) == 0;
-    size_t wanted = strtoul(length, NULL, 10);
-    size_t have = size - (size_t)(*body - text);
-    return have >= wanted ? 1 : ended ? -1 : 0;
+    channel_close(&call->channel);
+    rl_buffer_free(&call->in);
+    rl_wipe(call->request, call->request_size);
+    call->request_size = 0;
+    call->is_open = call->is_busy = false;
 }
 
-/* The whole answer into a->text. 0, or errno. */
-static int read_answer(struct channel *c, struct service_answer *a, const char **body)
-{
-    size_t size = 0, room = 0;
-    for (;;) {
-        if (room - size < 2) {
-            room = room ? 2 * room : 4096;
-            char *more = room > ANSWER_MAX ? NULL : realloc(a->text, room);
-            if (!more)
-                return ENOMEM;
-            a->text = more;
-        }
-        ssize_t got = channel_read(c, a->text + size, room - size - 1);
-        if (got < 0)
-            return errno;
-        size += (size_t)got;
-        a->text[size] = '\0';
-        int done = look_at(a->text, size, got == 0, body);
-        if (done < 0)
-            return EPROTO;
-        if (done > 0)
-            return 0;
-    }
-}
+/* ---- what comes back ---- */
 
-/* The library's error with this name; what it has no name for is told by the status. */
-static int error_of(const struct service_answer *a)
+static enum service_outcome give_up(struct service_call *call, struct service_answer *a,
+                                    const char *why)
 {
-#define SAME_NAME(name, number, text)                                                          \
-    if (strcmp(a->code, #name) == 0)                                                           \
-        return REDLOCK_##name;
-    REDLOCK_ERRORS(SAME_NAME)
-#undef SAME_NAME
-    switch (a->status) {
-    case 401:
-    case 403:
-        return REDLOCK_AUTH;
-    case 409:
-        return REDLOCK_YOURS;
-    case 410:
-    case 412:
-        return REDLOCK_EXPIRED;
-    case 423:
-        return REDLOCK_BUSY;
-    case 429:
-    case 503:
-        return REDLOCK_NOQUORUM;
-    case 502:
-        return REDLOCK_PROTO;
-    default:
-        return REDLOCK_INVAL;
-    }
-}
+    enum channel_failure failure = call->channel.failure;
+    bool is_sent = call->sent_ns > 0, is_exposed = failure == CHANNEL_EXPOSED;
 
-void service_answer_is_foreign(struct service_answer *a)
-{
-    a->outcome = SERVICE_UNKNOWN;
-    a->error = REDLOCK_NOQUORUM;
-    snprintf(a->detail, sizeof a->detail, "no answer of a redlockd, but HTTP status %d",
-             a->status);
-}
-
-static void understand(struct service_answer *a, const char *body)
-{
-    const char *retry = header(a->text, "Retry-After");
-    a->status = atoi(a->text + 9);
-    a->retry_ms = retry ? strtol(retry, NULL, 10) * 1000 : 0;
-    a->body = json_read(body, strlen(body));
-    json_text(json_member(a->body, "code"), a->code, sizeof a->code);
-    if (a->status >= 200 && a->status < 300 && (a->body.at || a->status == 204)) {
-        a->outcome = SERVICE_ANSWERED;
-        return;
-    }
-    if (!a->code[0]) {
-        service_answer_is_foreign(a);
-        return;
-    }
-    a->outcome = SERVICE_ANSWERED;
-    a->error = error_of(a);
-    json_text(json_member(a->body, "detail"), a->detail, sizeof a->detail);
-}
-
-static void give_up(struct service_answer *a, struct channel *c, int error, bool sent)
-{
-    a->outcome = error == ECANCELED ? SERVICE_CANCELED
-                 : sent             ? SERVICE_UNKNOWN
-                                    : SERVICE_UNREACHABLE;
-    a->error = error == ENOMEM            ? REDLOCK_NOMEM
-               : error == CHANNEL_EXPOSED ? REDLOCK_INVAL
-               : c->is_hopeless           ? REDLOCK_PROTO
-                                          : REDLOCK_NOQUORUM;
+    if (call->channel.problem[0])
+        why = call->channel.problem;
+    a->outcome = is_sent ? SERVICE_UNKNOWN : SERVICE_UNREACHABLE;
+    a->error = is_exposed                    ? REDLOCK_INVAL
+               : failure == CHANNEL_HOPELESS ? REDLOCK_PROTO
+                                             : REDLOCK_NOQUORUM;
     snprintf(a->detail, sizeof a->detail, "the service %s: %s",
-             sent                       ? "does not answer"
-             : error == CHANNEL_EXPOSED ? "is not asked"
-                                        : "cannot be reached",
-             c->problem[0] ? c->problem : strerror(error));
+             is_sent      ? "does not answer"
+             : is_exposed ? "is not asked"
+                          : "cannot be reached",
+             why);
+    service_call_close(call);
+    return a->outcome;
+}
+
+/* 0: it is not connected yet; 1: the request was sent; -1: it cannot be. */
+static int send_request(struct service_call *call)
+{
+    enum channel_state state = channel_turn(&call->channel);
+
+    if (state != CHANNEL_OPEN || call->sent_ns > 0)
+        return state == CHANNEL_CLOSED ? -1 : state == CHANNEL_OPEN;
+    /* Not earlier: what connecting took would be missing from the deadline of the lock. */
+    call->sent_ns = timer_now_ns();
+    channel_write(&call->channel, call->request, call->request_size);
+    rl_wipe(call->request, call->request_size);
+    call->request_size = 0;
+    return call->channel.state == CHANNEL_CLOSED ? -1 : 1;
+}
+
+/* What is told by the text that has come so far. `ended`: no more will. */
+static enum service_outcome understand(struct service_call *call, struct service_answer *a,
+                                       bool ended)
+{
+    const char *text = call->in.bytes + call->in.start;
+    size_t body_at = 0;
+
+    if (call->in.size == 0)
+        return SERVICE_UNDER_WAY;
+    if (!call->is_stream) {
+        switch (service_answer_extent(text, call->in.size, ended, &body_at)) {
+        case SERVICE_PART:
+            return SERVICE_UNDER_WAY;
+        case SERVICE_ALIEN:
+            return give_up(call, a, "it speaks no HTTP");
+        case SERVICE_WHOLE:
+            service_answer_read(a, text, text + body_at);
+            call->is_open = false;
+            return a->outcome;
+        case SERVICE_STREAM:
+            call->is_stream = true;
+            call->told = body_at;
+        }
+    }
+    while (a->outcome == SERVICE_UNDER_WAY) {
+        size_t size =
+            service_answer_read_event(a, text + call->told, call->in.size - call->told);
+
+        if (size == 0)
+            break;
+        call->told += size;
+    }
+    call->is_open = a->outcome != SERVICE_ANSWERED;
+    return a->outcome;
+}
+
+/* As channel_read(), into the text. */
+static ssize_t read_some(struct service_call *call)
+{
+    char *room =
+        call->in.size < ANSWER_MAX ? rl_buffer_reserve(&call->in, READ_CHUNK + 1) : NULL;
+    ssize_t got = room ? channel_read(&call->channel, room, READ_CHUNK) : -1;
+
+    if (got > 0) {
+        call->in.size += (size_t)got;
+        call->read_ns = timer_now_ns();
+        room[got] = '\0';
+    }
+    return got;
+}
+
+void service_drain(struct rl_reactor *reactor)
+{
+    struct epoll_event woken[RL_REACTOR_EVENTS_MAX];
+    int count = rl_reactor_wait(reactor, woken, 0);
+
+    for (int i = 0; i < count; i++) {
+        if (woken[i].data.u32 == RL_REACTOR_TIMER)
+            reactor->armed_ns = TIMER_NEVER;
+    }
+}
+
+enum service_outcome service_call_turn(struct service_call *call, struct service_answer *a)
+{
+    int sent;
+    bool is_over;
+
+    *a = (struct service_answer){.outcome = SERVICE_UNDER_WAY};
+    rl_buffer_take(&call->in, call->told);
+    call->told = 0;
+    call->is_busy = false;
+    sent = send_request(call);
+    is_over = sent < 0;
+    a->sent_ns = call->sent_ns;
+    if (understand(call, a, is_over) == SERVICE_UNDER_WAY && sent > 0) {
+        ssize_t got = read_some(call);
+
+        call->is_busy = got > 0;
+        is_over = got < 0;
+        understand(call, a, is_over);
+    }
+    if (a->outcome == SERVICE_UNDER_WAY && is_over)
+        give_up(call, a, "it has closed the connection");
+    else if (a->outcome == SERVICE_UNDER_WAY && timer_now_ns() >= call->limit_ns)
+        give_up(call, a, strerror(ETIMEDOUT));
+    return a->outcome;
 }
 
 void service_ask(const struct service *s, const struct service_question *q,
                  struct service_answer *a)
 {
-    char request[HEAD_MAX];
-    const char *body = NULL;
-    size_t size = write_request(s, q, request);
-    *a = (struct service_answer){.began_ns = timer_now_ns()};
-    struct channel c = {.limit_ns = a->began_ns + q->limit_ms * RL_NS_PER_MS,
-                        .cancel_fd = q->cancel_fd,
-                        .is_secret = !s->insecure && (s->token[0] || q->lease)};
-    int error = size ? channel_open(&c, &s->url, &s->tls) : E2BIG;
-    if (error) {
-        give_up(a, &c, error, false);
+    struct service_call call;
+    struct rl_reactor reactor;
+    struct pollfd watched[2] = {{.events = POLLIN}, {.fd = q->cancel_fd, .events = POLLIN}};
+
+    *a = (struct service_answer){.outcome = SERVICE_UNREACHABLE, .error = REDLOCK_SYSTEM};
+    if (rl_reactor_init(&reactor) < 0) {
+        snprintf(a->detail, sizeof a->detail, "the service cannot be asked: %s",
+                 strerror(errno));
         return;
     }
-    /* A request that is refused early may have its answer already. */
-    channel_write(&c, request, size);
-    error = read_answer(&c, a, &body);
-    if (error)
-        give_up(a, &c, error, true);
-    else
-        understand(a, body);
-    channel_close(&c);
-    explicit_bzero(request, sizeof request);
-}
-
-void service_answer_free(struct service_answer *a)
-{
-    free(a->text);
-    a->text = NULL;
+    watched[0].fd = reactor.epoll_fd;
+    service_call_begin(&call, s, &reactor, q);
+    call.limit_ns = timer_now_ns() + q->limit_ms * RL_NS_PER_MS;
+    rl_reactor_arm(&reactor, call.limit_ns);
+    while (service_call_turn(&call, a) == SERVICE_UNDER_WAY && !watched[1].revents) {
+        poll(watched, 2, call.is_busy ? 0 : -1);
+        service_drain(&reactor);
+    }
+    if (a->outcome == SERVICE_UNDER_WAY)
+        give_up(&call, a, strerror(ECANCELED));
+    /* The body is in it. */
+    a->text = call.in.bytes;
+    call.in = (struct rl_buffer){0};
+    service_call_close(&call);
+    rl_reactor_free(&reactor);
 }

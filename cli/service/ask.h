@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Questions to a redlockd: one connection each. An answer that came is one of the service's own
- * only if it has `code`, or is what was asked for: anything else may be a proxy's, and then it
- * is not known what happened.
+ * Requests to a redlockd, a connection each. A call is carried on by turns that wait for
+ * nothing: what holds a lock, and must end a command in time, uses it beside its other work.
+ * service_ask() waits for the answer of one.
  */
 #ifndef CLI_SERVICE_ASK_H
 #define CLI_SERVICE_ASK_H
@@ -11,12 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "service/answer.h"
 #include "service/channel.h"
-#include "service/json_read.h"
 #include "settings/settings.h"
 
 #define SERVICE_TOKEN_MAX 512
-#define SERVICE_DETAIL_MAX 512
 
 struct service {
     struct service_url url;
@@ -29,29 +28,26 @@ struct service_question {
     const char *method, *path; /* the path is encoded */
     const char *lease, *grant; /* headers; NULL: none */
     const char *body;          /* JSON; NULL: none */
-    int64_t limit_ms;
-    int cancel_fd; /* as in struct channel */
+    bool is_stream;            /* the answer is to be a stream of events */
+    int64_t limit_ms;          /* service_ask(): how long it may take ... */
+    int cancel_fd;             /* ... unless this becomes readable; -1: none */
 };
 
-/* What is known after asking. */
-enum service_outcome {
-    SERVICE_ANSWERED,    /* by the service: status, code, body */
-    SERVICE_UNREACHABLE, /* nothing was sent */
-    SERVICE_UNKNOWN,     /* it was sent, and what became of it is not known */
-    SERVICE_CANCELED,    /* the same, since cancel_fd became readable */
-};
+#define SERVICE_REQUEST_MAX 4096
 
-struct service_answer {
-    enum service_outcome outcome;
-    int status;                      /* of HTTP */
-    int error;                       /* enum redlock_error that says the same; OK for 2xx. Not
-                                        ANSWERED: NOQUORUM if trying again may help */
-    int64_t began_ns;                /* before the first byte was sent */
-    int64_t retry_ms;                /* Retry-After; 0: none */
-    char code[32];                   /* for programs; empty: none */
-    char detail[SERVICE_DETAIL_MAX]; /* for people */
-    char *text;                      /* owned */
-    struct json_value body;          /* in `text` */
+/* Zeroed, it is closed. */
+struct service_call {
+    struct channel channel;
+    bool is_open;        /* begun, and neither answered nor closed */
+    bool is_stream;      /* the head of the answer said so */
+    bool is_busy;        /* the last turn read something, and there may be more */
+    int64_t limit_ns;    /* as timer_now_ns(); set by the caller, at any time */
+    int64_t sent_ns;     /* before the first byte was sent; 0: nothing was */
+    int64_t read_ns;     /* when bytes last came; 0: none have */
+    struct rl_buffer in; /* what has come, and a NUL */
+    size_t told;         /* bytes in front of it that the last turn told of */
+    size_t request_size;
+    char request[SERVICE_REQUEST_MAX]; /* until it is sent */
 };
 
 /* After settings_complete(), of settings that name a service. 0, or an exit status
@@ -59,14 +55,25 @@ struct service_answer {
 int service_open(struct service *s, const struct settings *settings);
 void service_close(struct service *s);
 
-/* Fills the answer, which service_answer_free() ends. */
+/* Begins to connect. The service and the reactor must outlive the call. */
+void service_call_begin(struct service_call *call, const struct service *s,
+                        struct rl_reactor *reactor, const struct service_question *q);
+
+/*
+ * One turn: what is new, which stays valid until the next. Anything but UNDER_WAY and TOLD ends
+ * the call.
+ */
+enum service_outcome service_call_turn(struct service_call *call, struct service_answer *a);
+
+/* After the reactor has become readable, before a turn. */
+void service_drain(struct rl_reactor *reactor);
+
+/* Without a word to the service. */
+void service_call_close(struct service_call *call);
+
+/* Asks, waits, and fills the answer, which service_answer_free() ends. */
 void service_ask(const struct service *s, const struct service_question *q,
                  struct service_answer *a);
-void service_answer_free(struct service_answer *a);
-
-/* A success that does not have what was asked for is another program's: what happened
- * is not known. */
-void service_answer_is_foreign(struct service_answer *a);
 
 /* "/v1/locks/NAME", as a path of a URL. */
 #define SERVICE_PATH_MAX (3 * REDLOCK_NAME_MAX + 64)

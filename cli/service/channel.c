@@ -4,9 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,66 +11,176 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "io/trust.h"
-#include "system/timer.h"
+#include "io/resolve.h"
+#include "io/tls.h"
 
-static int fail(struct channel *c, const char *what, int error)
+#define TAG 0 /* of the socket, to the reactor: whatever wakes it, all is looked at */
+#define CIPHER_CHUNK 4096
+
+static enum channel_state fail(struct channel *c, enum channel_failure failure,
+                               const char *what, const char *why)
 {
-    snprintf(c->problem, sizeof c->problem, "%.180s: %.60s", what, strerror(error));
-    return error;
+    char problem[CHANNEL_PROBLEM_MAX];
+
+    /* Both may belong to what is closed here. */
+    snprintf(problem, sizeof problem, "%s%s%s", what, *what && *why ? ": " : "", why);
+    channel_close(c);
+    memcpy(c->problem, problem, sizeof problem);
+    c->failure = failure;
+    return c->state;
 }
 
-/* Until the socket is ready. 0, ETIMEDOUT, ECANCELED or another errno. */
-static int await(struct channel *c, short events)
+/* ---- bytes ---- */
+
+/* Level-triggered. Where epoll has no memory for that, the next turn tries again. */
+static void want_write(struct channel *c, bool wanted)
 {
-    for (;;) {
-        struct pollfd watched[] = {{.fd = c->fd, .events = events},
-                                   {.fd = c->cancel_fd, .events = POLLIN}};
-        int64_t left_ns = c->limit_ns - timer_now_ns();
-        if (left_ns <= 0)
-            return ETIMEDOUT;
-        int64_t left_ms = left_ns / RL_NS_PER_MS + 1;
-        int ready = poll(watched, 2, left_ms < INT32_MAX ? (int)left_ms : INT32_MAX);
-        if (ready < 0 && errno != EINTR)
-            return errno;
-        if (ready > 0 && watched[1].revents)
-            return ECANCELED;
-        if (ready > 0 && watched[0].revents)
-            return 0;
+    uint32_t events = wanted ? EPOLLIN | EPOLLOUT : EPOLLIN;
+
+    if (c->wants_write != wanted && rl_reactor_change(c->reactor, c->fd, events, TAG) == 0)
+        c->wants_write = wanted;
+}
+
+static void take_cipher(struct channel *c)
+{
+    size_t size = 1;
+
+    while (c->tls && size > 0) {
+        char *room = rl_buffer_reserve(&c->out, CIPHER_CHUNK);
+
+        size = room ? rl_tls_output(c->tls, room, CIPHER_CHUNK) : 0;
+        c->out.size += size;
     }
+}
+
+/* What cannot be sent any more is dropped: the next read finds the end, and before it what the
+ * service had to say, such as a refusal of a request that it did not read to the end. */
+static void flush(struct channel *c)
+{
+    ssize_t sent = 0;
+
+    take_cipher(c);
+    while (c->out.size > 0 && sent >= 0) {
+        sent = send(c->fd, c->out.bytes + c->out.start, c->out.size, MSG_NOSIGNAL);
+        if (sent > 0)
+            rl_buffer_take(&c->out, (size_t)sent);
+        else if (errno != EAGAIN && errno != EINTR)
+            rl_buffer_clear(&c->out);
+    }
+    want_write(c, c->out.size > 0);
+}
+
+/* As recv() without waiting: 0 nothing now, -1 the end, and it is CLOSED. */
+static ssize_t receive(struct channel *c, char *bytes, size_t size)
+{
+    ssize_t got;
+
+    do
+        got = recv(c->fd, bytes, size, 0);
+    while (got < 0 && errno == EINTR);
+    if (got > 0)
+        return got;
+    if (got < 0 && errno == EAGAIN)
+        return 0;
+    fail(c, CHANNEL_MAY_PASS, "", got == 0 ? "" : strerror(errno));
+    return -1;
+}
+
+/* ---- TLS ---- */
+
+static enum channel_state fail_tls(struct channel *c)
+{
+    const char *why;
+    enum redlock_reason reason = rl_tls_error(c->tls, &why);
+
+    flush(c); /* the alert that says why must reach the other side */
+    if (reason == REDLOCK_REASON_PLAIN_PORT)
+        why = "no answer of TLS (is it a port without TLS?)";
+    return fail(c, CHANNEL_HOPELESS, "TLS", why);
+}
+
+static enum channel_state shake_hands(struct channel *c)
+{
+    char cipher[CIPHER_CHUNK];
+    int done = rl_tls_handshake(c->tls);
+    ssize_t got = 1;
+
+    while (done == 0 && got > 0) {
+        flush(c);
+        got = receive(c, cipher, sizeof cipher);
+        if (got < 0) /* it may be a service that is just being started */
+            return fail(c, CHANNEL_MAY_PASS, "TLS", c->problem[0] ? c->problem : "cut off");
+        if (got > 0)
+            rl_tls_input(c->tls, cipher, (size_t)got);
+        if (got > 0)
+            done = rl_tls_handshake(c->tls);
+    }
+    if (done < 0)
+        return fail_tls(c);
+    flush(c);
+    return c->state = done > 0 ? CHANNEL_OPEN : CHANNEL_HANDSHAKE;
+}
+
+/* The files are read for every connection: certificates are replaced while a lock is held. */
+static enum channel_state begin_tls(struct channel *c)
+{
+    const struct channel_tls *files = c->tls_files;
+    char why[CHANNEL_PROBLEM_MAX];
+
+    if (rl_tls_context_new(files->ca, files->cert, files->key, why, sizeof why,
+                           &c->tls_context) < 0)
+        return fail(c, CHANNEL_HOPELESS, "", why);
+    if (rl_tls_new(c->tls_context, files->name ? files->name : c->url->host, &c->tls) < 0)
+        return fail(c, CHANNEL_HOPELESS, "TLS", "it could not be set up for this name");
+    c->state = CHANNEL_HANDSHAKE;
+    return shake_hands(c);
 }
 
 /* ---- connecting ---- */
 
-/* 0, or errno and no socket. */
+static enum channel_state connected(struct channel *c)
+{
+    want_write(c, false);
+    if (c->url->tls)
+        return begin_tls(c);
+    return c->state = CHANNEL_OPEN;
+}
+
+/* Out of the epoll set first: a child that was forked meanwhile has a copy until it execs. */
+static void close_socket(struct channel *c)
+{
+    rl_reactor_remove(c->reactor, c->fd);
+    close(c->fd);
+    c->fd = -1;
+}
+
+/* 0: under way or done. Else errno, and no socket. */
 static int connect_to(struct channel *c, const struct sockaddr *address, socklen_t size)
 {
-    int error = 0;
-    socklen_t error_size = sizeof error;
+    int error;
+
     c->fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (c->fd < 0)
         return errno;
-    if (connect(c->fd, address, size) == 0)
+    c->wants_write = true;
+    if ((connect(c->fd, address, size) == 0 || errno == EINPROGRESS) &&
+        rl_reactor_add(c->reactor, c->fd, EPOLLIN | EPOLLOUT, TAG) == 0)
         return 0;
     error = errno;
-    if (error == EINPROGRESS) {
-        error = await(c, POLLOUT);
-        if (error == 0 && getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &error_size) != 0)
-            error = errno;
-    }
-    if (error) {
-        close(c->fd);
-        c->fd = -1;
-    }
+    close_socket(c);
     return error;
 }
 
-static int connect_unix(struct channel *c, const char *path)
+static enum channel_state connect_unix(struct channel *c)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    strcpy(address.sun_path, path);
-    int error = connect_to(c, (struct sockaddr *)&address, sizeof address);
-    return error ? fail(c, path, error) : 0;
+    int error;
+
+    memcpy(address.sun_path, c->url->path, sizeof address.sun_path);
+    error = connect_to(c, (struct sockaddr *)&address, sizeof address);
+    if (error)
+        return fail(c, CHANNEL_MAY_PASS, c->url->path, strerror(error));
+    return c->state = CHANNEL_CONNECTING;
 }
 
 /* As redlockd has it for its own plain listeners. */
@@ -81,211 +188,158 @@ static bool is_loopback(const struct sockaddr *address)
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+
     if (address->sa_family == AF_INET)
         return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
     return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-/* A resolver that does not answer may do so later; a name that it does not
- * know stays unknown. */
-static int fail_to_resolve(struct channel *c, const char *host, int failed)
+static enum channel_state refuse_to_expose(struct channel *c)
 {
-    c->is_hopeless = failed != EAI_AGAIN && failed != EAI_SYSTEM && failed != EAI_MEMORY;
-    snprintf(c->problem, sizeof c->problem, "%.180s: %.60s", host, gai_strerror(failed));
-    return EHOSTUNREACH;
-}
+    char why[CHANNEL_PROBLEM_MAX];
 
-static int refuse_to_expose(struct channel *c, const char *host)
-{
-    c->is_hopeless = true;
     snprintf(
-        c->problem, sizeof c->problem,
+        why, sizeof why,
         "http://%.80s is another machine, and the network could read the token or the lease: "
         "use https://, or --insecure",
-        host);
-    return CHANNEL_EXPOSED;
+        c->url->host);
+    return fail(c, CHANNEL_EXPOSED, "", why);
 }
 
-static int connect_tcp(struct channel *c, const struct service_url *url)
+/* Tries the addresses of a name one after another, from c->address on. `error`: of the one
+ * before it. */
+static enum channel_state connect_tcp(struct channel *c, int error)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
     char where[URL_HOST_MAX + URL_PORT_MAX];
-    int error = EHOSTUNREACH;
-    snprintf(where, sizeof where, "%s:%s", url->host, url->port);
-    int failed = getaddrinfo(url->host, url->port, &hints, &found);
-    if (failed)
-        return fail_to_resolve(c, url->host, failed);
-    for (struct addrinfo *at = found; at && error && error != ECANCELED; at = at->ai_next)
-        error = c->is_secret && !url->tls && !is_loopback(at->ai_addr)
-                    ? CHANNEL_EXPOSED
-                    : connect_to(c, at->ai_addr, at->ai_addrlen);
-    freeaddrinfo(found);
-    return error == CHANNEL_EXPOSED ? refuse_to_expose(c, url->host)
-           : error                  ? fail(c, where, error)
-                                    : 0;
-}
+    bool is_exposed = false;
 
-/* ---- TLS ---- */
-
-static int fail_tls(struct channel *c, const char *what)
-{
-    unsigned long code = ERR_peek_last_error();
-    const char *reason = code ? ERR_reason_error_string(code) : NULL;
-    long verified = c->ssl ? SSL_get_verify_result(c->ssl) : X509_V_OK;
-    if (verified != X509_V_OK)
-        reason = X509_verify_cert_error_string(verified);
-    bool no_tls = ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER;
-    /* A connection that was cut may belong to a service that is just being started. */
-    c->is_hopeless = ERR_GET_REASON(code) != SSL_R_UNEXPECTED_EOF_WHILE_READING;
-    snprintf(c->problem, sizeof c->problem, "%s: %s%s", what, reason ? reason : "failed",
-             no_tls ? " (is it a port without TLS?)" : "");
-    ERR_clear_error();
-    return EPROTO;
-}
-
-/* After a call of OpenSSL that returned `result`: 0 to call it again, or errno. */
-static int await_tls(struct channel *c, int result)
-{
-    switch (SSL_get_error(c->ssl, result)) {
-    case SSL_ERROR_WANT_READ:
-        return await(c, POLLIN);
-    case SSL_ERROR_WANT_WRITE:
-        return await(c, POLLOUT);
-    case SSL_ERROR_SYSCALL:
-        return errno ? errno : ECONNRESET;
-    default:
-        return EPROTO;
+    for (; c->address; c->address = c->address->ai_next) {
+        is_exposed = c->is_secret && !c->url->tls && !is_loopback(c->address->ai_addr);
+        if (is_exposed)
+            continue;
+        error = connect_to(c, c->address->ai_addr, c->address->ai_addrlen);
+        if (error == 0)
+            return c->state = CHANNEL_CONNECTING;
     }
+    if (is_exposed)
+        return refuse_to_expose(c);
+    snprintf(where, sizeof where, "%s:%s", c->url->host, c->url->port);
+    return fail(c, CHANNEL_MAY_PASS, where, strerror(error));
 }
 
-/* OpenSSL would ask on the terminal, and a process that holds a lock waits for no terminal. */
-static int give_no_passphrase(char *out, int size, int is_encrypting, void *is_asked)
+static enum channel_state check_resolved(struct channel *c)
 {
-    (void)out;
-    (void)size;
-    (void)is_encrypting;
-    *(bool *)is_asked = true;
-    return -1;
+    const char *why;
+    int status = rl_resolve_poll(c->resolve, &c->address, &why);
+
+    if (status == 0)
+        return c->state;
+    if (status > 0)
+        return connect_tcp(c, EHOSTUNREACH);
+    return fail(c, rl_resolve_may_pass(c->resolve) ? CHANNEL_MAY_PASS : CHANNEL_HOPELESS,
+                c->url->host, why);
 }
 
-/* NULL, or which of the files cannot be used. */
-static const char *use_files(struct channel *c, const struct channel_tls *tls)
+static enum channel_state check_connected(struct channel *c)
 {
-    SSL_CTX *context = c->ssl_context;
-    const char *key = tls->key ? tls->key : tls->cert;
-    bool is_protected = false;
-    if (!tls->ca && rl_trust_system(context) != 0)
-        return "finding CA certificates on this system (--tls-ca names others)";
-    if (tls->ca && SSL_CTX_load_verify_file(context, tls->ca) != 1)
-        return "TLS files";
-    if (!tls->cert)
-        return NULL;
-    SSL_CTX_set_default_passwd_cb(context, give_no_passphrase);
-    SSL_CTX_set_default_passwd_cb_userdata(context, &is_protected);
-    if (SSL_CTX_use_certificate_chain_file(context, tls->cert) == 1 &&
-        SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1)
-        return NULL;
-    return is_protected ? "TLS key: give one without a passphrase" : "TLS files";
-}
-
-/* The certificate must be for the host, a name or an address. */
-static bool expect_host(struct channel *c, const char *host)
-{
-    unsigned char address[16];
-    if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
-        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(c->ssl), host) == 1;
-    return SSL_set1_host(c->ssl, host) == 1 && SSL_set_tlsext_host_name(c->ssl, host) == 1;
-}
-
-static int begin_tls(struct channel *c, const struct service_url *url,
-                     const struct channel_tls *tls)
-{
-    const char *unusable;
-    int error = 0, result;
-    c->ssl_context = SSL_CTX_new(TLS_client_method());
-    if (!c->ssl_context || !SSL_CTX_set_min_proto_version(c->ssl_context, TLS1_2_VERSION))
-        return fail_tls(c, "TLS");
-    unusable = use_files(c, tls);
-    if (unusable)
-        return fail_tls(c, unusable);
-    SSL_CTX_set_verify(c->ssl_context, SSL_VERIFY_PEER, NULL);
-    c->ssl = SSL_new(c->ssl_context);
-    if (!c->ssl || !expect_host(c, tls->name ? tls->name : url->host) ||
-        SSL_set_fd(c->ssl, c->fd) != 1)
-        return fail_tls(c, "TLS");
-    while (error == 0 && (result = SSL_connect(c->ssl)) != 1)
-        error = await_tls(c, result);
-    return error == EPROTO ? fail_tls(c, "TLS") : error ? fail(c, url->host, error) : 0;
-}
-
-/* ---- bytes ---- */
-
-int channel_open(struct channel *c, const struct service_url *url,
-                 const struct channel_tls *tls)
-{
-    c->fd = -1;
-    c->ssl = NULL;
-    c->ssl_context = NULL;
-    c->is_hopeless = false;
-    c->problem[0] = '\0';
-    int error = url->path[0] ? connect_unix(c, url->path) : connect_tcp(c, url);
-    if (error == 0 && url->tls)
-        error = begin_tls(c, url, tls);
-    if (error)
-        channel_close(c);
-    return error;
-}
-
-int channel_write(struct channel *c, const char *bytes, size_t size)
-{
+    struct pollfd watched = {.fd = c->fd, .events = POLLOUT};
     int error = 0;
-    while (size > 0 && error == 0) {
-        ssize_t sent = c->ssl ? SSL_write(c->ssl, bytes, (int)size)
-                              : send(c->fd, bytes, size, MSG_NOSIGNAL);
-        if (sent > 0) {
-            bytes += sent;
-            size -= (size_t)sent;
-        } else if (c->ssl) {
-            error = await_tls(c, (int)sent);
-        } else if (errno == EAGAIN) {
-            error = await(c, POLLOUT);
-        } else if (errno != EINTR) {
-            error = errno;
-        }
+    socklen_t size = sizeof error;
+
+    if (poll(&watched, 1, 0) <= 0)
+        return c->state;
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        error = errno;
+    if (error == 0)
+        return connected(c);
+    if (!c->address)
+        return fail(c, CHANNEL_MAY_PASS, c->url->path, strerror(error));
+    close_socket(c);
+    c->address = c->address->ai_next;
+    return connect_tcp(c, error);
+}
+
+/* ---- for the caller ---- */
+
+void channel_begin(struct channel *c, struct rl_reactor *reactor, const struct service_url *url,
+                   const struct channel_tls *files, bool is_secret)
+{
+    *c = (struct channel){
+        .url = url, .tls_files = files, .reactor = reactor, .fd = -1, .is_secret = is_secret};
+    if (url->path[0])
+        connect_unix(c);
+    else if (rl_resolve_start(url->host, url->port, reactor->wake_fd, &c->resolve) < 0)
+        fail(c, CHANNEL_MAY_PASS, url->host, strerror(errno));
+    else
+        c->state = CHANNEL_RESOLVING;
+}
+
+enum channel_state channel_turn(struct channel *c)
+{
+    if (c->state == CHANNEL_RESOLVING)
+        check_resolved(c);
+    if (c->state == CHANNEL_CONNECTING)
+        check_connected(c);
+    else if (c->state == CHANNEL_HANDSHAKE)
+        shake_hands(c);
+    else if (c->state == CHANNEL_OPEN)
+        flush(c);
+    return c->state;
+}
+
+void channel_write(struct channel *c, const char *bytes, size_t size)
+{
+    char *room = c->tls ? NULL : rl_buffer_reserve(&c->out, size);
+
+    if (c->tls && rl_tls_write(c->tls, bytes, size) < 0) {
+        fail_tls(c);
+        return;
     }
-    return error ? fail(c, "writing the request", error) : 0;
+    if (room) {
+        memcpy(room, bytes, size);
+        c->out.size += size;
+        c->out.secret = true; /* a token, a lease id */
+    } else if (!c->tls) {
+        fail(c, CHANNEL_MAY_PASS, "", strerror(ENOMEM));
+        return;
+    }
+    flush(c);
 }
 
 ssize_t channel_read(struct channel *c, char *bytes, size_t size)
 {
+    char cipher[CIPHER_CHUNK];
+    const char *why;
+    ssize_t got;
+
+    if (c->state != CHANNEL_OPEN)
+        return -1;
+    if (!c->tls)
+        return receive(c, bytes, size);
     for (;;) {
-        int error = 0;
-        ssize_t got = c->ssl ? SSL_read(c->ssl, bytes, (int)size) : recv(c->fd, bytes, size, 0);
-        if (got > 0 || (got == 0 && !c->ssl))
+        got = rl_tls_read(c->tls, bytes, size);
+        if (got > 0)
             return got;
-        if (c->ssl && SSL_get_error(c->ssl, (int)got) == SSL_ERROR_ZERO_RETURN)
-            return 0;
-        if (c->ssl)
-            error = await_tls(c, (int)got);
-        else if (errno == EAGAIN)
-            error = await(c, POLLIN);
-        else if (errno != EINTR)
-            error = errno;
-        if (error) {
-            errno = fail(c, "reading the answer", error);
-            return -1;
-        }
+        /* The only failure that is no failure of TLS: the other side has closed. */
+        if (got < 0 && rl_tls_error(c->tls, &why) == REDLOCK_REASON_UNREACHABLE)
+            fail(c, CHANNEL_MAY_PASS, "", "");
+        else if (got < 0)
+            fail_tls(c);
+        if (got == 0)
+            got = receive(c, cipher, sizeof cipher);
+        if (got <= 0)
+            return got;
+        rl_tls_input(c->tls, cipher, (size_t)got);
     }
 }
 
 void channel_close(struct channel *c)
 {
-    SSL_free(c->ssl);
-    SSL_CTX_free(c->ssl_context);
-    c->ssl = NULL;
-    c->ssl_context = NULL;
-    if (c->fd >= 0)
-        close(c->fd);
-    c->fd = -1;
+    if (c->reactor && c->fd >= 0)
+        close_socket(c);
+    rl_resolve_free(c->resolve);
+    rl_tls_free(c->tls);
+    rl_tls_context_free(c->tls_context);
+    rl_buffer_free(&c->out);
+    *c = (struct channel){.fd = -1, .url = c->url};
 }

@@ -107,6 +107,11 @@ int rl_resolve_poll(struct rl_resolve *r, const struct addrinfo **list, const ch
     return -1;
 }
 
+bool rl_resolve_may_pass(const struct rl_resolve *r)
+{
+    return r->error == EAI_AGAIN || r->error == EAI_SYSTEM || r->error == EAI_MEMORY;
+}
+
 void rl_resolve_free(struct rl_resolve *r)
 {
     if (r)

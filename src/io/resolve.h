@@ -4,6 +4,7 @@
 #define RL_IO_RESOLVE_H
 
 #include <netdb.h>
+#include <stdbool.h>
 
 struct rl_resolve;
 
@@ -19,6 +20,9 @@ int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_
  * valid as long. What does not apply is untouched.
  */
 int rl_resolve_poll(struct rl_resolve *r, const struct addrinfo **list, const char **error);
+
+/* After -1: may another lookup succeed? A name that is not known stays so. */
+bool rl_resolve_may_pass(const struct rl_resolve *r);
 
 /* rl_errand_leave(). NULL is fine. */
 void rl_resolve_free(struct rl_resolve *r);

@@ -165,8 +165,8 @@ static const struct {
      "the server wants a client certificate: set the TLS certificate file",
      {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED}},
     {REDLOCK_REASON_CLIENT_CERTIFICATE,
-     "the server broke off the handshake: it may want a client certificate, or has no cipher in "
-     "common",
+     "the server broke off the handshake: it may want a client certificate, or has no cipher "
+     "in common",
      {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE}},
     {REDLOCK_REASON_CLIENT_CERTIFICATE,
      "the server does not know the authority that signed our client certificate",

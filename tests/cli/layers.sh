@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The rooms of the command lie in layers: each includes itself and rooms below it. No room knows more of
 # the library than its public header and the tools of base/, except that cli/settings uses the room that
-# reads the configuration, and cli/service what finds the system's CA certificates (io/trust.h).
+# reads the configuration, and cli/service what its connections are made of: descriptors to wait on, the
+# look-up of a name, and TLS.
 . "$(dirname "$0")/lib.bash" "$@"
 cd "$here/../.." || exit 1
 
@@ -28,8 +29,8 @@ for room in cli/*/; do
     is "$room includes only rooms below it" \
         "$(grep -rhoE '^#include "[^"]+"' "$room" | sort -u | grep -vE "\"($pattern)/")" ''
 done
-is 'cli/service knows of io only where the certificates are' \
-    "$(grep -rhoE '"io/[^"]+"' cli/service | sort -u)" '"io/trust.h"'
+is 'cli/service knows of io only what a connection needs' \
+    "$(grep -rhoE '"io/[^"]+"' cli/service | sort -u | tr '\n' ' ')" '"io/reactor.h" "io/resolve.h" "io/tls.h" '
 is 'main.c includes no tool and no single command' \
     "$(grep -oE '^#include "[^"]+"' cli/main.c | grep -vE '"(settings|system|ui|base)/')" ''
 done_testing

@@ -5,8 +5,12 @@
  *   granted  right after the wait for the lock, before anything looks at what is left of it
  *   fork     in the parent, right before the command is forked
  *   child    in the child, right after it
+ *
+ * and `names` stops a thread that looks a name up while there is a file REDLOCK_STALL_WHILE.
  */
 #include <dlfcn.h>
+#include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,4 +66,16 @@ int close(int fd)
     if (getpid() == self && length > 0 && strcmp(name, "anon_inode:[timerfd]") == 0)
         stall("granted");
     return result;
+}
+
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                struct addrinfo **list)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    const char *wanted = getenv("REDLOCK_STALL"), *file = getenv("REDLOCK_STALL_WHILE");
+    int is_name = !hints || !(hints->ai_flags & AI_NUMERICHOST);
+    while (is_name && wanted && file && strcmp(wanted, "names") == 0 && access(file, F_OK) == 0)
+        poll(NULL, 0, 20);
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    return real(host, port, hints, list);
 }

@@ -145,10 +145,28 @@ expect '   and of another host' 69
 openssl ec -aes128 -passout pass:secret -in "$tmp/certs/client.key" -out "$tmp/protected.key" 2>/dev/null
 try setsid -w "$redlock" run -n --service "https://127.0.0.1:$tls" --tls-ca "$tmp/certs/ca.crt" --token-file "$tmp/token" \
     --tls-cert "$tmp/certs/client.crt" --tls-key "$tmp/protected.key" job -- echo no <<<secret
-expect '   for a passphrase it asks neither a terminal nor standard input' 69 'TLS key: give one without a passphrase'
+expect '   for a passphrase it asks neither a terminal nor standard input' 69 'TLS key .* passphrase: give one without'
 encoded=http+unix://${socket//\//%2F}
 try "$redlock" run --service "$encoded" job -- echo encoded
 is 'a socket in a URL' "$status $out" '0 encoded'
+
+# ---- a look-up of its name that hangs ----
+
+can_stall
+named=(env REDLOCK_STALL=names "REDLOCK_STALL_WHILE=$tmp/hangs" "LD_PRELOAD=$tmp/stall.so" "$redlock" run -q
+    --service "http://localhost:$tcp" --token-file "$tmp/token")
+touch "$tmp/hangs"
+"${named[@]}" job -- echo no &
+waiter=$!
+looks_up() { [ "$(ls "/proc/$waiter/task" | wc -l)" -gt 1 ]; }
+that 'a wait whose look-up hangs' eventually looks_up
+kill -TERM "$waiter"
+wait "$waiter"
+is '   is ended by TERM' $? 143
+rm "$tmp/hangs"
+try "${named[@]}" job -- sh -c 'touch "$0"; exit 5' "$tmp/hangs"
+is 'a look-up that hangs when the command has ended delays its status no longer than the release may take' "$status" 5
+rm "$tmp/hangs"
 
 # ---- what is refused ----
 
