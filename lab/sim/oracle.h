@@ -7,6 +7,7 @@
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
 
+#include "base/time.h"
 #include "lab/fake/reply.h"
 #include "lab/fake/store.h"
 #include "lab/sim/options.h"
@@ -43,7 +44,6 @@ struct sim_acquisition {
 };
 
 #define SIM_ENDS_MAX 16
-#define SIM_MS_NS ((int64_t)1000000)
 
 /* A value that was released or evicted, and when that was answered. */
 struct sim_end {

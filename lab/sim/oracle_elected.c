@@ -131,7 +131,7 @@ static bool may_renew(const struct sim_worker *worker, uint8_t vote)
 static uint8_t count_vouchers(const struct sim_world *world, uint8_t vote, uint64_t epoch)
 {
     const struct sim_group *group = &world->group[vote];
-    int64_t drift_ns = RL_VOUCH_NS / 1000000 * world->options.drift_ppm + SIM_MS_NS;
+    int64_t drift_ns = RL_VOUCH_NS / 1000000 * world->options.drift_ppm + RL_NS_PER_MS;
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < world->options.elector_count; i++) {

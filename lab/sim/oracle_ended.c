@@ -34,7 +34,7 @@ void sim_ended_note(struct sim_world *world, const struct sim_worker *worker)
 
 static void check_end(struct sim_world *world, const struct sim_end *end)
 {
-    int64_t max_ttl_ns = world->options.max_ttl_ms * SIM_MS_NS;
+    int64_t max_ttl_ns = world->options.max_ttl_ms * RL_NS_PER_MS;
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < world->options.node_count; i++) {

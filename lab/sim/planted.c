@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/rules.h"
@@ -33,14 +31,6 @@ struct finding {
     double seconds;
 };
 
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static bool is_of_elected_votes(unsigned rule)
 {
     return rule >= RL_RULE_ELECTOR_ONCE && rule <= RL_RULE_PROMOTED_IS_YOUNG;
@@ -55,7 +45,7 @@ static void hunt(unsigned rule, uint64_t seeds_max, struct finding *finding)
 {
     const struct itimerval limit = {.it_value.tv_sec = SEED_SECONDS_MAX};
     uint64_t first = is_of_elected_votes(rule) ? SIM_ELECTED_FIRST : 1;
-    double start_s = seconds_now();
+    double start_s = sim_seconds_now();
 
     planted_break(planted_rules[rule].name);
     for (uint64_t seed = first; seed < first + seeds_max && !finding->found; seed++) {
@@ -68,7 +58,7 @@ static void hunt(unsigned rule, uint64_t seeds_max, struct finding *finding)
         finding->seed = seed;
         memcpy(finding->oracle, result.oracle, sizeof finding->oracle);
     }
-    finding->seconds = seconds_now() - start_s;
+    finding->seconds = sim_seconds_now() - start_s;
     _exit(0);
 }
 
@@ -97,14 +87,11 @@ static bool finish(struct finding *findings)
 /* Every rule of safety, or the one of that name; a table of what was found. 0: all were. */
 static int hunt_all(const char *name, uint64_t seeds_max, unsigned workers)
 {
-    struct finding *findings = mmap(NULL, RULES_MAX * sizeof *findings, PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct finding *findings = sim_share(RULES_MAX * sizeof *findings);
     unsigned started = 0;
     unsigned running = 0;
     int missed = 0;
 
-    if (findings == MAP_FAILED)
-        return 1;
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("| %-20s | %-66s | %-3s | %7s | %-23s | %7s |\n|---|---|---|---|---|---|\n", "rule",
            "without it", "found", "seeds", "oracle", "seconds");

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lab/sim/runner.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,27 +19,33 @@
 #define FAILURES_SHOWN 20
 #define SECOND_NS 1e9
 
-/* What a worker reports for each seed. */
-struct record {
-    uint64_t seed;
-    struct sim_result result;
-};
-
-struct worker {
+/* Of one worker, in memory that all share; added up when all have ended. */
+struct work {
     pid_t pid;
-    int fd;
-};
-
-struct total {
+    uint64_t seed; /* under way */
     uint64_t seeds;
-    uint64_t failures;
     uint64_t grants;
     uint64_t events;
     double simulated_s;
-    uint64_t first_failure;
 };
 
-static double seconds_now(void)
+struct board {
+    _Atomic uint64_t failures;
+    _Atomic uint64_t first_failure; /* to be replayed: not one whose process died */
+    struct work work[WORKERS_MAX];
+};
+
+void *sim_share(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (memory != MAP_FAILED)
+        return memory;
+    perror("sim: memory to share");
+    exit(1);
+}
+
+double sim_seconds_now(void)
 {
     struct timespec now;
 
@@ -91,153 +95,102 @@ static void print_failure(uint64_t seed)
 
 /* ---- workers ---- */
 
-static void work(const struct sim_campaign *campaign, unsigned index, int fd,
-                 volatile uint64_t *current)
+static void note_failure(struct board *board, uint64_t seed, const char *what, const char *why)
 {
+    if (board->failures++ < FAILURES_SHOWN)
+        printf("seed %" PRIu64 " FAILED %s: %s\n", seed, what, why);
+    fflush(stdout);
+}
+
+static void work(const struct sim_campaign *campaign, unsigned index, struct board *board)
+{
+    struct work *mine = &board->work[index];
+
     for (uint64_t i = index; campaign->count == 0 || i < campaign->count;
          i += campaign->workers) {
-        struct record record = {.seed = campaign->first + i};
+        struct sim_result result;
+        uint64_t none = 0;
+        char what[96];
 
-        *current = record.seed;
-        sim_play(record.seed, NULL, &record.result);
-        if (write(fd, &record, sizeof record) != (ssize_t)sizeof record)
+        if (board->failures > 0 && !campaign->go_on)
             break;
+        mine->seed = campaign->first + i;
+        sim_play(mine->seed, NULL, &result);
+        mine->seeds++;
+        mine->grants += result.grants;
+        mine->events += result.events;
+        mine->simulated_s += (double)result.simulated_ns / SECOND_NS;
+        if (!result.failed)
+            continue;
+        atomic_compare_exchange_strong(&board->first_failure, &none, mine->seed);
+        snprintf(what, sizeof what, "(%s): %s", sim_regime_text(result.regime), result.oracle);
+        note_failure(board, mine->seed, what, result.failure);
     }
     _exit(0);
 }
 
-static bool start_worker(const struct sim_campaign *campaign, unsigned index,
-                         struct worker *worker, volatile uint64_t *current)
+/* Where one ends that should not, its seed has failed. */
+static void await_workers(struct board *board, unsigned count)
 {
-    int ends[2];
-
-    if (pipe(ends) < 0)
-        return false;
-    fflush(stdout);
-    worker->pid = fork();
-    if (worker->pid == 0) {
-        close(ends[0]);
-        work(campaign, index, ends[1], current);
-    }
-    close(ends[1]);
-    worker->fd = ends[0];
-    return worker->pid > 0;
-}
-
-static void stop_workers(struct worker *workers, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (workers[i].fd >= 0)
-            kill(workers[i].pid, SIGKILL);
-}
-
-static void add_up(struct total *total, const struct record *record)
-{
-    const struct sim_result *result = &record->result;
-
-    total->seeds++;
-    total->grants += result->grants;
-    total->events += result->events;
-    total->simulated_s += (double)result->simulated_ns / SECOND_NS;
-    if (!result->failed)
-        return;
-    if (total->failures++ == 0)
-        total->first_failure = record->seed;
-    if (total->failures <= FAILURES_SHOWN) {
-        printf("seed %" PRIu64 " FAILED (%s): %s: %s\n", record->seed,
-               sim_regime_text(result->regime), result->oracle, result->failure);
-        fflush(stdout);
-    }
-}
-
-/* True: the worker goes on. */
-static bool listen_to(struct worker *worker, uint64_t current, struct total *total)
-{
-    struct record record;
-    size_t got = 0;
     int status;
+    pid_t pid;
 
-    while (got < sizeof record) {
-        ssize_t size = read(worker->fd, (char *)&record + got, sizeof record - got);
+    while ((pid = wait(&status)) > 0) {
+        for (unsigned i = 0; i < count && status != 0; i++) {
+            char why[48];
 
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size <= 0)
-            break;
-        got += (size_t)size;
-    }
-    if (got == sizeof record) {
-        add_up(total, &record);
-        return true;
-    }
-    close(worker->fd);
-    worker->fd = -1;
-    if (waitpid(worker->pid, &status, 0) == worker->pid && status != 0) {
-        printf("seed %" PRIu64 " FAILED: the process died, wait status %d\n", current, status);
-        total->failures++;
-    }
-    return false;
-}
-
-static void print_summary(const struct total *total, double seconds)
-{
-    double cpu_s = cpu_seconds(RUSAGE_CHILDREN);
-
-    printf("%" PRIu64 " seeds, %" PRIu64 " failed; %" PRIu64 " locks granted, %" PRIu64
-           " events; %.0f s simulated in %.1f s (%.0f s per second of CPU)\n",
-           total->seeds, total->failures, total->grants, total->events, total->simulated_s,
-           seconds, cpu_s > 0 ? total->simulated_s / cpu_s : 0);
-}
-
-static void follow(const struct sim_campaign *campaign, struct worker *workers,
-                   const volatile uint64_t *current, struct total *total)
-{
-    struct pollfd fds[WORKERS_MAX];
-    unsigned left = campaign->workers;
-    bool stopping = false;
-
-    while (left > 0) {
-        for (unsigned i = 0; i < campaign->workers; i++)
-            fds[i] = (struct pollfd){.fd = workers[i].fd, .events = POLLIN};
-        if (poll(fds, campaign->workers, -1) < 0 && errno != EINTR)
-            break;
-        for (unsigned i = 0; i < campaign->workers; i++)
-            if (fds[i].revents && !stopping && !listen_to(&workers[i], current[i], total))
-                left--;
-        if (total->failures > 0 && !campaign->go_on) {
-            stop_workers(workers, campaign->workers);
-            for (unsigned i = 0; i < campaign->workers; i++)
-                if (workers[i].fd >= 0)
-                    waitpid(workers[i].pid, NULL, 0);
-            left = 0;
+            if (board->work[i].pid != pid)
+                continue;
+            snprintf(why, sizeof why, "wait status %d", status);
+            note_failure(board, board->work[i].seed, "the process died", why);
         }
     }
+}
+
+static void print_summary(const struct board *board, unsigned count, double seconds)
+{
+    double cpu_s = cpu_seconds(RUSAGE_CHILDREN);
+    struct work total = {0};
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct work *work = &board->work[i];
+
+        total.seeds += work->seeds;
+        total.grants += work->grants;
+        total.events += work->events;
+        total.simulated_s += work->simulated_s;
+    }
+    printf("%" PRIu64 " seeds, %" PRIu64 " failed; %" PRIu64 " locks granted, %" PRIu64
+           " events; %.0f s simulated in %.1f s (%.0f s per second of CPU)\n",
+           total.seeds, board->failures, total.grants, total.events, total.simulated_s, seconds,
+           cpu_s > 0 ? total.simulated_s / cpu_s : 0);
 }
 
 int sim_campaign_run(const struct sim_campaign *campaign)
 {
-    struct worker workers[WORKERS_MAX];
-    struct total total = {0};
-    double start_s = seconds_now();
-    volatile uint64_t *current =
-        mmap(NULL, WORKERS_MAX * sizeof *current, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct board *board = sim_share(sizeof *board);
+    double start_s = sim_seconds_now();
 
-    if (current == MAP_FAILED || campaign->workers == 0 || campaign->workers > WORKERS_MAX)
+    if (campaign->workers == 0 || campaign->workers > WORKERS_MAX)
         return 1;
     printf("seeds from %" PRIu64 ", %u processes\n", campaign->first, campaign->workers);
+    fflush(stdout);
     for (unsigned i = 0; i < campaign->workers; i++) {
-        if (!start_worker(campaign, i, &workers[i], &current[i])) {
+        pid_t pid = fork();
+
+        if (pid < 0) {
             perror("sim: starting a process");
-            stop_workers(workers, i);
             return 1;
         }
+        if (pid == 0)
+            work(campaign, i, board);
+        board->work[i].pid = pid;
     }
-    follow(campaign, workers, current, &total);
-    print_summary(&total, seconds_now() - start_s);
-    if (total.first_failure)
-        print_failure(total.first_failure);
-    return total.failures > 0;
+    await_workers(board, campaign->workers);
+    print_summary(board, campaign->workers, sim_seconds_now() - start_s);
+    if (board->first_failure)
+        print_failure(board->first_failure);
+    return board->failures > 0;
 }
 
 /* ---- single seeds ---- */

@@ -4,6 +4,7 @@
 #define SIM_RUNNER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sim_campaign {
@@ -25,5 +26,9 @@ int sim_replay_file(const char *path);
 
 /* Plays a seed twice: the traces must be equal, byte for byte. */
 int sim_check_determinism(uint64_t first, uint64_t count);
+
+/* Zeroed memory that processes started from now on have in common; the end without. */
+void *sim_share(size_t size);
+double sim_seconds_now(void);
 
 #endif
