@@ -7,7 +7,6 @@
 
 #define NUMBER_SIZE 64
 #define NO_FLOAT "ERR value is not a valid float"
-#define NO_INTEGER "ERR value is not an integer or out of range"
 
 static bool read_score(struct rl_slice text, double *out)
 {
@@ -37,213 +36,180 @@ static void reply_score(struct fake_bytes *out, double score)
 }
 
 /* ZADD key [NX | XX] score member [score member]... */
-void fake_command_zadd(struct fake_server *server, const struct fake_words *words,
-                       struct fake_bytes *out)
+void fake_command_zadd(struct fake_call *call)
 {
-    bool only_new = fake_is_word(words->word[2], "NX");
-    bool only_old = fake_is_word(words->word[2], "XX");
+    bool only_new = fake_is_word(call->word[2], "NX");
+    bool only_old = fake_is_word(call->word[2], "XX");
     uint32_t first = only_new || only_old ? 3 : 2;
-    struct fake_key *key;
     int64_t count = 0;
     double score = 0;
 
-    if (first == words->count || (words->count - first) % 2 != 0) {
-        fake_reply_error(out, "ERR syntax error");
+    if (first == call->count || (call->count - first) % 2 != 0) {
+        fake_reply_error(call->out, "ERR syntax error");
         return;
     }
-    for (uint32_t i = first; i < words->count; i += 2) {
-        if (!read_score(words->word[i], &score)) {
-            fake_reply_error(out, NO_FLOAT);
+    for (uint32_t i = first; i < call->count; i += 2) {
+        if (!read_score(call->word[i], &score)) {
+            fake_reply_error(call->out, NO_FLOAT);
             return;
         }
     }
-    if (!fake_find_typed(server, words->word[1], FAKE_ZSET, &key, out))
+    if (!fake_call_find(call, FAKE_ZSET))
         return;
-    if (!key && !only_old)
-        key = fake_store_create(&server->store, words->word[1], FAKE_ZSET);
-    for (uint32_t i = first; key && i < words->count; i += 2) {
-        bool is_new = !fake_key_find(key, words->word[i + 1]);
+    if (!only_old)
+        fake_call_create(call, FAKE_ZSET);
+    for (uint32_t i = first; call->key && i < call->count; i += 2) {
+        bool is_new = !fake_key_find(call->key, call->word[i + 1]);
 
         if (is_new ? only_old : only_new)
             continue;
-        read_score(words->word[i], &score);
-        fake_key_score(key, words->word[i + 1], score);
+        read_score(call->word[i], &score);
+        fake_key_score(call->key, call->word[i + 1], score);
         count += is_new;
     }
-    fake_reply_integer(out, count);
+    fake_reply_integer(call->out, count);
 }
 
-/* The member, NULL if it is not there. False: an error has been replied. */
-static bool find_member(struct fake_server *server, const struct fake_words *words,
-                        struct fake_key **key, struct fake_item **item, struct fake_bytes *out)
+/* The member, NULL if it is not there. */
+static struct fake_item *find_member(const struct fake_call *call)
 {
-    if (!fake_find_typed(server, words->word[1], FAKE_ZSET, key, out))
-        return false;
-    *item = *key ? fake_key_find(*key, words->word[2]) : NULL;
-    return true;
+    return call->key ? fake_key_find(call->key, call->word[2]) : NULL;
 }
 
-void fake_command_zscore(struct fake_server *server, const struct fake_words *words,
-                         struct fake_bytes *out)
+void fake_command_zscore(struct fake_call *call)
 {
-    struct fake_key *key;
-    struct fake_item *item;
+    const struct fake_item *item = find_member(call);
 
-    if (!find_member(server, words, &key, &item, out))
-        return;
     if (item)
-        reply_score(out, item->score);
+        reply_score(call->out, item->score);
     else
-        fake_reply_nil(out);
+        fake_reply_nil(call->out);
 }
 
-void fake_command_zrank(struct fake_server *server, const struct fake_words *words,
-                        struct fake_bytes *out)
+void fake_command_zrank(struct fake_call *call)
 {
-    struct fake_key *key;
-    struct fake_item *item;
+    const struct fake_item *item = find_member(call);
 
-    if (!find_member(server, words, &key, &item, out))
-        return;
     if (item)
-        fake_reply_integer(out, item - key->item);
+        fake_reply_integer(call->out, item - call->key->item);
     else
-        fake_reply_nil(out);
-}
-
-void fake_command_zcard(struct fake_server *server, const struct fake_words *words,
-                        struct fake_bytes *out)
-{
-    fake_count_items(server, words, FAKE_ZSET, out);
-}
-
-void fake_command_zrem(struct fake_server *server, const struct fake_words *words,
-                       struct fake_bytes *out)
-{
-    fake_remove_items(server, words, FAKE_ZSET, out);
+        fake_reply_nil(call->out);
 }
 
 /* ---- ranges ---- */
 
 /* Places `first` to `last` from the start, or from the end; below zero from the other side. */
-static void reply_places(struct fake_server *server, const struct fake_words *words,
-                         bool backwards, struct fake_bytes *out)
+static void reply_places(struct fake_call *call, bool backwards)
 {
-    bool with_scores = words->count == 5;
-    struct fake_key *key;
+    bool with_scores = call->count == 5;
+    const struct fake_key *key;
     int64_t first;
     int64_t last;
     int64_t size;
 
-    if (with_scores && !fake_is_word(words->word[4], "WITHSCORES")) {
-        fake_reply_error(out, "ERR syntax error");
+    if (with_scores && !fake_is_word(call->word[4], "WITHSCORES")) {
+        fake_reply_error(call->out, "ERR syntax error");
         return;
     }
-    if (!fake_read_number(words->word[2], &first) || !fake_read_number(words->word[3], &last)) {
-        fake_reply_error(out, NO_INTEGER);
+    if (!fake_read_number(call->word[2], &first) || !fake_read_number(call->word[3], &last)) {
+        fake_reply_error(call->out, NO_INTEGER);
         return;
     }
-    if (!fake_find_typed(server, words->word[1], FAKE_ZSET, &key, out))
+    if (!fake_call_find(call, FAKE_ZSET))
         return;
+    key = call->key;
     size = key ? key->item_count : 0;
     first = first < 0 ? first + size : first;
     first = first < 0 ? 0 : first;
     last = last < 0 ? last + size : last;
     last = last < size ? last : size - 1;
-    fake_reply_array(out, first > last ? 0 : (uint32_t)(last - first + 1) << with_scores);
+    fake_reply_array(call->out, first > last ? 0 : (uint32_t)(last - first + 1) << with_scores);
     for (int64_t i = first; i <= last; i++) {
         const struct fake_item *item = &key->item[backwards ? size - 1 - i : i];
 
-        fake_reply_text(out, item->field);
+        fake_reply_text(call->out, item->field);
         if (with_scores)
-            reply_score(out, item->score);
+            reply_score(call->out, item->score);
     }
 }
 
-void fake_command_zrange(struct fake_server *server, const struct fake_words *words,
-                         struct fake_bytes *out)
+void fake_command_zrange(struct fake_call *call)
 {
-    reply_places(server, words, false, out);
+    reply_places(call, false);
 }
 
-void fake_command_zrevrange(struct fake_server *server, const struct fake_words *words,
-                            struct fake_bytes *out)
+void fake_command_zrevrange(struct fake_call *call)
 {
-    reply_places(server, words, true, out);
+    reply_places(call, true);
 }
 
 /* The items with scores from words 2 to 3, *count of them from the returned one on. */
-static bool find_scores(struct fake_server *server, const struct fake_words *words,
-                        struct fake_key **key, uint32_t *first, uint32_t *count,
-                        struct fake_bytes *out)
+static bool find_scores(struct fake_call *call, uint32_t *first, uint32_t *count)
 {
+    const struct fake_key *key;
     double least;
     double most;
     bool above;
     bool below;
 
-    if (!read_bound(words->word[2], &least, &above) ||
-        !read_bound(words->word[3], &most, &below)) {
-        fake_reply_error(out, "ERR min or max is not a float");
+    if (!read_bound(call->word[2], &least, &above) ||
+        !read_bound(call->word[3], &most, &below)) {
+        fake_reply_error(call->out, "ERR min or max is not a float");
         return false;
     }
-    if (!fake_find_typed(server, words->word[1], FAKE_ZSET, key, out))
+    if (!fake_call_find(call, FAKE_ZSET))
         return false;
+    key = call->key;
     *first = *count = 0;
-    if (!*key)
+    if (!key)
         return true;
-    while (*first < (*key)->item_count && ((*key)->item[*first].score < least ||
-                                           (above && (*key)->item[*first].score <= least)))
+    while (*first < key->item_count &&
+           (key->item[*first].score < least || (above && key->item[*first].score <= least)))
         ++*first;
-    while (*first + *count < (*key)->item_count &&
-           ((*key)->item[*first + *count].score < most ||
-            (!below && (*key)->item[*first + *count].score <= most)))
+    while (*first + *count < key->item_count &&
+           (key->item[*first + *count].score < most ||
+            (!below && key->item[*first + *count].score <= most)))
         ++*count;
     return true;
 }
 
 /* ZRANGEBYSCORE key min max [LIMIT offset count] */
-void fake_command_zrangebyscore(struct fake_server *server, const struct fake_words *words,
-                                struct fake_bytes *out)
+void fake_command_zrangebyscore(struct fake_call *call)
 {
-    struct fake_key *key;
     uint32_t first;
     uint32_t count;
     int64_t offset = 0;
     int64_t most = INT64_MAX;
 
-    if (words->count != 4 && (words->count != 7 || !fake_is_word(words->word[4], "LIMIT"))) {
-        fake_reply_error(out, "ERR syntax error");
+    if (call->count != 4 && (call->count != 7 || !fake_is_word(call->word[4], "LIMIT"))) {
+        fake_reply_error(call->out, "ERR syntax error");
         return;
     }
-    if (words->count == 7 && (!fake_read_number(words->word[5], &offset) || offset < 0 ||
-                              !fake_read_number(words->word[6], &most) || most < 0)) {
-        fake_reply_error(out, NO_INTEGER);
+    if (call->count == 7 && (!fake_read_number(call->word[5], &offset) || offset < 0 ||
+                             !fake_read_number(call->word[6], &most) || most < 0)) {
+        fake_reply_error(call->out, NO_INTEGER);
         return;
     }
-    if (!find_scores(server, words, &key, &first, &count, out))
+    if (!find_scores(call, &first, &count))
         return;
     offset = offset < count ? offset : count;
     first += (uint32_t)offset;
     count -= (uint32_t)offset;
     count = count < most ? count : (uint32_t)most;
-    fake_reply_array(out, count);
+    fake_reply_array(call->out, count);
     for (uint32_t i = 0; i < count; i++)
-        fake_reply_text(out, key->item[first + i].field);
+        fake_reply_text(call->out, call->key->item[first + i].field);
 }
 
-void fake_command_zremrangebyscore(struct fake_server *server, const struct fake_words *words,
-                                   struct fake_bytes *out)
+void fake_command_zremrangebyscore(struct fake_call *call)
 {
-    struct fake_key *key;
     uint32_t first;
     uint32_t count;
 
-    if (!find_scores(server, words, &key, &first, &count, out))
+    if (!find_scores(call, &first, &count))
         return;
     for (uint32_t i = 0; i < count; i++)
-        fake_key_remove(key, &key->item[first]);
-    if (count && key->item_count == 0)
-        fake_store_remove(&server->store, key);
-    fake_reply_integer(out, count);
+        fake_key_remove(call->key, &call->key->item[first]);
+    fake_call_remove_empty(call);
+    fake_reply_integer(call->out, count);
 }

@@ -92,47 +92,51 @@ uint32_t fake_server_publish(struct fake_server *server, struct rl_slice channel
     return server->listeners ? server->listeners(server, message->channel) : 0;
 }
 
-bool fake_find_typed(struct fake_server *server, struct rl_slice name, enum fake_type type,
-                     struct fake_key **key, struct fake_bytes *out)
+bool fake_call_find(struct fake_call *call, enum fake_type type)
 {
-    *key = fake_server_find(server, name);
-    if (!*key || (*key)->type == type)
+    call->key = fake_server_find(call->server, call->word[1]);
+    if (!call->key || call->key->type == type)
         return true;
-    fake_reply_error(out, FAKE_WRONGTYPE);
+    fake_reply_error(call->out, FAKE_WRONGTYPE);
     return false;
 }
 
-void fake_count_items(struct fake_server *server, const struct fake_words *words,
-                      enum fake_type type, struct fake_bytes *out)
+void fake_call_create(struct fake_call *call, enum fake_type type)
 {
-    struct fake_key *key;
-
-    if (fake_find_typed(server, words->word[1], type, &key, out))
-        fake_reply_integer(out, key ? key->item_count : 0);
+    if (!call->key)
+        call->key = fake_store_create(&call->server->store, call->word[1], type);
 }
 
-void fake_remove_items(struct fake_server *server, const struct fake_words *words,
-                       enum fake_type type, struct fake_bytes *out)
+void fake_call_remove_empty(struct fake_call *call)
 {
-    struct fake_key *key;
+    if (call->key && call->key->item_count == 0)
+        fake_store_remove(&call->server->store, call->key);
+}
+
+/* Of a hash or a sorted set. */
+static void count_items(struct fake_call *call)
+{
+    fake_reply_integer(call->out, call->key ? call->key->item_count : 0);
+}
+
+static void remove_items(struct fake_call *call)
+{
     int64_t count = 0;
 
-    if (!fake_find_typed(server, words->word[1], type, &key, out))
-        return;
-    for (uint32_t i = 2; key && i < words->count; i++) {
-        struct fake_item *item = fake_key_find(key, words->word[i]);
+    for (uint32_t i = 2; call->key && i < call->count; i++) {
+        struct fake_item *item = fake_key_find(call->key, call->word[i]);
 
         if (!item)
             continue;
-        fake_key_remove(key, item);
+        fake_key_remove(call->key, item);
         count++;
     }
-    if (key && key->item_count == 0)
-        fake_store_remove(&server->store, key);
-    fake_reply_integer(out, count);
+    fake_call_remove_empty(call);
+    fake_reply_integer(call->out, count);
 }
 
-enum { WRITES = 1, WHILE_LOADING = 2 };
+/* OF_: the key is of that type, whatever the other words are. */
+enum { WRITES = 1, WHILE_LOADING = 2, OF_HASH = 4, OF_ZSET = 8 };
 
 static const struct command {
     const char *name;
@@ -142,11 +146,11 @@ static const struct command {
     fake_command_fn *run;
 } commands[] = {
     {"SET", 3, 9, WRITES, fake_command_set},
-    {"EVALSHA", 3, FAKE_WORDS_MAX, 0, fake_command_evalsha},
+    {"EVALSHA", 3, FAKE_WORDS_MAX, 0, fake_command_eval},
     {"EVAL", 3, FAKE_WORDS_MAX, 0, fake_command_eval},
     {"TIME", 1, 1, WHILE_LOADING, fake_command_time},
     {"INFO", 1, 2, WHILE_LOADING, fake_command_info},
-    {"HMGET", 3, FAKE_WORDS_MAX, 0, fake_command_hmget},
+    {"HMGET", 3, FAKE_WORDS_MAX, OF_HASH, fake_command_hmget},
     {"SCRIPT", 2, 3, WHILE_LOADING, fake_command_script},
     {"CLIENT", 2, 3, WHILE_LOADING, fake_command_ok},
     {"DELIFEQ", 3, 3, WRITES, fake_command_delifeq},
@@ -159,19 +163,19 @@ static const struct command {
     {"PEXPIRE", 3, 3, WRITES, fake_command_pexpire},
     {"PEXPIREAT", 3, 3, WRITES, fake_command_pexpireat},
     {"HSET", 4, FAKE_WORDS_MAX, WRITES, fake_command_hset},
-    {"HSETNX", 4, 4, WRITES, fake_command_hsetnx},
-    {"HGET", 3, 3, 0, fake_command_hget},
-    {"HGETALL", 2, 2, 0, fake_command_hgetall},
-    {"HLEN", 2, 2, 0, fake_command_hlen},
-    {"HDEL", 3, FAKE_WORDS_MAX, WRITES, fake_command_hdel},
-    {"HEXISTS", 3, 3, 0, fake_command_hexists},
+    {"HSETNX", 4, 4, WRITES | OF_HASH, fake_command_hsetnx},
+    {"HGET", 3, 3, OF_HASH, fake_command_hget},
+    {"HGETALL", 2, 2, OF_HASH, fake_command_hgetall},
+    {"HLEN", 2, 2, OF_HASH, count_items},
+    {"HDEL", 3, FAKE_WORDS_MAX, WRITES | OF_HASH, remove_items},
+    {"HEXISTS", 3, 3, OF_HASH, fake_command_hexists},
     {"HINCRBY", 4, 4, WRITES, fake_command_hincrby},
     {"TYPE", 2, 2, 0, fake_command_type},
     {"ZADD", 4, FAKE_WORDS_MAX, WRITES, fake_command_zadd},
-    {"ZSCORE", 3, 3, 0, fake_command_zscore},
-    {"ZRANK", 3, 3, 0, fake_command_zrank},
-    {"ZCARD", 2, 2, 0, fake_command_zcard},
-    {"ZREM", 3, FAKE_WORDS_MAX, WRITES, fake_command_zrem},
+    {"ZSCORE", 3, 3, OF_ZSET, fake_command_zscore},
+    {"ZRANK", 3, 3, OF_ZSET, fake_command_zrank},
+    {"ZCARD", 2, 2, OF_ZSET, count_items},
+    {"ZREM", 3, FAKE_WORDS_MAX, WRITES | OF_ZSET, remove_items},
     {"ZRANGE", 4, 5, 0, fake_command_zrange},
     {"ZREVRANGE", 4, 5, 0, fake_command_zrevrange},
     {"ZRANGEBYSCORE", 4, 7, 0, fake_command_zrangebyscore},
@@ -186,6 +190,7 @@ static const struct command {
 void fake_server_execute(struct fake_server *server, const struct fake_words *words,
                          struct fake_bytes *out)
 {
+    struct fake_call call = {server, words->word, words->count, NULL, out};
     const struct command *command = NULL;
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0] && !command; i++)
@@ -199,8 +204,9 @@ void fake_server_execute(struct fake_server *server, const struct fake_words *wo
         fake_reply_error(out, "LOADING Redis is loading the dataset in memory");
     else if (server->replica && (command->flags & WRITES))
         fake_reply_error(out, "READONLY You can't write against a read only replica.");
-    else
-        command->run(server, words, out);
+    else if (!(command->flags & (OF_HASH | OF_ZSET)) ||
+             fake_call_find(&call, command->flags & OF_HASH ? FAKE_HASH : FAKE_ZSET))
+        command->run(&call);
 }
 
 void fake_server_free(struct fake_server *server)

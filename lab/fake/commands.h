@@ -5,23 +5,27 @@
 
 #include "lab/fake/server.h"
 
-typedef void fake_command_fn(struct fake_server *server, const struct fake_words *words,
-                             struct fake_bytes *out);
+/* A command that is being executed. */
+struct fake_call {
+    struct fake_server *server;
+    const struct rl_slice *word; /* the first is its name */
+    uint32_t count;
+    struct fake_key *key; /* the second word, where it is of the command's type; NULL: none */
+    struct fake_bytes *out;
+};
+
+typedef void fake_command_fn(struct fake_call *call);
 
 /* Upper or lower case; text is upper case. */
 bool fake_is_word(struct rl_slice word, const char *text);
-/*
- * The key of that type in *key, NULL if there is none. False: it is of another type, and the
- * error has been replied.
- */
-bool fake_find_typed(struct fake_server *server, struct rl_slice name, enum fake_type type,
-                     struct fake_key **key, struct fake_bytes *out);
-/* Of a hash or sorted set: replies how many items there are, or removes those
- * that are named. */
-void fake_count_items(struct fake_server *server, const struct fake_words *words,
-                      enum fake_type type, struct fake_bytes *out);
-void fake_remove_items(struct fake_server *server, const struct fake_words *words,
-                       enum fake_type type, struct fake_bytes *out);
+/* Looks for the key. False: it is of another type, and the error has been replied. */
+bool fake_call_find(struct fake_call *call, enum fake_type type);
+/* Makes the key where there was none. */
+void fake_call_create(struct fake_call *call, enum fake_type type);
+/* Servers keep no hash or sorted set without items. */
+void fake_call_remove_empty(struct fake_call *call);
+
+#define NO_INTEGER "ERR value is not an integer or out of range"
 
 /* command_string.c: strings and expiry */
 fake_command_fn fake_command_get, fake_command_set, fake_command_getrange, fake_command_del,
@@ -30,17 +34,17 @@ fake_command_fn fake_command_get, fake_command_set, fake_command_getrange, fake_
 
 /* command_hash.c */
 fake_command_fn fake_command_hset, fake_command_hsetnx, fake_command_hget, fake_command_hmget,
-    fake_command_hgetall, fake_command_hlen, fake_command_hdel, fake_command_hexists,
-    fake_command_hincrby;
+    fake_command_hgetall, fake_command_hexists, fake_command_hincrby;
 
 /* command_zset.c */
-fake_command_fn fake_command_zadd, fake_command_zscore, fake_command_zrank, fake_command_zcard,
-    fake_command_zrem, fake_command_zrange, fake_command_zrevrange, fake_command_zrangebyscore,
-    fake_command_zremrangebyscore;
+fake_command_fn fake_command_zadd, fake_command_zscore, fake_command_zrank, fake_command_zrange,
+    fake_command_zrevrange, fake_command_zrangebyscore, fake_command_zremrangebyscore;
 
-/* command_server.c: the server itself, and scripts */
+/* scripts.c: EVAL and EVALSHA */
+fake_command_fn fake_command_eval;
+
+/* command_server.c: the server itself */
 fake_command_fn fake_command_ping, fake_command_ok, fake_command_time, fake_command_info,
-    fake_command_script, fake_command_eval, fake_command_evalsha, fake_command_flushall,
-    fake_command_type, fake_command_publish;
+    fake_command_script, fake_command_flushall, fake_command_type, fake_command_publish;
 
 #endif

@@ -2,6 +2,7 @@
 /* The scripts of src/scripts, by text and SHA1, and which of them a server has in its cache. */
 #include <string.h>
 
+#include "lab/fake/commands.h"
 #include "lab/fake/lua.h"
 #include "protocol/scripts.h"
 
@@ -55,36 +56,36 @@ void fake_scripts_load(struct fake_server *server, struct rl_slice text, struct 
     fake_reply_text(out, scripts[i].sha1.data);
 }
 
-void fake_scripts_run(struct fake_server *server, const struct fake_words *words, bool by_text,
-                      struct fake_bytes *out)
+void fake_command_eval(struct fake_call *call)
 {
-    size_t i = find_script(words->word[1], by_text);
-    struct fake_lua_call call;
+    bool by_text = fake_is_word(call->word[0], "EVAL");
+    size_t i = find_script(call->word[1], by_text);
+    struct fake_lua_call run;
     int64_t key_count;
 
     if (by_text && i == SCRIPT_COUNT) {
-        fake_reply_error(out, "ERR the model does not know this script");
+        fake_reply_error(call->out, "ERR the model does not know this script");
         return;
     }
-    if (!by_text && (i == SCRIPT_COUNT || !(server->scripts & (1u << i)))) {
-        fake_reply_error(out, "NOSCRIPT No matching script. Please use EVAL.");
+    if (!by_text && (i == SCRIPT_COUNT || !(call->server->scripts & (1u << i)))) {
+        fake_reply_error(call->out, "NOSCRIPT No matching script. Please use EVAL.");
         return;
     }
-    server->scripts |= 1u << i;
-    if (!fake_read_number(words->word[2], &key_count) || key_count < 0 ||
-        key_count > words->count - 3) {
-        fake_reply_error(out, "ERR Number of keys can't be greater than number of args");
+    call->server->scripts |= 1u << i;
+    if (!fake_read_number(call->word[2], &key_count) || key_count < 0 ||
+        key_count > call->count - 3) {
+        fake_reply_error(call->out, "ERR Number of keys can't be greater than number of args");
         return;
     }
-    call = (struct fake_lua_call){
+    run = (struct fake_lua_call){
         .name = names[i],
         .text = scripts[i].text.data,
-        .key = words->word + 3,
-        .arg = words->word + 3 + key_count,
+        .key = call->word + 3,
+        .arg = call->word + 3 + key_count,
         .key_count = (uint32_t)key_count,
-        .arg_count = words->count - 3 - (uint32_t)key_count,
+        .arg_count = call->count - 3 - (uint32_t)key_count,
     };
-    fake_lua_run(server, &call, out);
+    fake_lua_run(call->server, &run, call->out);
 }
 
 const char *fake_scripts_name(const struct fake_words *words)

@@ -65,9 +65,6 @@ uint32_t fake_server_publish(struct fake_server *server, struct rl_slice channel
 bool fake_read_number(struct rl_slice text, int64_t *out);
 struct rl_slice fake_slice(const char *text);
 
-/* EVAL and EVALSHA: words[0] is the command. */
-void fake_scripts_run(struct fake_server *server, const struct fake_words *words, bool by_text,
-                      struct fake_bytes *out);
 /* SCRIPT LOAD. */
 void fake_scripts_load(struct fake_server *server, struct rl_slice text,
                        struct fake_bytes *out);
