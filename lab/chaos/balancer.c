@@ -6,6 +6,7 @@
 #include "check.h"
 #include "clock.h"
 #include "helper.h"
+#include "unix_socket.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -34,13 +34,6 @@ struct passage {
     size_t size;
     char request[MESSAGE_MAX];
 };
-
-static struct sockaddr_un address_of(const char *path)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
-    return a;
-}
 
 static bool one_in(struct passage *p, int n)
 {
@@ -90,18 +83,12 @@ static bool read_request(struct passage *p)
 /* Any replica that accepts; -1: none does. */
 static int connect_any(struct passage *p, int *replica)
 {
-    int first = (int)random_between(&p->random, 0, REPLICAS - 1);
-    for (int i = 0; i < REPLICAS; i++) {
-        struct sockaddr_un a;
-        int fd;
+    int first = (int)random_between(&p->random, 0, REPLICAS - 1), fd = -1;
+    for (int i = 0; i < REPLICAS && fd < 0; i++) {
         *replica = (first + i) % REPLICAS;
-        a = address_of(p->balancer->replica[*replica]);
-        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0)
-            return fd;
-        close(fd);
+        fd = unix_connect(p->balancer->replica[*replica], SOCK_STREAM);
     }
-    return -1;
+    return fd;
 }
 
 /* All of it, up to its end; 0: none. The client's end is passed on, unless it is hidden. */
@@ -215,13 +202,10 @@ static void run(void *data)
 
 void balancer_start(struct balancer *b, const char *dir, uint64_t seed)
 {
-    struct sockaddr_un a;
     snprintf(b->path, sizeof b->path, "%s/balancer", dir);
-    a = address_of(b->path);
     b->seed = seed;
-    b->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(b->listener >= 0 && bind(b->listener, (struct sockaddr *)&a, sizeof a) == 0 &&
-          listen(b->listener, 128) == 0);
+    b->listener = unix_listen(b->path, SOCK_STREAM);
+    CHECK(b->listener >= 0);
     b->helper = helper_start(run, b);
     close(b->listener);
 }

@@ -5,7 +5,6 @@
 #include "random.h"
 #include "record.h"
 #include "rig.h"
-#include "stream.h"
 
 #include "clock.h"
 
@@ -91,7 +90,7 @@ bool hold_take(struct crew *c, struct hold *h)
     only_crew = c;
     h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
     if (c->way == WAY_SERVICE)
-        return h->streamed ? stream_take(c, h) : lease_take(c, h);
+        return lease_take(c, h);
     if (c->way >= WAY_COMMAND)
         return command_take(c, h);
     hold_key(h->number, key);
@@ -145,7 +144,7 @@ void hold_stay(struct crew *c, struct hold *h)
     int64_t end_ms;
     bool extend;
     if (c->way == WAY_SERVICE) {
-        (h->streamed ? stream_stay : lease_stay)(c, h);
+        lease_stay(c, h);
         return;
     }
     if (c->way >= WAY_COMMAND) {
@@ -169,7 +168,7 @@ void hold_end(struct crew *c, struct hold *h)
 {
     struct record r;
     if (c->way == WAY_SERVICE) {
-        (h->streamed ? stream_end : lease_end)(c, h);
+        lease_end(c, h);
         return;
     }
     if (c->way >= WAY_COMMAND) {

@@ -4,8 +4,11 @@
 #include "random.h"
 #include "record.h"
 #include "rig.h"
+#include "stream.h"
 
+#include "base/time.h"
 #include "clock.h"
+#include "unix_socket.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -13,31 +16,17 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
     LOOK_MS = 20,
-    ANSWER_MS = 1500, /* how long beyond its wait a request may take */
-    ENDING_MS = 700,  /* the same of a DELETE */
+    ENDING_MS = 700, /* the same of a DELETE */
     ENDING_TRIES = 3,
     RENEWAL_MS = 400,
     TAKING_MS = ANSWER_MS + ENDING_TRIES * ENDING_MS,
 };
 
 /* ---- HTTP ------------------------------------------------------------------------------- */
-
-int lease_connect(const char *path)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
 
 /* Everything up to the end of the connection, in time; the status, or 0. */
 static int read_answer(int fd, int64_t end_ms, char *answer)
@@ -68,7 +57,7 @@ static int read_answer(int fd, int64_t end_ms, char *answer)
 static int ask(const char *socket, const char *request, int64_t timeout_ms, char *answer)
 {
     int64_t end_ms = now_ms() + timeout_ms;
-    int fd = lease_connect(socket), status = 0;
+    int fd = unix_connect(socket, SOCK_STREAM), status = 0;
     answer[0] = '\0';
     if (fd < 0)
         return 0;
@@ -141,10 +130,12 @@ void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char 
     told_ms += atoll(lease_member(answer, "remaining_ms"));
     if (c->rig->schedule->regime == REGIME_BROKEN_DEADLINE)
         began_ns = now_ns();
-    h->deadline_ns = began_ns + told_ms * 1000000;
+    h->deadline_ns = began_ns + told_ms * RL_NS_PER_MS;
 }
 
-bool lease_end_id(struct crew *c, struct hold *h)
+/* Ends the lease of an id whose outcome is unknown. True: a replica has answered that it is
+ * ended. */
+static bool lease_end_id(struct crew *c, struct hold *h)
 {
     char answer[LEASE_ANSWER_MAX];
     for (int i = 0; i < ENDING_TRIES; i++) {
@@ -167,9 +158,6 @@ void lease_write_terms(const struct crew *c, const struct hold *h, int64_t wait_
              (long long)h->ttl_ms, (long long)wait_ms, redlock_kind_text(h->kind),
              h->fair ? "true" : "false", more);
 }
-
-/* What a PUT has come to. */
-enum outcome { GRANTED, REFUSED, UNKNOWN };
 
 static enum outcome try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
 {
@@ -199,17 +187,19 @@ static enum outcome try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
 
 bool lease_take(struct crew *c, struct hold *h)
 {
-    enum outcome outcome;
+    int64_t slack_ms = h->streamed ? ANSWER_MS : TAKING_MS, end_ns;
     struct record r = hold_record(c, h, RECORD_ASK);
-    int64_t end_ns;
+    enum outcome outcome;
     r.at_ns = now_ns();
-    end_ns = r.at_ns + h->wait_ms * 1000000;
-    r.deadline_ns = h->wait_ms > 0 ? end_ns + TAKING_MS * 1000000LL : 0;
+    end_ns = r.at_ns + h->wait_ms * RL_NS_PER_MS;
+    r.deadline_ns = h->wait_ms > 0 ? end_ns + slack_ms * RL_NS_PER_MS : 0;
     record_append(c->rig->history, r);
     do {
-        int64_t left_ms = (end_ns - now_ns()) / 1000000;
+        int64_t left_ms = (end_ns - now_ns()) / RL_NS_PER_MS;
         left_ms = left_ms < 0 ? 0 : left_ms;
-        outcome = try_to_take(c, h, left_ms < MAX_WAIT_MS ? left_ms : MAX_WAIT_MS);
+        outcome = h->streamed
+                      ? stream_try(c, h, left_ms)
+                      : try_to_take(c, h, left_ms < MAX_WAIT_MS ? left_ms : MAX_WAIT_MS);
     } while (outcome != GRANTED && now_ns() < end_ns);
     r = hold_record(c, h, outcome == GRANTED ? RECORD_GRANT : RECORD_DENY);
     r.at_ns = now_ns();
@@ -223,14 +213,14 @@ bool lease_take(struct crew *c, struct hold *h)
     return outcome == GRANTED;
 }
 
-/* True: an answer says so. Without one the deadline that is known stands. */
-static bool renew(struct crew *c, struct hold *h)
+/* Without an answer the deadline that is known stands. */
+static void renew(struct crew *c, struct hold *h)
 {
     char body[64], answer[LEASE_ANSWER_MAX];
     int64_t left_ms = hold_remaining_ms(h) - LOOK_MS, began_ns = now_ns();
     int status;
     if (left_ms <= 0)
-        return false;
+        return;
     snprintf(body, sizeof body, "{\"ttl_ms\":%lld}", (long long)h->ttl_ms);
     status = lease_ask(c, h, "POST", body, left_ms < RENEWAL_MS ? left_ms : RENEWAL_MS, answer);
     if (status == 200) {
@@ -239,26 +229,24 @@ static bool renew(struct crew *c, struct hold *h)
         record_append(c->rig->history, hold_record(c, h, RECORD_LOST));
         h->deadline_ns = 0;
     }
-    return status == 200;
-}
-
-bool lease_look(struct crew *c, const struct hold *h)
-{
-    bool held = hold_remaining_ms(h) > 0;
-    struct record r = hold_record(c, h, RECORD_SEEN);
-    r.deadline_ns = held ? h->deadline_ns : 0;
-    record_append(c->rig->history, r);
-    return held;
 }
 
 void lease_stay(struct crew *c, struct hold *h)
 {
     int64_t end_ms = now_ms() + h->stay_ms;
     for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
-        sleep_ms(left_ms < LOOK_MS ? left_ms : LOOK_MS);
-        if (h->renewed && hold_remaining_ms(h) < h->ttl_ms / 2)
-            renew(c, h);
-        if (!lease_look(c, h))
+        struct record r = hold_record(c, h, RECORD_SEEN);
+        int64_t wait_ms = left_ms < LOOK_MS ? left_ms : LOOK_MS;
+        if (h->streamed) {
+            stream_look(c, h, wait_ms);
+        } else {
+            sleep_ms(wait_ms);
+            if (h->renewed && hold_remaining_ms(h) < h->ttl_ms / 2)
+                renew(c, h);
+        }
+        r.deadline_ns = hold_remaining_ms(h) > 0 ? h->deadline_ns : 0;
+        record_append(c->rig->history, r);
+        if (r.deadline_ns == 0)
             return;
     }
 }
@@ -266,10 +254,11 @@ void lease_stay(struct crew *c, struct hold *h)
 void lease_end(struct crew *c, struct hold *h)
 {
     struct record r;
+    bool is_ended;
     record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
+    is_ended = (h->streamed && stream_close(h)) || lease_end_id(c, h);
     r = hold_record(c, h, RECORD_RELEASED);
-    r.error = lease_end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
-    r.at_ns = now_ns();
+    r.error = is_ended ? REDLOCK_OK : REDLOCK_NOQUORUM;
     record_append(c->rig->history, r);
     h->deadline_ns = 0;
 }

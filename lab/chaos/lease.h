@@ -10,17 +10,21 @@
 
 #include "hold.h"
 
-enum { LEASE_ANSWER_MAX = 8192 };
+enum {
+    LEASE_ANSWER_MAX = 8192,
+    ANSWER_MS = 1500, /* how long beyond its wait a request may take */
+};
 
-/* As hold_take(), hold_stay() and hold_end(). */
+/* What a request for a lock has come to. */
+enum outcome { GRANTED, REFUSED, UNKNOWN };
+
+/* As hold_take(), hold_stay() and hold_end(), with a stream or without. */
 bool lease_take(struct crew *c, struct hold *h);
 void lease_stay(struct crew *c, struct hold *h);
 void lease_end(struct crew *c, struct hold *h);
 
 /* ---- for streams ------------------------------------------------------------------------ */
 
-/* A connection to the unix socket at `path`; -1: none. */
-int lease_connect(const char *path);
 void lease_choose_id(struct hold *h);
 /* The body of a PUT, and a whole request with further `fields`. */
 void lease_write_terms(const struct crew *c, const struct hold *h, int64_t wait_ms, char *out,
@@ -31,11 +35,6 @@ void lease_write_request(const struct hold *h, const char *method, const char *f
 const char *lease_member(const char *answer, const char *key);
 /* Until when the client may act: from when it began to send, never from the answer. */
 void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer);
-/* Writes down whether the client still believes that it holds. */
-bool lease_look(struct crew *c, const struct hold *h);
-/* Ends the lease of an id whose outcome is unknown. True: a replica has said that
- * it is ended. */
-bool lease_end_id(struct crew *c, struct hold *h);
 
 /* GET on the unix socket at `socket`; the status, 0: no answer. */
 int lease_get(const char *socket, const char *path, int64_t timeout_ms, char *answer);

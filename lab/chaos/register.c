@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { CALLERS_MAX = 64 };
@@ -22,32 +21,6 @@ struct registers {
     struct content fenced[REGISTERS], plain[REGISTERS];
     int history;
 };
-
-static struct sockaddr_un address_of(const char *path)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
-    return a;
-}
-
-/* Packets: a request is there as a whole or not at all, whichever process is killed. */
-int register_listen(const char *path)
-{
-    struct sockaddr_un a = address_of(path);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) != 0 || listen(fd, 64) != 0)
-        return -1;
-    return fd;
-}
-
-int register_connect(const char *path)
-{
-    struct sockaddr_un a = address_of(path);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) != 0)
-        return -1;
-    return fd;
-}
 
 bool register_ask(int fd, const struct register_request *ask, struct register_reply *reply)
 {

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 /* Serves until it is killed: for helper_start(), with a struct register_place. */
 struct register_place {
@@ -18,9 +19,8 @@ struct register_place {
 };
 void register_serve(void *place);
 
-/* The listening socket at `path`; -1 on failure. And a worker's connection to it. */
-int register_listen(const char *path);
-int register_connect(const char *path);
+/* Packets: a request is there as a whole or not at all, whichever process is killed. */
+#define REGISTER_SOCKET SOCK_SEQPACKET
 
 struct register_request {
     uint16_t worker, life;

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "helper.h"
 #include "nodeclock.h"
+#include "unix_socket.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -90,7 +91,7 @@ static void start_registers(struct rig *r)
 {
     static struct register_place place;
     snprintf(r->register_path, sizeof r->register_path, "%s/registers", check_dir());
-    place = (struct register_place){register_listen(r->register_path), r->history};
+    place = (struct register_place){unix_listen(r->register_path, REGISTER_SOCKET), r->history};
     CHECK(place.listener >= 0);
     r->registers = helper_start(register_serve, &place);
     close(place.listener);

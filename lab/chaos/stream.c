@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stream.h"
 
-#include "lease.h"
 #include "random.h"
-#include "record.h"
 #include "rig.h"
 
+#include "base/time.h"
 #include "clock.h"
+#include "unix_socket.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -17,8 +17,7 @@
 
 enum {
     LOOK_MS = 20,
-    ANSWER_MS = 1500, /* how long beyond its wait a request may take */
-    RETURN_MS = 300,  /* how long a return may take, before another replica is asked */
+    RETURN_MS = 300, /* how long a return may take, before another replica is asked */
 };
 
 /* ---- events ----------------------------------------------------------------------------- */
@@ -40,7 +39,7 @@ static bool call(struct crew *c, struct hold *h, const char *body)
                         sizeof request);
     h->events_size = 0;
     h->called_ns = now_ns();
-    h->stream = lease_connect(path);
+    h->stream = unix_connect(path, SOCK_STREAM);
     if (h->stream < 0)
         return false;
     if (send(h->stream, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request))
@@ -135,7 +134,7 @@ static enum news await(struct crew *c, struct hold *h, int64_t end_ns)
 
 /* ---- a stream --------------------------------------------------------------------------- */
 
-static bool try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
+enum outcome stream_try(struct crew *c, struct hold *h, int64_t wait_ms)
 {
     char body[256];
     lease_choose_id(h);
@@ -144,42 +143,17 @@ static bool try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
     h->is_unsure = false;
     lease_write_terms(c, h, wait_ms, body, sizeof body);
     if (!call(c, h, body)) {
-        h->is_unsure = true;
         sleep_ms(LOOK_MS);
-        return false;
+        return UNKNOWN;
     }
-    if (await(c, h, now_ns() + (wait_ms + ANSWER_MS) * 1000000) == HELD &&
-        h->deadline_ns > now_ns())
-        return true;
+    if (await(c, h, now_ns() + (wait_ms + ANSWER_MS) * RL_NS_PER_MS) == HELD &&
+        h->deadline_ns > now_ns()) {
+        c->rig->replicas.balancer.switches->streams++;
+        return GRANTED;
+    }
     /* Whatever became of it: closing ends it. */
     hang_up(h);
-    return false;
-}
-
-bool stream_take(struct crew *c, struct hold *h)
-{
-    struct record r = hold_record(c, h, RECORD_ASK);
-    bool is_held;
-    int64_t end_ns;
-    r.at_ns = now_ns();
-    end_ns = r.at_ns + h->wait_ms * 1000000;
-    r.deadline_ns = h->wait_ms > 0 ? end_ns + ANSWER_MS * 1000000LL : 0;
-    record_append(c->rig->history, r);
-    do {
-        int64_t left_ms = (end_ns - now_ns()) / 1000000;
-        is_held = try_to_take(c, h, left_ms < 0 ? 0 : left_ms);
-    } while (!is_held && now_ns() < end_ns);
-    r = hold_record(c, h, is_held ? RECORD_GRANT : RECORD_DENY);
-    r.at_ns = now_ns();
-    if (is_held) {
-        c->rig->replicas.balancer.switches->streams++;
-        r.deadline_ns = h->deadline_ns;
-        r.token = h->fence;
-    } else {
-        r.error = h->is_unsure ? REDLOCK_NOQUORUM : REDLOCK_TIMEOUT;
-    }
-    record_append(c->rig->history, r);
-    return is_held;
+    return h->is_unsure ? UNKNOWN : REFUSED;
 }
 
 /* Back to any replica with the grant, once. The deadline stands meanwhile. */
@@ -216,36 +190,18 @@ static enum news look(struct crew *c, struct hold *h, int64_t wait_ms)
     return goes_on || news == AWAY ? news : OVER;
 }
 
-void stream_stay(struct crew *c, struct hold *h)
+void stream_look(struct crew *c, struct hold *h, int64_t wait_ms)
 {
-    int64_t end_ms = now_ms() + h->stay_ms;
-    for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
-        enum news news;
-        if (h->stream >= 0) {
-            news = look(c, h, left_ms < LOOK_MS ? left_ms : LOOK_MS);
-            if (news == AWAY)
-                hang_up(h);
-        } else {
-            news = come_back(c, h);
-        }
-        if (news == OVER) {
-            hang_up(h);
-            h->deadline_ns = 0;
-        }
-        if (!lease_look(c, h))
-            return;
-    }
+    enum news news = h->stream >= 0 ? look(c, h, wait_ms) : come_back(c, h);
+    if (news == AWAY || news == OVER)
+        hang_up(h);
+    if (news == OVER)
+        h->deadline_ns = 0;
 }
 
-void stream_end(struct crew *c, struct hold *h)
+bool stream_close(struct hold *h)
 {
-    bool by_closing = h->stream >= 0 && !h->has_returned;
-    struct record r;
-    record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
-    r = hold_record(c, h, RECORD_RELEASED);
+    bool ends_it = h->stream >= 0 && !h->has_returned;
     hang_up(h);
-    r.error = by_closing || lease_end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
-    r.at_ns = now_ns();
-    record_append(c->rig->history, r);
-    h->deadline_ns = 0;
+    return ends_it;
 }

@@ -10,11 +10,15 @@
 #ifndef REDLOCK_CHAOS_STREAM_H
 #define REDLOCK_CHAOS_STREAM_H
 
-#include "hold.h"
+#include "lease.h"
 
-/* As hold_take(), hold_stay() and hold_end(). */
-bool stream_take(struct crew *c, struct hold *h);
-void stream_stay(struct crew *c, struct hold *h);
-void stream_end(struct crew *c, struct hold *h);
+/* Asks once. */
+enum outcome stream_try(struct crew *c, struct hold *h, int64_t wait_ms);
+
+/* Takes into account what comes within wait_ms, or comes back. */
+void stream_look(struct crew *c, struct hold *h, int64_t wait_ms);
+
+/* True: that ends the hold. */
+bool stream_close(struct hold *h);
 
 #endif

@@ -8,6 +8,7 @@
 #include "rig.h"
 
 #include "clock.h"
+#include "unix_socket.h"
 
 #include <pthread.h>
 #include <redlock.h>
@@ -388,7 +389,7 @@ static bool await_round(struct crew *c)
     while (b->round == round)
         sleep_ms(ROUND_POLL_MS);
     close(c->registers);
-    c->registers = register_connect(c->rig->register_path);
+    c->registers = unix_connect(c->rig->register_path, REGISTER_SOCKET);
     if (c->registers < 0)
         _exit(3);
     return true;
@@ -402,7 +403,7 @@ void worker_run(void *data)
     pthread_t pulse;
     c.random = r->schedule->seed ^ ((uint64_t)(c.index + 1) << 32 | (uint64_t)c.life << 48);
     snprintf(c.owner, sizeof c.owner, "w%d.%d", c.index + 1, c.life);
-    c.registers = register_connect(r->register_path);
+    c.registers = unix_connect(r->register_path, REGISTER_SOCKET);
     if (c.registers < 0)
         _exit(3);
     c.way = way_of(r->schedule, c.index);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "resp.h"
 
+#include "unix_socket.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -10,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 struct resp *resp_fd(int fd)
@@ -29,19 +30,8 @@ struct resp *resp_fd(int fd)
 
 struct resp *resp_unix(const char *path)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd;
-    if (strlen(path) >= sizeof address.sun_path)
-        return NULL;
-    strcpy(address.sun_path, path);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return NULL;
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        close(fd);
-        return NULL;
-    }
-    return resp_fd(fd);
+    int fd = unix_connect(path, SOCK_STREAM);
+    return fd >= 0 ? resp_fd(fd) : NULL;
 }
 
 static int connect_tcp(const char *host, const char *service)
