@@ -13,7 +13,7 @@
  * A reply whose round is over is dropped: it could only be ignored (see LATE_COUNTED). The
  * clock of a client is the unit of time; what a node's clock gains on it during one TTL is at
  * most DRIFT (A3), so a key lives TTL - DRIFT to TTL ticks. Slower nodes only keep keys longer.
- * All TTLs are equal, so "never shortens" (A7) has no meaning here. Healing (A8) is in guard.pml.
+ * All TTLs are equal, so "never shortens" (A7) has no meaning here. Repair (A8) is in guard.pml.
  *
  * Bounds: N = 3, CLIENTS, ATTEMPTS_A/B/C, EXTENSIONS of A, BREAKS of A's connection to node 1 (the
  * nodes are alike), DEPTH requests under way per connection. Time is not bounded.

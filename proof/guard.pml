@@ -5,7 +5,7 @@
  * Modelled: nodes that restart with an empty memory at any moment; connections that break with
  * it, and the check that comes first on the next (G1): old enough, or watched on this connection
  * for the guard time; grants of quarantined nodes, which exist but do not count (G3); renewals,
- * which count wherever the key is still ours (G3); healing (A8); a proxy that hides a restart;
+ * which count wherever the key is still ours (G3); repair (A8); a proxy that hides a restart;
  * markers and probation (G2). With TOLD_LATER, a renewal that finds A's key missing on so many nodes
  * that no majority can have it is a loss (A7), and the owner of the lock learns of it later: it
  * believes until then, or until the promised end. With JUDGED, a renewal may be judged failed at any
@@ -39,7 +39,7 @@
  *   JUDGED       a renewal is judged failed at any moment; needs TOLD_LATER    (A7)
  *   EARLY        what nodes answer after that proves no loss                   (A7)
  *   SWEEP        what is left of a lost lock is deleted at once                (A10)
- *   HEAL_ALL     missing keys are set again on quarantined nodes too           (G3, A8)
+ *   REPAIR_ALL     missing keys are set again on quarantined nodes too           (G3, A8)
  *   WITNESS      the marker is read behind the key, in a step of its own, on the same connection:
  *                what the plain acquire does. Only the marker is compared, not the node's identity
  *   MARKER_FIRST the marker is read before the key is set, not together        (G2)
@@ -94,7 +94,7 @@ byte votes[CLIENTS]; /* up to QUORUM */
 #if EXTENSIONS > 0
 byte extensions;
 bool extending;
-bool may_heal; /* just proven on a quorum (A8) */
+bool may_repair; /* just proven on a quorum (A8) */
 byte extension_spent;
 bool carries[N]; /* nodes that had A's key while they could vote, not found without it since */
 #endif
@@ -302,7 +302,7 @@ inline stop(c)
     if
     :: c == 0 ->
         extending = false;
-        may_heal = false;
+        may_repair = false;
         extension_spent = 0
     :: else
     fi;
@@ -315,7 +315,7 @@ inline extend()
 {
     extensions++;
     extending = true;
-    may_heal = false;
+    may_repair = false;
     extension_spent = 0;
     votes[0] = 0;
 #ifdef TOLD_LATER
@@ -335,7 +335,7 @@ inline extended()
 {
     spent[0] = extension_spent;
     extending = false;
-    may_heal = true;
+    may_repair = true;
     extension_spent = 0;
     votes[0] = 0;
     printf("A: EXTENDED, %d ticks after its start\n", spent[0]);
@@ -365,18 +365,18 @@ inline failed()
 }
 #endif
 
-#ifdef HEAL_ALL
-#define MAY_HEAL(n) (may_heal && phase[0] == HELD && BELIEVES(0) && owner[n] == 0)
+#ifdef REPAIR_ALL
+#define MAY_REPAIR(n) (may_repair && phase[0] == HELD && BELIEVES(0) && owner[n] == 0)
 #else
-#define MAY_HEAL(n) (may_heal && phase[0] == HELD && BELIEVES(0) && owner[n] == 0 && COUNTS(0, n))
+#define MAY_REPAIR(n) (may_repair && phase[0] == HELD && BELIEVES(0) && owner[n] == 0 && COUNTS(0, n))
 #endif
 
-inline heal(n)
+inline repair(n)
 {
     owner[n] = 1;
     carries[n] = true;
     left[n] = TTL - spent[0]; /* what is left of its time */
-    printf("A: heals node %d\n", n + 1)
+    printf("A: repairs node %d\n", n + 1)
 }
 #endif
 
@@ -397,9 +397,9 @@ end:
 #ifdef JUDGED
     :: d_step { c == 0 && phase[0] == HELD && extending -> failed() }
 #endif
-    :: d_step { c == 0 && MAY_HEAL(0) -> heal(0) }
-    :: d_step { c == 0 && MAY_HEAL(1) -> heal(1) }
-    :: d_step { c == 0 && MAY_HEAL(2) -> heal(2) }
+    :: d_step { c == 0 && MAY_REPAIR(0) -> repair(0) }
+    :: d_step { c == 0 && MAY_REPAIR(1) -> repair(1) }
+    :: d_step { c == 0 && MAY_REPAIR(2) -> repair(2) }
 #endif
     od
 }

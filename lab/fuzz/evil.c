@@ -108,7 +108,7 @@ static void read_script(struct evil_request *request, const struct rl_slice *wor
         return;
     note_value(request, argument[0]);
     request->ttl_ns = milliseconds_ns(argument[1]);
-    request->heals = takes && is(argument[4], "heal");
+    request->repairs = takes && is(argument[4], "repair");
 }
 
 static void read_set(struct evil_request *request, const struct rl_slice *word)
@@ -219,7 +219,7 @@ void evil_read(struct evil_node *node, const struct rl_session *session, struct 
         if (request->kind != EVIL_SET)
             continue;
         entry = ledger_find(ledger, request->value, strlen(request->value));
-        request->heals = entry && entry->was_held;
+        request->repairs = entry && entry->was_held;
     }
 }
 
@@ -243,9 +243,9 @@ static bool is_grant(const struct evil_request *request, const struct rl_reply *
 
     switch (request->kind) {
     case EVIL_SET:
-        return is_ok && !request->heals;
+        return is_ok && !request->repairs;
     case EVIL_ACQUIRE:
-        return is_script_grant(reply) && !request->heals;
+        return is_script_grant(reply) && !request->repairs;
     case EVIL_EXTEND:
         return is_ok || (scalar->type == RL_REPLY_INTEGER &&
                          (scalar->integer == 1 || scalar->integer == 2));

@@ -17,7 +17,7 @@
 /* One value that was ever asked for: what its grants are worth on each node. */
 struct ledger_entry {
     char value[EVIL_VALUE_BYTES];
-    bool was_held; /* what is set from now on heals a hold: it proves nothing */
+    bool was_held; /* what is set from now on repairs a hold: it proves nothing */
     int64_t granted_until_ns[REDLOCK_NODES_MAX]; /* 0: not granted */
 };
 
@@ -36,7 +36,7 @@ enum evil_kind {
     EVIL_INFO,   /* which section is in `detail` */
     EVIL_MARKER, /* HMGET redlock.admit */
     EVIL_TIME,
-    EVIL_SET,     /* SET NX: an acquire or a heal */
+    EVIL_SET,     /* SET NX: an acquire or a repair */
     EVIL_ACQUIRE, /* by script */
     EVIL_EXTEND,
     EVIL_DELETE,
@@ -55,7 +55,7 @@ struct evil_request {
     char value[EVIL_VALUE_BYTES];
     int64_t queued_ns;
     int64_t ttl_ns;
-    bool heals;
+    bool repairs;
 };
 
 struct evil_node {

@@ -124,9 +124,9 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
         answer.of_new_term && !(lock->nodes_proven & ~lock->nodes_succeeding & bit);
 
     /* A renewal may have overtaken the reply that says that the key was
-     * healed in quarantine. */
+     * repaired in quarantine. */
     if (answer.vote == REDLOCK_VOTE_MISSING ||
-        (event->op == RL_OP_HEAL && answer.vote == REDLOCK_VOTE_GUARDED))
+        (event->op == RL_OP_REPAIR && answer.vote == REDLOCK_VOTE_GUARDED))
         lock->nodes_proven &= (uint16_t)~bit;
     /* What was deleted stays deleted: the proof is void, and so is a right won by it (E13). */
     if (answer.vote == REDLOCK_VOTE_MISSING && RL_RULE(MISSING_VOIDS))
@@ -168,15 +168,15 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
         return;
     if (rl_renew_proves_loss(lock) && RL_RULE(LOSS_PROVEN))
         rl_renew_lost(lock, event->now_ns, out);
-    else if (carries_deadline(lock)) /* It answered too late to be healed with the others. */
-        rl_renew_heal(lock, bit, out);
+    else if (carries_deadline(lock)) /* It answered too late to be repaired with the others. */
+        rl_renew_repair(lock, bit, out);
 }
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     bool of_the_hold = rl_ops[event->op].acquires
                            ? event->round == lock->acquire_round
-                           : event->op == RL_OP_EXTEND || event->op == RL_OP_HEAL;
+                           : event->op == RL_OP_EXTEND || event->op == RL_OP_REPAIR;
     struct rl_answer answer = of_the_hold ? weigh(lock, event) : event->answer;
 
     if (rl_ops[event->op].acquires && event->round == lock->acquire_round) {
@@ -187,12 +187,12 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
             rl_token_straggler(lock, event, out);
         return;
     }
-    if (event->op == RL_OP_HEAL) {
+    if (event->op == RL_OP_REPAIR) {
         if (event->answer.vote == REDLOCK_VOTE_GRANTED)
             lock->nodes_with_key |= (uint16_t)(1u << event->node);
         if (lock->terms.fenced)
             rl_token_straggler(lock, event, out);
-        if (RL_RULE(HEAL_IS_NO_PROOF) || !lock->extending)
+        if (RL_RULE(REPAIR_IS_NO_PROOF) || !lock->extending)
             return;
     } else if (event->op != RL_OP_EXTEND || event->round != lock->round) {
         return;
@@ -207,8 +207,8 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
         return;
     }
     /* Only a renewal is a vote: a key that had to be set again proves nothing (A8, G3). */
-    if (!RL_RULE(HEAL_IS_NO_PROOF) && answer.vote == REDLOCK_VOTE_MISSING) {
-        rl_send(out, RL_OP_HEAL, (uint16_t)(1u << event->node), lock->round);
+    if (!RL_RULE(REPAIR_IS_NO_PROOF) && answer.vote == REDLOCK_VOTE_MISSING) {
+        rl_send(out, RL_OP_REPAIR, (uint16_t)(1u << event->node), lock->round);
         return;
     }
     if (!rl_tally_vote(&lock->tally, event->node, answer.vote == REDLOCK_VOTE_GRANTED))

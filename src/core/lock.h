@@ -29,8 +29,8 @@
  *   HELD                      its own acquire     a grant: the margin grows, unless extended
  *                                                 since; a refusal: that queue is left
  *   HELD, extension open      that extension      it is a vote, and may decide
- *   HELD, extension decided   that extension      the margin changes; a missing key is healed
- *   HELD                      a healing           the margin grows; no vote
+ *   HELD, extension decided   that extension      the margin changes; a missing key is repaired
+ *   HELD                      a repair            the margin grows; no vote
  *   RELEASING                 the release         it is a vote, and may decide
  *   CHECKING                  the release         only the report
  *   ASKING, CHECKING          an inquiry          who is there now; the last of them ends it

@@ -72,7 +72,7 @@ rl_step_fn rl_hold_take_back;
 /* release.c: giving back, and finding out what became of a lost key */
 rl_step_fn rl_release_begin, rl_release_answer, rl_release_timer;
 
-/* renew.c: extension, healing, the watchdog's renewals */
+/* renew.c: extension, repair, the watchdog's renewals */
 #define RL_RENEWALS_PER_TTL 3
 rl_step_fn rl_renew_begin, rl_renew_timer;
 /* The votes on an extension have changed. */
@@ -81,7 +81,7 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
 bool rl_renew_proves_loss(const struct rl_lock *lock);
 void rl_renew_lost(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
 /* Puts the key back on nodes that an extension, just won, found without it. */
-void rl_renew_heal(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out);
+void rl_renew_repair(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out);
 
 /* lock.c */
 extern const struct rl_answer rl_no_answer;

@@ -21,7 +21,7 @@ const struct rl_op_traits rl_ops[RL_OP_COUNT] = {
     [RL_OP_TICKET] = {.name = "ticket"},
     [RL_OP_WAITERS] = {.name = "waiters", .outlives_lock = true},
     [RL_OP_WAKE] = {.name = "wake", .outlives_lock = true},
-    [RL_OP_HEAL] = {.name = "heal", .sets_key = true, .restarts_ttl = true},
+    [RL_OP_REPAIR] = {.name = "repair", .sets_key = true, .restarts_ttl = true},
     [RL_OP_ALIGN] = {.name = "align"},
     [RL_OP_INQUIRE] = {.name = "inquire"},
     [RL_OP_LOOK] = {.name = "look", .times_node = true},

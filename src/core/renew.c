@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Making a hold last: extension, healing, and the renewals of the watchdog (A7, A8, A11). */
+/* Making a hold last: extension, repair, and the renewals of the watchdog (A7, A8, A11). */
 #include "core/lock_internal.h"
 #include "core/rules.h"
 
@@ -78,15 +78,15 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
 
 /*
  * The hold was just proven on a quorum and is valid: nodes that miss our key get it back, for
- * what is left of its time (A8). The engine leaves out nodes in quarantine: a healed key there
+ * what is left of its time (A8). The engine leaves out nodes in quarantine: a repaired key there
  * would prove nothing, and a later renewal of it must not count. A value that other clients may
  * renew or end stays as it is: two renewals that each won on its own majority would otherwise
  * put back, between them, what a release or an eviction has deleted meanwhile.
  */
-void rl_renew_heal(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
+void rl_renew_repair(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
 {
-    if (!rl_hold_is_shared(lock) || !RL_RULE(HEALED_ALONE))
-        rl_send(out, RL_OP_HEAL, nodes, lock->round);
+    if (!rl_hold_is_shared(lock) || !RL_RULE(REPAIRED_ALONE))
+        rl_send(out, RL_OP_REPAIR, nodes, lock->round);
 }
 
 static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
@@ -111,7 +111,7 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
         /* The proof of those that have not taken part ends earlier than this deadline. */
         if (RL_RULE(SUCCESSION_GREETED))
             lock->nodes_succeeding = 0;
-        rl_renew_heal(lock, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), out);
+        rl_renew_repair(lock, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), out);
     } else {
         /* Shorter than what stands: it proves nothing about the time up to the deadline. */
         lock->nodes_with_key &= (uint16_t)~lock->tally.no;

@@ -23,8 +23,8 @@
     X(EXTEND_COMPARES, "an extension sets the key, whatever its value (A7)")                   \
     X(EXTEND_WHILE_VALID, "an extension counts after the validity ended (A7, A10)")            \
     X(LOSS_PROVEN, "a renewal that cannot be won waits for no proof of the loss (A7)")         \
-    X(HEALED_ALONE, "a value that others may renew or end is put back (A8)")                   \
-    X(HEAL_IS_NO_PROOF, "a key set anew counts as renewed, in quarantine too (A8, G3)")        \
+    X(REPAIRED_ALONE, "a value that others may renew or end is put back (A8)")                   \
+    X(REPAIR_IS_NO_PROOF, "a key set anew counts as renewed, in quarantine too (A8, G3)")        \
     X(GRANT_IN_TIME, "a lock is granted after the wait deadline (A9)")                         \
     X(HANDED_OUT_IN_TIME, "a grant is handed out when it is late or lost (A9)")                \
     X(LOSS_TIMER, "no timer for the end of the validity (A10)")                                \
@@ -65,7 +65,7 @@
     X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
     X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
     X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
-    X(BROKEN_STAYS, "healing puts back what an operator has evicted (A8)")                     \
+    X(BROKEN_STAYS, "repair puts back what an operator has evicted (A8)")                     \
     X(ELECTOR_ONCE, "an elector that has two addresses counts twice (E2)")                     \
     X(ELECTOR_MAJORITY, "less than a majority of the electors names a term (E4)")              \
     X(TERM_WHOLE, "a server is in one term whatever the epoch (E3)")                           \

@@ -114,7 +114,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
 }
 
 /*
- * Late grants, during alignment or after it, and healed holds of an owner get its token too:
+ * Late grants, during alignment or after it, and repaired holds of an owner get its token too:
  * nested holds will ask for it.
  */
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,

@@ -42,7 +42,7 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
     /* How long the key should live from now on. */
     if (out->op == RL_OP_EXTEND)
         ttl_ns = rl_extension_ttl_ns(lock);
-    else if (out->op == RL_OP_HEAL)
+    else if (out->op == RL_OP_REPAIR)
         /* What is left of the extension that was just won (A8). */
         ttl_ns = lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
     /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
@@ -216,11 +216,11 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
             continue;
         /*
          * A server that votes by another name is not asked to grant: it would refuse one of the
-         * two what it has granted to the other. Healing is for nodes that may vote: on others
+         * two what it has granted to the other. Repair is for nodes that may vote: on others
          * the key would prove nothing (A8, G3).
          */
         if ((op == RL_OP_ACQUIRE && guard->objection == REDLOCK_REASON_SAME_SERVER) ||
-            (op == RL_OP_HEAL && RL_RULE(HEAL_IS_NO_PROOF) &&
+            (op == RL_OP_REPAIR && RL_RULE(REPAIR_IS_NO_PROOF) &&
              !rl_guard_check_vote(guard, now_ns))) {
             unasked |= (uint16_t)(1u << i);
             continue;

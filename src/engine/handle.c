@@ -38,7 +38,7 @@ static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
                            const struct rl_send *send, uint16_t unasked, int64_t now_ns)
 {
     if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_QUIT || send->op == RL_OP_LEAVE ||
-        send->op == RL_OP_HEAL)
+        send->op == RL_OP_REPAIR)
         return;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_event event = {

@@ -243,12 +243,12 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
                             RL_SETS_OTHER_INIT);
         }
         return;
-    case RL_OP_HEAL:
+    case RL_OP_REPAIR:
         /*
-         * A healing was sent to a node that may vote (ask.c), but with a marker it is looked at
+         * A repair was sent to a node that may vote (ask.c), but with a marker it is looked at
          * again: the key may be missing because the node forgot everything (G2, G3).
          */
-        if (!answer->has_marker || !RL_RULE(HEAL_IS_NO_PROOF))
+        if (!answer->has_marker || !RL_RULE(REPAIR_IS_NO_PROOF))
             return;
         break;
     case RL_OP_ACQUIRE:

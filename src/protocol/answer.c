@@ -222,7 +222,7 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     switch (op) {
     case RL_OP_ACQUIRE:
     case RL_OP_ACQUIRE_AGAIN:
-    case RL_OP_HEAL:
+    case RL_OP_REPAIR:
         /*
          * An OK to a script would be a grant without the token and the marker that were asked
          * for.

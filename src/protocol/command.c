@@ -211,9 +211,9 @@ static void acquire_command(const struct rl_request *request, struct rl_command 
 {
     const struct rl_kind *kind = &rl_kinds[request->kind];
     unsigned key_count = 4u * request->name_count + 1;
-    bool healing = request->op == RL_OP_HEAL; /* which looks first */
+    bool repairs = request->op == RL_OP_REPAIR; /* which looks first */
 
-    if (request->is_plain && !healing && !(request->as_waiter && request->needs_marker)) {
+    if (request->is_plain && !repairs && !(request->as_waiter && request->needs_marker)) {
         plain_command(request, out);
         return;
     }
@@ -231,8 +231,8 @@ static void acquire_command(const struct rl_request *request, struct rl_command 
     add_number(out, request->ttl_ms);
     add_waiter(out, request);
     add_number(out, request->ticket);
-    add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
-    add(out, request->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
+    add(out, repairs ? TEXT("repair") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
+    add(out, request->fenced && !repairs ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
     add(out, request->needs_marker ? TEXT("1") : TEXT("0"));
     add_incarnation(out, request, false);
     if (kind->has_owner)
@@ -407,7 +407,7 @@ void rl_command_write(const struct rl_request *request, const struct rl_abilitie
     switch (request->op) {
     case RL_OP_ACQUIRE:
     case RL_OP_ACQUIRE_AGAIN:
-    case RL_OP_HEAL:
+    case RL_OP_REPAIR:
         acquire_command(request, out);
         return;
     case RL_OP_ALIGN:

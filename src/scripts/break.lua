@@ -77,7 +77,7 @@ for _ = 1, 16 do
   end
   if not tag then break end
 end
--- Where there was nothing, too. Without memory, or the right to write it, nothing is healed either.
+-- Where there was nothing, too. Without memory, or the right to write it, nothing is repaired either.
 for i = 1, #marks do
   redis.pcall('SET', broken_key(key, marks[i]), '', 'PX', ARGV[2])
 end

@@ -5,7 +5,7 @@
 -- include queue
 -- include counters
 -- include tell
-if life ~= 'heal' and waiter ~= '' then
+if life ~= 'repair' and waiter ~= '' then
   for i = 4, #KEYS, 4 do
     queue_up(KEYS[i - 1], KEYS[i])
   end
@@ -40,8 +40,8 @@ if taken or blocked then
 end
 
 for i = 1, #KEYS - 1, 4 do
-  -- Healing several names: those that are there already live as long as the new ones.
-  if not call('SET', KEYS[i], value, 'NX', 'PX', ttl) and life == 'heal' and
+  -- Repairing several names: those that are there already live as long as the new ones.
+  if not call('SET', KEYS[i], value, 'NX', 'PX', ttl) and life == 'repair' and
     call('PTTL', KEYS[i]) < ttl then
     call('PEXPIRE', KEYS[i], ttl)
   end

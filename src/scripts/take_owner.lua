@@ -6,7 +6,7 @@
 -- include request
 -- include queue
 -- include counters
-if life ~= 'heal' and waiter ~= '' then
+if life ~= 'repair' and waiter ~= '' then
   queue_up(KEYS[3], KEYS[4])
 end
 

@@ -4,7 +4,7 @@
 -- include request
 -- include queue
 -- A reader waits for the writers ahead of it, a reader without a place for all that are queued.
-if life ~= 'heal' then
+if life ~= 'repair' then
   local rank, writers = queue_up(KEYS[3], KEYS[4]), false
   for _, other in ipairs(blocked and call('ZRANGE', KEYS[3], 0, math.min(rank, 256) - 1) or {}) do
     writers = writers or string.sub(other, 1, 1) ~= 'r'

@@ -5,7 +5,7 @@
 -- include broken
 -- include request
 -- include queue
-if life ~= 'heal' and waiter ~= '' then
+if life ~= 'repair' and waiter ~= '' then
   queue_up(KEYS[3], KEYS[4])
 end
 

@@ -155,7 +155,7 @@ CASE_NODES(max_ttl,
     }
 }
 
-CASE_NODES(quarantined_heal, "A node in quarantine gets no healed key of any kind.")
+CASE_NODES(quarantined_repair, "A node in quarantine gets no repaired key of any kind.")
 {
     FOR_SHAPES(shape)
     {

@@ -90,7 +90,7 @@ CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any
             CHECK_OK(redlock_extend(adopted, TTL_MS));
         CHECK_OK(redlock_ping(b, NULL));
         CHECK_STR("PONG", server_cmd(&c.node[2], "PING", NULL));
-        sleep_ms(50); /* for a healing that would be on its way */
+        sleep_ms(50); /* for a repair that would be on its way */
         const char *now = server_cmd(&c.node[2], "TYPE", "redlock:x", NULL);
         if (strcmp(now, "none") != 0)
             CHECK_STR(type, now);

@@ -128,7 +128,7 @@ CASE_ON(renewal_renews_all,
     CHECK(cluster_await_empty(c)); /* the other names go with it */
 }
 
-CASE_ON(healed,
+CASE_ON(repaired,
         "A node that lost one or all of the names gets them back, and never a part of them.",
         .flags = REDLOCK_THREAD)
 {

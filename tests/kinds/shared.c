@@ -92,7 +92,7 @@ CASE_ON(renewed_and_lost,
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(healed, "A node that lost one reader gets it back beside the readers it has.",
+CASE_ON(repaired, "A node that lost one reader gets it back beside the readers it has.",
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *reader = kind_lock(r, "x", TTL_MS, reader_request());

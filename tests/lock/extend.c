@@ -68,7 +68,7 @@ CASE_ON(gone_on_a_minority,
     CHECK_OK(redlock_extend(lock, 30000));
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; redlock_margin(lock) != 2;) {
         CHECK(now_ms() < end_ms);
-        CHECK(next_event(r, 10) == NULL); /* the healed nodes' answers come in */
+        CHECK(next_event(r, 10) == NULL); /* the repaired nodes' answers come in */
     }
     CHECK_INT(5, cluster_count_value(c, "redlock:x", redlock_value(lock)));
 }

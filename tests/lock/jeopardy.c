@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between a failed renewal and the end: jeopardy, recovery, and the healing of the margin. */
+/* Between a failed renewal and the end: jeopardy, recovery, and the repair of the margin. */
 #include "clock.h"
 #include "fixture.h"
 
@@ -114,9 +114,9 @@ CASE_ON(states_of_a_life,
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock)); /* by the clock, without an event */
 }
 
-/* ---- healing (A8) ------------------------------------------------------------------------ */
+/* ---- repair (A8) ------------------------------------------------------------------------ */
 
-CASE_ON(heals_deleted_keys, "Keys deleted on a minority are set again by the next renewal.",
+CASE_ON(repairs_deleted_keys, "Keys deleted on a minority are set again by the next renewal.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock = hold(r);
@@ -128,10 +128,10 @@ CASE_ON(heals_deleted_keys, "Keys deleted on a minority are set again by the nex
     for (int i = 1; i < 3; i++) /* with what is left of its time, not more */
         CHECK_BETWEEN(1, TTL_MS, server_int(&c->node[i], "PTTL", "redlock:x", NULL));
     client_unlock(lock);
-    CHECK(cluster_await_empty(c)); /* healed keys are released as well */
+    CHECK(cluster_await_empty(c)); /* repaired keys are released as well */
 }
 
-CASE_ON(heals_a_node_that_was_hung,
+CASE_ON(repairs_a_node_that_was_hung,
         "A node that hung during the acquire gets the key by a later renewal.", .nodes = NODES,
         .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
@@ -146,21 +146,21 @@ CASE_ON(heals_a_node_that_was_hung,
     NO_EVENT(r);
 }
 
-CASE_ON(heals_a_node_that_was_away,
+CASE_ON(repairs_a_node_that_was_away,
         "A node that was down during the acquire gets the key by a later renewal.",
         .nodes = NODES, .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
     server_kill(&c->node[3]);
     redlock_lock *lock = hold(r);
     CHECK(client_await_margin(lock, 1));
-    server_restart_admitted(&c->node[3]); /* to be healed it has to be trusted */
+    server_restart_admitted(&c->node[3]); /* to be repaired it has to be trusted */
     CHECK(client_await_margin(lock, 2));
     CHECK_STR(redlock_value(lock), server_cmd(&c->node[3], "GET", "redlock:x", NULL));
     client_unlock(lock);
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(takes_nothing_from_another, "Healing does not overwrite another holder's key.",
+CASE_ON(takes_nothing_from_another, "Repair does not overwrite another holder's key.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
     cluster_set(c, 0, 1, "redlock:x", "another", 20000);
@@ -172,8 +172,8 @@ CASE_ON(takes_nothing_from_another, "Healing does not overwrite another holder's
     CHECK_STR("another", server_cmd(&c->node[0], "GET", "redlock:x", NULL));
 }
 
-CASE_ON(quarantined_nodes_are_not_healed,
-        "A restarted node gets no healed key while it is in quarantine.", .nodes = NODES,
+CASE_ON(quarantined_nodes_are_not_repaired,
+        "A restarted node gets no repaired key while it is in quarantine.", .nodes = NODES,
         .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
     redlock_lock *lock = hold(r);

@@ -38,7 +38,7 @@ static redlock_lock *held(enum shape shape, uint32_t flags, int64_t ttl_ms)
 
 /* ---- adopted with the kind ---- */
 
-CASE(heals_none, "A lock that others may renew or end is put back on no node that misses it.")
+CASE(repairs_none, "A lock that others may renew or end is put back on no node that misses it.")
 {
     pair_begin();
     FOR_SHAPES(shape)

@@ -97,15 +97,15 @@ static bool is_done(void *data)
     return ((struct play *)data)->done != 0;
 }
 
-struct healing {
+struct repair {
     struct play *play;
     redlock_lock *lock;
 };
 
-/* Nodes that still have the sleeper's key cannot be healed before it is gone: asked again. */
+/* Nodes that still have the sleeper's key cannot be repaired before it is gone: asked again. */
 static bool is_on_every_node(void *data)
 {
-    struct healing *h = data;
+    struct repair *h = data;
     CHECK_OK(redlock_extend(h->lock, LONG_TTL_MS));
     return cluster_count_value(&h->play->cluster, "redlock:x", redlock_value(h->lock)) == 5;
 }
@@ -129,8 +129,8 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
     CHECK_NEVER(redlock_fence(lock) <= p->token);
     CHECK(storage_write(&p->storage, redlock_fence(lock), 3));
-    struct healing healing = {p, lock};
-    CHECK(wait_until(is_on_every_node, &healing));
+    struct repair repair = {p, lock};
+    CHECK(wait_until(is_on_every_node, &repair));
     CHECK_INT(5, cluster_count_value(&p->cluster, "redlock:x", redlock_value(lock)));
 
     p->go = 1;

@@ -23,7 +23,7 @@ struct ending {
     int64_t granted_ns; /* at the latest */
 };
 
-/* Everything a renewal or a healing is made of; "set" and "eval" inside scripts included. */
+/* Everything a renewal or a repair is made of; "set" and "eval" inside scripts included. */
 static long renewals(const struct cluster *c)
 {
     static const char *const names[] = {"pexpire ", "set ", "eval ", "evalsha "};
@@ -106,7 +106,7 @@ CASE(ends_with_close, "The watchdog renews no lock after its client was closed."
     redlock_lock_free(e.lock);
 }
 
-CASE(ends_with_cancel, "A canceled acquire is never granted, renewed or healed afterwards.")
+CASE(ends_with_cancel, "A canceled acquire is never granted, renewed or repaired afterwards.")
 {
     struct ending e;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 20000);

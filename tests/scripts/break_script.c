@@ -110,8 +110,8 @@ CASE(break_strangers,
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
 
-CASE(broken_is_not_healed,
-     "What was broken is not put back by a healing, of any kind, also where it was missing.")
+CASE(broken_is_not_repaired,
+     "What was broken is not put back by a repair, of any kind, also where it was missing.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     for (int i = 0; i < 4; i++) {
@@ -123,20 +123,20 @@ CASE(broken_is_not_healed,
         if (i % 2)
             CHECK_STR("1", GIVE(.value = value));
         CHECK_INT(i % 2 ? 0 : 1, part_int(call_break(&node, "x", mark), 0));
-        REFUSED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .life = "heal");
+        REFUSED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .life = "repair");
         CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
-        GRANTED(.value = "n#1", .kind = kinds[i], .group = "1", .slot = "1", .life = "heal");
+        GRANTED(.value = "n#1", .kind = kinds[i], .group = "1", .slot = "1", .life = "repair");
         CHECK_STR("1", GIVE(.value = "n#1"));
     }
 }
 
-CASE(broken_owner_is_not_healed, "Every hold of an owner that was broken stays broken.")
+CASE(broken_owner_is_not_repaired, "Every hold of an owner that was broken stays broken.")
 {
     GRANTED(.value = "a", .kind = "o", .group = "me");
     GRANTED(.value = "b", .kind = "o", .group = "me");
     CHECK_INT(1, part_int(call_break(&node, "x", mark_of("a")), 0));
-    REFUSED(.value = "a", .kind = "o", .group = "me", .life = "heal");
-    REFUSED(.value = "b", .kind = "o", .group = "me", .life = "heal");
+    REFUSED(.value = "a", .kind = "o", .group = "me", .life = "repair");
+    REFUSED(.value = "b", .kind = "o", .group = "me", .life = "repair");
 }
 
 static struct resp *listen_to(const char *channel)

@@ -297,16 +297,16 @@ CASE(several_tokens, "take_mutex.lua gives one token for several names, above ea
     }
 }
 
-CASE(heal, "Every take script heals past the queue and overwrites no other holder.")
+CASE(repair, "Every take script repairs past the queue and overwrites no other holder.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     for (int i = 0; i < 4; i++) {
         server_cmd(&node, "ZADD", "redlock.queue:x", "5", "wsomebody", NULL);
         server_cmd(&node, "ZADD", "redlock.alive:x", "9e15", "wsomebody", NULL);
-        GRANTED(.value = "v#1", .kind = kinds[i], .group = "2", .slot = "1", .life = "heal");
+        GRANTED(.value = "v#1", .kind = kinds[i], .group = "2", .slot = "1", .life = "repair");
         CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:x", NULL));
         REFUSED(.value = "w#1", .kind = i == 1 ? "m" : kinds[i], .group = i == 2 ? "3" : "2",
-                .slot = "1", .life = "heal");
+                .slot = "1", .life = "repair");
         server_cmd(&node, "FLUSHALL", NULL);
     }
 }

@@ -158,7 +158,7 @@ static void compare_state(void)
     }
 
 static const char *const takes[] =
-    TAKES("50000|600000|1000000", "1000000|1000000|1000000|heal");
+    TAKES("50000|600000|1000000", "1000000|1000000|1000000|repair");
 static const char *const brief_takes[] = TAKES("1", "1");
 
 static const char *const givebacks[] = {

@@ -18,7 +18,7 @@ CASE_OF(extend_moves_the_deadline,
                                        "[502]  remaining 486\n"
                                        "[503]  3 granted     -> done OK\n"
                                        "[503]  remaining 985\n"
-                                       "[504]  4 missing     -> send HEAL 4\n"
+                                       "[504]  4 missing     -> send REPAIR 4\n"
                                        "[505]  5 granted\n"
                                        "[505]  keys 1235\n"));
 
@@ -28,7 +28,7 @@ CASE_OF(a_late_grant_does_not_hide_a_missing_key,
                                        "[501]  123 granted   -> done OK\n"
                                        "[502]  late 1 ACQUIRE 4 granted\n"
                                        "[502]  keys 123\n"
-                                       "[503]  4 missing     -> send HEAL 4\n"
+                                       "[503]  4 missing     -> send REPAIR 4\n"
                                        "[503]  keys 123\n"));
 
 CASE_OF(extend_never_shortens, "A7: a shorter TTL leaves the deadline where it is.",
@@ -143,7 +143,7 @@ CASE(a_renewal_that_was_left_open_is_repeated,
                                        "[450]  timer         -> send EXTEND 12345\n");
 }
 
-CASE(what_others_may_end_is_not_healed,
+CASE(what_others_may_end_is_not_repaired,
      "A8: a value that is kept, tagged or adopted is put back on no node, late or not.")
 {
     struct trace_options kept = five;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holding safely, as golden traces: fencing tokens, healing, jeopardy, nodes that drop out. */
+/* Holding safely, as golden traces: fencing tokens, repair, jeopardy, nodes that drop out. */
 #include "check.h"
 #include "trace.h"
 
@@ -77,13 +77,13 @@ CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and the err
     "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                              \
     "[1]   123 granted   -> done OK\n"
 
-CASE_OF(missing_keys_are_healed, "A8: a proven renewal heals nodes that miss the key.",
+CASE_OF(missing_keys_are_repaired, "A8: a proven renewal repairs nodes that miss the key.",
         trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                            "[335]  1 granted\n"
                                            "[335]  4 missing\n"
-                                           "[335]  23 granted     -> send HEAL 4\n"
+                                           "[335]  23 granted     -> send REPAIR 4\n"
                                            "[335]  keys 123\n"
-                                           "[336]  5 missing      -> send HEAL 5\n"
+                                           "[336]  5 missing      -> send REPAIR 5\n"
                                            "[337]  4 granted\n"
                                            "[337]  keys 1234\n"
                                            "[338]  5 taken\n"
@@ -118,10 +118,10 @@ CASE(what_was_set_in_quarantine_proves_nothing,
 }
 
 CASE_OF(what_was_missing_proves_nothing,
-        "G3: a key that was missing once counts only after a voting node heals it.",
+        "G3: a key that was missing once counts only after a voting node repairs it.",
         trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                            "[335]  3 missing\n"
-                                           "[335]  124 granted    -> send HEAL 3\n"
+                                           "[335]  124 granted    -> send REPAIR 3\n"
                                            "[336]  3 guarded\n"
                                            "[668]  timer          -> send EXTEND 12345\n"
                                            "[669]  3 kept\n"
@@ -131,13 +131,13 @@ CASE_OF(what_was_missing_proves_nothing,
                                            "[670]  keys 124\n"));
 
 CASE_OF(a_renewal_overtakes_a_refused_healing,
-        "G3: a renewal that overtakes a refused healing proves no key.",
+        "G3: a renewal that overtakes a refused repair proves no key.",
         trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                            "[335]  3 missing\n"
-                                           "[335]  124 granted    -> send HEAL 3\n"
+                                           "[335]  124 granted    -> send REPAIR 3\n"
                                            "[668]  timer          -> send EXTEND 12345\n"
                                            "[669]  3 granted\n"
-                                           "[669]  late 2 HEAL 3 guarded\n"
+                                           "[669]  late 2 REPAIR 3 guarded\n"
                                            "[669]  12 granted\n"
                                            "[1002] timer          -> send EXTEND 12345\n"
                                            "[1003] 3 kept\n"
@@ -146,7 +146,7 @@ CASE_OF(a_renewal_overtakes_a_refused_healing,
                                            "[1003] 4 granted\n"
                                            "[1003] remaining 987\n"));
 
-CASE_OF(a_failed_renewal_heals_nothing, "A8: a renewal without a quorum heals no node.",
+CASE_OF(a_failed_renewal_repairs_nothing, "A8: a renewal without a quorum repairs no node.",
         trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                            "[335]  1 granted\n"
                                            "[335]  4 missing\n"

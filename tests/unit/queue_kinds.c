@@ -104,11 +104,11 @@ CASE(a_late_grant_during_alignment_gets_the_token,
                        "[4]   1 granted            -> done OK\n");
 }
 
-CASE_OF(a_healed_hold_gets_its_token,
-        "A node that gets a healed re-entrant hold gets its token as well.",
+CASE_OF(a_repaired_hold_gets_its_token,
+        "A node that gets a repaired re-entrant hold gets its token as well.",
         trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
                            "[1]   12 granted @9        -> done OK\n"
                            "[5]   extend 1000          -> send EXTEND 123\n"
                            "[6]   3 missing\n"
-                           "[6]   12 granted           -> send HEAL 3, done OK\n"
+                           "[6]   12 granted           -> send REPAIR 3, done OK\n"
                            "[7]   3 granted            -> send ALIGN 3\n"));

@@ -14,7 +14,7 @@
 
 static const char *const op_names[] = {
     [RL_OP_ACQUIRE] = "ACQUIRE",   [RL_OP_EXTEND] = "EXTEND",       [RL_OP_RELEASE] = "RELEASE",
-    [RL_OP_ROLLBACK] = "ROLLBACK", [RL_OP_INQUIRE] = "INQUIRE",     [RL_OP_HEAL] = "HEAL",
+    [RL_OP_ROLLBACK] = "ROLLBACK", [RL_OP_INQUIRE] = "INQUIRE",     [RL_OP_REPAIR] = "REPAIR",
     [RL_OP_ALIGN] = "ALIGN",       [RL_OP_ACQUIRE_AGAIN] = "AGAIN", [RL_OP_QUIT] = "QUIT",
     [RL_OP_LEAVE] = "LEAVE",       [RL_OP_TICKET] = "TICKET",
 };

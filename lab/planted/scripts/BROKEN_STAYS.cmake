@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Healing puts back what an operator has broken.
-replace(request [[if life == 'heal' and call]] [[if false and call]])
+# Repair puts back what an operator has broken.
+replace(request [[if life == 'repair' and call]] [[if false and call]])

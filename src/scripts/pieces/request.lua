@@ -1,6 +1,6 @@
 -- KEYS  for each name: lock, fence counter, queue, liveness; then the marker
 -- ARGV  1 value  2 ttl in ms  3 waiter, '' to ignore the queue  4 ticket, 0 for none yet
---       5 life of a waiter in ms, 'heal' for a hold that is proven already
+--       5 life of a waiter in ms, 'repair' for a hold that is proven already
 --       6 life of an idle counter in ms, 0 for no token
 --       7 1 to be told the identity of the node at this moment (G2)
 --       8 incarnation of the node, "?" behind it or alone: in doubt
@@ -34,6 +34,6 @@ local time = call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now = math.floor(now_us / 1000)
 -- What an operator has evicted is not put back by a renewal that had begun before (break.lua, A8).
-if life == 'heal' and call('EXISTS', broken_key(KEYS[1], redis.sha1hex(value))) == 1 then
+if life == 'repair' and call('EXISTS', broken_key(KEYS[1], redis.sha1hex(value))) == 1 then
   return {0, -2, id, max_ttl, identity, set, 0, 0, 0, ''}
 end

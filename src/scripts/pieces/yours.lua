@@ -3,7 +3,7 @@
 -- request begin alike, for eight digits behind the tag. Needs: now; life; value.
 local function yours(key, type)
   local tag = string.sub(value, 1, 23)
-  if life == 'heal' or not string.find(tag, '^[%w_-]+:$') or #tag < 23 then
+  if life == 'repair' or not string.find(tag, '^[%w_-]+:$') or #tag < 23 then
     return nil
   end
   local function is_anothers(text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Healing (A8): does what was ended stay ended?
+ * Repair (A8): does what was ended stay ended?
  *
  * Modelled: one value on the nodes, the clients that renew it, each at its own time and by requests that
  * are late as they like, and one request that ends it: an eviction, or a release by another client than
@@ -10,7 +10,7 @@
  *
  * Abstracted: the acquisition. Every node has served it; a request of it that is still on its way could set
  * the key behind the end. Time. No key expires by itself, no hold ends by its deadline, and a tombstone stays: it has
- * to live for longer than any renewal that began before it (max_ttl). Rivals: they only keep healing out.
+ * to live for longer than any renewal that began before it (max_ttl). Rivals: they only keep repair out.
  *
  * Bounds: N = 3, RENEWERS with ROUNDS renewals each, one end, FORGETS keys lost.
  *
@@ -18,9 +18,9 @@
  * had none, no majority ever has the key again.
  *
  * Switches:
- *   HEAL       a renewal that won puts the key back; without it, none does
+ *   REPAIR       a renewal that won puts the key back; without it, none does
  *   WHOLE      the end is answered when every node has carried it out, not only a majority
- *   TOMBSTONE  the end leaves a tombstone on each node, and healing looks for it in the same step
+ *   TOMBSTONE  the end leaves a tombstone on each node, and repair looks for it in the same step
  */
 #ifndef RENEWERS
 #define RENEWERS 1
@@ -39,7 +39,7 @@
 #define ANSWERED QUORUM
 #endif
 
-mtype = { NOTHING, RENEW, HEAL_IT }; /* what is under way between a client and a node */
+mtype = { NOTHING, RENEW, REPAIR_IT }; /* what is under way between a client and a node */
 
 /* ---- the nodes ---- */
 bool key[N] = true;
@@ -67,7 +67,7 @@ byte missing[RENEWERS];
 inline renew_node(c, n)
 {
     missed[AT(c, n)] = false;
-    if /* On a connection a renewal comes behind the healing before it. */
+    if /* On a connection a renewal comes behind the repair before it. */
     :: request[AT(c, n)] == NOTHING -> request[AT(c, n)] = RENEW
     :: else
     fi
@@ -111,7 +111,7 @@ inline serve(c, n)
     fi
 }
 
-inline heal(n, c)
+inline repair(n, c)
 {
     request[AT(c, n)] = NOTHING;
 #ifdef TOMBSTONE
@@ -119,7 +119,7 @@ inline heal(n, c)
 #else
     key[n] = true;
 #endif
-    printf("node %d: healed for %c, has the key: %d\n", n + 1, 65 + c, key[n]);
+    printf("node %d: repaired for %c, has the key: %d\n", n + 1, 65 + c, key[n]);
     assert(SOUND)
 }
 
@@ -138,15 +138,15 @@ inline end_on(n)
 
 #define ABOUT(c, n)                                                                             \
     :: d_step { request[AT(c, n)] == RENEW && !lost[c] -> serve(c, n) }                         \
-    HEALING(c, n)
-#ifdef HEAL
-#define HEALING(c, n)                                                                           \
+    REPAIRS(c, n)
+#ifdef REPAIR
+#define REPAIRS(c, n)                                                                           \
     :: d_step { won[c] && missed[AT(c, n)] && !lost[c] && request[AT(c, n)] == NOTHING ->       \
-                missed[AT(c, n)] = false; request[AT(c, n)] = HEAL_IT;                          \
-                printf("%c: heals node %d\n", 65 + c, n + 1) }                                  \
-    :: d_step { request[AT(c, n)] == HEAL_IT -> heal(n, c) }
+                missed[AT(c, n)] = false; request[AT(c, n)] = REPAIR_IT;                          \
+                printf("%c: repairs node %d\n", 65 + c, n + 1) }                                  \
+    :: d_step { request[AT(c, n)] == REPAIR_IT -> repair(n, c) }
 #else
-#define HEALING(c, n)
+#define REPAIRS(c, n)
 #endif
 
 proctype client(byte c)
