@@ -35,7 +35,7 @@
  *   BUMP           an old master may win back without ever having been demoted
  *   SLOW_REPLICA   clocks of servers that do not lead, and of snapshots, may stand still
  *   SNAPSHOT       a restart may bring back what was saved at any earlier moment
- *   SENTINEL       the witness knows the incarnation only, not the term        (E5)
+ *   SENTINEL       the attestation knows the incarnation only, not the term        (E5)
  *   BACK           a client follows any majority, also to an earlier term      (E12)
  *   MARKER         the watch of one client admits the node for all             (E7)
  *   STAMP          no client watches; a stamp of age Q admits                  (E7)
@@ -54,7 +54,7 @@
  *   VOUCH_STALE    a majority that said the term at any time is enough         (E4)
  *   VOUCH_SENT     the majority is fresh when the request is sent, not when it counts (E4)
  *   L_A=n          client A has another L than that in Q                       (E4)
- *   NO_WITNESS     a request was executed by the term that it was sent to      (E5)
+ *   NO_ATTESTATION a request was executed by the term that it was sent to      (E5)
  *   RENEW_BLIND    the same of renewals only                                   (E5)
  *   Q=n            quarantine; default TTL + L                                 (E6)
  *   WATCH_ASKED    the watch starts when electors are asked, a tick earlier    (E6)
@@ -406,7 +406,7 @@ inline renew()
 }
 #endif
 
-#if defined(NO_WITNESS) || defined(SENTINEL)
+#if defined(NO_ATTESTATION) || defined(SENTINEL)
 #define EXECUTED_BY(c, k) to[c]
 #else
 #ifdef RENEW_BLIND
@@ -415,7 +415,7 @@ inline renew()
 #define EXECUTED_BY(c, k) term[k]
 #endif
 #endif
-#ifdef NO_WITNESS
+#ifdef NO_ATTESTATION
 #define EXECUTED_IN(c, k) met[c]
 #else
 #define EXECUTED_IN(c, k) incarnation[k]

@@ -40,7 +40,7 @@
  *   EARLY        what nodes answer after that proves no loss                   (A7)
  *   SWEEP        what is left of a lost lock is deleted at once                (A10)
  *   REPAIR_ALL     missing keys are set again on quarantined nodes too           (G3, A8)
- *   WITNESS      the marker is read behind the key, in a step of its own, on the same connection:
+ *   ATTESTATION  the marker is read behind the key, in a step of its own, on the same connection:
  *                what the plain acquire does. Only the marker is compared, not the node's identity
  *   MARKER_FIRST the marker is read before the key is set, not together        (G2)
  *   BLIND_ADMIT  a watched node is admitted without comparing the probation    (G2)
@@ -169,9 +169,9 @@ inline serve_acquire(c, n)
     :: owner[n] == 0 ->
         owner[n] = 1 + c;
         left[n] = TTL;
-#ifdef WITNESS
+#ifdef ATTESTATION
         request[AT(c, n)] = GRANTED;
-        printf("node %d: grants %c, before its witness\n", n + 1, 65 + c)
+        printf("node %d: grants %c, before its attestation\n", n + 1, 65 + c)
 #else
         if
         :: phase[c] == TRYING && COUNTS(c, n) ->
@@ -195,8 +195,8 @@ inline serve_acquire(c, n)
     fi
 }
 
-#ifdef WITNESS
-inline witness(c, n)
+#ifdef ATTESTATION
+inline attestation(c, n)
 {
     request[AT(c, n)] = NOTHING;
     if
@@ -206,7 +206,7 @@ inline witness(c, n)
     :: admitted[n] && phase[c] == HELD -> note_carrier(c, n)
     :: else
     fi;
-    printf("node %d: its witness says to %c %d\n", n + 1, 65 + c, admitted[n])
+    printf("node %d: its attestation says to %c %d\n", n + 1, 65 + c, admitted[n])
 }
 #endif
 
@@ -519,8 +519,8 @@ inline break_connection(c, n)
                 marker_seen[AT(c, n)] = true;                                                   \
                 printf("%c: sees the marker of node %d\n", 65 + c, n + 1) }
 #else
-#ifdef WITNESS
-#define MARKERS(c, n) :: d_step { request[AT(c, n)] == GRANTED -> witness(c, n) }
+#ifdef ATTESTATION
+#define MARKERS(c, n) :: d_step { request[AT(c, n)] == GRANTED -> attestation(c, n) }
 #else
 #define MARKERS(c, n)
 #endif

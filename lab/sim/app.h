@@ -86,7 +86,7 @@ struct sim_worker {
     bool leaves; /* granted with KEEP and told, or adopted: only a release deletes the lock */
     char ends[SIM_HOLD_SIZE];      /* the value that it releases or evicts; empty: unknown */
     uint16_t ends_on;              /* nodes that had it then, a bit each */
-    char wanted[FAKE_DIGEST_SIZE]; /* a tag and a colon, or the mark of a holder ... */
+    char wanted[FAKE_DIGEST_SIZE]; /* a tag and a colon, or the fingerprint of a holder ... */
     struct rl_survey survey;
     redlock_holder evicted; /* ... and what had it */
 };
@@ -102,7 +102,7 @@ void sim_app_begin_operation(struct sim_world *world, struct sim_worker *worker,
 void sim_app_draw_wish(struct sim_world *world, struct sim_worker *worker);
 void sim_app_acquire(struct sim_world *world, struct sim_worker *worker);
 void sim_app_release(struct sim_world *world, struct sim_worker *worker);
-/* Ends what has the tag or the mark in `wanted`, on every node. */
+/* Ends what has the tag or the fingerprint in `wanted`, on every node. */
 void sim_app_evict(struct sim_world *world, struct sim_worker *worker, bool by_tag);
 /* A handle for the names, kind and owner that the worker has. */
 void sim_app_make_handle(struct sim_world *world, struct sim_worker *worker,

@@ -160,7 +160,7 @@ static void check_proof(struct sim_world *world, const struct sim_worker *worker
         sim_fail(world, "vouched votes", "c%u.%u counts vote %u, and too few electors say so",
                  worker->client->index + 1, worker->index + 1, vote + 1);
     if (strncmp(identity, greeted, strlen(identity)) != 0)
-        sim_fail(world, "witnessed votes", "c%u.%u counts vote %u of another incarnation",
+        sim_fail(world, "attested votes", "c%u.%u counts vote %u of another incarnation",
                  worker->client->index + 1, worker->index + 1, vote + 1);
     if (extends && !may_renew(worker, vote))
         sim_fail(world, "proven renewals", "c%u.%u counts vote %u, and has no proof there",

@@ -122,8 +122,8 @@ static int status_of(int error)
 }
 
 /*
- * The fingerprint of the value, as the nodes make it (src/scripts/pieces/mark.lua); NULL: the
- * value was not told whole.
+ * The fingerprint of the value, as the nodes make it (src/scripts/pieces/fingerprint.lua);
+ * NULL: the value was not told whole.
  */
 static const char *fingerprint_of(const char *value,
                                   char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1])

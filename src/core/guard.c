@@ -173,7 +173,7 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
 
 bool rl_guard_is_greeted(const struct rl_guard *guard, struct rl_slice identity)
 {
-    return is_text(guard->witness_names_term ? guard->admitted : guard->identity, identity);
+    return is_text(guard->attestation_names_term ? guard->admitted : guard->identity, identity);
 }
 
 bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice identity,

@@ -86,7 +86,7 @@ struct rl_guard {
     enum redlock_reason reason;
     char identity[RL_IDENTITY_MAX]; /* of this connection; empty: unknown */
     char term[RL_TERM_TEXT_MAX]; /* that the connection was made in; empty: no elected vote */
-    bool witness_names_term;     /* of a cluster: its server tells it behind its identity */
+    bool attestation_names_term; /* of a cluster: its server tells it behind its identity */
     char admitted[RL_ADMITTED_MAX]; /* what a marker has to name; empty: unknown */
     int64_t node_max_ttl_ns;        /* what the marker says; 0: nothing */
     int64_t watched_since_ns;       /* on this connection, without a break */
@@ -142,13 +142,15 @@ void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns);
  */
 bool rl_guard_awaits_stamp(const struct rl_guard *guard);
 /*
- * Then: may a grant be kept until the answer? Of an elected vote, its witness must name the
+ * Then: may a grant be kept until the answer? Of an elected vote, its attestation must name the
  * incarnation that the stamp will be of (E5).
  */
 bool rl_guard_may_keep(const struct rl_guard *guard, struct rl_slice identity);
 /* The time that has to pass before what a node may have forgotten is surely over. */
 int64_t rl_guard_time_ns(const struct rl_guard *guard);
-/* The witness behind a request names the incarnation that this connection has greeted (E5). */
+/*
+ * The attestation behind a request names the incarnation that this connection has greeted (E5).
+ */
 bool rl_guard_is_greeted(const struct rl_guard *guard, struct rl_slice identity);
 
 /* Strict: what PROBE answered, and whether ADMIT agreed. */

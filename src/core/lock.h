@@ -188,8 +188,8 @@ struct rl_lock {
     uint16_t nodes_with_key; /* nodes known to carry our key, a bit each */
     /*
      * Nodes that had our key while they could vote and were not found without it since. Only on
-     * these does a renewal count in quarantine, and in strict mode without a witness: a key
-     * that was set there proves nothing (G3).
+     * these does a renewal count in quarantine, and in strict mode without an attestation: a
+     * key that was set there proves nothing (G3).
      */
     uint16_t nodes_proven;
     uint16_t

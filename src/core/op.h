@@ -19,7 +19,7 @@ enum rl_op {
     RL_OP_TICKET,    /* which place in the queue does the node offer? */
     RL_OP_WAITERS,   /* are there waiters? */
     RL_OP_WAKE,      /* wakes the head of the queue */
-    RL_OP_REPAIR,      /* set our key where a node misses it (A8) */
+    RL_OP_REPAIR,    /* set our key where a node misses it (A8) */
     RL_OP_ALIGN,     /* raise the fence counter to the token */
     RL_OP_INQUIRE,   /* the remaining life of whatever is under the key, and who holds it */
     RL_OP_LOOK,      /* everything about a name */

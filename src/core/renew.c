@@ -78,10 +78,10 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
 
 /*
  * The hold was just proven on a quorum and is valid: nodes that miss our key get it back, for
- * what is left of its time (A8). The engine leaves out nodes in quarantine: a repaired key there
- * would prove nothing, and a later renewal of it must not count. A value that other clients may
- * renew or end stays as it is: two renewals that each won on its own majority would otherwise
- * put back, between them, what a release or an eviction has deleted meanwhile.
+ * what is left of its time (A8). The engine leaves out nodes in quarantine: a repaired key
+ * there would prove nothing, and a later renewal of it must not count. A value that other
+ * clients may renew or end stays as it is: two renewals that each won on its own majority would
+ * otherwise put back, between them, what a release or an eviction has deleted meanwhile.
  */
 void rl_renew_repair(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
 {

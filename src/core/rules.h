@@ -23,8 +23,8 @@
     X(EXTEND_COMPARES, "an extension sets the key, whatever its value (A7)")                   \
     X(EXTEND_WHILE_VALID, "an extension counts after the validity ended (A7, A10)")            \
     X(LOSS_PROVEN, "a renewal that cannot be won waits for no proof of the loss (A7)")         \
-    X(REPAIRED_ALONE, "a value that others may renew or end is put back (A8)")                   \
-    X(REPAIR_IS_NO_PROOF, "a key set anew counts as renewed, in quarantine too (A8, G3)")        \
+    X(REPAIRED_ALONE, "a value that others may renew or end is put back (A8)")                 \
+    X(REPAIR_IS_NO_PROOF, "a key set anew counts as renewed, in quarantine too (A8, G3)")      \
     X(GRANT_IN_TIME, "a lock is granted after the wait deadline (A9)")                         \
     X(HANDED_OUT_IN_TIME, "a grant is handed out when it is late or lost (A9)")                \
     X(LOSS_TIMER, "no timer for the end of the validity (A10)")                                \
@@ -35,7 +35,7 @@
     X(GUARD_TIME, "a quarantine does not last for max_ttl (G1)")                               \
     X(CHECK_FIRST, "a node once checked is not checked on its next connection (G1)")           \
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
-    X(WITNESS, "strict mode counts a grant before its witness has answered (G2)")              \
+    X(ATTESTATION, "strict mode counts a grant before its attestation has answered (G2)")      \
     X(NODE_SET, "nodes of another set are counted (G8)")                                       \
     X(SETS_HEARD, "nodes without a set decide before the others have said theirs (G8)")        \
     X(SET_READ, "a node that refuses to tell its set counts as one of none (G8)")              \
@@ -48,7 +48,8 @@
     X(COUNTER_LIFE, "a fence counter that came back with a snapshot goes on counting")         \
     X(TOKEN_RANGE, "a fence counter of any size is believed")                                  \
     X(RENEWAL_OF_COUNTED, "a renewal counts where the grant did not (G3)")                     \
-    X(RENEWAL_WITNESSED, "strict mode counts a renewal where neither grant nor witness did")   \
+    X(RENEWAL_ATTESTED,                                                                        \
+      "strict mode counts a renewal where neither grant nor attestation did")                  \
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
     X(QUEUE_NEEDS_QUORUM, "a waiter that reaches too few nodes keeps its place in the queue")  \
     X(QUEUE_HEAD, "a node grants to any waiter in its queue")                                  \
@@ -65,14 +66,14 @@
     X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
     X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
     X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
-    X(BROKEN_STAYS, "repair puts back what an operator has evicted (A8)")                     \
+    X(BROKEN_STAYS, "repair puts back what an operator has evicted (A8)")                      \
     X(ELECTOR_ONCE, "an elector that has two addresses counts twice (E2)")                     \
     X(ELECTOR_MAJORITY, "less than a majority of the electors names a term (E4)")              \
     X(TERM_WHOLE, "a server is in one term whatever the epoch (E3)")                           \
     X(VOUCH_FRESH, "electors vouch for a term for ever (E4)")                                  \
     X(VOUCHED, "a grant counts whatever the electors say (E4)")                                \
     X(RENEWAL_VOUCHED, "a renewal counts whatever the electors say (E4, E8)")                  \
-    X(TERM_WITNESSED, "a renewal counts whichever incarnation made it (E5)")                   \
+    X(TERM_ATTESTED, "a renewal counts whichever incarnation made it (E5)")                    \
     X(TERM_GUARD_TIME, "the quarantine of a term is as long as a TTL, without L (E6)")         \
     X(MARKER_NAMES_TERM, "a marker admits its incarnation in every term (E7)")                 \
     X(STAMP_NAMES_TERM, "the stamp of an earlier term admits the same incarnation (E7)")       \

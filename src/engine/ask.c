@@ -118,19 +118,19 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_attempt *atte
     bool is_unproven_renewal =
         engine->strict && op == RL_OP_EXTEND &&
         (!(attempt->handle->lock.nodes_proven & (1u << node)) || engine->node[node].elected) &&
-        RL_RULE(RENEWAL_WITNESSED);
+        RL_RULE(RENEWAL_ATTESTED);
     struct rl_pending entry = {
         .subject = attempt,
         .round = round,
         .op = (uint16_t)op,
         .by_script = command->script != 0,
-        .needs_witness = command->needs_witness || is_unproven_renewal,
+        .needs_attestation = command->needs_attestation || is_unproven_renewal,
     };
 
     if (!rl_session_push(session, command, entry))
         return false;
     session->abilities.known_scripts |= command->script;
-    session->wants_witness |= entry.needs_witness;
+    session->wants_attestation |= entry.needs_attestation;
     if (rl_ops[op].sets_key)
         attempt->touched |= (uint16_t)(1u << node);
     if (rl_ops[op].deletes_key)

@@ -195,19 +195,20 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
 }
 
 /* reply: NULL when the connection has ended: those grants are not counted. */
-static void hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
-                         int64_t now_ns)
+static void hear_attestation(struct rl_engine *engine, uint8_t node,
+                             const struct rl_reply *reply, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    struct rl_answer witness;
+    struct rl_answer attestation;
 
-    if (reply && !rl_vote_hear_witness(engine, node, reply, now_ns, &witness))
+    if (reply && !rl_vote_hear_attestation(engine, node, reply, now_ns, &attestation))
         return;
     for (uint32_t i = 0; i < at->unconfirmed_count; i++) {
         struct rl_unconfirmed grant = at->unconfirmed[i];
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 
-        if (reply && !rl_vote_judge_by_witness(engine, node, &grant, &witness, now_ns, &answer))
+        if (reply &&
+            !rl_vote_judge_by_attestation(engine, node, &grant, &attestation, now_ns, &answer))
             continue;
         rl_hear_answer(engine, node, &grant.pending, NULL, &answer, now_ns);
         rl_attempt_unref(&engine->attempts, grant.pending.subject);
@@ -244,7 +245,7 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
         if (pending.subject)
             hear(engine, node, &pending, &reply, now_ns);
         else
-            hear_witness(engine, node, &reply, now_ns);
+            hear_attestation(engine, node, &reply, now_ns);
         /* It has forgotten who we are: what follows would be refused as well. */
         if (reply.scalar.type == RL_REPLY_ERROR && rl_slice_starts(reply.scalar.text, "NOAUTH"))
             return -1;
@@ -292,7 +293,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
 {
     struct rl_pending pending;
 
-    hear_witness(engine, node, NULL, now_ns);
+    hear_attestation(engine, node, NULL, now_ns);
     while (rl_pending_pop(&engine->node[node].session.pending, &pending)) {
         struct rl_attempt *attempt = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);

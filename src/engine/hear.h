@@ -37,20 +37,21 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
 /* ---- vote.c ---- */
 
 /*
- * What a reply to a request of an attempt is worth. False: the grant waits for its witness, or
- * is kept (rl_vote_give_kept()), and has the request's reference to the attempt.
+ * What a reply to a request of an attempt is worth. False: the grant waits for its attestation,
+ * or is kept (rl_vote_give_kept()), and has the request's reference to the attempt.
  */
 bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                    const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out);
 
-/* The witness has answered. False: not yet, its script had to be sent again. */
-bool rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
-                          int64_t now_ns, struct rl_answer *witness);
+/* The attestation has answered. False: not yet, its script had to be sent again. */
+bool rl_vote_hear_attestation(struct rl_engine *engine, uint8_t node,
+                              const struct rl_reply *reply, int64_t now_ns,
+                              struct rl_answer *attestation);
 /* What a grant that waited for it is worth after all. False: it is kept. */
-bool rl_vote_judge_by_witness(struct rl_engine *engine, uint8_t node,
-                              const struct rl_unconfirmed *grant,
-                              const struct rl_answer *witness, int64_t now_ns,
-                              struct rl_answer *out);
+bool rl_vote_judge_by_attestation(struct rl_engine *engine, uint8_t node,
+                                  const struct rl_unconfirmed *grant,
+                                  const struct rl_answer *attestation, int64_t now_ns,
+                                  struct rl_answer *out);
 
 /* Counts what was kept, as far as what it waited for has come. */
 void rl_vote_give_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns);

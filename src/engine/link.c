@@ -47,7 +47,7 @@ const char *rl_link_choose(struct rl_link *link)
     if (link->role == RL_LINK_NODE && elected->term_number != link->term_number) {
         elected->term_number = link->term_number;
         rl_term_write(&elected->electors.term, node->session.guard.term);
-        node->session.guard.witness_names_term = elected->electors.term.id[0] != '\0';
+        node->session.guard.attestation_names_term = elected->electors.term.id[0] != '\0';
         rl_guard_forget_clock(&node->session.guard);
     }
     return elected->electors.term.owner;

@@ -9,7 +9,7 @@
 
 #define RL_UNDELIVERED_MAX 4096
 
-/* A grant that is not counted before its witness has answered (vote.c). */
+/* A grant that is not counted before its attestation has answered (vote.c). */
 struct rl_unconfirmed {
     struct rl_pending pending; /* holds a reference to the attempt */
     int64_t token;

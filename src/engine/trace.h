@@ -10,7 +10,7 @@ void rl_trace_node(const struct rl_engine *engine, uint8_t node,
                    const struct rl_attempt *attempt, uint32_t round, const char *what,
                    const char *text);
 
-/* A reply, decoded: to a request for a lock, or that of a witness. */
+/* A reply, decoded: to a request for a lock, or that of an attestation. */
 void rl_trace_reply(const struct rl_engine *engine, uint8_t node,
                     const struct rl_pending *pending, const struct rl_reply *reply);
 

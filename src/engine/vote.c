@@ -6,26 +6,23 @@
  * is answered before the greeting's checks of the node. rl_acquire_answer() (core/acquire.c)
  * counts a grant (rl_tally_vote(), core/tally.h) only if it passes these checks, in this order:
  *
- *  1. rl_answer_read   it has the shape of a grant for what was asked: +OK to a SET, the array
- *     or
- *                      the number of a script. Anything else is no grant.
- *  2. check_token      a fenced grant has a token that a counter may have given.
- *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
- *  4. check_overtaking behind our own release, no other client waits on that node.
- *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
- *     ..._by_witness   what it found allows this TTL.
- *  6. check_marker     strict mode: the node has told its marker and identity.
- *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted,
- *     it
- *                      belongs to the set of nodes that is in force (G8; sets.c), and its
- *                      server does not vote by another name already.
- *     check_safety     the profile `correctness`: it passes the safety checks (safety.h).
+ *  1. rl_answer_read     it has the shape of a grant for what was requested: +OK to a SET, the
+ *                        array or the number of a script. Anything else is no grant.
+ *  2. check_token        a fenced grant has a token that a counter may have given.
+ *  3. check_max_ttl      the TTL requested is one that the node allows (G4).
+ *  4. check_overtaking   behind our own release, no other client waits on that node.
+ *  5. await_attestation  strict mode: the attestation behind the grant has come (G2), and
+ *     ..._by_attestation what it found allows this TTL.
+ *  6. check_marker       strict mode: the node's marker and identity are known.
+ *  7. check_guard        the node may vote: its memory (G1, G2) and its clock (G6) are trusted,
+ *                        it belongs to the set of nodes that is in force (G8; sets.c), and its
+ *                        server does not vote by another name already.
+ *     check_safety       the profile `correctness`: it passes the safety checks (safety.h).
  *
- *  8. keep             an elected vote: a majority of its electors has named the term that it
- *     was
- *                      sent to, and was asked for it no longer than two seconds ago
- *                      (elected.h). A node that the age of a stamp may admit: it has been asked
- *                      for that (E7).
+ *  8. keep               an elected vote: a majority of its electors has named the term that it
+ *                        was sent to, in answer to requests no more than two seconds old
+ *                        (elected.h). A node that the age of a stamp may admit: that age has
+ *                        been requested (E7).
  *
  * What nodes without a set have granted decides only when every node has said its set, has
  * failed or has had its time (G8.3; decide_attempt() in core/acquire.c).
@@ -95,7 +92,7 @@ static void check_token(struct rl_session *session, struct rl_answer *answer)
 
 /*
  * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is
- * known since the greeting. In strict mode the witness tells it as of this moment.
+ * known since the greeting. In strict mode the attestation tells it as of this moment.
  */
 static void check_max_ttl(const struct rl_session *session, const struct rl_attempt *attempt,
                           struct rl_answer *answer)
@@ -132,7 +129,7 @@ static void check_overtaking(const struct rl_attempt *attempt, uint8_t node,
 
 static void check_marker(struct rl_answer *answer)
 {
-    if (!answer->has_marker && answer->vote == REDLOCK_VOTE_GRANTED && RL_RULE(WITNESS))
+    if (!answer->has_marker && answer->vote == REDLOCK_VOTE_GRANTED && RL_RULE(ATTESTATION))
         answer->vote = REDLOCK_VOTE_PROTO;
 }
 
@@ -167,7 +164,7 @@ static void refuse_vote(struct rl_session *session, int64_t now_ns, struct rl_an
 /*
  * A grant is not refused for a quarantine that may be over by the age of a stamp: one command
  * after another, each too short to be asked twice, would find it over, and none would get the
- * lock. Of an elected vote, the witness must name the incarnation that the stamp will be of
+ * lock. Of an elected vote, the attestation must name the incarnation that the stamp will be of
  * (E5).
  */
 static void check_guard(struct rl_session *session, enum rl_op op, int64_t now_ns,
@@ -189,11 +186,11 @@ static void check_guard(struct rl_session *session, enum rl_op op, int64_t now_n
 
 /*
  * An elected vote: the electors may be behind a server that was demoted and promoted again, so
- * the witness behind a renewal, too, must name the incarnation that was greeted (E5).
+ * the attestation behind a renewal, too, must name the incarnation that was greeted (E5).
  */
 static void check_renewal(struct rl_guard *guard, int64_t now_ns, struct rl_answer *answer)
 {
-    if (answer->vote == REDLOCK_VOTE_GRANTED && RL_RULE(TERM_WITNESSED) &&
+    if (answer->vote == REDLOCK_VOTE_GRANTED && RL_RULE(TERM_ATTESTED) &&
         !rl_guard_is_greeted(guard, answer->identity))
         answer->vote = REDLOCK_VOTE_GUARDED;
     answer->of_new_term = !rl_guard_check_vote(guard, now_ns);
@@ -221,11 +218,11 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         /*
          * Compare-and-renew may count in quarantine too (G3): core/hold.c knows. Strict: the
          * node may have forgotten everything since this client last heard of it, unless a
-         * witness says that it has not.
+         * attestation says that it has not.
          */
         answer->in_quarantine =
             !rl_guard_check_vote(&session->guard, now_ns) ||
-            (engine->strict && !answer->has_marker && RL_RULE(RENEWAL_WITNESSED));
+            (engine->strict && !answer->has_marker && RL_RULE(RENEWAL_ATTESTED));
         if (engine->node[node].elected && engine->strict)
             check_renewal(&session->guard, now_ns, answer);
         /* But not on a node that is in another set now: others may hold the lock there (G8). */
@@ -266,16 +263,16 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         check_safety(engine, node, answer);
 }
 
-/* ---- 5: the witness (G2) ---- */
+/* ---- 5: the attestation (G2) ---- */
 
 /*
  * A grant counts only if the node that gave it still is what this connection greeted, and its
  * marker says so. Asking that inside every acquire costs the server several times the acquire
- * itself. Instead one witness goes behind each batch of acquires, on their connection; grants
- * wait here until it has answered. It is executed after them, and the identity of a node never
- * comes back once it has changed: if the witness finds what was there before the acquires were
- * sent, it was there all the time between. (In front of them it would say nothing about the
- * moment of the grant.)
+ * itself. Instead one attestation goes behind each batch of acquires, on their connection;
+ * grants wait here until it has answered. It is executed after them, and the identity of a node
+ * never comes back once it has changed: if the attestation finds what was there before the
+ * acquires were sent, it was there all the time between. (In front of them it would say nothing
+ * about the moment of the grant.)
  */
 static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *pending,
                              const struct rl_answer *answer)
@@ -299,15 +296,15 @@ static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *pendin
 }
 
 /*
- * True: the answer waits for its witness. So does the renewal of a hold that waits for one: it
- * is worth as much as that. And that of a hold whose grant here was not counted.
+ * True: the answer waits for its attestation. So does the renewal of a hold that waits for one:
+ * it is worth as much as that. And that of a hold whose grant here was not counted.
  */
-static bool await_witness(struct rl_node *at, const struct rl_pending *pending,
-                          struct rl_answer *answer)
+static bool await_attestation(struct rl_node *at, const struct rl_pending *pending,
+                              struct rl_answer *answer)
 {
-    bool waits = pending->needs_witness;
+    bool waits = pending->needs_attestation;
 
-    if (answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
+    if (answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(ATTESTATION))
         return false;
     for (uint32_t i = 0; pending->op == RL_OP_EXTEND && i < at->unconfirmed_count; i++)
         waits |= at->unconfirmed[i].pending.subject == pending->subject;
@@ -421,13 +418,13 @@ void rl_vote_lose_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     at->kept_count -= count;
 }
 
-bool rl_vote_judge_by_witness(struct rl_engine *engine, uint8_t node,
-                              const struct rl_unconfirmed *grant,
-                              const struct rl_answer *witness, int64_t now_ns,
-                              struct rl_answer *out)
+bool rl_vote_judge_by_attestation(struct rl_engine *engine, uint8_t node,
+                                  const struct rl_unconfirmed *grant,
+                                  const struct rl_answer *attestation, int64_t now_ns,
+                                  struct rl_answer *out)
 {
     const struct rl_attempt *attempt = grant->pending.subject;
-    struct rl_answer answer = *witness;
+    struct rl_answer answer = *attestation;
 
     answer.token = grant->token;
     if (answer.has_marker && answer.marker_max_ttl_ms > 0 &&
@@ -436,32 +433,33 @@ bool rl_vote_judge_by_witness(struct rl_engine *engine, uint8_t node,
         answer.beyond_max_ttl = true;
     }
     /* A renewal is what it was; its hold has been judged. */
-    if (grant->pending.op == RL_OP_EXTEND && witness->vote == REDLOCK_VOTE_GRANTED)
+    if (grant->pending.op == RL_OP_EXTEND && attestation->vote == REDLOCK_VOTE_GRANTED)
         answer = (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1,
-                                    .has_marker = witness->has_marker,
-                                    .identity = witness->identity};
+                                    .has_marker = attestation->has_marker,
+                                    .identity = attestation->identity};
     check_node(engine, node, (enum rl_op)grant->pending.op, now_ns, &answer);
     *out = answer;
     return !keep(&engine->node[node], &grant->pending, out, now_ns);
 }
 
-bool rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
-                          int64_t now_ns, struct rl_answer *witness)
+bool rl_vote_hear_attestation(struct rl_engine *engine, uint8_t node,
+                              const struct rl_reply *reply, int64_t now_ns,
+                              struct rl_answer *attestation)
 {
     struct rl_node *at = &engine->node[node];
 
     if (rl_reply_is_noscript(reply)) {
-        at->session.abilities.known_scripts &= ~(1u << RL_SCRIPT_ID_WITNESS);
-        at->session.wants_witness = at->unconfirmed_count > 0;
+        at->session.abilities.known_scripts &= ~(1u << RL_SCRIPT_ID_ATTESTATION);
+        at->session.wants_attestation = at->unconfirmed_count > 0;
         return false;
     }
-    *witness = rl_answer_read_witness(reply);
+    *attestation = rl_answer_read_attestation(reply);
     /* Also when no grant waits for it: one that overtook other waiters is renewed
      * like any other. */
-    hear_set(engine, node, witness, now_ns);
-    if (witness->has_marker)
-        rl_guard_marker(&at->session.guard, witness->marker, witness->identity,
-                        witness->marker_max_ttl_ms, now_ns);
+    hear_set(engine, node, attestation, now_ns);
+    if (attestation->has_marker)
+        rl_guard_marker(&at->session.guard, attestation->marker, attestation->identity,
+                        attestation->marker_max_ttl_ms, now_ns);
     return true;
 }
 
@@ -482,7 +480,7 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
         if (op == RL_OP_ACQUIRE && attempt->behind_release)
             check_overtaking(attempt, node, out);
     }
-    if (engine->strict && await_witness(at, pending, out))
+    if (engine->strict && await_attestation(at, pending, out))
         return false;
     check_node(engine, node, op, now_ns, out);
     return !keep(at, pending, out, now_ns);

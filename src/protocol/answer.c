@@ -151,7 +151,7 @@ static void read_script_acquire(const struct rl_reply *reply, struct rl_answer *
     }
 }
 
-struct rl_answer rl_answer_read_witness(const struct rl_reply *reply)
+struct rl_answer rl_answer_read_attestation(const struct rl_reply *reply)
 {
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
     enum redlock_reason reason;

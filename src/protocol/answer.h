@@ -11,8 +11,8 @@
 /* by_script: what was asked was a script, and must be answered like one. */
 struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_reply *reply);
 
-/* What a witness says; GRANTED with the marker, or why it says nothing. */
-struct rl_answer rl_answer_read_witness(const struct rl_reply *reply);
+/* What an attestation says; GRANTED with the marker, or why it says nothing. */
+struct rl_answer rl_answer_read_attestation(const struct rl_reply *reply);
 
 /* The vote and the reason that an error reply means, by its first word. */
 enum redlock_vote rl_answer_error_vote(struct rl_slice error, enum redlock_reason *reason);

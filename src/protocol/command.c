@@ -167,12 +167,12 @@ static void add_incarnation(struct rl_command *command, const struct rl_request 
 /* ---- taking ---- */
 
 /*
- * Under strict rules the plain acquire stays as cheap as it is: one witness behind a batch of
- * them asks what the scripts that take a lock ask each time.
+ * Under strict rules the plain acquire stays as cheap as it is: one attestation behind a batch
+ * of them asks what the scripts that take a lock ask each time.
  */
 static void plain_command(const struct rl_request *request, struct rl_command *out)
 {
-    out->needs_witness = request->needs_marker;
+    out->needs_attestation = request->needs_marker;
     if (request->as_waiter) {
         SCRIPT_HEAD(out, WAIT, request->fenced ? 4 : 3);
         add_key(out, request->keys);
@@ -388,13 +388,13 @@ static void begin(struct rl_command *out, const struct rl_abilities *abilities)
     out->tag = TEXT("");
     out->text_size = 0;
     out->script = 0;
-    out->needs_witness = false;
+    out->needs_attestation = false;
 }
 
-void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out)
+void rl_command_write_attestation(const struct rl_abilities *abilities, struct rl_command *out)
 {
     begin(out, abilities);
-    SCRIPT_HEAD(out, WITNESS, 1);
+    SCRIPT_HEAD(out, ATTESTATION, 1);
     add_key(out, TEXT(RL_MARKER_KEY));
 }
 

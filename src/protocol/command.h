@@ -47,7 +47,7 @@ enum rl_script {
     RL_SCRIPT_ID_PEEK,
     RL_SCRIPT_ID_BREAK,
     RL_SCRIPT_ID_LIST,
-    RL_SCRIPT_ID_WITNESS,
+    RL_SCRIPT_ID_ATTESTATION,
     RL_SCRIPT_ID_VOUCH,
     RL_SCRIPT_ID_COUNT,
 };
@@ -65,9 +65,9 @@ struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
     bool is_key[RL_ARGUMENTS_MAX]; /* of each of these: a key, a channel or a pattern of keys */
-    struct rl_slice tag; /* stands in front of those; set by the session that it goes to */
-    uint32_t script;     /* a bit: the script that it runs; 0: none */
-    bool needs_witness;  /* its grant counts once the witness behind it has answered */
+    struct rl_slice tag;    /* stands in front of those; set by the session that it goes to */
+    uint32_t script;        /* a bit: the script that it runs; 0: none */
+    bool needs_attestation; /* its grant counts once the attestation behind it has answered */
     size_t text_size;
     char text[RL_COMMAND_TEXT_MAX]; /* words that had to be written */
 };
@@ -76,8 +76,8 @@ struct rl_command {
 void rl_command_write(const struct rl_request *request, const struct rl_abilities *abilities,
                       struct rl_command *out);
 
-/* The witness: the identity of the node, and the one that its marker names. */
-void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out);
+/* The attestation: the identity of the node, and the one that its marker names. */
+void rl_command_write_attestation(const struct rl_abilities *abilities, struct rl_command *out);
 
 /* Does a node of these abilities give the lock back without a script? */
 bool rl_command_deletes_natively(const struct rl_request *request,

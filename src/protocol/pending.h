@@ -13,9 +13,9 @@
 struct rl_pending {
     void *subject; /* the attempt it is about; NULL for the session's own requests */
     uint32_t round;
-    uint16_t op;        /* enum rl_op, or enum rl_step */
-    bool by_script;     /* how it was asked */
-    bool needs_witness; /* a grant counts once the witness behind it has answered */
+    uint16_t op;            /* enum rl_op, or enum rl_step */
+    bool by_script;         /* how it was asked */
+    bool needs_attestation; /* a grant counts once the attestation behind it has answered */
 };
 
 /* A ring. */

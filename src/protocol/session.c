@@ -42,7 +42,7 @@ static const struct {
     [RL_STEP_ELECTOR_ID] = {"SENTINEL MYID", RL_REPLY_BULK, 0},
     [RL_STEP_ELECTOR_TERM] = {"SENTINEL MASTER", RL_REPLY_ARRAY, 0},
     [RL_STEP_ELECTOR_NODES] = {"CLUSTER NODES", RL_REPLY_BULK, 0},
-    [RL_STEP_WITNESS] = {.name = "witness"},
+    [RL_STEP_ATTESTATION] = {.name = "attestation"},
 };
 
 void rl_session_trace(const struct rl_session *session, enum rl_step step,
@@ -88,7 +88,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->abilities = (struct rl_abilities){0};
     session->progress_ns = now_ns;
     session->clock_asked_ns = 0;
-    session->check_asked = session->admission_asked = session->wants_witness = false;
+    session->check_asked = session->admission_asked = session->wants_attestation = false;
     session->restore_asked = false;
     session->pending.sent_count = 0;
     session->state = RL_SESSION_GREETING;
@@ -248,8 +248,8 @@ size_t rl_session_output(struct rl_session *session, const char **bytes)
     *bytes = NULL;
     if (session->awaits_password)
         return 0;
-    if (session->wants_witness && rl_vetting_witness(session) == 0)
-        session->wants_witness = false;
+    if (session->wants_attestation && rl_vetting_attestation(session) == 0)
+        session->wants_attestation = false;
     *bytes = session->output.bytes + session->output.start;
     return session->gated ? session->gate : session->output.size;
 }
@@ -346,7 +346,7 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
         session->progress_ns = now_ns;
         if (!entry->subject)
             rl_session_trace(session, (enum rl_step)entry->op, reply);
-        if (entry->subject || entry->op == RL_STEP_WITNESS)
+        if (entry->subject || entry->op == RL_STEP_ATTESTATION)
             return 1;
         if (answer_own(session, (enum rl_step)entry->op, reply, now_ns) < 0)
             return -1;

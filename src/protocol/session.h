@@ -92,7 +92,7 @@ enum rl_step {
     RL_STEP_ELECTOR_ID,
     RL_STEP_ELECTOR_TERM,
     RL_STEP_ELECTOR_NODES,
-    RL_STEP_WITNESS, /* the engine's to hear, not the session's */
+    RL_STEP_ATTESTATION, /* the engine's to hear, not the session's */
 };
 
 enum rl_session_state {
@@ -141,7 +141,7 @@ struct rl_session {
     int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_asked;           /* a check is under way */
-    bool wants_witness;         /* acquires were queued that need one behind them (G2) */
+    bool wants_attestation;     /* acquires were queued that need one behind them (G2) */
     bool admission_asked;       /* a PROBE or ADMIT is under way */
     int64_t admission_asked_ns; /* when the last one was asked */
     bool has_sentinel;          /* one watches it, as far as it was asked and has told */
@@ -190,7 +190,7 @@ bool rl_session_push(struct rl_session *session, struct rl_command *command,
 
 /*
  * What may be sent now; *bytes is valid until the next call. Closes a batch of acquires with
- * their witness, so it is to be asked when nothing more comes for the moment.
+ * their attestation, so it is to be asked when nothing more comes for the moment.
  */
 size_t rl_session_output(struct rl_session *session, const char **bytes);
 void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
@@ -205,7 +205,7 @@ size_t rl_session_room(struct rl_session *session, char **bytes);
  * Takes the next reply to a request: 1 with *entry and *reply (valid until the next call), 0
  * when there is none yet, -1 when the session failed (failure and failure_text say why). For a
  * session that listens, *reply is a message and *entry means nothing. An entry without a
- * subject is a witness.
+ * subject is an attestation.
  */
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,
                     struct rl_reply *reply, int64_t now_ns);

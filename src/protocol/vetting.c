@@ -58,15 +58,15 @@ static void refuse_set(struct rl_session *session, struct rl_slice error)
     rl_session_quote(error, session->marker_error);
 }
 
-int rl_vetting_witness(struct rl_session *session)
+int rl_vetting_attestation(struct rl_session *session)
 {
     struct rl_command command;
 
-    rl_command_write_witness(&session->abilities, &command);
-    if (!rl_session_push(session, &command, (struct rl_pending){.op = RL_STEP_WITNESS}))
+    rl_command_write_attestation(&session->abilities, &command);
+    if (!rl_session_push(session, &command, (struct rl_pending){.op = RL_STEP_ATTESTATION}))
         return -1;
     session->abilities.known_scripts |= command.script;
-    rl_session_trace(session, RL_STEP_WITNESS, NULL);
+    rl_session_trace(session, RL_STEP_ATTESTATION, NULL);
     return 0;
 }
 

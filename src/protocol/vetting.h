@@ -23,7 +23,7 @@ int rl_vetting_restore_set(struct rl_session *session, const char *set);
 void rl_vetting_note_set(struct rl_session *session, struct rl_slice set);
 
 /* Strict: the node's identity and its marker, behind the grants that need them (G2). */
-int rl_vetting_witness(struct rl_session *session);
+int rl_vetting_attestation(struct rl_session *session);
 
 /* Since when the server is what it is: notes it, or admits the server once it is old enough. */
 int rl_vetting_stamp(struct rl_session *session, int64_t now_ns);

@@ -1,22 +1,23 @@
--- Evict the holder that has the mark and no other, or what has a tag, then wake the waiter that can be
--- served. By the mark, all holds of the owner of a re-entrant lock go.
+-- Evict the holder that has the fingerprint and no other, or what has a tag, then wake the waiter
+-- that can be served. By the fingerprint, all holds of the owner of a re-entrant lock go.
 -- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness
--- ARGV[1] mark  ARGV[2] for so many ms no renewal that is under way puts back what had the mark (A8)
--- ARGV[3] instead of the mark: tag and colon, with which every value goes that begins so
+-- ARGV[1] fingerprint
+-- ARGV[2] for so many ms no renewal that is under way puts back what had it (A8)
+-- ARGV[3] instead of the fingerprint: tag and colon, with which every value goes that begins so
 -- -> {1, ms that it had left, its value, cut}: of several the longest; {0, remaining ms of what is there, ''}
 local call = redis.call
 local key, tag, waiter = KEYS[1], ARGV[3], ''
 local value, slot = nil, ''
-local marks = {not tag and ARGV[1] or nil}
+local fingerprints = {not tag and ARGV[1] or nil}
 -- include clock
--- include mark
+-- include fingerprint
 -- include broken
 
 local function is_wanted(text)
   if tag then
     return string.sub(text, 1, #tag) == tag
   end
-  return mark_of(text) == ARGV[1]
+  return fingerprint_of(text) == ARGV[1]
 end
 
 -- The value of a holder, and how long it had left; nil: none is wanted.
@@ -46,7 +47,7 @@ end
 
 -- include give_back
 -- include forget
--- include tell
+-- include publish
 -- include wake
 local function evict()
   local type = call('TYPE', key).ok
@@ -56,7 +57,7 @@ local function evict()
     local fields = call('HGETALL', key)
     for i = 1, #fields, 2 do
       if string.sub(fields[i], 1, 2) == 'h:' then
-        marks[#marks + 1] = mark_of(string.sub(fields[i], 3))
+        fingerprints[#fingerprints + 1] = fingerprint_of(string.sub(fields[i], 3))
       end
     end
     return call('DEL', key)
@@ -78,8 +79,8 @@ for _ = 1, 16 do
   if not tag then break end
 end
 -- Where there was nothing, too. Without memory, or the right to write it, nothing is repaired either.
-for i = 1, #marks do
-  redis.pcall('SET', broken_key(key, marks[i]), '', 'PX', ARGV[2])
+for i = 1, #fingerprints do
+  redis.pcall('SET', broken_key(key, fingerprints[i]), '', 'PX', ARGV[2])
 end
 if not evicted then
   return {0, call('PTTL', key), ''}

@@ -11,7 +11,7 @@ local slot = string.match(value, '^[^ ]*(#%d+)') or ''
 
 -- include give_back
 -- include forget
--- include tell
+-- include publish
 -- include wake
 local given, waiting = 0, false
 for i = 1, #KEYS, 3 do
@@ -21,7 +21,7 @@ for i = 1, #KEYS, 3 do
     left = call('ZREM', KEYS[i + 1], waiter)
     call('ZREM', KEYS[i + 2], waiter)
   elseif waiter ~= '' and mine == 1 then
-    -- The place went with the grant; nobody else was served meanwhile.
+    -- The place went with the grant; no other waiter was served meanwhile.
     call('ZADD', KEYS[i + 1], 'NX', ticket, waiter)
     call('ZADD', KEYS[i + 2], string.format('%.0f', now + ARGV[4]), waiter)
     call('PEXPIRE', KEYS[i + 1], ARGV[4])

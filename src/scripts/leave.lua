@@ -4,7 +4,7 @@ local call = redis.call
 local waiter, slot = ARGV[1], ''
 -- include clock
 -- include forget
--- include tell
+-- include publish
 -- include wake
 for i = 1, #KEYS, 3 do
   local left = call('ZREM', KEYS[i + 1], waiter)

@@ -1,17 +1,17 @@
--- What is there, for somebody who only looks: changes nothing.
+-- What is there, for a client that only looks: changes nothing.
 -- KEYS[1] lock  KEYS[2] fence counter  KEYS[3] queue  KEYS[4] liveness
--- -> {type, remaining ms, fence, waiters, waiters told, owner or number of slots, holders,
---     then up to sixteen times: holder, ms it has left, its mark; and for each of the waiters told,
---     up to sixteen from the head on: its name, ms since it was queued}
+-- -> {type, remaining ms, fence, waiters, waiters listed, owner or number of slots, holders,
+--     then up to sixteen times: holder, ms it has left, its fingerprint; and for each of
+--     the waiters listed, up to sixteen from the head on: its name, ms since it was queued}
 --    The type of a hash has the name of the field behind it that is no hold and no token.
 local call = redis.call
 local key = KEYS[1]
 -- include clock
--- include mark
+-- include fingerprint
 local type = call('TYPE', key).ok
 local group, holders = '', {}
 if type == 'string' then
-  -- Somebody else's key may hold megabytes.
+  -- A key of another program may hold megabytes.
   holders[1] = {call('GETRANGE', key, 0, 1023), now + call('PTTL', key)}
 elseif type == 'zset' then
   local members = call('ZRANGEBYSCORE', key, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1024)
@@ -67,7 +67,7 @@ local reply = {type, call('PTTL', key), fence, waiters, #queue / 2, group, #live
 for i = 1, math.min(#live, 16) do
   reply[#reply + 1] = string.sub(live[i][1], 1, 161)
   reply[#reply + 1] = math.min(live[i][2] - now, 4503599627370496)
-  reply[#reply + 1] = mark_of(live[i][1])
+  reply[#reply + 1] = fingerprint_of(live[i][1])
 end
 for i = 1, #queue do
   reply[#reply + 1] = queue[i]

@@ -4,7 +4,7 @@
 -- include request
 -- include queue
 -- include counters
--- include tell
+-- include publish
 if life ~= 'repair' and waiter ~= '' then
   for i = 4, #KEYS, 4 do
     queue_up(KEYS[i - 1], KEYS[i])
@@ -30,7 +30,7 @@ for i = 1, taken and waiter ~= '' and #idle or 0 do
   call('ZREM', alive, waiter)
   local head = call('ZREM', queue, waiter) == 1 and call('ZRANGE', queue, 0, 0)[1]
   if head then
-    tell(KEYS[1], head, string.match(head, '^[^ ]+'))
+    publish(KEYS[1], head, string.match(head, '^[^ ]+'))
   end
 end
 if taken or blocked then

@@ -1,4 +1,4 @@
--- A place to ask for: after everybody who waits here, and after everybody who did.
+-- A ticket behind those of all waiters of this name, present and past.
 -- KEYS  for each name: lock, liveness, which keeps the largest ticket under 't'
 -- -> {ticket, remaining ms of the lock}
 local call = redis.call

@@ -1,4 +1,4 @@
--- What `redlock init` writes, if the node still says of its set what init has heard (G5, G8).
+-- What `redlock init` writes, if the node's set is still what init has read (G5, G8).
 -- KEYS[1] marker  ARGV[1] what the marker is to name  ARGV[2] max_ttl in ms  ARGV[3] set
 -- ARGV[4] set so far; '' none  ARGV[5] the electors of an elected vote
 -- -> 1 written, 0 another init was there

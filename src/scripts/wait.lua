@@ -1,5 +1,5 @@
 -- A place in the queue of a plain mutex, and the lock itself for the head of the queue.
--- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness  KEYS[4] fence counter, if a token is asked for
+-- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness  KEYS[4] fence counter, if a token is wanted
 -- ARGV[1] value  ARGV[2] ttl in ms  ARGV[3] waiter  ARGV[4] ticket, 0 for none yet
 -- ARGV[5] life of a waiter in ms  ARGV[6], ARGV[7] with KEYS[4]: ARGV[3], ARGV[4] of acquire.lua
 -- -> token, or 1 without one: granted

@@ -297,9 +297,9 @@ CASE_ON(renewal_counts_in_quarantine,
 }
 
 /*
- * Three nodes, a lock on all of them. The witness behind the grant of the last node is refused,
- * so that the grant was not counted, and the key of the second is gone: what is the renewal of
- * the last worth?
+ * Three nodes, a lock on all of them. The attestation behind the grant of the last node is
+ * refused, so that the grant was not counted, and the key of the second is gone: what is the
+ * renewal of the last worth?
  */
 static int extend_on_uncounted(bool is_forgetful)
 {
@@ -320,11 +320,11 @@ static int extend_on_uncounted(bool is_forgetful)
 }
 
 CASE_OF(renewal_of_uncounted_strict,
-        "In strict mode a renewal does not count where the node forgot and its witness failed.",
+        "A strict renewal does not count where the node forgot and its attestation failed.",
         CHECK_REFUSED(REDLOCK_GUARDED, extend_on_uncounted(true)));
 
-CASE_OF(renewal_is_witnessed_strict,
-        "In strict mode a renewal counts on an uncounted grant if its own witness answers.",
+CASE_OF(renewal_is_attested_strict,
+        "In strict mode a renewal counts on an uncounted grant if its own attestation answers.",
         CHECK_OK(extend_on_uncounted(false)));
 
 /* ---- handing over on a node that has just forgotten ------------------------------------- */

@@ -11,8 +11,8 @@
 
 CASES_BEGIN_WITH(begin);
 
-/* The mark of a holder, as looking tells it. */
-static const char *mark_of(const char *value)
+/* The fingerprint of a holder, as looking tells it. */
+static const char *fingerprint_of(const char *value)
 {
     const char *reply = call_look(&node, "x");
     for (int i = 0; i < part_int(reply, 6); i++)
@@ -33,29 +33,30 @@ static void check_not_broken(const char *reply)
     CHECK_PARTS("0=0, 2=", reply);
 }
 
-CASE(break_mutex, "Breaking deletes the mutex with the mark, and tells what it had left.")
+CASE(break_mutex,
+     "Breaking deletes the mutex with the fingerprint, and tells what it had left.")
 {
-    char mark[64];
+    char fingerprint[64];
     GRANTED(.value = "a me", .ttl = "9000");
-    snprintf(mark, sizeof mark, "%s", mark_of("a me"));
-    check_broken(call_break(&node, "x", mark), "a me", 9000);
+    snprintf(fingerprint, sizeof fingerprint, "%s", fingerprint_of("a me"));
+    check_broken(call_break(&node, "x", fingerprint), "a me", 9000);
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
-    check_not_broken(call_break(&node, "x", mark));
-    CHECK_INT(-2, part_int(call_break(&node, "x", mark), 1));
+    check_not_broken(call_break(&node, "x", fingerprint));
+    CHECK_INT(-2, part_int(call_break(&node, "x", fingerprint), 1));
 }
 
 CASE(break_spares_the_next,
-     "Breaking by the mark of a holder that is gone spares the next one.")
+     "Breaking by the fingerprint of a holder that is gone spares the next one.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     for (int i = 0; i < 4; i++) {
-        char mark[64];
+        char fingerprint[64];
         GRANTED(.value = "a#1", .kind = kinds[i], .group = "1", .slot = "1");
-        snprintf(mark, sizeof mark, "%s", mark_of("a#1"));
+        snprintf(fingerprint, sizeof fingerprint, "%s", fingerprint_of("a#1"));
         CHECK_STR("1", GIVE(.value = "a#1"));
         GRANTED(.value = "b#1", .kind = kinds[i], .group = "1", .slot = "1", .ttl = "9000");
-        check_not_broken(call_break(&node, "x", mark));
-        CHECK_LEFT(9000, part_int(call_break(&node, "x", mark), 1));
+        check_not_broken(call_break(&node, "x", fingerprint));
+        CHECK_LEFT(9000, part_int(call_break(&node, "x", fingerprint), 1));
         CHECK_STR("1", GIVE(.value = "b#1"));
     }
 }
@@ -65,10 +66,10 @@ CASE(break_reader,
 {
     GRANTED(.value = "a", .kind = "s", .ttl = "20000");
     GRANTED(.value = "b", .kind = "s", .ttl = "5000");
-    check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
+    check_broken(call_break(&node, "x", fingerprint_of("a")), "a", 20000);
     CHECK_STR("b", server_cmd(&node, "ZRANGE", KEY, "0", "-1", NULL));
     CHECK_LEFT(5000, pttl(KEY));
-    check_broken(call_break(&node, "x", mark_of("b")), "b", 5000);
+    check_broken(call_break(&node, "x", fingerprint_of("b")), "b", 5000);
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
 
@@ -76,21 +77,21 @@ CASE(break_owner, "Breaking any hold of a re-entrant lock ends all holds of its 
 {
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
     GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "20000");
-    check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
+    check_broken(call_break(&node, "x", fingerprint_of("a")), "a", 20000);
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
 
 CASE(break_owner_like_a_slot, "An owner that reads like the hold of a slot is taken for none.")
 {
     GRANTED(.value = "b", .kind = "o", .group = "9999999999999:b", .ttl = "9000");
-    check_broken(call_break(&node, "x", mark_of("b")), "b", 9000);
+    check_broken(call_break(&node, "x", fingerprint_of("b")), "b", 9000);
 }
 
 CASE(break_slot, "Breaking a slot leaves the other slots.")
 {
     GRANTED(.value = "a#1@0 me #2", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "5000");
-    check_broken(call_break(&node, "x", mark_of("a#1@0 me #2")), "a#1@0 me #2", 9000);
+    check_broken(call_break(&node, "x", fingerprint_of("a#1@0 me #2")), "a#1@0 me #2", 9000);
     CHECK_INT(0, server_int(&node, "HEXISTS", KEY, "s:1", NULL));
     CHECK_INT(1, server_int(&node, "HEXISTS", KEY, "s:2", NULL));
     CHECK_LEFT(5000, pttl(KEY));
@@ -115,14 +116,14 @@ CASE(broken_is_not_repaired,
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     for (int i = 0; i < 4; i++) {
-        char value[8], mark[64];
+        char value[8], fingerprint[64];
         snprintf(value, sizeof value, "%s#1", kinds[i]);
         GRANTED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .ttl = "9000");
-        snprintf(mark, sizeof mark, "%s", mark_of(value));
+        snprintf(fingerprint, sizeof fingerprint, "%s", fingerprint_of(value));
         /* It is gone already when the break comes, as on a node that lost it. */
         if (i % 2)
             CHECK_STR("1", GIVE(.value = value));
-        CHECK_INT(i % 2 ? 0 : 1, part_int(call_break(&node, "x", mark), 0));
+        CHECK_INT(i % 2 ? 0 : 1, part_int(call_break(&node, "x", fingerprint), 0));
         REFUSED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .life = "repair");
         CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
         GRANTED(.value = "n#1", .kind = kinds[i], .group = "1", .slot = "1", .life = "repair");
@@ -134,7 +135,7 @@ CASE(broken_owner_is_not_repaired, "Every hold of an owner that was broken stays
 {
     GRANTED(.value = "a", .kind = "o", .group = "me");
     GRANTED(.value = "b", .kind = "o", .group = "me");
-    CHECK_INT(1, part_int(call_break(&node, "x", mark_of("a")), 0));
+    CHECK_INT(1, part_int(call_break(&node, "x", fingerprint_of("a")), 0));
     REFUSED(.value = "a", .kind = "o", .group = "me", .life = "repair");
     REFUSED(.value = "b", .kind = "o", .group = "me", .life = "repair");
 }
@@ -171,7 +172,7 @@ CASE(waiters_are_woken_without_label,
     put_waiter();
     struct resp *r = listen_to("redlock.wake:0123456789abcdef");
     GRANTED(.value = "a");
-    check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
+    check_broken(call_break(&node, "x", fingerprint_of("a")), "a", 20000);
     check_heard(r, "w0123456789abcdef.7");
     GRANTED(.value = "b me #3");
     CHECK_STR("2", GIVE(.value = "b me #3"));

@@ -242,14 +242,14 @@ const char *call_peek(const struct server *s, const char *name)
     return eval_send(&e, s);
 }
 
-const char *call_break(const struct server *s, const char *name, const char *mark)
+const char *call_break(const struct server *s, const char *name, const char *fingerprint)
 {
     struct eval e;
     eval_begin(&e, RL_SCRIPT_BREAK);
     add_key(&e, "redlock:", name);
     add_key(&e, "redlock.queue:", name);
     add_key(&e, "redlock.alive:", name);
-    add(&e, mark, NULL);
+    add(&e, fingerprint, NULL);
     add(&e, "60000", NULL);
     return eval_send(&e, s);
 }

@@ -63,7 +63,7 @@ const char *call_align(const struct server *s, const char *names, const char *va
 const char *call_ticket(const struct server *s, const char *names);
 const char *call_look(const struct server *s, const char *name);
 const char *call_peek(const struct server *s, const char *name);
-const char *call_break(const struct server *s, const char *name, const char *mark);
+const char *call_break(const struct server *s, const char *name, const char *fingerprint);
 
 /* value "": releases nothing and only wakes waiters. */
 const char *call_release(const struct server *s, const char *name, const char *value);

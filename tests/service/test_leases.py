@@ -41,7 +41,7 @@ class Leases(Pair):
                           self.first.acquire(self.name, held.lease).status], [410, 410, 410])
 
     def test_kinds(self):
-        """A lease of any kind is YOURS, renewed, healed nowhere and ended on another replica."""
+        """A lease of any kind is YOURS, renewed, repaired nowhere and ended on another replica."""
         for number, terms in enumerate(KINDS):
             held = self.take(**terms)
             self.assertEqual(self.second.acquire(self.name, held.lease, **terms).verdict, (409, 'YOURS'), terms)

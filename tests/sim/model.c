@@ -200,8 +200,8 @@ static const char *const scripts[] = {
     "RUN:PROBE 2 redlock.admit redlock.probation me|you n1|n2",
     "RUN:ADMIT 2 redlock.admit redlock.probation me|you me/n1|you/n2 60000",
     "RUN:ADMIT 2 redlock.admit redlock.probation me|you me/n1|you/n2 60000",
-    "RUN:WITNESS 1 redlock.admit",
-    "RUN:WITNESS 1 redlock.admit",
+    "RUN:ATTESTATION 1 redlock.admit",
+    "RUN:ATTESTATION 1 redlock.admit",
     "RUN:EXPEL 1 redlock.admit me|you",
     "RUN:EXPEL 1 redlock.admit me|you",
 };

@@ -117,7 +117,7 @@ CASE(senseless_replies_are_no_votes,
     array.element_count = 3;
     array.element[0].integer = 1;
     CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
-    CHECK_INT(REDLOCK_VOTE_PROTO, rl_answer_read_witness(&array).vote);
+    CHECK_INT(REDLOCK_VOTE_PROTO, rl_answer_read_attestation(&array).vote);
     array.element_count = 5;
     array.element[0].integer = 1;
     CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));

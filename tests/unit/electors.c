@@ -75,8 +75,8 @@ CASE(a_server_by_its_id, "E3: in a cluster a term is of the node's id, wherever 
     CHECK(electors.term.id[0] == 'y');
 }
 
-CASE(a_witness_of_a_cluster,
-     "E5: where the server knows its term, its witness must name it, too.")
+CASE(an_attestation_of_a_cluster,
+     "E5: where the server knows its term, its attestation must name it, too.")
 {
     static const char identity[] = "run:replid";
     static const char admitted[] = "run:replid 12@id";
@@ -86,7 +86,7 @@ CASE(a_witness_of_a_cluster,
     memcpy(guard.identity, identity, sizeof identity);
     memcpy(guard.admitted, admitted, sizeof admitted);
     CHECK(rl_guard_is_greeted(&guard, (struct rl_slice){identity, sizeof identity - 1}));
-    guard.witness_names_term = true;
+    guard.attestation_names_term = true;
     CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){identity, sizeof identity - 1}));
     CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){later, sizeof later - 1}));
     CHECK(rl_guard_is_greeted(&guard, (struct rl_slice){admitted, sizeof admitted - 1}));
@@ -345,8 +345,8 @@ CASE(a_stamp_admits,
     CHECK(rl_guard_awaits_stamp(&guard));
 }
 
-CASE(a_witness_of_another_incarnation,
-     "E5, E6: a witness that names another incarnation begins the quarantine anew.")
+CASE(an_attestation_of_another_incarnation,
+     "E5, E6: an attestation that names another incarnation begins the quarantine anew.")
 {
     rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
     greet("5@A", "r1", "r1:p1 5@A", 0);

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A release wakes no waiter.
-replace(tell [['SPUBLISH' or 'PUBLISH']] [['SPUBLISH' or 'EXISTS']])
+replace(publish [['SPUBLISH' or 'PUBLISH']] [['SPUBLISH' or 'EXISTS']])

@@ -3,7 +3,7 @@
 -- known, else ''; marker, its key if a counter may begin only under the node's own (G2), or nil.
 --
 -- A counter is a hash of one field, named after the incarnation that began it, "?" behind it if
--- in doubt. So one command counts, and says whether there was anything to count on: without it
+-- in doubt. So one command counts, and shows whether there was anything to count on: without it
 -- the number is small, and counters begin at the clock, in microseconds.
 -- A number that is not whole, or whose next is not below 2^52, was planted or damaged: as if it
 -- were not there (docs/guards.md, "Fencing").

@@ -1,4 +1,4 @@
--- Behind request. One token, larger than every earlier one of each name; 0 if none is asked for.
+-- Behind request. One token, larger than every earlier one of each name; 0 if none is wanted.
 -- A counter that expired, was lost, began in quarantine or came back with an old snapshot starts
 -- at the clock. How it is stored: counter.lua.
 local function draw_token()

@@ -2,7 +2,7 @@
 -- ARGV  1 value  2 ttl in ms  3 waiter, '' to ignore the queue  4 ticket, 0 for none yet
 --       5 life of a waiter in ms, 'repair' for a hold that is proven already
 --       6 life of an idle counter in ms, 0 for no token
---       7 1 to be told the identity of the node at this moment (G2)
+--       7 1 for the identity of the node at this moment (G2)
 --       8 incarnation of the node, "?" behind it or alone: in doubt
 -- -> {1, token, marker id, marker max_ttl, identity, set, token of the owner's first hold or 0}
 --    {0, remaining ms, marker id, marker max_ttl, identity, set, next ticket or 0, place in the

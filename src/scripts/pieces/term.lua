@@ -10,7 +10,7 @@ local function epoch_of(id)
       return epoch
     end
   end
-  -- It has no replica, or is one. As in the witness, its place is found without a pattern.
+  -- It has no replica, or is one. As in the attestation, its place is found without a pattern.
   local info = redis.call('CLUSTER', 'INFO')
   local _, at = string.find(info, 'my_epoch:', 1, true)
   return string.match(info, '^%d+', at + 1)

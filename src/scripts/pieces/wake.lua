@@ -1,6 +1,6 @@
--- wake() tells the head of a queue that the lock may be free for it, and all readers that are
+-- wake() notifies the head of a queue that the lock may be free for it, and all readers that are
 -- first. Needs: now; waiter, which a rollback leaves where it is; slot, '#' and the number of a
--- semaphore's slot that is free now, or ''; tell().
+-- semaphore's slot that is free now, or ''; publish().
 
 -- Could this waiter be served now? A reader beside readers, any waiter by a free slot.
 local function is_free_for(head, key)
@@ -27,7 +27,7 @@ local function wake(key, queue, alive)
         return
       end
       -- Without its label, so that the slot is where the client looks for it.
-      tell(key, head, string.match(head, '^[^ ]+') .. slot)
+      publish(key, head, string.match(head, '^[^ ]+') .. slot)
       if string.sub(head, 1, 1) ~= 'r' then
         return
       end
