@@ -69,6 +69,11 @@ def read(path):
         return ''
 
 
+def free_port():
+    with socket.create_server(('127.0.0.1', 0)) as listener:
+        return listener.getsockname()[1]
+
+
 @functools.cache
 def certificates():
     """The folder of what lab/servers/certs.h lists."""

@@ -200,6 +200,14 @@ class Silence(Case):
         self.assertIn('Retry-After', answer.headers)
         self.assertEqual(self.nodes.on(self.name), 3)
 
+    def test_release(self):
+        """An id is spent once its DELETE has come, also where too few nodes confirm the release."""
+        held = self.client.acquire(self.name)
+        with self.nodes.hung(2, 3):
+            self.assertEqual(self.client.release(held).verdict, (503, 'NOQUORUM'))
+        self.assertEqual(self.client.acquire(self.name, held.lease).verdict, (410, 'ENDED'))
+        self.assertEqual(self.client.release(held).status // 100, 2, 'and can be repeated')
+
     def test_end(self):
         """Requests that wait for the nodes when the process ends are freed."""
         daemon = self.start_ready()

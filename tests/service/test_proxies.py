@@ -3,12 +3,11 @@
 but for addresses, names and paths; and nginx as it is without them, which repeats requests by itself."""
 import re
 import shutil
-import socket
 import subprocess
 import unittest
 
 from client import Client, fresh, tls
-from daemon import ENVIRONMENT, ME, TOP, Case, certificates, read, until, with_tls
+from daemon import ENVIRONMENT, ME, TOP, Case, certificates, free_port, read, until, with_tls
 
 PATH = ENVIRONMENT['PATH'] + ':/usr/sbin'
 NGINX, HAPROXY = [shutil.which(name, path=PATH) for name in ('nginx', 'haproxy')]
@@ -29,11 +28,6 @@ http {{
 {block}
 }}
 '''
-
-
-def free_port():
-    with socket.create_server(('127.0.0.1', 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class Proxies(Case):
