@@ -52,19 +52,26 @@ void __wrap_loop_turn(struct loop *loop, int timeout_ms)
     armed.inside = false;
 }
 
-int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
-int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
-int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
-{
-    return fails(ACCEPT) ? -1 : __real_accept4(fd, address, size, flags);
-}
+/* The call in front of libc's, which fails when it is its turn; behind it the arguments. */
+#define WRAP(call, type, name, parameters, ...)                                                \
+    type __real_##name parameters;                                                             \
+    type __wrap_##name parameters;                                                             \
+    type __wrap_##name parameters                                                              \
+    {                                                                                          \
+        return fails(call) ? -1 : __real_##name(__VA_ARGS__);                                  \
+    }
 
-ssize_t __real_recv(int fd, void *bytes, size_t size, int flags);
-ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags);
-ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags)
-{
-    return fails(RECV) ? -1 : __real_recv(fd, bytes, size, flags);
-}
+WRAP(ACCEPT, int, accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags), fd,
+     address, size, flags)
+WRAP(RECV, ssize_t, recv, (int fd, void *bytes, size_t size, int flags), fd, bytes, size, flags)
+WRAP(EPOLL_CTL, int, epoll_ctl, (int epoll_fd, int op, int fd, struct epoll_event *event),
+     epoll_fd, op, fd, event)
+WRAP(EPOLL_WAIT, int, epoll_wait,
+     (int epoll_fd, struct epoll_event *events, int count, int timeout_ms), epoll_fd, events,
+     count, timeout_ms)
+WRAP(RANDOM, ssize_t, getrandom, (void *bytes, size_t size, unsigned flags), bytes, size, flags)
+WRAP(OPTION, int, getsockopt, (int fd, int level, int name, void *value, socklen_t *size), fd,
+     level, name, value, size)
 
 ssize_t __real_send(int fd, const void *bytes, size_t size, int flags);
 ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags);
@@ -73,34 +80,6 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
     if (!fails(SEND))
         return __real_send(fd, bytes, size, flags);
     return armed.error == -1 ? __real_send(fd, bytes, (size + 1) / 2, flags) : -1;
-}
-
-int __real_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event);
-int __wrap_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event);
-int __wrap_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event)
-{
-    return fails(EPOLL_CTL) ? -1 : __real_epoll_ctl(epoll_fd, op, fd, event);
-}
-
-int __real_epoll_wait(int epoll_fd, struct epoll_event *events, int count, int timeout_ms);
-int __wrap_epoll_wait(int epoll_fd, struct epoll_event *events, int count, int timeout_ms);
-int __wrap_epoll_wait(int epoll_fd, struct epoll_event *events, int count, int timeout_ms)
-{
-    return fails(EPOLL_WAIT) ? -1 : __real_epoll_wait(epoll_fd, events, count, timeout_ms);
-}
-
-ssize_t __real_getrandom(void *bytes, size_t size, unsigned flags);
-ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags);
-ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
-{
-    return fails(RANDOM) ? -1 : __real_getrandom(bytes, size, flags);
-}
-
-int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
-int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
-int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
-{
-    return fails(OPTION) ? -1 : __real_getsockopt(fd, level, name, value, size);
 }
 
 /* ---- clients whose connections may break ------------------------------------------------ */
@@ -221,57 +200,27 @@ static void fail_everywhere(enum call call, int error, bool every_place)
     CHECK(n > (every_place ? PLACES_MAX : 1));
 }
 
-CASE(accept_full, "A daemon that has no descriptor left serves the client a little later.")
-{
-    fail_everywhere(ACCEPT, EMFILE, false);
-}
-
-CASE(accept_aborted, "A client that is gone before it is accepted disturbs no other.")
-{
-    fail_everywhere(ACCEPT, ECONNABORTED, false);
-}
-
-CASE(recv_reset, "Any connection may be reset while it is read from, of a client or of a node.")
-{
-    fail_everywhere(RECV, ECONNRESET, true);
-}
-
-CASE(recv_interrupted, "Any read may be interrupted by a signal.")
-{
-    fail_everywhere(RECV, EINTR, true);
-}
-
-CASE(send_broken, "Any connection may be gone when it is written to, of a client or of a node.")
-{
-    fail_everywhere(SEND, EPIPE, true);
-}
-
-CASE(send_interrupted, "Any write may be interrupted by a signal.")
-{
-    fail_everywhere(SEND, EINTR, true);
-}
-
-CASE(send_half, "Any write may take half of the bytes.")
-{
-    fail_everywhere(SEND, -1, true);
-}
-
-CASE(epoll_full, "A descriptor that cannot be watched costs one connection at most.")
-{
-    fail_everywhere(EPOLL_CTL, ENOSPC, false);
-}
-
-CASE(wait_interrupted, "Any wait of the loop may be interrupted by a signal.")
-{
-    fail_everywhere(EPOLL_WAIT, EINTR, true);
-}
-
-CASE(random_fails, "Without random bytes no lock is granted, and a later request is served.")
-{
-    fail_everywhere(RANDOM, EIO, false);
-}
-
-CASE(peer_unknown, "A client whose user the kernel does not tell is not served, the next is.")
-{
-    fail_everywhere(OPTION, ENOPROTOOPT, false);
-}
+CASE_OF(accept_full, "A daemon that has no descriptor left serves the client a little later.",
+        fail_everywhere(ACCEPT, EMFILE, false));
+CASE_OF(accept_aborted, "A client that is gone before it is accepted disturbs no other.",
+        fail_everywhere(ACCEPT, ECONNABORTED, false));
+CASE_OF(recv_reset,
+        "Any connection may be reset while it is read from, of a client or of a node.",
+        fail_everywhere(RECV, ECONNRESET, true));
+CASE_OF(recv_interrupted, "Any read may be interrupted by a signal.",
+        fail_everywhere(RECV, EINTR, true));
+CASE_OF(send_broken,
+        "Any connection may be gone when it is written to, of a client or of a node.",
+        fail_everywhere(SEND, EPIPE, true));
+CASE_OF(send_interrupted, "Any write may be interrupted by a signal.",
+        fail_everywhere(SEND, EINTR, true));
+CASE_OF(send_half, "Any write may take half of the bytes.", fail_everywhere(SEND, -1, true));
+CASE_OF(epoll_full, "A descriptor that cannot be watched costs one connection at most.",
+        fail_everywhere(EPOLL_CTL, ENOSPC, false));
+CASE_OF(wait_interrupted, "Any wait of the loop may be interrupted by a signal.",
+        fail_everywhere(EPOLL_WAIT, EINTR, true));
+CASE_OF(random_fails, "Without random bytes no lock is granted, and a later request is served.",
+        fail_everywhere(RANDOM, EIO, false));
+CASE_OF(peer_unknown,
+        "A client whose user the kernel does not tell is not served, the next is.",
+        fail_everywhere(OPTION, ENOPROTOOPT, false));

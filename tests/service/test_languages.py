@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The programs of examples/service, one for each language: each gives the status of its command and hands
+on the fence, trusts no clock that stands still or is set, and all of them take turns. What else they do:
+bindings/cases."""
+import glob
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from client import fresh
+from daemon import ENVIRONMENT, REDLOCKD, TOP, Case, read, run, until
+
+EXAMPLES = TOP + '/examples/service/hold'
+BUILD = os.path.dirname(REDLOCKD)
+STEPPED = ('sh', 'py', 'mjs')  # Go reads its clocks without the C library: bindings/go/clock_test.go steps them
+INSIDE = 'mkdir "$1/inside" || exit 1; n=$(cat "$1/count"); echo $((n + 1)) >"$1/count"; rmdir "$1/inside"'
+
+
+def build_go():
+    """What was compiled once is kept beside the build."""
+    folder = tempfile.mkdtemp(dir=os.path.dirname(ENVIRONMENT['REDLOCK_CONFIG']))
+    shutil.copy(EXAMPLES + '.go', folder + '/main.go')
+    with open(folder + '/go.mod', 'w') as module:
+        module.write(f'module hold\n\ngo 1.19\n\nrequire redlock v0.0.0\n\nreplace redlock => {TOP}/bindings/go\n')
+    done = run('env', '-C', folder, 'go', 'build', '-o', 'hold', '.', HOME=folder, GOCACHE=BUILD + '/go-cache',
+               GOFLAGS='-mod=mod', GOPROXY='off', GO111MODULE='on')
+    assert done.returncode == 0, done
+    return folder + '/hold'
+
+
+class Languages(Case):
+    tokens = ('tester',)
+    options = ('--allow', 'token:tester * acquire,read')
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.hold = {'sh': ['bash', EXAMPLES + '.sh'], 'py': ['python3', EXAMPLES + '.py'], 'mjs': ['node', EXAMPLES + '.mjs']}
+        if shutil.which('go'):
+            cls.hold['go'] = [build_go()]
+        cls.environment = {'TOKEN': 'secret-of-tester', 'TTL_MS': '20000',
+                           'TOKEN_FILE': cls.write('token', 'secret-of-tester\n')}
+
+    def words(self, language, name, *command):
+        return [*self.hold[language], f'http://127.0.0.1:{self.daemon.port}/v1/locks/{name}', *command]
+
+    def run_all(self, languages, name, *command):
+        """The command under a lock of each of these, all at the same time: most of this waits."""
+        with ThreadPoolExecutor(len(languages)) as pool:
+            return list(pool.map(lambda language: run(*self.words(language, name(language), *command),
+                                                      **self.environment), languages))
+
+    def test_short(self):
+        """An example has at most seventy lines."""
+        for path in glob.glob(EXAMPLES + '.*'):
+            self.assertLessEqual(len(read(path).splitlines()), 70, path)
+
+    def test_status(self):
+        """An example gives the status of its command, and hands on a fence that grows."""
+        runs = [self.run_all(self.hold, 'plain-{}'.format, 'bash', '-c', 'echo "$FENCE"; exit 5') for _ in range(2)]
+        for first, second in zip(*runs):
+            self.assertEqual((first.returncode, second.returncode), (5, 5), (first, second))
+            self.assertGreater(int(second.stdout), int(first.stdout), first)
+
+    def test_turns(self):
+        """Of all examples at one lock never two are inside at the same time."""
+        count, jobs = self.write('count', '0\n'), 3 * list(self.hold)
+        for done in self.run_all(jobs, lambda _: 'all', 'bash', '-c', INSIDE, '-', self.folder):
+            self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(int(read(count)), len(jobs))
+
+    # ---- the wall clock: of the larger of both clocks, no step of it makes the deadline later ----
+
+    def step(self, ms):
+        """The clocks of the programs that look there."""
+        with open(self.path('clock'), 'r+b') as clock:
+            clock.write(struct.pack('q', ms))
+
+    def begin(self, ttl_ms):
+        """Examples that hold locks, once their commands run: (language, process, pid of its command)."""
+        self.write('clock', '\0' * 8)
+        begun = []
+        for language in STEPPED:
+            pid_path = self.path(fresh('pid'))
+            process = subprocess.Popen(
+                self.words(language, fresh(language), 'bash', '-c', f'echo $$ >{pid_path}; exec sleep 60'),
+                stderr=subprocess.DEVNULL, env={
+                    **ENVIRONMENT, **self.environment, 'TTL_MS': str(ttl_ms), 'REDLOCK_TEST_CLOCK': self.path('clock'),
+                    'LD_PRELOAD': BUILD + '/tests/libredlock_test_servershim.so'})
+            self.addCleanup(process.wait)
+            begun.append((language, process, pid_path))
+        return [(language, process, int(until(lambda: read(path).endswith('\n') and read(path), language)))
+                for language, process, path in begun]
+
+    def all_lose(self, begun):
+        for language, process, pid in begun:
+            self.assertEqual(process.wait(120), 76, language)
+            until(lambda: not os.path.exists(f'/proc/{pid}'), f'the end of the command of {language}')
+
+    def test_suspended(self):
+        """A lock is lost when the wall clock has gone on beyond the deadline, as in a suspend."""
+        begun = self.begin(60000)
+        self.step(3600000)
+        self.all_lose(begun)
+
+    def test_set_back(self):
+        """A lock is lost when the daemon is silent until the deadline, though the clock is set back."""
+        begun = self.begin(9000)
+        with self.daemon.standing_still():
+            self.step(-3600000)
+            self.all_lose(begun)
