@@ -107,7 +107,7 @@ class Languages(Case):
         self.all_lose(begun)
 
     def test_set_back(self):
-        """A lock is lost when the daemon is silent until the deadline, though the clock is set back."""
+        """A lock is lost when the daemon is silent until its end, though the clock is set back."""
         begun = self.begin(9000)
         with self.daemon.standing_still():
             self.step(-3600000)
