@@ -8,7 +8,7 @@ cd "$1"
 files=$(find tests bindings -type f \( -name '*.c' -o -name '*.h' -o -name '*.sh' -o -name '*.bash' \
     -o -name '*.py' -o -name '*.mjs' -o -name 'cases.json' \) |
     grep -E '^tests/|/(tests|cases|mixed)/' |
-    grep -vE '^tests/(alone|unit|sim|packages)/|/(pulse[.][ch]|check[.]c|page[.]py|short_times[a-z_]*[.]sh)$|node_modules' | sort)
+    grep -vE '^tests/(alone|unit|sim|packages)/|/(pulse[.][ch]|check[.]c|test_page[.]py|short_times[a-z_]*[.]sh)$|node_modules' | sort)
 # shellcheck disable=SC2086 # words
 awk '
     function complain(why) {
