@@ -12,6 +12,14 @@ from daemon import HERE, Case, certificates, run, with_tls
 ALIVE = '{"status":"alive"}\n'
 
 
+def python_with_requests():
+    """The interpreter that stands first may be without the package that the system's has."""
+    for python in 'python3', '/usr/bin/python3':
+        if shutil.which(python) and run(python, '-c', 'import requests').returncode == 0:
+            return python
+    return None
+
+
 def has_fetch():
     return shutil.which('node') and run('node', '-p', 'typeof fetch').stdout == 'function\n'
 
@@ -93,6 +101,12 @@ class Clients(Case):
     def test_node(self):
         """The fetch of node is answered, alone and fifty at a time."""
         done = run('node', HERE + '/fetch.mjs', str(self.daemon.port))
+        self.assertEqual(done.returncode, 0, done)
+
+    @unittest.skipUnless(python_with_requests(), 'the package requests is not installed')
+    def test_requests(self):
+        """The package requests is answered by one connection, with a body and without."""
+        done = run(python_with_requests(), '-B', HERE + '/fetch.py', str(self.daemon.port))
         self.assertEqual(done.returncode, 0, done)
 
     def test_certificates_of_clients(self):

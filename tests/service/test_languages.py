@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The programs of examples/service, one for each language: each gives the status of its command and hands
-on the fence, trusts no clock that stands still or is set, and all of them take turns. What else they do:
-bindings/cases."""
+on the fence, trusts no clock that stands still or is set, and all of them take turns, on two replicas. What
+else they do: bindings/cases."""
 import glob
+import itertools
 import os
 import shutil
 import struct
@@ -11,12 +12,14 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from client import fresh
-from daemon import ENVIRONMENT, REDLOCKD, TOP, Case, read, run, until
+from daemon import ENVIRONMENT, REDLOCKD, TOP, Pair, read, run, until
 
 EXAMPLES = TOP + '/examples/service/hold'
 BUILD = os.path.dirname(REDLOCKD)
 STEPPED = ('sh', 'py', 'mjs')  # Go reads its clocks without the C library: bindings/go/clock_test.go steps them
-INSIDE = 'mkdir "$1/inside" || exit 1; n=$(cat "$1/count"); echo $((n + 1)) >"$1/count"; rmdir "$1/inside"'
+# Fails where another is inside; the folder has the number of turns, and their fences.
+INSIDE = ('mkdir "$1/inside" || exit 1; n=$(cat "$1/count"); echo $((n + 1)) >"$1/count";'
+          'echo "$FENCE" >>"$1/fences"; rmdir "$1/inside"')
 
 
 def build_go():
@@ -31,7 +34,7 @@ def build_go():
     return folder + '/hold'
 
 
-class Languages(Case):
+class Languages(Pair):
     tokens = ('tester',)
     options = ('--allow', 'token:tester * acquire,read')
 
@@ -44,14 +47,15 @@ class Languages(Case):
         cls.environment = {'TOKEN': 'secret-of-tester', 'TTL_MS': '20000',
                            'TOKEN_FILE': cls.write('token', 'secret-of-tester\n')}
 
-    def words(self, language, name, *command):
-        return [*self.hold[language], f'http://127.0.0.1:{self.daemon.port}/v1/locks/{name}', *command]
+    def words(self, language, daemon, name, *command):
+        return [*self.hold[language], f'http://127.0.0.1:{daemon.port}/v1/locks/{name}', *command]
 
     def run_all(self, languages, name, *command):
-        """The command under a lock of each of these, all at the same time: most of this waits."""
-        with ThreadPoolExecutor(len(languages)) as pool:
-            return list(pool.map(lambda language: run(*self.words(language, name(language), *command),
-                                                      **self.environment), languages))
+        """The command under a lock of each of these, all at the same time, at both replicas by turns."""
+        daemons = itertools.cycle([self.daemon, self.other])
+        jobs = [self.words(language, next(daemons), name(language), *command) for language in languages]
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            return list(pool.map(lambda words: run(*words, **self.environment), jobs))
 
     def test_short(self):
         """An example has at most seventy lines."""
@@ -66,11 +70,13 @@ class Languages(Case):
             self.assertGreater(int(second.stdout), int(first.stdout), first)
 
     def test_turns(self):
-        """Of all examples at one lock never two are inside at the same time."""
-        count, jobs = self.write('count', '0\n'), 3 * list(self.hold)
+        """Examples take turns with one lock on both replicas, in the order of their fences."""
+        count, jobs = self.write('count', '0\n'), [language for language in self.hold for _ in range(3)]
         for done in self.run_all(jobs, lambda _: 'all', 'bash', '-c', INSIDE, '-', self.folder):
             self.assertEqual(done.returncode, 0, done)
         self.assertEqual(int(read(count)), len(jobs))
+        fences = list(map(int, read(self.path('fences')).split()))
+        self.assertEqual(fences, sorted(set(fences)))
 
     # ---- the wall clock: of the larger of both clocks, no step of it makes the deadline later ----
 
@@ -86,7 +92,7 @@ class Languages(Case):
         for language in STEPPED:
             pid_path = self.path(fresh('pid'))
             process = subprocess.Popen(
-                self.words(language, fresh(language), 'bash', '-c', f'echo $$ >{pid_path}; exec sleep 60'),
+                self.words(language, self.daemon, fresh(language), 'bash', '-c', f'echo $$ >{pid_path}; exec sleep 60'),
                 stderr=subprocess.DEVNULL, env={
                     **ENVIRONMENT, **self.environment, 'TTL_MS': str(ttl_ms), 'REDLOCK_TEST_CLOCK': self.path('clock'),
                     'LD_PRELOAD': BUILD + '/tests/libredlock_test_servershim.so'})

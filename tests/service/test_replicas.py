@@ -1,22 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Two replicas that share nothing but the servers: answers that are lost, renewals through the other
-one, waiters that are killed, and clients of four makes that take turns with one lock."""
-import os
-import shutil
+one, and waiters that are killed."""
 import socket
 import subprocess
 import time
 
-from client import PATIENCE_S, new_lease
-from daemon import ENVIRONMENT, HERE, ME, Pair, run, until
-
-
-def python_with_requests():
-    """The interpreter that stands first may be without the package that the system's has."""
-    for python in 'python3', '/usr/bin/python3':
-        if shutil.which(python) and run(python, '-c', 'import requests').returncode == 0:
-            return python
-    return None
+from client import new_lease
+from daemon import ME, Pair, until
 
 
 class Replicas(Pair):
@@ -61,25 +51,3 @@ class Replicas(Pair):
         self.until_queue(0)
         self.assertEqual(self.first.release(held).status, 204)
         self.assertEqual(self.second.acquire(self.name).status, 201)
-
-    def test_turns(self):
-        """Clients of curl, http.client, requests and fetch take turns, on both replicas."""
-        number, fences = self.write('number', '0\n'), self.write('fences', '')
-        environment = {**ENVIRONMENT, 'TOKEN': 'secret-of-tester', 'NUMBER': number, 'FENCES': fences,
-                       'LOCK': self.name, 'FIRST': f'http://127.0.0.1:{self.daemon.port}',
-                       'SECOND': f'http://127.0.0.1:{self.other.port}'}
-        turns = os.path.join(HERE, 'turns')
-        clients = {'curl': ['bash', turns + '.sh'], 'http.client': ['python3', '-B', turns + '.py', 'standard']}
-        if python := python_with_requests():
-            clients['requests'] = [python, '-B', turns + '.py', 'requests']
-        if shutil.which('node') and run('node', '-p', 'typeof fetch').stdout == 'function\n':
-            clients['fetch'] = ['node', turns + '.mjs']
-        running = {name: subprocess.Popen(words, env=environment, text=True, stdout=subprocess.PIPE,
-                                          stderr=subprocess.STDOUT) for name, words in clients.items()}
-        for name, process in running.items():
-            self.assertEqual(process.communicate(timeout=2 * PATIENCE_S)[0], 'fine\n', name)
-        with open(number) as file:
-            self.assertEqual(int(file.read()), 5 * len(clients), 'no turn was overwritten')
-        with open(fences) as file:
-            told = [int(line) for line in file]
-        self.assertEqual(told, sorted(set(told)))
