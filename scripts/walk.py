@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 BUILD = "build/walk"
 RECORDER = os.path.abspath(f"{BUILD}/walk_record.so")
 WIDTH = 92
@@ -187,7 +188,6 @@ def main():
         return
     if way not in TREE_OF:
         raise SystemExit(__doc__)
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     build(way)
     file = os.path.abspath(f"{BUILD}/calls")
     if os.path.exists(file):

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "base/target.h"
 #include "fuzz.h"
-#include "http/target.h"
 
 #ifdef HAVE_HTTP_PARSER
 #include "http_oracle.h"
@@ -70,20 +70,20 @@ static void check_target(const struct http_parser *parser, const char *bytes)
     struct rl_slice path, query;
     char name[NAME_SIZE], again[NAME_SIZE];
 
-    http_target_split((struct rl_slice){bytes + parser->target_at, parser->target_size}, &path,
-                      &query);
+    rl_target_split((struct rl_slice){bytes + parser->target_at, parser->target_size}, &path,
+                    &query);
     FUZZ_CHECK(path.size + query.size <= parser->target_size);
     for (int utf8 = 0; utf8 < 2; utf8++) {
         struct rl_slice rest = {path.data + 1, path.size - 1};
 
-        if (http_name_decode(rest, utf8, name, sizeof name) != NULL)
+        if (rl_target_name(rest, utf8, name, sizeof name) != NULL)
             continue;
         /* What was taken is fixed: it decodes to itself. */
         FUZZ_CHECK(strlen(name) > 0 && strlen(name) < NAME_SIZE);
-        FUZZ_CHECK(!http_name_decode(rl_slice_of(name), utf8, again, sizeof again));
+        FUZZ_CHECK(!rl_target_name(rl_slice_of(name), utf8, again, sizeof again));
         FUZZ_CHECK(strcmp(name, again) == 0);
     }
-    if (http_query_get(query, "prefix", name, sizeof name) >= 0)
+    if (rl_target_query_get(query, "prefix", name, sizeof name) >= 0)
         FUZZ_CHECK(strlen(name) < NAME_SIZE);
 }
 

@@ -2,13 +2,16 @@
 #include "access/access.h"
 
 #include <arpa/inet.h>
+#include <linux/limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "access/certificate.h"
-#include "access/groups.h"
+#include "access/routed.h"
+#include "io/clock.h"
 #include "protocol/resp.h"
 
 #define BEARER "Bearer "
@@ -27,6 +30,35 @@ bool access_is_proxied(const struct access *access, const struct http_request *r
     return is_in(access->proxies, request->peer);
 }
 
+/* How many supplementary groups, in *list until the next call. */
+static size_t supplementary(int fd, const gid_t **list)
+{
+    static gid_t all[NGROUPS_MAX];
+    socklen_t size = sizeof all;
+
+    *list = all;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, all, &size) == 0 ? size / sizeof *all : 0;
+}
+
+/* Of those that rules name, the groups of the process at the other end of a unix socket when it
+ * connected, the supplementary ones included. The kernel is asked if any is named. */
+static void find_groups(const struct http_peer *peer, const struct access_groups *named,
+                        struct access_groups *out)
+{
+    const gid_t *list;
+    size_t count = named->count > 0 ? supplementary(peer->fd, &list) : 0;
+
+    out->count = 0;
+    for (unsigned i = 0; i < named->count; i++) {
+        bool is_in = named->list[i] == peer->gid;
+
+        for (size_t k = 0; k < count && !is_in; k++)
+            is_in = named->list[i] == list[k];
+        if (is_in)
+            out->list[out->count++] = named->list[i];
+    }
+}
+
 static bool identify_peer(const struct access *access, const struct http_peer *peer,
                           struct access_who *who)
 {
@@ -36,7 +68,7 @@ static bool identify_peer(const struct access *access, const struct http_peer *p
         return false;
     strcpy(who->principal, UID);
     *rl_resp_decimal(peer->uid, who->principal + strlen(UID)) = '\0';
-    access_groups_of(peer, &access->rules.groups, &who->groups);
+    find_groups(peer, &access->rules.groups, &who->groups);
     return true;
 }
 
@@ -45,11 +77,12 @@ enum access_proof access_identify(const struct access *access,
 {
     const struct access_token *token;
     struct rl_slice field;
-    int count = http_request_field(request, "authorization", &field);
+    int count = http_request_field(request, HTTP_FIELD_AUTHORIZATION, &field);
 
     who->principal[0] = '\0';
     who->groups.count = 0;
     who->proof = 0;
+    who->is_lasting = count == 0 && !request->peer->ssl;
     if (count == 0)
         return identify_peer(access, request->peer, who) ? ACCESS_PROVEN : ACCESS_UNPROVEN;
     /* A token that is wrong is not made up for by a uid: the client meant to be another. */
@@ -98,13 +131,6 @@ bool access_may(const struct access *access, const struct access_who *who,
     return access_gives(access, who, access_rule_of((struct access *)access, who, name), right);
 }
 
-bool access_is_stranger(const struct access *access, const struct access_who *who)
-{
-    return access->rules.count > 0 ? !access_rules_any((struct access_rules *)&access->rules,
-                                                       who->principal, &who->groups)
-                                   : strcmp(own_principal(), who->principal) != 0;
-}
-
 bool access_sees_nodes(const struct access *access, const struct access_who *who,
                        const struct access_rule *rule)
 {
@@ -112,10 +138,10 @@ bool access_sees_nodes(const struct access *access, const struct access_who *who
            access_may(access, who, ACCESS_ADMIN, NULL);
 }
 
-static bool is_still_proven(const struct access *access, const struct access_who *who,
+bool access_is_still_proven(const struct access *access, const struct access_who *who,
                             const struct http_exchange *exchange)
 {
-    const struct http_peer *peer = exchange ? http_exchange_peer(exchange) : NULL;
+    const struct http_peer *peer = exchange ? exchange->peer : NULL;
     char principal[ACCESS_PRINCIPAL_MAX + 1];
 
     if (strncmp(who->principal, TOKEN, strlen(TOKEN)) == 0 &&
@@ -129,24 +155,18 @@ static bool is_still_proven(const struct access *access, const struct access_who
     return true;
 }
 
-bool access_still_gives(const struct access *access, const struct access_who *who,
-                        const struct access_rule *rule, const struct http_exchange *exchange,
-                        enum access_right right)
-{
-    return is_still_proven(access, who, exchange) && access_gives(access, who, rule, right);
-}
-
 bool access_still_may(const struct access *access, const struct access_who *who,
                       const struct http_exchange *exchange, enum access_right right,
                       const char *name)
 {
-    return is_still_proven(access, who, exchange) && access_may(access, who, right, name);
+    return (who->is_lasting || access_is_still_proven(access, who, exchange)) &&
+           access_may(access, who, right, name);
 }
 
 bool access_still_reads(const struct access *access, const struct access_who *who,
                         const struct http_exchange *exchange)
 {
-    return is_still_proven(access, who, exchange) &&
+    return (who->is_lasting || access_is_still_proven(access, who, exchange)) &&
            (access->rules.count > 0
                 ? access_rules_give(&access->rules, who->principal, &who->groups, ACCESS_READ)
                 : access_may(access, who, ACCESS_READ, NULL));
@@ -194,14 +214,19 @@ static bool is_this_machine(const char *host)
     return strcasecmp(host, "localhost") == 0;
 }
 
-bool access_host_is_ours(const struct access *access, const struct http_request *request)
+/*
+ * False: a request on a plain loopback port for a host that is not this machine: a page of
+ * another origin, whose name was made to point here, and its browser believes that it talks to
+ * that origin.
+ */
+static bool host_is_ours(const struct access *access, const struct http_request *request)
 {
     char host[ACCESS_HOST_MAX + 1];
     struct rl_slice field;
 
     /* HTTP/1.0 may leave it out; no browser does. */
     if (!is_in(access->checks_host, request->peer) ||
-        http_request_field(request, "host", &field) != 1)
+        http_request_field(request, HTTP_FIELD_HOST, &field) != 1)
         return true;
     if (!split_host(field, host, sizeof host))
         return false;
@@ -209,4 +234,59 @@ bool access_host_is_ours(const struct access *access, const struct http_request 
         if (strcasecmp(host, access->hosts[i]) == 0)
             return true;
     return is_this_machine(host);
+}
+
+/* ---- a request --------------------------------------------------------------------------- */
+
+/* The rule that counts what the rule of a name does not; NULL: nothing counts it. */
+static struct access_rule *quota_of(struct access *access, const struct routed *routed,
+                                    bool has_name)
+{
+    const struct access_who *who = &routed->who;
+    struct access_rule *any;
+
+    if (routed->rule)
+        return NULL;
+    if (access->rules.count == 0)
+        return strcmp(own_principal(), who->principal) == 0 ? NULL : &access->strangers;
+    any = access_rules_any(&access->rules, who->principal, &who->groups);
+    if (!any)
+        return &access->strangers;
+    return has_name ? NULL : any;
+}
+
+/* What shows names shows those that may be read: some, at least, or the nodes. */
+static bool has_right(const struct access *access, const struct routed *routed, bool has_name)
+{
+    const struct access_who *who = &routed->who;
+
+    if (has_name)
+        return access_gives(access, who, routed->rule, routed->right);
+    return (routed->right == ACCESS_READ &&
+            access_still_reads(access, who, routed->exchange)) ||
+           access_may(access, who, ACCESS_ADMIN, NULL);
+}
+
+enum access_verdict access_admit(struct access *access, struct routed *routed, bool has_name)
+{
+    struct access_rule *quota;
+    enum access_proof proof;
+
+    routed->who.principal[0] = '\0';
+    routed->rule = NULL;
+    if (!host_is_ours(access, routed->request))
+        return ACCESS_OTHER_HOST;
+    if (!routed->right)
+        return ACCESS_ADMITTED;
+    proof = access_identify(access, routed->request, &routed->who);
+    if (proof != ACCESS_PROVEN) {
+        routed->who.principal[0] = '\0';
+        return proof == ACCESS_WRONG_TOKEN ? ACCESS_REFUSED_TOKEN : ACCESS_NO_PRINCIPAL;
+    }
+    if (routed->name[0] && access->rules.count > 0)
+        routed->rule = access_rule_of(access, &routed->who, routed->name);
+    quota = quota_of(access, routed, has_name);
+    if (quota && !access_rule_take(quota, rl_now_ns()))
+        return ACCESS_OVER_QUOTA;
+    return has_right(access, routed, has_name) ? ACCESS_ADMITTED : ACCESS_FORBIDDEN;
 }

@@ -35,6 +35,7 @@ struct access_who {
     char principal[ACCESS_PRINCIPAL_MAX + 1];
     struct access_groups groups; /* of a uid, as rules named them when the request came */
     uint64_t proof;              /* of a token: the beginning of its digest */
+    bool is_lasting;             /* of the kernel; a token or a certificate may count no more */
 };
 
 struct access {
@@ -58,9 +59,6 @@ enum access_proof {
 enum access_proof access_identify(const struct access *access,
                                   const struct http_request *request, struct access_who *who);
 
-/* No rule is for it or its groups, whatever the name: it may do nothing. */
-bool access_is_stranger(const struct access *access, const struct access_who *who);
-
 /* The rule that decides about `name` (NULL: what is about all of them); NULL: there is none. */
 struct access_rule *access_rule_of(struct access *access, const struct access_who *who,
                                    const char *name);
@@ -78,9 +76,16 @@ bool access_may(const struct access *access, const struct access_who *who,
  * the one by which it came: its certificate is looked at again; NULL: the exchange has ended,
  * and so has that proof.
  */
-bool access_still_gives(const struct access *access, const struct access_who *who,
-                        const struct access_rule *rule, const struct http_exchange *exchange,
-                        enum access_right right);
+bool access_is_still_proven(const struct access *access, const struct access_who *who,
+                            const struct http_exchange *exchange);
+static inline bool access_still_gives(const struct access *access, const struct access_who *who,
+                                      const struct access_rule *rule,
+                                      const struct http_exchange *exchange,
+                                      enum access_right right)
+{
+    return (who->is_lasting || access_is_still_proven(access, who, exchange)) &&
+           access_gives(access, who, rule, right);
+}
 
 /* The same of another name than its own. */
 bool access_still_may(const struct access *access, const struct access_who *who,
@@ -98,12 +103,5 @@ bool access_sees_nodes(const struct access *access, const struct access_who *who
 
 /* What connects to the listener of this request is a proxy: its end is not the client's. */
 bool access_is_proxied(const struct access *access, const struct http_request *request);
-
-/*
- * False: a request on a plain loopback port for a host that is not this machine: a page of
- * another origin, whose name was made to point here, and its browser believes that it talks to
- * that origin.
- */
-bool access_host_is_ours(const struct access *access, const struct http_request *request);
 
 #endif

@@ -17,28 +17,6 @@ void http_body_free(struct http_body *body)
     *body = (struct http_body){0};
 }
 
-void http_body_begin(struct http_body *body)
-{
-    rl_json_restart(&body->json);
-    rl_json_object(&body->json, NULL);
-}
-
-void http_body_answer(struct http_body *body, struct http_exchange *exchange, int status,
-                      const char *type, const char *extra)
-{
-    rl_json_finish(&body->json);
-    if (body->json.failed) {
-        http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "the answer could not be written",
-                            NULL);
-        return;
-    }
-    http_answer(exchange, &(struct http_answer){.status = status,
-                                                .type = type,
-                                                .extra = extra,
-                                                .body = body->json.text,
-                                                .body_size = body->json.size});
-}
-
 void http_body_begin_event(struct http_body *body, const char *event)
 {
     rl_json_restart(&body->json);

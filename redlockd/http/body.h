@@ -21,11 +21,27 @@ int http_body_init(struct http_body *body);
 void http_body_free(struct http_body *body);
 
 /* Begins anew: an object is open. Members are written to &body->json. */
-void http_body_begin(struct http_body *body);
+static inline void http_body_begin(struct http_body *body)
+{
+    rl_json_restart(&body->json);
+    rl_json_object(&body->json, NULL);
+}
 
 /* Closes the object and answers with it. */
-void http_body_answer(struct http_body *body, struct http_exchange *exchange, int status,
-                      const char *type, const char *extra);
+static inline void http_body_answer(struct http_body *body, struct http_exchange *exchange,
+                                    int status, const char *type, const char *extra)
+{
+    rl_json_finish(&body->json);
+    if (body->json.failed)
+        http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "the answer could not be written",
+                            NULL);
+    else
+        http_answer(exchange, &(struct http_answer){.status = status,
+                                                    .type = type,
+                                                    .extra = extra,
+                                                    .body = body->json.text,
+                                                    .body_size = body->json.size});
+}
 
 /* The same for an event of a stream: begins its object, which is sent as one line of data. As
  * http_stream_send(). */

@@ -2,21 +2,28 @@
 #include "http/connection.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/histogram.h"
+#include "base/target.h"
 #include "base/time.h"
 #include "http/server_internal.h"
-#include "http/transport.h"
+#include "http/tls.h"
 #include "io/clock.h"
 
 #define EVENTS_READING (EPOLLIN | EPOLLRDHUP | EPOLLET)
-#define READS_PER_TURN 2                    /* then other connections have a turn */
-#define GATHERED_MAX (HTTP_BLOCK_LARGE / 2) /* bytes of answers that leave in one write */
+#define READS_PER_TURN 2                  /* then other connections have a turn */
+#define GATHERED_MAX (RL_BLOCK_LARGE / 2) /* bytes of answers that leave in one write */
 #define LINGER_BYTES (64u << 10)
 #define DISCARD_SIZE 4096
+/* A write, besides what tls.h has: it failed, and nothing is known of the client. */
+#define HTTP_BROKEN (-3)
 #define PROBLEM_MAX 512 /* bytes of the body of http_answer_problem() */
 
 static void set_state(struct http_connection *connection, enum http_state state)
@@ -30,37 +37,35 @@ static void set_state(struct http_connection *connection, enum http_state state)
     connection->state = state;
 }
 
-static void set_due(struct http_connection *connection, enum http_due due)
+/* HTTP_DUE_NONE: NULL. */
+static struct rl_span *list_of(struct http_server *server, enum http_due due)
 {
-    struct http_server *server = connection->server;
-
-    http_deadline_set(&server->due[due], &connection->deadline, server->loop->now_ns);
-    loop_due(&server->part, connection->deadline.due_ns);
+    return due == HTTP_DUE_NONE ? NULL : &server->due[due];
 }
 
 static bool is_due(const struct http_connection *connection, enum http_due due)
 {
-    return connection->deadline.list == &connection->server->due[due];
+    return connection->deadline.list == list_of(connection->server, due);
 }
 
-/* Makes the server come back to it in its next turn. */
-static void mark(struct http_connection *connection)
+/* Anew, from now on. */
+static void set_due(struct http_connection *connection, enum http_due due)
 {
     struct http_server *server = connection->server;
+    struct rl_span *list = list_of(server, due);
 
-    if (connection->is_dirty)
+    rl_deadline_remove(&connection->deadline);
+    if (!list)
         return;
-    connection->is_dirty = true;
-    connection->next_dirty = server->dirty;
-    server->dirty = connection;
-    loop_wake(&server->part);
+    rl_deadline_set(list, &connection->deadline, server->loop->now_ns);
+    loop_due(&server->part, connection->deadline.due_ns);
 }
 
 /* It cannot go on: closed by its next turn, since its handler may be on the stack. */
 static void give_up(struct http_connection *connection)
 {
     connection->is_broken = true;
-    mark(connection);
+    loop_later(connection->server->loop, &connection->source);
 }
 
 /* ---- the end --------------------------------------------------------------------------- */
@@ -88,14 +93,14 @@ void http_connection_close(struct http_connection *connection)
     if (connection->state == HTTP_CLOSED)
         return;
     set_state(connection, HTTP_CLOSED);
-    http_deadline_remove(&connection->deadline);
-    http_deadline_remove(&connection->handshake);
+    rl_deadline_remove(&connection->deadline);
+    rl_deadline_remove(&connection->handshake);
     loop_remove(server->loop, &connection->source);
     if (connection->peer.ssl)
         http_tls_free(connection->peer.ssl);
     close(connection->source.fd);
-    http_buffer_clear(&server->pool, &connection->in);
-    http_buffer_clear(&server->pool, &connection->out);
+    rl_pooled_clear(&server->pool, &connection->in);
+    rl_pooled_clear(&server->pool, &connection->out);
     server->unsent -= connection->unsent;
     server->counts.connections--;
     server->counts.by_listener[connection->peer.listener]--;
@@ -110,6 +115,56 @@ void http_connection_close(struct http_connection *connection)
 }
 
 /* ---- bytes ----------------------------------------------------------------------------- */
+
+static bool is_not_now(void)
+{
+    return errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+/*
+ * Once. HTTP_ENDED: the client has closed its sending side, or the connection broke. A plain
+ * read that fills less than `size` has emptied the socket: later bytes, and the end, are a new
+ * edge of epoll.
+ */
+static ssize_t read_some(const struct http_peer *peer, void *bytes, size_t size)
+{
+    ssize_t got;
+
+    if (peer->ssl)
+        return http_tls_read(peer->ssl, bytes, size);
+    do
+        got = recv(peer->fd, bytes, size, 0);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && is_not_now())
+        return HTTP_AGAIN;
+    return got > 0 ? got : HTTP_ENDED;
+}
+
+/* Once. HTTP_AGAIN: the socket is full; HTTP_BROKEN: nothing is known of the client. */
+static ssize_t write_some(const struct http_peer *peer, const void *bytes, size_t size)
+{
+    ssize_t sent;
+
+    if (peer->ssl) {
+        sent = http_tls_write(peer->ssl, bytes, size);
+        /* In the handshake it may have to read first: the next edge continues here. */
+        return sent == HTTP_ENDED ? HTTP_BROKEN : sent < 0 ? HTTP_AGAIN : sent;
+    }
+    do
+        sent = send(peer->fd, bytes, size, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0 && !is_not_now())
+        return errno == EPIPE || errno == ECONNRESET ? HTTP_ENDED : HTTP_BROKEN;
+    return sent > 0 ? sent : HTTP_AGAIN;
+}
+
+/* As http_untaken(). */
+static long untaken_of(const struct http_peer *peer)
+{
+    int bytes = 0;
+
+    return ioctl(peer->fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
 
 static void want_write(struct http_connection *connection, bool wanted)
 {
@@ -129,7 +184,7 @@ static void want_write(struct http_connection *connection, bool wanted)
  */
 static ssize_t receive(struct http_connection *connection, char *bytes, size_t size)
 {
-    ssize_t got = http_transport_read(&connection->peer, bytes, size);
+    ssize_t got = read_some(&connection->peer, bytes, size);
 
     if (got == HTTP_WANTS_WRITE) {
         want_write(connection, true);
@@ -143,15 +198,14 @@ static ssize_t receive(struct http_connection *connection, char *bytes, size_t s
 /* Sends what is queued. True: all of it. */
 static bool flush(struct http_connection *connection)
 {
-    struct http_buffer *out = &connection->out;
+    struct rl_pooled *out = &connection->out;
 
-    while (http_buffer_size(out) > 0) {
+    while (rl_pooled_size(out) > 0) {
         ssize_t sent;
 
         if (connection->wants_write)
             return false;
-        sent = http_transport_write(&connection->peer, out->bytes + out->start,
-                                    http_buffer_size(out));
+        sent = write_some(&connection->peer, out->bytes + out->start, rl_pooled_size(out));
         if (sent == HTTP_AGAIN) {
             want_write(connection, true);
             return false;
@@ -163,7 +217,7 @@ static bool flush(struct http_connection *connection)
             return false;
         }
         connection->sent += (uint64_t)sent;
-        http_buffer_take(out, (size_t)sent);
+        rl_pooled_take(out, (size_t)sent);
     }
     return true;
 }
@@ -176,16 +230,16 @@ static void flush_events(struct http_connection *connection)
 {
     long before;
 
-    if (http_buffer_size(&connection->out) == 0 || connection->wants_write)
+    if (rl_pooled_size(&connection->out) == 0 || connection->wants_write)
         return;
-    before = http_transport_untaken(&connection->peer);
+    before = untaken_of(&connection->peer);
     if (before <= 0) {
         before = connection->untaken = 0;
         set_due(connection, HTTP_DUE_UNREAD);
     }
     flush(connection);
     if (connection->state != HTTP_CLOSED)
-        connection->untaken += http_transport_untaken(&connection->peer) - before;
+        connection->untaken += untaken_of(&connection->peer) - before;
 }
 
 /* Room for `size` bytes of output, of which all must be committed; NULL: out of memory. */
@@ -193,12 +247,12 @@ static char *reserve(struct http_connection *connection, size_t size)
 {
     size_t room;
 
-    return http_buffer_room(&connection->server->pool, &connection->out, size, &room);
+    return rl_pooled_room(&connection->server->pool, &connection->out, size, &room);
 }
 
 static void commit(struct http_connection *connection, size_t size)
 {
-    http_buffer_commit(&connection->out, size);
+    rl_pooled_commit(&connection->out, size);
     connection->written += size;
 }
 
@@ -220,18 +274,20 @@ static void begin(struct http_connection *connection)
         .head = bytes,
     };
 
-    http_target_split((struct rl_slice){bytes + parser->target_at, parser->target_size},
-                      &request.path, &request.query);
+    rl_target_split((struct rl_slice){bytes + parser->target_at, parser->target_size},
+                    &request.path, &request.query);
     server->counts.requests++;
     /* It has arrived: the next one, part of which may be here, has a time of its own. */
     if (is_due(connection, HTTP_DUE_HEAD))
-        http_deadline_remove(&connection->deadline);
+        set_due(connection, HTTP_DUE_NONE);
     connection->exchange = (struct http_exchange){.began_ns = connection->read_ns,
+                                                  .peer = &connection->peer,
                                                   .is_last = http_is_last(parser),
                                                   .is_head = parser->method == HTTP_HEAD};
     set_state(connection, HTTP_SUSPENDED);
     server->handler.begin(server->handler.context, &connection->exchange, &request);
-    http_buffer_take(&connection->in, size);
+    connection->is_known |= connection->exchange.is_known;
+    rl_pooled_take(&connection->in, size);
     http_parser_reset(parser);
     connection->said_continue = false;
 }
@@ -241,8 +297,8 @@ static void refuse(struct http_connection *connection, int status, const char *c
                    const char *detail)
 {
     connection->server->counts.refused++;
-    connection->exchange =
-        (struct http_exchange){.began_ns = connection->read_ns, .is_last = true};
+    connection->exchange = (struct http_exchange){
+        .began_ns = connection->read_ns, .peer = &connection->peer, .is_last = true};
     set_state(connection, HTTP_SUSPENDED);
     http_answer_problem(&connection->exchange, status, code, detail,
                         status == 405 ? "Allow: GET, HEAD, PUT, POST, DELETE\r\n" : NULL);
@@ -266,7 +322,7 @@ static void say_continue(struct http_connection *connection)
 static bool take_request(struct http_connection *connection)
 {
     struct http_parser *parser = &connection->parser;
-    size_t size = http_buffer_size(&connection->in);
+    size_t size = rl_pooled_size(&connection->in);
     const struct http_refusal *refusal;
 
     if (size == 0)
@@ -290,7 +346,7 @@ static bool take_request(struct http_connection *connection)
 static void fill(struct http_connection *connection)
 {
     size_t size;
-    char *room = http_buffer_room_to_read(&connection->server->pool, &connection->in, &size);
+    char *room = rl_pooled_room_to_read(&connection->server->pool, &connection->in, &size);
     ssize_t got;
 
     if (!room) {
@@ -302,7 +358,7 @@ static void fill(struct http_connection *connection)
         connection->eof = true;
     if (got <= 0)
         return;
-    http_buffer_commit(&connection->in, (size_t)got);
+    rl_pooled_commit(&connection->in, (size_t)got);
     connection->read_ns = rl_now_ns();
 }
 
@@ -314,7 +370,7 @@ static bool step_reading(struct http_connection *connection, int *reads)
      * gets no more of its requests begun.
      */
     if (connection->wants_write ||
-        (http_buffer_size(&connection->out) > GATHERED_MAX && !flush(connection)))
+        (rl_pooled_size(&connection->out) > GATHERED_MAX && !flush(connection)))
         return false;
     if (take_request(connection))
         return true;
@@ -324,7 +380,7 @@ static bool step_reading(struct http_connection *connection, int *reads)
         return true;
     }
     if (connection->readable)
-        mark(connection);
+        loop_later(connection->server->loop, &connection->source);
     if (!flush(connection))
         return false;
     /* Nothing more will come, and what has come is no request. */
@@ -358,7 +414,9 @@ static bool has_gone(struct http_connection *connection)
 /* All that was queued has been sent. */
 static void shut(struct http_connection *connection)
 {
-    http_transport_shut(&connection->peer);
+    if (connection->peer.ssl)
+        http_tls_close(connection->peer.ssl);
+    shutdown(connection->source.fd, SHUT_WR);
     if (connection->eof) {
         http_connection_close(connection);
         return;
@@ -426,33 +484,41 @@ static bool step(struct http_connection *connection, int *reads)
 }
 
 /* Which deadline the connection has until the next event. */
-static void set_deadline(struct http_connection *connection)
+static enum http_due due_of(const struct http_connection *connection)
 {
     if (connection->state == HTTP_LINGERING)
-        return;
-    if (connection->state == HTTP_STREAMING) {
-        if (!is_due(connection, HTTP_DUE_UNREAD))
-            http_deadline_remove(&connection->deadline);
-    } else if (http_buffer_size(&connection->out) > 0) {
-        /* Any progress counts: a slow reader is not a stalled one. */
-        if (!is_due(connection, HTTP_DUE_STALL) || connection->stall_sent != connection->sent)
-            set_due(connection, HTTP_DUE_STALL);
+        return HTTP_DUE_LINGER;
+    if (connection->state == HTTP_STREAMING)
+        return is_due(connection, HTTP_DUE_UNREAD) ? HTTP_DUE_UNREAD : HTTP_DUE_NONE;
+    if (rl_pooled_size(&connection->out) > 0)
+        return HTTP_DUE_STALL;
+    if (connection->state != HTTP_READING)
+        return HTTP_DUE_NONE;
+    if (rl_pooled_size(&connection->in) > 0 ||
+        (connection->peer.ssl && connection->read_ns == 0))
+        return HTTP_DUE_HEAD;
+    return connection->is_known ? HTTP_DUE_KNOWN : HTTP_DUE_IDLE;
+}
+
+/*
+ * Bytes of a head that trickle in buy no time. Of an answer any progress counts: a slow reader
+ * is not a stalled one.
+ */
+static void set_deadline(struct http_connection *connection)
+{
+    enum http_due due = due_of(connection);
+    bool begins_anew = due == HTTP_DUE_IDLE || due == HTTP_DUE_KNOWN ||
+                       (due == HTTP_DUE_STALL && connection->stall_sent != connection->sent);
+
+    if (begins_anew || !is_due(connection, due))
+        set_due(connection, due);
+    if (due == HTTP_DUE_STALL)
         connection->stall_sent = connection->sent;
-    } else if (connection->state != HTTP_READING) {
-        http_deadline_remove(&connection->deadline);
-    } else if (http_buffer_size(&connection->in) > 0 ||
-               (connection->peer.ssl && connection->read_ns == 0)) {
-        /* From the first byte on: bytes that trickle in buy no time. */
-        if (!is_due(connection, HTTP_DUE_HEAD))
-            set_due(connection, HTTP_DUE_HEAD);
-    } else {
-        set_due(connection, connection->is_known ? HTTP_DUE_KNOWN : HTTP_DUE_IDLE);
-    }
 }
 
 void http_connection_advance(struct http_connection *connection)
 {
-    struct http_pool *pool = &connection->server->pool;
+    struct rl_pool *pool = &connection->server->pool;
     int reads = 0;
 
     if (connection->is_broken) {
@@ -466,9 +532,9 @@ void http_connection_advance(struct http_connection *connection)
     if (connection->state == HTTP_CLOSED)
         return;
     if (connection->state > HTTP_ANSWERED)
-        http_buffer_clear(pool, &connection->in); /* no request will be taken from it */
-    http_buffer_park(pool, &connection->in);
-    http_buffer_park(pool, &connection->out);
+        rl_pooled_clear(pool, &connection->in); /* no request will be taken from it */
+    rl_pooled_park(pool, &connection->in);
+    rl_pooled_park(pool, &connection->out);
     set_deadline(connection);
     if (connection->unsent != connection->out.capacity)
         http_room_count_unsent(connection);
@@ -479,22 +545,22 @@ void http_connection_expire(struct http_connection *connection)
     long untaken;
 
     if (is_due(connection, HTTP_DUE_UNREAD)) {
-        untaken = http_transport_untaken(&connection->peer);
+        untaken = untaken_of(&connection->peer);
         /*
          * Without anything to take the client needs no time; if it has taken something, it has
          * as much time again.
          */
         if (untaken <= 0 || untaken < connection->untaken) {
             connection->untaken = untaken;
-            http_deadline_remove(&connection->deadline);
+            rl_deadline_remove(&connection->deadline);
             if (untaken > 0)
                 set_due(connection, HTTP_DUE_UNREAD);
             return;
         }
     }
     connection->server->counts.timed_out++;
-    if (is_due(connection, HTTP_DUE_HEAD) && http_buffer_size(&connection->in) > 0) {
-        http_deadline_remove(&connection->deadline);
+    if (is_due(connection, HTTP_DUE_HEAD) && rl_pooled_size(&connection->in) > 0) {
+        rl_deadline_remove(&connection->deadline);
         refuse(connection, 408, "TIMEOUT", "the request did not arrive in time");
         return;
     }
@@ -511,7 +577,7 @@ static void queue_handshake(struct http_connection *connection)
     if (connection->eof)
         http_connection_close(connection); /* no use in going on */
     else if (!connection->handshake.list)
-        http_deadline_set(&server->handshakes, &connection->handshake, server->loop->now_ns);
+        rl_deadline_set(&server->handshakes, &connection->handshake, server->loop->now_ns);
     loop_wake(&server->part);
 }
 
@@ -564,27 +630,7 @@ static struct http_connection *of(const struct http_exchange *exchange)
 static void wake(struct http_connection *connection)
 {
     if (!connection->is_advancing)
-        mark(connection);
-}
-
-void http_set_op(struct http_exchange *exchange, unsigned op)
-{
-    exchange->op = (uint8_t)op;
-}
-
-void http_set_completion(struct http_exchange *exchange, struct http_completion *completion)
-{
-    exchange->completion = completion;
-}
-
-void http_set_known(struct http_exchange *exchange)
-{
-    of(exchange)->is_known = true;
-}
-
-const struct http_peer *http_exchange_peer(const struct http_exchange *exchange)
-{
-    return &of(exchange)->peer;
+        loop_later(connection->server->loop, &connection->source);
 }
 
 /* At most a second old. */
@@ -727,7 +773,7 @@ bool http_stream_send(struct http_exchange *exchange, const void *bytes, size_t 
     if (connection->is_broken)
         return false;
     assert(connection->state == HTTP_STREAMING);
-    room = http_buffer_size(&connection->out) + size > HTTP_STREAM_BACKLOG
+    room = rl_pooled_size(&connection->out) + size > HTTP_STREAM_BACKLOG
                ? NULL
                : reserve(connection, size);
     if (!room) {
@@ -768,5 +814,5 @@ uint64_t http_sent(const struct http_exchange *exchange)
 
 long http_untaken(const struct http_exchange *exchange)
 {
-    return http_transport_untaken(&of(exchange)->peer);
+    return untaken_of(&of(exchange)->peer);
 }

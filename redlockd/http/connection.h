@@ -8,7 +8,7 @@
  *     CLOSING --all sent--> LINGERING --the client has closed, too, or 2 s--> CLOSED
  *     every state --the client is gone, or takes too long--> CLOSED
  *
- *     state      due (http/deadlines.h)             what is over then
+ *     state      due (enum http_due)            what is over then
  *     READING    HEAD from the first byte on, or    408; a TLS handshake is closed
  *                IDLE, or KNOWN                     closed
  *     SUSPENDED  none: the handler's time
@@ -32,8 +32,8 @@
 #ifndef REDLOCKD_HTTP_CONNECTION_H
 #define REDLOCKD_HTTP_CONNECTION_H
 
-#include "http/buffer.h"
-#include "http/deadlines.h"
+#include "base/pooled.h"
+#include "base/spans.h"
 #include "http/parse.h"
 #include "http/server.h"
 #include "system/loop.h"
@@ -49,29 +49,28 @@ enum http_state {
     HTTP_CLOSED,
 };
 
-/*
- * The part of a connection that handlers hold: its request under way, from SUSPENDED to ENDING.
- */
-struct http_exchange {
-    struct http_completion *completion; /* the handler's; NULL: none */
-    int64_t began_ns;                   /* when the last bytes of the request were read */
-    uint64_t answer_mark; /* `written` before the answer whose first byte ANSWERED waits for */
-    uint8_t op;           /* what the request is counted as */
-    bool is_last;         /* its answer ends the connection */
-    bool is_head;         /* the request was HEAD */
+/* The lists of a server, in the order in which those that are over are looked at. */
+enum http_due {
+    HTTP_DUE_HEAD,   /* from the first byte of a request, or of a handshake, to its last */
+    HTTP_DUE_IDLE,   /* without a request */
+    HTTP_DUE_KNOWN,  /* the same, of a client that a rule has allowed something */
+    HTTP_DUE_STALL,  /* the client takes nothing of what waits for it */
+    HTTP_DUE_LINGER, /* the client closes as well */
+    HTTP_DUE_UNREAD, /* of streams: the client takes nothing of what the kernel has for it */
+    HTTP_DUE_COUNT,
+    HTTP_DUE_NONE = HTTP_DUE_COUNT, /* no deadline */
 };
 
 struct http_connection {
     struct loop_source source;
     struct http_exchange exchange;
     struct http_server *server;
-    struct http_deadline deadline;
-    struct http_deadline handshake;     /* in server->handshakes: there is more of one */
-    struct http_connection *next_dirty; /* in server->dirty while is_dirty */
-    struct http_connection *next_free;  /* in server->closed or server->free once CLOSED */
+    struct rl_deadline deadline;
+    struct rl_deadline handshake;      /* in server->handshakes: there is more of one */
+    struct http_connection *next_free; /* in server->closed or server->free once CLOSED */
     struct http_peer peer;
-    struct http_buffer in;
-    struct http_buffer out;
+    struct rl_pooled in;
+    struct rl_pooled out;
     uint64_t written;    /* bytes queued since the connection was accepted */
     uint64_t sent;       /* of them taken by the kernel */
     uint64_t stall_sent; /* `sent` when the deadline for a stalled client was set */
@@ -84,7 +83,6 @@ struct http_connection {
     bool readable;     /* an edge of epoll that was not used up */
     bool eof;          /* the client has closed its sending side */
     bool wants_write;  /* the socket is full, and watched for room */
-    bool is_dirty;     /* has something to do in the next turn of the server */
     bool is_broken;    /* to be closed in that turn, whatever its state */
     bool is_advancing; /* http_connection_advance() is on the stack: it will see what changed */
     bool is_known;     /* a request of it was allowed by a rule */
@@ -111,7 +109,7 @@ void http_connection_expire(struct http_connection *connection);
 void http_connection_close(struct http_connection *connection);
 
 /* Whose deadline this is. */
-static inline struct http_connection *http_connection_of(struct http_deadline *deadline)
+static inline struct http_connection *http_connection_of(struct rl_deadline *deadline)
 {
     return (struct http_connection *)(void *)((char *)deadline -
                                               offsetof(struct http_connection, deadline));

@@ -3,16 +3,56 @@
 
 #include <string.h>
 
-#include "http/characters.h"
+#include "base/control.h"
 
 #define METHOD_MAX 16
 /* More digits than any length that is allowed: the number itself no longer matters. */
 #define LENGTH_DIGITS_MAX 18
 
-void http_parser_reset(struct http_parser *parser)
+/* ---- what a byte may be (RFC 9110, RFC 3986) ------------------------------------------- */
+
+#define HTTP_TOKEN 0x1u  /* tchar: methods and names of fields */
+#define HTTP_TARGET 0x2u /* in a target: unreserved, sub-delims, and : @ / ? % */
+#define HTTP_HOST 0x4u   /* in Host */
+
+#define ALNUM(c)                                                                               \
+    (((c) >= '0' && (c) <= '9') || ((c) >= 'A' && (c) <= 'Z') || ((c) >= 'a' && (c) <= 'z'))
+
+#define PLAIN(c) (ALNUM(c) || (c) == '-' || (c) == '.' || (c) == '_')
+
+/* Both in tokens and in targets. */
+#define SHARED(c)                                                                              \
+    (PLAIN(c) || (c) == '!' || (c) == '$' || (c) == '%' || (c) == '&' || (c) == '\'' ||        \
+     (c) == '*' || (c) == '+' || (c) == '~')
+
+#define IN_TOKEN(c) (SHARED(c) || (c) == '#' || (c) == '^' || (c) == '`' || (c) == '|')
+
+#define IN_TARGET(c)                                                                           \
+    (SHARED(c) || (c) == '(' || (c) == ')' || (c) == ',' || (c) == ';' || (c) == '=' ||        \
+     (c) == ':' || (c) == '@' || (c) == '/' || (c) == '?')
+
+#define IN_HOST(c) (PLAIN(c) || (c) == ':' || (c) == '[' || (c) == ']')
+
+#define CLASS(c)                                                                               \
+    ((IN_TOKEN(c) ? HTTP_TOKEN : 0) | (IN_TARGET(c) ? HTTP_TARGET : 0) |                       \
+     (IN_HOST(c) ? HTTP_HOST : 0))
+
+#define FOUR(c) CLASS(c), CLASS((c) + 1), CLASS((c) + 2), CLASS((c) + 3)
+#define SIXTEEN(c) FOUR(c), FOUR((c) + 4), FOUR((c) + 8), FOUR((c) + 12)
+
+/* Bytes from 0x80 on are in none: values may have them, and no value that
+ * is interpreted does. */
+static const uint8_t characters[256] = {
+    SIXTEEN(0x00), SIXTEEN(0x10), SIXTEEN(0x20), SIXTEEN(0x30),
+    SIXTEEN(0x40), SIXTEEN(0x50), SIXTEEN(0x60), SIXTEEN(0x70),
+};
+
+static bool is(char c, unsigned what)
 {
-    memset(parser, 0, offsetof(struct http_parser, field));
+    return (characters[(unsigned char)c] & what) != 0;
 }
+
+/* ---- words ------------------------------------------------------------------------------- */
 
 /* -1, which is what the readers below return when they refuse. */
 static int refuse(struct http_parser *parser, enum http_refusal_name why)
@@ -27,7 +67,7 @@ static bool only(struct rl_slice text, unsigned what)
 
     /* Without a branch per character: a text that is refused is the exception. */
     for (size_t i = 0; i < text.size; i++)
-        all &= http_characters[(unsigned char)text.data[i]];
+        all &= characters[(unsigned char)text.data[i]];
     return all == what && text.size > 0;
 }
 
@@ -163,17 +203,57 @@ static inline struct rl_slice trim(struct rl_slice text)
     return text;
 }
 
+/* The next part of *list, without blanks around it; false at its end. */
+static bool next_part(struct rl_slice *list, char separator, struct rl_slice *part)
+{
+    if (list->size == 0)
+        return false;
+    *part = trim(until(list, separator));
+    if (list->size > 0)
+        rl_slice_skip(list, 1);
+    return true;
+}
+
 /* A list of words with commas; only `close` means something here. */
 static void read_connection(struct http_parser *parser, struct rl_slice value)
 {
-    while (value.size > 0) {
-        struct rl_slice word = trim(until(&value, ','));
+    struct rl_slice word;
 
-        if (IS(word, "close"))
-            parser->says_close = true;
-        if (value.size > 0)
-            rl_slice_skip(&value, 1);
-    }
+    while (next_part(&value, ',', &word))
+        parser->says_close |= IS(word, "close");
+}
+
+/* q=0, q=0. or q=0.000: not this one. */
+static bool is_refusal(struct rl_slice parameter)
+{
+    if (parameter.size < 3 || rl_lower(parameter.data[0]) != 'q' || parameter.data[1] != '=')
+        return false;
+    for (size_t i = 2; i < parameter.size; i++)
+        if (parameter.data[i] != '0' && parameter.data[i] != '.')
+            return false;
+    return true;
+}
+
+static bool names_events(struct rl_slice member)
+{
+    struct rl_slice part;
+
+    if (!next_part(&member, ';', &part) || !IS(part, "text/event-stream"))
+        return false;
+    while (next_part(&member, ';', &part))
+        if (is_refusal(part))
+            return false;
+    return true;
+}
+
+/* All Accept fields are one list (RFC 9110, 12.5.1). Ranges (*, text/) do not count: what is
+ * asked for here changes what a request means, and is asked for by name. */
+static void read_accept(struct http_parser *parser, struct rl_slice value)
+{
+    struct rl_slice member;
+
+    while (next_part(&value, ',', &member))
+        parser->accepts_events |= names_events(member);
 }
 
 static bool is_json(struct rl_slice value)
@@ -200,11 +280,29 @@ static int read_expect(struct http_parser *parser, struct rl_slice value)
     return 0;
 }
 
+/* The field that was read last is one that handlers ask for. */
+static void know(struct http_parser *parser, enum http_known name)
+{
+    if (parser->known[name].count++ == 0)
+        parser->known[name].field = (uint8_t)(parser->field_count - 1);
+}
+
 static int read_host(struct http_parser *parser, struct rl_slice value)
 {
-    if (++parser->host_count > 1 || !only(value, HTTP_HOST))
+    know(parser, HTTP_FIELD_HOST);
+    if (parser->known[HTTP_FIELD_HOST].count > 1 || !only(value, HTTP_HOST))
         return refuse(parser, HTTP_REFUSED_HOST);
     return 0;
+}
+
+static bool is_forwarded(struct rl_slice name)
+{
+    static const char prefix[] = "x-forwarded-";
+
+    return IS(name, "via") || IS(name, "forwarded") ||
+           (name.size >= sizeof prefix - 1 &&
+            is_word((struct rl_slice){name.data, sizeof prefix - 1}, prefix,
+                    sizeof prefix - 1));
 }
 
 /* The length spares nearly all fields the comparison. */
@@ -224,6 +322,15 @@ static int interpret(struct http_parser *parser, struct rl_slice name, struct rl
     }
     if (IS(name, "connection"))
         read_connection(parser, value);
+    if (IS(name, "accept"))
+        read_accept(parser, value);
+    if (IS(name, "authorization"))
+        know(parser, HTTP_FIELD_AUTHORIZATION);
+    if (IS(name, "lease-id"))
+        know(parser, HTTP_FIELD_LEASE_ID);
+    if (IS(name, "grant"))
+        know(parser, HTTP_FIELD_GRANT);
+    parser->is_forwarded |= is_forwarded(name);
     return 0;
 }
 
@@ -235,7 +342,7 @@ static int read_field(struct http_parser *parser, struct rl_slice line)
 
     if (line.data[0] == ' ' || line.data[0] == '\t')
         return refuse(parser, HTTP_REFUSED_FOLDED);
-    while (name.size < line.size && http_is(line.data[name.size], HTTP_TOKEN))
+    while (name.size < line.size && is(line.data[name.size], HTTP_TOKEN))
         name.size++;
     if (name.size == 0 || name.size == line.size || line.data[name.size] != ':')
         return refuse(parser, HTTP_REFUSED_FIELD_NAME);
@@ -256,7 +363,7 @@ static int finish_head(struct http_parser *parser)
 {
     bool may_have_body = parser->method == HTTP_PUT || parser->method == HTTP_POST;
 
-    if (parser->host_count == 0 && !parser->is_http10)
+    if (parser->known[HTTP_FIELD_HOST].count == 0 && !parser->is_http10)
         return refuse(parser, HTTP_REFUSED_HOST);
     if (may_have_body && !parser->has_length)
         return refuse(parser, HTTP_REFUSED_LENGTH_MISSING);
@@ -297,7 +404,7 @@ static enum http_progress parse_head(struct http_parser *parser, const char *byt
     size_t known = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
 
     while (parser->stage != HTTP_STAGE_BODY) {
-        size_t at = http_find_control(bytes, parser->scanned, known);
+        size_t at = rl_find_control(bytes, parser->scanned, known);
 
         parser->scanned = (uint16_t)at;
         if (at == known)
@@ -334,53 +441,10 @@ enum http_progress http_parse(struct http_parser *parser, const char *bytes, siz
     return size >= http_size(parser) ? HTTP_DONE : HTTP_MORE;
 }
 
-/* ---- what a complete head says --------------------------------------------------------- */
-
-size_t http_size(const struct http_parser *parser)
-{
-    return (size_t)parser->head_size + parser->body_size;
-}
+/* ---- a complete head ------------------------------------------------------------------- */
 
 bool http_expects_continue(const struct http_parser *parser, size_t size)
 {
     return parser->stage == HTTP_STAGE_BODY && parser->says_continue && !parser->is_http10 &&
            parser->body_size > 0 && size == parser->head_size;
-}
-
-bool http_is_last(const struct http_parser *parser)
-{
-    return parser->says_close || parser->is_http10;
-}
-
-int http_field(const struct http_parser *parser, const char *bytes, const char *name,
-               struct rl_slice *value)
-{
-    size_t length = strlen(name);
-    int count = 0;
-
-    for (unsigned i = 0; i < parser->field_count; i++) {
-        const struct http_field *field = &parser->field[i];
-
-        if (field->name_size != length ||
-            !rl_slice_is((struct rl_slice){bytes + field->name_at, field->name_size}, name))
-            continue;
-        if (count++ == 0)
-            *value = (struct rl_slice){bytes + field->value_at, field->value_size};
-    }
-    return count;
-}
-
-bool http_has_field_like(const struct http_parser *parser, const char *bytes,
-                         const char *prefix)
-{
-    size_t length = strlen(prefix);
-
-    for (unsigned i = 0; i < parser->field_count; i++) {
-        const struct http_field *field = &parser->field[i];
-
-        if (field->name_size >= length &&
-            rl_slice_is((struct rl_slice){bytes + field->name_at, length}, prefix))
-            return true;
-    }
-    return false;
 }

@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/slice.h"
 #include "http/refusal.h"
@@ -60,6 +61,15 @@ struct http_field {
     uint16_t value_size; /* without blanks around it */
 };
 
+/* Fields that handlers ask for. */
+enum http_known {
+    HTTP_FIELD_AUTHORIZATION,
+    HTTP_FIELD_GRANT,
+    HTTP_FIELD_HOST,
+    HTTP_FIELD_LEASE_ID,
+    HTTP_FIELD_COUNT,
+};
+
 /* What is known of a request so far. All offsets count from its first byte. */
 struct http_parser {
     enum http_stage stage;
@@ -72,42 +82,58 @@ struct http_parser {
     uint16_t head_size; /* 0 until the head is complete */
     uint16_t body_size;
     uint8_t field_count;
-    uint8_t host_count;
     uint8_t type_count;
     bool is_http10;
     bool type_is_json;
     bool has_length;
     bool says_close; /* Connection: close */
     bool says_continue;
+    bool accepts_events; /* text/event-stream, by name, and not with q=0 */
+    bool is_forwarded;   /* Via, Forwarded, X-Forwarded-...: by a proxy */
+    struct {
+        uint8_t count; /* how often it stands there */
+        uint8_t field; /* the first one */
+    } known[HTTP_FIELD_COUNT];
     struct http_field field[HTTP_FIELDS_MAX];
 };
 
 /* For the next request. Leaves field[] as it is: field_count says how much of it counts. */
-void http_parser_reset(struct http_parser *parser);
+static inline void http_parser_reset(struct http_parser *parser)
+{
+    memset(parser, 0, offsetof(struct http_parser, field));
+}
 
 /* `bytes`: all of the request that has come, from its first byte on. */
 enum http_progress http_parse(struct http_parser *parser, const char *bytes, size_t size);
 
 /* Of a complete request: bytes of head and body. */
-size_t http_size(const struct http_parser *parser);
+static inline size_t http_size(const struct http_parser *parser)
+{
+    return (size_t)parser->head_size + parser->body_size;
+}
 
 /* True if the client sends the body only after "100 Continue": its head is complete, it asked
  * for that, and of `size` bytes that have come none is of the body. */
 bool http_expects_continue(const struct http_parser *parser, size_t size);
 
 /* The connection must end after the answer. */
-bool http_is_last(const struct http_parser *parser);
+static inline bool http_is_last(const struct http_parser *parser)
+{
+    return parser->says_close || parser->is_http10;
+}
 
 /*
- * The value of the field `name` (in lower case) in a complete head. Returns how often it stands
- * there;
- * *value is the first, untouched at 0. A field that must be single is refused by its user at 2.
+ * How often a field stands in a complete head of `bytes`; *value is the first, untouched at 0.
+ * A field that must be single is refused by its user at 2.
  */
-int http_field(const struct http_parser *parser, const char *bytes, const char *name,
-               struct rl_slice *value);
+static inline int http_field(const struct http_parser *parser, const char *bytes,
+                             enum http_known name, struct rl_slice *value)
+{
+    const struct http_field *field = &parser->field[parser->known[name].field];
 
-/* True if a field begins with `prefix` (in lower case), for instance "x-forwarded-". */
-bool http_has_field_like(const struct http_parser *parser, const char *bytes,
-                         const char *prefix);
+    if (parser->known[name].count > 0)
+        *value = (struct rl_slice){bytes + field->value_at, field->value_size};
+    return parser->known[name].count;
+}
 
 #endif

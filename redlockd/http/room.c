@@ -20,7 +20,7 @@ static struct http_connection *pick(
     struct http_connection *loser = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        struct http_deadline *at = server->due[lists[i]].first;
+        struct rl_deadline *at = server->due[lists[i]].first;
 
         for (int looked = 0; at && looked < HTTP_ROOM_LOOKED; looked++, at = at->next) {
             struct http_connection *connection = http_connection_of(at);

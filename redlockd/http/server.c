@@ -55,8 +55,7 @@ struct http_connection *http_server_take(struct http_server *server)
     return connection;
 }
 
-/* What was closed in the last turn is on no stack any more; what stands in the list of the next
- * turn is kept until then. */
+/* What was closed is on no stack any more. */
 static void reclaim(struct http_server *server)
 {
     struct http_connection *connection = server->closed;
@@ -67,12 +66,7 @@ static void reclaim(struct http_server *server)
     while (connection) {
         struct http_connection *next = connection->next_free;
 
-        if (connection->is_dirty) {
-            connection->next_free = server->closed;
-            server->closed = connection;
-        } else {
-            http_server_give(server, connection);
-        }
+        http_server_give(server, connection);
         connection = next;
     }
     for (unsigned i = 0; i < server->listener_count; i++)
@@ -84,9 +78,9 @@ static void reclaim(struct http_server *server)
 static void expire(struct http_server *server, int64_t now_ns)
 {
     for (size_t i = 0; i < HTTP_DUE_COUNT; i++) {
-        struct http_deadline *due;
+        struct rl_deadline *due;
 
-        while ((due = http_deadlines_due(&server->due[i], now_ns)) != NULL)
+        while ((due = rl_span_due(&server->due[i], now_ns)) != NULL)
             http_connection_expire(http_connection_of(due));
     }
 }
@@ -96,7 +90,7 @@ static int64_t next_deadline(struct http_server *server, int64_t now_ns)
     int64_t next_ns = RL_NEVER_NS;
 
     for (size_t i = 0; i < HTTP_DUE_COUNT; i++) {
-        int64_t list_ns = http_deadlines_next_ns(&server->due[i]);
+        int64_t list_ns = rl_span_next_ns(&server->due[i]);
 
         if (list_ns < next_ns)
             next_ns = list_ns;
@@ -130,24 +124,9 @@ void http_server_set_date(struct http_server *server, int64_t now_ns)
     memcpy(server->date, text, HTTP_DATE_SIZE);
 }
 
-static void serve_dirty(struct http_server *server)
-{
-    struct http_connection *connection = server->dirty;
-
-    server->dirty = NULL;
-    while (connection) {
-        struct http_connection *next = connection->next_dirty;
-
-        connection->is_dirty = false;
-        if (connection->state != HTTP_CLOSED)
-            http_connection_advance(connection);
-        connection = next;
-    }
-}
-
 static void continue_handshake(struct http_server *server)
 {
-    struct http_deadline *first = server->handshakes.first;
+    struct rl_deadline *first = server->handshakes.first;
     struct http_connection *connection;
 
     if (!first || server->handshake_turn == server->loop->turns)
@@ -156,7 +135,7 @@ static void continue_handshake(struct http_server *server)
     connection =
         (struct http_connection *)(void *)((char *)first -
                                            offsetof(struct http_connection, handshake));
-    http_deadline_remove(first);
+    rl_deadline_remove(first);
     http_connection_advance(connection);
 }
 
@@ -164,11 +143,10 @@ static int64_t turn(void *context, int64_t now_ns)
 {
     struct http_server *server = context;
 
-    serve_dirty(server);
     continue_handshake(server);
     expire(server, now_ns);
     reclaim(server);
-    return server->dirty || server->handshakes.first ? 0 : next_deadline(server, now_ns);
+    return server->handshakes.first ? 0 : next_deadline(server, now_ns);
 }
 
 /* ---- the public part -------------------------------------------------------------------- */
@@ -229,7 +207,7 @@ void http_server_stop(struct http_server *server)
     server->listener_count = 0;
     while (server->due[HTTP_DUE_KNOWN].first)
         http_connection_close(http_connection_of(server->due[HTTP_DUE_KNOWN].first));
-    for (struct http_deadline *at = server->due[HTTP_DUE_IDLE].first, *next; at; at = next) {
+    for (struct rl_deadline *at = server->due[HTTP_DUE_IDLE].first, *next; at; at = next) {
         next = at->next;
         /* One that was accepted a moment ago may have sent its first request. */
         if (http_connection_of(at)->read_ns != 0)
@@ -274,6 +252,6 @@ void http_server_free(struct http_server *server)
         server->slabs = slab->next;
         free(slab);
     }
-    http_pool_free(&server->pool);
+    rl_pool_free(&server->pool);
     free(server);
 }

@@ -14,7 +14,7 @@
  *                        begin() returns: copy what is needed later.
  *     http_answer()      or http_stream_begin(), http_stream_send()..., http_stream_end(); from
  *                        inside begin() or later. Never calls back.
- *     ended()            exactly once, of the completion that http_set_completion() was given:
+ *     ended()            exactly once, of its completion:
  *                        HTTP_ENDED_SENT: a byte of the answer was given to the kernel (with
  *                        TLS: a whole record of it); a stream: all of it was.
  *                        HTTP_ENDED_GONE: the client is gone, and no byte of the answer was
@@ -53,8 +53,8 @@
 #include <sys/types.h>
 
 #include "base/slice.h"
+#include "base/target.h"
 #include "http/parse.h"
-#include "http/target.h"
 #include "redlock.h"
 
 struct http_server;
@@ -91,19 +91,14 @@ struct http_request {
     const struct http_peer *peer;
     int64_t received_ns; /* when its last bytes were read: never before the client sent them */
     bool eof;            /* the client has closed its sending side behind this request */
-    const struct http_parser *parser; /* for the functions of parse.h and accept.h */
+    const struct http_parser *parser; /* for the functions of parse.h */
     const char *head;
 };
 
-static inline int http_request_field(const struct http_request *request, const char *name,
+static inline int http_request_field(const struct http_request *request, enum http_known name,
                                      struct rl_slice *value)
 {
     return http_field(request->parser, request->head, name, value);
-}
-
-static inline bool http_request_has_like(const struct http_request *request, const char *prefix)
-{
-    return http_has_field_like(request->parser, request->head, prefix);
 }
 
 enum http_ended { HTTP_ENDED_SENT, HTTP_ENDED_GONE, HTTP_ENDED_CUT };
@@ -121,21 +116,21 @@ struct http_completion {
 
 /* ---- exchanges ----------------------------------------------------------------------- */
 
-/*
- * What it is counted as: a number of the handler's from 1 to HTTP_OPS_MAX - 1. Inside begin(),
- * before its answer; 0 is what no handler saw.
- */
-void http_set_op(struct http_exchange *exchange, unsigned op);
-
-/* Stays the handler's; NULL (at first): the end is not reported. */
-void http_set_completion(struct http_exchange *exchange, struct http_completion *completion);
-
-/* A rule allows it: where room is needed, its connection is kept before those
- * of strangers (http/room.h). */
-void http_set_known(struct http_exchange *exchange);
-
-/* Where its request came from; as long as the exchange. */
-const struct http_peer *http_exchange_peer(const struct http_exchange *exchange);
+/* A request and its answer: a part of its connection. The first three are the handler's. */
+struct http_exchange {
+    struct http_completion *completion; /* told of the end; NULL (at first): nothing is */
+    /* What it is counted as: from 1 to HTTP_OPS_MAX - 1, set inside begin(), before its answer;
+     * 0 is what no handler saw. */
+    uint8_t op;
+    /* A rule allows it: where room is needed, its connection is kept before those of strangers
+     * (http/room.h). */
+    bool is_known;
+    bool is_last;                 /* its answer ends the connection */
+    bool is_head;                 /* the request was HEAD */
+    const struct http_peer *peer; /* where the request came from */
+    int64_t began_ns;             /* when the last bytes of the request were read */
+    uint64_t answer_mark; /* `written` before the answer whose first byte ANSWERED waits for */
+};
 
 struct http_answer {
     int status;

@@ -16,20 +16,18 @@
  */
 struct http_server {
     struct loop *loop;
-    struct loop_part part; /* of the loop: for deadlines, and for `dirty` and `closed` */
+    struct loop_part part; /* of the loop: for deadlines, and for `closed` */
     struct http_handler handler;
-    struct http_pool pool;
+    struct rl_pool pool;
     struct http_listener listeners[HTTP_LISTENERS_MAX];
     unsigned listener_count;
     unsigned connections_max;
     struct http_slab *slabs;
     struct http_connection *free;
     struct http_connection *closed;
-    struct http_connection *dirty; /* connections with something to do in the next turn */
-    struct http_deadlines due[HTTP_DUE_COUNT];
-    struct http_deadlines
-        handshakes;          /* no deadlines, but in order: one in each turn of the loop */
-    uint64_t handshake_turn; /* of the loop, in which the last was continued */
+    struct rl_span due[HTTP_DUE_COUNT];
+    struct rl_span handshakes; /* no deadlines, but in order: one in each turn of the loop */
+    uint64_t handshake_turn;   /* of the loop, in which the last was continued */
     struct http_counts counts;
     size_t unsent;                       /* of all connections: http_room_count_unsent() */
     uint32_t sources[HTTP_ROOM_SOURCES]; /* connections by http_peer.source */

@@ -122,7 +122,7 @@ static SSL_CTX *load(const struct http_tls_files *files, char *why, size_t why_s
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE |
-                                 SSL_OP_CLEANSE_PLAINTEXT); /* as http/buffer.h */
+                                 SSL_OP_CLEANSE_PLAINTEXT); /* as base/pooled.h */
     /* A ticket would carry a client's certificate past a reload that took its right away. */
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);

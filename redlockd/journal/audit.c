@@ -200,8 +200,7 @@ void audit_note(struct audit *audit, const struct journal_entry *entry)
 {
     uint64_t left_out = 0;
 
-    if (!audit->sink ||
-        (entry->event == JOURNAL_DENIED && !takes_denial(audit, entry, &left_out)))
+    if (entry->event == JOURNAL_DENIED && !takes_denial(audit, entry, &left_out))
         return;
     if (!write_line(audit, entry, left_out))
         audit->dropped++;

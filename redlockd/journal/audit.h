@@ -81,7 +81,7 @@ void audit_replace(struct audit *audit, struct audit *fresh);
 /* Lines that were dropped, and those that are not written yet. */
 struct sink_counts audit_counts(const struct audit *audit);
 
-/* Of an event that is for the log. */
+/* Of an event that is for the log, where there is a target. */
 void audit_note(struct audit *audit, const struct journal_entry *entry);
 
 #endif

@@ -11,21 +11,22 @@
 /* Which readers an event is for, beside the counters and classes. */
 #define JOURNAL_AUDITED 1 /* the audit log */
 #define JOURNAL_SHOWN 2   /* the state of a lock changed: feeds, trouble, polls for a leader */
+#define JOURNAL_BAD 4     /* that is trouble */
 
 /* NAME, its word, its readers. */
 #define JOURNAL_EVENTS(X)                                                                      \
     X(GRANTED, "granted", JOURNAL_AUDITED | JOURNAL_SHOWN)                                     \
     X(RELEASED, "released", JOURNAL_AUDITED | JOURNAL_SHOWN)                                   \
     X(ENDED, "ended", JOURNAL_AUDITED | JOURNAL_SHOWN)                                         \
-    X(EXPIRED, "expired", JOURNAL_AUDITED | JOURNAL_SHOWN)                                     \
-    X(LOST, "lost", JOURNAL_AUDITED | JOURNAL_SHOWN)                                           \
-    X(BROKEN, "broken", JOURNAL_AUDITED | JOURNAL_SHOWN)                                       \
+    X(EXPIRED, "expired", JOURNAL_AUDITED | JOURNAL_SHOWN | JOURNAL_BAD)                       \
+    X(LOST, "lost", JOURNAL_AUDITED | JOURNAL_SHOWN | JOURNAL_BAD)                             \
+    X(BROKEN, "broken", JOURNAL_AUDITED | JOURNAL_SHOWN | JOURNAL_BAD)                         \
     X(DENIED, "denied", JOURNAL_AUDITED)                                                       \
-    X(JEOPARDY, "jeopardy", JOURNAL_SHOWN)   /* the renewal of a stream failed */              \
-    X(RECOVERED, "recovered", JOURNAL_SHOWN) /* and the next one did not */                    \
-    X(TIMEOUT, "timeout", 0)                 /* a wait ended without the lock */               \
-    X(DISCONNECTED, "disconnected", 0)       /* its client did */                              \
-    X(YOURS, "yours", 0)                     /* a request with an id that was granted */       \
+    X(JEOPARDY, "jeopardy", JOURNAL_SHOWN | JOURNAL_BAD) /* the renewal of a stream failed */  \
+    X(RECOVERED, "recovered", JOURNAL_SHOWN)             /* and the next one did not */        \
+    X(TIMEOUT, "timeout", 0)                             /* a wait ended without the lock */   \
+    X(DISCONNECTED, "disconnected", 0)                   /* its client did */                  \
+    X(YOURS, "yours", 0)     /* a request with an id that was granted */                       \
     X(UNKNOWN, "unknown", 0) /* a renewal found nothing, of a lease not known here */
 
 enum journal_event {

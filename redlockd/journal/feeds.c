@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/target.h"
 #include "base/time.h"
-#include "http/target.h"
 #include "io/clock.h"
 
 #define COMMENT_EVERY_NS (10 * RL_NS_PER_S)
@@ -13,7 +13,7 @@
 
 /* One client that reads. */
 struct feed {
-    struct http_completion completion; /* first: what http_set_completion() is given */
+    struct http_completion completion; /* first: that of its exchange */
     struct feeds *feeds;
     struct feed *previous, *next;
     struct http_exchange *exchange;
@@ -54,7 +54,7 @@ static void on_ended(struct http_completion *completion, enum http_ended how)
 
 static void end_feed(struct feed *feed)
 {
-    http_set_completion(feed->exchange, NULL);
+    feed->exchange->completion = NULL;
     http_stream_end(feed->exchange);
     forget(feed);
 }
@@ -89,8 +89,7 @@ static bool is_like(const struct feed *feed, const struct feed *other)
            feed->who.proof == other->who.proof && groups->count == other->who.groups.count &&
            memcmp(groups->list, other->who.groups.list, groups->count * sizeof *groups->list) ==
                0 &&
-           !http_exchange_peer(feed->exchange)->ssl &&
-           !http_exchange_peer(other->exchange)->ssl;
+           !feed->exchange->peer->ssl && !other->exchange->peer->ssl;
 }
 
 /* False: there is no room for it. */
@@ -149,8 +148,6 @@ void feeds_note(struct feeds *feeds, const struct journal_entry *entry)
 {
     struct rl_json *json = &feeds->body.json;
 
-    if (!feeds->list)
-        return;
     http_body_begin_event(&feeds->body, journal_word(entry->event));
     rl_json_string(json, "name", entry->name);
     rl_json_string(json, "label", entry->label && entry->label[0] ? entry->label : NULL);
@@ -244,8 +241,8 @@ void feeds_begin(struct feeds *feeds, const struct routed *routed)
                             "Retry-After: 1\r\n");
         return;
     }
-    size = http_query_get(request->query, "prefix", feed->prefix, sizeof feed->prefix);
-    if (!http_query_only(request->query, names) || size == HTTP_QUERY_BAD) {
+    size = rl_target_query_get(request->query, "prefix", feed->prefix, sizeof feed->prefix);
+    if (!rl_target_query_only(request->query, names) || size == RL_TARGET_BAD) {
         http_answer_problem(exchange, 400, "QUERY",
                             "there is no parameter but prefix, the beginning of a name", NULL);
         free(feed);
@@ -258,7 +255,7 @@ void feeds_begin(struct feeds *feeds, const struct routed *routed)
     changes_look(feeds->changes, rl_now_ns());
     write_batch(feeds); /* which happened before it */
     add(feeds, feed);
-    http_set_completion(exchange, &feed->completion);
+    exchange->completion = &feed->completion;
     http_stream_begin(exchange);
     write_all_nodes(feed);
 }

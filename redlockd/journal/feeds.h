@@ -65,7 +65,7 @@ void feeds_free(struct feeds *feeds);
 /* Answers with a feed, or with why not. */
 void feeds_begin(struct feeds *feeds, const struct routed *routed);
 
-/* Of a change of a lock. */
+/* Of a change of a lock, where there is a feed. */
 void feeds_note(struct feeds *feeds, const struct journal_entry *entry);
 /* For struct changes. */
 void feeds_note_node(void *context, const redlock_node_info *node, enum changes_state state);

@@ -48,6 +48,7 @@ static void count_loss(struct journal *journal, const char *reason)
     journal->lost[i].count++;
 }
 
+/* A reader that has nothing to read is not called. */
 void journal_note(struct journal *journal, const struct journal_entry *entry)
 {
     unsigned readers = events[entry->event].readers;
@@ -57,13 +58,16 @@ void journal_note(struct journal *journal, const struct journal_entry *entry)
         rl_histogram_add(&journal->hold, entry->held_ns);
     if (entry->event == JOURNAL_LOST)
         count_loss(journal, entry->reason ? entry->reason : "UNKNOWN");
-    classes_note(journal->classes, entry);
-    if (readers & JOURNAL_AUDITED)
+    if (journal->classes->count > 0)
+        classes_note(journal->classes, entry);
+    if (readers & JOURNAL_AUDITED && journal->audit->sink)
         audit_note(journal->audit, entry);
     if (!(readers & JOURNAL_SHOWN))
         return;
-    trouble_note(&journal->trouble, entry);
+    if (readers & JOURNAL_BAD || journal->trouble.count > 0)
+        trouble_note(&journal->trouble, entry);
     if (journal->on_change)
         journal->on_change(journal->context, entry->name);
-    feeds_note(&journal->feeds, entry);
+    if (journal->feeds.list)
+        feeds_note(&journal->feeds, entry);
 }

@@ -26,7 +26,7 @@ struct journal {
     struct audit *audit;
     struct trouble trouble;
     struct feeds feeds;
-    void *context; /* of on_change(): the state of this lock changed; NULL: no reader */
+    void *context; /* of on_change(): the state of this lock changed; NULL: none reads it now */
     void (*on_change)(void *context, const char *name);
 };
 

@@ -22,7 +22,8 @@ static void on_ended(struct http_completion *completion, enum http_ended how)
     struct lease_request *request =
         (struct lease_request *)(void *)((char *)completion -
                                          offsetof(struct lease_request, completion));
-    bool was_told = http_sent(request->exchange) > request->granted_mark;
+    bool was_told =
+        request->lease.is_stream && http_sent(request->exchange) > request->granted_mark;
 
     request->exchange = NULL;
     lease_happened(request, &(struct lease_event){.type = types[how], .was_told = was_told},
@@ -67,7 +68,7 @@ struct lease_request *lease_request_new(struct leases *leases, const struct rout
     if (made->next)
         made->next->previous = made;
     leases->all = made;
-    http_set_completion(exchange, &made->completion);
+    exchange->completion = &made->completion;
     return made;
 }
 
@@ -78,6 +79,9 @@ void lease_request_free(struct lease_request *request)
     *(request->previous ? &request->previous->next : &leases->all) = request->next;
     if (request->next)
         request->next->previous = request->previous;
+    /* Which gives the library something to do: with this turn, not by an event of its own. */
+    if (request->lock)
+        loop_wake(&leases->library);
     redlock_lock_free(request->lock);
     free(request);
 }
@@ -87,7 +91,7 @@ struct http_exchange *lease_take_exchange(struct lease_request *request)
     struct http_exchange *exchange = request->exchange;
 
     if (exchange)
-        http_set_completion(exchange, NULL);
+        exchange->completion = NULL;
     request->exchange = NULL;
     return exchange;
 }
@@ -381,7 +385,7 @@ static void take(struct lease_request *request, struct lease_newer *newer)
     request->exchange = newer->routed->exchange;
     request->who = newer->routed->who;
     request->rule = newer->routed->rule;
-    http_set_completion(request->exchange, &request->completion);
+    request->exchange->completion = &request->completion;
 }
 
 static void refuse_newer(struct lease_newer *newer, enum lease_answer what)

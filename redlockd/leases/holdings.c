@@ -38,8 +38,7 @@ struct holding holding_of(const struct lease_request *request, const char *value
                             .ttl_ms = request->lease.ttl_ms,
                             .waited_ns = rl_now_ns() - request->lease.received_ns,
                             .valid_ns = request->lock ? redlock_deadline_ns(request->lock) : 0,
-                            .peer = request->exchange ? http_exchange_peer(request->exchange)
-                                                      : NULL,
+                            .peer = request->exchange ? request->exchange->peer : NULL,
                             .is_stream = request->lease.is_stream};
 }
 
@@ -233,7 +232,7 @@ void holdings_denied(struct leases *leases, const struct http_exchange *exchange
                                          .principal = who ? who->principal : NULL,
                                          .name = name,
                                          .reason = reason,
-                                         .peer = http_exchange_peer(exchange),
+                                         .peer = exchange->peer,
                                          .path = path ? *path : (struct rl_slice){NULL, 0}});
 }
 

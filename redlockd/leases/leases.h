@@ -30,7 +30,7 @@
 /* A request that is under way: the data of its lock. Small: thousands of them wait. */
 struct lease_request {
     enum asked asked_for;              /* first: the data of a release by its tag */
-    struct http_completion completion; /* what http_set_completion() is given */
+    struct http_completion completion; /* that of its exchange */
     struct lease lease;
     struct leases *leases;
     struct lease_request *previous, *next; /* in leases->all */

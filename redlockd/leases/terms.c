@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json_read.h"
-#include "http/accept.h"
 
 #define KIND_MAX 32 /* bytes of a word for a kind */
 #define NO_KIND (-1)
@@ -29,7 +28,8 @@ static bool read_id(const struct http_request *request, struct lease_terms *term
 {
     struct rl_slice id;
 
-    if (http_request_field(request, "lease-id", &id) != 1 || !lease_tag_of(id, &terms->tag))
+    if (http_request_field(request, HTTP_FIELD_LEASE_ID, &id) != 1 ||
+        !lease_tag_of(id, &terms->tag))
         return refuse(refusal, 400, "LEASE_ID",
                       "send one Lease-Id: 22 to 128 random characters of A-Z a-z 0-9 _ -");
     return true;
@@ -39,7 +39,7 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
                        struct lease_refusal *refusal)
 {
     struct rl_slice grant;
-    int count = http_request_field(request, "grant", &grant);
+    int count = http_request_field(request, HTTP_FIELD_GRANT, &grant);
 
     terms->has_grant = count == 1;
     if (count == 0 && request->method == HTTP_POST)
@@ -64,15 +64,11 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
 static bool read_accept(const struct http_request *request, struct lease_terms *terms,
                         struct lease_refusal *refusal)
 {
-    struct rl_slice field;
-
-    if (!http_accepts(request->parser, request->head, "text/event-stream"))
+    if (!request->parser->accepts_events)
         return true;
     if (request->method != HTTP_PUT)
         return refuse(refusal, 400, "NO_STREAM", "only PUT is answered with a stream");
-    if (http_request_field(request, "via", &field) > 0 ||
-        http_request_field(request, "forwarded", &field) > 0 ||
-        http_request_has_like(request, "x-forwarded-"))
+    if (request->parser->is_forwarded)
         return refuse(refusal, 400, "PROXIED",
                       "no stream through a proxy: connect directly, or use a lease");
     terms->is_stream = true;

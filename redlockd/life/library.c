@@ -79,7 +79,7 @@ static void drain_records(struct library *library)
 {
     const redlock_event *event;
 
-    while (library->records && redlock_next(library->records, &event, 0) > 0) {
+    while (redlock_next(library->records, &event, 0) > 0) {
         if (is_of_once(event))
             once_heard(library->once, event);
     }
@@ -93,7 +93,8 @@ void library_drain(struct library *library, int timeout_ms)
     while (redlock_next(leases->client, &event, timeout_ms) > 0) {
         handle(library, event);
     }
-    drain_records(library);
+    if (library->records)
+        drain_records(library);
     leases->library.due_ns = RL_NEVER_NS; /* what was started meanwhile is sent */
 }
 
@@ -155,7 +156,7 @@ static redlock *records(void *context, char *why, size_t why_size)
 static int64_t turn(void *context, int64_t now_ns)
 {
     (void)now_ns;
-    library_drain(context, 0);
+    on_ready(context, 0); /* the source is its first member */
     return RL_NEVER_NS;
 }
 

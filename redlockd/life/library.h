@@ -15,7 +15,7 @@
 #include "view/view.h"
 
 struct library {
-    struct loop_source source; /* the library's descriptor */
+    struct loop_source source; /* first: the library's descriptor */
     struct leases *leases;     /* with the client; NULL: not open */
     struct view *view;
     struct once *once;

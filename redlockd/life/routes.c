@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/target.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
 #include "metrics/ops.h"
@@ -164,7 +165,7 @@ static const struct route *find(const struct http_request *request, struct rl_sl
         const struct route *route = &table[i];
         struct rl_slice rest;
 
-        if (!http_path_below(request->path, route->path, &rest) ||
+        if (!rl_target_below(request->path, route->path, &rest) ||
             (!route->has_name && rest.size > 0))
             continue;
         found = route;
@@ -200,58 +201,12 @@ static void refuse_method(struct http_exchange *exchange, unsigned allowed)
                         "this path has other methods: Allow names them", header);
 }
 
-/* False: answered with 401. */
-static bool identify(struct routes *routes, struct routed *routed)
+static void refuse_proof(struct http_exchange *exchange, bool is_wrong_token)
 {
-    enum access_proof proof = access_identify(routes->access, routed->request, &routed->who);
-
-    if (proof == ACCESS_PROVEN)
-        return true;
-    routed->who.principal[0] = '\0';
-    deny(routes, routed, "UNAUTHORIZED");
-    http_answer_problem(routed->exchange, 401, "UNAUTHORIZED",
-                        proof == ACCESS_WRONG_TOKEN
-                            ? "this token is not known here, or its day is over"
-                            : "send a bearer token, or use the unix socket",
+    http_answer_problem(exchange, 401, "UNAUTHORIZED",
+                        is_wrong_token ? "this token is not known here, or its day is over"
+                                       : "send a bearer token, or use the unix socket",
                         "WWW-Authenticate: Bearer\r\n");
-    return false;
-}
-
-/* The rule that counts what the rule of a name does not; NULL: nothing counts it. */
-static struct access_rule *quota_of(struct access *access, const struct route *route,
-                                    const struct routed *routed)
-{
-    struct access_rule *any;
-
-    if (routed->rule)
-        return NULL;
-    if (access_is_stranger(access, &routed->who))
-        return &access->strangers;
-    any = access_rules_any(&access->rules, routed->who.principal, &routed->who.groups);
-    return route->has_name ? NULL : any;
-}
-
-/* False: answered with 429. */
-static bool is_within(struct routes *routes, const struct routed *routed,
-                      struct access_rule *quota)
-{
-    if (!quota || access_rule_take(quota, rl_now_ns()))
-        return true;
-    leases_refuse_quota(routes->leases, routed);
-    return false;
-}
-
-/* What shows names shows those that may be read: some, at least, or the nodes. */
-static bool has_right(const struct access *access, const struct route *route,
-                      const struct routed *routed)
-{
-    const struct access_who *who = &routed->who;
-
-    if (route->has_name)
-        return access_gives(access, who, routed->rule, routed->right);
-    return (routed->right == ACCESS_READ &&
-            access_still_reads(access, who, routed->exchange)) ||
-           access_may(access, who, ACCESS_ADMIN, NULL);
 }
 
 /* With a Lease-Id it is a candidate's question: may it lead, and does it? */
@@ -259,32 +214,34 @@ static enum access_right right_of(const struct route *route, const struct http_r
 {
     struct rl_slice id;
 
-    return route->op == OP_LEADER && http_request_field(request, "lease-id", &id) > 0
+    return route->op == OP_LEADER && http_request_field(request, HTTP_FIELD_LEASE_ID, &id) > 0
                ? ACCESS_ACQUIRE
                : route->right;
 }
 
-/* Its principal is known, its name and its rule, if it has any. why: that the name is none. */
-static void begin_proven(struct routes *routes, const struct route *route, unsigned allowed,
-                         const struct routed *routed, const char *why)
+/* True: answered, with the first thing that is in the way. why: the name is none. */
+static bool is_refused(struct routes *routes, const struct route *route, unsigned allowed,
+                       struct routed *routed, enum access_verdict verdict, const char *why)
 {
     struct http_exchange *exchange = routed->exchange;
 
-    if (routed->right && !is_within(routes, routed, quota_of(routes->access, route, routed)))
-        return;
-    if (!(route->methods & 1u << routed->request->method)) {
+    if (verdict == ACCESS_NO_PRINCIPAL || verdict == ACCESS_REFUSED_TOKEN) {
+        routed->name[0] = '\0';
+        deny(routes, routed, "UNAUTHORIZED");
+        refuse_proof(exchange, verdict == ACCESS_REFUSED_TOKEN);
+    } else if (verdict == ACCESS_OVER_QUOTA) {
+        leases_refuse_quota(routes->leases, routed);
+    } else if (!(route->methods & 1u << routed->request->method)) {
         refuse_method(exchange, allowed);
     } else if (why) {
         http_answer_problem(exchange, 400, "NAME", why, NULL);
-    } else if (routed->right && !has_right(routes->access, route, routed)) {
+    } else if (verdict == ACCESS_FORBIDDEN) {
         deny(routes, routed, "FORBIDDEN");
         http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
     } else {
-        if (routed->right)
-            http_set_known(exchange);
-        if (!route->is_counted || is_within(routes, routed, routed->rule))
-            route->begin(routes, routed);
+        return false;
     }
+    return true;
 }
 
 static void begin(void *context, struct http_exchange *exchange,
@@ -294,35 +251,35 @@ static void begin(void *context, struct http_exchange *exchange,
     struct rl_slice name;
     unsigned allowed;
     const struct route *route = find(request, &name, &allowed);
+    enum access_verdict verdict;
     const char *why = NULL;
     struct routed routed;
 
     routed.exchange = exchange;
     routed.request = request;
-    routed.who.principal[0] = routed.name[0] = '\0';
-    routed.rule = NULL;
-    http_set_op(exchange, route ? route->op : OP_NONE);
-    if (!access_host_is_ours(routes->access, request)) {
+    routed.right = route ? right_of(route, request) : 0;
+    routed.name[0] = '\0';
+    exchange->op = route ? route->op : OP_NONE;
+    if (route && route->has_name)
+        why = rl_target_name(name, routes->utf8_names, routed.name, sizeof routed.name);
+    if (why)
+        routed.name[0] = '\0';
+    verdict = access_admit(routes->access, &routed, route && route->has_name);
+    if (verdict == ACCESS_OTHER_HOST) {
+        routed.name[0] = '\0';
         deny(routes, &routed, "HOST");
         http_answer_problem(exchange, 400, "HOST",
                             "this port serves localhost, and names that host = NAME allows",
                             NULL);
-        return;
-    }
-    if (!route) {
+    } else if (!route) {
         http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
-        return;
+    } else if (!is_refused(routes, route, allowed, &routed, verdict, why)) {
+        exchange->is_known = routed.right != 0;
+        if (route->is_counted && routed.rule && !access_rule_take(routed.rule, rl_now_ns()))
+            leases_refuse_quota(routes->leases, &routed);
+        else
+            route->begin(routes, &routed);
     }
-    routed.right = right_of(route, request);
-    if (routed.right && !identify(routes, &routed))
-        return;
-    if (route->has_name)
-        why = http_name_decode(name, routes->utf8_names, routed.name, sizeof routed.name);
-    if (why)
-        routed.name[0] = '\0';
-    else if (route->has_name)
-        routed.rule = access_rule_of(routes->access, &routed.who, routed.name);
-    begin_proven(routes, route, allowed, &routed, why);
 }
 
 int routes_init(struct routes *routes, struct leases *leases, struct access *access,
@@ -348,8 +305,6 @@ void routes_open(struct routes *routes, struct http_server *server)
                                        .on_node = feeds_note_node};
     routes->journal->feeds.changes = &routes->changes;
     routes->journal->audit->listeners = routes->listeners;
-    routes->journal->context = &routes->view.leaders;
-    routes->journal->on_change = leaders_note;
 }
 
 void routes_free(struct routes *routes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What requests are counted as: the numbers that http_set_op() is given. */
+/* What requests are counted as: http_exchange.op. */
 #ifndef REDLOCKD_METRICS_OPS_H
 #define REDLOCKD_METRICS_OPS_H
 

@@ -85,7 +85,7 @@ static struct http_exchange *take_exchange(struct once_run *run)
     struct http_exchange *exchange = run->exchange;
 
     if (exchange)
-        http_set_completion(exchange, NULL);
+        exchange->completion = NULL;
     run->exchange = NULL;
     return exchange;
 }
@@ -370,7 +370,7 @@ static bool read_id(const struct http_request *request, struct lease_tag *tag)
 {
     struct rl_slice id;
 
-    return http_request_field(request, "lease-id", &id) == 1 && lease_tag_of(id, tag);
+    return http_request_field(request, HTTP_FIELD_LEASE_ID, &id) == 1 && lease_tag_of(id, tag);
 }
 
 /* 0: no period. */
@@ -404,7 +404,7 @@ static struct once_run *run_new(struct once *once, const struct routed *routed)
     if (run->next)
         run->next->previous = run;
     once->runs = run;
-    http_set_completion(run->exchange, &run->completion);
+    run->exchange->completion = &run->completion;
     return run;
 }
 

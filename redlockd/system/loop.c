@@ -20,6 +20,7 @@ int loop_init(struct loop *loop)
 {
     memset(loop, 0, sizeof *loop);
     loop->free_slot = loop->freed_slot = NO_SLOT;
+    loop->last_later = &loop->later;
     loop->now_ns = rl_now_ns();
     return rl_reactor_init(&loop->reactor);
 }
@@ -63,6 +64,7 @@ int loop_add(struct loop *loop, struct loop_source *source, int fd, uint32_t eve
     loop->slots[slot].source = source;
     source->fd = fd;
     source->slot = slot;
+    source->is_later = false;
     return 0;
 }
 
@@ -71,11 +73,36 @@ int loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
     return rl_reactor_change(&loop->reactor, source->fd, events, TAG_FIRST + source->slot);
 }
 
+void loop_later(struct loop *loop, struct loop_source *source)
+{
+    if (source->is_later)
+        return;
+    source->is_later = true;
+    source->next_later = NULL;
+    source->previous_later = loop->last_later;
+    *loop->last_later = source;
+    loop->last_later = &source->next_later;
+    loop->later_count++;
+}
+
+static void take_later(struct loop *loop, struct loop_source *source)
+{
+    source->is_later = false;
+    loop->later_count--;
+    *source->previous_later = source->next_later;
+    if (source->next_later)
+        source->next_later->previous_later = source->previous_later;
+    else
+        loop->last_later = source->previous_later;
+}
+
 void loop_remove(struct loop *loop, struct loop_source *source)
 {
     struct loop_slot *slot = &loop->slots[source->slot];
 
     assert(slot->source == source);
+    if (source->is_later)
+        take_later(loop, source);
     rl_reactor_remove(&loop->reactor, source->fd);
     slot->source = NULL;
     slot->next_free = loop->freed_slot;
@@ -141,16 +168,30 @@ static int64_t run_due(struct loop *loop, int64_t until_ns)
     return next_ns;
 }
 
-/* Parts wake each other: those that were woken are called again. */
+/* Those that were left with work before; what they leave again comes behind them. */
+static void run_later(struct loop *loop)
+{
+    for (unsigned count = loop->later_count; count > 0 && loop->later; count--) {
+        struct loop_source *source = loop->later;
+
+        take_later(loop, source);
+        source->ready(source, 0);
+    }
+}
+
+/* Parts and sources give each other work: those that have some are called again. */
 static int64_t run_parts(struct loop *loop)
 {
     int64_t next_ns;
 
     loop->now_ns = rl_now_ns();
+    run_later(loop);
     next_ns = run_due(loop, loop->now_ns);
-    for (int pass = 1; pass < PASSES_MAX && next_ns == 0; pass++)
+    for (int pass = 1; pass < PASSES_MAX && (next_ns == 0 || loop->later); pass++) {
+        run_later(loop);
         next_ns = run_due(loop, 0);
-    return next_ns;
+    }
+    return loop->later ? 0 : next_ns;
 }
 
 void loop_turn(struct loop *loop, int timeout_ms)

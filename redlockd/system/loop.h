@@ -23,12 +23,14 @@ struct loop_source {
     void (*ready)(struct loop_source *source, uint32_t events);
     int fd;
     uint32_t slot; /* index in loop->slots */
+    bool is_later; /* in loop->later */
+    struct loop_source *next_later, **previous_later;
 };
 
 /*
  * Lives inside of what it calls. `turn` does what is due at now_ns and returns when it wants to
  * be called next: RL_NEVER_NS for "not by time", 0 for "at once, after a look at what else is
- * ready". Whoever gives it work before then moves that forward, also from inside of its turn.
+ * ready". loop_due() moves that forward, also from inside of its turn.
  */
 struct loop_part {
     int64_t due_ns; /* loop_due() */
@@ -47,8 +49,10 @@ struct loop {
     struct rl_reactor reactor;
     struct loop_slot *slots;
     uint32_t slot_count;
-    uint32_t free_slot;      /* UINT32_MAX: none */
-    uint32_t freed_slot;     /* freed in this turn, free after it */
+    uint32_t free_slot;                      /* UINT32_MAX: none */
+    uint32_t freed_slot;                     /* freed in this turn, free after it */
+    struct loop_source *later, **last_later; /* with work left, in the order of it */
+    unsigned later_count;
     struct loop_part *parts; /* in the order in which they were added */
     uint64_t turns;          /* so far */
     int64_t now_ns;          /* when this turn had its events, or its last pass began */
@@ -64,6 +68,9 @@ int loop_add(struct loop *loop, struct loop_source *source, int fd, uint32_t eve
 int loop_change(struct loop *loop, struct loop_source *source, uint32_t events);
 /* Before its descriptor is closed. */
 void loop_remove(struct loop *loop, struct loop_source *source);
+
+/* Calls `ready` once more, without events, before the loop waits again: there is work left. */
+void loop_later(struct loop *loop, struct loop_source *source);
 
 /* Its first turn is at once. */
 void loop_add_part(struct loop *loop, struct loop_part *part, void *context,

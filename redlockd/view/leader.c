@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/target.h"
 #include "base/time.h"
-#include "http/target.h"
 #include "io/clock.h"
 #include "leases/id.h"
 #include "view/view.h"
@@ -15,7 +15,7 @@
 
 /* One request. */
 struct leader_poll {
-    struct http_completion completion; /* first: what http_set_completion() is given */
+    struct http_completion completion; /* first: that of its exchange */
     struct leaders *leaders;
     struct leader_watch *watch;
     struct leader_poll *next;
@@ -60,6 +60,28 @@ static struct leader_watch *find(const struct leaders *leaders, const char *name
     return watch;
 }
 
+/* The state of this lock changed. */
+static void note(void *context, const char *name)
+{
+    struct leaders *leaders = context;
+    struct leader_watch *watch = find(leaders, name);
+
+    if (!watch)
+        return;
+    watch->has_changed = true;
+    watch->next_ns = 0;
+    loop_wake(&leaders->part);
+}
+
+/* As long as there is something to watch. */
+static void read_journal(struct leaders *leaders)
+{
+    struct journal *journal = leaders->view->leases->journal;
+
+    journal->context = leaders;
+    journal->on_change = leaders->watches ? note : NULL;
+}
+
 /* One that looks is freed with the answer. */
 static void forget_if_idle(struct leaders *leaders, struct leader_watch *watch)
 {
@@ -71,6 +93,7 @@ static void forget_if_idle(struct leaders *leaders, struct leader_watch *watch)
         at = &(*at)->next;
     *at = watch->next;
     free(watch);
+    read_journal(leaders);
 }
 
 static void forget_poll(struct leader_poll *poll)
@@ -149,7 +172,7 @@ static bool settle(struct leaders *leaders, struct leader_poll *poll,
     poll->is_asked = false;
     if (!is_over && (event->error ? is_passing : found->term == poll->term))
         return false;
-    http_set_completion(poll->exchange, NULL);
+    poll->exchange->completion = NULL;
     if (!access_still_gives(leaders->view->leases->access, &poll->who, poll->rule,
                             poll->exchange, poll->right))
         http_answer_problem(poll->exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
@@ -235,18 +258,6 @@ int64_t leaders_turn(void *context, int64_t now_ns)
     return next_ns;
 }
 
-void leaders_note(void *context, const char *name)
-{
-    struct leaders *leaders = context;
-    struct leader_watch *watch = leaders->watches ? find(leaders, name) : NULL;
-
-    if (!watch)
-        return;
-    watch->has_changed = true;
-    watch->next_ns = 0;
-    loop_wake(&leaders->part);
-}
-
 void leaders_reload(struct leaders *leaders)
 {
     struct access *access = leaders->view->leases->access;
@@ -278,19 +289,20 @@ static const char *read_poll(const struct http_request *request, struct leader_p
     unsigned wait_ms = LEADER_WAIT_MAX_MS;
     char text[TERM_SIZE];
     struct rl_slice id;
-    int count = http_request_field(request, "lease-id", &id);
-    int size = http_query_get(request->query, "term", text, sizeof text);
-    int wait = http_query_number(request->query, "wait_ms", 0, LEADER_WAIT_MAX_MS, &wait_ms);
+    int count = http_request_field(request, HTTP_FIELD_LEASE_ID, &id);
+    int size = rl_target_query_get(request->query, "term", text, sizeof text);
+    int wait =
+        rl_target_query_number(request->query, "wait_ms", 0, LEADER_WAIT_MAX_MS, &wait_ms);
 
     *code = "LEASE_ID";
     poll->has_tag = count > 0;
     if (count > 1 || (count == 1 && !lease_tag_of(id, &poll->tag)))
         return "send one Lease-Id, as that of PUT, or none";
     *code = "QUERY";
-    if (!http_query_only(request->query, names) || size == HTTP_QUERY_BAD ||
-        wait == HTTP_QUERY_BAD ||
+    if (!rl_target_query_only(request->query, names) || size == RL_TARGET_BAD ||
+        wait == RL_TARGET_BAD ||
         (size >= 0 && (size == 0 || text[strspn(text, "0123456789")] != '\0')) ||
-        (size == HTTP_QUERY_ABSENT && wait != HTTP_QUERY_ABSENT))
+        (size == RL_TARGET_ABSENT && wait != RL_TARGET_ABSENT))
         return "term is that of an answer, or 0 for none; wait_ms is 0 to 50000, with term "
                "only; and that is all";
     poll->term = size >= 0 ? strtoll(text, NULL, 10) : -1;
@@ -344,6 +356,7 @@ static struct leader_watch *watch_of(struct leaders *leaders, const char *name)
     strcpy(watch->name, name);
     watch->next = leaders->watches;
     leaders->watches = watch;
+    read_journal(leaders);
     return watch;
 }
 
@@ -380,6 +393,6 @@ void leaders_begin(struct leaders *leaders, const struct routed *routed)
     leaders->polls++;
     poll.watch->has_changed = true; /* it is not answered by a look that is under way */
     poll.watch->next_ns = 0;
-    http_set_completion(exchange, &kept->completion);
+    exchange->completion = &kept->completion;
     loop_wake(&leaders->part);
 }

@@ -53,9 +53,6 @@ void leaders_reload(struct leaders *leaders);
 /* Of a look, which is the data of the job. */
 void leaders_answered(struct leaders *leaders, const redlock_event *event);
 
-/* A reader of the journal: the state of this lock changed. */
-void leaders_note(void *context, const char *name);
-
 /* Every poll is answered by the next look. */
 void leaders_drain(struct leaders *leaders);
 

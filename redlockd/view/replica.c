@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/target.h"
 #include "base/time.h"
-#include "http/target.h"
 #include "io/clock.h"
 #include "nodes/quorums.h"
 
@@ -86,7 +86,7 @@ void view_begin_nodes(struct view *view, const struct routed *routed)
 
 /* A request that waits for a survey. */
 struct status_question {
-    struct http_completion completion; /* first: what http_set_completion() is given */
+    struct http_completion completion; /* first: that of its exchange */
     struct survey_wait wait;
     struct view *view;
     struct http_exchange *exchange;
@@ -256,7 +256,7 @@ static void on_surveyed(struct survey_wait *wait)
         (struct status_question *)(void *)((char *)wait -
                                            offsetof(struct status_question, wait));
 
-    http_set_completion(question->exchange, NULL);
+    question->exchange->completion = NULL;
     answer_status(question->view, question->exchange, &question->who, question->limit);
     free(question);
 }
@@ -285,7 +285,7 @@ static void await_survey(struct view *view, const struct routed *routed, unsigne
     question->exchange = exchange;
     question->who = routed->who;
     question->limit = limit;
-    http_set_completion(exchange, &question->completion);
+    exchange->completion = &question->completion;
     survey_await(&view->survey, &question->wait, rl_now_ns());
 }
 
@@ -296,9 +296,9 @@ void view_begin_status(struct view *view, const struct routed *routed)
     struct http_exchange *exchange = routed->exchange;
     unsigned limit = 0;
 
-    if (!http_query_only(request->query, names) ||
-        http_query_number(request->query, "locks", 1, SURVEY_LOCKS_MAX, &limit) ==
-            HTTP_QUERY_BAD) {
+    if (!rl_target_query_only(request->query, names) ||
+        rl_target_query_number(request->query, "locks", 1, SURVEY_LOCKS_MAX, &limit) ==
+            RL_TARGET_BAD) {
         http_answer_problem(exchange, 400, "QUERY",
                             "there is no parameter but locks, a number from 1 to 1000", NULL);
         return;
@@ -321,7 +321,7 @@ void view_begin_ready(struct view *view, const struct routed *routed, bool may_l
     bool is_guarded;
     char verbose[8];
 
-    if (!http_query_only(request->query, names)) {
+    if (!rl_target_query_only(request->query, names)) {
         http_answer_problem(exchange, 400, "QUERY", "there is no parameter but verbose", NULL);
         return;
     }
@@ -339,7 +339,8 @@ void view_begin_ready(struct view *view, const struct routed *routed, bool may_l
                    : is_guarded
                        ? "nodes belong to another set than this replica is configured with"
                        : "too few nodes vote");
-    if (may_look && http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
+    if (may_look &&
+        rl_target_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
         write_quorums(view);
     http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,
                      is_ready ? NULL : AGAIN);

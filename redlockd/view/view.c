@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/target.h"
+#include "base/target.h"
 #include "io/clock.h"
 #include "leases/holdings.h"
 #include "ui/guarantee.h"
@@ -58,7 +58,7 @@ static struct question *question_new(struct view *view, const struct routed *rou
     view->questions = question;
     question->completion.ended = on_gone;
     question->exchange = exchange;
-    http_set_completion(exchange, &question->completion);
+    exchange->completion = &question->completion;
     return question;
 }
 
@@ -68,7 +68,7 @@ static struct http_exchange *question_end(struct view *view, struct question *qu
     struct http_exchange *exchange = question->exchange;
 
     if (exchange)
-        http_set_completion(exchange, NULL);
+        exchange->completion = NULL;
     *(question->previous ? &question->previous->next : &view->questions) = question->next;
     if (question->next)
         question->next->previous = question->previous;
@@ -229,12 +229,11 @@ static void note_broken(struct view *view, const struct question *question, cons
                         const redlock_holder *holder)
 {
     struct lease_tag tag = {{0}};
-    struct holding holding = {
-        .tag = &tag,
-        .who = &question->who,
-        .name = name,
-        .label = holder->label,
-        .peer = question->exchange ? http_exchange_peer(question->exchange) : NULL};
+    struct holding holding = {.tag = &tag,
+                              .who = &question->who,
+                              .name = name,
+                              .label = holder->label,
+                              .peer = question->exchange ? question->exchange->peer : NULL};
 
     memcpy(tag.text, holder->value, LEASE_TAG_SIZE);
     holdings_ended(view->leases, &holding, JOURNAL_BROKEN, NULL);
@@ -365,13 +364,13 @@ void view_begin_list(struct view *view, const struct routed *routed)
     if (!question)
         return;
     question->limit = VIEW_LIST_DEFAULT;
-    if (!http_query_only(query, names) ||
-        http_query_number(query, "limit", 1, VIEW_LIST_MAX, &question->limit) ==
-            HTTP_QUERY_BAD ||
-        http_query_get(query, "prefix", question->prefix, sizeof question->prefix) ==
-            HTTP_QUERY_BAD ||
-        http_query_get(query, "after", question->after, sizeof question->after) ==
-            HTTP_QUERY_BAD) {
+    if (!rl_target_query_only(query, names) ||
+        rl_target_query_number(query, "limit", 1, VIEW_LIST_MAX, &question->limit) ==
+            RL_TARGET_BAD ||
+        rl_target_query_get(query, "prefix", question->prefix, sizeof question->prefix) ==
+            RL_TARGET_BAD ||
+        rl_target_query_get(query, "after", question->after, sizeof question->after) ==
+            RL_TARGET_BAD) {
         http_answer_problem(question_end(view, question), 400, "QUERY",
                             "prefix and after are names, limit is 1 to 1000, and that is all",
                             NULL);

@@ -37,8 +37,8 @@ static void begin(void *context, struct http_exchange *exchange,
     struct rl_slice encoded;
 
     snprintf(routed.who.principal, sizeof routed.who.principal, "uid:%u", (unsigned)geteuid());
-    if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &encoded) &&
-        !http_name_decode(encoded, false, routed.name, sizeof routed.name)) {
+    if (!request->peer->is_unix && rl_target_below(request->path, "/v1/locks/", &encoded) &&
+        !rl_target_name(encoded, false, routed.name, sizeof routed.name)) {
         routed.rule = access_rule_of(&replica->access, &routed.who, routed.name);
         leases_begin(&replica->leases, &routed);
         return;

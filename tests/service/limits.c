@@ -232,10 +232,10 @@ CASE(no_memory_for_an_answer, "An answer for which there is no memory is a 500."
 
 static void check_wiped(const struct rig *rig, const char *secret)
 {
-    static const size_t sizes[] = {HTTP_BLOCK_SMALL, HTTP_BLOCK_LARGE};
+    static const size_t sizes[] = {RL_BLOCK_SMALL, RL_BLOCK_LARGE};
 
     for (int class = 0; class < 2; class ++)
-        for (struct http_block *at = rig->server->pool.free[class]; at; at = at->next)
+        for (struct rl_block *at = rig->server->pool.free[class]; at; at = at->next)
             CHECK(!memmem(at, sizes[class], secret, strlen(secret)));
 }
 

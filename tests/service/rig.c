@@ -66,7 +66,7 @@ static void keep(struct rig *rig, struct http_exchange *exchange)
     while (wait->exchange)
         wait++;
     *wait = (struct rig_wait){{ended}, rig, exchange};
-    http_set_completion(exchange, &wait->completion);
+    exchange->completion = &wait->completion;
 }
 
 static void begin(void *context, struct http_exchange *exchange,
@@ -93,7 +93,7 @@ static void begin(void *context, struct http_exchange *exchange,
         answer(exchange, huge, sizeof huge);
     } else {
         if (is(request, "/known"))
-            http_set_known(exchange);
+            exchange->is_known = true;
         answer(exchange, request->path.data, request->path.size);
     }
     /* All that the request points to lives until begin() returns, also behind an answer. */

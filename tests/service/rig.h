@@ -22,7 +22,7 @@
 
 /* What waits for the end of one exchange. */
 struct rig_wait {
-    struct http_completion completion; /* first: what http_set_completion() is given */
+    struct http_completion completion; /* first: that of its exchange */
     struct rig *rig;
     struct http_exchange *exchange; /* NULL: free */
 };

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "base/slice.h"
-#include "http/target.h"
+#include "base/target.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static struct rl_slice span(const char *text)
 static void expect_name(const char *encoded, bool utf8, const char *expected)
 {
     char name[64];
-    const char *why = http_name_decode(span(encoded), utf8, name, sizeof name);
+    const char *why = rl_target_name(span(encoded), utf8, name, sizeof name);
 
     if (why)
         FAIL("%s: %s", encoded, why);
@@ -25,7 +25,7 @@ static void expect_name(const char *encoded, bool utf8, const char *expected)
 static void expect_refused(const char *encoded, bool utf8, const char *expected)
 {
     char name[64];
-    const char *why = http_name_decode(span(encoded), utf8, name, sizeof name);
+    const char *why = rl_target_name(span(encoded), utf8, name, sizeof name);
 
     CHECK_HAS(expected, why ? why : "taken");
 }
@@ -94,16 +94,16 @@ CASE(splitting, "A target is split at its first question mark.")
 {
     struct rl_slice path, query, rest = {"untouched", 9};
 
-    http_target_split(span("/v1/locks/a?x=1?2"), &path, &query);
+    rl_target_split(span("/v1/locks/a?x=1?2"), &path, &query);
     CHECK_INT(11, path.size);
     CHECK(query.size == 5 && memcmp(query.data, "x=1?2", 5) == 0);
-    http_target_split(span("/v1/locks"), &path, &query);
+    rl_target_split(span("/v1/locks"), &path, &query);
     CHECK_INT(9, path.size);
     CHECK_INT(0, query.size);
-    CHECK(!http_path_below(path, "/v1/locks/", &rest));
+    CHECK(!rl_target_below(path, "/v1/locks/", &rest));
     CHECK_INT(9, rest.size);
-    http_target_split(span("/v1/locks/"), &path, &query);
-    CHECK(http_path_below(path, "/v1/locks/", &rest));
+    rl_target_split(span("/v1/locks/"), &path, &query);
+    CHECK(rl_target_below(path, "/v1/locks/", &rest));
     CHECK_INT(0, rest.size);
 }
 
@@ -113,18 +113,18 @@ CASE(parameters, "Parameters are found, decoded once, and refused where they are
     static const char *const some[] = {"prefix", "limit", NULL};
     char value[16];
 
-    CHECK_INT(3, http_query_get(query, "prefix", value, sizeof value));
+    CHECK_INT(3, rl_target_query_get(query, "prefix", value, sizeof value));
     CHECK_STR("a/b", value);
-    CHECK_INT(2, http_query_get(query, "limit", value, sizeof value));
-    CHECK_INT(0, http_query_get(query, "verbose", value, sizeof value));
-    CHECK_INT(0, http_query_get(query, "empty", value, sizeof value));
-    CHECK_INT(HTTP_QUERY_ABSENT, http_query_get(query, "pre", value, sizeof value));
-    CHECK_INT(HTTP_QUERY_BAD, http_query_get(query, "x", value, sizeof value));
-    CHECK_INT(HTTP_QUERY_BAD, http_query_get(query, "p", value, sizeof value));
-    CHECK_INT(HTTP_QUERY_BAD, http_query_get(query, "c", value, sizeof value));
-    CHECK_INT(HTTP_QUERY_BAD, http_query_get(query, "prefix", value, 3));
-    CHECK(!http_query_only(query, some));
-    CHECK(http_query_only(span("limit=1&prefix=&limit="), some));
-    CHECK(http_query_only(span(""), some));
-    CHECK(!http_query_only(span("&"), some));
+    CHECK_INT(2, rl_target_query_get(query, "limit", value, sizeof value));
+    CHECK_INT(0, rl_target_query_get(query, "verbose", value, sizeof value));
+    CHECK_INT(0, rl_target_query_get(query, "empty", value, sizeof value));
+    CHECK_INT(RL_TARGET_ABSENT, rl_target_query_get(query, "pre", value, sizeof value));
+    CHECK_INT(RL_TARGET_BAD, rl_target_query_get(query, "x", value, sizeof value));
+    CHECK_INT(RL_TARGET_BAD, rl_target_query_get(query, "p", value, sizeof value));
+    CHECK_INT(RL_TARGET_BAD, rl_target_query_get(query, "c", value, sizeof value));
+    CHECK_INT(RL_TARGET_BAD, rl_target_query_get(query, "prefix", value, 3));
+    CHECK(!rl_target_query_only(query, some));
+    CHECK(rl_target_query_only(span("limit=1&prefix=&limit="), some));
+    CHECK(rl_target_query_only(span(""), some));
+    CHECK(!rl_target_query_only(span("&"), some));
 }

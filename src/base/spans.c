@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "http/deadlines.h"
+#include "base/spans.h"
 
 #include <stddef.h>
 
 #include "base/time.h"
 
-void http_deadline_remove(struct http_deadline *deadline)
+void rl_deadline_remove(struct rl_deadline *deadline)
 {
-    struct http_deadlines *list = deadline->list;
+    struct rl_span *list = deadline->list;
 
     if (!list)
         return;
@@ -23,10 +23,9 @@ void http_deadline_remove(struct http_deadline *deadline)
     list->count--;
 }
 
-void http_deadline_set(struct http_deadlines *list, struct http_deadline *deadline,
-                       int64_t now_ns)
+void rl_deadline_set(struct rl_span *list, struct rl_deadline *deadline, int64_t now_ns)
 {
-    http_deadline_remove(deadline);
+    rl_deadline_remove(deadline);
     deadline->list = list;
     deadline->due_ns = now_ns + list->span_ns;
     deadline->previous = list->last;
@@ -39,12 +38,12 @@ void http_deadline_set(struct http_deadlines *list, struct http_deadline *deadli
     list->count++;
 }
 
-struct http_deadline *http_deadlines_due(struct http_deadlines *list, int64_t now_ns)
+struct rl_deadline *rl_span_due(struct rl_span *list, int64_t now_ns)
 {
     return list->first && list->first->due_ns <= now_ns ? list->first : NULL;
 }
 
-int64_t http_deadlines_next_ns(const struct http_deadlines *list)
+int64_t rl_span_next_ns(const struct rl_span *list)
 {
     return list->first ? list->first->due_ns : RL_NEVER_NS;
 }

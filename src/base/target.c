@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "http/target.h"
+#include "base/target.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "base/utf8.h"
 
-void http_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query)
+void rl_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query)
 {
     const char *mark = target.size > 0 ? memchr(target.data, '?', target.size) : NULL;
 
@@ -55,7 +55,7 @@ static const char *check_characters(const char *name, size_t size, bool allow_ut
         size_t length = rl_utf8_read(name + at, size - at, &code);
 
         if (!allow_utf8 && ((unsigned char)name[at] & 0x80))
-            return "a name is ASCII unless the daemon is set to names = utf8";
+            return "a name is ASCII unless `names = utf8` is set";
         if (length == 0)
             return "a name must be well-formed UTF-8";
         if (code < 0x20 || (code >= 0x7f && code < 0xa0))
@@ -86,7 +86,7 @@ static const char *check_segments(const char *name)
     }
 }
 
-const char *http_name_decode(struct rl_slice encoded, bool allow_utf8, char *out, size_t size)
+const char *rl_target_name(struct rl_slice encoded, bool allow_utf8, char *out, size_t size)
 {
     int length = decode(encoded, out, size);
     const char *why;
@@ -130,54 +130,54 @@ static int decode_value(struct rl_slice value, char *out, size_t size)
     int length;
 
     if (rl_slice_has(value, '+'))
-        return HTTP_QUERY_BAD;
+        return RL_TARGET_BAD;
     length = decode(value, out, size);
     if (length < 0)
-        return HTTP_QUERY_BAD;
+        return RL_TARGET_BAD;
     for (int i = 0; i < length; i++)
         if (rl_is_control(out[i]))
-            return HTTP_QUERY_BAD;
+            return RL_TARGET_BAD;
     return length;
 }
 
-int http_query_get(struct rl_slice query, const char *name, char *out, size_t size)
+int rl_target_query_get(struct rl_slice query, const char *name, char *out, size_t size)
 {
     struct rl_slice key, value;
-    int found = HTTP_QUERY_ABSENT;
+    int found = RL_TARGET_ABSENT;
 
     while (next_parameter(&query, &key, &value)) {
         if (!is_exactly(key, name))
             continue;
-        if (found != HTTP_QUERY_ABSENT)
-            return HTTP_QUERY_BAD;
+        if (found != RL_TARGET_ABSENT)
+            return RL_TARGET_BAD;
         found = decode_value(value, out, size);
-        if (found == HTTP_QUERY_BAD)
+        if (found == RL_TARGET_BAD)
             return found;
     }
     return found;
 }
 
-int http_query_number(struct rl_slice query, const char *name, unsigned least, unsigned most,
-                      unsigned *number)
+int rl_target_query_number(struct rl_slice query, const char *name, unsigned least,
+                           unsigned most, unsigned *number)
 {
     char text[8];
-    int size = http_query_get(query, name, text, sizeof text);
+    int size = rl_target_query_get(query, name, text, sizeof text);
     unsigned value = 0;
 
-    if (size == HTTP_QUERY_ABSENT)
+    if (size == RL_TARGET_ABSENT)
         return size;
     for (int i = 0; i < size; i++) {
         if (!rl_is_digit(text[i]))
-            return HTTP_QUERY_BAD;
+            return RL_TARGET_BAD;
         value = 10 * value + (unsigned)(text[i] - '0');
     }
     if (size <= 0 || value < least || value > most)
-        return HTTP_QUERY_BAD;
+        return RL_TARGET_BAD;
     *number = value;
     return 0;
 }
 
-bool http_query_only(struct rl_slice query, const char *const *names)
+bool rl_target_query_only(struct rl_slice query, const char *const *names)
 {
     struct rl_slice key, value;
 

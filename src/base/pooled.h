@@ -13,65 +13,65 @@
  * answers grants: outside of `start` to `end` no block has any, and no core has those of
  * requests that are over.
  */
-#ifndef REDLOCKD_HTTP_BUFFER_H
-#define REDLOCKD_HTTP_BUFFER_H
+#ifndef RL_BASE_POOLED_H
+#define RL_BASE_POOLED_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define HTTP_BLOCK_SMALL 1024u
-#define HTTP_BLOCK_LARGE 16384u
-#define HTTP_BLOCKS_KEPT 64u /* free blocks of each size; more are given back to the system */
+#include "base/wipe.h"
 
-struct http_block {
-    struct http_block *next;
+#define RL_BLOCK_SMALL 1024u
+#define RL_BLOCK_LARGE 16384u
+#define RL_BLOCKS_KEPT 64u /* free blocks of each size; more are given back to the system */
+
+struct rl_block {
+    struct rl_block *next;
 };
 
-struct http_pool {
-    struct http_block *free[2]; /* small, large */
+struct rl_pool {
+    struct rl_block *free[2]; /* small, large */
     unsigned count[2];
 };
 
-struct http_buffer {
+struct rl_pooled {
     char *bytes; /* NULL while it is empty */
     uint32_t capacity;
     uint32_t start; /* the first byte that was not taken */
     uint32_t end;
 };
 
-void http_pool_free(struct http_pool *pool);
+void rl_pool_free(struct rl_pool *pool);
 
-static inline size_t http_buffer_size(const struct http_buffer *buffer)
+static inline size_t rl_pooled_size(const struct rl_pooled *buffer)
 {
     return buffer->end - buffer->start;
 }
 
 /* Room for at least `size` more bytes at the end, *room of them; NULL when out of memory. */
-char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_t size,
-                       size_t *room);
+char *rl_pooled_room(struct rl_pool *pool, struct rl_pooled *buffer, size_t size, size_t *room);
 
 /* The same for as much as a socket has: in a large block, at least. */
-char *http_buffer_room_to_read(struct http_pool *pool, struct http_buffer *buffer,
-                               size_t *room);
+char *rl_pooled_room_to_read(struct rl_pool *pool, struct rl_pooled *buffer, size_t *room);
 
 /* Bytes written into the room belong to the buffer. */
-static inline void http_buffer_commit(struct http_buffer *buffer, size_t size)
+static inline void rl_pooled_commit(struct rl_pooled *buffer, size_t size)
 {
     buffer->end += (uint32_t)size;
 }
 
-static inline void http_buffer_take(struct http_buffer *buffer, size_t size)
+static inline void rl_pooled_take(struct rl_pooled *buffer, size_t size)
 {
-    explicit_bzero(buffer->bytes + buffer->start, size);
+    rl_wipe(buffer->bytes + buffer->start, size);
     buffer->start += (uint32_t)size;
     if (buffer->start == buffer->end)
         buffer->start = buffer->end = 0;
 }
 
 /* For a while nothing will be added: keeps as little memory as its bytes need. */
-void http_buffer_park(struct http_pool *pool, struct http_buffer *buffer);
+void rl_pooled_park(struct rl_pool *pool, struct rl_pooled *buffer);
 
-void http_buffer_clear(struct http_pool *pool, struct http_buffer *buffer);
+void rl_pooled_clear(struct rl_pool *pool, struct rl_pooled *buffer);
 
 #endif

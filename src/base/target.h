@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Targets: the path, the name of a lock inside it, and the parameters behind the question mark.
+ * Targets of requests (RFC 3986): the path, a name inside it, and the parameters behind the
+ * question mark.
  *
  * A name is decoded exactly once, and then refused or taken as it is, never normalised. A proxy
  * in front may rewrite a path: it removes ".." and doubled slashes, decodes %2F or %2e, encodes
- * what it likes. A name which such rewriting could change into another name would be one lock
- * to the client and another to the daemon, so those names do not exist:
+ * what it likes. A name which such rewriting could change into another name would be one
+ * name to the client and another to the server, so those names do not exist:
  *     empty; empty segments and a slash at either end; the segments "." and "..";
  *     controls; a backslash (some proxies make a slash of it); a percent sign after decoding
- *     (a second decoding would read on). ASCII only, unless the daemon is set to `names =
- *     utf8`: then well-formed UTF-8, compared byte by byte, and no control of it either.
+ *     (a second decoding would read on). ASCII only, unless its caller allows more: then
+ *     well-formed UTF-8, compared byte by byte, and no control of it either.
  */
-#ifndef REDLOCKD_HTTP_TARGET_H
-#define REDLOCKD_HTTP_TARGET_H
+#ifndef RL_BASE_TARGET_H
+#define RL_BASE_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +21,10 @@
 #include "base/slice.h"
 
 /* Splits a target at its first question mark. Without one the query is empty. */
-void http_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query);
+void rl_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query);
 
 /* True if `path` begins with `prefix`; *rest is what is behind it, untouched otherwise. */
-static inline bool http_path_below(struct rl_slice path, const char *prefix,
+static inline bool rl_target_below(struct rl_slice path, const char *prefix,
                                    struct rl_slice *rest)
 {
     size_t length = strlen(prefix);
@@ -38,26 +39,26 @@ static inline bool http_path_below(struct rl_slice path, const char *prefix,
  * Decodes a name into out, with a terminating NUL. Returns NULL, or why it is refused as a
  * sentence that says what to do; out then has no meaning. The size of out bounds the name.
  */
-const char *http_name_decode(struct rl_slice encoded, bool allow_utf8, char *out, size_t size);
+const char *rl_target_name(struct rl_slice encoded, bool allow_utf8, char *out, size_t size);
 
-/* Results of http_query_get() besides the length of a value. */
-#define HTTP_QUERY_ABSENT (-1)
-#define HTTP_QUERY_BAD (-2) /* twice, too long, a broken %XX, a control, or a plus sign */
+/* Results of rl_target_query_get() besides the length of a value. */
+#define RL_TARGET_ABSENT (-1)
+#define RL_TARGET_BAD (-2) /* twice, too long, a broken %XX, a control, or a plus sign */
 
 /*
  * The decoded value of a parameter, NUL-terminated in out: its length, or one of the above. A
  * parameter without "=" has an empty value. A plus sign means a blank to one half of the world
  * and itself to the other half, and is refused: %20 and %2B are clear.
  */
-int http_query_get(struct rl_slice query, const char *name, char *out, size_t size);
+int rl_target_query_get(struct rl_slice query, const char *name, char *out, size_t size);
 
 /* A parameter that is a number from `least` to `most`: 0, or one of the above
  * and *number untouched. */
-int http_query_number(struct rl_slice query, const char *name, unsigned least, unsigned most,
-                      unsigned *number);
+int rl_target_query_number(struct rl_slice query, const char *name, unsigned least,
+                           unsigned most, unsigned *number);
 
 /* True if every parameter is one of `names`, a list ended by NULL: a misspelt one must
  * not be ignored. */
-bool http_query_only(struct rl_slice query, const char *const *names);
+bool rl_target_query_only(struct rl_slice query, const char *const *names);
 
 #endif
