@@ -184,7 +184,7 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
     const redlock_report *last = redlock_lock_report(h->lock[index]);
     redlock_report report = {0};
     redlock_answer *answer = NULL;
-    struct sight lock;
+    struct snapshot lock;
     char detail[REDLOCK_TEXT_MAX * 2], holders[SHOW_TEXT_MAX], text[REPORT_TEXT_MAX];
     struct failure f;
     snprintf(detail, sizeof detail, "%s", redlock_detail());
@@ -206,7 +206,7 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
     if (words->held || report_has_vote(&report, REDLOCK_VOTE_MISSING))
         report_complete(h->client, h->name[index], &report, &answer);
     if (words->held && answer && answer->info->held) {
-        lock = sight_of(h->name[index], answer->info, &report);
+        lock = snapshot_of(h->name[index], answer->info, &report);
         show_holders(holders, &lock, (struct show_style){0});
         snprintf(text, sizeof text, "%s: %s", words->held, holders);
         f.text = text;

@@ -22,7 +22,7 @@ struct breaking {
     const char
         *holder; /* --holder: a label, or the start of a fingerprint; NULL: the only one */
     bool yes, all, wait, waited;
-    struct sight lock; /* as it was looked at; owned */
+    struct snapshot lock; /* as it was looked at; owned */
     bool is_known;
     const redlock_holder *chosen[REDLOCK_SHOWN_MAX]; /* of the lock */
     size_t chosen_count;
@@ -31,13 +31,13 @@ struct breaking {
 /* ---- which ---- */
 
 /* All holds of a re-entrant lock are its owner's, and go together. */
-static uint32_t count_holders(const struct sight *lock)
+static uint32_t count_holders(const struct snapshot *lock)
 {
     bool several = kind_words(lock->kind)->holders;
     return several || lock->shown_holders == 0 ? lock->shown_holders : 1;
 }
 
-static void print_holders(const struct sight *lock)
+static void print_holders(const struct snapshot *lock)
 {
     static const char *const heading[] = {"HOLDER", "LEFT", "WHO", NULL};
     struct table t;
@@ -64,7 +64,7 @@ static bool is_meant(const struct breaking *b, const redlock_holder *h)
 /* Returns 0 or an exit status, after saying why. */
 static int choose(struct breaking *b)
 {
-    const struct sight *lock = &b->lock;
+    const struct snapshot *lock = &b->lock;
     char shown[RL_QUOTE_MAX];
     int status;
     rl_quote(shown, b->lock.name);
@@ -92,7 +92,7 @@ static int choose(struct breaking *b)
 static int confirm(const struct breaking *b)
 {
     char question[64], shown[RL_QUOTE_MAX], holders[SHOW_TEXT_MAX];
-    const struct sight *lock = &b->lock;
+    const struct snapshot *lock = &b->lock;
     rl_quote(shown, lock->name);
     show_holders(holders, lock, (struct show_style){0});
     message_line("%s: %s", shown, holders);
@@ -211,10 +211,10 @@ static int evict(struct breaking *b, const redlock_holder *h)
     return report_failure(&b->look.settings, &f);
 }
 
-static bool on_found(const struct sight *s, void *data)
+static bool on_found(const struct snapshot *s, void *data)
 {
     struct breaking *b = data;
-    b->is_known = !s->error && sight_keep(&b->lock, s);
+    b->is_known = !s->error && snapshot_copy(&b->lock, s);
     return true;
 }
 
@@ -263,7 +263,7 @@ static int break_main(const struct command *command, int argc, char **argv)
         .needs_name = true, .check = check, .run = break_lock};
     static struct breaking b; /* large, and there is one */
     int status = look_main(&b.look, command, argc, argv, &own);
-    sight_free(&b.lock);
+    snapshot_free(&b.lock);
     return status;
 }
 

@@ -50,7 +50,7 @@ static int end(struct held *h, size_t more)
     return EXIT_IN_USE;
 }
 
-static bool on_listed(const struct sight *s, void *data)
+static bool on_listed(const struct snapshot *s, void *data)
 {
     struct held *h = data;
     char holders[SHOW_TEXT_MAX], name[2 * REDLOCK_NAME_MAX];

@@ -22,7 +22,7 @@ struct leader {
     int64_t remaining_ms;
 };
 
-static bool on_found(const struct sight *s, void *data)
+static bool on_found(const struct snapshot *s, void *data)
 {
     struct leader *l = data;
     bool is_exclusive = redlock_kind_traits(s->kind) & REDLOCK_KIND_EXCLUSIVE;
@@ -37,7 +37,7 @@ static bool on_found(const struct sight *s, void *data)
 static int print(const struct leader *l)
 {
     char safe[2 * REDLOCK_LABEL_MAX];
-    struct sight known = {.name = l->look.name[0]};
+    struct snapshot known = {.name = l->look.name[0]};
     struct rl_json j = {.out = stdout};
     if (l->look.settings.json) {
         show_time_json(&known, &j);

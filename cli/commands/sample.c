@@ -19,16 +19,16 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The longest hold of a lock; one that is unknown comes last. */
-static int64_t age_ms(const struct sight *b)
+static int64_t age_ms(const struct snapshot *b)
 {
-    const redlock_holder *longest = sight_longest(b);
+    const redlock_holder *longest = snapshot_longest(b);
     return longest ? longest->held_ms : -1;
 }
 
 static int compare_age(const void *a, const void *b)
 {
-    int64_t x = age_ms(&((const struct sample_lock *)a)->sight);
-    int64_t y = age_ms(&((const struct sample_lock *)b)->sight);
+    int64_t x = age_ms(&((const struct sample_lock *)a)->snapshot);
+    int64_t y = age_ms(&((const struct sample_lock *)b)->snapshot);
     return x == y ? compare_names(a, b) : x < y ? 1 : -1;
 }
 
@@ -36,8 +36,8 @@ static int compare_age(const void *a, const void *b)
  * longest, and records last, which nothing holds. */
 static int compare_busy(const void *a, const void *b)
 {
-    const struct sight *x = &((const struct sample_lock *)a)->sight;
-    const struct sight *y = &((const struct sample_lock *)b)->sight;
+    const struct snapshot *x = &((const struct sample_lock *)a)->snapshot;
+    const struct snapshot *y = &((const struct sample_lock *)b)->snapshot;
     if (x->disagree != y->disagree)
         return x->disagree ? -1 : 1;
     if (x->waiter_count != y->waiter_count)
@@ -47,15 +47,15 @@ static int compare_busy(const void *a, const void *b)
     return compare_age(a, b);
 }
 
-static int64_t left_ms(const struct sight *b)
+static int64_t left_ms(const struct snapshot *b)
 {
     return b->held && b->left_ms >= 0 ? b->left_ms : INT64_MAX;
 }
 
 static int compare_left(const void *a, const void *b)
 {
-    int64_t x = left_ms(&((const struct sample_lock *)a)->sight);
-    int64_t y = left_ms(&((const struct sample_lock *)b)->sight);
+    int64_t x = left_ms(&((const struct sample_lock *)a)->snapshot);
+    int64_t y = left_ms(&((const struct sample_lock *)b)->snapshot);
     return x == y ? compare_names(a, b) : x > y ? 1 : -1;
 }
 
@@ -88,34 +88,34 @@ static void fail(struct sample *s, int error, const char *detail)
 /*
  * Has the holder changed? The token shows it even if the lock is free at the moment of looking.
  */
-static bool has_changed(const struct sight *before, const struct sight *now)
+static bool has_changed(const struct snapshot *before, const struct snapshot *now)
 {
     return now->fence > before->fence || (now->held && strcmp(before->value, now->value) != 0);
 }
 
-static void take_answer(struct sample *s, struct sample_lock *lock, const struct sight *now)
+static void take_answer(struct sample *s, struct sample_lock *lock, const struct snapshot *now)
 {
-    struct sight before = lock->sight;
+    struct snapshot before = lock->snapshot;
     int64_t now_ns = timer_now_ns();
     bool busy;
-    if (!sight_keep(&lock->sight, now)) {
+    if (!snapshot_copy(&lock->snapshot, now)) {
         fail(s, REDLOCK_NOMEM, "out of memory");
         return;
     }
-    lock->sight.name = lock->name;
+    lock->snapshot.name = lock->name;
     /* A node in quarantine has forgotten what the others know: its row says so. */
-    lock->sight.disagree = now->disagree && !s->quarantined;
+    lock->snapshot.disagree = now->disagree && !s->quarantined;
     lock->changes = lock->asked_ns ? has_changed(&before, now) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / RL_NS_PER_MS;
     lock->asked_ns = now_ns;
     busy = now->votes > 0 || now->waiter_count > 0 || lock->changes > 0;
     lock->idle = busy ? 0 : lock->idle + 1;
-    sight_free(&before);
+    snapshot_free(&before);
 }
 
 static void free_lock(struct sample_lock *lock)
 {
-    sight_free(&lock->sight);
+    snapshot_free(&lock->snapshot);
     free(lock->name);
 }
 
@@ -187,11 +187,11 @@ struct round {
     bool stopped;
 };
 
-static bool on_answer(const struct sight *sight, void *data)
+static bool on_answer(const struct snapshot *snapshot, void *data)
 {
     struct round *r = data;
-    if (!sight->error)
-        take_answer(r->sample, &r->sample->locks[r->next], sight);
+    if (!snapshot->error)
+        take_answer(r->sample, &r->sample->locks[r->next], snapshot);
     r->next++;
     r->stopped = r->stop(r->data);
     return !r->stopped && timer_now_ns() < r->end_ns;

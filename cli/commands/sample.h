@@ -15,9 +15,9 @@
 #include "report/look.h"
 
 struct sample_lock {
-    char *name;         /* owned */
-    struct sight sight; /* owned; of the last time it was asked for */
-    int64_t asked_ns;   /* 0: not yet */
+    char *name;               /* owned */
+    struct snapshot snapshot; /* owned; of the last time it was asked for */
+    int64_t asked_ns;         /* 0: not yet */
     int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
     int64_t span_ms; /* that these took */
     uint32_t idle;   /* samples in a row in which it had neither holder nor waiter */

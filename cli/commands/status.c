@@ -33,7 +33,7 @@ static void hint_at_list(const char *name)
                  shown, shown);
 }
 
-static bool on_named(const struct sight *s, void *data)
+static bool on_named(const struct snapshot *s, void *data)
 {
     struct status *c = data;
     const struct settings *settings = &c->look.settings;
@@ -70,7 +70,7 @@ static int show_named(struct status *c)
 
 /* ---- all that are there ---- */
 
-static bool on_listed(const struct sight *s, void *data)
+static bool on_listed(const struct snapshot *s, void *data)
 {
     struct status *c = data;
     const struct settings *settings = &c->look.settings;

@@ -47,8 +47,8 @@ static void print_title(struct screen *screen, const struct sample *s)
     time_t now = time(NULL);
     struct tm local;
     for (size_t i = 0; i < s->count; i++) {
-        held += s->locks[i].sight.held && !s->locks[i].sight.record;
-        waiters += s->locks[i].sight.waiter_count;
+        held += s->locks[i].snapshot.held && !s->locks[i].snapshot.record;
+        waiters += s->locks[i].snapshot.waiter_count;
     }
     if (columns_of(screen) >= TITLE_COLUMNS && localtime_r(&now, &local))
         strftime(line, sizeof line, "redlock top %H:%M:%S  ", &local);
@@ -129,12 +129,13 @@ static void describe_rate(const struct sample_lock *lock, char out[24])
 }
 
 /* The waiters of a lock, if the screen has a row for them. */
-static void print_waiters(struct screen *screen, const struct sight *sight, size_t rows_left)
+static void print_waiters(struct screen *screen, const struct snapshot *snapshot,
+                          size_t rows_left)
 {
     char names[SHOW_TEXT_MAX], line[SHOW_TEXT_MAX + 32], cut[4 * SCREEN_LINE_MAX];
     size_t columns = columns_of(screen);
     bool fits;
-    show_waiters(names, sight);
+    show_waiters(names, snapshot);
     if (!*names || rows_left < 2)
         return;
     snprintf(line, sizeof line, "  waiting: %s", names);
@@ -153,7 +154,7 @@ static struct lines rows_of(struct screen *screen, const struct sample *s)
     for (size_t i = 0; i < s->count && table.rows <= screen_left(screen); i++) {
         describe_rate(&s->locks[i], rate);
         if (s->locks[i].asked_ns)
-            show_row(&table, &s->locks[i].sight, rate);
+            show_row(&table, &s->locks[i].snapshot, rate);
     }
     return lines_of(screen, &table);
 }
@@ -170,8 +171,8 @@ static void print_locks(struct screen *screen, const struct sample *s, size_t ke
             snprintf(more, sizeof more, "and %zu more", s->count - i);
             screen_line(screen, TEXT_PLAIN, more);
         } else if (lock->asked_ns) {
-            print_line(screen, &rows, show_colour(&lock->sight));
-            print_waiters(screen, &lock->sight, screen_left(screen) - kept);
+            print_line(screen, &rows, show_colour(&lock->snapshot));
+            print_waiters(screen, &lock->snapshot, screen_left(screen) - kept);
         }
     }
     if (s->count == 0)
@@ -227,7 +228,7 @@ void top_view_json(const struct sample *s)
             continue;
         rl_json_object(&j, NULL);
         rl_json_string(&j, "name", lock->name);
-        show_members_json(&lock->sight, &j);
+        show_members_json(&lock->snapshot, &j);
         rl_json_known(&j, "changes", lock->changes);
         rl_json_known(&j, "span_ms", lock->changes < 0 ? -1 : lock->span_ms);
         rl_json_end_object(&j);

@@ -49,7 +49,7 @@ struct watch {
     int unwritten;     /* exit status for output that could not be written; 0: it could */
 };
 
-static struct seen seen_of(const struct sight *s)
+static struct seen seen_of(const struct snapshot *s)
 {
     struct seen seen = {.known = true, .error = s->error, .kind = -1};
     if (s->error)
@@ -75,7 +75,7 @@ static bool is_same(const struct seen *a, const struct seen *b)
            a->waiter_count == b->waiter_count && strcmp(a->who, b->who) == 0;
 }
 
-static void print_json(const struct sight *s)
+static void print_json(const struct snapshot *s)
 {
     struct rl_json j = {.out = stdout};
     show_time_json(s, &j);
@@ -85,10 +85,10 @@ static void print_json(const struct sight *s)
     rl_json_finish(&j);
 }
 
-static void print_text(const struct sight *s, bool from_service)
+static void print_text(const struct snapshot *s, bool from_service)
 {
     char safe[SHOW_TEXT_MAX], name[2 * REDLOCK_NAME_MAX], clock[32] = "", late[ADVICE_MAX];
-    struct sight shown = *s;
+    struct snapshot shown = *s;
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
@@ -108,7 +108,7 @@ static void print_text(const struct sight *s, bool from_service)
     putchar('\n');
 }
 
-static bool on_watched(const struct sight *s, void *data)
+static bool on_watched(const struct snapshot *s, void *data)
 {
     struct watch *w = data;
     struct seen *before = &w->seen[w->at++], now = seen_of(s);
@@ -170,7 +170,7 @@ struct wait {
     char holders[SHOW_TEXT_MAX]; /* of it */
 };
 
-static bool on_awaited(const struct sight *s, void *data)
+static bool on_awaited(const struct snapshot *s, void *data)
 {
     struct wait *w = data;
     if (s->error || !s->held || w->held)

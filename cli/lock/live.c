@@ -90,7 +90,7 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
                         struct show_style style)
 {
     char text[SHOW_TEXT_MAX];
-    struct sight s = sight_of(l->terms->name[0], &l->info, NULL);
+    struct snapshot s = snapshot_of(l->terms->name[0], &l->info, NULL);
     int64_t since_ms = (now_ns - l->asked_ns) / RL_NS_PER_MS;
     if (s.left_ms >= 0)
         s.left_ms = s.left_ms > since_ms ? s.left_ms - since_ms : 0;
@@ -103,7 +103,7 @@ static void add_blocker(const struct live *l, char line[LIVE_LINE_MAX], const ch
                         struct show_style style)
 {
     const redlock_holder *holder = &redlock_lock_report(l->lock)->holder;
-    struct sight s = sight_of_holder(l->terms->name[0], holder);
+    struct snapshot s = snapshot_of_holder(l->terms->name[0], holder);
     char text[SHOW_TEXT_MAX];
     if (!holder->value[0])
         return;
@@ -183,7 +183,7 @@ void live_draw(struct live *l)
 
 /* Who holds it, for how long, and how many wait: one line, unless the nodes
  * found different things. */
-static void describe_busy(const struct sight *lock, const struct settings *s,
+static void describe_busy(const struct snapshot *lock, const struct settings *s,
                           const struct terms *terms, int error, char out[REPORT_TEXT_MAX])
 {
     char holders[SHOW_TEXT_MAX], waited[TEXT_TIME_MAX];
@@ -207,7 +207,7 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
 {
     char text[REPORT_TEXT_MAX];
     const redlock_holder *holder = &h->report.holder;
-    struct sight lock = sight_of_holder(terms->name[0], holder);
+    struct snapshot lock = snapshot_of_holder(terms->name[0], holder);
     redlock_answer *answer = NULL;
     redlock_info info;
     int ignored;
@@ -228,7 +228,7 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
         if (terms->name_count > 1)
             find_held(h->client, terms, &f.name, &ignored, &info);
         if (report_complete(h->client, f.name, &h->report, &answer) == REDLOCK_OK) {
-            lock = sight_of(f.name, answer->info, &h->report);
+            lock = snapshot_of(f.name, answer->info, &h->report);
             f.lock = &lock;
             f.brief = !lock.held || report_agrees(&h->report);
         }

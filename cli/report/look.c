@@ -230,11 +230,11 @@ static int ask(struct look *l, struct question *question, char *const *name, siz
 }
 
 /* What is seen of a lock, with what the next look has to know of it. */
-static struct sight see(struct look *l, const struct question *q, const char *name)
+static struct snapshot see(struct look *l, const struct question *q, const char *name)
 {
-    struct sight s = q->error == REDLOCK_OK
-                         ? sight_of(name, &q->info, &q->report)
-                         : (struct sight){.name = name, .report = &q->report, .kind = -1};
+    struct snapshot s = q->error == REDLOCK_OK
+                            ? snapshot_of(name, &q->info, &q->report)
+                            : (struct snapshot){.name = name, .report = &q->report, .kind = -1};
     int64_t expires_ns = timer_now_ns() + (s.left_ms + 1) * RL_NS_PER_MS;
     s.error = q->error;
     s.detail = q->detail;
@@ -267,7 +267,7 @@ int look_at(struct look *l, char *const *name, size_t count, look_fn *each, void
             question->error = service_look(&l->service, name[at], &question->info,
                                            &question->report, question->detail);
         for (size_t i = 0; i < part && go_on && error == REDLOCK_OK; i++) {
-            struct sight s = see(l, &question[i], name[at + i]);
+            struct snapshot s = see(l, &question[i], name[at + i]);
             go_on = each(&s, data);
         }
     }
@@ -275,7 +275,7 @@ int look_at(struct look *l, char *const *name, size_t count, look_fn *each, void
     return error ? message_fail(exit_status_of(error), "%s", redlock_detail()) : 0;
 }
 
-int look_fail(const struct look *l, const struct sight *s)
+int look_fail(const struct look *l, const struct snapshot *s)
 {
     struct failure f = {
         .name = s->name, .error = s->error, .text = s->detail, .report = s->report};

@@ -38,7 +38,7 @@ struct look {
     size_t count;
     char detail[SERVICE_DETAIL_MAX]; /* of the last call that failed */
     /* The first lock of the last look_at() that is unknown; `error` is 0: all are known. */
-    struct sight failed;
+    struct snapshot failed;
     char failed_detail[SERVICE_DETAIL_MAX];
     redlock_report failed_report;
 
@@ -83,7 +83,7 @@ void names_free(struct names *names);
 /* ---- what is known of each ---- */
 
 /* Takes what was found of a lock, which is gone after the call; false ends the look. */
-typedef bool look_fn(const struct sight *s, void *data);
+typedef bool look_fn(const struct snapshot *s, void *data);
 
 /*
  * Asks for each name, many at a time, and shows the answers in that order. Returns 0, or an
@@ -92,7 +92,7 @@ typedef bool look_fn(const struct sight *s, void *data);
 int look_at(struct look *l, char *const *name, size_t count, look_fn *each, void *data);
 
 /* Reports that a lock is unknown, and returns the exit status. */
-int look_fail(const struct look *l, const struct sight *s);
+int look_fail(const struct look *l, const struct snapshot *s);
 
 /* As redlock_break(), with the words for an error in `detail`. */
 int look_break(struct look *l, const char *name, const char *fingerprint,

@@ -10,7 +10,7 @@
 #include "settings/settings.h"
 
 struct rl_json;
-struct sight;
+struct snapshot;
 
 /* An operation that did not succeed. */
 struct failure {
@@ -20,7 +20,7 @@ struct failure {
     const char *text;             /* a sentence; NULL: redlock_strerror() */
     const char *advice;           /* what to do next; NULL: the usual for this error */
     const redlock_report *report; /* NULL: no node was involved */
-    const struct sight *lock;     /* NULL: nothing is known of what is in the way */
+    const struct snapshot *lock;  /* NULL: nothing is known of what is in the way */
     bool brief; /* the sentence says it all: node by node and with advice only on -v */
 };
 

@@ -33,10 +33,11 @@ static int64_t longest_ms(const redlock_info *info, const redlock_report *report
     return longest;
 }
 
-struct sight sight_of(const char *name, const redlock_info *info, const redlock_report *report)
+struct snapshot snapshot_of(const char *name, const redlock_info *info,
+                            const redlock_report *report)
 {
     bool record = record_is(name, info);
-    struct sight s = {
+    struct snapshot s = {
         .name = name,
         .report = report,
         .held = info->held,
@@ -59,17 +60,17 @@ struct sight sight_of(const char *name, const redlock_info *info, const redlock_
     return s;
 }
 
-struct sight sight_of_holder(const char *name, const redlock_holder *holder)
+struct snapshot snapshot_of_holder(const char *name, const redlock_holder *holder)
 {
-    return (struct sight){.name = name,
-                          .held = true,
-                          .kind = -1,
-                          .left_ms = holder->remaining_ms,
-                          .holder = holder,
-                          .shown_holders = 1};
+    return (struct snapshot){.name = name,
+                             .held = true,
+                             .kind = -1,
+                             .left_ms = holder->remaining_ms,
+                             .holder = holder,
+                             .shown_holders = 1};
 }
 
-bool sight_keep(struct sight *out, const struct sight *s)
+bool snapshot_copy(struct snapshot *out, const struct snapshot *s)
 {
     size_t holders = s->shown_holders * sizeof *s->holder;
     size_t waiters = s->shown_waiters * sizeof *s->waiter;
@@ -87,13 +88,13 @@ bool sight_keep(struct sight *out, const struct sight *s)
     return true;
 }
 
-void sight_free(struct sight *s)
+void snapshot_free(struct snapshot *s)
 {
     free(s->owned);
-    *s = (struct sight){0};
+    *s = (struct snapshot){0};
 }
 
-const redlock_holder *sight_longest(const struct sight *s)
+const redlock_holder *snapshot_longest(const struct snapshot *s)
 {
     const redlock_holder *longest = NULL;
     for (uint32_t i = 0; i < s->shown_holders && s->held; i++) {
@@ -126,7 +127,7 @@ static void add_name(char out[SHOW_TEXT_MAX], const char *label, const char *val
 }
 
 /* "a, b, c and 4 more" */
-static void add_names(char out[SHOW_TEXT_MAX], const struct sight *s, bool waiters,
+static void add_names(char out[SHOW_TEXT_MAX], const struct snapshot *s, bool waiters,
                       size_t columns)
 {
     uint32_t count = waiters ? s->waiter_count : s->holder_count;
@@ -143,14 +144,14 @@ static void add_names(char out[SHOW_TEXT_MAX], const struct sight *s, bool waite
         text_add(out, SHOW_TEXT_MAX, " and %u more", count - shown);
 }
 
-void show_waiters(char out[SHOW_TEXT_MAX], const struct sight *s)
+void show_waiters(char out[SHOW_TEXT_MAX], const struct snapshot *s)
 {
     out[0] = '\0';
     add_names(out, s, true, 0);
 }
 
 /* The only holder, or the owner's first hold. */
-static void add_one(char out[SHOW_TEXT_MAX], const struct sight *s, size_t columns)
+static void add_one(char out[SHOW_TEXT_MAX], const struct snapshot *s, size_t columns)
 {
     if (s->shown_holders > 0)
         add_name(out, s->holder[0].label, s->holder[0].value, columns);
@@ -159,7 +160,7 @@ static void add_one(char out[SHOW_TEXT_MAX], const struct sight *s, size_t colum
 }
 
 /* "held by 2 readers (a, b)", or for a cell "2 readers: a, b" */
-static void add_several(char out[SHOW_TEXT_MAX], const struct sight *s, bool cell,
+static void add_several(char out[SHOW_TEXT_MAX], const struct snapshot *s, bool cell,
                         size_t columns)
 {
     const struct kind_words *words = kind_words(s->kind);
@@ -176,7 +177,7 @@ static void add_several(char out[SHOW_TEXT_MAX], const struct sight *s, bool cel
     text_add(out, SHOW_TEXT_MAX, "%s", cell ? "" : ")");
 }
 
-static void add_who(char out[SHOW_TEXT_MAX], const struct sight *s, size_t columns)
+static void add_who(char out[SHOW_TEXT_MAX], const struct snapshot *s, size_t columns)
 {
     char owner[TEXT_OWNER_MAX];
     if (kind_words(s->kind)->holders) {
@@ -195,7 +196,7 @@ static void add_who(char out[SHOW_TEXT_MAX], const struct sight *s, size_t colum
 }
 
 /* "ran 20 min ago, by a; may run again in 22 h 40 min" */
-static void add_run(char out[SHOW_TEXT_MAX], const struct sight *s, struct show_style style)
+static void add_run(char out[SHOW_TEXT_MAX], const struct snapshot *s, struct show_style style)
 {
     char time[TEXT_TIME_MAX];
     text_add(out, SHOW_TEXT_MAX, "ran");
@@ -212,11 +213,11 @@ static void add_run(char out[SHOW_TEXT_MAX], const struct sight *s, struct show_
     }
 }
 
-void show_holders(char out[SHOW_TEXT_MAX], const struct sight *s, struct show_style style)
+void show_holders(char out[SHOW_TEXT_MAX], const struct snapshot *s, struct show_style style)
 {
     char time[TEXT_TIME_MAX];
     bool several = kind_words(s->kind)->holders && s->holder_count > 1;
-    const redlock_holder *one = kind_words(s->kind)->holders ? sight_longest(s)
+    const redlock_holder *one = kind_words(s->kind)->holders ? snapshot_longest(s)
                                 : s->shown_holders > 0       ? &s->holder[0]
                                                              : NULL;
     snprintf(out, SHOW_TEXT_MAX, "%s", s->held ? "" : "free");
@@ -249,7 +250,7 @@ static uint32_t count_set(const redlock_report *report, bool exclusive)
 }
 
 /* Where each of several holders has too few nodes, it is not held, nor can it be had. */
-static void add_state(char line[LINE_MAX_BYTES], const struct sight *s)
+static void add_state(char line[LINE_MAX_BYTES], const struct snapshot *s)
 {
     char holders[SHOW_TEXT_MAX];
     uint32_t taken = count_set(s->report, true);
@@ -259,7 +260,7 @@ static void add_state(char line[LINE_MAX_BYTES], const struct sight *s)
     text_add(line, LINE_MAX_BYTES, ": %s", holders);
 }
 
-static void add_votes(char line[LINE_MAX_BYTES], const struct sight *s)
+static void add_votes(char line[LINE_MAX_BYTES], const struct snapshot *s)
 {
     uint32_t set = s->held ? (uint32_t)s->votes : count_set(s->report, false);
     if (set > 0 && (!s->held || set < s->report->node_count))
@@ -272,7 +273,7 @@ static void add_votes(char line[LINE_MAX_BYTES], const struct sight *s)
         text_add(line, LINE_MAX_BYTES, ", in quorum %s", s->report->quorum_name);
 }
 
-static void print_sentence(const struct sight *s)
+static void print_sentence(const struct snapshot *s)
 {
     char line[LINE_MAX_BYTES], names[SHOW_TEXT_MAX];
     bool coloured = text_colours(isatty(STDOUT_FILENO));
@@ -294,7 +295,7 @@ static void print_sentence(const struct sight *s)
 }
 
 /* Of a kind that several processes hold at a time. */
-static void print_holders(const struct sight *s)
+static void print_holders(const struct snapshot *s)
 {
     static const char *const heading[] = {"HOLDER", "HELD FOR", "LEFT", NULL};
     struct table t;
@@ -316,7 +317,7 @@ static void print_holders(const struct sight *s)
 }
 
 /* From the head of the queue on. */
-static void print_waiters(const struct sight *s)
+static void print_waiters(const struct snapshot *s)
 {
     static const char *const heading[] = {"WAITER", "WAITS FOR", NULL};
     struct table t;
@@ -343,7 +344,7 @@ static bool all_answered(const redlock_report *report)
     return true;
 }
 
-void show_lock(const struct settings *settings, const struct sight *s)
+void show_lock(const struct settings *settings, const struct snapshot *s)
 {
     print_sentence(s);
     if (settings->verbose || s->disagree || !all_answered(s->report))
@@ -376,14 +377,14 @@ void show_rows_begin(struct table *t)
     table_spare(t, WAITERS);
 }
 
-enum text_colour show_colour(const struct sight *s)
+enum text_colour show_colour(const struct snapshot *s)
 {
     return s->disagree ? TEXT_BAD : s->waiter_count > 0 ? TEXT_WAIT : TEXT_PLAIN;
 }
 
-void show_row(struct table *t, const struct sight *s, const char *changes)
+void show_row(struct table *t, const struct snapshot *s, const char *changes)
 {
-    const redlock_holder *longest = sight_longest(s);
+    const redlock_holder *longest = snapshot_longest(s);
     char holder[SHOW_TEXT_MAX] = "", age[TEXT_TIME_MAX], left[TEXT_TIME_MAX], waiters[16];
     if (!s->held)
         text_add(holder, sizeof holder, "-");
@@ -411,7 +412,7 @@ void show_row(struct table *t, const struct sight *s, const char *changes)
 
 /* ---- for programs ---- */
 
-static void json_holders(const struct sight *s, struct rl_json *j)
+static void json_holders(const struct snapshot *s, struct rl_json *j)
 {
     rl_json_array(j, "held_by");
     for (uint32_t i = 0; i < s->shown_holders; i++) {
@@ -431,7 +432,7 @@ static void json_holders(const struct sight *s, struct rl_json *j)
     rl_json_end_array(j);
 }
 
-static void json_waiters(const struct sight *s, struct rl_json *j)
+static void json_waiters(const struct snapshot *s, struct rl_json *j)
 {
     rl_json_array(j, "waiting");
     for (uint32_t i = 0; i < s->shown_waiters; i++) {
@@ -447,7 +448,7 @@ static void json_waiters(const struct sight *s, struct rl_json *j)
     rl_json_end_array(j);
 }
 
-void show_members_json(const struct sight *s, struct rl_json *j)
+void show_members_json(const struct snapshot *s, struct rl_json *j)
 {
     char value[TEXT_HOLDER_MAX], owner[TEXT_OWNER_MAX];
     const redlock_holder *first = s->held && s->shown_holders > 0 ? &s->holder[0] : NULL;
@@ -472,7 +473,7 @@ void show_members_json(const struct sight *s, struct rl_json *j)
     json_waiters(s, j);
 }
 
-void show_time_json(const struct sight *s, struct rl_json *j)
+void show_time_json(const struct snapshot *s, struct rl_json *j)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -505,7 +506,7 @@ void show_quarantine(redlock *client)
     }
 }
 
-void show_lock_json(redlock *client, const struct sight *s)
+void show_lock_json(redlock *client, const struct snapshot *s)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();
     struct rl_json j = {.out = stdout};

@@ -22,7 +22,7 @@ struct rl_json;
  * unused: this points to those that are there, or owns a copy of them where thousands of locks
  * are kept.
  */
-struct sight {
+struct snapshot {
     const char *name;
     int error;                    /* why it is unknown; 0: it is known, as follows */
     const char *detail;           /* the library's words for that */
@@ -44,18 +44,19 @@ struct sight {
 };
 
 /* A view of an answer, which must outlive it. */
-struct sight sight_of(const char *name, const redlock_info *info, const redlock_report *report);
+struct snapshot snapshot_of(const char *name, const redlock_info *info,
+                            const redlock_report *report);
 
 /* The same where the holder alone is known, from a refusal. */
-struct sight sight_of_holder(const char *name, const redlock_holder *holder);
+struct snapshot snapshot_of_holder(const char *name, const redlock_holder *holder);
 
 /* A copy that owns what it points to but for the name, without the report. False: out of
  * memory, and *out is as it was. */
-bool sight_keep(struct sight *out, const struct sight *s);
-void sight_free(struct sight *s);
+bool snapshot_copy(struct snapshot *out, const struct snapshot *s);
+void snapshot_free(struct snapshot *s);
 
 /* The one that has held it for longest, of those that are shown; NULL: none. */
-const redlock_holder *sight_longest(const struct sight *s);
+const redlock_holder *snapshot_longest(const struct snapshot *s);
 
 #define SHOW_TEXT_MAX 640
 #define SHOW_NAME_MAX (REDLOCK_LABEL_MAX + TEXT_HOLDER_MAX) /* of a holder */
@@ -75,32 +76,32 @@ void show_name(char out[SHOW_NAME_MAX], const char *label, const char *value);
  * "held by deploy@web3:4711 (make), for 2 min 5 s, up to 8.4 s more", "held by 2 readers (a,
  * b), up to 1.0 s more", "2 of 4 slots taken (a, b), ..."; "free".
  */
-void show_holders(char out[SHOW_TEXT_MAX], const struct sight *s, struct show_style style);
+void show_holders(char out[SHOW_TEXT_MAX], const struct snapshot *s, struct show_style style);
 
 /* The waiters from the head of the queue on: "alice@web1:7 (make), bob@web2:9 (sh) and 3
  * more". */
-void show_waiters(char out[SHOW_TEXT_MAX], const struct sight *s);
+void show_waiters(char out[SHOW_TEXT_MAX], const struct snapshot *s);
 
 /* A sentence on standard output, and node by node what each found where they differ, or with
  * -v. */
-void show_lock(const struct settings *settings, const struct sight *s);
+void show_lock(const struct settings *settings, const struct snapshot *s);
 
 /* An object on a line of its own. `client`: NULL if a service was asked. */
-void show_lock_json(redlock *client, const struct sight *s);
+void show_lock_json(redlock *client, const struct snapshot *s);
 
 /* The beginning of such an object, with the time, for a lock that may be unknown. */
-void show_time_json(const struct sight *s, struct rl_json *j);
+void show_time_json(const struct snapshot *s, struct rl_json *j);
 
 /* What is held, by which holders, and the waiters: members of the object being written. */
-void show_members_json(const struct sight *s, struct rl_json *j);
+void show_members_json(const struct snapshot *s, struct rl_json *j);
 
 /*
  * Many locks, a line each: name, holder, kind, since when, what is left, how many wait, and how
  * often the holder changes in a second; a column of which nothing is known is left out.
  */
 void show_rows_begin(struct table *t);
-void show_row(struct table *t, const struct sight *s, const char *changes);
-enum text_colour show_colour(const struct sight *s);
+void show_row(struct table *t, const struct snapshot *s, const char *changes);
+enum text_colour show_colour(const struct snapshot *s);
 
 /* A line for each node that is in quarantine: its grants do not count. NULL: for none. */
 void show_quarantine(redlock *client);
