@@ -58,10 +58,10 @@ static int take(void *data, struct args *a, int id, const char *value)
 static int set_own_defaults(struct settings *s)
 {
     const char *problem = NULL;
-    if (!settings_is_given(s, SETTING_TTL))
-        problem = settings_set(s, SETTING_TTL, TTL);
-    if (!problem && !settings_is_given(s, SETTING_WAIT))
-        problem = settings_set(s, SETTING_WAIT, WAIT);
+    if (!settings_is_given(s, RL_SETTING_TTL))
+        problem = settings_set(s, RL_SETTING_TTL, TTL);
+    if (!problem && !settings_is_given(s, RL_SETTING_WAIT))
+        problem = settings_set(s, RL_SETTING_WAIT, WAIT);
     return problem ? message_fail(EXIT_INTERNAL, "%s", problem) : 0;
 }
 
@@ -71,7 +71,7 @@ static int complete(struct bench *b)
     struct settings *s = &b->settings;
     uint32_t random;
     int status;
-    if (settings_is_given(s, SETTING_WAIT) && !p->one_name)
+    if (settings_is_given(s, RL_SETTING_WAIT) && !p->one_name)
         return message_usage(
             "-w goes with --one-name only: callers with names of their own never wait");
     if (p->clients > p->callers)
@@ -287,12 +287,13 @@ static const struct cli_option options[] = {
            count, 1, COUNT_MAX),
     OPTION(OPTION_RATE, 'r', "rate", "N", "ask for N locks a second (as many as possible)"),
     SWITCH(0, "one-name", "all callers want the same lock", struct bench_plan, one_name),
-    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "with --one-name: wait this long at most (10s)"),
+    OPTION(RL_SETTING_WAIT, 'w', "wait", "TIME",
+           "with --one-name: wait this long at most (10s)"),
     TIME(0, "hold", "hold every lock for this long (0)", struct bench_plan, hold_ms, 0,
          HOLD_MAX_MS),
     NUMBER(0, "clients", "spread the callers over N clients (1)", struct bench_plan, clients, 1,
            BENCH_CLIENTS_MAX),
-    OPTION(SETTING_TTL, 't', "ttl", "TTL", "of every lock (2s)"),
+    OPTION(RL_SETTING_TTL, 't', "ttl", "TTL", "of every lock (2s)"),
     SWITCH(0, "fair", "first come, first served", struct bench_plan, fair),
     SWITCH(0, "fence", "with fencing tokens", struct bench_plan, fence),
     {0},

@@ -17,8 +17,7 @@
 #include "ui/exit.h"
 #include "ui/message.h"
 
-#define NS_PER_S 1000000000LL
-#define DRAIN_NS (5 * NS_PER_S) /* for what is under way at the end; then it is let go */
+#define DRAIN_NS (5 * RL_NS_PER_S) /* for what is under way at the end; then it is let go */
 
 enum { SOURCE_SIGNAL = BENCH_CLIENTS_MAX, SOURCE_TIMER, SOURCES };
 
@@ -179,7 +178,7 @@ static int64_t cpu_ns(void)
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) != 0)
         return 0;
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RL_NS_PER_S +
            (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000LL;
 }
 

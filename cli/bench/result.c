@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/bench.h"
 
-#define NS_PER_S 1e9
+#include "base/time.h"
 
 void bench_timing_add(struct bench_timing *t, int64_t took_ns)
 {
@@ -26,7 +26,8 @@ double bench_per_second(const struct bench_result *r)
     uint64_t tenths;
     if (r->elapsed_ns <= 0)
         return 0;
-    tenths = (uint64_t)((double)r->locks * 10 * NS_PER_S / (double)r->elapsed_ns + 0.5);
+    tenths =
+        (uint64_t)((double)r->locks * 10 * (double)RL_NS_PER_S / (double)r->elapsed_ns + 0.5);
     return (double)tenths / 10;
 }
 

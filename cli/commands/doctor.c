@@ -209,7 +209,7 @@ static int doctor_main(const struct command *command, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    OPTION(SETTING_TTL, 't', "ttl", "TTL",
+    OPTION(RL_SETTING_TTL, 't', "ttl", "TTL",
            "the TTL that the nodes must be fast enough for (30s)"),
     {0},
 };

@@ -111,7 +111,7 @@ static int lock_main(const struct command *command, int argc, char **argv)
 
 static const struct cli_option options[] = {
     OPTION(SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once (the default)"),
-    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (0)"),
+    OPTION(RL_SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (0)"),
     TTL_OPTION,
     TERMS_OPTIONS,
     {0},

@@ -175,7 +175,7 @@ static int check(void *data)
 {
     struct top *t = data;
     struct settings *s = &t->look.settings;
-    if (!t->by_class && settings_is_given(s, SETTING_SERVICE))
+    if (!t->by_class && settings_is_given(s, RL_SETTING_SERVICE))
         return message_usage("top asks a service with --by class only");
     if (t->by_class && t->look.count > 0)
         return message_usage("--by class shows all classes, and takes no PATTERN");

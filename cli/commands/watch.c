@@ -285,7 +285,7 @@ static const struct cli_option watch_options[] = {
 
 static const struct cli_option wait_options[] = {
     OPTION(SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: look once"),
-    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long (forever)"),
+    OPTION(RL_SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long (forever)"),
     SERVICE_OPTIONS,
     {0},
 };

@@ -346,7 +346,7 @@ int dev_quorum_admit(const struct dev_quorum *q)
     settings_init(&s);
     s.config.node_timeout_ms = NODE_TIMEOUT_MS;
     s.no_node_warnings = true;
-    status = settings_set(&s, SETTING_NODES, nodes)
+    status = settings_set(&s, RL_SETTING_NODES, nodes)
                  ? message_fail(EXIT_INTERNAL, "out of memory")
                  : client_open(&s, &client);
     error = status ? REDLOCK_OK : redlock_admit(client, NULL);

@@ -137,11 +137,11 @@ static int deliver(struct args *a, const struct cli_option *o, const char *value
         int status = store(a, o, value);
         return status ? stop(a, status) : 0;
     }
-    problem = settings_set(a->settings, (enum setting)o->id, value);
+    problem = settings_set(a->settings, o->id, value);
     if (!problem)
         return 0;
     rl_quote(shown, value ? value : "");
-    if (o->id == SETTING_NODES)
+    if (o->id == RL_SETTING_NODES)
         return stop(a, message_fail(EXIT_CONFIG, "--nodes %s", problem));
     return stop(a, message_usage("--%s: '%s' %s", o->name, shown, problem));
 }
@@ -227,7 +227,7 @@ int args_read(const struct command *command, struct settings *s, int argc, char 
     int id, status = 0;
     settings_init(s);
     for (const struct cli_option *o = command->options; o && o->id; o++)
-        s->config.may_use_service = s->config.may_use_service || o->id == SETTING_SERVICE;
+        s->config.may_use_service = s->config.may_use_service || o->id == RL_SETTING_SERVICE;
     while (status == 0 && (id = args_next(&a, &value)) != ARGS_END)
         status = id == ARGS_STOP ? a.status
                  : take          ? take(data, &a, id, value)

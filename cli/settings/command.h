@@ -23,7 +23,7 @@ enum {
 };
 
 struct cli_option {
-    int id;               /* enum setting, or one of the above; 0 ends a table */
+    int id;               /* a setting, or one of the above; 0 ends a table */
     char letter;          /* 0: long form only */
     const char *name;     /* without its dashes */
     const char *argument; /* what it takes, as the help names it; NULL: a switch */
@@ -70,14 +70,15 @@ extern const struct command command_run, command_hold, command_lock, command_ext
 
 /* Options that several subcommands have. */
 #define TTL_OPTION                                                                             \
-    OPTION(SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (30s)")
+    OPTION(RL_SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (30s)")
 #define WAIT_OPTION                                                                            \
-    OPTION(SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (forever)")
+    OPTION(RL_SETTING_WAIT, 'w', "wait", "TIME",                                               \
+           "wait at most this long for the lock (forever)")
 #define SERVICE_OPTIONS                                                                        \
-    OPTION(SETTING_SERVICE, 0, "service", "URL", "ask this redlockd instead of the nodes"),    \
-        OPTION(SETTING_TOKEN_FILE, 0, "token-file", "FILE",                                    \
+    OPTION(RL_SETTING_SERVICE, 0, "service", "URL", "ask this redlockd instead of the nodes"), \
+        OPTION(RL_SETTING_TOKEN_FILE, 0, "token-file", "FILE",                                 \
                "its first line is the service's token"),                                       \
-        OPTION(SETTING_INSECURE, 0, "insecure", NULL,                                          \
+        OPTION(RL_SETTING_INSECURE, 0, "insecure", NULL,                                       \
                "send token and leases to another machine without TLS")
 #define NO_WAIT_OPTION OPTION(SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once")
 

@@ -24,12 +24,12 @@ void settings_free(struct settings *s)
     rl_config_free(&s->config);
 }
 
-bool settings_is_given(const struct settings *s, enum setting setting)
+bool settings_is_given(const struct settings *s, int setting)
 {
     return s->given & (1u << setting);
 }
 
-const char *settings_set(struct settings *s, enum setting setting, const char *value)
+const char *settings_set(struct settings *s, int setting, const char *value)
 {
     const char *problem = NULL;
     switch (setting) {
@@ -72,11 +72,11 @@ static void warn_of_files(const struct rl_config *c)
 
 static int check_contradictions(const struct settings *s)
 {
-    if (settings_is_given(s, SETTING_NO_WAIT) && settings_is_given(s, SETTING_WAIT))
+    if (settings_is_given(s, SETTING_NO_WAIT) && settings_is_given(s, RL_SETTING_WAIT))
         return message_usage("-n and -w contradict each other: wait or do not wait");
     if (s->quiet && s->verbose)
         return message_usage("-q and -v contradict each other");
-    if (settings_is_given(s, SETTING_SERVICE) && settings_is_given(s, SETTING_NODES))
+    if (settings_is_given(s, RL_SETTING_SERVICE) && settings_is_given(s, RL_SETTING_NODES))
         return message_usage("--service and --nodes contradict each other: a service has its "
                              "own nodes");
     return 0;
@@ -92,7 +92,7 @@ static const char *find_service(struct settings *s)
     bool named = c->node_count > 0;
     for (size_t i = 0; i < 2 && c->may_use_service && !named; i++) {
         const char *value = secure_getenv(variables[i]);
-        if (value && *value && !settings_is_given(s, (enum setting)from_environment[i]) &&
+        if (value && *value && !settings_is_given(s, from_environment[i]) &&
             rl_config_set(c, from_environment[i], value))
             return rl_config_no_memory;
     }
@@ -159,7 +159,7 @@ int settings_check_ttl(const struct settings *s)
 {
     int64_t max_ttl_ms = settings_max_ttl_ms(s);
     bool from_file =
-        (s->config.given & (1u << RL_SETTING_TTL)) && !settings_is_given(s, SETTING_TTL);
+        (s->config.given & (1u << RL_SETTING_TTL)) && !settings_is_given(s, RL_SETTING_TTL);
     int status = from_file ? EXIT_CONFIG : EXIT_USAGE;
     char ttl[TEXT_TIME_MAX], limit[TEXT_TIME_MAX], wanted[TEXT_TIME_MAX];
     text_time(ttl, s->ttl_ms);

@@ -16,32 +16,9 @@
 
 #define SETTINGS_MAX_TTL_MS 60000
 
-/* Ids of options: the keys of the configuration file, and what only a command line has. */
-enum setting {
-    SETTING_NODES = RL_SETTING_NODES,
-    SETTING_PREFIX = RL_SETTING_PREFIX,
-    SETTING_USER = RL_SETTING_USER,
-    SETTING_PASSWORD_FILE = RL_SETTING_PASSWORD_FILE,
-    SETTING_PASSWORD_COMMAND = RL_SETTING_PASSWORD_COMMAND,
-    SETTING_PASSWORD_MAX_AGE = RL_SETTING_PASSWORD_MAX_AGE,
-    SETTING_SENTINEL_USER = RL_SETTING_SENTINEL_USER,
-    SETTING_SENTINEL_PASSWORD_FILE = RL_SETTING_SENTINEL_PASSWORD_FILE,
-    SETTING_SENTINEL_PASSWORD_COMMAND = RL_SETTING_SENTINEL_PASSWORD_COMMAND,
-    SETTING_TLS_CA = RL_SETTING_TLS_CA,
-    SETTING_TLS_CERT = RL_SETTING_TLS_CERT,
-    SETTING_TLS_KEY = RL_SETTING_TLS_KEY,
-    SETTING_TLS_NAME = RL_SETTING_TLS_NAME,
-    SETTING_NODE_TIMEOUT = RL_SETTING_NODE_TIMEOUT,
-    SETTING_CONNECT_TIMEOUT = RL_SETTING_CONNECT_TIMEOUT,
-    SETTING_MAX_TTL = RL_SETTING_MAX_TTL,
-    SETTING_NO_NATIVE = RL_SETTING_NO_NATIVE,
-    SETTING_PROFILE = RL_SETTING_PROFILE,
-    SETTING_GUARD = RL_SETTING_GUARD,
-    SETTING_TTL = RL_SETTING_TTL,
-    SETTING_WAIT = RL_SETTING_WAIT,
-    SETTING_SERVICE = RL_SETTING_SERVICE,
-    SETTING_TOKEN_FILE = RL_SETTING_TOKEN_FILE,
-    SETTING_INSECURE = RL_SETTING_INSECURE,
+/* Ids of options: the keys of the configuration file (enum rl_setting), and what only a command
+ * line has. */
+enum {
     SETTING_NO_WAIT = RL_SETTING_END,
     SETTING_CONFIG,
     SETTING_JSON,
@@ -65,10 +42,10 @@ void settings_free(struct settings *s);
 
 /* Gives one setting the value `value` (NULL for a switch). Returns NULL or what is
  * wrong with it. */
-const char *settings_set(struct settings *s, enum setting setting, const char *value);
+const char *settings_set(struct settings *s, int setting, const char *value);
 
 /* Has the command line given it? */
-bool settings_is_given(const struct settings *s, enum setting setting);
+bool settings_is_given(const struct settings *s, int setting);
 
 /*
  * After the command line has been read: environment, configuration file, checks. Returns 0 or
