@@ -343,7 +343,7 @@ bench-go: ## the client for Go beside the same requests in C, and the time from 
 	@cd bindings/go && \
 	    REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd \
 	    REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/lab/bench/redlock-bench-asked REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
-	    env REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' .
+	    env REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' -v
 
 .PHONY: check-service
 check-service: ## /openapi.json and /metrics of redlockd, judged by a validator from npm and by promtool
