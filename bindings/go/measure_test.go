@@ -118,24 +118,39 @@ func TestCycles(t *testing.T) {
 			fmt.Println("wrk is not installed: left out")
 			continue
 		}
-		run(pair.client, callers, time.Second) // connections, scripts, and the first of each key
-		var shares, rates []float64
+		run(pair.client, callers, time.Second)    // connections, scripts, and the first of each key
+		var shares, rates, ours, theirs []float64 // the last: microseconds of processor time, for a cycle
 		for turn := 0; turn < turns; turn++ {
 			other := *pair.other
 			said, err := other.Output()
 			reached, _ := strconv.ParseFloat(strings.TrimSpace(string(said)), 64)
+			before := used(t)
 			cycles, failed := run(pair.client, callers, span)
+			ours = append(ours, float64((used(t)-before).Microseconds())/float64(cycles))
 			if err != nil || reached == 0 || failed > 0 {
 				t.Fatalf("%s: %v, %q; %d failed", pair.what, err, said, failed)
 			}
 			rates = append(rates, float64(cycles)/span.Seconds())
 			shares = append(shares, rates[turn]/reached*pair.each)
+			time := other.ProcessState.UserTime() + other.ProcessState.SystemTime()
+			theirs = append(theirs, float64(time.Microseconds())/(reached/pair.each*span.Seconds()))
 		}
-		sort.Float64s(rates)
-		sort.Float64s(shares)
-		fmt.Printf("%d callers, %s: %.2f (%.2f to %.2f of %d turns), %.0f cycles/s\n", callers, pair.what,
-			shares[turns/2], shares[0], shares[turns-1], turns, rates[turns/2])
+		for _, figures := range [][]float64{shares, rates, ours, theirs} {
+			sort.Float64s(figures)
+		}
+		fmt.Printf("%d callers, %s: %.2f (%.2f to %.2f of %d turns), %.0f cycles/s; %.0f us of processor time for a cycle, "+
+			"of the other %.0f us\n", callers, pair.what, shares[turns/2], shares[0], shares[turns-1], turns, rates[turns/2],
+			ours[turns/2], theirs[turns/2])
 	}
+}
+
+// Processor time of this process.
+func used(t *testing.T) time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 func run(c *Client, callers int, span time.Duration) (cycles, failed int64) {
