@@ -3,7 +3,7 @@
 /v1/status."""
 import json
 
-from daemon import ME, Case, until
+from daemon import ME, Case
 
 RULE = f'allow = {ME} * acquire,read,break,admin'
 NIGHTLY, JOBS, QUOTED = 'jobs/*/nightly', 'jobs/*', r'say"so\\/*'

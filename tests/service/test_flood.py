@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 from client import Client, fresh, new_lease
-from daemon import ME, Case, read, until, with_tls
+from daemon import ME, Case, read, with_tls
 
 LIMIT = 400
 WAITERS = 200

@@ -41,7 +41,8 @@ class Languages(Pair):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.hold = {'sh': ['bash', EXAMPLES + '.sh'], 'py': ['python3', EXAMPLES + '.py'], 'mjs': ['node', EXAMPLES + '.mjs']}
+        programs = {'sh': 'bash', 'py': 'python3', 'mjs': 'node'}
+        cls.hold = {end: [program, f'{EXAMPLES}.{end}'] for end, program in programs.items()}
         if shutil.which('go'):
             cls.hold['go'] = [build_go()]
         cls.environment = {'TOKEN': 'secret-of-tester', 'TTL_MS': '20000',

@@ -119,7 +119,8 @@ class Leases(Pair):
         first = self.daemon.begin_wait(self.name)
         second = self.other.begin_wait(self.name, first.lease)
         self.assertEqual(self.first.release(held).status, 204)
-        self.assertEqual(sorted([first.answer().verdict, second.answer().verdict]), [(201, None), (409, 'YOURS')])
+        verdicts = sorted(waiting.answer().verdict for waiting in (first, second))
+        self.assertEqual(verdicts, [(201, None), (409, 'YOURS')])
 
     def test_superseded(self):
         """A repeated PUT takes the wait over and is answered by its own clock."""
@@ -206,7 +207,9 @@ class Silence(Case):
         with self.nodes.hung(2, 3):
             self.assertEqual(self.client.release(held).verdict, (503, 'NOQUORUM'))
         self.assertEqual(self.client.acquire(self.name, held.lease).verdict, (410, 'ENDED'))
-        self.assertEqual(self.client.release(held).status // 100, 2, 'and can be repeated')
+        # What had no answer in time is carried out all the same.
+        self.assertIn(self.client.release(held).status, (204, 410))
+        self.nodes.until_on(0, self.name)
 
     def test_end(self):
         """Requests that wait for the nodes when the process ends are freed."""

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from client import Client, fresh
-from daemon import TOP, Case, read, until
+from daemon import TOP, Case, read
 
 DECLARED = '''requests_total request_seconds acquire_wait_seconds leases waiters leader_polls yours_total
     disconnected_waiters_total connections connections_evicted_total node_up node_votes

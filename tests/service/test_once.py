@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PUT and DELETE /v1/once/NAME: of all that try, one begins in a period, as with `redlock run --every`."""
-import threading
-import time
-
 from client import fresh
 from daemon import ME, Pair, until
 from relay import Relay
