@@ -53,7 +53,7 @@ void sim_app_drop(struct sim_world *world, struct sim_worker *worker, const char
     struct sim_client *client = worker->client;
 
     sim_app_say(world, worker, why);
-    sim_oracle_ended(world, worker);
+    worker->believed_ns = 0;
     rl_handle_drop(client->engine, &worker->handle, !worker->leaves,
                    sim_client_now_ns(world, client));
     worker->has_lock = worker->held = worker->is_unread = false;
@@ -232,7 +232,7 @@ void sim_app_release(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_client *client = worker->client;
 
-    sim_oracle_ended(world, worker);
+    worker->believed_ns = 0;
     sim_app_begin_operation(world, worker, SIM_RELEASE);
     worker->held = false;
     sim_app_say(world, worker, "releases");
@@ -484,7 +484,7 @@ void sim_app_news(struct sim_world *world, struct sim_worker *worker)
 
     handle->done = handle->lost = handle->jeopardy = handle->recovered = false;
     if (done)
-        sim_oracle_done(world, worker, error);
+        sim_calls_done(world, worker);
     if (acquired && !error && reads_late(world, worker))
         return;
     /* A lock acquired and lost in one turn is reported in that order. */

@@ -384,7 +384,7 @@ void sim_client_crash(struct sim_world *world, struct sim_client *client)
     bool silent = sim_chance(&world->rng, 200); /* the whole machine went */
 
     sim_trace(world, "*** c%u dies", client->index + 1);
-    sim_oracle_death(world, client);
+    sim_mutex_death(world, client);
     client->crashes_silently = silent;
     for_each_peer(world, client, peer_crash);
     for (uint8_t i = 0; i < world->options.worker_count; i++)

@@ -51,22 +51,6 @@ void sim_oracle_lost(struct sim_world *world, struct sim_worker *worker)
         sim_elected_lost(world, worker);
 }
 
-void sim_oracle_ended(struct sim_world *world, struct sim_worker *worker)
-{
-    (void)world;
-    worker->believed_ns = 0;
-}
-
-void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int error)
-{
-    sim_calls_done(world, worker, error);
-}
-
-void sim_oracle_death(struct sim_world *world, struct sim_client *client)
-{
-    sim_mutex_death(world, client);
-}
-
 void sim_oracle_executed(struct sim_world *world, struct sim_conn *conn,
                          const struct fake_words *words, struct rl_slice reply)
 {
@@ -86,11 +70,6 @@ void sim_oracle_store(struct sim_world *world, struct sim_node *node)
 {
     sim_keys_check(world, node);
     sim_ended_check(world);
-}
-
-void sim_oracle_final(struct sim_world *world)
-{
-    sim_keys_final(world);
 }
 
 void sim_oracle_free(struct sim_oracle *oracle)

@@ -84,10 +84,6 @@ bool sim_is_compatible(const struct sim_hold *a, const struct sim_hold *b);
 void sim_oracle_observe(struct sim_world *world, struct sim_client *client);
 void sim_oracle_granted(struct sim_world *world, struct sim_worker *worker);
 void sim_oracle_lost(struct sim_world *world, struct sim_worker *worker);
-/* The application lets go of it. */
-void sim_oracle_ended(struct sim_world *world, struct sim_worker *worker);
-void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int error);
-void sim_oracle_death(struct sim_world *world, struct sim_client *client);
 /* A node has executed a request. */
 void sim_oracle_executed(struct sim_world *world, struct sim_conn *conn,
                          const struct fake_words *words, struct rl_slice reply);
@@ -97,8 +93,6 @@ void sim_oracle_calm(struct sim_world *world);
 void sim_oracle_store(struct sim_world *world, struct sim_node *node);
 /* The clock of a node was set. */
 void sim_oracle_stepped(struct sim_world *world);
-/* Every client is idle and every connection quiet. */
-void sim_oracle_final(struct sim_world *world);
 void sim_oracle_free(struct sim_oracle *oracle);
 
 /* ---- one promise each ---- */
@@ -147,9 +141,10 @@ void sim_fence_granted(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_watch(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_granted(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_lost(struct sim_world *world, struct sim_worker *worker);
-void sim_calls_done(struct sim_world *world, struct sim_worker *worker, int error);
+void sim_calls_done(struct sim_world *world, struct sim_worker *worker);
 void sim_guard_observe(struct sim_world *world, struct sim_client *client);
 void sim_keys_check(struct sim_world *world, struct sim_node *node);
+/* Every client is idle and every connection quiet. */
 void sim_keys_final(struct sim_world *world);
 /* The value of the hold that an item is, and its end; NULL: it is none. */
 const char *sim_read_hold(const struct fake_key *key, const struct fake_item *item,

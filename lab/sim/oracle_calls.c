@@ -85,13 +85,12 @@ void sim_calls_lost(struct sim_world *world, struct sim_worker *worker)
                  "the loss was reported after the validity's end");
 }
 
-void sim_calls_done(struct sim_world *world, struct sim_worker *worker, int error)
+void sim_calls_done(struct sim_world *world, struct sim_worker *worker)
 {
     const struct sim_client *client = worker->client;
     int64_t now_ns = sim_client_now_ns(world, client);
     int64_t bound_ns = OPERATION_NS + NODE_TIMEOUTS * world->options.node_timeout_ns;
 
-    (void)error;
     if (worker->operation == SIM_NO_OPERATION) {
         complain(world, worker, "one outcome", "an outcome without an operation");
         return;

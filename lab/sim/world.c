@@ -103,7 +103,7 @@ static void look(struct sim_world *world, void *subject, uint64_t stamp)
     (void)stamp;
     sim_oracle_calm(world);
     if (all_idle(world) && all_quiet(world)) {
-        sim_oracle_final(world);
+        sim_keys_final(world);
         world->ended = true;
     } else if (calm_ns > served_ns && !all_idle(world)) {
         complain_unserved(world);
