@@ -88,10 +88,11 @@ static void open_network(struct network *network, int count)
         snprintf(network->why, sizeof network->why, "not wanted");
 }
 
-void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
+const struct verdict *chaos_run(struct schedule terms, int64_t seconds)
 {
     static struct rig rig;
     static struct schedule schedule;
+    static struct verdict verdict;
     const char *dir = chosen_dir();
     char path[512];
     struct history history;
@@ -126,27 +127,28 @@ void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict)
     about.late_ms = rig.late_ms;
     about.balancer = rig.replicas.balancer.switches;
     if (!schedule.elected) {
-        check_history(&history, verdict);
+        check_history(&history, &verdict);
     } else {
-        check_group(&history, schedule.max_ttl_ms, verdict);
+        check_group(&history, schedule.max_ttl_ms, &verdict);
         turns_read(&history, &turns);
         about.turns = &turns;
     }
-    report_print(stdout, verdict, &about, false);
-    if (!report_write(dir, &history, verdict, &about))
+    report_print(stdout, &verdict, &about);
+    if (!report_write(dir, &history, &verdict, &about))
         FAIL("cannot write the report to %s", dir);
     if (dir != check_dir())
         printf("report: %s/report.html\n", dir);
     history_free(&history);
+    return &verdict;
 }
 
-static void run(enum regime regime, bool service, uint64_t seed, int64_t seconds,
-                struct verdict *verdict)
+static const struct verdict *run(enum regime regime, bool service, uint64_t seed,
+                                 int64_t seconds)
 {
-    chaos_run(
+    return chaos_run(
         (struct schedule){
             .seed = seed, .regime = regime, .service = service, .max_ttl_ms = MAX_TTL_MS},
-        seconds, verdict);
+        seconds);
 }
 
 uint64_t chaos_seed(void)
@@ -157,26 +159,26 @@ uint64_t chaos_seed(void)
 
 CASE(chaos, "Every promise is kept while any minority of the nodes fails.")
 {
-    static struct verdict verdict;
     uint64_t seed = chaos_seed();
-    run(choose_regime(seed), false, seed, check_setting("CHAOS_SECONDS", 120), &verdict);
-    CHECK_INT(0, verdict.breach_count);
+    const struct verdict *verdict =
+        run(choose_regime(seed), false, seed, check_setting("CHAOS_SECONDS", 120));
+    CHECK_INT(0, verdict->breach_count);
 }
 
 CASE(broken_guard,
      "With the guard off, restarted nodes give two holders, and the checker reports them.")
 {
-    static struct verdict verdict;
-    run(REGIME_BROKEN_GUARD, false, chaos_seed(), check_setting("CHAOS_SECONDS", 30), &verdict);
-    CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+    const struct verdict *verdict =
+        run(REGIME_BROKEN_GUARD, false, chaos_seed(), check_setting("CHAOS_SECONDS", 30));
+    CHECK(verdict->breaches[BREACH_DOUBLE] > 0);
 }
 
 CASE(broken_nodes,
      "Clients with different lists of nodes give two holders, and the checker reports them.")
 {
-    static struct verdict verdict;
-    run(REGIME_BROKEN_NODES, false, chaos_seed(), check_setting("CHAOS_SECONDS", 10), &verdict);
-    CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+    const struct verdict *verdict =
+        run(REGIME_BROKEN_NODES, false, chaos_seed(), check_setting("CHAOS_SECONDS", 10));
+    CHECK(verdict->breaches[BREACH_DOUBLE] > 0);
 }
 
 /*
@@ -191,11 +193,11 @@ static int64_t unclaimed_bound_ms(const struct verdict *v)
 
 CASE(service, "HTTP clients of three replicas keep every promise behind a lossy balancer.")
 {
-    static struct verdict verdict;
     uint64_t seed = chaos_seed();
-    run(choose_regime(seed), true, seed, check_setting("CHAOS_SECONDS", 120), &verdict);
-    CHECK_INT(0, verdict.breach_count);
-    CHECK_BETWEEN(0, unclaimed_bound_ms(&verdict), verdict.unclaimed_max_ms);
+    const struct verdict *verdict =
+        run(choose_regime(seed), true, seed, check_setting("CHAOS_SECONDS", 120));
+    CHECK_INT(0, verdict->breach_count);
+    CHECK_BETWEEN(0, unclaimed_bound_ms(verdict), verdict->unclaimed_max_ms);
 }
 
 /* CHAOS_TRAP: nothing but one of them, by its name. */
@@ -210,26 +212,25 @@ static enum trap chosen_trap(void)
 
 CASE(sentinel, "Every promise is kept on one Sentinel group, whatever its failovers do.")
 {
-    static struct verdict verdict;
     uint64_t seed = chaos_seed();
-    chaos_run((struct schedule){.seed = seed,
-                                .regime = REGIME_STRICT, /* by itself */
-                                .persistent = seed % 2,
-                                .skew_ms = seed / 2 % 2 ? GROUP_SKEW_MS : 0,
-                                .elected = true,
-                                .trap = chosen_trap(),
-                                .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
-              check_setting("CHAOS_SECONDS", 120), &verdict);
-    CHECK_INT(0, verdict.breach_count);
+    const struct verdict *verdict =
+        chaos_run((struct schedule){.seed = seed,
+                                    .regime = REGIME_STRICT, /* by itself */
+                                    .persistent = seed % 2,
+                                    .skew_ms = seed / 2 % 2 ? GROUP_SKEW_MS : 0,
+                                    .elected = true,
+                                    .trap = chosen_trap(),
+                                    .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
+                  check_setting("CHAOS_SECONDS", 120));
+    CHECK_INT(0, verdict->breach_count);
 }
 
 CASE(cluster, "Every promise is kept on one cluster, whatever its failovers do.")
 {
-    static struct verdict verdict;
     uint64_t seed = chaos_seed();
     enum trap trap = chosen_trap();
     bool slow = trap == TRAP_TAKEOVER || trap == TRAP_TWO || trap == TRAP_SPLIT;
-    chaos_run(
+    const struct verdict *verdict = chaos_run(
         (struct schedule){.seed = seed,
                           .regime = REGIME_STRICT, /* by itself */
                           .persistent = seed % 2,
@@ -241,17 +242,16 @@ CASE(cluster, "Every promise is kept on one cluster, whatever its failovers do."
                               "CHAOS_TIMEOUT", slow ? LONG_TIMEOUT_MS : CLUSTER_TIMEOUT_MS),
                           .trap = trap,
                           .max_ttl_ms = check_setting("CHAOS_MAX_TTL", GROUP_TTL_MS)},
-        check_setting("CHAOS_SECONDS", 120), &verdict);
-    CHECK_INT(0, verdict.breach_count);
+        check_setting("CHAOS_SECONDS", 120));
+    CHECK_INT(0, verdict->breach_count);
 }
 
 CASE(broken_deadline,
      "HTTP clients that count from the answer become two holders, and it is reported.")
 {
-    static struct verdict verdict;
-    run(REGIME_BROKEN_DEADLINE, true, chaos_seed(), check_setting("CHAOS_SECONDS", 30),
-        &verdict);
-    CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+    const struct verdict *verdict =
+        run(REGIME_BROKEN_DEADLINE, true, chaos_seed(), check_setting("CHAOS_SECONDS", 30));
+    CHECK(verdict->breaches[BREACH_DOUBLE] > 0);
 }
 
 static enum leak chosen_leak(void)

@@ -18,28 +18,23 @@ const char *regime_text(int regime)
     return texts[regime];
 }
 
-struct page {
-    FILE *out;
-    bool html;
-};
-
-__attribute__((format(printf, 3, 4))) static void row(const struct page *p, const char *head,
+__attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *head,
                                                       const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fprintf(p->out, p->html ? "<tr><th>%s</th><td>" : "  %-26s", head);
-    vfprintf(p->out, format, args);
-    fputs(p->html ? "</td></tr>\n" : "\n", p->out);
+    fprintf(out, "  %-26s", head);
+    vfprintf(out, format, args);
+    fputc('\n', out);
     va_end(args);
 }
 
-static void print_line(void *page, const char *head, const char *text)
+static void print_line(void *out, const char *head, const char *text)
 {
-    row(page, head, "%s", text);
+    row(out, head, "%s", text);
 }
 
-static void print_faults(const struct page *p, const struct verdict *v)
+static void print_faults(FILE *out, const struct verdict *v)
 {
     char text[512] = "none";
     size_t used = 0;
@@ -51,10 +46,10 @@ static void print_faults(const struct page *p, const struct verdict *v)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %zu",
                                      used > 0 ? ", " : "", fault_text(i), times);
     }
-    row(p, "faults", "%s", text);
+    row(out, "faults", "%s", text);
 }
 
-static void print_acquisitions(const struct page *p, const struct verdict *v)
+static void print_acquisitions(FILE *out, const struct verdict *v)
 {
     char text[512];
     size_t used = (size_t)snprintf(text, sizeof text, "%zu of two names", v->several);
@@ -63,60 +58,58 @@ static void print_acquisitions(const struct page *p, const struct verdict *v)
                                  redlock_kind_text(kind), v->grants[kind]);
     if (v->by_command > 0 && used < sizeof text)
         snprintf(text + used, sizeof text - used, "; %zu by command", v->by_command);
-    row(p, "acquisitions", "%s", text);
+    row(out, "acquisitions", "%s", text);
 }
 
-void report_print(FILE *out, const struct verdict *v, const struct report_about *about,
-                  bool html)
+void report_print(FILE *out, const struct verdict *v, const struct report_about *about)
 {
-    struct page p = {out, html};
-    print_faults(&p, v);
-    row(&p, "links", "%s", about->network);
+    print_faults(out, v);
+    row(out, "links", "%s", about->network);
     if (about->balancer != NULL)
-        row(&p, "balancer",
+        row(out, "balancer",
             "%ld answers, %ld dropped, %ld requests doubled, %ld delayed, %ld ends of clients "
             "hidden, %ld replicas killed at a grant; %ld streams, %ld times one came back",
             (long)about->balancer->requests, (long)about->balancer->dropped,
             (long)about->balancer->doubled, (long)about->balancer->delayed,
             (long)about->balancer->hidden, (long)about->balancer->killed,
             (long)about->balancer->streams, (long)about->balancer->returned);
-    print_acquisitions(&p, v);
+    print_acquisitions(out, v);
     if (about->turns != NULL)
         turns_print(about->turns, about->schedule->votes, about->schedule->max_ttl_ms,
-                    print_line, &p);
-    row(&p, "refused or in vain", "%zu", v->denied);
-    row(&p, "locks lost and told", "%zu", v->lost);
+                    print_line, out);
+    row(out, "refused or in vain", "%zu", v->denied);
+    row(out, "locks lost and told", "%zu", v->lost);
     if (v->told > 0)
-        row(&p, "told, at the latest",
+        row(out, "told, at the latest",
             "%lld ms %s the validity ended (%zu losses in running workers)",
             (long long)llabs(v->told_worst_ms), v->told_worst_ms <= 0 ? "before" : "after",
             v->told);
-    row(&p, "waits that were served", "%zu: median %lld ms, 99 %% %lld ms, longest %lld ms",
+    row(out, "waits that were served", "%zu: median %lld ms, 99 %% %lld ms, longest %lld ms",
         v->waits, (long long)v->wait_p50_ms, (long long)v->wait_p99_ms,
         (long long)v->wait_max_ms);
-    row(&p, "longest wait at the end", "%lld ms, every worker served: %s",
+    row(out, "longest wait at the end", "%lld ms, every worker served: %s",
         (long long)v->quiet_max_ms, v->breaches[BREACH_STARVED] == 0 ? "yes" : "NO");
-    row(&p, "wanted, but not claimed", "for %lld ms at most", (long long)v->unclaimed_max_ms);
-    row(&p, "register with tokens", "%zu writes, %zu late ones refused, %zu updates lost",
+    row(out, "wanted, but not claimed", "for %lld ms at most", (long long)v->unclaimed_max_ms);
+    row(out, "register with tokens", "%zu writes, %zu late ones refused, %zu updates lost",
         v->fenced_writes, v->fenced_refused, v->breaches[BREACH_FENCED]);
-    row(&p, "register without tokens",
+    row(out, "register without tokens",
         "%zu writes, %zu updates lost (no lock can prevent that)", v->plain_writes,
         v->plain_lost);
     if (v->evicted > 0)
-        row(&p, "evictions", "%zu, of them %zu final; %zu holders beside one that was evicted",
+        row(out, "evictions", "%zu, of them %zu final; %zu holders beside one that was evicted",
             v->evicted, v->evicted_for_good, v->beside_evicted);
-    row(&p, "forgiven", "%zu double holds within %d ms of a clock set forward", v->forgiven,
+    row(out, "forgiven", "%zu double holds within %d ms of a clock set forward", v->forgiven,
         BLIND_MS);
-    row(&p, "the machine itself", "late by up to %lld ms, %zu times by 30 ms or more",
+    row(out, "the machine itself", "late by up to %lld ms, %zu times by 30 ms or more",
         (long long)about->late_ms, v->faults[FAULT_MACHINE]);
     for (int i = 0; i < BREACH_COUNT; i++)
         if (v->breaches[i] > 0)
-            row(&p, "BROKEN", "%zu times: %s", v->breaches[i], breach_text(i));
+            row(out, "BROKEN", "%zu times: %s", v->breaches[i], breach_text(i));
     for (size_t i = 0; i < v->note_count && i < 20; i++)
-        row(&p, "", "at %.3f s: %s", (double)(v->note[i].at_ns - v->start_ns) / 1e9,
+        row(out, "", "at %.3f s: %s", (double)(v->note[i].at_ns - v->start_ns) / 1e9,
             v->note[i].text);
     if (v->breach_count == 0)
-        row(&p, "promises broken", "none");
+        row(out, "promises broken", "none");
 }
 
 static bool write_history(const char *path, const struct history *h, int64_t zero_ns)
@@ -139,17 +132,14 @@ static bool write_page(const char *path, const struct verdict *v,
         out,
         "<!DOCTYPE html>\n<html lang='en'><meta charset='utf-8'><title>%s</title>\n"
         "<style>body{font:14px/1.4 sans-serif;max-width:1400px;margin:16px auto;padding:0 12px}"
-        "table{border-collapse:collapse;margin:12px "
-        "0}th{text-align:left;padding-right:24px;white-space:nowrap;"
-        "font-weight:normal;color:#555;vertical-align:top}td,th{border-top:1px solid #ddd;"
-        "padding-top:2px;padding-bottom:2px}img{width:100%%}</style>\n"
+        "img{width:100%%}</style>\n"
         "<h1>%s</h1>\n<p>%s. The same seed gives the same faults at the same times, not the "
         "same interleaving: <code>make chaos CHAOS_SEED=%llu CHAOS_SECONDS=%lld</code>.</p>\n"
-        "<img src='timeline.svg' alt='timeline'>\n<table>\n",
+        "<img src='timeline.svg' alt='timeline'>\n<pre>\n",
         title, v->breach_count == 0 ? "Every promise was kept" : "Promises were broken", title,
         (unsigned long long)about->schedule->seed, (long long)about->seconds);
-    report_print(out, v, about, true);
-    fprintf(out, "</table>\n</html>\n");
+    report_print(out, v, about);
+    fprintf(out, "</pre>\n</html>\n");
     return fclose(out) == 0;
 }
 

@@ -19,9 +19,8 @@ struct report_about {
 
 const char *regime_text(int regime);
 
-/* A table of figures, one per line; `html` as rows of a table. */
-void report_print(FILE *out, const struct verdict *v, const struct report_about *about,
-                  bool html);
+/* Figures, one per line. */
+void report_print(FILE *out, const struct verdict *v, const struct report_about *about);
 
 /* report.html, timeline.svg and history.txt in `dir`. False when they cannot be written. */
 bool report_write(const char *dir, struct history *h, const struct verdict *v,

@@ -13,8 +13,8 @@ enum {
     GROUP_SKEW_MS = 600,       /* tokens rest on clocks that differ by less than max_ttl */
 };
 
-/* Of the schedule seed, regime and the like are given; the verdict is the caller's to judge. */
-void chaos_run(struct schedule terms, int64_t seconds, struct verdict *verdict);
+/* Of the schedule seed, regime and the like are given. The verdict is the caller's to judge. */
+const struct verdict *chaos_run(struct schedule terms, int64_t seconds);
 
 /* CHAOS_SEED, or a fresh one. */
 uint64_t chaos_seed(void);

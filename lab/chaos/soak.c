@@ -61,7 +61,7 @@ static void keep_round(const struct rig *rig, const char *dir, int number, struc
     snprintf(path, sizeof path, "%s/round-%d", dir, number);
     if ((mkdir(path, 0755) != 0 && errno != EEXIST) || !report_write(path, h, v, &about))
         fprintf(stderr, "cannot write to %s\n", path);
-    report_print(stdout, v, &about, false);
+    report_print(stdout, v, &about);
     printf("report: %s/report.html\n", path);
 }
 
