@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "engine/hear.h"
+#include "engine/receive.h"
 
 #define STEPS_MAX 600
 #define START_NS ((int64_t)1000 * 1000 * RL_NS_PER_MS)

@@ -105,8 +105,8 @@ static void ask(struct world *world, struct slot *slot, struct fuzz_input *input
     if (!begin_slot(world, slot, 0))
         return;
     slot->operation = ASKING;
-    rl_handle_ask(&world->engine, &slot->handle, questions[fuzz_byte(input) % 3], &slot->survey,
-                  world->now_ns);
+    rl_handle_survey(&world->engine, &slot->handle, questions[fuzz_byte(input) % 3],
+                     &slot->survey, world->now_ns);
 }
 
 void user_drop(struct world *world, struct slot *slot, bool give_up)

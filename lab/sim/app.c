@@ -254,8 +254,8 @@ void sim_app_evict(struct sim_world *world, struct sim_worker *worker, bool by_t
     worker->leaves = true;
     sim_app_begin_operation(world, worker, SIM_RELEASE);
     sim_app_say(world, worker, by_tag ? "releases by tag" : "breaks");
-    rl_handle_ask(client->engine, &worker->handle, RL_OP_BREAK, &worker->survey,
-                  sim_client_now_ns(world, client));
+    rl_handle_survey(client->engine, &worker->handle, RL_OP_BREAK, &worker->survey,
+                     sim_client_now_ns(world, client));
 }
 
 /* Some worker that holds a lock of one name; NULL: none was met. */

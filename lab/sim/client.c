@@ -6,8 +6,8 @@
 
 #include "base/time.h"
 #include "core/rules.h"
-#include "engine/ask.h"
-#include "engine/hear.h"
+#include "engine/receive.h"
+#include "engine/send.h"
 #include "lab/sim/sets.h"
 #include "lab/sim/world.h"
 #include "protocol/value.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "client/calls.h"
-#include "engine/ask.h"
 #include "engine/safety.h"
+#include "engine/send.h"
 #include "io/clock.h"
 #include "protocol/answer.h"
 #include "protocol/vetting.h"
@@ -30,7 +30,7 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 /* ---- the phases ---- */
 
 /* The greeting may be old: the facts are asked for again, in front of the next ping. */
-static void ask_for_facts(struct rl_audit *audit)
+static void request_facts(struct rl_audit *audit)
 {
     struct rl_engine *engine = &audit->client->engine;
 
@@ -42,14 +42,14 @@ static void ask_for_facts(struct rl_audit *audit)
             continue;
         rl_vetting_check(session, rl_now_ns());
         rl_vetting_sample_clock(session, rl_now_ns());
-        rl_vetting_ask_sentinel(session);
+        rl_vetting_request_sentinel(session);
     }
 }
 
 static bool measure(struct rl_audit *audit, struct rl_job *job)
 {
     if (audit->step == 1)
-        ask_for_facts(audit);
+        request_facts(audit);
     for (uint8_t i = 0; audit->step > 1 && i < audit->client->engine.policy.node_count; i++) {
         int32_t rtt_us = audit->ping.node[i].rtt_us;
 
@@ -157,7 +157,7 @@ static bool try_queue(struct rl_audit *audit, struct rl_job *job)
     /* The place that the audit took in the queues goes; the audit does not wait for that. */
     attempt->waiter = acquire->waiter;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        rl_ask_node(engine, i, attempt, NULL, RL_OP_LEAVE, 0, rl_now_ns());
+        rl_send_to_node(engine, i, attempt, NULL, RL_OP_LEAVE, 0, rl_now_ns());
     return false;
 }
 

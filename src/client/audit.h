@@ -64,12 +64,12 @@ struct rl_check {
  * The verdict, with what was found. What to do about it follows from the reason, unless a
  * remedy is given.
  */
-void rl_check_say(const struct rl_check *c, enum redlock_verdict verdict,
-                  enum redlock_reason reason, const char *remedy, const char *format, ...)
+void rl_check_report(const struct rl_check *c, enum redlock_verdict verdict,
+                     enum redlock_reason reason, const char *remedy, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
 #define RL_SAY(check, VERDICT, REASON, ...)                                                    \
-    rl_check_say(check, REDLOCK_CHECK_##VERDICT, REDLOCK_REASON_##REASON, NULL, __VA_ARGS__)
+    rl_check_report(check, REDLOCK_CHECK_##VERDICT, REDLOCK_REASON_##REASON, NULL, __VA_ARGS__)
 /* Nothing is wrong, and nothing has to be done. */
 #define RL_PASS(check, ...) RL_SAY(check, OK, NONE, __VA_ARGS__)
 

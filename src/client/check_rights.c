@@ -23,10 +23,10 @@ void rl_check_rights(const struct rl_check *c)
         snprintf(remedy, sizeof remedy,
                  "on the node: ACL SETUSER %.64s +%.*s; redlock-nodes(7) lists all rights",
                  user, (int)right_size, right_size ? right : "");
-        rl_check_say(c, REDLOCK_CHECK_FAIL, rl_reason_of_vote(vote),
-                     vote == REDLOCK_VOTE_NOPERM && right_size ? remedy : NULL,
-                     "cannot %s: %s%s%s", names[op], redlock_vote_text(vote),
-                     refusal[0] ? ": " : "", refusal);
+        rl_check_report(c, REDLOCK_CHECK_FAIL, rl_reason_of_vote(vote),
+                        vote == REDLOCK_VOTE_NOPERM && right_size ? remedy : NULL,
+                        "cannot %s: %s%s%s", names[op], redlock_vote_text(vote),
+                        refusal[0] ? ": " : "", refusal);
         return;
     }
     RL_PASS(c, "acquire, extend, release");
@@ -38,14 +38,14 @@ void rl_check_fencing(const struct rl_check *c)
     uint8_t vote = c->audit->fencing[0].node[c->i].vote;
 
     if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
-        rl_check_say(c, REDLOCK_CHECK_WARN, rl_reason_of_vote(vote), NULL,
-                     "gives no fencing tokens");
+        rl_check_report(c, REDLOCK_CHECK_WARN, rl_reason_of_vote(vote), NULL,
+                        "gives no fencing tokens");
     else if (counters->bad_count > 0)
         RL_SAY(c, WARN, COUNTER, "%u counter%s that no clock can have reached: %.100s%s",
                counters->bad_count, counters->bad_count == 1 ? "" : "s", counters->example,
                counters->bad_count == 1 ? "" : ", ...");
     else if (!counters->complete)
-        rl_check_say(
+        rl_check_report(
             c, REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_RIGHTS,
             "give the user that runs the audit +scan, or look at redlock.fence* by hand",
             "gives fencing tokens; not every counter was looked at (no right to SCAN, too "
@@ -70,7 +70,7 @@ void rl_check_waiting(const struct rl_check *c)
         RL_SAY(c, WARN, RIGHTS,
                "this user may not queue here: a request that has to wait is refused");
     else if (!c->audit->woken[c->i])
-        rl_check_say(
+        rl_check_report(
             c, REDLOCK_CHECK_WARN, REDLOCK_REASON_RIGHTS,
             "allow +subscribe and the channels &redlock* for this user",
             "does not tell us when a lock becomes free: a waiter looks about once a second");

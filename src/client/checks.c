@@ -12,8 +12,8 @@
 #include "engine/watch.h"
 #include "io/clock.h"
 
-void rl_check_say(const struct rl_check *c, enum redlock_verdict verdict,
-                  enum redlock_reason reason, const char *remedy, const char *format, ...)
+void rl_check_report(const struct rl_check *c, enum redlock_verdict verdict,
+                     enum redlock_reason reason, const char *remedy, const char *format, ...)
 {
     char text[RL_SENTENCE_MAX];
     va_list arguments;
@@ -47,10 +47,10 @@ static void check_reachable(const struct rl_check *c)
     }
     reason = rl_node_explain_vote(c->engine, c->i, vote, why);
     if (reason == REDLOCK_REASON_LATE)
-        rl_check_say(c, REDLOCK_CHECK_FAIL, reason, NULL, "%s", why);
+        rl_check_report(c, REDLOCK_CHECK_FAIL, reason, NULL, "%s", why);
     else
-        rl_check_say(c, REDLOCK_CHECK_FAIL, reason, NULL, "%s%s%s",
-                     redlock_vote_text((int)vote), why[0] ? ": " : "", why);
+        rl_check_report(c, REDLOCK_CHECK_FAIL, reason, NULL, "%s%s%s",
+                        redlock_vote_text((int)vote), why[0] ? ": " : "", why);
 }
 
 static void check_role(const struct rl_check *c)
@@ -126,24 +126,25 @@ static void check_membership(const struct rl_check *c)
         RL_SAY(c, FAIL, SET_UNREADABLE, "the key redlock.admit cannot be read: %s%s",
                c->node->session.marker_error, counts);
     else if (c->node->session.guard.objection == REDLOCK_REASON_NO_SET && c->node->elected)
-        rl_check_say(c, REDLOCK_CHECK_FAIL, REDLOCK_REASON_NO_SETS, remedy, "%s%s",
-                     RL_WATCH_NO_ELECTORS, counts);
+        rl_check_report(c, REDLOCK_CHECK_FAIL, REDLOCK_REASON_NO_SETS, remedy, "%s%s",
+                        RL_WATCH_NO_ELECTORS, counts);
     else if (objection == REDLOCK_REASON_NO_SET)
-        rl_check_say(c, REDLOCK_CHECK_FAIL, objection, remedy,
-                     "belongs to no set of nodes, and others do%s", counts);
+        rl_check_report(c, REDLOCK_CHECK_FAIL, objection, remedy,
+                        "belongs to no set of nodes, and others do%s", counts);
     else if (objection)
-        rl_check_say(c, REDLOCK_CHECK_FAIL, objection, NULL, "%s: %s%s", found,
-                     redlock_reason_text((int)objection), counts);
+        rl_check_report(c, REDLOCK_CHECK_FAIL, objection, NULL, "%s: %s%s", found,
+                        redlock_reason_text((int)objection), counts);
     else if (c->findings & RL_FINDING(SET_BY_NAME))
         RL_SAY(c, WARN, SET_BY_NAME,
                "it had forgotten its set, and a client has told it, by its name");
     else if (set[0])
         RL_PASS(c, "%s", found);
     else
-        rl_check_say(c, REDLOCK_CHECK_WARN, REDLOCK_REASON_NO_SETS, remedy,
-                     "not initialised: it cannot tell a client that has a wrong list of nodes "
-                     "from the others, and two clients with different lists can both hold a "
-                     "lock");
+        rl_check_report(
+            c, REDLOCK_CHECK_WARN, REDLOCK_REASON_NO_SETS, remedy,
+            "not initialised: it cannot tell a client that has a wrong list of nodes "
+            "from the others, and two clients with different lists can both hold a "
+            "lock");
 }
 
 /* G4 has the smaller one of a client and a node bound what is granted. */
@@ -152,11 +153,11 @@ static void check_max_ttl(const struct rl_check *c)
     bool differs = c->findings & RL_FINDING(MAX_TTL);
 
     if (c->facts->marker_max_ttl_ms > 0)
-        rl_check_say(c, differs ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
-                     differs ? REDLOCK_REASON_MAX_TTL : REDLOCK_REASON_NONE, NULL,
-                     "initialised with %.3f s, this client has %.3f s",
-                     (double)c->facts->marker_max_ttl_ms / 1e3,
-                     (double)c->audit->client->max_ttl_ms / 1e3);
+        rl_check_report(c, differs ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+                        differs ? REDLOCK_REASON_MAX_TTL : REDLOCK_REASON_NONE, NULL,
+                        "initialised with %.3f s, this client has %.3f s",
+                        (double)c->facts->marker_max_ttl_ms / 1e3,
+                        (double)c->audit->client->max_ttl_ms / 1e3);
 }
 
 static void check_eviction(const struct rl_check *c)
@@ -166,10 +167,10 @@ static void check_eviction(const struct rl_check *c)
     if (!c->facts->has_memory)
         RL_SAY(c, UNKNOWN, INFO, "INFO memory is not allowed");
     else
-        rl_check_say(c, evicts ? REDLOCK_CHECK_FAIL : REDLOCK_CHECK_OK,
-                     evicts ? REDLOCK_REASON_EVICTION : REDLOCK_REASON_NONE, NULL,
-                     "maxmemory %lld, policy %s", (long long)c->facts->maxmemory_bytes,
-                     c->facts->maxmemory_policy);
+        rl_check_report(c, evicts ? REDLOCK_CHECK_FAIL : REDLOCK_CHECK_OK,
+                        evicts ? REDLOCK_REASON_EVICTION : REDLOCK_REASON_NONE, NULL,
+                        "maxmemory %lld, policy %s", (long long)c->facts->maxmemory_bytes,
+                        c->facts->maxmemory_policy);
 }
 
 static void check_persistence(const struct rl_check *c)
@@ -179,7 +180,7 @@ static void check_persistence(const struct rl_check *c)
     else if (c->facts->append_only)
         RL_PASS(c, "append-only file");
     else if (c->engine->guard_mode != RL_GUARD_OFF)
-        rl_check_say(
+        rl_check_report(
             c, REDLOCK_CHECK_OK, REDLOCK_REASON_NONE,
             "what has to outlast the guard, as records of periodic runs do, needs appendonly "
             "yes",
@@ -196,8 +197,8 @@ static void check_clock(const struct rl_check *c)
     bool is_skewed = c->findings & RL_FINDING(SKEW);
 
     if (!guard->window.known) {
-        rl_check_say(c, REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_RIGHTS,
-                     "allow +time for this user", "TIME is not allowed");
+        rl_check_report(c, REDLOCK_CHECK_UNKNOWN, REDLOCK_REASON_RIGHTS,
+                        "allow +time for this user", "TIME is not allowed");
         return;
     }
     if (guard->step_ns != 0 || guard->reason == REDLOCK_REASON_CLOCK) {
@@ -205,12 +206,12 @@ static void check_clock(const struct rl_check *c)
         return;
     }
     rl_report_clock(guard, &info);
-    rl_check_say(c, is_skewed ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
-                 is_skewed ? REDLOCK_REASON_SKEW : REDLOCK_REASON_NONE,
-                 is_skewed ? "it differs from the other nodes by more than 0.5 s: run NTP on it"
-                           : NULL,
-                 "%+.3f s against this machine (+/- %.3f s)",
-                 (double)info.clock_offset_us / 1e6, (double)info.clock_error_us / 1e6);
+    rl_check_report(
+        c, is_skewed ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+        is_skewed ? REDLOCK_REASON_SKEW : REDLOCK_REASON_NONE,
+        is_skewed ? "it differs from the other nodes by more than 0.5 s: run NTP on it" : NULL,
+        "%+.3f s against this machine (+/- %.3f s)", (double)info.clock_offset_us / 1e6,
+        (double)info.clock_error_us / 1e6);
 }
 
 static void check_latency(const struct rl_check *c)
@@ -221,13 +222,13 @@ static void check_latency(const struct rl_check *c)
     int32_t rtt_us = c->audit->rtt_us[c->i];
     bool is_slow = rtt_us >= allowed_us / 2;
 
-    rl_check_say(c,
-                 !is_slow              ? REDLOCK_CHECK_OK
-                 : rtt_us < allowed_us ? REDLOCK_CHECK_WARN
-                                       : REDLOCK_CHECK_FAIL,
-                 is_slow ? REDLOCK_REASON_LATE : REDLOCK_REASON_NONE, NULL,
-                 "%.2f ms; %.0f ms are allowed for a TTL of %.3f s", (double)rtt_us / 1e3,
-                 (double)allowed_us / 1e3, (double)ttl_ms / 1e3);
+    rl_check_report(c,
+                    !is_slow              ? REDLOCK_CHECK_OK
+                    : rtt_us < allowed_us ? REDLOCK_CHECK_WARN
+                                          : REDLOCK_CHECK_FAIL,
+                    is_slow ? REDLOCK_REASON_LATE : REDLOCK_REASON_NONE, NULL,
+                    "%.2f ms; %.0f ms are allowed for a TTL of %.3f s", (double)rtt_us / 1e3,
+                    (double)allowed_us / 1e3, (double)ttl_ms / 1e3);
 }
 
 static void check_guard(const struct rl_check *c)
@@ -239,12 +240,12 @@ static void check_guard(const struct rl_check *c)
     if (c->engine->guard_mode == RL_GUARD_OFF)
         RL_SAY(c, WARN, GUARD_OFF, "%s", redlock_reason_text(REDLOCK_REASON_GUARD_OFF));
     else if (reason)
-        rl_check_say(c, REDLOCK_CHECK_WARN, reason,
-                     !guard->objection ? NULL
-                     : guard->objection == REDLOCK_REASON_SAME_SERVER
-                         ? "waiting does not help: see identity"
-                         : "waiting does not help: see membership",
-                     "%s", text);
+        rl_check_report(c, REDLOCK_CHECK_WARN, reason,
+                        !guard->objection ? NULL
+                        : guard->objection == REDLOCK_REASON_SAME_SERVER
+                            ? "waiting does not help: see identity"
+                            : "waiting does not help: see membership",
+                        "%s", text);
     else
         RL_PASS(c, "may vote");
 }
@@ -272,12 +273,12 @@ static void check_sentinels(const struct rl_check *c)
         reason = REDLOCK_REASON_ELECTORS;
     if (!reason && info.voucher_count <= info.listed_count / 2)
         reason = REDLOCK_REASON_NOT_VOUCHED;
-    rl_check_say(c,
-                 info.voucher_count <= info.listed_count / 2 ? REDLOCK_CHECK_FAIL
-                 : reason                                    ? REDLOCK_CHECK_WARN
-                                                             : REDLOCK_CHECK_OK,
-                 reason, NULL, "%u of %u name %s%s%s", info.voucher_count, info.listed_count,
-                 info.server[0] ? info.server : "the same server", term, why);
+    rl_check_report(c,
+                    info.voucher_count <= info.listed_count / 2 ? REDLOCK_CHECK_FAIL
+                    : reason                                    ? REDLOCK_CHECK_WARN
+                                                                : REDLOCK_CHECK_OK,
+                    reason, NULL, "%u of %u name %s%s%s", info.voucher_count, info.listed_count,
+                    info.server[0] ? info.server : "the same server", term, why);
 }
 
 /*
@@ -301,16 +302,17 @@ static void check_ttl(const struct rl_check *c)
     is_short = ttl_ms < run_ms;
     if (max_ttl_ns <= 0 || max_ttl_ns > c->engine->max_ttl_ns)
         max_ttl_ns = c->engine->max_ttl_ns;
-    rl_check_say(c, is_short ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
-                 is_short ? REDLOCK_REASON_SHORT_TTL : REDLOCK_REASON_NONE,
-                 is_short && run_ms > max_ttl_ns / RL_NS_PER_MS
-                     ? "a shorter down-after-milliseconds; or a larger max_ttl for all clients "
-                       "and, when nothing is held, admit the nodes again: then a longer TTL"
-                     : NULL,
-                 "a failover takes about %.1f s: locks with a TTL of %.1f s or more are held "
-                 "through it, commands that run under them with %.1f s; yours is %.1f s",
-                 (double)info.failover_ms / 1e3, (double)held_ms / 1e3, (double)run_ms / 1e3,
-                 (double)ttl_ms / 1e3);
+    rl_check_report(
+        c, is_short ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+        is_short ? REDLOCK_REASON_SHORT_TTL : REDLOCK_REASON_NONE,
+        is_short && run_ms > max_ttl_ns / RL_NS_PER_MS
+            ? "a shorter down-after-milliseconds; or a larger max_ttl for all clients "
+              "and, when nothing is held, admit the nodes again: then a longer TTL"
+            : NULL,
+        "a failover takes about %.1f s: locks with a TTL of %.1f s or more are held "
+        "through it, commands that run under them with %.1f s; yours is %.1f s",
+        (double)info.failover_ms / 1e3, (double)held_ms / 1e3, (double)run_ms / 1e3,
+        (double)ttl_ms / 1e3);
 }
 
 /*
@@ -347,11 +349,12 @@ static void check_masters(const struct rl_check *c)
     if (vote_count == 0)
         return;
     if (policy->node_count > 1 && most > policy->node_count - policy->quorum)
-        rl_check_say(c, REDLOCK_CHECK_WARN, REDLOCK_REASON_ONE_HOST,
-                     "move slots until every vote has a master of its own, or take more votes",
-                     "%u of %u votes are on the master %s: its failover costs all locks, and "
-                     "new ones wait",
-                     most, vote_count, busiest);
+        rl_check_report(
+            c, REDLOCK_CHECK_WARN, REDLOCK_REASON_ONE_HOST,
+            "move slots until every vote has a master of its own, or take more votes",
+            "%u of %u votes are on the master %s: its failover costs all locks, and "
+            "new ones wait",
+            most, vote_count, busiest);
     else
         RL_PASS(
             c,
@@ -386,9 +389,10 @@ static void check_number(const struct rl_check *c)
     } else {
         verdict = REDLOCK_CHECK_OK;
     }
-    rl_check_say(c, verdict, reason, NULL, "%u of %u node%s reachable, %u needed, %u may fail",
-                 reachable_count, policy->node_count, policy->node_count == 1 ? "" : "s",
-                 policy->quorum, policy->node_count - policy->quorum);
+    rl_check_report(c, verdict, reason, NULL,
+                    "%u of %u node%s reachable, %u needed, %u may fail", reachable_count,
+                    policy->node_count, policy->node_count == 1 ? "" : "s", policy->quorum,
+                    policy->node_count - policy->quorum);
 }
 
 /* How many nodes have the address of this one, without the port? Of this machine: none. */
@@ -466,12 +470,12 @@ static void check_profile(const struct rl_check *c)
     }
     bool is_refused =
         profile == REDLOCK_PROFILE_CORRECTNESS && safe_count < policy->quorum && first;
-    rl_check_say(c, is_refused ? REDLOCK_CHECK_FAIL : REDLOCK_CHECK_OK,
-                 is_refused ? first : REDLOCK_REASON_NONE, NULL,
-                 "%s; %u of %u nodes pass the safety checks (" RL_SAFETY_CHECKS ")%s%s",
-                 redlock_profile_text((int)profile), safe_count, policy->node_count,
-                 is_refused ? ", too few: no lock is granted; see " : "",
-                 is_refused ? rl_safety_check_name(first) : "");
+    rl_check_report(c, is_refused ? REDLOCK_CHECK_FAIL : REDLOCK_CHECK_OK,
+                    is_refused ? first : REDLOCK_REASON_NONE, NULL,
+                    "%s; %u of %u nodes pass the safety checks (" RL_SAFETY_CHECKS ")%s%s",
+                    redlock_profile_text((int)profile), safe_count, policy->node_count,
+                    is_refused ? ", too few: no lock is granted; see " : "",
+                    is_refused ? rl_safety_check_name(first) : "");
 }
 
 /* ---- all of them, in the order of the answer ---- */

@@ -41,7 +41,7 @@ static void describe_elector(const struct rl_node *node, uint8_t which, redlock_
         return;
     memcpy(out->server, elector->said.owner, sizeof out->server);
     out->term = elector->said.epoch;
-    out->age_ms = (rl_now_ns() - elector->asked_ns) / RL_NS_PER_MS;
+    out->age_ms = (rl_now_ns() - elector->requested_ns) / RL_NS_PER_MS;
 }
 
 /* The slowest of them decides: its down-after-milliseconds is what the others wait for. */

@@ -12,9 +12,9 @@
 
 /* What a query needs once it is sent, with room for what every node saw. */
 struct work {
-    enum rl_op op;       /* of its terms: LOOK, BREAK, REPLICATE, PING or ADMIT */
-    int64_t heard_by_ns; /* ADMIT: how long sentinels may take to answer; 0: not begun */
-    bool pending;        /* ADMIT: the set that is written is put in force by a second round */
+    enum rl_op op;          /* of its terms: LOOK, BREAK, REPLICATE, PING or ADMIT */
+    int64_t answered_by_ns; /* ADMIT: how long sentinels may take to answer; 0: not begun */
+    bool pending; /* ADMIT: the set that is written is put in force by a second round */
     char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1]; /* RELEASE_BY_KEY: what its value begins with */
     redlock_admission admission;                /* LOOK_AT_ADMISSION: the answer */
     struct rl_survey survey;
@@ -57,13 +57,13 @@ static bool begin(redlock *client, struct rl_job *job)
     /* PING first: a node's identity and set are known once it has answered the greeting. */
     if (work->op == RL_OP_ADMIT) {
         rl_elected_plan(&client->engine, true, rl_now_ns());
-        rl_sets_ask(&client->engine, rl_now_ns());
+        rl_sets_request(&client->engine, rl_now_ns());
     }
     job->op = work->op == RL_OP_ADMIT ? RL_OP_PING : work->op;
     return rl_job_set_lock(client, job, rl_lock_new_for(client, terms->name, &lock_terms));
 }
 
-static int tell_other_init(const redlock *client, uint8_t node)
+static int report_other_init(const redlock *client, uint8_t node)
 {
     return rl_detail(
         REDLOCK_BUSY,
@@ -116,7 +116,7 @@ static int plan_set(redlock *client, struct rl_survey *survey, bool *pending)
     case REDLOCK_SYSTEM:
         return rl_detail(REDLOCK_SYSTEM, "the kernel has no randomness (getrandom)");
     case REDLOCK_BUSY:
-        return tell_other_init(client, culprit);
+        return report_other_init(client, culprit);
     case REDLOCK_NOQUORUM:
         return rl_detail(REDLOCK_NOQUORUM,
                          "not all nodes%s answer, and they are a new set: all of them have to "
@@ -148,7 +148,7 @@ static int judge_admission(redlock *client, const struct work *work, int error)
         /* It said of its set something else than the plan had heard. */
         if (survey->node[i].vote == REDLOCK_VOTE_GUARDED) {
             client->engine.met_other_init = true;
-            return tell_other_init(client, i);
+            return report_other_init(client, i);
         }
     if (error || admitted_count == node_count)
         return error;
@@ -253,9 +253,9 @@ static bool plan(redlock *client, struct rl_job *job)
  */
 static bool awaits_electors(const redlock *client, struct work *work)
 {
-    if (work->heard_by_ns == 0)
-        work->heard_by_ns = rl_now_ns() + client->conn[0].link.connect_timeout_ns;
-    return !rl_deployment_is_settled(client) && rl_now_ns() < work->heard_by_ns;
+    if (work->answered_by_ns == 0)
+        work->answered_by_ns = rl_now_ns() + client->conn[0].link.connect_timeout_ns;
+    return !rl_deployment_is_settled(client) && rl_now_ns() < work->answered_by_ns;
 }
 
 static bool next(redlock *client, struct rl_job *job)

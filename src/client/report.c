@@ -168,7 +168,8 @@ static void describe_info(redlock *client, size_t index, redlock_node_info *out)
     out->rtt_us = node->rtt_us;
     out->connects = node->connects;
     out->pending = node->session.pending.count;
-    out->answered_ms = node->heard_ns ? (rl_now_ns() - node->heard_ns) / RL_NS_PER_MS : -1;
+    out->answered_ms =
+        node->received_ns ? (rl_now_ns() - node->received_ns) / RL_NS_PER_MS : -1;
     memcpy(out->version, node->session.version, sizeof out->version);
     if (out->state == REDLOCK_NODE_DOWN)
         out->reason =

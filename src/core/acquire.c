@@ -114,13 +114,13 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         rl_token_aligned(lock, event, out);
         return;
     }
-    if (event->op == RL_OP_INQUIRE && lock->asked & bit) {
-        lock->asked &= (uint16_t)~bit;
+    if (event->op == RL_OP_INQUIRE && lock->awaited & bit) {
+        lock->awaited &= (uint16_t)~bit;
         if (answer->vote == REDLOCK_VOTE_TAKEN) {
             lock->acquisition->key_ttl_ms[event->node] = answer->key_ttl_ms;
             lock->acquisition->same_tag[event->node] = answer->same_tag;
         }
-        if (lock->state == RL_ASKING && !lock->asked)
+        if (lock->state == RL_INQUIRING && !lock->awaited)
             rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         return;
     }
@@ -171,7 +171,7 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
         if (now_ns >= rl_lock_timer_ns(lock))
             rl_acquire_fail(lock, event, out);
         return;
-    case RL_ASKING:
+    case RL_INQUIRING:
         if (now_ns >= lock->round_deadline_ns)
             rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         return;
@@ -200,10 +200,10 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
     rl_note_answer(lock, event->node,
                    &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
     acquisition->aligned &= (uint16_t)~bit;
-    lock->asked &= (uint16_t)~bit;
+    lock->awaited &= (uint16_t)~bit;
     if (lock->state == RL_ACQUIRING)
         decide_attempt(lock, event, out);
-    else if (rl_count_nodes(acquisition->aligned | lock->asked) < lock->policy->quorum)
+    else if (rl_count_nodes(acquisition->aligned | lock->awaited) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }
 
@@ -216,7 +216,7 @@ void rl_acquire_new_term(struct rl_lock *lock, const struct rl_event *event,
         rl_acquire_node_out(lock, event, out);
 }
 
-void rl_acquire_sets_heard(struct rl_lock *lock, const struct rl_event *event,
+void rl_acquire_sets_known(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out)
 {
     if (lock->state == RL_ACQUIRING)
@@ -236,7 +236,7 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
         if (lock->sweep_at_ns != RL_NEVER_NS)
             rl_hold_sweep(lock, lock->sweep_at_ns, out);
         return;
-    case RL_ASKING:
+    case RL_INQUIRING:
     case RL_BACKOFF:
     case RL_PARKED:
     case RL_TICKETING:

@@ -48,7 +48,7 @@ struct rl_answer {
     int64_t ticket;         /* the next that this node would give; 0: unknown */
     uint32_t place;         /* ours in its queue, from 1; 0: unknown */
     int64_t ahead_ms;       /* the waiter ahead of us may live this long; 0: none is */
-    bool tells_holder;      /* the refusal names the holder: */
+    bool names_holder;      /* the refusal names the holder: */
     struct rl_slice holder; /* its value, cut; of size 0: only the queue is. Into the reply */
     uint32_t
         same_tag; /* that value has the tag of this request, but another made it: a number that

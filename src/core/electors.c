@@ -28,8 +28,8 @@ static bool is_superseded(const struct rl_electors *electors, uint8_t which)
         const struct rl_elector *other = &electors->elector[i];
 
         if (i != which && strcmp(other->id, self->id) == 0 &&
-            (other->asked_ns > self->asked_ns ||
-             (other->asked_ns == self->asked_ns && i < which)))
+            (other->requested_ns > self->requested_ns ||
+             (other->requested_ns == self->requested_ns && i < which)))
             return true;
     }
     return false;
@@ -102,14 +102,14 @@ static bool update_term(struct rl_electors *electors)
     return true;
 }
 
-bool rl_electors_hear(struct rl_electors *electors, uint8_t which, const char *id,
-                      const struct rl_term *said, int64_t asked_ns)
+bool rl_electors_receive(struct rl_electors *electors, uint8_t which, const char *id,
+                         const struct rl_term *said, int64_t requested_ns)
 {
     struct rl_elector *elector = &electors->elector[which];
 
     memcpy(elector->id, id, sizeof elector->id);
     elector->said = *said;
-    elector->asked_ns = asked_ns;
+    elector->requested_ns = requested_ns;
     return update_term(electors);
 }
 
@@ -148,7 +148,7 @@ bool rl_electors_set_list(struct rl_electors *electors, struct rl_slice list)
 
 int64_t rl_electors_vouch_end_ns(const struct rl_electors *electors)
 {
-    int64_t asked_ns[RL_ELECTORS_MAX];
+    int64_t requested_ns[RL_ELECTORS_MAX];
     uint8_t count = 0;
 
     if (electors->listed_count == 0 || !electors->term.owner[0])
@@ -159,14 +159,15 @@ int64_t rl_electors_vouch_end_ns(const struct rl_electors *electors)
 
         if (!names(electors, i, &electors->term))
             continue;
-        for (; at > 0 && asked_ns[at - 1] < electors->elector[i].asked_ns; at--)
-            asked_ns[at] = asked_ns[at - 1];
-        asked_ns[at] = electors->elector[i].asked_ns;
+        for (; at > 0 && requested_ns[at - 1] < electors->elector[i].requested_ns; at--)
+            requested_ns[at] = requested_ns[at - 1];
+        requested_ns[at] = electors->elector[i].requested_ns;
         count++;
     }
     if (count < majority(electors))
         return 0;
-    return RL_RULE(VOUCH_FRESH) ? asked_ns[majority(electors) - 1] + RL_VOUCH_NS : INT64_MAX;
+    return RL_RULE(VOUCH_FRESH) ? requested_ns[majority(electors) - 1] + RL_VOUCH_NS
+                                : INT64_MAX;
 }
 
 bool rl_electors_write_list(const struct rl_electors *electors, char out[RL_ELECTOR_LIST_MAX])

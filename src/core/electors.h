@@ -51,7 +51,8 @@ bool rl_term_equals(const struct rl_term *a, const struct rl_term *b);
 struct rl_elector {
     char id[RL_ELECTOR_ID_SIZE + 1]; /* that it says of itself; empty: not heard yet */
     struct rl_term said;
-    int64_t asked_ns; /* when the question left that `said` answers: the date of the answer */
+    int64_t
+        requested_ns; /* when the question left that `said` answers: the date of the answer */
 };
 
 struct rl_electors {
@@ -71,8 +72,8 @@ struct rl_electors {
 };
 
 /* An elector has answered. True: a majority names another term than before. */
-bool rl_electors_hear(struct rl_electors *electors, uint8_t which, const char *id,
-                      const struct rl_term *said, int64_t asked_ns);
+bool rl_electors_receive(struct rl_electors *electors, uint8_t which, const char *id,
+                         const struct rl_term *said, int64_t requested_ns);
 
 /*
  * The list of the set, ids with blanks between them; empty: unknown. True: those that had named

@@ -108,19 +108,19 @@ void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event)
 }
 
 /* Tried once, and refused: how long would it have been? */
-static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+static void request_remaining(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    lock->asked = rl_nodes_of(lock, REDLOCK_VOTE_TAKEN);
+    lock->awaited = rl_nodes_of(lock, REDLOCK_VOTE_TAKEN);
     /* A script has told the remaining time by itself. */
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if (lock->acquisition->key_ttl_ms[i] >= 0)
-            lock->asked &= (uint16_t) ~(1u << i);
-    if (!lock->asked) {
+            lock->awaited &= (uint16_t) ~(1u << i);
+    if (!lock->awaited) {
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         return;
     }
-    rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
-    lock->state = RL_ASKING;
+    rl_send(out, RL_OP_INQUIRE, lock->awaited, lock->round);
+    lock->state = RL_INQUIRING;
     lock->round_deadline_ns = now_ns + rl_round_timeout_ns(lock);
 }
 
@@ -177,7 +177,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
     }
     acquisition->slot_tries = 0;
     if (!acquisition->wait_deadline_ns)
-        ask_how_long(lock, event->now_ns, out);
+        request_remaining(lock, event->now_ns, out);
     else if (error == REDLOCK_BUSY)
         rl_queue_join(lock, event, out);
     else

@@ -169,7 +169,7 @@ void rl_lock_adopt(struct rl_lock *lock)
 /* By the state that they meet; NULL: dropped. */
 static rl_step_fn *const on_answer[RL_ENDED + 1] = {
     [RL_ACQUIRING] = rl_acquire_answer, [RL_ALIGNING] = rl_acquire_answer,
-    [RL_ASKING] = rl_acquire_answer,    [RL_BACKOFF] = rl_acquire_answer,
+    [RL_INQUIRING] = rl_acquire_answer, [RL_BACKOFF] = rl_acquire_answer,
     [RL_QUEUED] = rl_acquire_answer,    [RL_TICKETING] = rl_queue_answer,
     [RL_HELD] = rl_hold_answer,         [RL_RELEASING] = rl_release_answer,
     [RL_CHECKING] = rl_release_answer,
@@ -177,7 +177,7 @@ static rl_step_fn *const on_answer[RL_ENDED + 1] = {
 
 static rl_step_fn *const on_timer[RL_ENDED + 1] = {
     [RL_ACQUIRING] = rl_acquire_timer, [RL_ALIGNING] = rl_acquire_timer,
-    [RL_ASKING] = rl_acquire_timer,    [RL_BACKOFF] = rl_acquire_timer,
+    [RL_INQUIRING] = rl_acquire_timer, [RL_BACKOFF] = rl_acquire_timer,
     [RL_PARKED] = rl_queue_timer,      [RL_TICKETING] = rl_queue_timer,
     [RL_QUEUED] = rl_queue_timer,      [RL_HELD] = rl_hold_timer,
     [RL_RELEASING] = rl_release_timer, [RL_CHECKING] = rl_release_timer,
@@ -233,8 +233,8 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     case RL_EVENT_WAKE:
         rl_queue_wake(lock, event, out);
         return;
-    case RL_EVENT_SETS_HEARD:
-        rl_acquire_sets_heard(lock, event, out);
+    case RL_EVENT_SETS_KNOWN:
+        rl_acquire_sets_known(lock, event, out);
         return;
     case RL_EVENT_TOO_LATE:
         rl_hold_take_back(lock, event, out);
@@ -280,7 +280,7 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
         if (!RL_RULE(LOSS_TIMER) || lock->adopted)
             return held_ns;
         return rl_earlier(held_ns, rl_hold_loss_notice_ns(lock, lock->deadline_ns));
-    case RL_ASKING:
+    case RL_INQUIRING:
     case RL_RELEASING:
     case RL_CHECKING:
         return lock->round_deadline_ns;

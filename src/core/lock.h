@@ -41,7 +41,7 @@
  * A node votes once in a round, so the answer of a node that was timed out is no vote; a grant
  * that comes when the lock is HELD still adds to the margin. A late grant to an owner is given
  * the owner's token (token.c). Answers to an earlier attempt, or to a freed handle, end in the
- * engine (hear_answer() in engine/hear.c).
+ * engine (deliver_answer() in engine/receive.c).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
@@ -65,7 +65,7 @@ enum rl_state {
     RL_IDLE,
     RL_ACQUIRING, /* from here to HELD: an acquisition is under way */
     RL_ALIGNING,
-    RL_ASKING,    /* tried once and refused: the remaining times are on their way */
+    RL_INQUIRING, /* tried once and refused: the remaining times are on their way */
     RL_BACKOFF,   /* between two attempts */
     RL_PARKED,    /* behind another waiter of this client */
     RL_TICKETING, /* which place in the queue can we get? */
@@ -177,7 +177,7 @@ struct rl_lock {
     uint32_t extension_count;
 
     union {
-        uint16_t asked; /* ASKING, CHECKING and so on: nodes whose answer is still out */
+        uint16_t awaited; /* ASKING, CHECKING and so on: nodes whose answer is still out */
         /*
          * HELD: elected votes whose new term this hold may succeed to. Before its server is
          * greeted, and among nodes_proven until the key is found there (docs/elected.md, E9).
@@ -218,7 +218,7 @@ enum rl_event_type {
     RL_EVENT_OUR_CLOCK,  /* our own clock is wrong: nothing that was held can be trusted */
     RL_EVENT_UNPARK,     /* PARKED: at the head of the local queue now; client_holds */
     RL_EVENT_WAKE,       /* nodes: there the lock may be free, and we are at the head; slot */
-    RL_EVENT_SETS_HEARD, /* every node has said its set, or had its time to (G8) */
+    RL_EVENT_SETS_KNOWN, /* every node has said its set, or had its time to (G8) */
     RL_EVENT_TOO_LATE, /* granted, but the wait's deadline passed before its owner knew (A9) */
     RL_EVENT_TERM,     /* node: an elected vote has another term or incarnation; rose */
     RL_EVENT_GREETED,  /* node: its server in the new term has told its incarnation */

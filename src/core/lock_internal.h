@@ -11,7 +11,7 @@ typedef void rl_step_fn(struct rl_lock *lock, const struct rl_event *event,
 
 /* acquire.c: from the first attempt to the hold */
 rl_step_fn rl_acquire_begin, rl_acquire_answer, rl_acquire_timer;
-rl_step_fn rl_acquire_node_out, rl_acquire_sets_heard;
+rl_step_fn rl_acquire_node_out, rl_acquire_sets_known;
 void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out);
 /* One attempt: a fresh value (A1) to every node. */
 rl_step_fn rl_acquire_attempt, rl_acquire_new_term;

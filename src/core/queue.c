@@ -85,12 +85,12 @@ void rl_queue_park(struct rl_lock *lock)
 
 /* ---- a place ---- */
 
-static void ask_for_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+static void request_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     lock->state = RL_TICKETING;
-    lock->asked = lock->policy->all_nodes;
+    lock->awaited = lock->policy->all_nodes;
     lock->round_deadline_ns = now_ns + rl_round_timeout_ns(lock);
-    rl_send(out, RL_OP_TICKET, lock->asked, lock->round);
+    rl_send(out, RL_OP_TICKET, lock->awaited, lock->round);
 }
 
 /* The largest offer, once a quorum has made one; 0 before. */
@@ -120,7 +120,7 @@ void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out
 {
     rl_round_begin(lock, now_ns, rl_round_timeout_ns(lock));
     lock->acquisition->attempt_error = REDLOCK_BUSY;
-    ask_for_tickets(lock, now_ns, out);
+    request_tickets(lock, now_ns, out);
 }
 
 void rl_queue_unpark(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
@@ -147,14 +147,14 @@ void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct 
     struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t bit = (uint16_t)(1u << event->node);
 
-    if (event->op != RL_OP_TICKET || event->round != lock->round || !(lock->asked & bit))
+    if (event->op != RL_OP_TICKET || event->round != lock->round || !(lock->awaited & bit))
         return;
-    lock->asked &= (uint16_t)~bit;
+    lock->awaited &= (uint16_t)~bit;
     rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
     acquisition->ticket = agreed_ticket(lock);
     if (acquisition->ticket)
         enter(lock, event, out);
-    else if (!lock->asked)
+    else if (!lock->awaited)
         give_tickets_up(lock, event);
 }
 
@@ -232,7 +232,7 @@ void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl
     if (acquisition->ticket)
         enter(lock, event, out);
     else
-        ask_for_tickets(lock, event->now_ns, out);
+        request_tickets(lock, event->now_ns, out);
 }
 
 void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
@@ -247,7 +247,7 @@ void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct r
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
     } else if (lock->state == RL_TICKETING && now_ns >= lock->round_deadline_ns) {
         for (uint8_t i = 0; i < lock->policy->node_count; i++)
-            if (lock->asked & (1u << i))
+            if (lock->awaited & (1u << i))
                 lock->node[i].vote = REDLOCK_VOTE_SILENT;
         give_tickets_up(lock, event);
     } else if (lock->state == RL_QUEUED && now_ns >= acquisition->retry_at_ns) {
@@ -259,7 +259,7 @@ void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct r
 
 /* ---- being woken ---- */
 
-static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
+static void send_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
 
@@ -275,7 +275,7 @@ static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *o
     rl_send(out, RL_OP_ACQUIRE_AGAIN, nodes, lock->round);
 }
 
-static bool may_ask_again(const struct rl_lock *lock)
+static bool may_send_again(const struct rl_lock *lock)
 {
     return lock->acquisition->again_count < AGAINS_PER_NODE * lock->policy->node_count;
 }
@@ -304,8 +304,8 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
             refused |= (uint16_t)(1u << i);
     /* A node whose answer is still on its way may have refused before the lock was free. */
     acquisition->woken |= (uint16_t)(event->nodes & ~refused);
-    if (refused && may_ask_again(lock))
-        ask_again(lock, refused, out);
+    if (refused && may_send_again(lock))
+        send_again(lock, refused, out);
 }
 
 void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
@@ -325,8 +325,8 @@ void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
     acquisition->place_round = lock->round;
     if (answer->ahead_ms > acquisition->ahead_ms)
         acquisition->ahead_ms = answer->ahead_ms;
-    if ((acquisition->woken & bit) && may_ask_again(lock))
-        ask_again(lock, bit, out);
+    if ((acquisition->woken & bit) && may_send_again(lock))
+        send_again(lock, bit, out);
 }
 
 bool rl_queue_has_grace(const struct rl_lock *lock, int64_t now_ns)

@@ -48,7 +48,7 @@ static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actio
             return;
         }
         lock->state = RL_CHECKING;
-        lock->asked = missing;
+        lock->awaited = missing;
         lock->round_deadline_ns = now_ns + rl_round_timeout_ns(lock);
         rl_send(out, RL_OP_INQUIRE, missing, lock->round);
     } else if (!rl_tally_pending(&lock->tally)) {
@@ -75,12 +75,12 @@ void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
 
     if (event->round != lock->round)
         return;
-    if (lock->state == RL_CHECKING && event->op == RL_OP_INQUIRE && (lock->asked & bit)) {
-        lock->asked &= (uint16_t)~bit;
+    if (lock->state == RL_CHECKING && event->op == RL_OP_INQUIRE && (lock->awaited & bit)) {
+        lock->awaited &= (uint16_t)~bit;
         if (event->answer.vote == REDLOCK_VOTE_TAKEN)
             rl_note_answer(lock, event->node, &event->answer,
                            event->now_ns - lock->round_start_ns);
-        if (!lock->asked)
+        if (!lock->awaited)
             end_check(lock, out);
         return;
     }

@@ -37,7 +37,7 @@
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
     X(ATTESTATION, "strict mode counts a grant before its attestation has answered (G2)")      \
     X(NODE_SET, "nodes of another set are counted (G8)")                                       \
-    X(SETS_HEARD, "nodes without a set decide before the others have said theirs (G8)")        \
+    X(SETS_KNOWN, "nodes without a set decide before the others have said theirs (G8)")        \
     X(SET_READ, "a node that refuses to tell its set counts as one of none (G8)")              \
     X(SAME_SERVER, "a server that a client has two names for votes twice (G8)")                \
     X(SET_STAYS, "a node whose admission is taken back loses its set, too (G6, G8)")           \

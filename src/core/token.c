@@ -83,7 +83,7 @@ void rl_token_agree(struct rl_lock *lock, const struct rl_event *event, int64_t 
     }
     lock->state = RL_ALIGNING;
     acquisition->grace_ends_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
-    lock->asked = unaligned;
+    lock->awaited = unaligned;
     lock->round_deadline_ns = event->now_ns + rl_round_timeout_ns(lock);
     rl_send(out, RL_OP_ALIGN, unaligned, lock->round);
 }
@@ -99,9 +99,9 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
     bool in_time =
         !acquisition->wait_deadline_ns || event->now_ns <= acquisition->wait_deadline_ns;
 
-    if (lock->state != RL_ALIGNING || !(lock->asked & bit))
+    if (lock->state != RL_ALIGNING || !(lock->awaited & bit))
         return;
-    lock->asked &= (uint16_t)~bit;
+    lock->awaited &= (uint16_t)~bit;
     if (event->answer.vote == REDLOCK_VOTE_GRANTED)
         acquisition->aligned |= bit;
     /* The extra round trip took time: the validity is looked at again. */
@@ -109,7 +109,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
         rl_acquire_fail(lock, event, out);
     else if (rl_count_nodes(acquisition->aligned) >= lock->policy->quorum)
         rl_hold_begin(lock, end_ns, out);
-    else if (rl_count_nodes(acquisition->aligned | lock->asked) < lock->policy->quorum)
+    else if (rl_count_nodes(acquisition->aligned | lock->awaited) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }
 
@@ -121,9 +121,9 @@ void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out)
 {
     const struct rl_answer *answer = &event->answer;
-    bool tells_another = answer->owners_token && answer->owners_token != lock->token;
+    bool names_another = answer->owners_token && answer->owners_token != lock->token;
 
     if (rl_kinds[lock->terms.kind].has_owner && answer->vote == REDLOCK_VOTE_GRANTED &&
-        (answer->token != lock->token || tells_another))
+        (answer->token != lock->token || names_another))
         rl_send(out, RL_OP_ALIGN, (uint16_t)(1u << event->node), lock->round);
 }

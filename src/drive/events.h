@@ -67,11 +67,11 @@ struct rl_reader {
     redlock *member[REDLOCK_QUORUMS_MAX]; /* of one quorum: the client itself */
     int driven_fd; /* what an iteration waits for, of all members; -1: I/O threads drive */
     int bell_fd;
-    atomic_bool is_heard; /* a thread may wait for the bell; else it is not rung */
-    atomic_bool is_rung;  /* the bell is readable, or about to be */
-    int fd;               /* redlock_fd(), once it was asked for; -1: it was not */
-    atomic_flag is_busy;  /* a thread is in redlock_next() */
-    bool is_draining;     /* it has returned events and not yet 0 */
+    atomic_bool is_awaited; /* a thread may wait for the bell; else it is not rung */
+    atomic_bool is_rung;    /* the bell is readable, or about to be */
+    int fd;                 /* redlock_fd(), once it was asked for; -1: it was not */
+    atomic_flag is_busy;    /* a thread is in redlock_next() */
+    bool is_draining;       /* it has returned events and not yet 0 */
     /*
      * While it is draining: the thread that got the last event, and whether more events wait.
      */

@@ -123,14 +123,14 @@ static void write_times(const redlock_holder *holder, int64_t ttl_ms, char out[T
 {
     char held[TIME_TEXT_MAX];
     char left[TIME_TEXT_MAX];
-    bool tells_age = holder->label[0] && holder->held_ms >= 0;
+    bool has_age = holder->label[0] && holder->held_ms >= 0;
 
     write_time(holder->held_ms, held);
     write_time(ttl_ms, left);
-    snprintf(out, TIMES_TEXT_MAX, "%s%s%s%s%s%s", tells_age ? ", for " : "",
-             tells_age && holder->held_at_least ? "at least " : "", tells_age ? held : "",
+    snprintf(out, TIMES_TEXT_MAX, "%s%s%s%s%s%s", has_age ? ", for " : "",
+             has_age && holder->held_at_least ? "at least " : "", has_age ? held : "",
              ttl_ms <= 0 ? ""
-             : tells_age ? ", up to "
+             : has_age   ? ", up to "
                          : ", for up to ",
              ttl_ms > 0 ? left : "", ttl_ms > 0 ? " more" : "");
 }
@@ -143,13 +143,13 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     int64_t ttl_ms = -1; /* how long the keys of other holders may live; -1: no node told */
     redlock_holder holder = {.held_ms = -1, .remaining_ms = -1};
     char times[TIMES_TEXT_MAX];
-    bool is_told = rl_lock_holder(lock, &holder);
+    bool is_known = rl_lock_holder(lock, &holder);
     const char *who = holder.label[0] ? holder.label : "another";
 
     if (rl_count_votes(policy, votes, REDLOCK_VOTE_GRANTED) >= policy->quorum)
         return rl_detail(error, "'%s' was granted after the wait had ended, and given back",
                          rl_lock_name(lock));
-    if (rl_count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count && !is_told)
+    if (rl_count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count && !is_known)
         return rl_detail(error, "the wait for '%s' ended before its first attempt could start",
                          rl_lock_name(lock));
     for (uint8_t i = 0; acquisition && i < policy->node_count; i++)

@@ -36,7 +36,7 @@ static void post_place(redlock *client, redlock_lock *lock)
 {
     lock->handle.placed = false;
     if (lock->operation == RL_ACQUISITION && !lock->blocks && !lock->handle.done) {
-        lock->unread.place = rl_pending_acquire_of(&lock->handle)->told_place;
+        lock->unread.place = rl_pending_acquire_of(&lock->handle)->reported_place;
         rl_event_add(client, lock, REDLOCK_EVENT_QUEUED);
     }
 }

@@ -197,7 +197,8 @@ static void go_on(redlock *client, struct rl_job *job)
     } else if (job->lock) {
         job->lock->operation = RL_JOB;
         job->lock->job = job;
-        rl_handle_ask(&client->engine, &job->lock->handle, job->op, job->survey, rl_now_ns());
+        rl_handle_survey(&client->engine, &job->lock->handle, job->op, job->survey,
+                         rl_now_ns());
     }
 }
 

@@ -52,7 +52,7 @@ void rl_reader_ring(struct rl_reader *reader)
 {
     uint64_t one = 1;
 
-    if (!atomic_load(&reader->is_heard))
+    if (!atomic_load(&reader->is_awaited))
         return;
     if (!atomic_exchange(&reader->is_rung, true) &&
         write(reader->bell_fd, &one, sizeof one) < 0)
@@ -78,7 +78,7 @@ static bool silence(struct rl_reader *reader)
  */
 static void listen_to(struct rl_reader *reader)
 {
-    if (!atomic_exchange(&reader->is_heard, true))
+    if (!atomic_exchange(&reader->is_awaited, true))
         rl_reader_ring(reader);
 }
 

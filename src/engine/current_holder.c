@@ -12,7 +12,7 @@ void rl_current_holder_note(struct rl_current_holder *holder, uint8_t node,
 
     if (answer->vote == REDLOCK_VOTE_GRANTED)
         holder->nodes &= (uint16_t)~bit;
-    if (answer->vote != REDLOCK_VOTE_TAKEN || !answer->tells_holder)
+    if (answer->vote != REDLOCK_VOTE_TAKEN || !answer->names_holder)
         return;
     if (answer->waiters > holder->waiters)
         holder->waiters = answer->waiters;

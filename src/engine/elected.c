@@ -8,7 +8,7 @@
 #include "base/slice.h"
 #include "core/rules.h"
 #include "engine/engine.h"
-#include "engine/hear.h"
+#include "engine/receive.h"
 #include "engine/trace.h"
 #include "engine/watch.h"
 #include "protocol/elector.h"
@@ -99,7 +99,7 @@ void rl_elected_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     const struct rl_guard *guard = &at->session.guard;
     const char *list = at->session.facts.electors;
 
-    if (at->session.check_asked || guard->state == RL_GUARD_UNCHECKED ||
+    if (at->session.check_requested || guard->state == RL_GUARD_UNCHECKED ||
         elected->term_number != elected->electors.term_number)
         return;
     if (elected->electors.listed_count == 0 && list[0] && !engine->plans_electors &&
@@ -138,22 +138,23 @@ void rl_elected_forget_list(struct rl_engine *engine, uint8_t node, int64_t now_
     struct rl_node *at = &engine->node[node];
 
     rl_electors_set_list(&at->elected->electors, (struct rl_slice){"", 0});
-    if (at->session.state == RL_SESSION_UP && !at->session.check_asked)
+    if (at->session.state == RL_SESSION_UP && !at->session.check_requested)
         rl_vetting_check(&at->session, now_ns);
 }
 
 /* ---- the electors ---- */
 
-void rl_elected_ask(struct rl_engine *engine, uint8_t node, int64_t every_ns, int64_t now_ns)
+void rl_elected_request(struct rl_engine *engine, uint8_t node, int64_t every_ns,
+                        int64_t now_ns)
 {
     struct rl_elected *elected = engine->node[node].elected->home;
 
-    if (elected->asked_ns != 0 && now_ns - elected->asked_ns < every_ns)
+    if (elected->requested_ns != 0 && now_ns - elected->requested_ns < every_ns)
         return;
-    elected->asked_ns = now_ns;
+    elected->requested_ns = now_ns;
     for (uint8_t i = 0; i < elected->electors.count; i++)
         if (elected->session[i].state == RL_SESSION_UP)
-            rl_elector_ask(&elected->session[i], now_ns);
+            rl_elector_request(&elected->session[i], now_ns);
 }
 
 void rl_elected_connecting(struct rl_engine *engine, uint8_t node, uint8_t elector,
@@ -202,14 +203,14 @@ void rl_elected_disconnected(struct rl_engine *engine, uint8_t node, uint8_t ele
         ;
 }
 
-static void hear_elector(struct rl_engine *engine, uint8_t node, uint8_t elector,
-                         int64_t now_ns)
+static void receive_elector(struct rl_engine *engine, uint8_t node, uint8_t elector,
+                            int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     const struct rl_elector_talk *talk = &at->elected->home->session[elector].elector;
 
-    if (rl_electors_hear(&at->elected->electors, elector, talk->id,
-                         &talk->term[at->elected->vote], talk->answered_asked_ns))
+    if (rl_electors_receive(&at->elected->electors, elector, talk->id,
+                            &talk->term[at->elected->vote], talk->answered_requested_ns))
         change_term(engine, node, now_ns);
     /* With the majority here, the server can be asked for the stamp that grants wait for. */
     if (at->kept_count > 0)
@@ -235,7 +236,7 @@ int rl_elected_received(struct rl_engine *engine, uint8_t node, uint8_t elector,
     /* One answer is about all votes of its cluster. */
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         if (engine->node[i].elected && engine->node[i].elected->home == home)
-            hear_elector(engine, i, elector, now_ns);
+            receive_elector(engine, i, elector, now_ns);
     return 0;
 }
 
@@ -248,12 +249,12 @@ uint8_t rl_elected_count(const struct rl_node *node, bool of_term)
 
     for (uint8_t i = 0; i < electors->count; i++) {
         const struct rl_elector *elector = &electors->elector[i];
-        bool says_so = !of_term || rl_term_equals(&elector->said, &electors->term);
+        bool agrees = !of_term || rl_term_equals(&elector->said, &electors->term);
         bool is_first = true;
 
         for (uint8_t k = 0; k < i; k++)
             is_first &= strcmp(electors->elector[k].id, elector->id) != 0;
-        count += elector->id[0] && is_first && says_so && rl_elected_is_listed(node, i);
+        count += elector->id[0] && is_first && agrees && rl_elected_is_listed(node, i);
     }
     return count;
 }

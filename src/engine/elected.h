@@ -40,7 +40,7 @@ struct rl_elected {
     char tag[RL_TAG_MAX];        /* and what its keys begin with */
 
     struct rl_session session[RL_ELECTORS_MAX]; /* of home */
-    int64_t asked_ns;     /* of home: the last round of questions; 0: none yet */
+    int64_t requested_ns; /* of home: the last round of questions; 0: none yet */
     uint32_t term_number; /* of the node's connection; 0: its server is not chosen yet */
     char greeted[RL_ADMITTED_MAX];   /* term and incarnation that the holds know; empty: none */
     uint32_t warned_back_count;      /* of the electors' went_back_count, so many were told */
@@ -67,7 +67,8 @@ int rl_elected_received(struct rl_engine *engine, uint8_t node, uint8_t elector,
                         int64_t now_ns);
 
 /* Asks all electors for the term, unless they were asked less than so long ago. */
-void rl_elected_ask(struct rl_engine *engine, uint8_t node, int64_t every_ns, int64_t now_ns);
+void rl_elected_request(struct rl_engine *engine, uint8_t node, int64_t every_ns,
+                        int64_t now_ns);
 
 /* After the node's replies: who are the electors of its set, and which incarnation is it? */
 void rl_elected_look(struct rl_engine *engine, uint8_t node, int64_t now_ns);

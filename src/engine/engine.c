@@ -21,7 +21,7 @@ int rl_engine_init(struct rl_engine *engine)
     memcpy(engine->channel + sizeof RL_WAKE_PREFIX - 1, engine->id, sizeof engine->id);
     engine->strict = engine->guard_mode == RL_GUARD_STRICT;
     engine->watch_at_ns = RL_NEVER_NS;
-    engine->awaits_sets = engine->guard_mode != RL_GUARD_OFF && RL_RULE(SETS_HEARD);
+    engine->awaits_sets = engine->guard_mode != RL_GUARD_OFF && RL_RULE(SETS_KNOWN);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         addresses[i] = engine->node[i].address;
     rl_set_init(&engine->set_self, addresses, engine->policy.node_count, engine->placement);

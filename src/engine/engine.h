@@ -5,8 +5,8 @@
  * back to the lock it belongs to.
  *
  *     handle.c  a lock of the client: events in, the core's actions out
- *     ask.c     the way out: from an action to requests in the sessions
- *     hear.c    the way back: from bytes received to the lock
+ *     send.c     the way out: from an action to requests in the sessions
+ *     receive.c    the way back: from bytes received to the lock
  *     vote.c    what a reply is worth: every check before the tally
  *
  * Beside these stand what attempts may have put on the nodes (attempt.c), the local queue of

@@ -5,9 +5,9 @@
 
 #include "core/kind.h"
 #include "core/rules.h"
-#include "engine/ask.h"
 #include "engine/engine.h"
-#include "engine/hear.h"
+#include "engine/receive.h"
+#include "engine/send.h"
 #include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/trace.h"
@@ -34,8 +34,8 @@ void rl_engine_remove_ready(struct rl_engine *engine, struct rl_handle *handle)
 }
 
 /* Nodes that could not be asked have voted: they are unreachable, and the lock is told. */
-static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
-                           const struct rl_send *send, uint16_t unasked, int64_t now_ns)
+static void answer_unrequested(struct rl_engine *engine, struct rl_handle *handle,
+                               const struct rl_send *send, uint16_t unasked, int64_t now_ns)
 {
     if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_QUIT || send->op == RL_OP_LEAVE ||
         send->op == RL_OP_REPAIR)
@@ -72,7 +72,7 @@ static struct rl_pending_acquire *new_pending_acquire(struct rl_engine *engine,
     acquire->queue = NULL;
     acquire->waiter = 0;
     acquire->wants_place = false;
-    acquire->told_place = 0;
+    acquire->reported_place = 0;
     acquire->became_head = acquire->client_holds = acquire->behind_release = false;
     acquire->drew = false;
     acquire->tag_size = (uint8_t)about->tag.size;
@@ -113,7 +113,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
         rl_trace_step(engine, handle, &past, votes, event, &actions);
     rl_stats_step(&engine->stats, handle, &past, event, &actions);
     for (uint32_t i = 0; i < actions.send_count; i++)
-        unasked[i] = rl_ask_nodes(engine, handle, &actions.send[i], now_ns);
+        unasked[i] = rl_send_to_nodes(engine, handle, &actions.send[i], now_ns);
     if (actions.done) {
         handle->done = true;
         handle->done_error = (int8_t)(actions.done_error != REDLOCK_OK && handle->prepare_error
@@ -134,13 +134,13 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
             rl_local_queue_leave(engine, handle, now_ns);
         else if (acquire->queue &&
                  (handle->lock.state == RL_QUEUED || handle->lock.state == RL_PARKED))
-            rl_local_queue_tell_places(engine, handle, now_ns);
+            rl_local_queue_report_places(engine, handle, now_ns);
         if (handle->lock.state == RL_HELD)
             end_acquisition(engine, handle);
     }
     for (uint32_t i = 0; i < actions.send_count; i++)
         if (unasked[i])
-            answer_unasked(engine, handle, &actions.send[i], unasked[i], now_ns);
+            answer_unrequested(engine, handle, &actions.send[i], unasked[i], now_ns);
 }
 
 /* ---- what the owner asks for ---- */
@@ -198,7 +198,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         .wait_deadline_ns = wait_deadline_ns,
     };
 
-    acquire->asked_ns = now_ns;
+    acquire->requested_ns = now_ns;
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
         if (!rl_local_queue_join(&engine->local_queues, handle, kind->has_owner)) {

@@ -2,7 +2,7 @@
 /*
  * A handle is one lock of the client: the core's lock, its current attempt, a
  * timer, and news for the owner. What the owner asks for, replies and timers become events; the
- * core's step decides, and its actions are carried out (ask.c).
+ * core's step decides, and its actions are carried out (send.c).
  */
 #ifndef RL_ENGINE_HANDLE_H
 #define RL_ENGINE_HANDLE_H
@@ -30,7 +30,7 @@ struct rl_handle {
     bool lost : 1;
     bool jeopardy : 1;
     bool recovered : 1;
-    bool placed : 1; /* its pending acquire's told_place has changed */
+    bool placed : 1; /* its pending acquire's reported_place has changed */
     int8_t done_error;
     int8_t prepare_error; /* the last attempt could not even be made: NOMEM, SYSTEM; or OK */
 };
@@ -62,17 +62,17 @@ struct rl_pending_acquire {
     struct rl_acquisition acquisition; /* first: the lock points to it */
     struct rl_handle *handle;
     struct rl_survey *survey; /* a question to the nodes instead of a lock; NULL: a lock */
-    int64_t asked_ns;         /* when it was begun */
+    int64_t requested_ns;     /* when it was begun */
 
     /* Waiting. */
     struct rl_local_queue *queue; /* NULL: not waiting */
     TAILQ_ENTRY(rl_pending_acquire) in_queue;
-    uint64_t waiter;     /* the name of the head of the local queue at the nodes */
-    bool became_head;    /* it has become the head ... */
-    bool client_holds;   /* ... because the one before it holds the lock now */
-    bool behind_release; /* what it sends now travels right behind our own release */
-    bool wants_place;    /* its changes are news for the owner */
-    uint32_t told_place; /* the last that was news for the owner; 0: none */
+    uint64_t waiter;         /* the name of the head of the local queue at the nodes */
+    bool became_head;        /* it has become the head ... */
+    bool client_holds;       /* ... because the one before it holds the lock now */
+    bool behind_release;     /* what it sends now travels right behind our own release */
+    bool wants_place;        /* its changes are news for the owner */
+    uint32_t reported_place; /* the last that was news for the owner; 0: none */
 
     /* For the values of its attempts (protocol/value.h); of size 0: none. */
     uint8_t tag_size;

@@ -75,8 +75,8 @@ int rl_link_log_in(struct rl_link *link, int64_t now_ns)
     if (rl_session_log_in(session) < 0)
         return -1;
     /* What was dated when the connection began leaves only now. */
-    if (was_awaited && session->clock_asked_ns != 0)
-        session->clock_asked_ns = now_ns;
+    if (was_awaited && session->clock_requested_ns != 0)
+        session->clock_requested_ns = now_ns;
     if (was_awaited && link->role == RL_LINK_NODE)
         link->engine->node[link->node].connected_ns = now_ns;
     return 0;

@@ -12,7 +12,7 @@
 #define QUEUES_KEPT 1024
 #define YIELD_NS RL_NS_PER_S
 /* Thousands may wait for one name, and every holder that ends moves all of them. */
-#define TELL_ALL_NS RL_NS_PER_S
+#define REPORT_ALL_NS RL_NS_PER_S
 
 struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue)
 {
@@ -197,12 +197,12 @@ uint32_t rl_handle_position(const struct rl_handle *handle)
     return ahead > 0 && place == 0 ? ahead + 1 : ahead + place;
 }
 
-static void tell_place(struct rl_engine *engine, struct rl_pending_acquire *acquire,
-                       uint32_t place)
+static void report_place(struct rl_engine *engine, struct rl_pending_acquire *acquire,
+                         uint32_t place)
 {
-    if (!acquire->wants_place || acquire->told_place == place)
+    if (!acquire->wants_place || acquire->reported_place == place)
         return;
-    acquire->told_place = place;
+    acquire->reported_place = place;
     acquire->handle->placed = true;
     rl_engine_add_ready(engine, acquire->handle);
 }
@@ -211,8 +211,8 @@ static void tell_place(struct rl_engine *engine, struct rl_pending_acquire *acqu
  * Only the head learns its place from the nodes; it is sure when a round is over (QUEUED). The
  * places of the others follow from it.
  */
-void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *handle,
-                                int64_t now_ns)
+void rl_local_queue_report_places(struct rl_engine *engine, struct rl_handle *handle,
+                                  int64_t now_ns)
 {
     struct rl_pending_acquire *acquire = rl_pending_acquire_of(handle);
     struct rl_local_queue *queue = acquire->queue;
@@ -222,18 +222,18 @@ void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *hand
     if (!place)
         return;
     if (acquire != at) { /* it has just come */
-        if (!acquire->told_place && !TAILQ_NEXT(acquire, in_queue))
-            tell_place(engine, acquire, place + queue->waiter_count - 1);
+        if (!acquire->reported_place && !TAILQ_NEXT(acquire, in_queue))
+            report_place(engine, acquire, place + queue->waiter_count - 1);
         return;
     }
     if (handle->lock.state != RL_QUEUED)
         return;
-    tell_place(engine, at, place);
-    if (now_ns < queue->tell_at_ns)
+    report_place(engine, at, place);
+    if (now_ns < queue->report_at_ns)
         return;
-    queue->tell_at_ns = now_ns + TELL_ALL_NS;
+    queue->report_at_ns = now_ns + REPORT_ALL_NS;
     while ((at = TAILQ_NEXT(at, in_queue)) != NULL)
-        tell_place(engine, at, ++place);
+        report_place(engine, at, ++place);
 }
 
 /* ---- waking ---- */

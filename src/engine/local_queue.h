@@ -40,7 +40,7 @@ struct rl_local_queue {
     bool is_private;                /* no other waiter may join */
     uint16_t nodes_without_waiters; /* where our last release found the nodes' queue empty */
     uint32_t waiter_count;
-    int64_t tell_at_ns; /* when all of them may be told their places again */
+    int64_t report_at_ns; /* when all of them may be told their places again */
 };
 
 LIST_HEAD(rl_bucket, rl_local_queue);
@@ -91,8 +91,8 @@ void rl_local_queues_free(struct rl_local_queues *queues);
 uint32_t rl_handle_position(const struct rl_handle *handle);
 /* A step of a waiter may have taught places: news for the owners that want to
  * be told theirs. */
-void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *handle,
-                                int64_t now_ns);
+void rl_local_queue_report_places(struct rl_engine *engine, struct rl_handle *handle,
+                                  int64_t now_ns);
 
 /* The lock may be free on those nodes: the head of that queue is woken. */
 void rl_local_queue_wake(struct rl_engine *engine, struct rl_local_queue *queue, uint16_t nodes,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/ask.h"
 #include "engine/engine.h"
-#include "engine/hear.h"
+#include "engine/receive.h"
+#include "engine/send.h"
 #include "engine/sets.h"
 #include "engine/trace.h"
 
@@ -67,7 +67,7 @@ enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t
     /* It has no server to answer while its electors name none. */
     if (engine->node[node].elected && is_absence(vote)) {
         enum redlock_reason of_electors = rl_elected_explain(
-            &engine->node[node], engine->node[node].elected->asked_ns, 0, out);
+            &engine->node[node], engine->node[node].elected->requested_ns, 0, out);
 
         if (of_electors)
             return of_electors;
@@ -124,8 +124,8 @@ static void send_undelivered(struct rl_engine *engine, uint8_t node, int64_t now
             queue && rl_local_queue_head(queue)->lock.acquisition->ticket == attempt->ticket;
 
         if (now_ns < attempt->expired_by_ns)
-            rl_ask_node(engine, node, attempt, NULL, keeps_place ? RL_OP_ROLLBACK : RL_OP_QUIT,
-                        0, now_ns);
+            rl_send_to_node(engine, node, attempt, NULL,
+                            keeps_place ? RL_OP_ROLLBACK : RL_OP_QUIT, 0, now_ns);
         rl_attempt_unref(&engine->attempts, attempt);
     }
 }
@@ -164,7 +164,7 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     at->late_us = 0; /* it may not answer at all any more */
     rl_vote_lose_kept(engine, node, now_ns);
     if (at->elected)
-        rl_elected_ask(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
-    rl_hear_nothing(engine, node, nothing_was_sent, now_ns);
+        rl_elected_request(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
+    rl_end_requests(engine, node, nothing_was_sent, now_ns);
     rl_sets_give_up(engine, node, now_ns);
 }

@@ -61,7 +61,7 @@ static bool lacks_electors(const struct rl_engine *engine, uint8_t node)
     if (!answer->set[0])
         return true;
     /* While a check is under way, its last answer is the one that has the list. */
-    if (at->session.check_asked)
+    if (at->session.check_requested)
         return at->session.guard.objection == REDLOCK_REASON_NO_SET;
     return strlen(at->session.facts.electors) < RL_ELECTOR_ID_SIZE;
 }
@@ -127,13 +127,13 @@ static void update_awaits_sets(struct rl_engine *engine, int64_t now_ns)
     bool awaited = engine->awaits_sets;
 
     engine->awaits_sets = false;
-    if (engine->guard_mode != RL_GUARD_OFF && !engine->set[0] && RL_RULE(SETS_HEARD))
+    if (engine->guard_mode != RL_GUARD_OFF && !engine->set[0] && RL_RULE(SETS_KNOWN))
         for (uint8_t i = 0; i < engine->policy.node_count; i++)
             engine->awaits_sets |=
                 !engine->set_answer[i].answered && !engine->node[i].had_its_time;
     if (awaited && !engine->awaits_sets)
         rl_handles_step(
-            engine, &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns}, true);
+            engine, &(struct rl_event){.type = RL_EVENT_SETS_KNOWN, .now_ns = now_ns}, true);
 }
 
 void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns)
@@ -197,7 +197,7 @@ void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     const struct rl_set_answer *answer = &engine->set_answer[node];
     char set[RL_SET_MAX];
 
-    if (session->restore_asked || !answer->answered || answer->set[0] ||
+    if (session->restore_requested || !answer->answered || answer->set[0] ||
         engine->node[node].elected || engine->guard_mode == RL_GUARD_OFF ||
         !rl_set_has_names(&engine->set_self, engine->set) ||
         !rl_guard_check_vote(&session->guard, now_ns))
@@ -222,17 +222,17 @@ void rl_sets_put_in_force(struct rl_engine *engine)
     write_new_set(engine);
 }
 
-void rl_sets_ask(struct rl_engine *engine, int64_t now_ns)
+void rl_sets_request(struct rl_engine *engine, int64_t now_ns)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_session *session = &engine->node[i].session;
 
         if (session->state != RL_SESSION_UP)
             continue;
-        if (!session->check_asked)
+        if (!session->check_requested)
             rl_vetting_check(session, now_ns);
         else
-            rl_vetting_ask_set(session);
+            rl_vetting_request_set(session);
     }
 }
 

@@ -11,7 +11,7 @@
 /* Looks at what the nodes say, as one of them has said something. */
 void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
-static inline void rl_sets_hear(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+static inline void rl_sets_receive(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     if (engine->node[node].session.set_news)
         rl_sets_judge(engine, node, now_ns);
@@ -41,9 +41,10 @@ bool rl_sets_is_slot_refused(const struct rl_engine *engine, uint8_t node);
 static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t node)
 {
     const struct rl_set_answer *answer = &engine->set_answer[node];
-    bool is_told = answer->by_client || (answer->answered && !answer->set[0] && engine->set[0]);
+    bool is_known =
+        answer->by_client || (answer->answered && !answer->set[0] && engine->set[0]);
 
-    return is_told && !answer->unreadable && !rl_set_is_literal(engine->node[node].address);
+    return is_known && !answer->unreadable && !rl_set_is_literal(engine->node[node].address);
 }
 
 /*
@@ -55,7 +56,7 @@ void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 #define RL_SETS_OTHER_INIT "another init, or a client, has changed its set meanwhile"
 
 /* Before a plan: what the nodes say now, not what they said when they were connected to. */
-void rl_sets_ask(struct rl_engine *engine, int64_t now_ns);
+void rl_sets_request(struct rl_engine *engine, int64_t now_ns);
 
 /*
  * What `redlock init` is to write on each node: a set that is pending first, unless they are in

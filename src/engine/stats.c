@@ -42,7 +42,7 @@ void rl_stats_step(redlock_counters *stats, const struct rl_handle *handle,
             stats->acquired++;
             stats->held++;
             rl_histogram_add(&stats->wait,
-                             event->now_ns - rl_pending_acquire_of(handle)->asked_ns);
+                             event->now_ns - rl_pending_acquire_of(handle)->requested_ns);
         } else {
             ++*refusals_of(stats,
                            handle->prepare_error ? handle->prepare_error : actions->done_error);

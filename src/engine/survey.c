@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "engine/ask.h"
 #include "engine/engine.h"
-#include "engine/hear.h"
+#include "engine/receive.h"
+#include "engine/send.h"
 #include "engine/sets.h"
 #include "engine/trace.h"
 
@@ -131,8 +131,8 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
     rl_engine_add_ready(engine, handle);
 }
 
-void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
-                   struct rl_survey *survey, int64_t now_ns)
+void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+                      struct rl_survey *survey, int64_t now_ns)
 {
     handle->done = false;
     rl_pending_acquire_of(handle)->survey = survey;
@@ -150,7 +150,7 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_session *session = &engine->node[i].session;
         /* Of those that are up the plan of an init has seen that they can be used. */
-        bool may_ask = question != RL_OP_ADMIT || session->state == RL_SESSION_UP;
+        bool may_send = question != RL_OP_ADMIT || session->state == RL_SESSION_UP;
         struct rl_answer unasked;
 
         if (engine->node[i].login.tag)
@@ -163,22 +163,22 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
         /* Whether a deletion lasts, the electors decide (E13): --wait repeats it
          * until it does. */
         if (question == RL_OP_BREAK && engine->node[i].elected)
-            rl_elected_ask(engine, i, RL_ELECTORS_EVERY_NS, now_ns);
-        if (may_ask && rl_ask_node(engine, i, handle->attempt, handle, question,
-                                   handle->lock.round, now_ns))
+            rl_elected_request(engine, i, RL_ELECTORS_EVERY_NS, now_ns);
+        if (may_send && rl_send_to_node(engine, i, handle->attempt, handle, question,
+                                        handle->lock.round, now_ns))
             continue;
         unasked = rl_vote_when_unreachable(engine, i);
         /* Being connected to again: the last attempt tells why it has not answered. */
-        if (!may_ask && session->state == RL_SESSION_GREETING && session->failure_text[0])
+        if (!may_send && session->state == RL_SESSION_GREETING && session->failure_text[0])
             unasked.vote = session->failure;
         rl_survey_answer(survey, i, unasked, NULL, now_ns);
     }
     survey_progress(engine, handle);
 }
 
-void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
-                    enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
-                    int64_t now_ns)
+void rl_survey_receive(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                       enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
+                       int64_t now_ns)
 {
     struct rl_survey *survey = rl_survey_of(handle);
 

@@ -66,12 +66,12 @@ int rl_survey_error(const struct rl_survey *survey);
 void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out);
 
 /* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...), asked by a handle. */
-void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
-                   struct rl_survey *survey, int64_t now_ns);
+void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+                      struct rl_survey *survey, int64_t now_ns);
 /* One node's answer to it, and its timer. */
-void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
-                    enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
-                    int64_t now_ns);
+void rl_survey_receive(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                       enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
+                       int64_t now_ns);
 void rl_survey_tick(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                     int64_t warm_at_ns, int64_t now_ns);
 

@@ -13,7 +13,7 @@
 /* What a lock does next; of the others there are decisions. */
 static const char *const state_words[RL_ENDED + 1] = {
     [RL_ALIGNING] = "aligns the tokens",
-    [RL_ASKING] = "asks how long it is held",
+    [RL_INQUIRING] = "asks how long it is held",
     [RL_BACKOFF] = "waits for the next attempt (A9)",
     [RL_PARKED] = "waits behind another of this client",
     [RL_TICKETING] = "asks for a place in the queue",

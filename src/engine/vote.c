@@ -27,7 +27,7 @@
  * What nodes without a set have granted decides only when every node has said its set, has
  * failed or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
- * After them come the checks that are about the lock: hear_answer() drops the answer to an
+ * After them come the checks that are about the lock: deliver_answer() drops the answer to an
  * attempt that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of
  * another round, and the tally counts one vote of a node in a round.
  *
@@ -37,7 +37,7 @@
  * A grant that does not pass is turned into the vote that says why. The key that it has set
  * stays on the node until the attempt is rolled back or the lock is released.
  */
-#include "engine/hear.h"
+#include "engine/receive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,13 +197,13 @@ static void check_renewal(struct rl_guard *guard, int64_t now_ns, struct rl_answ
 }
 
 /* Strict: the set that the node was in when it granted. */
-static void hear_set(struct rl_engine *engine, uint8_t node, const struct rl_answer *answer,
-                     int64_t now_ns)
+static void receive_set(struct rl_engine *engine, uint8_t node, const struct rl_answer *answer,
+                        int64_t now_ns)
 {
     if (!engine->strict || !answer->has_marker)
         return;
     rl_vetting_note_set(&engine->node[node].session, answer->set);
-    rl_sets_hear(engine, node, now_ns);
+    rl_sets_receive(engine, node, now_ns);
 }
 
 /* Checks 6 and 7, and what the guard has to do with other replies. */
@@ -234,7 +234,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         if (answer->vote == REDLOCK_VOTE_GRANTED) {
             rl_guard_vouched(&session->guard);
             rl_vetting_note_set(session, rl_slice_of(new_set));
-            rl_sets_hear(engine, node, now_ns);
+            rl_sets_receive(engine, node, now_ns);
         } else if (answer->vote == REDLOCK_VOTE_GUARDED) {
             rl_session_fail(session, REDLOCK_VOTE_GUARDED, REDLOCK_REASON_SET_CHANGED,
                             RL_SETS_OTHER_INIT);
@@ -242,7 +242,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         return;
     case RL_OP_REPAIR:
         /*
-         * A repair was sent to a node that may vote (ask.c), but with a marker it is looked at
+         * A repair was sent to a node that may vote (send.c), but with a marker it is looked at
          * again: the key may be missing because the node forgot everything (G2, G3).
          */
         if (!answer->has_marker || !RL_RULE(REPAIR_IS_NO_PROOF))
@@ -256,7 +256,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     }
     if (engine->strict) {
         check_marker(answer);
-        hear_set(engine, node, answer, now_ns);
+        receive_set(engine, node, answer, now_ns);
     }
     check_guard(session, op, now_ns, answer);
     if (engine->requires_safety && answer->vote == REDLOCK_VOTE_GRANTED)
@@ -359,7 +359,7 @@ static bool keep(struct rl_node *at, const struct rl_pending *pending, struct rl
     *kept = (struct rl_withheld){.pending = *pending, .answer = *answer};
     /* The reply that these point into will be gone. */
     kept->answer.marker = kept->answer.identity = kept->answer.set = (struct rl_slice){"", 0};
-    kept->answer.tells_holder = false;
+    kept->answer.names_holder = false;
     return true;
 }
 
@@ -390,7 +390,7 @@ void rl_vote_give_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns)
             continue;
         }
         judge_again(&at->session, &kept, now_ns, &kept.answer);
-        rl_hear_answer(engine, node, &kept.pending, NULL, &kept.answer, now_ns);
+        rl_deliver_answer(engine, node, &kept.pending, NULL, &kept.answer, now_ns);
         rl_attempt_unref(&engine->attempts, kept.pending.subject);
     }
     if (left_count == count)
@@ -411,7 +411,7 @@ void rl_vote_lose_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         struct rl_pending pending = at->kept[i].pending;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 
-        rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
+        rl_deliver_answer(engine, node, &pending, NULL, &answer, now_ns);
         rl_attempt_unref(&engine->attempts, pending.subject);
     }
     memmove(at->kept, at->kept + count, (at->kept_count - count) * sizeof *at->kept);
@@ -442,7 +442,7 @@ bool rl_vote_judge_by_attestation(struct rl_engine *engine, uint8_t node,
     return !keep(&engine->node[node], &grant->pending, out, now_ns);
 }
 
-bool rl_vote_hear_attestation(struct rl_engine *engine, uint8_t node,
+bool rl_vote_read_attestation(struct rl_engine *engine, uint8_t node,
                               const struct rl_reply *reply, int64_t now_ns,
                               struct rl_answer *attestation)
 {
@@ -456,7 +456,7 @@ bool rl_vote_hear_attestation(struct rl_engine *engine, uint8_t node,
     *attestation = rl_answer_read_attestation(reply);
     /* Also when no grant waits for it: one that overtook other waiters is renewed
      * like any other. */
-    hear_set(engine, node, attestation, now_ns);
+    receive_set(engine, node, attestation, now_ns);
     if (attestation->has_marker)
         rl_guard_marker(&at->session.guard, attestation->marker, attestation->identity,
                         attestation->marker_max_ttl_ms, now_ns);

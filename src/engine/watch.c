@@ -61,9 +61,9 @@ static void seek_stamp(struct rl_node *node, int64_t now_ns)
     bool is_vouched =
         !node->elected || rl_elected_is_vouched(node, now_ns) || !RL_RULE(STAMP_MAJORITY);
 
-    if (is_vouched && !session->check_asked && !session->admission_asked &&
+    if (is_vouched && !session->check_requested && !session->admission_requested &&
         now_ns >= session->guard.stamp_ends_ns &&
-        now_ns - session->admission_asked_ns >= ADMISSION_EVERY_NS)
+        now_ns - session->admission_requested_ns >= ADMISSION_EVERY_NS)
         rl_vetting_stamp(session, now_ns);
 }
 
@@ -77,7 +77,7 @@ static void seek_admission(struct rl_engine *engine, struct rl_node *node, int64
     struct rl_session *session = &node->session;
     char nonce[2 * NONCE_BYTES + 1] = "";
 
-    if (session->check_asked || session->admission_asked)
+    if (session->check_requested || session->admission_requested)
         return;
     if (session->checked_ns < session->guard.watched_since_ns && !session->guard.probation[0]) {
         rl_vetting_check(session, now_ns);
@@ -88,7 +88,7 @@ static void seek_admission(struct rl_engine *engine, struct rl_node *node, int64
         return;
     }
     if (!session->guard.identity[0] ||
-        now_ns - session->admission_asked_ns < ADMISSION_EVERY_NS)
+        now_ns - session->admission_requested_ns < ADMISSION_EVERY_NS)
         return;
     if (!session->guard.probation[0]) {
         if (rl_engine_draw_hex(engine, NONCE_BYTES, nonce) == 0)
@@ -102,12 +102,12 @@ static void seek_admission(struct rl_engine *engine, struct rl_node *node, int64
 
 /* What may change while a connection lasts: the clock (G6), the set that the node
  * is in (G8). */
-static void ask_again(struct rl_session *session, int64_t now_ns)
+static void send_again(struct rl_session *session, int64_t now_ns)
 {
-    if (session->clock_asked_ns != 0)
+    if (session->clock_requested_ns != 0)
         return;
     if (session->guard.mode != RL_GUARD_OFF)
-        rl_vetting_ask_set(session);
+        rl_vetting_request_set(session);
     rl_vetting_sample_clock(session, now_ns);
 }
 
@@ -123,7 +123,7 @@ void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 
     if (session->state == RL_SESSION_UP &&
         now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS)
-        ask_again(session, now_ns);
+        send_again(session, now_ns);
     look_by(engine, now_ns + RL_CLOCK_SAMPLE_EVERY_NS);
 }
 
@@ -227,7 +227,7 @@ static void watch_quarantine(struct rl_engine *engine, struct rl_node *node, int
     if (session->guard.reason == REDLOCK_REASON_PROMOTED)
         seek_stamp(node, now_ns);
     /* It may have been loaded or promoted meanwhile, or an operator has vouched for it. */
-    if (now_ns - session->checked_ns >= CHECK_EVERY_NS && !session->check_asked)
+    if (now_ns - session->checked_ns >= CHECK_EVERY_NS && !session->check_requested)
         rl_vetting_check(session, now_ns);
     /* The marker of a node whose clock was set must go, even if it takes several tries. */
     if (engine->strict && session->guard.reason == REDLOCK_REASON_CLOCK &&
@@ -240,15 +240,16 @@ static int64_t watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns
 {
     struct rl_session *session = &engine->node[node].session;
     int64_t soon_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
-    int64_t silent_ns =
-        engine->watches_idle ? engine->node[node].heard_ns + RL_WATCH_SILENCE_NS : RL_NEVER_NS;
+    int64_t silent_ns = engine->watches_idle
+                            ? engine->node[node].received_ns + RL_WATCH_SILENCE_NS
+                            : RL_NEVER_NS;
     bool needed = engine->guard_mode != RL_GUARD_OFF &&
                   (engine->handle_count > 0 || session->guard.objection != REDLOCK_REASON_NONE);
 
     if (engine->node[node].elected && (engine->handle_count > 0 || engine->watches_idle)) {
-        rl_elected_ask(engine, node,
-                       engine->handle_count > 0 ? RL_ELECTORS_EVERY_NS : RL_WATCH_SILENCE_NS,
-                       now_ns);
+        rl_elected_request(
+            engine, node, engine->handle_count > 0 ? RL_ELECTORS_EVERY_NS : RL_WATCH_SILENCE_NS,
+            now_ns);
         if (session->state == RL_SESSION_DOWN)
             return soon_ns;
     }
@@ -257,7 +258,7 @@ static int64_t watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns
     /* The tick comes every second, and the last answer came somewhat after the tick before. */
     if (now_ns >= silent_ns ||
         (needed && now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS / 2))
-        ask_again(session, now_ns);
+        send_again(session, now_ns);
     rl_sets_restore(engine, node, now_ns);
     if (session->guard.state == RL_GUARD_QUARANTINED) {
         watch_quarantine(engine, &engine->node[node], now_ns);

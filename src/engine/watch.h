@@ -41,7 +41,7 @@ static inline void rl_watch_before_use(struct rl_engine *engine, uint8_t node, i
     int64_t answered_ns = engine->node[node].session.clock_answered_ns;
 
     if (engine->node[node].elected)
-        rl_elected_ask(engine, node, RL_ELECTORS_EVERY_NS, now_ns);
+        rl_elected_request(engine, node, RL_ELECTORS_EVERY_NS, now_ns);
     if (engine->guard_mode != RL_GUARD_OFF &&
         (now_ns - answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS ||
          engine->watch_at_ns > now_ns + RL_CLOCK_SAMPLE_EVERY_NS))

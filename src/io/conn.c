@@ -69,8 +69,8 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, enum redlock_rea
     rl_link_failed(&conn->link, vote, reason, kept, now_ns);
 }
 
-void rl_conn_fail_unheard(struct rl_conn *conn, enum redlock_vote vote,
-                          enum redlock_reason reason, const char *text, int64_t now_ns)
+void rl_conn_fail_silent(struct rl_conn *conn, enum redlock_vote vote,
+                         enum redlock_reason reason, const char *text, int64_t now_ns)
 {
     const char *question = "";
     char words[REDLOCK_TEXT_MAX];
@@ -104,9 +104,9 @@ static enum redlock_reason reason_of(const struct rl_conn *conn, int error)
 
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
 {
-    rl_conn_fail_unheard(
-        conn, error == ECONNREFUSED ? REDLOCK_VOTE_REFUSED : REDLOCK_VOTE_UNREACHABLE,
-        reason_of(conn, error), strerror(error), now_ns);
+    rl_conn_fail_silent(conn,
+                        error == ECONNREFUSED ? REDLOCK_VOTE_REFUSED : REDLOCK_VOTE_UNREACHABLE,
+                        reason_of(conn, error), strerror(error), now_ns);
 }
 
 void rl_conn_fail_tls(struct rl_conn *conn, int64_t now_ns)
@@ -329,7 +329,7 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
      */
     if (conn->state == RL_CONN_RESOLVING)
         conn->resolve = NULL;
-    rl_conn_fail_unheard(conn, REDLOCK_VOTE_SILENT, what[conn->state].reason, text, now_ns);
+    rl_conn_fail_silent(conn, REDLOCK_VOTE_SILENT, what[conn->state].reason, text, now_ns);
     conn->resolve = lookup;
 }
 

@@ -84,8 +84,8 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, enum redlock_rea
 /*
  * The same; if nothing ever came back, the port may be of the other sort, with or without TLS.
  */
-void rl_conn_fail_unheard(struct rl_conn *conn, enum redlock_vote vote,
-                          enum redlock_reason reason, const char *text, int64_t now_ns);
+void rl_conn_fail_silent(struct rl_conn *conn, enum redlock_vote vote,
+                         enum redlock_reason reason, const char *text, int64_t now_ns);
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns);
 void rl_conn_fail_tls(struct rl_conn *conn, int64_t now_ns);
 void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns);

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "engine/hear.h"
+#include "engine/receive.h"
 #include "io/clock.h"
 #include "io/conn.h"
 
@@ -120,8 +120,8 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
     if (got < 0)
         rl_conn_fail_errno(conn, errno, *now_ns);
     else
-        rl_conn_fail_unheard(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_UNREACHABLE,
-                             "the server closed the connection", *now_ns);
+        rl_conn_fail_silent(conn, REDLOCK_VOTE_UNREACHABLE, REDLOCK_REASON_UNREACHABLE,
+                            "the server closed the connection", *now_ns);
     return -1;
 }
 

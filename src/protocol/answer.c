@@ -83,7 +83,7 @@ static void note_holder(const struct rl_reply *reply, uint32_t index, struct rl_
 {
     if (index >= reply->element_count || reply->element[index].type != RL_REPLY_BULK)
         return;
-    answer->tells_holder = true;
+    answer->names_holder = true;
     answer->holder = reply->element[index].text;
 }
 

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-int rl_elector_ask(struct rl_session *session, int64_t now_ns)
+int rl_elector_request(struct rl_session *session, int64_t now_ns)
 {
     struct rl_elector_talk *talk = &session->elector;
     int status;
 
-    if (talk->asked_ns != 0)
+    if (talk->requested_ns != 0)
         return 0;
     if (session->login->vote_count)
         status = RL_SEND(session, RL_STEP_ELECTOR_NODES, "CLUSTER", "NODES");
@@ -18,7 +18,7 @@ int rl_elector_ask(struct rl_session *session, int64_t now_ns)
             RL_SEND(session, RL_STEP_ELECTOR_TERM, "SENTINEL", "MASTER", session->login->group);
     if (status < 0)
         return -1;
-    talk->asked_ns = now_ns;
+    talk->requested_ns = now_ns;
     return 0;
 }
 
@@ -29,7 +29,7 @@ int rl_elector_greet(struct rl_session *session, int64_t now_ns)
     if (!session->login->vote_count &&
         RL_SEND(session, RL_STEP_ELECTOR_ID, "SENTINEL", "MYID") < 0)
         return -1;
-    return rl_elector_ask(session, now_ns);
+    return rl_elector_request(session, now_ns);
 }
 
 static int fail(struct rl_session *session, enum redlock_reason reason, const char *text)
@@ -80,8 +80,8 @@ static int64_t read_number(struct rl_slice text)
 
 static void note_answered(struct rl_elector_talk *talk)
 {
-    talk->answered_asked_ns = talk->asked_ns;
-    talk->asked_ns = 0;
+    talk->answered_requested_ns = talk->requested_ns;
+    talk->requested_ns = 0;
     talk->has_news = true;
 }
 

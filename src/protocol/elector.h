@@ -13,7 +13,7 @@
 /* Asks for its id, and for the term; behind the login. -1: out of memory. */
 int rl_elector_greet(struct rl_session *session, int64_t now_ns);
 /* Asks for the term, unless that question is already out. */
-int rl_elector_ask(struct rl_session *session, int64_t now_ns);
+int rl_elector_request(struct rl_session *session, int64_t now_ns);
 
 /* Understands a reply. -1: that was no answer; 1: the session has failed, and says why. */
 int rl_elector_answer(struct rl_session *session, enum rl_step step,

@@ -87,9 +87,10 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->greeting_left = 0;
     session->abilities = (struct rl_abilities){0};
     session->progress_ns = now_ns;
-    session->clock_asked_ns = 0;
-    session->check_asked = session->admission_asked = session->wants_attestation = false;
-    session->restore_asked = false;
+    session->clock_requested_ns = 0;
+    session->check_requested = session->admission_requested = session->wants_attestation =
+        false;
+    session->restore_requested = false;
     session->pending.sent_count = 0;
     session->state = RL_SESSION_GREETING;
     rl_guard_connected(&session->guard);

@@ -60,8 +60,8 @@ static inline bool rl_login_is_of_elector(const struct rl_login *login)
 struct rl_elector_talk {
     char id[RL_ELECTOR_ID_SIZE + 1];   /* empty: not said yet */
     struct rl_term term[RL_VOTES_MAX]; /* of each vote of a cluster; else the first */
-    int64_t answered_asked_ns;         /* when the question left that `term` answers */
-    int64_t asked_ns;                  /* when the question under way left; 0: none is */
+    int64_t answered_requested_ns;     /* when the question left that `term` answers */
+    int64_t requested_ns;              /* when the question under way left; 0: none is */
     int64_t down_after_ms; /* its down-after-milliseconds for the group; -1: not told */
     bool has_news;         /* the engine has not looked at it yet */
 };
@@ -136,16 +136,16 @@ struct rl_session {
     bool set_news;                   /* the engine has not looked at that yet */
     bool has_news; /* its own requests were answered, or it ended: there may be new findings */
     char marker_error[REDLOCK_TEXT_MAX]; /* if set_answer is unreadable: the server's words */
-    bool restore_asked;                  /* it was told its set on this connection */
+    bool restore_requested;              /* it was told its set on this connection */
     int64_t checked_ns;                  /* when it was last asked for the facts */
-    int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
+    int64_t clock_requested_ns; /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
-    bool check_asked;           /* a check is under way */
+    bool check_requested;       /* a check is under way */
     bool wants_attestation;     /* acquires were queued that need one behind them (G2) */
-    bool admission_asked;       /* a PROBE or ADMIT is under way */
-    int64_t admission_asked_ns; /* when the last one was asked */
-    bool has_sentinel;          /* one watches it, as far as it was asked and has told */
-    char version[32];           /* "redis 7.0.15"; empty: unknown */
+    bool admission_requested;   /* a PROBE or ADMIT is under way */
+    int64_t admission_requested_ns; /* when the last one was asked */
+    bool has_sentinel;              /* one watches it, as far as it was asked and has told */
+    char version[32];               /* "redis 7.0.15"; empty: unknown */
     /* Why the session failed; what every request then gets. */
     enum redlock_vote failure;
     enum redlock_reason failure_reason;

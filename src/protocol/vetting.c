@@ -27,11 +27,11 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
                 "electors") < 0)
         return -1;
     /* Only a whole check is waited for: one that memory did not suffice for is made again. */
-    session->check_asked = true;
+    session->check_requested = true;
     return 0;
 }
 
-int rl_vetting_ask_set(struct rl_session *session)
+int rl_vetting_request_set(struct rl_session *session)
 {
     return RL_SEND(session, RL_STEP_SET, "HMGET", RL_MARKER_KEY, "set");
 }
@@ -40,8 +40,8 @@ int rl_vetting_restore_set(struct rl_session *session, const char *set)
 {
     if (RL_SEND(session, RL_STEP_RESTORE, "HSETNX", RL_MARKER_KEY, "set", set) < 0)
         return -1;
-    session->restore_asked = true;
-    return rl_vetting_ask_set(session);
+    session->restore_requested = true;
+    return rl_vetting_request_set(session);
 }
 
 void rl_vetting_note_set(struct rl_session *session, struct rl_slice set)
@@ -72,11 +72,11 @@ int rl_vetting_attestation(struct rl_session *session)
 
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
 {
-    if (session->clock_asked_ns != 0)
+    if (session->clock_requested_ns != 0)
         return 0;
     if (RL_SEND(session, RL_STEP_TIME, "TIME") < 0)
         return -1;
-    session->clock_asked_ns = now_ns;
+    session->clock_requested_ns = now_ns;
     return 0;
 }
 
@@ -85,8 +85,8 @@ int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_
     if (RL_SEND(session, RL_STEP_PROBE, "EVAL", RL_SCRIPT(PROBE).text.data, "2", RL_MARKER_KEY,
                 RL_PROBATION_KEY, session->guard.admitted, nonce) < 0)
         return -1;
-    session->admission_asked = true;
-    session->admission_asked_ns = now_ns;
+    session->admission_requested = true;
+    session->admission_requested_ns = now_ns;
     return 0;
 }
 
@@ -99,8 +99,8 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
                 RL_PROBATION_KEY, session->guard.admitted, session->guard.probation,
                 max_ttl_ms) < 0)
         return -1;
-    session->admission_asked = true;
-    session->admission_asked_ns = now_ns;
+    session->admission_requested = true;
+    session->admission_requested_ns = now_ns;
     return 0;
 }
 
@@ -119,12 +119,12 @@ int rl_vetting_stamp(struct rl_session *session, int64_t now_ns)
     if (RL_SEND(session, RL_STEP_STAMP, "EVAL", RL_SCRIPT(STAMP).text.data, "1", RL_MARKER_KEY,
                 session->guard.admitted, RL_RULE(STAMP_AGE) ? guard_ms : "0") < 0)
         return -1;
-    session->admission_asked = true;
-    session->admission_asked_ns = now_ns;
+    session->admission_requested = true;
+    session->admission_requested_ns = now_ns;
     return 0;
 }
 
-int rl_vetting_ask_sentinel(struct rl_session *session)
+int rl_vetting_request_sentinel(struct rl_session *session)
 {
     session->has_sentinel = false;
     return RL_SEND(session, RL_STEP_SENTINEL, "PUBSUB", "NUMSUB", SENTINEL_CHANNEL);
@@ -223,7 +223,7 @@ static bool note_time(struct rl_session *session, const struct rl_reply *reply, 
     if (seconds > CLOCK_MAX_S)
         seconds = microseconds = 0;
     rl_guard_sample(&session->guard, seconds * SECOND_US + microseconds,
-                    session->clock_asked_ns, now_ns);
+                    session->clock_requested_ns, now_ns);
     session->clock_answered_ns = now_ns;
     return true;
 }
@@ -252,7 +252,7 @@ bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
             session->facts.cluster |= reason == REDLOCK_REASON_CLUSTER && !session->login->tag;
             refuse_set(session, scalar->text);
         }
-        session->check_asked = false;
+        session->check_requested = false;
         rl_guard_judge(&session->guard, &session->facts, now_ns);
         break;
     case RL_STEP_SET:
@@ -264,19 +264,19 @@ bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
     case RL_STEP_TIME:
         if (told && !note_time(session, reply, now_ns))
             return false;
-        session->clock_asked_ns = 0;
+        session->clock_requested_ns = 0;
         break;
     case RL_STEP_PROBE:
-        session->admission_asked = false;
+        session->admission_requested = false;
         if (told)
             rl_guard_probed(&session->guard, scalar->text, now_ns);
         break;
     case RL_STEP_ADMIT:
-        session->admission_asked = false;
+        session->admission_requested = false;
         rl_guard_admitted(&session->guard, told && scalar->integer == 1, now_ns);
         break;
     case RL_STEP_STAMP:
-        session->admission_asked = false;
+        session->admission_requested = false;
         session->guard.stamp_answered = true;
         if (told)
             rl_guard_stamped(&session->guard, scalar->integer, now_ns);

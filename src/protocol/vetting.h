@@ -17,7 +17,7 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns);
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns);
 
 /* Asks which set the node belongs to (G8); and writes it where the node says none. */
-int rl_vetting_ask_set(struct rl_session *session);
+int rl_vetting_request_set(struct rl_session *session);
 int rl_vetting_restore_set(struct rl_session *session, const char *set);
 /* It has told. */
 void rl_vetting_note_set(struct rl_session *session, struct rl_slice set);
@@ -32,7 +32,7 @@ int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_
 int rl_vetting_admit(struct rl_session *session, int64_t now_ns);
 int rl_vetting_expel(struct rl_session *session);
 /* Does a Sentinel watch this node? Where it may not be asked, none is seen (has_sentinel). */
-int rl_vetting_ask_sentinel(struct rl_session *session);
+int rl_vetting_request_sentinel(struct rl_session *session);
 
 /* Understands a reply. False: that was no answer to the question. */
 bool rl_vetting_answer(struct rl_session *session, enum rl_step step,

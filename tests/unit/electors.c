@@ -28,7 +28,7 @@ static bool hear(uint8_t which, char id, int64_t epoch, const char *owner, int64
     struct rl_term term = {.epoch = epoch};
 
     snprintf(term.owner, sizeof term.owner, "%s", owner);
-    return rl_electors_hear(&electors, which, id_of(id), &term, asked_ms * RL_NS_PER_MS);
+    return rl_electors_receive(&electors, which, id_of(id), &term, asked_ms * RL_NS_PER_MS);
 }
 
 static bool list(const char *letters)
@@ -59,19 +59,19 @@ CASE(a_server_by_its_id, "E3: in a cluster a term is of the node's id, wherever 
 
     begin(3, "abc");
     memcpy(term.id, id_of('x'), sizeof term.id);
-    CHECK(!rl_electors_hear(&electors, 0, id_of('a'), &term, 0));
+    CHECK(!rl_electors_receive(&electors, 0, id_of('a'), &term, 0));
     memcpy(term.owner, "i:1", 4); /* as another elector sees it */
-    CHECK(rl_electors_hear(&electors, 1, id_of('b'), &term, 0));
+    CHECK(rl_electors_receive(&electors, 1, id_of('b'), &term, 0));
     rl_term_write(&electors.term, text);
     CHECK(strncmp(text, "1@xxxx", 6) == 0);
     /* It has moved: the same term, to be found where it is now. */
-    CHECK(!rl_electors_hear(&electors, 0, id_of('a'), &term, 0));
+    CHECK(!rl_electors_receive(&electors, 0, id_of('a'), &term, 0));
     CHECK_STR("i:1", electors.term.owner);
     /* Another node at that address is another term. */
     term.epoch = 2;
     memcpy(term.id, id_of('y'), sizeof term.id);
-    CHECK(!rl_electors_hear(&electors, 0, id_of('a'), &term, 0));
-    CHECK(rl_electors_hear(&electors, 1, id_of('b'), &term, 0));
+    CHECK(!rl_electors_receive(&electors, 0, id_of('a'), &term, 0));
+    CHECK(rl_electors_receive(&electors, 1, id_of('b'), &term, 0));
     CHECK(electors.term.id[0] == 'y');
 }
 

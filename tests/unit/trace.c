@@ -21,7 +21,7 @@ static const char *const op_names[] = {
 
 static const char *const state_names[] = {
     [RL_IDLE] = "idle",           [RL_ACQUIRING] = "acquiring", [RL_ALIGNING] = "aligning",
-    [RL_ASKING] = "asking",       [RL_BACKOFF] = "backoff",     [RL_HELD] = "held",
+    [RL_INQUIRING] = "asking",    [RL_BACKOFF] = "backoff",     [RL_HELD] = "held",
     [RL_RELEASING] = "releasing", [RL_CHECKING] = "checking",   [RL_ENDED] = "ended",
     [RL_PARKED] = "parked",       [RL_TICKETING] = "ticketing", [RL_QUEUED] = "queued",
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way back: from the bytes of a node to the locks that its replies are for (hear.c). vote.c
- * decides what a reply is worth, and lists the checks; the core what follows from it.
+ * The way back: from the bytes of a node to the locks that its replies are for (receive.c).
+ * vote.c decides what a reply is worth, and lists the checks; the core what follows from it.
  */
-#ifndef RL_ENGINE_HEAR_H
-#define RL_ENGINE_HEAR_H
+#ifndef RL_ENGINE_RECEIVE_H
+#define RL_ENGINE_RECEIVE_H
 
 #include "core/answer.h"
 #include "core/op.h"
@@ -25,13 +25,13 @@ int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
  * One node's answer to one request of an attempt, for the lock or the survey that counts it.
  * reply: NULL when there is none, or it has been judged before.
  */
-void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
-                    const struct rl_reply *reply, const struct rl_answer *answer,
-                    int64_t now_ns);
+void rl_deliver_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
+                       const struct rl_reply *reply, const struct rl_answer *answer,
+                       int64_t now_ns);
 
 /* The connection has ended: every request without a reply gets the node's
  * vote as unreachable. */
-void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
+void rl_end_requests(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
                      int64_t now_ns);
 
 /* ---- vote.c ---- */
@@ -44,7 +44,7 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
                    const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out);
 
 /* The attestation has answered. False: not yet, its script had to be sent again. */
-bool rl_vote_hear_attestation(struct rl_engine *engine, uint8_t node,
+bool rl_vote_read_attestation(struct rl_engine *engine, uint8_t node,
                               const struct rl_reply *reply, int64_t now_ns,
                               struct rl_answer *attestation);
 /* What a grant that waited for it is worth after all. False: it is kept. */

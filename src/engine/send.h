@@ -6,8 +6,8 @@
  * for every node into the command that this node understands. What is pushed into a session
  * leaves with its next write.
  */
-#ifndef RL_ENGINE_ASK_H
-#define RL_ENGINE_ASK_H
+#ifndef RL_ENGINE_SEND_H
+#define RL_ENGINE_SEND_H
 
 #include "core/lock.h"
 #include "engine/attempt.h"
@@ -16,21 +16,22 @@ struct rl_engine;
 struct rl_handle;
 
 /* Asks the nodes of one step; returns those that could not be asked, a bit each. */
-uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
-                      const struct rl_send *send, int64_t now_ns);
+uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
+                          const struct rl_send *send, int64_t now_ns);
 
 /*
  * Asks one node something about an attempt. handle: the one that the attempt belongs to; NULL
  * for what an attempt still needs after its handle has gone (giving back). False: the node
  * cannot be asked now.
  */
-bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
-                 const struct rl_handle *handle, enum rl_op op, uint32_t round, int64_t now_ns);
+bool rl_send_to_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
+                     const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                     int64_t now_ns);
 
 /* The same with the text of the script. False as well if no script is needed for it. */
-bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
-                         const struct rl_handle *handle, enum rl_op op, uint32_t round,
-                         int64_t now_ns);
+bool rl_send_to_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
+                             const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                             int64_t now_ns);
 
 /* Does this node give the lock back without a script, and so without waking a waiter? */
 bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/hear.h"
+#include "engine/receive.h"
 
 #include <string.h>
 
-#include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/link.h"
+#include "engine/send.h"
 #include "engine/sets.h"
 #include "engine/survey.h"
 #include "engine/trace.h"
@@ -29,9 +29,9 @@ static void wake_waiters(struct rl_engine *engine, struct rl_attempt *attempt, u
     if (answer->contended || op == RL_OP_WAITERS)
         rl_yield_begin(engine, attempt, now_ns);
     if (op == RL_OP_ROLLBACK && rl_node_deletes_natively(engine, node, attempt))
-        rl_ask_node(engine, node, attempt, NULL, RL_OP_WAITERS, 0, now_ns);
+        rl_send_to_node(engine, node, attempt, NULL, RL_OP_WAITERS, 0, now_ns);
     else if (op == RL_OP_WAITERS)
-        rl_ask_node(engine, node, attempt, NULL, RL_OP_WAKE, 0, now_ns);
+        rl_send_to_node(engine, node, attempt, NULL, RL_OP_WAKE, 0, now_ns);
 }
 
 /*
@@ -53,9 +53,9 @@ static uint32_t number_of_same_tag(const struct rl_pending_acquire *acquire,
     return number ? number : 1;
 }
 
-void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
-                    const struct rl_reply *reply, const struct rl_answer *answer,
-                    int64_t now_ns)
+void rl_deliver_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
+                       const struct rl_reply *reply, const struct rl_answer *answer,
+                       int64_t now_ns)
 {
     struct rl_attempt *attempt = pending->subject;
     struct rl_handle *handle = attempt->handle;
@@ -85,14 +85,14 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
     if (survey) {
         /* A late answer to a question that is over says nothing about the next one. */
         if (pending->round == handle->lock.round && survey->due)
-            rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
+            rl_survey_receive(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
-    if (acquire && (answer->tells_holder || acquire->current_holder.nodes) &&
+    if (acquire && (answer->names_holder || acquire->current_holder.nodes) &&
         (rl_ops[op].acquires || op == RL_OP_INQUIRE))
         rl_current_holder_note(&acquire->current_holder, node, answer, now_ns);
     event.answer = *answer;
-    if (acquire && acquire->tag_size && answer->tells_holder)
+    if (acquire && acquire->tag_size && answer->names_holder)
         event.answer.same_tag = number_of_same_tag(acquire, answer);
     rl_handle_step(engine, handle, &event);
 }
@@ -112,7 +112,7 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
     case RL_TICKETING:
     case RL_HELD:
         return true;
-    case RL_ASKING:
+    case RL_INQUIRING:
     case RL_CHECKING:
         return pending->op == RL_OP_INQUIRE;
     default:
@@ -136,25 +136,26 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     /* An acquire behind its own release would stay for its whole TTL (A5). */
     if (rl_ops[op].sets_key && (attempt->returned & (1u << node)))
         return false;
-    return rl_ask_node_by_text(engine, node, attempt, attempt->handle, op, pending->round,
-                               now_ns);
+    return rl_send_to_node_by_text(engine, node, attempt, attempt->handle, op, pending->round,
+                                   now_ns);
 }
 
 /* ---- from the connection ---- */
 
 /* What the replies in front of this one have told; and a refusal may hint at a
  * new term (E10). */
-static void hear_of_elected(struct rl_engine *engine, uint8_t node,
+static void receive_elected(struct rl_engine *engine, uint8_t node,
                             const struct rl_reply *reply, int64_t now_ns)
 {
     rl_elected_look(engine, node, now_ns);
     if (reply->scalar.type == RL_REPLY_ERROR)
-        rl_elected_ask(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
+        rl_elected_request(engine, node, RL_ELECTORS_AT_ONCE_NS, now_ns);
 }
 
 /* One reply to a request of an attempt. */
-static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
-                 const struct rl_reply *reply, int64_t now_ns)
+static void handle_reply(struct rl_engine *engine, uint8_t node,
+                         const struct rl_pending *pending, const struct rl_reply *reply,
+                         int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     struct rl_attempt *attempt = pending->subject;
@@ -189,19 +190,19 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
             rl_attempt_note_expiry(attempt, now_ns);
         if (!rl_vote_judge(engine, node, pending, reply, now_ns, &answer))
             return;
-        rl_hear_answer(engine, node, pending, reply, &answer, now_ns);
+        rl_deliver_answer(engine, node, pending, reply, &answer, now_ns);
     }
     rl_attempt_unref(&engine->attempts, attempt);
 }
 
 /* reply: NULL when the connection has ended: those grants are not counted. */
-static void hear_attestation(struct rl_engine *engine, uint8_t node,
-                             const struct rl_reply *reply, int64_t now_ns)
+static void receive_attestation(struct rl_engine *engine, uint8_t node,
+                                const struct rl_reply *reply, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     struct rl_answer attestation;
 
-    if (reply && !rl_vote_hear_attestation(engine, node, reply, now_ns, &attestation))
+    if (reply && !rl_vote_read_attestation(engine, node, reply, now_ns, &attestation))
         return;
     for (uint32_t i = 0; i < at->unconfirmed_count; i++) {
         struct rl_unconfirmed grant = at->unconfirmed[i];
@@ -210,7 +211,7 @@ static void hear_attestation(struct rl_engine *engine, uint8_t node,
         if (reply &&
             !rl_vote_judge_by_attestation(engine, node, &grant, &attestation, now_ns, &answer))
             continue;
-        rl_hear_answer(engine, node, &grant.pending, NULL, &answer, now_ns);
+        rl_deliver_answer(engine, node, &grant.pending, NULL, &answer, now_ns);
         rl_attempt_unref(&engine->attempts, grant.pending.subject);
     }
     at->unconfirmed_count = 0;
@@ -228,7 +229,7 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
     /* At least so long: with several requests under way it was longer. */
     if (delay_ns > engine->policy.node_timeout_ns && at->session.pending.sent_count > 0)
         rl_node_note_delay(engine, node, delay_ns);
-    at->heard_ns = now_ns;
+    at->received_ns = now_ns;
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {
         if (at->session.set_news)
@@ -237,15 +238,15 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
         if (reply.scalar.type == RL_REPLY_ERROR && !rl_reply_is_noscript(&reply))
             rl_session_refused(&at->session, reply.scalar.text);
         if (at->elected)
-            hear_of_elected(engine, node, &reply, now_ns);
+            receive_elected(engine, node, &reply, now_ns);
         if (engine->trace)
             rl_trace_standings(engine, now_ns);
         if (engine->trace && pending.subject)
             rl_trace_reply(engine, node, &pending, &reply);
         if (pending.subject)
-            hear(engine, node, &pending, &reply, now_ns);
+            handle_reply(engine, node, &pending, &reply, now_ns);
         else
-            hear_attestation(engine, node, &reply, now_ns);
+            receive_attestation(engine, node, &reply, now_ns);
         /* It has forgotten who we are: what follows would be refused as well. */
         if (reply.scalar.type == RL_REPLY_ERROR && rl_slice_starts(reply.scalar.text, "NOAUTH"))
             return -1;
@@ -288,12 +289,12 @@ int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
     return status;
 }
 
-void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
+void rl_end_requests(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
                      int64_t now_ns)
 {
     struct rl_pending pending;
 
-    hear_attestation(engine, node, NULL, now_ns);
+    receive_attestation(engine, node, NULL, now_ns);
     while (rl_pending_pop(&engine->node[node].session.pending, &pending)) {
         struct rl_attempt *attempt = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
@@ -306,7 +307,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
             rl_attempt_note_expiry(attempt, now_ns);
         if (rl_ops[pending.op].deletes_key)
             rl_node_keep_undelivered(engine, node, attempt, now_ns);
-        rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
+        rl_deliver_answer(engine, node, &pending, NULL, &answer, now_ns);
         rl_attempt_unref(&engine->attempts, attempt);
     }
 }

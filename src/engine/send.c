@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/ask.h"
+#include "engine/send.h"
 
 #include <string.h>
 
@@ -150,9 +150,9 @@ bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
     return rl_command_deletes_natively(&request, &engine->node[node].session.abilities);
 }
 
-static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
-                     const struct rl_handle *handle, enum rl_op op, uint32_t round,
-                     const struct rl_abilities *abilities, int64_t now_ns)
+static bool send_to_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
+                         const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                         const struct rl_abilities *abilities, int64_t now_ns)
 {
     const struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
     const char *set = engine->node[node].new_set;
@@ -179,25 +179,26 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *
     return push(engine, node, attempt, op, round, &command);
 }
 
-bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
-                 const struct rl_handle *handle, enum rl_op op, uint32_t round, int64_t now_ns)
+bool rl_send_to_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
+                     const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                     int64_t now_ns)
 {
-    return ask_node(engine, node, attempt, handle, op, round,
-                    &engine->node[node].session.abilities, now_ns);
+    return send_to_node(engine, node, attempt, handle, op, round,
+                        &engine->node[node].session.abilities, now_ns);
 }
 
-bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
-                         const struct rl_handle *handle, enum rl_op op, uint32_t round,
-                         int64_t now_ns)
+bool rl_send_to_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
+                             const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                             int64_t now_ns)
 {
-    return ask_node(engine, node, attempt, handle, op, round, &(struct rl_abilities){0},
-                    now_ns);
+    return send_to_node(engine, node, attempt, handle, op, round, &(struct rl_abilities){0},
+                        now_ns);
 }
 
 /* ---- one step, to all its nodes ---- */
 
-uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
-                      const struct rl_send *send, int64_t now_ns)
+uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
+                          const struct rl_send *send, int64_t now_ns)
 {
     struct rl_local_queue *queue = rl_local_queue_of(handle);
     struct rl_request request;
@@ -238,7 +239,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
                 rl_node_keep_undelivered(engine, i, handle->attempt, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
             /* A native delete wakes no waiter: whether there are any is asked behind it. */
-            rl_ask_node(engine, i, handle->attempt, NULL, RL_OP_WAITERS, 0, now_ns);
+            rl_send_to_node(engine, i, handle->attempt, NULL, RL_OP_WAITERS, 0, now_ns);
         }
     }
     /* A place that was given up is not asked for again: late wake-ups for it find no waiter. */
