@@ -45,7 +45,8 @@
  *     all are left, and only then get `reconnect`      LEFT_BEFORE_RECONNECT
  *     silence is no proof of holding                   CLIENT_SEEN
  *
- * **Where closing releases, belief ends with the stream.** Its client is not given the grant
+ * **If closing the connection releases the lock, the client must stop working when the stream
+ * ends.** Its client is not given the grant
  * before `reconnect`, so that no request can renew what a close may be deleting.
  * `closing_leaves` is the other case: a client behind TCP may work on after its connection
  * broke, and a stream that came back shares its value with requests that may still be under

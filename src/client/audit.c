@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The audit: asks every node what can be asked, and says of each answer what it means (G7). */
+/* The audit: requests from every node what can be requested, and judges each answer (G7). */
 #include "client/audit.h"
 
 #include <stdio.h>
@@ -172,7 +172,7 @@ static bool try_kind(struct rl_audit *audit, struct rl_job *job)
     return audit->step == 3;
 }
 
-/* Are we told when a lock becomes free? The listening connections were asked for before. */
+/* Do wake-ups arrive? The subscriber connections were begun before. */
 static bool await_subscribers(struct rl_audit *audit, struct rl_job *job)
 {
     redlock *client = audit->client;

@@ -44,12 +44,12 @@ struct rl_audit {
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
 };
 
-/* Says of everything that was gathered what it means. */
+/* Judges everything that was gathered. */
 void rl_audit_judge(const struct rl_audit *audit);
 
 #define RL_SENTENCE_MAX 256
 
-/* One check of a node, or of all of them together, until its verdict is said. */
+/* One check of a node, or of all of them together, until its verdict is known. */
 struct rl_check {
     const struct rl_audit *audit;
     const struct rl_engine *engine;

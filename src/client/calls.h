@@ -42,7 +42,7 @@ int rl_struct_fill(const char *what, void *out, const void *known, size_t known_
 
 int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *given, redlock_request *out, struct rl_names *names);
-/* What redlock_adopt() is told. */
+/* The arguments of redlock_adopt(). */
 int rl_adoption_read(redlock *client, const char *name, const redlock_request *given,
                      redlock_request *out, struct rl_names *names);
 /* Does anything drive the client, so that REDLOCK_RENEW renews? */
@@ -88,7 +88,9 @@ extern const struct rl_job_kind rl_audit_kind;
 /* ---- report.c: what each node did for an operation, with the text of its reply ---- */
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);
-/* info: what the answers say together; NULL: too few answered, or nothing was looked at. */
+/*
+ * info: what the answers amount to together; NULL: too few answered, or nothing was looked at.
+ */
 void rl_report_survey(const redlock *client, const struct rl_survey *survey,
                       const redlock_info *info, redlock_report *out);
 /*

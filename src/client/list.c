@@ -87,7 +87,7 @@ static bool prepare_next(struct listing *l)
         l->misses[i] = is_silent ? l->misses[i] + 1 : 0;
         /*
          * Many rounds are many chances to be slow once: the same request is sent again, and a
-         * late answer to the first is not heard.
+         * late answer to the first is dropped.
          */
         if (is_silent ? l->misses[i] < MISSES_MAX
                       : l->vote[i].vote == REDLOCK_VOTE_GRANTED &&

@@ -22,12 +22,12 @@ struct acquire_call {
     redlock_lock *lock;       /* once it is carried out; NULL: there is none */
 };
 
-/* Granted, but this caller woke too late to be told of it: the lock is taken back (A9). */
+/* Granted, but this caller woke too late to learn of it: the lock is taken back (A9). */
 static void take_back(redlock *client, redlock_lock *lock)
 {
     bool is_held = lock->handle.lock.state == RL_HELD;
 
-    lock->adopted = false; /* KEEP is about grants that the caller was told of */
+    lock->adopted = false; /* KEEP is about grants that the caller has learnt of */
     rl_lock_discard(client, lock, true);
     if (is_held) { /* and was counted as released just now */
         client->engine.stats.released--;

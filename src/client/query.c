@@ -145,7 +145,7 @@ static int judge_admission(redlock *client, const struct work *work, int error)
     uint8_t admitted_count = rl_count_votes(survey->policy, survey->node, REDLOCK_VOTE_GRANTED);
 
     for (uint8_t i = 0; i < node_count; i++)
-        /* It said of its set something else than the plan had heard. */
+        /* Its set is not the one that the plan was made from. */
         if (survey->node[i].vote == REDLOCK_VOTE_GUARDED) {
             client->engine.met_other_init = true;
             return report_other_init(client, i);
@@ -221,7 +221,9 @@ static void describe_plan(const struct rl_engine *engine, redlock_admission *out
     out->guard_ms = (longest_ns + RL_GUARD_MARGIN_NS) / RL_NS_PER_MS;
 }
 
-/* Every node has said its set, or failed. True: what was planned is to be written. */
+/*
+ * The set of every node is known, or the node failed. True: what was planned is to be written.
+ */
 static bool plan(redlock *client, struct rl_job *job)
 {
     struct work *work = job->work;

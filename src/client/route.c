@@ -81,7 +81,7 @@ int rl_route(redlock **client, const char *name, const redlock_request *request)
     return REDLOCK_OK;
 }
 
-/* A member by itself may be asked about any name: whether it has what it should not, say. */
+/* A member by itself may be queried for any name, for instance one that it should not have. */
 int rl_route_job(redlock **client, const char *name)
 {
     size_t name_size = 0;

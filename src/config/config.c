@@ -209,7 +209,7 @@ const char *rl_config_set(struct rl_config *c, enum rl_setting setting, const ch
 
 bool rl_config_has_password(const char *nodes)
 {
-    /* A password may have a ; in it, as rl_node_list_add() says. */
+    /* A password may have a ; in it, see rl_node_list_add(). */
     for (const char *at = strchr(nodes, '@'); at; at = strchr(at + 1, '@')) {
         for (const char *c = at; c > nodes && !strchr("/, \t", c[-1]); c--)
             if (c[-1] == ':')

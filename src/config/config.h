@@ -16,7 +16,7 @@
 #include "base/quote.h"
 #include "redlock.h"
 
-/* More than a client takes, so that a message can say how many. */
+/* More than a client takes, so that a message can name the number. */
 #define RL_CONFIG_NODES_MAX (REDLOCK_QUORUMS_MAX * (REDLOCK_NODES_MAX + 1))
 #define RL_CONFIG_PATH_MAX 4096
 #define RL_CONFIG_SOURCE_MAX 448
@@ -107,7 +107,7 @@ void rl_config_free(struct rl_config *c);
  */
 const char *rl_config_set(struct rl_config *c, enum rl_setting setting, const char *value);
 
-/* What rl_config_set() says if there is no memory, and the error that its words stand for. */
+/* The message of rl_config_set() without memory, and the error that its words stand for. */
 extern const char rl_config_no_memory[];
 int rl_config_error(const char *problem);
 

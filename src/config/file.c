@@ -80,7 +80,9 @@ static int open_source(struct source *f, const char *directory, const char *file
                      strerror(error));
 }
 
-/* The file that was named, or the first of the usual ones that exists. Says where it looked. */
+/*
+ * The file that was named, or the first of the usual ones that exists. Reports where it looked.
+ */
 static int find_source(struct source *f, const struct rl_config *c, char looked[RL_LOOKED_MAX])
 {
     const char *named = c->file ? c->file : secure_getenv("REDLOCK_CONFIG");

@@ -66,7 +66,7 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
     struct rl_acquisition *acquisition = lock->acquisition;
     int64_t end_ns =
         rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
-    /* A hold whose loss notice is already due is none. */
+    /* If it would be reported lost at once, do not report it as held. */
     bool valid = event->now_ns < rl_hold_loss_notice_ns(lock, end_ns);
     bool in_time =
         !acquisition->wait_deadline_ns || event->now_ns <= acquisition->wait_deadline_ns;
@@ -83,7 +83,10 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
             rl_acquire_fail(lock, event, out);
             return;
         }
-        /* A node not yet heard may say that those that granted do not decide (G8). */
+        /*
+         * A node that has not answered may report a set by which those that granted do not
+         * decide (G8).
+         */
         if (valid && event->awaits_sets && event->now_ns < lock->round_deadline_ns)
             return;
         if (lock->terms.fenced)
@@ -92,7 +95,7 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
             rl_hold_begin(lock, end_ns, out);
         return;
     case RL_TALLY_LOST:
-        /* Is it our own tag that is in the way? Nodes that have not answered may say so. */
+        /* Is it our own tag that is in the way? Nodes that have not answered may show it. */
         if (valid && lock->terms.tagged && rl_tally_pending(&lock->tally) &&
             event->now_ns < lock->round_deadline_ns)
             return;

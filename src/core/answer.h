@@ -24,7 +24,7 @@ static inline bool rl_is_token(int64_t number)
     return number > 0 && number < RL_COUNTER_LIMIT;
 }
 
-/* A node's vote, with the remaining life of the key where the reply told it (else -1). */
+/* A node's vote, with the remaining life of the key where the reply had it (else -1). */
 struct rl_answer {
     enum redlock_vote vote;
     bool is_synthetic; /* made up for a node that did not answer */

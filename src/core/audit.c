@@ -34,7 +34,7 @@ static bool is_skewed(const struct rl_audit_node *nodes, uint8_t node_count, uin
         else
             near_count++;
     }
-    /* Two clocks that differ do not say which of them is wrong. */
+    /* Of two clocks that differ, either may be wrong. */
     return far_count > near_count && (node_count == 2 || far_count + near_count >= 2);
 }
 

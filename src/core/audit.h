@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Findings about nodes, from what their INFO says (G7). Only what a node answered is judged: a
+ * Findings about nodes, from their INFO (G7). Only what a node answered is judged: a
  * node that answers nothing yields no finding here, and "unknown" in the full audit.
  */
 #ifndef RL_CORE_AUDIT_H
@@ -16,7 +16,7 @@ struct rl_audit_node {
     const struct rl_facts *facts;
     const struct rl_clock_window *window;
     enum redlock_reason objection; /* to its set (G8), whether or not the guard is on */
-    bool set_by_client; /* no init has told it its set: a client has, or is about to */
+    bool set_by_client; /* no init has written its set: a client has, or is about to */
     int64_t max_ttl_ms; /* of this client */
     uint8_t cluster;    /* the votes of one have the same number; 0: it is none */
 };

@@ -3,10 +3,10 @@
  * Which server may speak for an elected vote, and until when (docs/elected.md, E2 to E4)?
  *
  * A Sentinel group is one vote. The server behind it changes, and the deposed one looks right
- * to itself: it grants from its buffers, with its old marker. So nothing that a server says of
- * itself is enough. Its *electors*, the sentinels, name a *term*: an epoch and the server that
- * it belongs to. A grant counts only while a majority of them has named the term that it was
- * sent to, each asked no longer than RL_VOUCH_NS ago.
+ * to itself: it grants from its buffers, with its old marker. So nothing that a server reports
+ * of itself is enough. Its *electors*, the sentinels, name a *term*: an epoch and the server
+ * that it belongs to. A grant counts only while a majority of them has named the term that it
+ * was sent to, each asked no longer than RL_VOUCH_NS ago.
  *
  * The electors are a fixed list of ids, which `redlock init` has written beside the set of
  * nodes: any two majorities of it share an elector, and an elector never goes back to an
@@ -49,7 +49,7 @@ struct rl_term {
 bool rl_term_equals(const struct rl_term *a, const struct rl_term *b);
 
 struct rl_elector {
-    char id[RL_ELECTOR_ID_SIZE + 1]; /* that it says of itself; empty: not heard yet */
+    char id[RL_ELECTOR_ID_SIZE + 1]; /* its own, as it reports it; empty: not yet */
     struct rl_term said;
     int64_t
         requested_ns; /* when the question left that `said` answers: the date of the answer */
@@ -87,7 +87,7 @@ int64_t rl_electors_vouch_end_ns(const struct rl_electors *electors);
 
 /*
  * The ids of all electors that this client was given, in order: what `redlock init` writes.
- * False: one has not been heard, or two are one.
+ * False: one has not answered, or two are one.
  */
 bool rl_electors_write_list(const struct rl_electors *electors, char out[RL_ELECTOR_LIST_MAX]);
 

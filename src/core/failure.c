@@ -13,7 +13,7 @@
 /* Nodes that refuse at once must not turn a wait into a busy loop. */
 #define RETRY_FLOOR_NS (500 * RL_NS_PER_US)
 
-/* A semaphore is tried this often in a row, as long as nodes say that a slot is free. */
+/* A semaphore is tried this often in a row, as long as nodes report a free slot. */
 #define SLOT_TRIES_MAX 8
 
 /*
@@ -111,7 +111,7 @@ void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event)
 static void request_remaining(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     lock->awaited = rl_nodes_of(lock, REDLOCK_VOTE_TAKEN);
-    /* A script has told the remaining time by itself. */
+    /* The reply of a script had the remaining time in it. */
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if (lock->acquisition->key_ttl_ms[i] >= 0)
             lock->awaited &= (uint16_t) ~(1u << i);
@@ -169,7 +169,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         nodes &= (uint16_t)(~rl_nodes_of(lock, REDLOCK_VOTE_TAKEN) | acquisition->overtakes);
     if (RL_RULE(QUEUE_ROLLBACK) || !acquisition->ticket)
         rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
-    /* Another took the slot, but nodes said that there is a free one. */
+    /* Another took the slot, but nodes reported a free one. */
     if (acquisition->free_slot && error == REDLOCK_BUSY &&
         ++acquisition->slot_tries < SLOT_TRIES_MAX) {
         rl_acquire_attempt(lock, event, out);
@@ -188,7 +188,7 @@ void rl_acquire_cut_short(struct rl_lock *lock, struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
 
-    /* Its own votes say little yet: an earlier busy stands. */
+    /* Its own votes mean little yet: an earlier busy stands. */
     if (acquisition->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_TAKEN) > 0)
         acquisition->attempt_error = attempt_error(lock);
     rl_acquire_quit(lock, out, rl_acquire_final_error(lock));

@@ -47,7 +47,7 @@ enum rl_guard_state {
     RL_GUARD_QUARANTINED,
 };
 
-/* What the node said about itself on this connection, before anything else. */
+/* What the node reported about itself on this connection, before anything else. */
 struct rl_facts {
     bool has_server;      /* INFO server was answered */
     bool has_replication; /* INFO replication was answered */
@@ -86,9 +86,9 @@ struct rl_guard {
     enum redlock_reason reason;
     char identity[RL_IDENTITY_MAX]; /* of this connection; empty: unknown */
     char term[RL_TERM_TEXT_MAX]; /* that the connection was made in; empty: no elected vote */
-    bool attestation_names_term; /* of a cluster: its server tells it behind its identity */
+    bool attestation_names_term; /* of a cluster: its server sends it behind its identity */
     char admitted[RL_ADMITTED_MAX]; /* what a marker has to name; empty: unknown */
-    int64_t node_max_ttl_ns;        /* what the marker says; 0: nothing */
+    int64_t node_max_ttl_ns;        /* of the marker; 0: it has none */
     int64_t watched_since_ns;       /* on this connection, without a break */
     /* Why its votes do not count although its memory may be trusted (G8); NONE: they do. */
     enum redlock_reason objection;
@@ -96,15 +96,19 @@ struct rl_guard {
     /* Strict: the probation string that is being watched; empty: none yet. */
     char probation[RL_PROBATION_MAX];
     /*
-     * A stamp on the node says since when it is what it is, by its own clock, so that clients
-     * which live for a second need not watch it (E7). When it is old enough; 0: not known yet.
+     * A stamp on the node has the time since when it is what it is, by its own clock, so that
+     * clients which live for a second need not watch it (E7). When it is old enough; 0: not
+     * known yet.
      */
     int64_t stamp_ends_ns;
     bool stamp_answered; /* the question for it was answered, perhaps with an error */
 
     struct rl_clock_window window;
     int64_t step_ns; /* the last proven step; 0: none since it was looked at */
-    /* When a step was blamed on the node; 0: never. It outlives the connection, as the harm. */
+    /*
+     * When a step was blamed on the node; 0: never. Kept across reconnects: keys may already
+     * have expired early.
+     */
     int64_t clock_blamed_ns;
 };
 

@@ -85,7 +85,7 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
             lock->round);
 }
 
-/* A hold that its owner was never told of protects nothing: no promised end to keep (A9). */
+/* A hold that its owner never learnt of protects nothing: no promised end to keep (A9). */
 void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
@@ -107,10 +107,10 @@ static bool carries_deadline(const struct rl_lock *lock)
 }
 
 /*
- * G3: what an answer says about the node's memory. A renewal in quarantine counts where the key
- * is known from before: still there, so nothing was lost. A key that was set in quarantine, by
- * an acquire whose grant did not count, says nothing about what the node forgot, however often
- * it is renewed.
+ * G3: what an answer proves about the node's memory. A renewal in quarantine counts where the
+ * key is known from before: still there, so nothing was lost. A key that was set in quarantine,
+ * by an acquire whose grant did not count, proves nothing about what the node forgot, however
+ * often it is renewed.
  */
 static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event)
 {
@@ -123,7 +123,7 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
     bool is_no_loss =
         answer.of_new_term && !(lock->nodes_proven & ~lock->nodes_succeeding & bit);
 
-    /* A renewal may have overtaken the reply that says that the key was
+    /* A renewal may have overtaken the reply that the key was
      * repaired in quarantine. */
     if (answer.vote == REDLOCK_VOTE_MISSING ||
         (event->op == RL_OP_REPAIR && answer.vote == REDLOCK_VOTE_GUARDED))
@@ -155,7 +155,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 {
     uint16_t bit = (uint16_t)(1u << event->node);
 
-    /* A grant that an extension has overtaken says nothing about what is there now. */
+    /* A grant that an extension has overtaken proves nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
         (rl_ops[event->op].acquires ? lock->extension_count == 0 : carries_deadline(lock))) {
         lock->nodes_with_key |= bit;

@@ -34,7 +34,9 @@ enum {
 };
 
 struct rl_kind {
-    /* As look.lua says it: the Redis type, of a hash with the field that tells what is held. */
+    /*
+     * As look.lua returns it: the Redis type, of a hash with the field that shows what is held.
+     */
     const char *key_type;
     char waiter; /* the letter of its waiters in the nodes' queues */
     /* One holder or owner at a time. So it may have a fencing token, and a grant takes its

@@ -137,13 +137,13 @@ struct rl_acquisition {
     uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
     uint16_t unsafe;         /* nodes that do not pass the safety checks of a profile */
     uint16_t counts_once;    /* nodes whose server votes by another name already */
-    uint16_t woken;          /* nodes that said, during the round, that the lock is free */
+    uint16_t woken;          /* nodes that reported, during the round, that the lock is free */
     uint16_t overtakes;      /* nodes whose grant is not counted, because other clients wait */
     uint16_t aligned;        /* ALIGNING: nodes whose counter is the token */
     uint16_t slot_tries;     /* SEMAPHORE: in a row, without waiting */
-    uint16_t free_slot;      /* one that nodes said is free; 0: none */
+    uint16_t free_slot;      /* one that nodes reported as free; 0: none */
     uint16_t nested;         /* REENTRANT: nodes that named the owner's first hold ... */
-    struct rl_owners_token owners[2];           /* ... and what they said */
+    struct rl_owners_token owners[2];           /* ... and the tokens they named */
     int64_t key_ttl_ms[REDLOCK_NODES_MAX];      /* -1: unknown */
     int64_t token_or_ticket[REDLOCK_NODES_MAX]; /* of a grant, or offered; 0: none */
     uint32_t same_tag[REDLOCK_NODES_MAX]; /* which value of our tag was in the way; 0: none */
@@ -218,10 +218,10 @@ enum rl_event_type {
     RL_EVENT_OUR_CLOCK,  /* our own clock is wrong: nothing that was held can be trusted */
     RL_EVENT_UNPARK,     /* PARKED: at the head of the local queue now; client_holds */
     RL_EVENT_WAKE,       /* nodes: there the lock may be free, and we are at the head; slot */
-    RL_EVENT_SETS_KNOWN, /* every node has said its set, or had its time to (G8) */
+    RL_EVENT_SETS_KNOWN, /* the set of every node is known, or its time is over (G8) */
     RL_EVENT_TOO_LATE, /* granted, but the wait's deadline passed before its owner knew (A9) */
     RL_EVENT_TERM,     /* node: an elected vote has another term or incarnation; rose */
-    RL_EVENT_GREETED,  /* node: its server in the new term has told its incarnation */
+    RL_EVENT_GREETED,  /* node: the incarnation of its server in the new term is known */
 };
 
 struct rl_event {
@@ -243,7 +243,7 @@ struct rl_event {
     int64_t warm_at_ns;
 
     bool rose;        /* TERM: a later one, named by a majority of the electors */
-    bool awaits_sets; /* nodes that may say that there is a set have not been heard (G8) */
+    bool awaits_sets; /* nodes that may be in a set have not answered (G8) */
 
     bool yields;       /* other clients are known to wait: begin with a place in the queue */
     bool parked;       /* another waiter of this client is before us */
@@ -306,7 +306,7 @@ static inline int64_t rl_extension_ttl_ns(const struct rl_lock *lock)
     return (int64_t)lock->extension_ttl_ms * RL_NS_PER_MS;
 }
 
-/* HELD: has the moment come at which its owner is told that it is lost (A10)? */
+/* HELD: has the moment come at which its loss is reported (A10)? */
 bool rl_hold_is_over(const struct rl_lock *lock, int64_t now_ns);
 
 /* How many of the nodes gave this vote. */

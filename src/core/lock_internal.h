@@ -52,7 +52,7 @@ rl_step_fn rl_queue_straggler;
 /* hold.c: a lock that is held, until it is lost or given back */
 /* Acquired: held from the start of the round that won. */
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out);
-/* When the owner is told that a hold with this deadline is over: somewhat before it is. */
+/* When the loss of a hold with this deadline is reported: somewhat before it is. */
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns);
 /* May other clients renew this value, or end it? */
 bool rl_hold_is_shared(const struct rl_lock *lock);
@@ -61,7 +61,7 @@ void rl_hold_lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
 rl_step_fn rl_hold_answer, rl_hold_timer, rl_hold_node_out;
 /* The term of an elected vote, or its server's incarnation, has changed (E8, E9). */
 void rl_hold_new_term(struct rl_lock *lock, const struct rl_event *event);
-/* The server of the new term has told its incarnation (E9). */
+/* The incarnation of the server of the new term is known (E9). */
 void rl_hold_succeed(struct rl_lock *lock, const struct rl_event *event);
 /* After a loss: takes back what remains, once the promised end has come. */
 void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);

@@ -4,8 +4,8 @@
  *
  * After a refused first attempt every node offers the next place of its queue; the largest
  * offer of a quorum is our ticket, and it stays the same from then on. Every later attempt
- * enters the queue with it, tells the nodes that we are alive, and is granted only where we are
- * first. In between we sleep until a node says that the lock is free, or a timer says that it
+ * enters the queue with it, sends heartbeats, and is granted only where we are
+ * first. In between we sleep until a node reports that the lock is free, or a timer that it
  * could be: messages may be lost, and servers announce an expiry late or never.
  *
  * A waiter that is queued on a quorum before another begins has the smaller ticket on at least
@@ -24,7 +24,7 @@
  */
 #define GRACE_NS (10 * RL_NS_PER_MS)
 
-/* How often one round asks again a node that says "free" and then refuses. */
+/* How often one round repeats the request to a node that reports "free" and then refuses. */
 #define AGAINS_PER_NODE 4
 
 /*

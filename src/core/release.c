@@ -43,7 +43,7 @@ static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actio
     if (missing_count > tolerated) {
         /* Our key cannot have been on a majority any more. Is another's there now? */
         if (!rl_kinds[lock->terms.kind].single) {
-            /* Others may hold it beside us: their presence says nothing. */
+            /* Others may hold it beside us: their presence proves nothing. */
             end(lock, out, REDLOCK_EXPIRED);
             return;
         }

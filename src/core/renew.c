@@ -133,9 +133,9 @@ static uint8_t tolerated_count(const struct rl_lock *lock)
 }
 
 /*
- * So many nodes say that our key is not there that it cannot be on a majority: another may hold
- * the lock at this moment. That is proof of loss, not a failed extension. Nodes in quarantine
- * are among them: no other may hold it yet, and what is left keeps it so.
+ * So many nodes report that our key is not there that it cannot be on a majority: another may
+ * hold the lock at this moment. That is proof of loss, not a failed extension. Nodes in
+ * quarantine are among them: no other may hold it yet, and what is left keeps it so.
  */
 bool rl_renew_proves_loss(const struct rl_lock *lock)
 {
@@ -209,7 +209,7 @@ void rl_renew_timer(struct rl_lock *lock, const struct rl_event *event, struct r
     if (now_ns < lock->renew_at_ns)
         return;
     if (is_capped(lock, now_ns, rl_ttl_ns(lock)))
-        lock->renew_at_ns = RL_NEVER_NS; /* the hold runs out, and says so */
+        lock->renew_at_ns = RL_NEVER_NS; /* the hold runs out, and its loss is reported */
     else
         start_extension(lock, now_ns, rl_ttl_ns(lock), true, out);
 }

@@ -91,8 +91,8 @@ void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t
                  struct rl_slice quorum);
 
 /*
- * The node whose set is in force: of the sets with the client's tail the one that most nodes
- * say; of equals `current`, which was in force before. -1: no node says any.
+ * The node whose set is in force: of the sets with the client's tail, the one reported by most
+ * nodes; ties go to `current`, which was in force before. -1: no node reports any.
  */
 int rl_set_in_force(const struct rl_set_self *self, const struct rl_set_answer *answers,
                     const char *current);

@@ -31,7 +31,7 @@ static void notify(redlock *client, const redlock_lock *lock)
     pthread_cond_broadcast(&client->driver_cond);
 }
 
-/* The place of a waiter. Once its acquisition is decided, it says nothing any more. */
+/* The place of a waiter, unless its acquisition is decided. */
 static void post_place(redlock *client, redlock_lock *lock)
 {
     lock->handle.placed = false;
@@ -77,7 +77,7 @@ static void post_outcome(redlock *client, redlock_lock *lock)
     rl_call_finish(call, error);
 }
 
-/* An acquisition of which the owner has not been told holds nothing that could be lost (A9). */
+/* An acquisition that the owner has not learnt of holds nothing that could be lost (A9). */
 static bool is_known_to_owner(const redlock_lock *lock)
 {
     return lock->operation != RL_ACQUISITION;

@@ -12,7 +12,7 @@
 
 /* ---- the reader and its bell ---- */
 
-/* Its address tells this thread from all others. */
+/* Its address is another in every thread. */
 static _Thread_local char this_thread;
 
 enum rl_drain rl_reader_drain(const struct rl_reader *reader)

@@ -52,7 +52,7 @@ bool rl_submits_to_thread(const redlock *client)
 
 static void futex(atomic_uint *word, int operation, unsigned value)
 {
-    /* A wait may end early and a wake may find no sleeper: the state tells. */
+    /* A wait may end early and a wake may find no sleeper: the state decides. */
     syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 

@@ -60,7 +60,7 @@ int rl_call_wait(redlock *client, struct rl_call *call);
 /* The mutex is not held. Returns what carry_out() left in `result`. */
 int rl_call_now(redlock *client, struct rl_call *call);
 
-/* Tells the caller the outcome. Its stack, and so the call, may be gone afterwards. */
+/* Gives the caller the outcome. Its stack, and so the call, may be gone afterwards. */
 void rl_call_finish(struct rl_call *call, int result);
 
 /* Puts a submission into the inbox. The mutex is not needed. */

@@ -27,7 +27,7 @@ struct trace {
     int pid;         /* of the process that opened it */
     uint32_t number; /* of the client in the process, from 1 */
     int64_t opened_ns;
-    uint64_t dropped; /* lines that found no room, since the last that says so */
+    uint64_t dropped; /* lines that found no room, since that was last reported */
     size_t used;
     char buffer[BUFFER_SIZE];
 };

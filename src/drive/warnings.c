@@ -62,7 +62,7 @@ static void warn_of_electors(redlock *client, uint8_t node)
     rl_event_warn(client, client->engine.node[node].address, REDLOCK_REASON_ELECTORS, text);
 }
 
-/* As long as the connections that are up stay so, nothing else tells of it. */
+/* As long as the connections that are up stay so, nothing else shows it. */
 static void warn_of_passwords(redlock *client)
 {
     if (!client->password.is_changing && !client->sentinel_password.is_changing)

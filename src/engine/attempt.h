@@ -42,7 +42,7 @@ struct rl_attempt {
     int64_t ticket;           /* what it was asked for with */
     uint32_t references;      /* the handle, requests under way, undelivered releases */
     uint16_t touched;         /* nodes that may carry the key, a bit each */
-    uint16_t returned;        /* nodes that were told to give it back */
+    uint16_t returned;        /* nodes that were sent a release */
     uint16_t room;            /* for texts */
     uint16_t key_size;
     uint8_t owner_size;
@@ -51,7 +51,7 @@ struct rl_attempt {
     uint8_t name_count;
     bool kind_unknown : 1; /* taken over by value */
     bool contended : 1;    /* there are waiters, or were: a release must be quick to wake one */
-    bool behind_release : 1; /* asked for behind our own release, which tells of waiters */
+    bool behind_release : 1; /* sent behind our own release, whose reply shows waiters */
     bool handed_over : 1;    /* such an attempt may travel behind its release */
     char text[];             /* key, terminated, owner, and value, terminated */
 };

@@ -336,7 +336,7 @@ enum redlock_reason rl_elected_find_obstacle(const struct rl_node *node, const c
     return REDLOCK_REASON_NONE;
 }
 
-/* Two that name different servers; false: those that were heard agree. */
+/* Two that name different servers; false: those that answered agree. */
 static bool describe_discord(const struct rl_elected *elected, char *out, size_t size)
 {
     const struct rl_electors *electors = &elected->electors;

@@ -9,11 +9,11 @@
  * connection. Those that come when the electors were asked too long ago wait for their answers
  * (vote.c).
  *
- * A node of a cluster says with one answer who owns all votes of it: the first vote, home, has
- * the connections to the electors, and the others count what they say there as well.
+ * One answer of a node of a cluster names the owners of all its votes: the first vote, home,
+ * has the connections to the electors, and the others count what they report there as well.
  *
  * The electors are asked once a second while there are locks, in front of the first use after a
- * pause, and when the server says anything that hints at a change (E10).
+ * pause, and when an answer of the server hints at a change (E10).
  */
 #ifndef RL_ENGINE_ELECTED_H
 #define RL_ENGINE_ELECTED_H
@@ -42,9 +42,9 @@ struct rl_elected {
     struct rl_session session[RL_ELECTORS_MAX]; /* of home */
     int64_t requested_ns; /* of home: the last round of questions; 0: none yet */
     uint32_t term_number; /* of the node's connection; 0: its server is not chosen yet */
-    char greeted[RL_ADMITTED_MAX];   /* term and incarnation that the holds know; empty: none */
-    uint32_t warned_back_count;      /* of the electors' went_back_count, so many were told */
-    uint32_t tenure;                 /* one more with each of these; 0: there was none yet */
+    char greeted[RL_ADMITTED_MAX]; /* term and incarnation that the holds know; empty: none */
+    uint32_t warned_back_count;    /* of the electors' went_back_count, so many were reported */
+    uint32_t tenure;               /* one more with each of these; 0: there was none yet */
     char obstacle[REDLOCK_TEXT_MAX]; /* of rl_elected_find_obstacle() */
 };
 
@@ -58,7 +58,7 @@ void rl_elected_connecting(struct rl_engine *engine, uint8_t node, uint8_t elect
 void rl_elected_disconnected(struct rl_engine *engine, uint8_t node, uint8_t elector,
                              enum redlock_vote vote, enum redlock_reason reason,
                              const char *text);
-/* What to say of a port that speaks TLS, or does not: the URL is of the group. */
+/* The explanation for a port that speaks TLS, or does not: the URL is of the group. */
 const char *rl_elected_words(const struct rl_elected *elected, enum redlock_reason reason,
                              const char *text);
 /* "sentinel", or "cluster node" */
@@ -93,7 +93,7 @@ uint32_t rl_elected_tenure(const struct rl_node *node, int64_t now_ns);
 bool rl_elected_is_final(const struct rl_node *node, uint32_t tenure, int64_t since_ns,
                          int64_t now_ns);
 
-/* How many electors that count have been heard; of_term: that named the term last. */
+/* How many electors that count have answered; of_term: that named the term last. */
 uint8_t rl_elected_count(const struct rl_node *node, bool of_term);
 /* Is it one of the set's, as far as that is known? */
 bool rl_elected_is_listed(const struct rl_node *node, uint8_t elector);

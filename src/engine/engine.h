@@ -15,11 +15,11 @@
  * (node.c), the connections that only listen (subscriber.c), what is found out about nodes
  * between requests (watch.c), the set that they belong to (sets.c), questions to all of them
  * (survey.c) and the one answer to a query that is made of all (conclusion.c), what else a
- * profile demands of them (safety.c), deadlines (timers.c), and what the trace says of all this
+ * profile demands of them (safety.c), deadlines (timers.c), and the trace of all this
  * (trace.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
- * ones) tells it the time, what arrived and which connections came and went, and takes away the
+ * ones) gives it the time, what arrived and which connections came and went, and takes away the
  * bytes to send and the handles that have news.
  *
  * Not thread-safe: the client calls it under its mutex.
@@ -68,8 +68,8 @@ struct rl_engine {
     /* The set that each belongs to (G8), as sets.c has judged it. */
     struct rl_set_answer set_answer[REDLOCK_NODES_MAX];
     char set[RL_SET_MAX];     /* of nodes, in force (G8); empty: none */
-    bool awaits_sets;         /* nodes that may say one have not been heard (G8) */
-    uint32_t server_count;    /* run_ids that nodes have told: which of them told it first */
+    bool awaits_sets;         /* nodes that may be in one have not answered (G8) */
+    uint32_t server_count;    /* run_ids that nodes have reported: which of them did so first */
     char new_set[RL_SET_MAX]; /* what `redlock init` makes of them */
     bool met_other_init;      /* the last one did not succeed: another was at work */
     bool wants_subscribers;   /* a lock had to wait: the subscriber connections are wanted */

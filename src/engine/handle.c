@@ -33,7 +33,7 @@ void rl_engine_remove_ready(struct rl_engine *engine, struct rl_handle *handle)
     TAILQ_REMOVE(&engine->ready, handle, in_ready);
 }
 
-/* Nodes that could not be asked have voted: they are unreachable, and the lock is told. */
+/* Count nodes we could not send to as unreachable. */
 static void answer_unrequested(struct rl_engine *engine, struct rl_handle *handle,
                                const struct rl_send *send, uint16_t unasked, int64_t now_ns)
 {

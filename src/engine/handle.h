@@ -47,9 +47,9 @@ TAILQ_HEAD(rl_ready, rl_handle);
 struct rl_current_holder {
     uint16_t nodes; /* that name it, a bit each; 0: it is gone, or never was */
     uint8_t size;
-    uint32_t waiters; /* on the node that told most */
+    uint32_t waiters; /* on the node that reported most */
     int64_t since_ns; /* when it was first named */
-    int64_t ends_ns;  /* the latest that its keys may live, as far as told; 0: unknown */
+    int64_t ends_ns;  /* the latest that its keys may live, as far as known; 0: unknown */
     char value[REDLOCK_VALUE_MAX];
 };
 
@@ -135,7 +135,7 @@ void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_
  */
 int rl_handle_hand_out(struct rl_engine *engine, struct rl_handle *handle,
                        int64_t wait_deadline_ns, int64_t now_ns);
-/* Acquired, but its owner will not be told: nothing is held afterwards, no news. */
+/* Acquired, but its owner will not learn of it: nothing is held afterwards, no news. */
 void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* Forgets the handle. give_up: what it holds or tries to get is released on every node. */
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,

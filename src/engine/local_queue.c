@@ -294,7 +294,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
 /*
  * Behind our own release, on the same connections, a plain attempt respects the queue as much
  * as one that looks into it, and is much cheaper for the nodes: the release that is carried out
- * right before it says whether others wait, and where they do the grant is not counted but
+ * right before it shows whether others wait, and where they do the grant is not counted but
  * taken back. Where they are known to wait that would only get in their way.
  */
 bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handle *handle,
@@ -316,7 +316,7 @@ void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
 
     if (!queue || (pending->op != RL_OP_RELEASE && pending->op != RL_OP_WAITERS))
         return;
-    /* A native delete says nothing of waiters: that is asked behind it. */
+    /* A native delete shows no waiters: they are requested behind it. */
     if (pending->op == RL_OP_WAITERS)
         is_empty = answer->vote == REDLOCK_VOTE_MISSING;
     else

@@ -10,8 +10,8 @@
  *
  * Handover. When this client releases a lock, the head of its local queue need not wait for a
  * wake-up: its attempt travels right behind the release. It overtakes no other client: the
- * release says of every node whether others wait there (nodes_without_waiters), and where they
- * do the grant is not counted (vote.c, check_overtaking).
+ * release shows for every node whether others wait there (nodes_without_waiters), and where
+ * they do the grant is not counted (vote.c, check_overtaking).
  */
 #ifndef RL_ENGINE_LOCAL_QUEUE_H
 #define RL_ENGINE_LOCAL_QUEUE_H
@@ -40,7 +40,7 @@ struct rl_local_queue {
     bool is_private;                /* no other waiter may join */
     uint16_t nodes_without_waiters; /* where our last release found the nodes' queue empty */
     uint32_t waiter_count;
-    int64_t report_at_ns; /* when all of them may be told their places again */
+    int64_t report_at_ns; /* when the places of all may be reported again */
 };
 
 LIST_HEAD(rl_bucket, rl_local_queue);
@@ -60,8 +60,8 @@ struct rl_local_queues {
 
 /*
  * A client that releases a lock while others wait, and asks for it again at once, could
- * overtake them every time: its request may arrive before any waiter has heard that the lock is
- * free. So it yields: for a while after such a release it begins with a place in the nodes'
+ * overtake them every time: its request may arrive before any waiter has learnt that the lock
+ * is free. So it yields: for a while after such a release it begins with a place in the nodes'
  * queues.
  */
 #define RL_YIELDS 64
@@ -76,7 +76,7 @@ struct rl_yield {
  */
 struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private);
-/* Takes the handle out, which waits. A new head has its turn when the timers are looked at. */
+/* Removes a waiting handle. If it was the head, the next one is started from its timer. */
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue);
 

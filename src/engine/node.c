@@ -77,7 +77,7 @@ enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t
         return REDLOCK_REASON_LATE;
     /*
      * A node's last words belong to this vote only if they are of its kind, or if it is being
-     * connected to again: then they say why it is silent.
+     * connected to again: then they show why it is silent.
      */
     if (session->failure != vote && !comes_back)
         return reason;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One node as its connections come and go, which its caller tells the engine. */
+/* One node as its connections come and go, as its caller reports it to the engine. */
 #ifndef RL_ENGINE_NODE_H
 #define RL_ENGINE_NODE_H
 
@@ -44,11 +44,11 @@ struct rl_node {
     struct rl_subscriber subscriber;
     struct rl_elected *elected; /* what makes it an elected vote; NULL: one server */
     char address[REDLOCK_ADDRESS_MAX];
-    bool had_its_time;          /* to say its set; it did not, and is not waited for again */
+    bool had_its_time;          /* to report its set; it did not, and is not waited for again */
     char run_id[RL_RUN_ID_MAX]; /* of its server, when it was last greeted; empty: unknown */
-    uint32_t run_id_number;     /* the smaller, the earlier the node told it */
+    uint32_t run_id_number;     /* the smaller, the earlier the node reported it */
     char new_set[RL_SET_ANSWER_MAX];        /* what ADMIT writes on it ... */
-    char set_so_far[RL_SET_ANSWER_MAX];     /* ... if it still says this; empty: none */
+    char set_so_far[RL_SET_ANSWER_MAX];     /* ... if it is still this; empty: none */
     char new_electors[RL_ELECTOR_LIST_MAX]; /* what it writes as well; empty: no elected vote */
 
     /*
@@ -92,7 +92,7 @@ void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns
 bool rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *out,
                            size_t size);
 
-/* What a vote says by itself; NONE: the node did what it was asked. */
+/* The reason that a vote has by itself; NONE: the node did what it was sent. */
 enum redlock_reason rl_reason_of_vote(enum redlock_vote vote);
 /* Why the node gave this vote, and in words, perhaps none. */
 enum redlock_reason rl_node_explain_vote(const struct rl_engine *engine, uint8_t node,

@@ -19,7 +19,7 @@
 
 /*
  * A release that found waiters has woken one; this client yields to them. A native delete wakes
- * none: what it leaves to be done.
+ * nobody, so we do it here.
  */
 static void wake_waiters(struct rl_engine *engine, struct rl_attempt *attempt, uint8_t node,
                          enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
@@ -83,7 +83,7 @@ void rl_deliver_answer(struct rl_engine *engine, uint8_t node, const struct rl_p
     if (!handle)
         return;
     if (survey) {
-        /* A late answer to a question that is over says nothing about the next one. */
+        /* A late answer to a survey that is over does not belong to the next one. */
         if (pending->round == handle->lock.round && survey->due)
             rl_survey_receive(engine, handle, node, op, reply, *answer, now_ns);
         return;
@@ -142,7 +142,7 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 
 /* ---- from the connection ---- */
 
-/* What the replies in front of this one have told; and a refusal may hint at a
+/* What the replies in front of this one have shown; and a refusal may hint at a
  * new term (E10). */
 static void receive_elected(struct rl_engine *engine, uint8_t node,
                             const struct rl_reply *reply, int64_t now_ns)

@@ -77,7 +77,7 @@ enum redlock_reason rl_safety_find(const struct rl_engine *engine, uint8_t node)
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
         if (findings >> order[i].reason & 1)
             return order[i].reason;
-    /* What it does not tell it may have: unknown is not passed. */
+    /* What it does not report may be so: unknown is not passed. */
     return facts->has_server && facts->has_replication && facts->has_memory
                ? REDLOCK_REASON_NONE
                : REDLOCK_REASON_INFO;

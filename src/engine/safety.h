@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The safety checks: those of the audit (G7) that decide, with the profile `correctness`,
- * whether a node's grants count. They go by what the node said when it was greeted, cost no
+ * whether a node's grants count. They go by what the node reported when it was greeted, cost no
  * request, and only take votes away.
  *
  *     role        a master without replicas and failover, or a Sentinel group
@@ -23,7 +23,7 @@
 void rl_safety_gather(const struct rl_engine *engine, bool with_sets,
                       struct rl_audit_node nodes[REDLOCK_NODES_MAX]);
 
-/* The first check that a node does not pass, also since it does not tell. NONE:
+/* The first check that a node does not pass, or does not answer. NONE:
  * it passes all. */
 enum redlock_reason rl_safety_find(const struct rl_engine *engine, uint8_t node);
 

@@ -13,7 +13,7 @@ enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t no
 
 /* ---- one server, two names ---- */
 
-/* A check that the node refuses to answer says nothing: what it told before stands. */
+/* A check that the node refuses to answer changes nothing: its earlier answer stands. */
 static bool note_server(struct rl_engine *engine, uint8_t node)
 {
     struct rl_node *at = &engine->node[node];
@@ -34,7 +34,7 @@ static bool are_votes_of_one_cluster(const struct rl_node *a, const struct rl_no
 
 /*
  * The keys of one server are one vote, by whatever names the client reaches it: the node that
- * told the run_id first has it, also while it is not connected.
+ * reported the run_id first has it, also while it is not connected.
  */
 static bool is_same_server(const struct rl_engine *engine, uint8_t node)
 {
@@ -121,7 +121,7 @@ static void apply_objection(struct rl_engine *engine, uint8_t node, enum redlock
 
 /* ---- hearing all ---- */
 
-/* A set in force decides which nodes count: nothing that is still to be heard can add to it. */
+/* A set in force decides which nodes count: no answer that is still out can add to it. */
 static void update_awaits_sets(struct rl_engine *engine, int64_t now_ns)
 {
     bool awaited = engine->awaits_sets;
@@ -175,7 +175,7 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     if (is_elected && before.answered && (changed || (lacks && !lacked)))
         rl_elected_forget_list(engine, node, now_ns);
     session->has_news = true;
-    /* The set that most nodes say. */
+    /* The set that most nodes report. */
     best = rl_set_in_force(&engine->set_self, engine->set_answer, engine->set);
     if (best >= 0)
         memcpy(engine->set, engine->set_answer[best].set, sizeof engine->set);
@@ -183,7 +183,7 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         memset(engine->set, 0, sizeof engine->set);
     /*
      * A node that was in no set, and counted, has its grants still when it is in the set in
-     * force: a client tells it that while it tries to get a lock.
+     * force: a client writes it there while it tries to get a lock.
      */
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         apply_objection(engine, i, i == node ? moved : REDLOCK_REASON_NONE, now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of this client's nodes decide together (G8, core/set.h): what they say, heard and
+ * Which of this client's nodes decide together (G8, core/set.h): what they report, and
  * judged.
  */
 #ifndef RL_ENGINE_SETS_H
@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 
-/* Looks at what the nodes say, as one of them has said something. */
+/* Judges what the nodes report, as one of them has reported something. */
 void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 static inline void rl_sets_receive(struct rl_engine *engine, uint8_t node, int64_t now_ns)
@@ -26,7 +26,7 @@ void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* The time of a round is over, but for nodes whose first connection has just been made. */
 void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t now_ns);
 
-/* What there is to be said against a node's set, whether or not the guard is on. */
+/* The objection to a node's set, whether or not the guard is on. */
 enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
 /*
  * A vote of a cluster was asked for its set, and the server refuses its slot: moved, being
@@ -35,7 +35,7 @@ enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t no
 bool rl_sets_is_slot_refused(const struct rl_engine *engine, uint8_t node);
 
 /*
- * It counts by its name: a client has told it the set in force, or is about to. A literal
+ * It counts by its name: a client has written the set in force there, or is about to. A literal
  * address is no such name, since it means the same server everywhere.
  */
 static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t node)
@@ -48,14 +48,16 @@ static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t 
 }
 
 /*
- * A node that has forgotten its set, and whose memory is trusted again, is told once a
+ * A node that has forgotten its set, and whose memory is trusted again, is sent it once a
  * connection.
  */
 void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 #define RL_SETS_OTHER_INIT "another init, or a client, has changed its set meanwhile"
 
-/* Before a plan: what the nodes say now, not what they said when they were connected to. */
+/*
+ * Before a plan: what the nodes report now, not what they reported when they were connected to.
+ */
 void rl_sets_request(struct rl_engine *engine, int64_t now_ns);
 
 /*

@@ -101,7 +101,7 @@ int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, 
         return status;
     subscriber->is_up = true;
     engine->subscriber_count++;
-    /* Earlier messages were missed: sleeping waiters look once, when a quorum is heard. */
+    /* Earlier messages were missed: sleeping waiters look once, when a quorum is connected. */
     if (RL_RULE(LATE_LOOK))
         rl_local_queues_wake(engine, node, engine->subscriber_count == engine->policy.quorum,
                              now_ns);

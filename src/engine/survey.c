@@ -168,7 +168,7 @@ void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum r
                                         handle->lock.round, now_ns))
             continue;
         unasked = rl_vote_when_unreachable(engine, i);
-        /* Being connected to again: the last attempt tells why it has not answered. */
+        /* Being connected to again: the last attempt shows why it has not answered. */
         if (!may_send && session->state == RL_SESSION_GREETING && session->failure_text[0])
             unasked.vote = session->failure;
         rl_survey_answer(survey, i, unasked, NULL, now_ns);

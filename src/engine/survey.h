@@ -60,7 +60,7 @@ void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at
 int rl_survey_error(const struct rl_survey *survey);
 
 /*
- * What the answers to a look at a name say together: its holders, its queue, its token
+ * What the answers to a look at a name amount to together: its holders, its queue, its token
  * (conclusion.c). wall_ms: this machine's wall clock.
  */
 void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out);

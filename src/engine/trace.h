@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the engine says in a client's trace (core/trace.h), if there is one. */
+/* What the engine writes to a client's trace (core/trace.h), if there is one. */
 #ifndef RL_ENGINE_TRACE_H
 #define RL_ENGINE_TRACE_H
 

@@ -24,7 +24,7 @@
  *                        (elected.h). A node that the age of a stamp may admit: that age has
  *                        been requested (E7).
  *
- * What nodes without a set have granted decides only when every node has said its set, has
+ * What nodes without a set have granted decides only when every node has reported its set, has
  * failed or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
  * After them come the checks that are about the lock: deliver_answer() drops the answer to an
@@ -34,7 +34,7 @@
  * A grant that was counted can be revoked while its attempt is open: its node's clock was set,
  * or its set has changed (rl_tally_revoke()).
  *
- * A grant that does not pass is turned into the vote that says why. The key that it has set
+ * A grant that does not pass becomes the vote that has the reason. The key that it has set
  * stays on the node until the attempt is rolled back or the lock is released.
  */
 #include "engine/receive.h"
@@ -92,7 +92,7 @@ static void check_token(struct rl_session *session, struct rl_answer *answer)
 
 /*
  * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is
- * known since the greeting. In strict mode the attestation tells it as of this moment.
+ * known since the greeting. In strict mode the attestation has it as of this moment.
  */
 static void check_max_ttl(const struct rl_session *session, const struct rl_attempt *attempt,
                           struct rl_answer *answer)
@@ -217,8 +217,8 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     case RL_OP_EXTEND:
         /*
          * Compare-and-renew may count in quarantine too (G3): core/hold.c knows. Strict: the
-         * node may have forgotten everything since this client last heard of it, unless a
-         * attestation says that it has not.
+         * node may have forgotten everything since its last reply to this client, unless an
+         * attestation proves that it has not.
          */
         answer->in_quarantine =
             !rl_guard_check_vote(&session->guard, now_ns) ||
@@ -267,7 +267,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
 
 /*
  * A grant counts only if the node that gave it still is what this connection greeted, and its
- * marker says so. Asking that inside every acquire costs the server several times the acquire
+ * marker has it. Reading that inside every acquire costs the server several times the acquire
  * itself. Instead one attestation goes behind each batch of acquires, on their connection;
  * grants wait here until it has answered. It is executed after them, and the identity of a node
  * never comes back once it has changed: if the attestation finds what was there before the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One connection to one node: resolve, connect, TLS, bytes both ways, and coming back after a
- * failure. Everything is non-blocking; the owner of the session is told what happens.
+ * failure. Everything is non-blocking; the owner of the session learns what happens.
  *
  *     WAITING -> (ELECTING) -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
  *        ^___________|_____________|____________|______________|___________|  failure, with
@@ -64,7 +64,7 @@ void rl_conn_tick(struct rl_conn *conn, int64_t now_ns);
  */
 void rl_conn_log_in(struct rl_conn *conn, int64_t now_ns);
 
-/* The socket is ready for what epoll said. */
+/* The socket is ready for the events that epoll returned. */
 void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
 
 /* Sends what the session has. */
@@ -73,12 +73,12 @@ void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
 /* What the reactor calls it. */
 uint32_t rl_conn_tag(const struct rl_conn *conn);
 
-/* Closes everything; the session is not told. */
+/* Closes everything; the session does not learn of it. */
 void rl_conn_close(struct rl_conn *conn);
 
 /* ---- between conn.c (the life of a connection) and conn_stream.c (its bytes) ---- */
 
-/* The connection is over; the session is told and a new try is planned. */
+/* The connection is over; the session learns of it and a new try is planned. */
 void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, enum redlock_reason reason,
                   const char *text, int64_t now_ns);
 /*

@@ -39,7 +39,7 @@ static ssize_t send_some(struct rl_conn *conn, const char *bytes, size_t size, i
         rl_conn_want_write(conn, true);
         return 0;
     }
-    /* What the server said before it closed is still to be read, and the read finds the end. */
+    /* What the server sent before it closed is still to be read, and the read finds the end. */
     if (errno == EPIPE || errno == ECONNRESET)
         return 0;
     rl_conn_fail_errno(conn, errno, now_ns);
@@ -143,7 +143,7 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
     return -1;
 }
 
-/* An alert, or a handshake: what a TLS server says to a client that speaks in plain text. */
+/* An alert, or a handshake: what a TLS server sends to a client that speaks in plain text. */
 static bool is_tls_record(const char *bytes, size_t size)
 {
     return size >= 2 && (bytes[0] == 0x15 || bytes[0] == 0x16) && bytes[1] == 0x03;

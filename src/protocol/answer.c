@@ -58,7 +58,7 @@ static enum redlock_vote native_vote(const struct rl_scalar *reply, enum redlock
     return reply->type == RL_REPLY_NIL ? otherwise : REDLOCK_VOTE_PROTO;
 }
 
-/* What a server says is bounded before it is used in arithmetic. */
+/* What a server sends is bounded before it is used in arithmetic. */
 static int64_t at_most(int64_t number, int64_t limit)
 {
     return number < limit ? number : limit;
@@ -87,7 +87,7 @@ static void note_holder(const struct rl_reply *reply, uint32_t index, struct rl_
     answer->holder = reply->element[index].text;
 }
 
-/* queue: the element from which on the reply tells of the queue, the holder and free slots. */
+/* queue: the element from which on the reply has the queue, the holder and free slots. */
 static void note_refusal(const struct rl_reply *reply, uint32_t queue, struct rl_answer *answer)
 {
     answer->vote = REDLOCK_VOTE_TAKEN;
@@ -120,7 +120,7 @@ static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_
 /*
  * {1, token, id, max_ttl, identity, set, ...}, {0, remaining ms, ...} or {-2, max_ttl}:
  * request.lua. A token or {0, remaining ms, holder}: acquire.lua, and with the queue before the
- * holder wait.lua, which say nothing of the marker.
+ * holder wait.lua, which do not return the marker.
  */
 static void read_script_acquire(const struct rl_reply *reply, struct rl_answer *answer)
 {

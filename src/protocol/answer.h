@@ -11,7 +11,7 @@
 /* by_script: what was asked was a script, and must be answered like one. */
 struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_reply *reply);
 
-/* What an attestation says; GRANTED with the marker, or why it says nothing. */
+/* The vote of an attestation: GRANTED with the marker, or why there is none. */
 struct rl_answer rl_answer_read_attestation(const struct rl_reply *reply);
 
 /* The vote and the reason that an error reply means, by its first word. */

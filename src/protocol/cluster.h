@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The votes of a Redis Cluster (docs/elected.md): fixed hash slots, evenly spaced, and what a
- * node of the cluster says about their owners.
+ * node of the cluster reports about their owners.
  */
 #ifndef RL_PROTOCOL_CLUSTER_H
 #define RL_PROTOCOL_CLUSTER_H
@@ -36,7 +36,7 @@ int rl_cluster_read_self(struct rl_slice nodes, char id[RL_ELECTOR_ID_SIZE + 1])
 /*
  * Who owns the slot, and with which epoch? An owner of term `*out` is empty where no line
  * claims the slot, or one without an address does. What a node knows of itself has no host
- * before others have told it: self_host stands for that.
+ * before others have named it: self_host stands for that.
  */
 void rl_cluster_read_owner(struct rl_slice nodes, uint16_t slot, const char *self_host,
                            struct rl_term *out);

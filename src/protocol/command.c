@@ -112,9 +112,9 @@ static void add_script(struct rl_command *out, enum rl_script script,
 }
 
 /*
- * As the queue knows the waiter. The letter tells readers from exclusive waiters; the client's
- * id is its channel. The label is for people who look at the queue: a wake-up goes by the first
- * word alone. Empty: the queue is not looked at.
+ * As the queue knows the waiter. The letter separates readers from exclusive waiters; the
+ * client's id is its channel. The label is for people who look at the queue: a wake-up goes by
+ * the first word alone. Empty: the queue is not looked at.
  */
 static void add_waiter(struct rl_command *command, const struct rl_request *request)
 {

@@ -25,7 +25,7 @@ int rl_elector_request(struct rl_session *session, int64_t now_ns)
 int rl_elector_greet(struct rl_session *session, int64_t now_ns)
 {
     session->elector = (struct rl_elector_talk){0};
-    /* A node of a cluster says its id with every answer. */
+    /* A node of a cluster sends its id with every answer. */
     if (!session->login->vote_count &&
         RL_SEND(session, RL_STEP_ELECTOR_ID, "SENTINEL", "MYID") < 0)
         return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a session says first, and what it learns from the answers. */
+/* What a session sends first, and what it learns from the answers. */
 #include "protocol/elector.h"
 #include "protocol/scripts.h"
 #include "protocol/vetting.h"
@@ -51,7 +51,7 @@ static bool is_full(struct rl_slice error)
     return rl_slice_starts(error, "ERR max number"); /* of clients reached */
 }
 
-/* Errors that say the whole connection is useless, whatever was asked. */
+/* Errors that make the whole connection useless, whatever was requested. */
 static bool is_fatal(enum rl_step step, struct rl_slice error)
 {
     return step == RL_STEP_AUTH || step == RL_STEP_SELECT || rl_slice_starts(error, "NOAUTH") ||
@@ -74,7 +74,7 @@ int rl_greeting_answer(struct rl_session *session, enum rl_step step,
             session->login_refused = true;
             return 0;
         }
-        /* Whatever it says to AUTH, unless it would have said it to anything. */
+        /* Whatever it answers to AUTH, unless it would have answered that to anything. */
         if (step == RL_STEP_AUTH && session->failure == REDLOCK_VOTE_ERROR &&
             !is_full(reply->text)) {
             session->failure = REDLOCK_VOTE_AUTH;

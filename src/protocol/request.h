@@ -72,7 +72,7 @@ struct rl_request {
     struct rl_slice electors;    /* ADMIT: of an elected vote; of size 0: it is none */
     bool in_doubt;               /* it may not vote now: its counters begin in doubt */
     struct rl_slice set;         /* ADMIT: the set of nodes that it belongs to (G8) */
-    struct rl_slice set_so_far;  /* ADMIT: what it must still say of its set; of size 0: none */
+    struct rl_slice set_so_far;  /* ADMIT: its set, which must still be this; of size 0: none */
     struct rl_slice pattern;     /* LIST */
     struct rl_slice cursor;      /* LIST */
     bool bad_counters;           /* LIST: only fence counters that no clock can have reached */

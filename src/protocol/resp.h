@@ -2,8 +2,8 @@
 /*
  * RESP2, both ways, with hard limits and without allocation.
  *
- * The decoder is a function of the bytes alone: it looks at the start of a buffer and says how
- * many bytes the first reply takes. What exceeds a limit is an error at the header that
+ * The decoder is a function of the bytes alone: it looks at the start of a buffer and returns
+ * how many bytes the first reply takes. What exceeds a limit is an error at the header that
  * announces it, so a server cannot make us keep more than RL_RESP_REPLY_MAX bytes.
  */
 #ifndef RL_PROTOCOL_RESP_H

@@ -14,7 +14,7 @@
 /*
  * Its name in the trace, and the reply that makes sense. A server that answers a question with
  * something that is no answer to it is out of step, or no Redis at all: its next "OK" would be
- * taken for a grant. An error is an answer: managed services do not tell everything.
+ * taken for a grant. An error is an answer: managed services hide some facts.
  */
 static const struct {
     const char *name;

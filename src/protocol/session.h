@@ -35,7 +35,7 @@
 /* New acquires stop here, so that there is always room for the releases of the old ones. */
 #define RL_SESSION_ACQUIRES_MAX (RL_PENDING_MAX / 4 * 3)
 
-/* What a node has to be told first. The strings are the caller's and outlive the session. */
+/* What a node is sent first. The strings are the caller's and outlive the session. */
 struct rl_login {
     const char *user;     /* NULL: none */
     const char *password; /* NULL: none */
@@ -56,13 +56,13 @@ static inline bool rl_login_is_of_elector(const struct rl_login *login)
     return login->group || login->vote_count;
 }
 
-/* What an elector has said on this connection (elector.h). */
+/* What an elector has reported on this connection (elector.h). */
 struct rl_elector_talk {
-    char id[RL_ELECTOR_ID_SIZE + 1];   /* empty: not said yet */
+    char id[RL_ELECTOR_ID_SIZE + 1];   /* empty: not known yet */
     struct rl_term term[RL_VOTES_MAX]; /* of each vote of a cluster; else the first */
     int64_t answered_requested_ns;     /* when the question left that `term` answers */
     int64_t requested_ns;              /* when the question under way left; 0: none is */
-    int64_t down_after_ms; /* its down-after-milliseconds for the group; -1: not told */
+    int64_t down_after_ms; /* its down-after-milliseconds for the group; -1: unknown */
     bool has_news;         /* the engine has not looked at it yet */
 };
 
@@ -92,7 +92,7 @@ enum rl_step {
     RL_STEP_ELECTOR_ID,
     RL_STEP_ELECTOR_TERM,
     RL_STEP_ELECTOR_NODES,
-    RL_STEP_ATTESTATION, /* the engine's to hear, not the session's */
+    RL_STEP_ATTESTATION, /* for the engine, not for the session */
 };
 
 enum rl_session_state {
@@ -130,21 +130,21 @@ struct rl_session {
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
     struct rl_elector_talk elector; /* of a session with one */
-    struct rl_facts facts; /* what the node says of itself, as far as it has answered */
+    struct rl_facts facts; /* what the node reports of itself, as far as it has answered */
     struct rl_guard guard; /* may it vote? */
-    struct rl_set_answer set_answer; /* its set (G8), on whatever connection it told it */
+    struct rl_set_answer set_answer; /* its set (G8), on whatever connection it came */
     bool set_news;                   /* the engine has not looked at that yet */
     bool has_news; /* its own requests were answered, or it ended: there may be new findings */
     char marker_error[REDLOCK_TEXT_MAX]; /* if set_answer is unreadable: the server's words */
-    bool restore_requested;              /* it was told its set on this connection */
+    bool restore_requested;              /* its set was written on this connection */
     int64_t checked_ns;                  /* when it was last asked for the facts */
     int64_t clock_requested_ns; /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_requested;       /* a check is under way */
     bool wants_attestation;     /* acquires were queued that need one behind them (G2) */
     bool admission_requested;   /* a PROBE or ADMIT is under way */
-    int64_t admission_requested_ns; /* when the last one was asked */
-    bool has_sentinel;              /* one watches it, as far as it was asked and has told */
+    int64_t admission_requested_ns; /* when the last one was sent */
+    bool has_sentinel;              /* one watches it, as far as it has answered */
     char version[32];               /* "redis 7.0.15"; empty: unknown */
     /* Why the session failed; what every request then gets. */
     enum redlock_vote failure;

@@ -95,7 +95,7 @@ void rl_sight_read(const struct rl_reply *reply, struct rl_sight *out)
 
         rl_holder_read(text_at(reply, at), &out->holder[i]);
         out->holder[i].remaining_ms = believable_ms(rl_reply_integer(reply, at + 1, -1));
-        /* It is hex, whatever the node says. */
+        /* It is hex, whatever the node sends. */
         if (fingerprint.size == REDLOCK_FINGERPRINT_SIZE && rl_text_is_printable(fingerprint))
             copy_text(fingerprint, out->holder[i].fingerprint,
                       sizeof out->holder[i].fingerprint);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What one node says about a name: its holders and its queue, from the replies of look.lua and
- * break.lua. Texts are as callers get them (protocol/value.h). Until the answers are put
+ * What one node reports about a name: its holders and its queue, from the replies of look.lua
+ * and break.lua. Texts are as callers get them (protocol/value.h). Until the answers are put
  * together, held_ms of a holder is the stamp of its value.
  */
 #ifndef RL_PROTOCOL_SIGHT_H

@@ -15,7 +15,7 @@
 
 int rl_vetting_check(struct rl_session *session, int64_t now_ns)
 {
-    /* A cluster is one until the node says otherwise: that explains what else
+    /* A cluster is one until an answer of the node shows otherwise: that explains what else
      * is not answered. */
     session->facts = (struct rl_facts){.cluster = session->facts.cluster};
     session->checked_ns = now_ns;
@@ -26,7 +26,7 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
         RL_SEND(session, RL_STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl", "set",
                 "electors") < 0)
         return -1;
-    /* Only a whole check is waited for: one that memory did not suffice for is made again. */
+    /* Set only once all were queued: if memory ran out half-way, the next tick starts anew. */
     session->check_requested = true;
     return 0;
 }
@@ -50,7 +50,7 @@ void rl_vetting_note_set(struct rl_session *session, struct rl_slice set)
     session->set_news = true;
 }
 
-/* It may be in any set: as long as it does not say in which, it does not vote (G8). */
+/* It may be in any set: as long as that is unknown, it does not vote (G8). */
 static void refuse_set(struct rl_session *session, struct rl_slice error)
 {
     rl_set_answer_refuse(&session->set_answer);
@@ -184,7 +184,7 @@ static int64_t read_number(struct rl_slice text)
     return number;
 }
 
-/* A field that is not there is told as well: the node belongs to no set. */
+/* A field that is not there is an answer, too: the node belongs to no set. */
 static void note_set(struct rl_session *session, const struct rl_scalar *set)
 {
     rl_vetting_note_set(session,
@@ -232,7 +232,7 @@ bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
                        const struct rl_reply *reply, int64_t now_ns)
 {
     const struct rl_scalar *scalar = &reply->scalar;
-    bool told = scalar->type != RL_REPLY_ERROR;
+    bool answered = scalar->type != RL_REPLY_ERROR;
     enum redlock_reason reason;
 
     switch (step) {
@@ -240,14 +240,14 @@ bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
     case RL_STEP_REPLICATION:
     case RL_STEP_PERSISTENCE:
     case RL_STEP_MEMORY:
-        if (told)
+        if (answered)
             note_info(session, step, scalar->text);
         break;
     case RL_STEP_MARKER:
-        if (told) {
+        if (answered) {
             note_marker(session, reply);
         } else {
-            /* INFO may be forbidden: then the error is what tells of a cluster. */
+            /* INFO may be forbidden: then the error is what shows a cluster. */
             rl_answer_error_vote(scalar->text, &reason);
             session->facts.cluster |= reason == REDLOCK_REASON_CLUSTER && !session->login->tag;
             refuse_set(session, scalar->text);
@@ -256,35 +256,35 @@ bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
         rl_guard_judge(&session->guard, &session->facts, now_ns);
         break;
     case RL_STEP_SET:
-        if (told)
+        if (answered)
             note_set(session, &reply->element[0]);
         else
             refuse_set(session, scalar->text);
         break;
     case RL_STEP_TIME:
-        if (told && !note_time(session, reply, now_ns))
+        if (answered && !note_time(session, reply, now_ns))
             return false;
         session->clock_requested_ns = 0;
         break;
     case RL_STEP_PROBE:
         session->admission_requested = false;
-        if (told)
+        if (answered)
             rl_guard_probed(&session->guard, scalar->text, now_ns);
         break;
     case RL_STEP_ADMIT:
         session->admission_requested = false;
-        rl_guard_admitted(&session->guard, told && scalar->integer == 1, now_ns);
+        rl_guard_admitted(&session->guard, answered && scalar->integer == 1, now_ns);
         break;
     case RL_STEP_STAMP:
         session->admission_requested = false;
         session->guard.stamp_answered = true;
-        if (told)
+        if (answered)
             rl_guard_stamped(&session->guard, scalar->integer, now_ns);
         break;
     case RL_STEP_SENTINEL:
-        session->has_sentinel = told && rl_reply_integer(reply, 1, 0) > 0;
+        session->has_sentinel = answered && rl_reply_integer(reply, 1, 0) > 0;
         break;
-    default: /* RESTORE, EXPEL: the next check tells what came of it */
+    default: /* RESTORE, EXPEL: the next check shows what came of it */
         break;
     }
     return true;

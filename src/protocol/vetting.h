@@ -16,10 +16,10 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns);
 /* Asks for the time, unless that question is already out. */
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns);
 
-/* Asks which set the node belongs to (G8); and writes it where the node says none. */
+/* Reads which set the node belongs to (G8); and writes it where the node has none. */
 int rl_vetting_request_set(struct rl_session *session);
 int rl_vetting_restore_set(struct rl_session *session, const char *set);
-/* It has told. */
+/* Its answer has come. */
 void rl_vetting_note_set(struct rl_session *session, struct rl_slice set);
 
 /* Strict: the node's identity and its marker, behind the grants that need them (G2). */

@@ -95,7 +95,7 @@ static bool has_tls(const redlock_quorum *quorums, size_t count)
             struct rl_url url;
             char why[256];
 
-            /* What is wrong with a URL is said when its member is opened. */
+            /* What is wrong with a URL is reported when its member is opened. */
             tls = node && rl_url_parse(node, &url, why, sizeof why) == 0 && url.tls;
             rl_url_wipe(&url);
         }
@@ -177,7 +177,7 @@ int rl_sharded_open(const redlock_options *o, redlock **out)
     if (error) {
         char detail[DETAIL_KEPT + 64];
 
-        /* Closing is full of calls that may have something to say. */
+        /* Closing is full of calls that may leave a message. */
         snprintf(detail, sizeof detail, "%s", redlock_detail());
         redlock_close(client);
         return rl_detail(error, "%s", detail);
