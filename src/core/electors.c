@@ -153,7 +153,7 @@ int64_t rl_electors_vouch_end_ns(const struct rl_electors *electors)
 
     if (electors->listed_count == 0 || !electors->term.owner[0])
         return 0;
-    /* Each answer is dated by its own question; the majority is as old as its oldest. */
+    /* Each answer is dated by its own request; the majority is as old as its oldest. */
     for (uint8_t i = 0; i < electors->count; i++) {
         uint8_t at = count;
 

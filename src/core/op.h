@@ -35,12 +35,11 @@ enum rl_op {
 
 /* What an op means for the lock and its key: one table, which every other place asks. */
 struct rl_op_traits {
-    const char *name;  /* for the trace */
-    bool acquires;     /* its grant counts for an acquisition */
-    bool sets_key;     /* after it the node may carry our key ... */
-    bool restarts_ttl; /* ... or may let it live for a whole TTL */
-    bool
-        times_node; /* the first of its round: its round trip measures the node */
+    const char *name;   /* for the trace */
+    bool acquires;      /* its grant counts for an acquisition */
+    bool sets_key;      /* after it the node may carry our key ... */
+    bool restarts_ttl;  /* ... or may let it live for a whole TTL */
+    bool times_node;    /* the first of its round: its round trip measures the node */
     bool deletes_key;   /* after it the node does not carry our key any more */
     bool outlives_lock; /* it is carried out even if its lock is gone */
 };

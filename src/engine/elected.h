@@ -40,7 +40,7 @@ struct rl_elected {
     char tag[RL_TAG_MAX];        /* and what its keys begin with */
 
     struct rl_session session[RL_ELECTORS_MAX]; /* of home */
-    int64_t requested_ns; /* of home: the last round of questions; 0: none yet */
+    int64_t requested_ns; /* of home: the last round of requests; 0: none yet */
     uint32_t term_number; /* of the node's connection; 0: its server is not chosen yet */
     char greeted[RL_ADMITTED_MAX]; /* term and incarnation that the holds know; empty: none */
     uint32_t warned_back_count;    /* of the electors' went_back_count, so many were reported */

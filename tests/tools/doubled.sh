@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # No document says a thing twice where two versions of it were put one behind the other: in a table a
-# command of make, or a whole row; in the changelog the first sixty characters of an item.
+# command of make, or a whole row; in the changelog the first sixty characters of an item. And the
+# tree has no name from before a word of the field took its place (docs/glossary.md).
 #
 # usage: doubled.sh TREE
 set -eu
@@ -30,3 +31,9 @@ awk '
         }
         exit doubled
     }' *.md docs/*.md bindings/*/README.md
+old='acquirer|ask|audit_doubts|blocker|claim|find_doubts|front|heal|hear|joint|order|question|tell|turn|witness'
+if grep -nwE "rl_($old)(_[a-z_]+)?|is_front|RL_DOUBT|RL_OP_HEAL|told_place" -r src lab tests redlockd cli \
+    --include='*.[ch]'; then
+    echo "a name that has given way to a word of the field"
+    exit 1
+fi
