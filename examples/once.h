@@ -23,6 +23,7 @@
 #define ONCE_SUFFIX ".every"
 #define ONCE_PERIOD_MIN_MS 1000
 #define ONCE_START_MS 1000 /* from the record to the start */
+#define ONCE_SURE_MS 300   /* for a replica to have the record */
 #define ONCE_START_TRIES 5 /* records whose second was over before the start */
 
 /* All but `lock` and `start_by_ns` is set by the caller, and stays. */
@@ -75,6 +76,14 @@ static inline int once_find(const struct once *o, const char *record)
     return error;
 }
 
+/* A failover of a Sentinel group forgets what no replica has: waits for one, for a moment. */
+static inline void once_make_sure(struct once *o)
+{
+    const int64_t sure_by_ns = once_now_ns() + ONCE_SURE_MS * INT64_C(1000000);
+    while (redlock_replicate(o->records, NULL) != REDLOCK_OK && once_now_ns() < sure_by_ns) {
+    }
+}
+
 /* Under the lock. The record of no run is released first: the next holder would meet it. */
 static inline int once_write(struct once *o, const char *record)
 {
@@ -92,6 +101,8 @@ static inline int once_write(struct once *o, const char *record)
                        ? error
                        : REDLOCK_NOQUORUM;
         error = redlock_extend(written, record_ms);
+        if (error == REDLOCK_OK)
+            once_make_sure(o);
         if (error == REDLOCK_OK && redlock_remaining_ms(o->lock) == 0)
             error = REDLOCK_LOST;
         if (error == REDLOCK_OK && once_now_ns() < o->start_by_ns) {

@@ -13,6 +13,7 @@ const QUERY = 0; // native.ask()
 const BREAK = 1;
 const LIST = 2;
 const PING = 3;
+const REPLICATE = 4;
 
 function warn(address, text) {
   process.emitWarning(`${address}: ${text}`, 'RedlockWarning');
@@ -119,6 +120,11 @@ class Client {
 
   async ping() {
     const { nodes, quorum } = await this.#core.ask(PING);
+    return { nodes, quorum };
+  }
+
+  async replicate() {
+    const { nodes, quorum } = await this.#core.ask(REPLICATE);
     return { nodes, quorum };
   }
 

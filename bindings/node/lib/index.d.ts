@@ -361,6 +361,8 @@ export class Client {
   /** Evicts the holder with this fingerprint (query()), and never one that came after it. */
   break(name: string, fingerprint: string): Promise<Report>;
   ping(): Promise<{ nodes: NodeReport[]; quorum: string | null }>;
+  /** Waits until a replica of each Sentinel group has what this client wrote on it. TIMEOUT: none has confirmed it in time. */
+  replicate(): Promise<{ nodes: NodeReport[]; quorum: string | null }>;
   nodes(): NodeInfo[];
   stats(): Stats;
   /** The index of the quorum in which the name lives. */

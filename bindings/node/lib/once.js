@@ -14,6 +14,7 @@ const RECORD_SUFFIX = '.every';
 const EVERY_MIN = 1000;
 const EVERY_MAX = 86_400_000;
 const START = 1000; // from the record to the start
+const SURE = 300; // for a replica to have the record
 const START_TRIES = 5; // records whose second was over before the body could start
 const DEFAULT_TTL = 30_000;
 
@@ -22,6 +23,22 @@ function stopwatch() {
   const began = performance.now();
   const date = Date.now();
   return () => Math.max(performance.now() - began, Date.now() - date);
+}
+
+// Has a replica confirm the record: a failover of a Sentinel group forgets what none has.
+async function makeSure(records, name) {
+  if (!records.nodes().some((node) => node.deployment === 'sentinel' || node.deployment === 'cluster')) return;
+  const elapsed = stopwatch();
+  do {
+    try {
+      await records.replicate();
+      return;
+    } catch {
+      // none has it yet
+    }
+  } while (elapsed() < SURE);
+  const text = `no replica has the record of '${name}' yet: a failover may forget it, and let the body run again within the period`;
+  process.emitWarning(text, 'RedlockWarning');
 }
 
 // Writes the record. False: there is one, of a body that another process has run.
@@ -39,6 +56,7 @@ async function writeRecord(records, name, ttl, recordTtl, label, lock) {
     let isLeft = false;
     try {
       await record.extend(recordTtl);
+      await makeSure(records, name);
       if (lock.lost) throw lock.lost;
       if (elapsed() < START) {
         record.leave();

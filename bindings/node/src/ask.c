@@ -17,6 +17,8 @@ static int start(redlock *client, int what, const char *name, const char *finger
         return redlock_start_break(client, name, fingerprint, data, &job);
     case 2:
         return redlock_start_list(client, data, &job);
+    case 4:
+        return redlock_start_replicate(client, data, &job);
     default:
         return redlock_start_ping(client, data, &job);
     }
