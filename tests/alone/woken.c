@@ -12,7 +12,7 @@ enum { TTL_MS = 20000 };
 /* Held on all nodes. */
 static redlock_lock *held(redlock *r, enum shape shape)
 {
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }

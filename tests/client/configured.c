@@ -54,8 +54,7 @@ static void list_nodes(const struct cluster *c, char *out, size_t size)
 
 static void expect_node(redlock *r, size_t index, const char *address)
 {
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, index, &info));
+    redlock_node_info info = client_node(r, index);
     CHECK_STR(address, info.address);
 }
 

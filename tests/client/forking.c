@@ -82,8 +82,7 @@ static void fork_with(struct cluster *c, redlock *r, bool close_first)
     CHECK_OK(redlock_extend(lock, 30000));
     client_unlock(lock);
     CHECK_OK(client_try(r, "x", 10000));
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 0, &info));
+    redlock_node_info info = client_node(r, 0);
     CHECK_INT(1, info.connects); /* the child's close did not end the parent's connection */
 }
 
@@ -151,9 +150,7 @@ CASE_NODES(watchdog_dies_with_fork,
     pid_t parent = fork();
     if (parent == 0) {
         r = client_open(c, REDLOCK_THREAD);
-        redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-        redlock_lock *lock = NULL;
-        CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+        redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
         if (fork() == 0) {
             alarm(120);
             CHECK(write(ready[1], "r", 1) == 1);

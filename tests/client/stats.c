@@ -53,7 +53,6 @@ CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
         .also = {REDLOCK_THREAD})
 {
     redlock_request wait = REDLOCK_REQUEST(.wait_ms = 1000);
-    redlock_lock *lock = NULL;
     redlock_counters s = stats_of(r);
     check_books(&s, 0);
 
@@ -61,7 +60,7 @@ CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
     cluster_set(c, 0, 3, "redlock:taken", "somebody", 600000);
     for (int i = 0; i < 3; i++)
         CHECK_ERR(REDLOCK_BUSY, client_try(r, "taken", 10000));
-    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "taken", 10000, &wait, &lock));
+    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "taken", 10000, wait));
     /* What is refused as an argument was never begun. */
     CHECK_ERR(REDLOCK_INVAL, client_try(r, "", 10000));
     s = stats_of(r);
@@ -121,8 +120,7 @@ CASE_ON(extended, "Extensions and releases are counted, and those that failed be
         .also = {REDLOCK_THREAD})
 {
     redlock_request capped = REDLOCK_REQUEST(.max_extensions = 1);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 20000, &capped, &lock));
+    redlock_lock *lock = client_lock_as(r, "x", 20000, capped);
     CHECK_OK(redlock_extend(lock, 20000));
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000)); /* by the cap: not tried */
     redlock_counters s = stats_of(r);
@@ -154,9 +152,7 @@ static bool has_renewed(void *data)
 CASE_ON(renewed, "Renewals of the watchdog are counted, and a lock that is freed was released.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK(wait_until(has_renewed, r));
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(c));

@@ -125,9 +125,7 @@ CASE_NODES(hold,
     server_restart(&c->node[2]); /* young */
     r = open_traced(c, 0);
     client_warm(r);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_FENCED);
     char token[64];
     snprintf(token, sizeof token, ", token %lld\n", (long long)redlock_fence(lock));
     CHECK_OK(redlock_extend(lock, TTL_MS));

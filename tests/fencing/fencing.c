@@ -12,9 +12,7 @@ enum { TTL_MS = LONG_TTL_MS };
 
 static int64_t next_token(redlock *r, const char *name)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, name, TTL_MS, .flags = REDLOCK_FENCED);
     int64_t token = redlock_fence(lock);
     CHECK(token > 0);
     client_unlock(lock);

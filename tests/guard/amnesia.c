@@ -113,8 +113,7 @@ static bool second_holder(redlock *b)
 
 static bool is_quarantined(redlock *r, size_t node, const char *word)
 {
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, node, &info));
+    redlock_node_info info = client_node(r, node);
     if (info.quarantined)
         CHECK_HAS(word, info.text);
     return info.quarantined != 0;
@@ -278,9 +277,7 @@ CASE(hidden_restart_returns_strict,
     is_guarded_soon(fresh);
     redlock *both[] = {old, fresh, old, fresh};
     for (int i = 0; i < 4; i++) {
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-        redlock_lock *lock = NULL;
-        CHECK_OK(redlock_acquire(both[i], "x", SHORT_TTL_MS, &q, &lock));
+        redlock_lock *lock = CLIENT_LOCK(both[i], "x", SHORT_TTL_MS, .wait_ms = GIVE_UP_MS);
         redlock_lock_free(lock);
     }
 }

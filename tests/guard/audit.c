@@ -218,9 +218,7 @@ CASE_NODES(bad_counters, "The audit warns about fence counters that no clock can
     CHECK_HAS("2 counters", find(&all, c, 2, "fencing")->text);
     /* A fenced lock of the name mends it. */
     r = client_open_warm(c, 0);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "job", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "job", TTL_MS, .flags = REDLOCK_FENCED);
     client_unlock(lock);
     client_close(r);
     audit(c, &all);

@@ -48,9 +48,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
     struct cluster c;
     nodeclock_cluster(&c, NODES);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD | flags);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_RENEW);
     CHECK(client_await_margin(lock, 2));
     sleep_ms(2500); /* a sample of the old time on every node */
     CHECK_INT(0, count_out(r));
@@ -69,8 +67,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
         CHECK_INT(0, server_int(&c.node[STEPPED], "EXISTS", "redlock.admit", NULL));
 
     /* New locks are made of the other four. */
-    redlock_lock *other = NULL;
-    CHECK_OK(redlock_acquire(r, "y", TTL_MS, NULL, &other));
+    redlock_lock *other = client_lock(r, "y", TTL_MS);
     CHECK(client_await_margin(other, 1));
     sleep_ms(50);
     CHECK_INT(1, redlock_margin(other));
@@ -116,9 +113,7 @@ CASE_ON(majority_gone, "Holds that are left without a majority by set clocks are
 
 static void load(redlock *r, int64_t seconds)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *kept = NULL;
-    CHECK_OK(redlock_acquire(r, "kept", RENEWED_TTL_MS, &q, &kept));
+    redlock_lock *kept = CLIENT_LOCK(r, "kept", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK(client_await_margin(kept, 2));
     long cycles = 0;
     for (int64_t end_ms = now_ms() + seconds * 1000; now_ms() < end_ms; cycles++) {

@@ -46,8 +46,7 @@ CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has
     redlock_lock *lock = client_lock(r, "x", 10000);
     CHECK(redlock_fence(lock) > 0);
     client_unlock(lock);
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 0, &info));
+    redlock_node_info info = client_node(r, 0);
     CHECK_INT(REDLOCK_PROFILE_CORRECTNESS, info.profile);
     CHECK_INT(REDLOCK_REASON_NONE, info.unsafe_reason);
 }

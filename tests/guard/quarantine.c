@@ -10,9 +10,8 @@ CASE_ON(young_is_guarded,
         "An acquire on nodes just started is GUARDED at once, with the wait and the remedy.",
         .young = true)
 {
-    redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
-    CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, NULL, &lock));
+    CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     CHECK_HAS("may have forgotten locks", redlock_detail());
     CHECK_HAS("redlock_admit(), or init of redlock(1)", redlock_detail());
@@ -20,8 +19,7 @@ CASE_ON(young_is_guarded,
     CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_GUARDED) >= 2);
     CHECK(cluster_await_empty(c)); /* rolled back there too */
     for (size_t i = 0; i < 3; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        CHECK_OK(redlock_node(r, i, &info));
+        redlock_node_info info = client_node(r, i);
         CHECK_INT(1, info.quarantined);
         CHECK_BETWEEN(30000, 62000, info.quarantine_ms);
         CHECK_HAS("restarted", info.text);
@@ -98,9 +96,7 @@ CASE_EACH(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every
     /* Others: those that come now, and those that were already there. */
     redlock *fresh = client_open(&c, flags);
     CHECK_OK(client_try(fresh, "x", 10000));
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(waiting, "x", 10000, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(waiting, "x", 10000, .wait_ms = 5000);
     client_unlock(lock);
     for (int i = 0; i < 3; i++) {
         CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock.admit", NULL));
@@ -124,8 +120,7 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
     server_restart(&c.node[0]);
     CHECK_INT(1, server_int(&c.node[0], "EXISTS", "redlock.admit", NULL)); /* it survived */
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1500);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_GUARDED, client_try_as(r, "x", 10000, q));
 }
 
 CASE_NODES(admit_says_who_did_not,
@@ -166,8 +161,8 @@ CASE(every_mode_enforces_max_ttl,
         redlock *r = client_open_warm(&c, modes[m]);
         FOR_SHAPES(shape)
         {
-            CHECK_OK(kind_try(r, "x", 2000, shape_request(shape)));
-            CHECK_REFUSED(REDLOCK_INVAL, kind_try(r, "x", 2001, shape_request(shape)));
+            CHECK_OK(client_try_as(r, "x", 2000, shape_request(shape)));
+            CHECK_REFUSED(REDLOCK_INVAL, client_try_as(r, "x", 2001, shape_request(shape)));
             CHECK_HAS("max_ttl", redlock_detail());
         }
         CHECK(kind_await_clean(&c));
@@ -180,7 +175,6 @@ CASE_ON(no_guard_trusts,
         .flags = REDLOCK_NO_GUARD)
 {
     CHECK_OK(client_try(r, "x", 10000));
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 0, &info));
+    redlock_node_info info = client_node(r, 0);
     CHECK_INT(0, info.quarantined);
 }

@@ -57,12 +57,10 @@ CASE_NODES(three_of_five, "A client with three nodes of a set of five counts non
     r = open_nodes(c, 0, 5, flags);
     redlock *part = open_nodes(c, 0, 3, flags);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_lock *lock = NULL;
-    CHECK_REFUSED(REDLOCK_GUARDED, redlock_acquire(part, "x", TTL_MS, NULL, &lock));
+    CHECK_REFUSED(REDLOCK_GUARDED, client_try(part, "x", TTL_MS));
     CHECK_HAS("another number of nodes", redlock_detail());
     CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_GUARDED) >= 2);
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(part, 0, &info));
+    redlock_node_info info = client_node(part, 0);
     CHECK_INT(1, info.quarantined);
     CHECK_INT(1, info.misplaced);
     CHECK_INT(-1, info.quarantine_ms);
@@ -118,8 +116,7 @@ CASE_NODES(a_silent_node_delays_once,
     o.node_timeout_ms = NODE_TIMEOUT_MS;
     r = client_open_with(&o);
     int64_t start_ms = now_ms();
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK(now_ms() - start_ms >= NODE_TIMEOUT_MS - 50);
     client_unlock(lock);
     start_ms = now_ms();
@@ -193,9 +190,7 @@ CASE_NODES(renewals_end_with_the_set,
 {
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, REDLOCK_THREAD);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK_OK(init_nodes(c, 0, 5));
     EXPECT(r, JEOPARDY, REDLOCK_GUARDED, lock);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
@@ -227,9 +222,7 @@ CASE_EACH(a_client_restores_the_set,
     }
     /* Now it counts again. */
     server_stop(&c.node[0]);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 2000, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", 2000, .wait_ms = GIVE_UP_MS);
     redlock_lock_free(lock);
     client_close(r);
 }

@@ -34,9 +34,8 @@ CASE_NODES(one_server_two_names, "A server that a client has two names for count
     CHECK_OK(init_nodes(c, 0, 3));
     proxy_start(&p, c->node[0].port.number);
     r = client_open_warm(c, flags);
-    redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT, .owner = "right");
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock =
+        CLIENT_LOCK(r, "x", TTL_MS, .kind = REDLOCK_REENTRANT, .owner = "right");
     CHECK(cluster_await(c, "redlock:x", 3));
     CHECK_INT(1,
               server_int(&c->node[0], "DEL", "redlock:x", NULL)); /* as if it had been away */
@@ -53,10 +52,8 @@ CASE_NODES(one_server_two_names, "A server that a client has two names for count
     CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
     client_unlock(lock);
     CHECK_OK(try_as(twice, "wrong", 5000)); /* node 0 and node 1 are a majority */
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(twice, 0, &info));
-    redlock_node_info second = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(twice, 1, &second));
+    redlock_node_info info = client_node(twice, 0);
+    redlock_node_info second = client_node(twice, 1);
     CHECK_INT(1, info.quarantined + second.quarantined);
     CHECK_INT(0, info.misplaced + second.misplaced); /* one server twice is of its own set */
     CHECK_HAS("same server", info.quarantined ? info.text : second.text);
@@ -72,9 +69,7 @@ CASE_NODES(one_server_two_names_of_a_mutex,
     struct proxy p;
     proxy_start(&p, c->node[0].port.number);
     redlock *twice = open_doubled(c, &p, 0);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(twice, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(twice, "x", TTL_MS, .wait_ms = 5000);
     client_unlock(lock);
     server_restart(&c->node[0]); /* another run_id, and the names are as doubtful as before */
     server_stop(&c->node[1]);

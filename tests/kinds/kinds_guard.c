@@ -11,7 +11,7 @@ static redlock_lock *held_on_three_of_five(redlock *r, const struct cluster *c,
                                            enum shape shape)
 {
     static const char *const keys[] = {"redlock:x", "redlock:y", "redlock:z"};
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
     CHECK(kind_await_holds(c, "x", redlock_value(lock), 5));
     for (int node = 3; node < 5; node++)
         for (int i = 0; i < 3; i++)
@@ -83,11 +83,11 @@ CASE_NODES(young_majority,
     r = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
-        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
+        CHECK_REFUSED(REDLOCK_GUARDED, client_try_as(r, "x", TTL_MS, shape_request(shape)));
         CHECK_HAS("redlock_admit()", redlock_detail());
         redlock_request q = shape_request(shape);
         q.wait_ms = 1000;
-        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, q));
+        CHECK_REFUSED(REDLOCK_GUARDED, client_try_as(r, "x", TTL_MS, q));
         CHECK(kind_await_clean(c));
     }
 }
@@ -99,7 +99,7 @@ CASE_NODES(young_minority,
     r = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
         CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
         CHECK_OK(redlock_ping(r, NULL));
         CHECK_INT(0, redlock_margin(lock));
@@ -118,11 +118,11 @@ CASE_NODES(no_marker_strict,
     FOR_SHAPES(shape)
     {
         r = client_open_warm(c, REDLOCK_THREAD | REDLOCK_STRICT);
-        CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
+        CHECK_OK(client_try_as(r, "x", TTL_MS, shape_request(shape)));
         server_cmd(&c->node[0], "FLUSHALL", NULL);
-        CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
+        CHECK_OK(client_try_as(r, "x", TTL_MS, shape_request(shape)));
         server_cmd(&c->node[1], "DEL", "redlock.admit", NULL);
-        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
+        CHECK_REFUSED(REDLOCK_GUARDED, client_try_as(r, "x", TTL_MS, shape_request(shape)));
         client_close(r);
         CHECK(kind_await_clean(c));
         for (int i = 0; i < 2; i++)
@@ -139,18 +139,18 @@ CASE_NODES(max_ttl,
     redlock *plain = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
-        CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, shape_request(shape)));
+        CHECK_ERR(REDLOCK_INVAL, client_try_as(strict, "x", 5001, shape_request(shape)));
         CHECK_HAS("max_ttl", redlock_detail());
-        CHECK_OK(kind_try(strict, "x", 5000, shape_request(shape)));
+        CHECK_OK(client_try_as(strict, "x", 5000, shape_request(shape)));
         redlock_request q = shape_request(shape);
         q.wait_ms = GIVE_UP_MS;
         int64_t start_ms = now_ms();
-        CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, q));
+        CHECK_ERR(REDLOCK_INVAL, client_try_as(strict, "x", 5001, q));
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms); /* is not retried */
         q.flags = REDLOCK_FENCED;                       /* binds them strict or not */
         if (shape_traits(shape) & REDLOCK_KIND_EXCLUSIVE)
-            CHECK_ERR(REDLOCK_INVAL, kind_try(plain, "x", 5001, q));
-        CHECK_OK(kind_try(plain, "x", 5000, shape_request(shape)));
+            CHECK_ERR(REDLOCK_INVAL, client_try_as(plain, "x", 5001, q));
+        CHECK_OK(client_try_as(plain, "x", 5000, shape_request(shape)));
         CHECK(kind_await_clean(c));
     }
 }
@@ -160,7 +160,7 @@ CASE_NODES(quarantined_repair, "A node in quarantine gets no repaired key of any
     FOR_SHAPES(shape)
     {
         r = client_open_warm(c, REDLOCK_THREAD);
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
         CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
         server_restart(&c->node[1]);
         client_warm(r);

@@ -25,7 +25,7 @@ static int name_count(enum shape shape)
 /* Held on all nodes. */
 static redlock_lock *held(redlock *r, enum shape shape)
 {
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }
@@ -109,7 +109,7 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
         redlock_lock_free(held(a, shape));
         CHECK(cluster_await_empty(&c));
         redlock *r = client_open_warm(&c, 0);
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
         client_close(r);
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c));
@@ -130,7 +130,7 @@ CASE(released_late, "A release after the end of the validity says so, whatever t
     redlock_lock *lock[SHAPES];
     pair_begin();
     FOR_SHAPES(shape)
-    lock[shape] = kind_lock(a, name_of(shape), LATE_TTL_MS, shape_request(shape));
+    lock[shape] = client_lock_as(a, name_of(shape), LATE_TTL_MS, shape_request(shape));
     sleep_ms(LATE_TTL_MS + 10);
     FOR_SHAPES(shape)
     {
@@ -152,7 +152,7 @@ CASE(renewed_and_lost,
         redlock_request q = shape_request(shape);
         q.flags = REDLOCK_RENEW;
         q.data = &tally[shape];
-        lock[shape] = kind_lock(a, name_of(shape), LATE_TTL_MS, q);
+        lock[shape] = client_lock_as(a, name_of(shape), LATE_TTL_MS, q);
     }
     sleep_ms(LATE_TTL_MS + 100);
     FOR_SHAPES(shape)
@@ -196,7 +196,7 @@ CASE(repeat_after_release,
         server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_GIVEBACK, NULL);
         server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL);
         p.switches->hold = 1; /* its answer waits on the way */
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
         for (int64_t end_ms = now_ms() + GIVE_UP_MS; p.switches->down_bytes == before;)
             CHECK(now_ms() < end_ms);
         before = p.switches->down_bytes;
@@ -225,7 +225,7 @@ CASE(token_of_the_first_call,
             continue;
         for (int i = 0; i < 5; i++) {
             redlock *r = client_open(&c, 0); /* connects with the request */
-            redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+            redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
             CHECK(redlock_fence(lock) > 0);
             client_unlock(lock);
             client_close(r);
@@ -271,8 +271,8 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     memset(long_owner, 'o', sizeof long_owner - 1);
     INVALID_TOO(ask(owner_request(long_owner)));
     long_owner[REDLOCK_OWNER_MAX] = '\0';
-    CHECK_OK(kind_try(a, "x", TTL_MS, owner_request(long_owner)));
-    CHECK_OK(kind_try(a, "x", TTL_MS, slots_request(REDLOCK_SLOTS_MAX)));
+    CHECK_OK(client_try_as(a, "x", TTL_MS, owner_request(long_owner)));
+    CHECK_OK(client_try_as(a, "x", TTL_MS, slots_request(REDLOCK_SLOTS_MAX)));
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         if (redlock_kind_traits(kind) & REDLOCK_KIND_NAMES)
             continue;

@@ -11,7 +11,7 @@ enum { TTL_MS = LONG_TTL_MS };
 /* Held on all nodes. */
 static redlock_lock *held(redlock *r, enum shape shape)
 {
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }
@@ -67,14 +67,14 @@ CASE(fair, "A fair request never overtakes a waiter; of the others only readers 
         if (lock != NULL)
             client_unlock(lock);
         q.flags = REDLOCK_FAIR;
-        CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, q));
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(a, "x", TTL_MS, q));
         q.wait_ms = 1000;
-        CHECK_ERR(REDLOCK_TIMEOUT, kind_try(a, "x", TTL_MS, q));
+        CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(a, "x", TTL_MS, q));
         for (int i = 0; i < 3; i++) {
             CHECK_INT(1, server_int(&c.node[i], "ZREM", "redlock.queue:x", waiter, NULL));
             server_cmd(&c.node[i], "DEL", "redlock.alive:x", NULL);
         }
-        CHECK_OK(kind_try(a, "x", TTL_MS, q));
+        CHECK_OK(client_try_as(a, "x", TTL_MS, q));
         CHECK(cluster_await_empty(&c));
     }
 }

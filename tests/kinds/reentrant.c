@@ -18,19 +18,19 @@ CASE_ON(nested,
 {
     other = client_open_warm(c, 0);
     redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT); /* the client owns it */
-    redlock_lock *outer = kind_lock(r, "x", TTL_MS, q);
+    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, q);
     CHECK(kind_await_holds(c, "x", redlock_value(outer), 3));
-    redlock_lock *inner = kind_lock(r, "x", TTL_MS, q);
+    redlock_lock *inner = client_lock_as(r, "x", TTL_MS, q);
     CHECK(strcmp(redlock_value(outer), redlock_value(inner)) != 0);
     CHECK_ERR(REDLOCK_BUSY,
-              kind_try(other, "x", TTL_MS, q)); /* another client, another owner */
-    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, owner_request("somebody")));
+              client_try_as(other, "x", TTL_MS, q)); /* another client, another owner */
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, owner_request("somebody")));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* a mutex is no nested hold */
     client_unlock(inner);
     CHECK(kind_await_holds(c, "x", redlock_value(outer), 3));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, q));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, q));
     client_unlock(outer);
-    CHECK_OK(kind_try(other, "x", TTL_MS, q));
+    CHECK_OK(client_try_as(other, "x", TTL_MS, q));
     CHECK(cluster_await_empty(c));
 }
 
@@ -40,10 +40,10 @@ CASE_ON(any_order,
         .clients = 2)
 {
     redlock_request q = owner_request("shared owner"); /* two clients, one owner */
-    redlock_lock *outer = kind_lock(r, "x", TTL_MS, q);
-    redlock_lock *inner = kind_lock(other, "x", TTL_MS, q);
+    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, q);
+    redlock_lock *inner = client_lock_as(other, "x", TTL_MS, q);
     client_unlock(outer);
-    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, owner_request("another")));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, owner_request("another")));
     CHECK_OK(redlock_extend(inner, TTL_MS));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(inner));
     client_unlock(inner);
@@ -54,7 +54,7 @@ static void hold_nested(void *data)
 {
     const struct cluster *c = data;
     redlock *r = client_open_warm(c, 0);
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, owner_request("job"));
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, owner_request("job"));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     client_unlock(lock);
     client_close(r);
@@ -64,7 +64,7 @@ CASE_ON(across_processes,
         "A process that knows the owner's name holds the lock beside its parent.")
 {
     int status = -1;
-    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("job"));
+    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, owner_request("job"));
     while (kind_count_holds(c, "x", redlock_value(outer)) < 3)
         CHECK(next_event(r, 10) == NULL);
     CHECK(waitpid(helper_start(hold_nested, c), &status, 0) > 0);
@@ -77,13 +77,13 @@ CASE_ON(across_processes,
 CASE_ON(own_expiry,
         "A hold that is never released expires by itself, and the owner's others stay.")
 {
-    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("o"));
-    redlock_lock_leave(kind_lock(r, "x", BRIEF_MS, owner_request("o")));
+    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, owner_request("o"));
+    redlock_lock_leave(client_lock_as(r, "x", BRIEF_MS, owner_request("o")));
     sleep_ms(BRIEF_MS + 10);
     client_unlock(outer); /* the other one's time is over: nothing keeps the key */
     CHECK(cluster_await_empty(c));
-    redlock_lock_leave(kind_lock(r, "x", TTL_MS / 2, owner_request("o")));
-    outer = kind_lock(r, "x", TTL_MS, owner_request("o"));
+    redlock_lock_leave(client_lock_as(r, "x", TTL_MS / 2, owner_request("o")));
+    outer = client_lock_as(r, "x", TTL_MS, owner_request("o"));
     client_unlock(outer);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* the left one still has its time */
     CHECK_BETWEEN(1, TTL_MS / 2, server_int(&c->node[0], "PTTL", "redlock:x", NULL));
@@ -102,21 +102,21 @@ CASE_ON(nested_token,
         "A nested hold has the token of the first hold; the next owner's is larger.",
         .clients = 2)
 {
-    redlock_lock *outer = kind_lock(r, "x", TTL_MS, fenced("me"));
+    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(outer);
     CHECK(token > 0);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *inner = kind_lock(i % 2 ? r : other, "x", TTL_MS, fenced("me"));
+        redlock_lock *inner = client_lock_as(i % 2 ? r : other, "x", TTL_MS, fenced("me"));
         CHECK_INT(token, redlock_fence(inner));
         client_unlock(inner);
     }
-    redlock_lock *inner = kind_lock(other, "x", TTL_MS, fenced("me"));
+    redlock_lock *inner = client_lock_as(other, "x", TTL_MS, fenced("me"));
     client_unlock(outer); /* the first hold goes, its token stays with the owner */
-    redlock_lock *third = kind_lock(r, "x", TTL_MS, fenced("me"));
+    redlock_lock *third = client_lock_as(r, "x", TTL_MS, fenced("me"));
     CHECK_INT(token, redlock_fence(third));
     client_unlock(inner);
     client_unlock(third);
-    redlock_lock *next = kind_lock(other, "x", TTL_MS, fenced("you"));
+    redlock_lock *next = client_lock_as(other, "x", TTL_MS, fenced("you"));
     CHECK_NEVER(redlock_fence(next) <= token);
 }
 
@@ -125,15 +125,15 @@ CASE_NODES(uneven_counters,
 {
     server_cmd(&c->node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
     redlock *a = client_open_warm(c, 0);
-    redlock_lock *outer = kind_lock(a, "x", TTL_MS, fenced("me"));
+    redlock_lock *outer = client_lock_as(a, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(outer);
     for (int i = 0; i < 10; i++) {
-        redlock_lock *inner = kind_lock(a, "x", TTL_MS, fenced("me"));
+        redlock_lock *inner = client_lock_as(a, "x", TTL_MS, fenced("me"));
         CHECK_INT(token, redlock_fence(inner));
         client_unlock(inner);
     }
     client_unlock(outer);
-    redlock_lock *next = kind_lock(a, "x", TTL_MS, fenced("me"));
+    redlock_lock *next = client_lock_as(a, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(next) <= token);
 }
 
@@ -148,10 +148,10 @@ CASE_ON(leftover_gives_no_old_token,
                "fence", "7", NULL);
     server_cmd(&c->node[0], "PEXPIRE", "redlock:x", "60000", NULL);
     for (int i = 0; i < 10; i++) {
-        redlock_lock *yours = kind_lock(other, "x", TTL_MS, fenced("you"));
+        redlock_lock *yours = client_lock_as(other, "x", TTL_MS, fenced("you"));
         int64_t token = redlock_fence(yours);
         client_unlock(yours);
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, fenced("me"));
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, fenced("me"));
         if (redlock_fence(lock) <= token)
             FAIL("token %lld after %lld had been given", (long long)redlock_fence(lock),
                  (long long)token);
@@ -162,14 +162,14 @@ CASE_ON(leftover_gives_no_old_token,
 CASE_ON(token_inside_a_plain_hold,
         "A fenced hold nested in a hold without a token gets a token.")
 {
-    redlock_lock *before = kind_lock(r, "x", TTL_MS, fenced("me"));
+    redlock_lock *before = client_lock_as(r, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(before);
     client_unlock(before);
-    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
+    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, owner_request("me"));
     CHECK_INT(0, redlock_fence(outer));
-    redlock_lock *inner = kind_lock(r, "x", TTL_MS, fenced("me"));
+    redlock_lock *inner = client_lock_as(r, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(inner) <= token);
-    redlock_lock *third = kind_lock(r, "x", TTL_MS, fenced("me"));
+    redlock_lock *third = client_lock_as(r, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(third) < redlock_fence(inner));
 }
 
@@ -207,14 +207,14 @@ CASE_ON(no_deadlock_with_oneself,
         "The owner nests at once, also while another owner of its client waits.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
+    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, owner_request("me"));
     struct kind_waiter w;
     kind_start(r, "x", TTL_MS, owner_request("you"), 20000, &w);
     CHECK(cluster_await(c, "redlock.queue:x", 3));
     redlock_request nested = owner_request("me");
     nested.wait_ms = 5000;
     nested.flags = REDLOCK_FAIR;
-    redlock_lock *inner = kind_lock(r, "x", TTL_MS, nested);
+    redlock_lock *inner = client_lock_as(r, "x", TTL_MS, nested);
     client_unlock(inner);
     NO_EVENT(w.client);
     client_unlock(outer);

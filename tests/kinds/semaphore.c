@@ -17,18 +17,19 @@ static void check_all_permits(struct cluster *c, uint32_t k)
     for (int i = 0; i < 3; i++)
         r[i] = client_open_warm(c, REDLOCK_THREAD);
     for (uint32_t i = 0; i < k; i++) {
-        lock[i] = kind_lock(r[i % 3], "x", TTL_MS, slots_request(k)); /* a try finds the slot */
+        lock[i] =
+            client_lock_as(r[i % 3], "x", TTL_MS, slots_request(k)); /* a try finds the slot */
         int slot = redlock_slot(lock[i]);
         CHECK_BETWEEN(1, k, slot);
         CHECK(!seen[slot]);
         seen[slot] = true;
     }
     for (int i = 0; i < 3; i++)
-        CHECK_ERR(REDLOCK_BUSY, kind_try(r[i], "x", TTL_MS, slots_request(k)));
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(r[i], "x", TTL_MS, slots_request(k)));
     for (uint32_t i = 0; i < k; i++) { /* each in turn is the only free one */
         int slot = redlock_slot(lock[i]);
         client_unlock(lock[i]);
-        lock[i] = kind_lock(r[(i + 1) % 3], "x", TTL_MS, slots_request(k));
+        lock[i] = client_lock_as(r[(i + 1) % 3], "x", TTL_MS, slots_request(k));
         CHECK_INT(slot, redlock_slot(lock[i]));
     }
     for (uint32_t i = 0; i < k; i++)
@@ -50,15 +51,15 @@ CASE_ON(another_k, "Clients that disagree about k exclude each other altogether.
         .flags = REDLOCK_THREAD)
 {
     other = client_open_warm(c, 0);
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, slots_request(3));
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, slots_request(3));
     CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, slots_request(2)));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, slots_request(4)));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, slots_request(2)));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, slots_request(4)));
     CHECK_ERR(REDLOCK_BUSY, client_try(other, "x", TTL_MS));
-    CHECK_OK(kind_try(other, "x", TTL_MS, slots_request(3)));
+    CHECK_OK(client_try_as(other, "x", TTL_MS, slots_request(3)));
     client_unlock(lock);
     CHECK(cluster_await_empty(c)); /* both releases have reached every node */
-    CHECK_OK(kind_try(other, "x", TTL_MS, slots_request(2)));
+    CHECK_OK(client_try_as(other, "x", TTL_MS, slots_request(2)));
 }
 
 /* The holder of slot 7 of 7 releases, and the waiter for one of k is told of slot 7. */
@@ -67,7 +68,7 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
     redlock_lock *seventh = NULL;
     struct kind_waiter w;
     while (seventh == NULL) {
-        redlock_lock *lock = kind_lock(a, "x", TTL_MS, slots_request(7));
+        redlock_lock *lock = client_lock_as(a, "x", TTL_MS, slots_request(7));
         if (redlock_slot(lock) == 7)
             seventh = lock;
         else
@@ -82,8 +83,8 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
     redlock_lock *rest[8];
     int held = 1;
     for (uint32_t i = 1; i < k; i++, held++)
-        rest[i] = kind_lock(a, "x", TTL_MS, slots_request(k));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, slots_request(k)));
+        rest[i] = client_lock_as(a, "x", TTL_MS, slots_request(k));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(a, "x", TTL_MS, slots_request(k)));
     for (int i = 1; i < held; i++)
         client_unlock(rest[i]);
     client_unlock(w.lock);
@@ -102,7 +103,7 @@ CASE_ON(waiting, "A waiter gets the slot that becomes free.", .flags = REDLOCK_T
 {
     redlock_lock *lock[3];
     for (int i = 0; i < 3; i++)
-        lock[i] = kind_lock(r, "x", TTL_MS, slots_request(3));
+        lock[i] = client_lock_as(r, "x", TTL_MS, slots_request(3));
     for (int i = 0; i < 3; i++) {
         struct kind_waiter w;
         kind_start(other, "x", TTL_MS, slots_request(3), 20000, &w);
@@ -121,12 +122,12 @@ CASE_ON(waiting, "A waiter gets the slot that becomes free.", .flags = REDLOCK_T
 CASE_ON(own_expiry, "A dead holder's slot expires by itself, and the other slots stay.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, slots_request(2));
-    redlock_lock_leave(kind_lock(r, "x", 2000, slots_request(2)));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, slots_request(2)));
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, slots_request(2));
+    redlock_lock_leave(client_lock_as(r, "x", 2000, slots_request(2)));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, slots_request(2)));
     redlock_request q = slots_request(2);
     q.wait_ms = GIVE_UP_MS;
-    redlock_lock *next = kind_lock(r, "x", TTL_MS, q);
+    redlock_lock *next = client_lock_as(r, "x", TTL_MS, q);
     CHECK(redlock_slot(next) != redlock_slot(lock));
     client_unlock(next);
     client_unlock(lock);

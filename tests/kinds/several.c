@@ -25,17 +25,17 @@ CASE_ON(all_or_none,
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
     for (int i = 0; i < 3; i++) {
         redlock_lock *single = client_lock(other, names[i], TTL_MS);
-        CHECK_ERR(REDLOCK_BUSY, kind_try(r, "a", TTL_MS, with(bc, 2)));
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "a", TTL_MS, with(bc, 2)));
         for (int n = 0; n < 3; n++)
             CHECK(n == i || cluster_await(c, keys[n], 0));
         client_unlock(single);
         CHECK(cluster_await_empty(c));
     }
-    redlock_lock *lock = kind_lock(r, "a", TTL_MS, with(bc, 2));
+    redlock_lock *lock = client_lock_as(r, "a", TTL_MS, with(bc, 2));
     for (int i = 0; i < 3; i++) {
         CHECK(kind_await_holds(c, names[i], redlock_value(lock), 3));
         CHECK_ERR(REDLOCK_BUSY, client_try(other, names[i], TTL_MS));
-        CHECK_ERR(REDLOCK_BUSY, kind_try(other, names[i], TTL_MS, reader_request()));
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(other, names[i], TTL_MS, reader_request()));
     }
     CHECK_OK(client_try(other, "d", TTL_MS));
     client_unlock(lock);
@@ -47,10 +47,10 @@ CASE_ON(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps 
 {
     const redlock_request others[] = {reader_request(), owner_request("o"), slots_request(3)};
     for (int i = 0; i < 3; i++) {
-        redlock_lock *second = kind_lock(r, "c", TTL_MS, others[i]);
-        CHECK_ERR(REDLOCK_BUSY, kind_try(r, "a", TTL_MS, with(bc, 2)));
+        redlock_lock *second = client_lock_as(r, "c", TTL_MS, others[i]);
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "a", TTL_MS, with(bc, 2)));
         client_unlock(second);
-        CHECK_OK(kind_try(r, "a", TTL_MS, with(bc, 2)));
+        CHECK_OK(client_try_as(r, "a", TTL_MS, with(bc, 2)));
         CHECK(cluster_await_empty(c));
     }
 }
@@ -61,17 +61,17 @@ CASE_ON(any_order_and_twice,
 {
     static const char *const first[] = {"a", "c", "b", "a", "c"}, *const second[] = {"b", "a"};
     other = client_open_warm(c, 0);
-    redlock_lock *lock = kind_lock(r, "b", TTL_MS, with(first, 5));
+    redlock_lock *lock = client_lock_as(r, "b", TTL_MS, with(first, 5));
     CHECK_STR("a", redlock_name(lock));
     CHECK(kind_await_holds(c, "c", redlock_value(lock), 3));
     CHECK_INT(3, server_keys(&c->node[0]));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "c", TTL_MS, with(second, 2)));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "c", TTL_MS, with(second, 2)));
     client_unlock(lock);
-    CHECK_OK(kind_try(other, "c", TTL_MS, with(second, 2)));
+    CHECK_OK(client_try_as(other, "c", TTL_MS, with(second, 2)));
     CHECK(cluster_await_empty(c));
     /* The same name twice is one name, and a plain mutex. */
     static const char *const same[] = {"a", "a"};
-    lock = kind_lock(r, "a", TTL_MS, with(same, 2));
+    lock = client_lock_as(r, "a", TTL_MS, with(same, 2));
     CHECK(cluster_await(c, "redlock:a", 3));
     CHECK_ERR(REDLOCK_BUSY, client_try(other, "a", TTL_MS));
     client_unlock(lock);
@@ -89,16 +89,15 @@ CASE_ON(sixteen, "Sixteen names of full length work; seventeen are refused.",
     }
     redlock_request q = with(names + 1, REDLOCK_NAMES_MAX - 1);
     q.flags = REDLOCK_FENCED;
-    redlock_lock *lock = kind_lock(r, names[0], TTL_MS, q);
+    redlock_lock *lock = client_lock_as(r, names[0], TTL_MS, q);
     CHECK_OK(redlock_extend(lock, TTL_MS));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, names[15], TTL_MS));
     q.wait_ms = 2000; /* through the queues, too */
-    CHECK_ERR(REDLOCK_TIMEOUT, kind_try(r, names[0], TTL_MS, q));
+    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, names[0], TTL_MS, q));
     client_unlock(lock);
     CHECK(kind_await_clean(c));
-    redlock_lock *none = NULL;
     q = with(names + 1, REDLOCK_NAMES_MAX);
-    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, names[0], TTL_MS, &q, &none));
+    CHECK_ERR(REDLOCK_INVAL, client_try_as(r, names[0], TTL_MS, q));
 }
 
 /* ---- holding ---------------------------------------------------------------------------- */
@@ -112,7 +111,7 @@ CASE_ON(renewal_renews_all,
     redlock_request q = with(bc, 2);
     q.flags = REDLOCK_RENEW;
     q.data = &tally;
-    redlock_lock *lock = kind_lock(r, "a", RENEWED_TTL_MS, q);
+    redlock_lock *lock = client_lock_as(r, "a", RENEWED_TTL_MS, q);
     sleep_ms(RENEWED_TTL_MS + 1000);
     NO_EVENT(r);
     for (int i = 0; i < 3; i++)
@@ -132,7 +131,7 @@ CASE_ON(repaired,
         "A node that lost one or all of the names gets them back, and never a part of them.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_lock *lock = kind_lock(r, "a", TTL_MS, with(bc, 2));
+    redlock_lock *lock = client_lock_as(r, "a", TTL_MS, with(bc, 2));
     CHECK(kind_await_holds(c, "c", redlock_value(lock), 3));
     cluster_del(c, 1, 1, "redlock:b");
     CHECK_OK(redlock_extend(lock, TTL_MS));
@@ -169,7 +168,7 @@ CASE_ON(one_token, "Several names get one token, above every earlier token of ea
             server_cmd(&c->node[i / 4], "HSET", i % 8 ? "redlock.fence:b" : "redlock.fence:c",
                        "0", ahead[i / 4], NULL);
         redlock_lock *lock =
-            kind_lock(i % 3 ? r : other, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
+            client_lock_as(i % 3 ? r : other, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
         if (i % 2)
             CHECK_NEVER(redlock_fence(lock) <= largest);
         if (redlock_fence(lock) > largest)

@@ -18,14 +18,14 @@ CASE_ON(many_readers,
 {
     redlock_lock *lock[READERS];
     for (int i = 0; i < READERS; i++) {
-        lock[i] = kind_lock(i % 2 ? r : other, "x", TTL_MS, reader_request());
+        lock[i] = client_lock_as(i % 2 ? r : other, "x", TTL_MS, reader_request());
         CHECK_INT(0, redlock_fence(lock[i]));
     }
     CHECK(kind_await_holds(c, "x", redlock_value(lock[READERS - 1]), 3));
     for (int i = 0; i < READERS; i++) {
         CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
-        CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, owner_request("o")));
-        CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, slots_request(100)));
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, owner_request("o")));
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, slots_request(100)));
         client_unlock(lock[i]);
     }
     CHECK(cluster_await_empty(c));
@@ -38,29 +38,29 @@ CASE_ON(writer_keeps_readers_out,
         .clients = 2)
 {
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
-    CHECK_ERR(REDLOCK_BUSY, kind_try(other, "x", TTL_MS, reader_request()));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, reader_request())); /* no downgrade */
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, reader_request()));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, reader_request())); /* no downgrade */
     client_unlock(lock);
-    kind_lock(other, "x", TTL_MS, reader_request());
+    client_lock_as(other, "x", TTL_MS, reader_request());
     CHECK_ERR(REDLOCK_BUSY, client_try(other, "x", TTL_MS)); /* no upgrade */
 }
 
 CASE_ON(own_expiry, "A dead reader's hold expires by itself, and a living reader's stays.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_lock *alive = kind_lock(r, "x", TTL_MS, reader_request());
-    redlock_lock_leave(kind_lock(r, "x", 2000, reader_request()));
+    redlock_lock *alive = client_lock_as(r, "x", TTL_MS, reader_request());
+    redlock_lock_leave(client_lock_as(r, "x", 2000, reader_request()));
     sleep_ms(2010);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(alive));
     client_unlock(alive); /* the last reader that has not expired */
     CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_lock_leave(kind_lock(r, "x", RENEWED_TTL_MS, reader_request()));
-    alive = kind_lock(r, "x", TTL_MS, reader_request());
+    redlock_lock_leave(client_lock_as(r, "x", RENEWED_TTL_MS, reader_request()));
+    alive = client_lock_as(r, "x", TTL_MS, reader_request());
     client_unlock(alive);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* the left one still counts */
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    client_unlock(kind_lock(r, "x", TTL_MS, q)); /* its end needs no message */
+    client_unlock(client_lock_as(r, "x", TTL_MS, q)); /* its end needs no message */
 }
 
 CASE_ON(renewed_and_lost,
@@ -72,8 +72,8 @@ CASE_ON(renewed_and_lost,
     redlock_request q = reader_request();
     q.flags = REDLOCK_RENEW;
     q.data = &tally;
-    redlock_lock *reader = kind_lock(r, "x", RENEWED_TTL_MS, q);
-    redlock_lock *second = kind_lock(other, "x", TTL_MS, reader_request());
+    redlock_lock *reader = client_lock_as(r, "x", RENEWED_TTL_MS, q);
+    redlock_lock *second = client_lock_as(other, "x", TTL_MS, reader_request());
     sleep_ms(RENEWED_TTL_MS + 1000);
     NO_EVENT(r);
     CHECK(redlock_remaining_ms(reader) > 0);
@@ -95,8 +95,8 @@ CASE_ON(renewed_and_lost,
 CASE_ON(repaired, "A node that lost one reader gets it back beside the readers it has.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_lock *reader = kind_lock(r, "x", TTL_MS, reader_request());
-    redlock_lock *second = kind_lock(r, "x", TTL_MS, reader_request());
+    redlock_lock *reader = client_lock_as(r, "x", TTL_MS, reader_request());
+    redlock_lock *second = client_lock_as(r, "x", TTL_MS, reader_request());
     CHECK(kind_await_holds(c, "x", redlock_value(second), 3));
     CHECK(kind_await_holds(c, "x", redlock_value(reader), 3));
     CHECK_INT(1, server_int(&c->node[1], "ZREM", "redlock:x", redlock_value(reader), NULL));
@@ -121,7 +121,7 @@ static void *wait_to_read(void *data)
     struct waiting_reader *w = data;
     redlock_request q = reader_request();
     q.wait_ms = GIVE_UP_MS;
-    w->lock = kind_lock(w->client, "x", TTL_MS, q);
+    w->lock = client_lock_as(w->client, "x", TTL_MS, q);
     return NULL;
 }
 
@@ -139,7 +139,7 @@ static void woken_together(redlock_request writer)
     struct cluster c;
     struct waiting_reader w[READERS];
     redlock *a = client_start(&c, 3, 0);
-    redlock_lock *lock = kind_lock(a, "x", TTL_MS, writer);
+    redlock_lock *lock = client_lock_as(a, "x", TTL_MS, writer);
     for (int i = 0; i < READERS; i++) {
         w[i].client = client_open_warm(&c, 0);
         CHECK(pthread_create(&w[i].thread, NULL, wait_to_read, &w[i]) == 0);
@@ -185,14 +185,14 @@ CASE_ON(dead_writer,
         "A writer killed while it waits keeps readers out no longer than its heartbeat lasts.",
         .flags = REDLOCK_THREAD)
 {
-    kind_lock(r, "x", TTL_MS, reader_request());
+    client_lock_as(r, "x", TTL_MS, reader_request());
     pid_t pid = helper_start(wait_to_write, c);
     CHECK(cluster_await(c, "redlock.queue:x", 3));
-    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, reader_request()));
+    CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, reader_request()));
     helper_stop(&pid); /* kill -9 */
     redlock_request q = reader_request();
     q.wait_ms = GIVE_UP_MS;
-    kind_lock(r, "x", TTL_MS, q);
+    client_lock_as(r, "x", TTL_MS, q);
 }
 
 CASE(majority_matters, "A reader that asks one node alone does overlap with a writer.")
@@ -203,7 +203,7 @@ CASE(majority_matters, "A reader that asks one node alone does overlap with a wr
     one.urls[0] = c.url[0];
     one.count = 1;
     redlock *reader = client_open_warm(&one, 0), *writer = client_open_warm(&c, 0);
-    redlock_lock *read = kind_lock(reader, "x", TTL_MS, reader_request());
+    redlock_lock *read = client_lock_as(reader, "x", TTL_MS, reader_request());
     redlock_lock *write = client_lock(writer, "x", TTL_MS);
     CHECK(redlock_remaining_ms(read) > 0 && redlock_remaining_ms(write) > 0);
 }

@@ -27,7 +27,7 @@ CASE_ON(every_kind,
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
         redlock_holder holder = first_holder(other);
         CHECK(redlock_remaining_ms(lock) > 0);
         redlock_answer *answer = NULL;
@@ -57,10 +57,10 @@ CASE_ON(never_the_next, "A fingerprint evicts no holder that came after, of any 
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL, .owner = NULL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0;
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
         redlock_holder holder = first_holder(r);
         client_unlock(lock);
-        redlock_lock *next = kind_lock(r, "x", TTL_MS, q);
+        redlock_lock *next = client_lock_as(r, "x", TTL_MS, q);
         CHECK_ERR(REDLOCK_EXPIRED, redlock_break(r, "x", holder.fingerprint, NULL));
         CHECK_HAS("another is there now", redlock_detail());
         CHECK_INT(3, report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN));
@@ -78,10 +78,10 @@ CASE_ON(beside_others,
             continue;
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
         redlock_holder holder = first_holder(r);
         q.label = "beside it";
-        redlock_lock *beside = kind_lock(r, "x", TTL_MS, q);
+        redlock_lock *beside = client_lock_as(r, "x", TTL_MS, q);
         CHECK_OK(redlock_break(r, "x", holder.fingerprint, NULL));
         CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
         CHECK_ERR(redlock_kind_traits(kind) & REDLOCK_KIND_OWNER ? REDLOCK_LOST : REDLOCK_OK,
@@ -98,7 +98,7 @@ CASE_ON(several_names,
 {
     redlock_request q =
         REDLOCK_REQUEST(.more_names = (const char *[]){"y"}, .more_name_count = 1);
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
     CHECK_OK(redlock_break(r, "x", first_holder(r).fingerprint, NULL));
     CHECK_INT(0, cluster_count(c, "redlock:x"));
     CHECK_INT(3, cluster_count(c, "redlock:y"));
@@ -114,8 +114,7 @@ CASE(several_quorums, "A holder is found and evicted in the quorum where its nam
         const char *name = fleet_name(&f, i, 0);
         redlock_request q = REDLOCK_REQUEST(.label = LABEL);
         redlock_answer *answer = NULL;
-        redlock_lock *lock = NULL;
-        CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
+        redlock_lock *lock = client_lock_as(r, name, TTL_MS, q);
         CHECK_ERR(REDLOCK_BUSY, client_try(r, name, TTL_MS));
         CHECK_HAS("held by " LABEL, redlock_detail());
         redlock_info info = client_query(r, name);
@@ -133,9 +132,7 @@ CASE_ON(renewed_holder, "A holder that is renewed is told of its loss at the nex
         .flags = REDLOCK_THREAD)
 {
     other = client_open_warm(c, 0);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK_OK(redlock_break(other, "x", first_holder(other).fingerprint, NULL));
     EXPECT(r, LOST, REDLOCK_LOST, lock); /* by a renewal, and not at the end of the TTL */
 }

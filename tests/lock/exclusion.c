@@ -26,9 +26,7 @@ enum {
 
 static redlock_lock *acquire(redlock *r)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "counter", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "counter", TTL_MS, .wait_ms = WAIT_MS);
     CHECK(redlock_remaining_ms(lock) > 0);
     return lock;
 }

@@ -109,9 +109,7 @@ CASE_ON(expired_is_lost, "A lock whose validity has ended cannot be extended.")
 
 CASE_ON(capped_by_count, "After max_extensions extensions the next one is refused.")
 {
-    redlock_request q = REDLOCK_REQUEST(.max_extensions = 2);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", 10000, .max_extensions = 2);
     CHECK_OK(redlock_extend(lock, 10000));
     CHECK_OK(redlock_extend(lock, 10000));
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 10000));
@@ -121,9 +119,7 @@ CASE_ON(capped_by_count, "After max_extensions extensions the next one is refuse
 
 CASE_ON(capped_by_age, "max_hold_ms lets no extension carry the lock past that age.")
 {
-    redlock_request q = REDLOCK_REQUEST(.max_hold_ms = 15000);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 5000, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", 5000, .max_hold_ms = 15000);
     CHECK_OK(redlock_extend(lock, 10000));
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000));
     CHECK(redlock_remaining_ms(lock) > 0);

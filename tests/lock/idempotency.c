@@ -23,7 +23,7 @@ static redlock_lock *keyed(enum shape shape, const char *key)
     redlock_request q = shape_request(shape);
     q.idempotency_key = key;
     q.label = "AZaz09_-AZaz09_-AZaz09:"; /* a key in a label is none */
-    redlock_lock *lock = kind_lock(a, "x", TTL_MS, q);
+    redlock_lock *lock = client_lock_as(a, "x", TTL_MS, q);
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }
@@ -63,11 +63,11 @@ CASE(by_key_beside_others, "Beside a lock with the key, those of other keys and 
             continue;
         q.slots = q.slots ? 4 : 0;
         q.idempotency_key = KEY;
-        redlock_lock *lock = kind_lock(a, "x", TTL_MS, q);
+        redlock_lock *lock = client_lock_as(a, "x", TTL_MS, q);
         q.idempotency_key = OTHER_KEY;
-        redlock_lock *other = kind_lock(a, "x", TTL_MS, q);
+        redlock_lock *other = client_lock_as(a, "x", TTL_MS, q);
         q.idempotency_key = NULL;
-        redlock_lock *plain = kind_lock(a, "x", TTL_MS, q);
+        redlock_lock *plain = client_lock_as(a, "x", TTL_MS, q);
         CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
         CHECK_OK(redlock_release_by_key(b, "x", KEY, NULL));
         CHECK_INT(0, kind_count_holds(&c, "x", redlock_value(lock)));

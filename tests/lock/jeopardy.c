@@ -7,9 +7,7 @@ enum { NODES = 5, TTL_MS = RENEWED_TTL_MS };
 
 static redlock_lock *hold(redlock *r)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_RENEW);
     return lock;
 }
 
@@ -184,8 +182,7 @@ CASE_ON(quarantined_nodes_are_not_repaired,
         CHECK_INT(0, server_int(&c->node[4], "EXISTS", "redlock:x", NULL));
         CHECK(redlock_margin(lock) <= 1);
     }
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 4, &info));
+    redlock_node_info info = client_node(r, 4);
     CHECK_INT(REDLOCK_NODE_UP, info.state); /* connected all the time */
     CHECK_INT(1, info.quarantined);
 }

@@ -76,8 +76,7 @@ CASE_ON(key_set_by_hand_is_respected,
     for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "SET", "redlock:x", "by hand", "NX", "PX",
                                    "15000", NULL));
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &lock));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
     const redlock_report *report = redlock_failure_report();
     CHECK_INT(3, report_votes(report, REDLOCK_VOTE_TAKEN));
     for (int i = 0; i < 3; i++) {
@@ -92,8 +91,7 @@ CASE_ON(key_without_expiry, "A key without expiry is respected; its remaining ti
 {
     for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "SET", "redlock:x", "for ever", NULL));
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &lock));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
     CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 2);
     CHECK_INT(-1, redlock_failure_report()->node[0].key_remaining_ms);
 }

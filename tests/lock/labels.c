@@ -43,7 +43,7 @@ CASE_ON(every_kind, "A lock of every kind has its label, taken natively or by sc
         REDLOCK_REQUEST(.label = LABEL, .idempotency_key = TAG),
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, kinds[i]);
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, kinds[i]);
         redlock_info info = query(r);
         check_holder(&info, redlock_value(lock), LABEL);
         CHECK_BETWEEN(0, 60000, info.holder.held_ms);
@@ -67,14 +67,14 @@ CASE_ON(value_forms,
     client_unlock(lock);
 
     redlock_request q = REDLOCK_REQUEST(.idempotency_key = TAG, .label = "");
-    lock = kind_lock(r, "x", TTL_MS, q);
+    lock = client_lock_as(r, "x", TTL_MS, q);
     CHECK_INT(0, strncmp(TAG ":", redlock_value(lock), strlen(TAG) + 1));
     CHECK_INT(strlen(TAG) + 41, strlen(redlock_value(lock)));
     CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
 
     q = (redlock_request)REDLOCK_REQUEST(.label = "a b");
-    lock = kind_lock(r, "x", TTL_MS, q);
+    lock = client_lock_as(r, "x", TTL_MS, q);
     CHECK_STR(" a b", redlock_value(lock) + strlen(redlock_value(lock)) - 4);
     CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(lock)));
     client_unlock(lock);
@@ -110,7 +110,6 @@ CASE_ON(bad_labels,
         "Labels and tags that are not what they should be are INVAL, with the reason.",
         .nodes = 1)
 {
-    redlock_lock *lock = NULL;
     char long_label[REDLOCK_LABEL_MAX + 2];
     memset(long_label, 'x', sizeof long_label - 1);
     long_label[sizeof long_label - 1] = '\0';
@@ -119,13 +118,13 @@ CASE_ON(bad_labels,
                                "exe"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         redlock_request q = REDLOCK_REQUEST(.label = bad[i]);
-        CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        CHECK_ERR(REDLOCK_INVAL, client_try_as(r, "x", TTL_MS, q));
         CHECK_HAS(i == 0 ? "64 bytes" : "printable UTF-8", redlock_detail());
     }
     const char *const tags[] = {"", "short", TAG "x", "AZaz09_-AZaz09_-AZaz0:"};
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
         redlock_request q = REDLOCK_REQUEST(.idempotency_key = tags[i]);
-        CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        CHECK_ERR(REDLOCK_INVAL, client_try_as(r, "x", TTL_MS, q));
         CHECK_HAS("22 characters", redlock_detail());
     }
 }
@@ -138,7 +137,7 @@ CASE_ON(adopt,
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
         redlock_lock *adopted = NULL;
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
-        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
         CHECK_OK(redlock_adopt(other, "x", redlock_value(lock), NULL, &adopted));
         CHECK_OK(redlock_extend(adopted, TTL_MS));
         redlock_info info = query(other);
@@ -153,7 +152,7 @@ CASE_ON(refusals_name_the_holder,
         "BUSY and TIMEOUT name the holder and how long it has held, and may.", .clients = 2)
 {
     redlock_request q = REDLOCK_REQUEST(.label = LABEL);
-    redlock_lock *held = kind_lock(r, "x", TTL_MS, q), *lock = NULL;
+    redlock_lock *held = client_lock_as(r, "x", TTL_MS, q), *lock = NULL;
     const redlock_request refused[] = {
         REDLOCK_REQUEST(),
         REDLOCK_REQUEST(.flags = REDLOCK_FENCED),
@@ -212,7 +211,7 @@ CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits 
     other = client_open_warm(c, REDLOCK_THREAD);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.label = LABEL);
-        redlock_lock *held = kind_lock(r, "x", TTL_MS, q), *first = NULL, *second = NULL;
+        redlock_lock *held = client_lock_as(r, "x", TTL_MS, q), *first = NULL, *second = NULL;
         q = (redlock_request)
             REDLOCK_REQUEST(.kind = kind,
                             .slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0,
@@ -243,12 +242,11 @@ CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits 
 CASE_ON(leaving_with_a_label,
         "A waiter with a label leaves no place behind, canceled or too late.", .clients = 2)
 {
-    redlock_lock *lock = NULL;
     client_lock(r, "x", TTL_MS);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .wait_ms = 1000, .label = LABEL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 2 : 0;
-        CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
+        CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(other, "x", TTL_MS, q));
         CHECK(cluster_await(c, "redlock.queue:x", 0));
     }
 }
@@ -262,8 +260,7 @@ CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without labe
               info.holder.value);
     CHECK_STR("", info.holder.label);
     CHECK_INT(-1, info.holder.held_ms);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     CHECK_HAS("held by another", redlock_detail());
     CHECK_STR(info.holder.value, redlock_failure_report()->holder.value);
 
@@ -273,7 +270,7 @@ CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without labe
     cluster_set(c, 0, 3, "redlock:x", huge, TTL_MS);
     info = query(r);
     CHECK_INT(REDLOCK_VALUE_MAX, strlen(info.holder.value));
-    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     CHECK_STR(info.holder.value, redlock_failure_report()->holder.value);
 
     /* A stamp of the future: its clock is ahead of ours, and at least nothing has passed. */
@@ -295,7 +292,7 @@ CASE_ON(many_holders, "A query tells the holders on most nodes first, and of the
         char label[32];
         snprintf(label, sizeof label, "reader %d", i);
         redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_SHARED, .label = label);
-        kind_lock(r, "x", TTL_MS, q);
+        client_lock_as(r, "x", TTL_MS, q);
         sleep_ms(2);
     }
     redlock_info info = query(r);

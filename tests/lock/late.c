@@ -32,10 +32,7 @@ static void be_slow(void *data)
 
 static redlock_lock *lock_to_lose(redlock *r, const char *name)
 {
-    redlock_request q = REDLOCK_REQUEST(.data = &notified);
-    redlock_lock *lock = NULL;
-
-    CHECK_OK(redlock_acquire(r, name, SHORT_TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, name, SHORT_TTL_MS, .data = &notified);
     return lock;
 }
 

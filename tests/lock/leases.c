@@ -31,7 +31,7 @@ static redlock_lock *held(enum shape shape, uint32_t flags, int64_t ttl_ms)
 {
     redlock_request q = shape_request(shape);
     q.flags |= flags;
-    redlock_lock *lock = kind_lock(a, "x", ttl_ms, q);
+    redlock_lock *lock = client_lock_as(a, "x", ttl_ms, q);
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }
@@ -95,7 +95,7 @@ CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.
     pair_begin();
     redlock_request q = shape_request(SHAPE_REENTRANT);
     q.flags = REDLOCK_FENCED;
-    redlock_lock *lock = kind_lock(a, "x", TTL_MS, q), *adopted = NULL;
+    redlock_lock *lock = client_lock_as(a, "x", TTL_MS, q), *adopted = NULL;
     int64_t token = redlock_fence(lock);
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     redlock_request known = adoption(SHAPE_REENTRANT);
@@ -103,7 +103,7 @@ CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.
     CHECK_OK(redlock_adopt(b, "x", redlock_value(lock), &known, &adopted));
     CHECK_INT(token, redlock_fence(adopted));
     CHECK_OK(redlock_extend(adopted, TTL_MS));
-    redlock_lock *nested = kind_lock(a, "x", TTL_MS, q);
+    redlock_lock *nested = client_lock_as(a, "x", TTL_MS, q);
     CHECK_INT(token, redlock_fence(nested));
     client_unlock(nested);
     redlock_lock_leave(lock);
@@ -185,7 +185,7 @@ CASE(kept_when_lost, "A kept lock that another client renews outlives the loss o
         q.flags |= REDLOCK_KEEP;
         q.data = &tally[shape];
         names[shape] = shape == SHAPE_SEVERAL ? "x" : shape_text(shape);
-        lock[shape] = kind_lock(a, names[shape], LOST_MS, q);
+        lock[shape] = client_lock_as(a, names[shape], LOST_MS, q);
         CHECK(kind_await_holds(&c, names[shape], redlock_value(lock[shape]), 3));
         CHECK_OK(redlock_adopt(b, names[shape], redlock_value(lock[shape]), &known,
                                &adopted[shape]));
@@ -275,8 +275,7 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
 CASE(bad_keep, "A kept lock cannot be bound to a thread.")
 {
     pair_begin();
-    redlock_lock *lock = NULL;
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP | REDLOCK_BOUND);
-    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(a, "x", TTL_MS, &q, &lock));
+    CHECK_ERR(REDLOCK_INVAL, client_try_as(a, "x", TTL_MS, q));
     CHECK_HAS("contradict", redlock_detail());
 }

@@ -124,9 +124,8 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
 
     /* The next holder gets it when the keys have expired, and with a larger token. */
     redlock *r = client_open(&p->cluster, REDLOCK_THREAD);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED, .wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
+    redlock_lock *lock =
+        CLIENT_LOCK(r, "x", LONG_TTL_MS, .flags = REDLOCK_FENCED, .wait_ms = GIVE_UP_MS);
     CHECK_NEVER(redlock_fence(lock) <= p->token);
     CHECK(storage_write(&p->storage, redlock_fence(lock), 3));
     struct repair repair = {p, lock};

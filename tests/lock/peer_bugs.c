@@ -143,8 +143,7 @@ CASE_NODES(peer_bug_02_split_vote,
     cluster_set(c, 0, 2, "redlock:x", "rival one", 2000);
     cluster_set(c, 2, 2, "redlock:x", "rival two", 2000);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(a, "x", 10000, &q, &lock));
+    redlock_lock *lock = client_lock_as(a, "x", 10000, q);
     client_unlock(lock);
     CHECK_OK(redlock_acquire(b, "x", 10000, &q, &lock));
 }

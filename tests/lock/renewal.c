@@ -117,9 +117,7 @@ CASE(lost_without_renewal, "A lock held too long without renewal is told as lost
 CASE_ON(lost_when_deleted, "A renewal that finds its keys gone tells the loss at once.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK(cluster_await(c, "redlock:x", 3));
     cluster_set(c, 0, 3, "redlock:x", "another", 20000);
     EXPECT(r, LOST, REDLOCK_LOST, lock);

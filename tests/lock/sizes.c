@@ -13,8 +13,7 @@ static void exact_quorum(size_t nodes)
     redlock *r = client_start(&c, nodes, 0);
 
     redlock_request q = REDLOCK_REQUEST();
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    redlock_lock *lock = client_lock_as(r, "x", 20000, q);
     const redlock_report *report = redlock_lock_report(lock);
     CHECK_INT(nodes, report->node_count);
     CHECK_INT(quorum, report->quorum);

@@ -23,9 +23,8 @@ CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
 {
     cluster_each(c, 0, 3, server_freeze);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 10); /* short: no node answers */
-    redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", LONG_TTL_MS, q));
     CHECK_BETWEEN(10, SOON_MS, now_ms() - start_ms);
 }
 
@@ -39,9 +38,8 @@ CASE_NODES(never_granted_late, "Grants that arrive after the end of the wait do 
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 100); /* short: no answer arrives */
-    redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", LONG_TTL_MS, q));
     CHECK_BETWEEN(100, SOON_MS, now_ms() - start_ms);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 0;
@@ -54,9 +52,7 @@ CASE_NODES(wins_when_expired, "A waiter gets the lock when the holder's has expi
     redlock *waiter = client_open(c, REDLOCK_THREAD);
     client_warm(waiter);
     redlock_lock *lock = client_lock(holder, "x", 2000);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-    redlock_lock *won = NULL;
-    CHECK_OK(redlock_acquire(waiter, "x", 10000, &q, &won));
+    CLIENT_LOCK(waiter, "x", 10000, .wait_ms = REDLOCK_WAIT_FOREVER);
     CHECK_INT(0, redlock_remaining_ms(lock)); /* never two holders */
 }
 
@@ -85,8 +81,7 @@ CASE_NODES(waiting_is_cheap,
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     server_forget_commands(&c->node[0]);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2500);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 10000, q));
     /*
      * A try, a ticket, a place, a heartbeat every second, a departure; some of them twice where
      * a node is late. The try, the place, the look after subscribing and two heartbeats set the
@@ -109,8 +104,7 @@ CASE_NODES(retries_are_bounded,
     server_kill(&c->node[2]);
     server_forget_commands(&c->node[0]);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
     CHECK_BETWEEN(3, 120, calls(&c->node[0], "set")); /* 20 or more on a calm machine */
 }
 
@@ -120,15 +114,14 @@ CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in wo
     char busy[512], timeout[512];
     redlock *r = open_held(&c, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
-    redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
     snprintf(busy, sizeof busy, "%s", redlock_detail());
-    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 10000, q));
     snprintf(timeout, sizeof timeout, "%s", redlock_detail());
     server_kill(&c.node[0]);
     server_kill(&c.node[1]);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL)); /* both are known to be gone */
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
     CHECK(strcmp(busy, timeout) != 0);
     CHECK(strcmp(busy, redlock_detail()) != 0 && strcmp(timeout, redlock_detail()) != 0);
 }

@@ -213,9 +213,8 @@ static void *acquire_and_release(void *data)
 {
     struct release_scene *s = data;
     for (int i = 0; i < 20; i++) {
-        redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_BOUND | REDLOCK_RENEW);
-        redlock_lock *lock = NULL;
-        CHECK_OK(redlock_acquire(s->e->r, "y", LONG_TTL_MS, &q, &lock));
+        redlock_lock *lock =
+            CLIENT_LOCK(s->e->r, "y", LONG_TTL_MS, .flags = REDLOCK_BOUND | REDLOCK_RENEW);
         client_unlock(lock);
     }
     return NULL;

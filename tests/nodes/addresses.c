@@ -72,8 +72,7 @@ CASE_NODES(unknown_host,
     c->urls[2] = "redis://no-such-host-either.invalid:6379";
     redlock *hopeless = client_open(c, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(hopeless, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(hopeless, "x", 10000, q));
     CHECK_STR("no-such-host.invalid:6379", redlock_failure_report()->node[1].address);
 }
 
@@ -104,9 +103,7 @@ CASE_NODES(database_after_reconnect, "After a reconnect the keys are in the same
     client_unlock(client_lock(r, "x", 10000));
     /* Admitted again: this is about the database. */
     server_restart_admitted(&c->node[0]);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    CLIENT_LOCK(r, "x", 10000, .wait_ms = 5000);
     CHECK_HAS("db7:keys=2", server_cmd(&c->node[0], "INFO", "keyspace", NULL));
 }
 
@@ -142,8 +139,7 @@ CASE_NODES(client_name, "CLIENT LIST shows the client's name, on one connection 
 CASE_ON(version_is_known, "The node's information names the server and its version.",
         .nodes = 1)
 {
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 0, &info));
+    redlock_node_info info = client_node(r, 0);
     CHECK_INT(REDLOCK_NODE_UP, info.state);
     CHECK_INT(0, info.tls);
     CHECK_INT(1, info.connects);

@@ -34,8 +34,7 @@ static void check_silence(const redlock_report *report, redlock *r)
     CHECK_LACKS("s3cr3t", redlock_detail());
     CHECK_LACKS("s3cr3t", report_text(report));
     for (size_t i = 0; i < report->node_count; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        CHECK_OK(redlock_node(r, i, &info));
+        redlock_node_info info = client_node(r, i);
         CHECK_LACKS("s3cr3t", info.address);
         CHECK_LACKS("s3cr3t", info.text);
         CHECK_LACKS("s3cr3t", report->node[i].address);
@@ -169,8 +168,7 @@ CASE(password_changed,
     CHECK_HAS(
         "", server_cmd(&c.node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL));
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", 10000, q));
 }
 
 /* ---- users ------------------------------------------------------------------------------- */

@@ -73,8 +73,7 @@ CASE_ON(three_hung,
         .nodes = 5, .node_timeout_ms = STEADY_MS)
 {
     cluster_each(c, 0, 3, server_freeze);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, NULL, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
     const redlock_report *report = redlock_failure_report();
     CHECK_INT(5, report->node_count);
     CHECK_INT(3, report->quorum);
@@ -107,8 +106,7 @@ CASE_ON(refused_is_told,
     cluster_each(c, 0, 3, server_kill);
     /* Past the first notice of the closed connection, the new tries are refused. */
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
     const redlock_report *report = redlock_failure_report();
     for (uint32_t i = 0; i < 3; i++) {
         char address[64];
@@ -202,8 +200,7 @@ CASE_NODES(replica_is_told, "A read-only replica grants nothing and is reported 
     for (int i = 1; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "REPLICAOF", "127.0.0.1", port, NULL));
     r = client_open(c, 0);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, NULL, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_READONLY));
     CHECK(redlock_failure_report()->node[0].vote != REDLOCK_VOTE_READONLY);
 }
@@ -213,8 +210,7 @@ CASE_ON(full_memory_is_told,
 {
     for (int i = 0; i < 2; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "CONFIG", "SET", "maxmemory", "1", NULL));
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, NULL, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
     for (int i = 0; i < 2; i++) {
         CHECK_INT(REDLOCK_VOTE_ERROR, redlock_failure_report()->node[i].vote);
         CHECK_HAS("OOM", redlock_failure_report()->node[i].text);

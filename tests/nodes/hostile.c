@@ -100,9 +100,8 @@ static void majority(struct cluster *c, enum evil_kind kind, int expected,
     memory_forget_peak();
     long before_kib = memory_peak_kib();
     for (int i = 0; i < ROUNDS; i++) {
-        redlock_lock *lock = NULL;
         int64_t start_ms = now_ms();
-        CHECK_ERR(expected, redlock_acquire(r, "x", LONG_TTL_MS, NULL, &lock));
+        CHECK_ERR(expected, client_try(r, "x", LONG_TTL_MS));
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     }
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
@@ -188,8 +187,7 @@ static void poisoned(struct cluster *c, const char *poison, int expected)
     memory_forget_peak();
     long before_kib = memory_peak_kib();
     for (int i = 0; i < 3; i++) {
-        redlock_lock *lock = NULL;
-        CHECK_ERR(expected, redlock_acquire(r, "x", 10000, NULL, &lock));
+        CHECK_ERR(expected, client_try(r, "x", 10000));
         CHECK_LACKS("granted] [127", report_text(redlock_failure_report()));
     }
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);

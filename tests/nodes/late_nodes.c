@@ -52,13 +52,12 @@ CASE(a_long_way_is_known_at_once,
      "Nodes that are far away are called late by the first attempt.")
 {
     struct late l;
-    redlock_lock *lock = NULL;
     start(&l);
     for (int i = 0; i < NODES; i++)
         l.proxy[i].switches->swallow = 1;
     pretended_rtt_us = 280000;
     redlock *r = client_open_with(&l.options);
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
     CHECK_HAS("timed out (" SAID "280" LIMIT ")", redlock_detail());
 }
 
@@ -67,8 +66,7 @@ static void try_until(redlock *r, bool wanted)
 {
     int64_t end_ms = now_ms() + GIVE_UP_MS;
     do {
-        redlock_lock *lock = NULL;
-        CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+        CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
         if ((strstr(redlock_detail(), SAID) != NULL) == wanted)
             return;
     } while (now_ms() < end_ms);

@@ -36,9 +36,9 @@ static void take(redlock *r, enum shape shape, struct hold *h)
     redlock_request q = shape_request(shape);
     bool several_hold = shape_traits(shape) & REDLOCK_KIND_SEVERAL;
     q.flags |= REDLOCK_RENEW | (several_hold ? 0 : REDLOCK_FENCED);
-    h->lock = kind_lock(r, shape_text(shape), TTL_MS, q);
+    h->lock = client_lock_as(r, shape_text(shape), TTL_MS, q);
     if (shape_may_be_held_twice(shape) && !q.slots)
-        h->longer = kind_lock(r, shape_text(shape), LONG_TTL_MS, shape_request(shape));
+        h->longer = client_lock_as(r, shape_text(shape), LONG_TTL_MS, shape_request(shape));
     h->until_ns = now_ns() + (int64_t)LIFETIMES * TTL_MS * 1000000;
 }
 
@@ -63,8 +63,7 @@ static void hold_every_kind(struct cluster *c, redlock *r, int first)
         CHECK_OK(redlock_extend(hold[shape].lock, 20000));
     }
     /* What is new is refused, and leaves nothing behind. */
-    redlock_lock *none = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "new", TTL_MS, NULL, &none));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "new", TTL_MS));
     printf("# %s\n", redlock_detail());
     const redlock_report *report = redlock_failure_report();
     CHECK(report_votes(report, REDLOCK_VOTE_ERROR) >= 2);
@@ -101,7 +100,7 @@ CASE_ON(leave_the_queue, "A waiter that gives up leaves the queue of a node with
 {
     FOR_SHAPES(shape)
     {
-        redlock_lock *lock = kind_lock(r, "x", LONG_TTL_MS, shape_request(shape));
+        redlock_lock *lock = client_lock_as(r, "x", LONG_TTL_MS, shape_request(shape));
         struct kind_waiter w = {0};
         kind_start(other, "x", 30000, shape_rival(shape), 20000, &w);
         CHECK(cluster_await(c, "redlock.queue:x", NODES));

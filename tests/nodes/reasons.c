@@ -169,14 +169,13 @@ CASE_NODES(silent, "A server that hangs gives no answer.", .nodes = 1)
 CASE_NODES(not_waited_for,
            "A node whose answer could not change the outcome is not counted as unable to vote.")
 {
-    redlock_lock *lock = NULL;
 
     server_kill(&c->node[1]);
     server_kill(&c->node[2]);
     r = client_open_hasty(c, 0, STEADY_MS);
     client_warm_nodes(r, 1);
     server_freeze(&c->node[0]);
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
     CHECK_HAS("at most 1 of 3 nodes could vote, 2 needed: ", redlock_detail());
     CHECK_LACKS("no answer yet", redlock_detail());
     server_thaw(&c->node[0]);
@@ -453,9 +452,7 @@ CASE(max_ttl, "A node that allows no such TTL is told as that.")
 CASE_ON(clock_step, "A node whose clock was set is told as that.", .start = nodeclock_cluster,
         .flags = REDLOCK_THREAD)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "held", LONG_TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "held", LONG_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK(client_await_margin(lock, 1));
     nodeclock_step(&c->node[1], 3600000);
     await(is_known, (struct wanted){.r = r, .node = 1, .reason = REDLOCK_REASON_CLOCK});

@@ -106,9 +106,7 @@ CASE(slow_name_is_looked_up_once,
     redlock *r = NULL;
     most_lookups = 0;
     CHECK_OK(redlock_open(&o, &r));
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", 20000, .wait_ms = GIVE_UP_MS);
     CHECK_BETWEEN(1, 2, most_lookups); /* the second: for the subscriber connection */
     client_unlock(lock);
 }
@@ -128,7 +126,5 @@ CASE(second_address_is_tried, "When the first address of a name refuses, the nex
     redlock *r = client_open(&c, 0);
     client_unlock(client_lock(r, "x", 20000));
     server_restart_admitted(&c.node[0]); /* this is about addresses */
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    CLIENT_LOCK(r, "x", 20000, .wait_ms = GIVE_UP_MS);
 }

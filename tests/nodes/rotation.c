@@ -131,9 +131,8 @@ static bool has_auth(void *data)
 
 static redlock_lock *hold(redlock *r, const char *name)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, name, RENEWED_TTL_MS, &q, &lock));
+    redlock_lock *lock =
+        CLIENT_LOCK(r, name, RENEWED_TTL_MS, .flags = REDLOCK_RENEW, .wait_ms = GIVE_UP_MS);
     return lock;
 }
 
@@ -329,8 +328,7 @@ CASE_NODES(slow_command_is_waited_for, "The first attempt waits for a slow comma
     r = client_open_with(&o);
     CHECK_OK(client_try(r, "x", 10000));
     for (size_t i = 0; i < 3; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        CHECK_OK(redlock_node(r, i, &info));
+        redlock_node_info info = client_node(r, i);
         /* Half of the time that the command took would be the error of a clock dated before. */
         CHECK_BETWEEN(0, 300000, info.clock_error_us);
     }
@@ -344,8 +342,7 @@ CASE_NODES(command_fails,
     o.password_command = make_command("echo s3cr3t-half; exit 3");
     r = client_open_with(&o);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", RENEWED_TTL_MS, q));
     CHECK_HAS("exited with 3", redlock_failure_report()->node[0].text);
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
 }

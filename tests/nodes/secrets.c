@@ -86,10 +86,9 @@ CASE_NODES(password_not_kept_in_buffers,
     /* Subscriber connections, and connections that fail before anything is sent. */
     cluster_set(c, 0, 3, "redlock:held", "another", 60000);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "held", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "held", 10000, q));
     cluster_each(c, 0, 3, server_kill);
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "y", 10000, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "y", 10000, q));
     for (int i = 0; i < MANY; i++)
         redlock_lock_free(locks[i]);
     client_close(r);

@@ -22,8 +22,7 @@ struct watch {
 
 static redlock_node_info node_of(redlock *r, size_t index)
 {
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, index, &info));
+    redlock_node_info info = client_node(r, index);
     return info;
 }
 

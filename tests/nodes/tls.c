@@ -90,8 +90,7 @@ CASE(good_certificate,
     client_warm(r);
     redlock_lock *lock = client_lock(r, "x", 10000);
     CHECK_INT(1, cluster_count(&t.cluster, "redlock:x"));
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 0, &info));
+    redlock_node_info info = client_node(r, 0);
     CHECK_INT(1, info.tls);
     CHECK_INT(REDLOCK_NODE_UP, info.state);
     CHECK_OK(redlock_extend(lock, 10000));
@@ -118,8 +117,7 @@ CASE(long_conversation, "One encrypted connection carries many locks, also with 
     name[REDLOCK_NAME_MAX] = '\0';
     for (int i = 0; i < 200; i++)
         client_unlock(client_lock(r, name, 10000));
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 0, &info));
+    redlock_node_info info = client_node(r, 0);
     CHECK_INT(1, info.connects);
 }
 

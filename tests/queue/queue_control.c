@@ -64,8 +64,7 @@ CASE_NODES(try_takes_no_place, "A try leaves no queue entry behind, fair or not.
     r = client_open_warm(c, 0);
     for (uint32_t fair = 0; fair <= REDLOCK_FAIR; fair += REDLOCK_FAIR) {
         redlock_request q = REDLOCK_REQUEST(.flags = fair);
-        redlock_lock *lock = NULL;
-        CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, q));
         for (int i = 0; i < NODES; i++)
             CHECK_INT(1, server_keys(&c->node[i]));
     }

@@ -273,8 +273,7 @@ CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
     fleet_start(&f, 2, 3);
     redlock *r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 6; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        CHECK_OK(redlock_node(r, i, &info));
+        redlock_node_info info = client_node(r, i);
         CHECK_INT(i / 3, info.quorum_index);
         CHECK_STR(f.quorum[i / 3].name, info.quorum_name);
         CHECK_HAS(info.address, f.cluster[i / 3].urls[i % 3]);

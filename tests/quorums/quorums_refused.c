@@ -171,8 +171,7 @@ CASE(one_named_quorum,
     struct fleet f;
     fleet_start(&f, 1, 3);
     redlock *r = fleet_open(&f, 0), *plain = client_open(&f.cluster[0], 0);
-    redlock_node_info info = REDLOCK_NODE_INFO();
-    CHECK_OK(redlock_node(r, 2, &info));
+    redlock_node_info info = client_node(r, 2);
     CHECK_STR("a", info.quorum_name);
     CHECK_OK(redlock_node(plain, 2, &info));
     CHECK_STR("", info.quorum_name);

@@ -194,7 +194,7 @@ static int64_t next_token(redlock *r, enum shape shape)
 {
     redlock_request q = shape_request(shape);
     q.flags |= REDLOCK_FENCED;
-    redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
     int64_t token = redlock_fence(lock);
     client_unlock(lock);
     return token;
@@ -241,8 +241,7 @@ CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listi
     /* The key is in the way, and that is all: held by another, for an unknown time. */
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", TTL_MS, q));
     CHECK_OK(client_try(r, "z", TTL_MS));
 }
 
@@ -254,8 +253,7 @@ CASE_NODES(token_of_a_strange_clock,
     r = client_open_warm(c, 0);
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *lock = NULL;
-        CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
         CHECK_NEVER(redlock_fence(lock) >= LIMIT);
         client_unlock(lock);
         for (int n = 1; n < 3; n++)

@@ -304,9 +304,7 @@ CASE(probed_per_connection, "A server that was replaced by an older one is probe
         b.fake[n].shared->delifeq = FAKE_ABSENT;
         fake_run(&b.fake[n]);
     }
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    redlock_lock *lock = CLIENT_LOCK(r, "x", 20000, .wait_ms = 5000);
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     CHECK_OK(client_try(r, "x", 20000));

@@ -219,14 +219,31 @@ void client_unlock(redlock_lock *lock)
     redlock_lock_free(lock);
 }
 
-int client_try(redlock *r, const char *name, int64_t ttl_ms)
+redlock_lock *client_lock_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
 {
     redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, name, ttl_ms, NULL, &lock);
+    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
+    if (error != REDLOCK_OK)
+        FAIL("acquire %s %s: %s: %s; %s", redlock_kind_text(q.kind), name,
+             redlock_error_name(error), redlock_detail(),
+             report_text(redlock_failure_report()));
+    CHECK(lock != NULL);
+    return lock;
+}
+
+int client_try_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
+{
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
     CHECK((error == REDLOCK_OK) == (lock != NULL));
     if (lock != NULL)
         client_unlock(lock);
     return error;
+}
+
+int client_try(redlock *r, const char *name, int64_t ttl_ms)
+{
+    return client_try_as(r, name, ttl_ms, (redlock_request)REDLOCK_REQUEST());
 }
 
 struct recovery {

@@ -66,6 +66,11 @@ redlock_info client_query(redlock *r, const char *name);
 
 /* A held lock or a failed case. */
 redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms);
+redlock_lock *client_lock_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
+
+/* By a request with these fields. */
+#define CLIENT_LOCK(r, name, ttl_ms, ...)                                                      \
+    client_lock_as(r, name, ttl_ms, (redlock_request)REDLOCK_REQUEST(__VA_ARGS__))
 
 /* A lock held on exactly `count` nodes of the cluster, the last of them a moment later. */
 redlock_lock *client_lock_on(redlock *r, const struct cluster *c, int count, const char *name,
@@ -76,6 +81,7 @@ void client_unlock(redlock_lock *lock);
 
 /* Tries once; the outcome, with nothing left held by us. */
 int client_try(redlock *r, const char *name, int64_t ttl_ms);
+int client_try_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
 
 /* Acquires, waits until the key is on `wanted` nodes, releases; false:
  * not within GIVE_UP_MS. */

@@ -196,8 +196,7 @@ static uint32_t pending_most(redlock *r, size_t nodes)
     uint32_t most = 0;
 
     for (size_t i = 0; i < nodes; i++) {
-        redlock_node_info info = REDLOCK_NODE_INFO();
-        CHECK_OK(redlock_node(r, i, &info));
+        redlock_node_info info = client_node(r, i);
         if (info.pending > most)
             most = info.pending;
     }

@@ -73,28 +73,6 @@ redlock_request shape_rival(enum shape shape)
     return rival;
 }
 
-redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
-{
-    redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
-    if (error != REDLOCK_OK)
-        FAIL("acquire %s %s: %s: %s; %s", redlock_kind_text(q.kind), name,
-             redlock_error_name(error), redlock_detail(),
-             report_text(redlock_failure_report()));
-    CHECK(lock != NULL);
-    return lock;
-}
-
-int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
-{
-    redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
-    CHECK((error == REDLOCK_OK) == (lock != NULL));
-    if (lock != NULL)
-        client_unlock(lock);
-    return error;
-}
-
 void kind_start(redlock *r, const char *name, int64_t ttl_ms, redlock_request q,
                 int64_t wait_ms, struct kind_waiter *w)
 {

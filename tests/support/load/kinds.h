@@ -40,12 +40,6 @@ redlock_request reader_request(void);
 redlock_request owner_request(const char *owner);
 redlock_request slots_request(uint32_t slots);
 
-/* Held, or the case fails with what the nodes said. */
-redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
-
-/* Tries (or waits, as the request says); the outcome, with nothing left held. */
-int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
-
 /* A request under way. */
 struct kind_waiter {
     redlock *client;

@@ -137,7 +137,7 @@ struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned 
     client_warm(holder);
     q = owner_request(l.owner);
     q.wait_ms = PATIENT_MS; /* a hasty client may need more than one attempt */
-    outer = kind_lock(holder, "x", OUTER_TTL_MS, q);
+    outer = client_lock_as(holder, "x", OUTER_TTL_MS, q);
     if (noise)
         make_noise(&l, DROP_PERCENT, LOSE_PERCENT);
     for (int i = 0; processes > 0 ? l.shared->running > 0 : i < iterations; i++) {
