@@ -149,21 +149,26 @@ static struct cost measure(const struct nodes *n, const struct settings *s, redl
      * thousands of locks behind at any moment in between.
      */
     struct account before = settle_account(n);
+    int error;
+    struct account after;
+    double visits;
+    double took_s, done;
     window_open(&window, s->seconds, false, &sample);
-    int error = callers_run(&(struct callers){.client = &client,
-                                              .client_count = 1,
-                                              .count = s->in_flight * (unsigned)n->quorum_count,
-                                              .ttl_ms = TTL_MS,
-                                              .flags = request_flags},
-                            &window);
-    double took_s = (double)(now_ns() - window.start_ns) / 1e9, done = (double)sample.cycles;
+    error = callers_run(&(struct callers){.client = &client,
+                                          .client_count = 1,
+                                          .count = s->in_flight * (unsigned)n->quorum_count,
+                                          .ttl_ms = TTL_MS,
+                                          .flags = request_flags},
+                        &window);
+    took_s = (double)(now_ns() - window.start_ns) / 1e9;
+    done = (double)sample.cycles;
     callers_settle(client);
     window_close(&window);
-    struct account after = settle_account(n);
+    after = settle_account(n);
     if (done < 1)
         done = 1;
     /* Every lock is on the nodes of one quorum. */
-    double visits = done * (double)n->count / (double)n->quorum_count;
+    visits = done * (double)n->count / (double)n->quorum_count;
     return (struct cost){
         .rate = done / took_s,
         .client_us = sample.client_cpu_s * 1e6 / done,
@@ -216,8 +221,9 @@ static int run(const struct nodes *n, const struct settings *s)
             return 69;
         measured[i] = !variant[i].native || is_native(client);
         if (measured[i]) {
+            const struct cost *c;
             cost[i] = measure(n, s, client, variant[i].request);
-            const struct cost *c = &cost[i];
+            c = &cost[i];
             printf("| %s | %.0f | %.2f | %.2f | %.2f | %.0f | %.0f | %.3f | %.3f |%s\n",
                    variant[i].name, c->rate, c->client_us, c->server_us, c->commands,
                    c->bytes_in, c->bytes_out, c->reads, c->writes,

@@ -210,11 +210,13 @@ static void add_callers(const struct cycles *cycles, struct results *results)
 static void add_rows(const struct cycles *cycles, struct results *results)
 {
     unsigned first = results->row_count;
+    struct row *row;
+    const struct series *floor;
     add_async(cycles, results, 64, "async_64", "asynchronous, 64 in flight", "async_cpu_64",
               "asynchronous, 64 in flight, client CPU");
     add_total_cpu(cycles, results);
-    struct row *row = results_row(results, "async_64_classic", "asynchronous, 64 in flight",
-                                  "cycles/s", "floor, 1-key release");
+    row = results_row(results, "async_64_classic", "asynchronous, 64 in flight", "cycles/s",
+                      "floor, 1-key release");
     variant_compare(row, find(cycles, ASYNC, 64), find(cycles, CLASSIC, 64));
     add_async(cycles, results, 256, "async_256", "asynchronous, 256 in flight", "async_cpu_256",
               "asynchronous, 256 in flight, client CPU");
@@ -225,7 +227,7 @@ static void add_rows(const struct cycles *cycles, struct results *results)
     for (unsigned i = first; i < results->row_count; i++)
         if (results->row[i].ours.count == 0 && !results->row[i].note[0])
             snprintf(results->row[i].note, sizeof results->row[i].note, "left out");
-    const struct series *floor = &find(cycles, FLOOR, 64)->per_s;
+    floor = &find(cycles, FLOOR, 64)->per_s;
     if (floor->count > 1)
         results->machine.floor_spread_percent = series_spread_percent(floor);
 }

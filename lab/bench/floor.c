@@ -193,9 +193,10 @@ static void take_reply(void *data, struct ticket ticket, const char *line)
 {
     struct floor *floor = data;
     struct cycle *cycle = &floor->cycles[ticket.cycle];
+    bool acquiring;
     if (cycle->step != ticket.step || floor->failed)
         return;
-    bool acquiring = cycle->step % 2 == 1;
+    acquiring = cycle->step % 2 == 1;
     cycle->answered++;
     cycle->granted += acquiring ? line[0] == '+' : line[0] == ':' && line[1] == '1';
     if (cycle->granted == floor->quorum)
@@ -219,9 +220,10 @@ static void restart_parked(struct floor *floor)
 
 static void flush_node(struct floor *floor, size_t node)
 {
+    bool wants_write;
     if (!link_flush(floor->node[node]))
         give_up(floor, "a node closed the connection");
-    bool wants_write = floor->node[node]->filled > 0;
+    wants_write = floor->node[node]->filled > 0;
     if (wants_write != floor->wants_write[node]) {
         floor->wants_write[node] = wants_write;
         watch_node(floor, node, EPOLL_CTL_MOD, wants_write ? EPOLLIN | EPOLLOUT : EPOLLIN);
@@ -231,10 +233,11 @@ static void flush_node(struct floor *floor, size_t node)
 static void turn(struct floor *floor)
 {
     struct epoll_event events[REDLOCK_NODES_MAX];
+    int count;
     for (size_t i = 0; i < floor->node_count; i++)
         if (floor->node[i]->filled)
             flush_node(floor, i);
-    int count = epoll_wait(floor->epoll_fd, events, REDLOCK_NODES_MAX, STALL_MS);
+    count = epoll_wait(floor->epoll_fd, events, REDLOCK_NODES_MAX, STALL_MS);
     if (count == 0 || (count < 0 && errno != EINTR))
         give_up(floor, "no node answers");
     for (int i = 0; i < count && !floor->failed; i++)

@@ -78,12 +78,14 @@ bool link_flush(struct link *link)
 bool link_receive(struct link *link, link_reply_fn *each, void *data)
 {
     ssize_t n = recv(link->fd, link->input + link->unread, INPUT_MAX - link->unread, 0);
+    char *line;
+    char *end;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (n <= 0)
         return false;
-    char *line = link->input;
-    char *end = link->input + link->unread + n;
+    line = link->input;
+    end = link->input + link->unread + n;
     for (char *stop; (stop = memchr(line, '\n', (size_t)(end - line)));) {
         if (link_owed(link) == 0)
             return false;

@@ -120,9 +120,10 @@ static void start_one(struct keep *keep)
     redlock_request request =
         REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .wait_ms = ACQUIRE_WAIT_MS);
     char name[40];
+    int error;
     snprintf(name, sizeof name, "bench-%08x-hold-%06u", (unsigned)getpid(), keep->started);
-    int error = redlock_start_acquire(keep->client, name, keep->options->ttl_ms, &request,
-                                      &keep->lock[keep->started].lock);
+    error = redlock_start_acquire(keep->client, name, keep->options->ttl_ms, &request,
+                                  &keep->lock[keep->started].lock);
     if (error != REDLOCK_OK)
         keep->error = error;
     else
@@ -228,15 +229,18 @@ static int keep_run(redlock *client, const struct options *options,
 {
     struct keep keep = {.client = client, .options = options, .count = count, .result = out};
     int result = -1;
+    double bytes;
+    double rss;
+    int acquired;
 
     *out = (struct keep_result){.bytes = -1};
     keep.pace_ns = options->burst ? 0 : options->ttl_ms * RL_NS_PER_MS / 3 / count;
     keep.lock = calloc(count, sizeof *keep.lock);
     if (!keep.lock)
         return callers_complain("calloc", REDLOCK_NOMEM);
-    double bytes = allocated_bytes();
-    double rss = resident_bytes();
-    int acquired = acquire_all(&keep);
+    bytes = allocated_bytes();
+    rss = resident_bytes();
+    acquired = acquire_all(&keep);
     /* Every lock is renewed once in a third of its TTL. */
     measure_open(&keep.window, servers, (double)options->ttl_ms / 3e3, sample);
     if (acquired == 0) {
@@ -263,17 +267,21 @@ static int keep_some(const struct options *options, const struct servers *server
 {
     static struct sample sample;
     redlock *client = measure_client(servers, 0);
+    int error;
+    double cpu_s;
+    double renewals;
+    struct cost renewal;
     if (!client)
         return -1;
-    int error = keep_run(client, options, servers, locks, &sample, result);
+    error = keep_run(client, options, servers, locks, &sample, result);
     redlock_close(client);
     if (error != 0)
         return -1;
-    double cpu_s = sample.client_cpu_s - result->look_cpu_s;
-    double renewals = result->renewals ? (double)result->renewals : 1;
-    struct cost renewal = {(double)sample.calls / renewals, cpu_s * 1e6 / renewals,
-                           sample.servers_cpu_s < 0 ? -1
-                                                    : sample.servers_cpu_s * 1e6 / renewals};
+    cpu_s = sample.client_cpu_s - result->look_cpu_s;
+    renewals = result->renewals ? (double)result->renewals : 1;
+    renewal =
+        (struct cost){(double)sample.calls / renewals, cpu_s * 1e6 / renewals,
+                      sample.servers_cpu_s < 0 ? -1 : sample.servers_cpu_s * 1e6 / renewals};
     *out = (struct held_point){.locks = locks,
                                .bytes_per_lock = result->bytes / locks,
                                .rss_per_lock = result->rss / locks,
@@ -314,6 +322,7 @@ static void add_rows(struct results *results)
     char most[FIGURE_MAX], fewest[FIGURE_MAX];
     double bytes = 0, late_share = 0;
     uint64_t lost = 0;
+    struct row *row;
     for (unsigned i = 0; i < results->held_count; i++) {
         const struct held_point *p = &results->held[i];
         double share = p->late_p99_ms / (double)p->ttl_ms;
@@ -323,9 +332,9 @@ static void add_rows(struct results *results)
     }
     figure(last->locks, most);
     figure(first->locks, fewest);
-    struct row *row = results_row(results, "held_bytes",
-                                  about("up to %s locks held, memory of the client", most),
-                                  "bytes/lock", NULL);
+    row = results_row(results, "held_bytes",
+                      about("up to %s locks held, memory of the client", most), "bytes/lock",
+                      NULL);
     row->target = (struct target){TARGET_AT_MOST, BYTES_MAX, true};
     if (bytes > 0)
         series_add(&row->ours, bytes);

@@ -99,12 +99,13 @@ static int run_side(const struct options *options, const struct servers *servers
     struct window window;
     struct hang hang;
     double seconds = options->seconds < SECONDS_MIN ? SECONDS_MIN : options->seconds;
+    int result;
     measure_open(&window, servers, seconds, sample);
     if (side == ONE_HUNG && hang_begin(&hang, servers->pid[round % servers->count]) != 0)
         return -1;
     /* No warm-up: the moment at which a node begins to hang belongs to it. */
     window_begin(&window);
-    int result = measure_callers(
+    result = measure_callers(
         (struct callers){
             .way = CALLERS_BLOCKING, .client = &client, .client_count = 1, .count = 1},
         &window);
@@ -151,6 +152,8 @@ int hung_measure(const struct options *options, const struct servers *servers,
                                      "all nodes healthy");
     struct row *tail = results_row(results, "hung_p99", "one node hung, p99 acquire", "us",
                                    "all nodes healthy");
+    redlock *client;
+    int result;
     median->target = (struct target){TARGET_AT_MOST, 1.1, false};
     tail->target = (struct target){TARGET_AT_MOST, 1.5, false};
     /* Only servers that redlock dev has started for us are stopped. */
@@ -159,10 +162,10 @@ int hung_measure(const struct options *options, const struct servers *servers,
         snprintf(tail->note, sizeof tail->note, "only on servers of redlock dev");
         return 0;
     }
-    redlock *client = measure_client(servers, 0);
+    client = measure_client(servers, 0);
     if (!client)
         return -1;
-    int result = run_rounds(options, servers, client, results, variant);
+    result = run_rounds(options, servers, client, results, variant);
     redlock_close(client);
     if (result == 0)
         add_rows(variant, median, tail);

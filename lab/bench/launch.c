@@ -24,14 +24,16 @@ static double launch(const char *const argv[])
     posix_spawn_file_actions_t actions;
     pid_t pid;
     int status = -1;
+    int64_t started_ns, took_ns;
+    int error;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int64_t started_ns = now_ns();
-    int error = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+    started_ns = now_ns();
+    error = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
     if (error == 0)
         waitpid(pid, &status, 0);
-    int64_t took_ns = now_ns() - started_ns;
+    took_ns = now_ns() - started_ns;
     posix_spawn_file_actions_destroy(&actions);
     return error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? (double)took_ns / 1e3
                                                                        : -1;
@@ -87,24 +89,25 @@ int launch_measure(const struct options *options, const struct servers *servers,
     char host[256];
     char port[16];
     char name[40];
+    const char *redis_cli[] = {"redis-cli", "-h", host, "-p", port, "ping", NULL};
+    const char *run[] = {quorum_command(), "run", name, "--", "true", NULL};
+    const char *const *const argv[SIDES] = {run, redis_cli};
     struct row *row = results_row(results, "run", "redlock run NAME -- true, wall time", "ms",
                                   "redis-cli ping");
+    unsigned launches;
     row->target = (struct target){TARGET_AT_MOST, 3, false};
     if (split_address(servers->url[0], host, sizeof host, port, sizeof port) != 0) {
         snprintf(row->note, sizeof row->note, "redis-cli gets host and port only");
         return 0;
     }
     snprintf(name, sizeof name, "bench-%08x-run", (unsigned)getpid());
-    const char *redis_cli[] = {"redis-cli", "-h", host, "-p", port, "ping", NULL};
-    const char *run[] = {quorum_command(), "run", name, "--", "true", NULL};
     if (!answers(redis_cli))
         redis_cli[0] = "valkey-cli";
     if (!answers(redis_cli) || !answers(run)) {
         snprintf(row->note, sizeof row->note, "needs redis-cli and redlock");
         return 0;
     }
-    const char *const *const argv[SIDES] = {run, redis_cli};
-    unsigned launches = options->seconds < 0.5 ? LAUNCHES_QUICK : LAUNCHES;
+    launches = options->seconds < 0.5 ? LAUNCHES_QUICK : LAUNCHES;
     for (unsigned round = 0; round < options->rounds; round++)
         if (run_round(argv, launches, row) != 0) {
             fputs("redlock-bench: a command that worked before has failed\n", stderr);

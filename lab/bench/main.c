@@ -61,6 +61,7 @@ int main(int argc, char **argv)
     static struct options options;
     static struct servers servers;
     static struct results results;
+    int failed;
 
     if (options_parse(&options, argc, argv) != 0)
         return EXIT_USAGE;
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
     results.machine.nodes = servers.count;
     results.rounds = options.rounds;
     results.seconds = options.seconds;
-    int failed = measure_all(&options, &servers, &results);
+    failed = measure_all(&options, &servers, &results);
     machine_end(&results.machine);
     table_print(&results);
     if (options.json && results_json_write(&results, options.json) != 0)

@@ -71,9 +71,10 @@ static int try_program(const struct options *options, const char *program, struc
 {
     static struct servers servers;
     struct quorum quorum;
+    int result;
     if (quorum_start(&quorum, program) != 0)
         return 0;
-    int result = servers_find(&servers, quorum.node, quorum.node_count);
+    result = servers_find(&servers, quorum.node, quorum.node_count);
     if (result == 0)
         result = try_servers(options, &servers, row);
     quorum_stop(&quorum);
@@ -88,15 +89,16 @@ int native_measure(const struct options *options, const struct servers *servers,
     struct row *row =
         results_row(results, "native_64", "release without a script, 64 in flight", "cycles/s",
                     "release by script");
+    int found;
     row->target = (struct target){TARGET_AT_LEAST, 1.5, false};
     if (chosen && *chosen) {
-        int found = try_program(options, chosen, row);
+        found = try_program(options, chosen, row);
         if (found == 0)
             snprintf(row->note, sizeof row->note,
                      "BENCH_NATIVE_SERVER does not run, or has no such command");
         return found < 0 ? -1 : 0;
     }
-    int found = try_servers(options, servers, row);
+    found = try_servers(options, servers, row);
     for (size_t i = 0; i < sizeof usual / sizeof usual[0] && found == 0; i++)
         found = try_program(options, usual[i], row);
     if (found == 0)

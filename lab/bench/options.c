@@ -48,8 +48,9 @@ static int bad_usage(const char *what, const char *value)
 static int parse_number(const char *text, double low, double high, double *out)
 {
     char *end;
+    double value;
     errno = 0;
-    double value = strtod(text, &end);
+    value = strtod(text, &end);
     if (end == text || *end || errno || !(value >= low && value <= high))
         return bad_usage("not a number in range", text);
     *out = value;

@@ -15,8 +15,9 @@ const char *quorum_command(void)
     static char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 16);
     if (length > 0) {
+        char *name;
         path[length] = '\0';
-        char *name = strrchr(path, '/');
+        name = strrchr(path, '/');
         if (name) {
             strcpy(name, "/../../redlock");
             if (access(path, X_OK) == 0)

@@ -7,8 +7,9 @@
 struct row *results_row(struct results *results, const char *id, const char *what,
                         const char *unit, const char *baseline)
 {
+    struct row *row;
     assert(results->row_count < ROWS_MAX);
-    struct row *row = &results->row[results->row_count++];
+    row = &results->row[results->row_count++];
     *row = (struct row){
         .id = id, .what = what, .unit = unit, .baseline = baseline, .cost = COST_UNKNOWN};
     return row;

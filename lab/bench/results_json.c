@@ -147,12 +147,13 @@ static void write_all(struct rl_json *j, const struct results *results)
 int results_json_write(const struct results *results, const char *path)
 {
     struct rl_json j = {.out = fopen(path, "w")};
+    bool failed;
     if (!j.out) {
         perror(path);
         return -1;
     }
     write_all(&j, results);
-    bool failed = ferror(j.out) != 0;
+    failed = ferror(j.out) != 0;
     if (fclose(j.out) != 0 || failed) {
         perror(path);
         return -1;

@@ -29,8 +29,9 @@ static void info_field(const char *info, const char *field, char *out, size_t si
 static void name_version(struct servers *servers, const char *info)
 {
     char number[32];
+    const char *product;
     info_field(info, "valkey_version", number, sizeof number);
-    const char *product = number[0] ? "valkey" : "redis";
+    product = number[0] ? "valkey" : "redis";
     if (!number[0])
         info_field(info, "redis_version", number, sizeof number);
     snprintf(servers->version, sizeof servers->version, "%s %s", product, number);

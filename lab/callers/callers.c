@@ -53,8 +53,9 @@ static int try_one(redlock *client, int64_t ttl_ms)
 {
     redlock_lock *lock = NULL;
     struct name name;
+    int error;
     name_first(&name, 0, 0);
-    int error = redlock_acquire(client, name.text, ttl_ms, NULL, &lock);
+    error = redlock_acquire(client, name.text, ttl_ms, NULL, &lock);
     if (error == REDLOCK_OK)
         error = redlock_release(lock);
     if (error != REDLOCK_OK)
@@ -67,11 +68,12 @@ redlock *callers_open(const redlock_options *options, int64_t ttl_ms)
 {
     redlock *client = NULL;
     int error = redlock_open(options, &client);
+    int64_t give_up_ns;
     if (error != REDLOCK_OK) {
         callers_complain("redlock_open", error);
         return NULL;
     }
-    int64_t give_up_ns = now_ns() + CONNECT_WAIT_MS * 1000000LL;
+    give_up_ns = now_ns() + CONNECT_WAIT_MS * 1000000LL;
     do {
         error = redlock_ping(client, NULL);
     } while (!is_quiet(client, true) && now_ns() < give_up_ns);
@@ -156,12 +158,14 @@ struct async_run {
 static void async_begin(struct async_run *run, struct caller *c)
 {
     redlock_lock *lock;
+    const char *name;
+    int error;
     if (window_state(c->window) == WINDOW_OVER) {
         run->idle++;
         return;
     }
-    const char *name = begin(c);
-    int error = redlock_start_acquire(c->client, name, c->callers->ttl_ms, &c->request, &lock);
+    name = begin(c);
+    error = redlock_start_acquire(c->client, name, c->callers->ttl_ms, &c->request, &lock);
     if (error != REDLOCK_OK)
         run->error = error;
 }
@@ -172,8 +176,9 @@ static void async_handle(struct async_run *run, const redlock_event *event)
     if (event->type != REDLOCK_EVENT_ACQUIRED && event->type != REDLOCK_EVENT_RELEASED)
         return;
     if (event->type == REDLOCK_EVENT_ACQUIRED && event->error == REDLOCK_OK) {
+        int error;
         run->acquire_ns[c->number] = now_ns() - c->started_ns;
-        int error = redlock_start_release(event->lock);
+        error = redlock_start_release(event->lock);
         if (error != REDLOCK_OK)
             run->error = error;
         return;

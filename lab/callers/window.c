@@ -81,9 +81,10 @@ enum window_state window_state(const struct window *window)
 
 void name_first(struct name *name, unsigned caller, unsigned reuse)
 {
+    unsigned run;
     name->reuse = reuse;
     name->used = 0;
-    unsigned run = atomic_load(&runs);
+    run = atomic_load(&runs);
     snprintf(name->text, sizeof name->text, "bench-%08x-%04x-000000",
              (unsigned)getpid() << 10 | run % 1024, caller & 0xffff);
 }

@@ -12,8 +12,9 @@ static int64_t timed_cycle_ns(redlock *r)
 {
     redlock_lock *lock = NULL;
     int64_t start_ns = now_ns();
+    int64_t took_ns;
     CHECK_OK(redlock_acquire(r, "speed", 10000, NULL, &lock));
-    int64_t took_ns = now_ns() - start_ns;
+    took_ns = now_ns() - start_ns;
     client_unlock(lock);
     return took_ns;
 }
@@ -28,6 +29,9 @@ static void measure(redlock *r, int64_t *samples_ns)
 static double slowdown(redlock *r, struct cluster *c)
 {
     static int64_t healthy_ns[ROUNDS * PER_ROUND], hung_ns[ROUNDS * PER_ROUND];
+    int64_t healthy;
+    int64_t hung;
+    double ratio;
     for (int i = 0; i < ROUNDS; i++) {
         measure(r, healthy_ns + i * PER_ROUND);
         server_freeze(&c->node[i % 5]);
@@ -35,9 +39,9 @@ static double slowdown(redlock *r, struct cluster *c)
         server_thaw(&c->node[i % 5]);
         client_warm(r);
     }
-    int64_t healthy = quantile_of(healthy_ns, ROUNDS * PER_ROUND, 0.5);
-    int64_t hung = quantile_of(hung_ns, ROUNDS * PER_ROUND, 0.5);
-    double ratio = (double)hung / (double)healthy;
+    healthy = quantile_of(healthy_ns, ROUNDS * PER_ROUND, 0.5);
+    hung = quantile_of(hung_ns, ROUNDS * PER_ROUND, 0.5);
+    ratio = (double)hung / (double)healthy;
     printf("# median acquire: healthy %lld us, one node hung %lld us, ratio %.2f\n",
            (long long)healthy / 1000, (long long)hung / 1000, ratio);
     return ratio;

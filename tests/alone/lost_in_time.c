@@ -47,6 +47,7 @@ CASE_NODES(hundred_losses,
     static struct holder h[LOCKS];
     int64_t early_us[LOCKS];
     redlock_options o = client_options(c);
+    int late = 0;
     o.flags = REDLOCK_THREAD;
     o.node_timeout_ms = DEFAULT_MS;
     o.notify = notify;
@@ -68,7 +69,6 @@ CASE_NODES(hundred_losses,
         ((struct holder *)event->data)->lost_ns = now_ns();
         lost++;
     }
-    int late = 0;
     for (int i = 0; i < LOCKS; i++) {
         CHECK(h[i].deadline_ns != 0 && h[i].lost_ns != 0);
         late += h[i].deadline_ns - h[i].notified_ns < -1000000 * pulse_late_ms();
@@ -92,8 +92,9 @@ CASE_ON(lost_before_the_keys_expire,
         .flags = REDLOCK_THREAD, .node_timeout_ms = DEFAULT_MS)
 {
     redlock_lock *lock = client_lock(r, "x", 2000);
+    int64_t expires_ms[5], stalled_ms, lost_ms;
     CHECK(cluster_await(c, "redlock:x", 5));
-    int64_t expires_ms[5], stalled_ms = pulse_stalled_ms();
+    stalled_ms = pulse_stalled_ms();
     for (int i = 0; i < 5; i++) {
         const char *answer = server_cmd(&c->node[i], "PEXPIRETIME", "redlock:x", NULL);
         if (answer[0] == '-')
@@ -102,7 +103,7 @@ CASE_ON(lost_before_the_keys_expire,
     }
     cluster_each(c, 0, 3, server_freeze);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
-    int64_t lost_ms = wall_ms();
+    lost_ms = wall_ms();
     stalled_ms = pulse_stalled_ms() - stalled_ms;
     for (int i = 0; i < 5; i++)
         CHECK_BETWEEN(1 - pulse_late_ms() - stalled_ms, 2000, expires_ms[i] - lost_ms);
@@ -114,16 +115,18 @@ CASE_ON(nobody_else_before_the_deadline,
         .flags = REDLOCK_THREAD)
 {
     redlock_options o = client_options(c);
-    o.retry_max_ms = 2;
-    redlock *rival = client_open_with(&o);
-    client_warm(rival);
+    redlock *rival;
     int64_t least_us = INT64_MAX;
+    o.retry_max_ms = 2;
+    rival = client_open_with(&o);
+    client_warm(rival);
     for (int i = 0; i < 10; i++) {
         redlock_lock *lock = client_lock(r, "x", 100 + 20 * i), *next = NULL;
         int64_t deadline_ns = redlock_deadline_ns(lock);
         redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
+        int64_t after_us;
         CHECK_OK(redlock_acquire(rival, "x", 20000, &q, &next));
-        int64_t after_us = (now_ns() - deadline_ns) / 1000;
+        after_us = (now_ns() - deadline_ns) / 1000;
         least_us = after_us < least_us ? after_us : least_us;
         redlock_lock_free(lock);
         client_unlock(next);

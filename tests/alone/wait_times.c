@@ -35,8 +35,9 @@ CASE_EACH(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 t
         redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
         redlock_lock *lock = NULL;
         int64_t start_ns = now_ns();
+        int64_t took_ns;
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
-        int64_t took_ns = now_ns() - start_ns;
+        took_ns = now_ns() - start_ns;
         took_ms[i] = took_ns / 1000000;
         CHECK_BETWEEN(300, 1500 + pulse_late_ms(), took_ms[i]);
         CHECK(lock == NULL);
@@ -130,9 +131,11 @@ static void keep_deadlines(redlock *r, int expected)
 static void wait_exactly(struct cluster *c, enum trouble trouble, bool behind_others)
 {
     redlock_lock *others[3];
+    redlock *r;
+    struct cluster rest;
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     trouble_begin(c, trouble);
-    redlock *r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS);
+    r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS);
     client_warm_nodes(r, NODES - (trouble != ALL_UP));
     for (int i = 0; i < 3 && behind_others; i++)
         others[i] = start(r);
@@ -140,7 +143,7 @@ static void wait_exactly(struct cluster *c, enum trouble trouble, bool behind_ot
     for (int i = 0; i < 3 && behind_others; i++)
         redlock_lock_free(others[i]);
     client_close(r);
-    struct cluster rest = trouble_rest(c, trouble);
+    rest = trouble_rest(c, trouble);
     CHECK(wait_until(only_the_lock, &rest));
 }
 
@@ -164,6 +167,7 @@ CASE_OF_ON(exact_behind_others_node_hung,
 CASE_NODES(exact_without_majority,
            "A wait without a majority ends at its deadline with NOQUORUM.", .nodes = NODES)
 {
+    redlock_lock *second;
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     r = client_open_hasty(c, REDLOCK_THREAD, DEFAULT_MS);
     client_warm(r);
@@ -171,7 +175,7 @@ CASE_NODES(exact_without_majority,
     server_kill(&c->node[2]);
     client_warm_nodes(r, 1);
     keep_deadlines(r, REDLOCK_NOQUORUM);
-    redlock_lock *second = start(r);
+    second = start(r);
     sleep_ms(100); /* longer than one attempt: it knows why it waits */
     keep_deadlines(r, REDLOCK_NOQUORUM);
     redlock_lock_free(second);

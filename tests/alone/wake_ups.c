@@ -56,8 +56,9 @@ static int cycle_async(struct worker *w, const char *name)
     sem_t told;
     redlock_request q = REDLOCK_REQUEST(.data = &told);
     redlock_lock *lock;
+    int error;
     sem_init(&told, 0, 0);
-    int error = redlock_start_acquire(w->client, name, TTL_MS, &q, &lock);
+    error = redlock_start_acquire(w->client, name, TTL_MS, &q, &lock);
     if (error != REDLOCK_OK)
         return error;
     await(&told);
@@ -84,10 +85,12 @@ static void *work(void *data)
     struct worker *w = data;
     for (int i = 0; i < w->rounds; i++) {
         char name[32];
+        int64_t late_ms, start_ms, took_ms;
         snprintf(name, sizeof name, "w%d-%d", w->number, i);
-        int64_t late_ms = pulse_late_ms() + pulse_stalled_ms(), start_ms = now_ms();
+        late_ms = pulse_late_ms() + pulse_stalled_ms();
+        start_ms = now_ms();
         w->failed_count += (w->async ? cycle_async : cycle_blocking)(w, name) != REDLOCK_OK;
-        int64_t took_ms = now_ms() - start_ms;
+        took_ms = now_ms() - start_ms;
         if (took_ms > LATE_MS) {
             sleep_ms(50); /* until the pulse has noted it, if it was the machine */
             took_ms -= pulse_late_ms() + pulse_stalled_ms() - late_ms;
@@ -103,9 +106,11 @@ static void run_workers(struct worker *w, int count)
 {
     struct cluster c;
     pthread_t thread;
+    redlock *client;
+    struct reader reader;
     cluster_start(&c, 3);
-    redlock *client = client_open_warm(&c, REDLOCK_THREAD);
-    struct reader reader = {.client = client};
+    client = client_open_warm(&c, REDLOCK_THREAD);
+    reader = (struct reader){.client = client};
     CHECK_INT(0, pthread_create(&thread, NULL, read_events, &reader));
     for (int i = 0; i < count; i++) {
         w[i].client = client;

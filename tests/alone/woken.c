@@ -25,12 +25,14 @@ CASE(woken, "A waiter of every kind is woken by the release of every kind that e
         for (enum shape waiting = SHAPE_MUTEX; waiting < SHAPES; waiting++) {
             struct kind_waiter w;
             redlock_request q = shape_request(waiting);
+            redlock_lock *lock;
+            int64_t start_ms;
             if (waiting == holder && shape_may_be_held_twice(waiting))
                 q = shape_rival(waiting);
-            redlock_lock *lock = held(a, holder);
+            lock = held(a, holder);
             kind_start(b, "x", TTL_MS, q, 20000, &w);
             CHECK(cluster_await(&c, "redlock.queue:x", 3));
-            int64_t start_ms = now_ms();
+            start_ms = now_ms();
             client_unlock(lock);
             KIND_EXPECT(REDLOCK_OK, w);
             CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms);

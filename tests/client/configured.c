@@ -35,8 +35,9 @@ static void clean_environment(void)
 static const char *configure(const char *text)
 {
     static char path[512];
+    FILE *file;
     snprintf(path, sizeof path, "%s/given.conf", check_dir());
-    FILE *file = fopen(path, "w");
+    file = fopen(path, "w");
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
     CHECK(chmod(path, 0600) == 0);
     setenv("REDLOCK_CONFIG", path, 1);
@@ -63,6 +64,7 @@ CASE(null_takes_the_environment, "redlock_open(NULL) locks on the nodes of REDLO
     struct cluster c;
     char list[1024], text[1200];
     redlock *r = NULL;
+    redlock_lock *lock;
     clean_environment();
     cluster_start(&c, 3);
     list_nodes(&c, list, sizeof list);
@@ -70,7 +72,7 @@ CASE(null_takes_the_environment, "redlock_open(NULL) locks on the nodes of REDLO
     configure("node-timeout = 2s\nnodes = 127.0.0.1:1\nprefix = mine:\n");
     CHECK_OK(redlock_open(NULL, &r));
     client_warm(r);
-    redlock_lock *lock = client_lock(r, "x", 5000);
+    lock = client_lock(r, "x", 5000);
     CHECK_INT(1, server_int(&c.node[0], "EXISTS", "mine:x", NULL));
     client_unlock(lock);
     redlock_close(r);
@@ -89,16 +91,18 @@ CASE(options_go_before_the_file,
     struct cluster c;
     char list[1024], text[1200];
     redlock *r = NULL;
+    redlock_options o;
+    redlock_lock *lock;
     clean_environment();
     cluster_start(&c, 1);
     list_nodes(&c, list, sizeof list);
     snprintf(text, sizeof text, "nodes = %s\nprefix = file:\nnode-timeout = 2s\n", list);
-    redlock_options o = REDLOCK_OPTIONS(.flags = REDLOCK_THREAD,
-                                        .prefix = "program:", .config_file = configure(text));
+    o = (redlock_options)REDLOCK_OPTIONS(.flags = REDLOCK_THREAD,
+                                         .prefix = "program:", .config_file = configure(text));
     setenv("REDLOCK_CONFIG", "/nonexistent", 1);
     CHECK_OK(redlock_open(&o, &r));
     client_warm(r);
-    redlock_lock *lock = client_lock(r, "x", 5000);
+    lock = client_lock(r, "x", 5000);
     CHECK_INT(1, server_int(&c.node[0], "EXISTS", "program:x", NULL));
     client_unlock(lock);
     redlock_close(r);
@@ -123,6 +127,7 @@ CASE(no_nodes, "Without nodes anywhere opening fails and says where they were lo
 {
     redlock *r = untouched;
     redlock_options o = REDLOCK_OPTIONS();
+    const char *path;
     clean_environment();
     if (access("/etc/redlock.conf", F_OK) == 0)
         check_skip("this machine has a configuration of its own");
@@ -130,7 +135,7 @@ CASE(no_nodes, "Without nodes anywhere opening fails and says where they were lo
     CHECK_HAS("no nodes: set REDLOCK_NODES, or nodes in redlock.conf (looked in ",
               redlock_detail());
     CHECK_HAS("/.config/redlock/redlock.conf and /etc/redlock.conf)", redlock_detail());
-    const char *path = configure("prefix = a:\n");
+    path = configure("prefix = a:\n");
     CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
     CHECK_HAS(path, redlock_detail());
     CHECK_LACKS("/etc/redlock.conf", redlock_detail());
@@ -176,8 +181,9 @@ CASE(exposed_secret_is_warned_about,
 {
     redlock *r = NULL;
     const redlock_event *event;
+    const char *path;
     clean_environment();
-    const char *path = configure("nodes = redis://u:" SECRET "@127.0.0.1:1\n");
+    path = configure("nodes = redis://u:" SECRET "@127.0.0.1:1\n");
     CHECK(chmod(path, 0644) == 0);
     CHECK_OK(redlock_open(NULL, &r));
     CHECK((event = next_event(r, GIVE_UP_MS)) != NULL);
@@ -193,12 +199,12 @@ CASE(given_nodes_ask_nothing, "Options that name nodes look at neither environme
     static const char *const nodes[] = {"127.0.0.1:7"};
     redlock_options o = REDLOCK_OPTIONS(.nodes = nodes, .node_count = 1);
     redlock *r = NULL;
+    redlock_node_info info = REDLOCK_NODE_INFO();
     clean_environment();
     setenv("REDLOCK_NODES", "127.0.0.1:1,127.0.0.1:2", 1);
     setenv("REDLOCK_CONFIG", "/nonexistent", 1);
     CHECK_OK(redlock_open(&o, &r));
     expect_node(r, 0, "127.0.0.1:7");
-    redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_ERR(REDLOCK_INVAL, redlock_node(r, 1, &info));
     redlock_close(r);
 }

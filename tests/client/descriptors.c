@@ -30,13 +30,14 @@ CASE_ON(a_copy_in_a_child_is_no_busy_loop,
         .flags = REDLOCK_THREAD)
 {
     pid_t child = fork();
+    int64_t before_ms;
     CHECK(child >= 0);
     if (child == 0) {
         for (;;)
             pause();
     }
     server_kill(&c->node[0]);
-    int64_t before_ms = cpu_ms();
+    before_ms = cpu_ms();
     nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     CHECK_BETWEEN(0, 400, cpu_ms() - before_ms);
     CHECK_INT(0, kill(child, SIGKILL));
@@ -50,13 +51,13 @@ CASE_ON(a_child_that_closes_leaves_the_parent_alone,
 {
     redlock_lock *lock = client_lock(r, "x", 5000);
     pid_t child = fork();
+    int status;
     CHECK(child >= 0);
     if (child == 0) {
         redlock_lock_free(lock);
         client_close(r);
         _exit(0);
     }
-    int status;
     CHECK_INT(child, waitpid(child, &status, 0));
     CHECK_INT(0, status);
     CHECK_OK(redlock_extend(lock, 5000));

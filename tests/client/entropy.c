@@ -38,11 +38,12 @@ ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
 static void check_value(redlock *r, const char *name, int byte)
 {
     char expected[VALUE_DIGITS + 1];
+    redlock_lock *lock;
 
     for (int i = 0; i < VALUE_DIGITS; i += 2)
         snprintf(expected + i, 3, "%02x", (unsigned)byte);
     byte_given = byte;
-    redlock_lock *lock = client_lock(r, name, TTL_MS);
+    lock = client_lock(r, name, TTL_MS);
     byte_given = -1;
     CHECK_STR(expected, redlock_value(lock));
     client_unlock(lock);
@@ -100,10 +101,12 @@ CASE_ON(a_call_for_a_batch,
 
 CASE_NODES(open_without_randomness, "Opening a client without randomness fails with SYSTEM.")
 {
+    redlock_options o;
+    int error;
     r = NULL;
-    redlock_options o = client_options(c);
+    o = client_options(c);
     error_given = ENOSYS;
-    int error = redlock_open(&o, &r);
+    error = redlock_open(&o, &r);
     error_given = 0;
     CHECK_ERR(REDLOCK_SYSTEM, error);
     CHECK(r == NULL);
@@ -138,8 +141,9 @@ CASE_ON(start_without_randomness,
 
 CASE_ON(question_without_randomness, "A query that gets no randomness is SYSTEM.")
 {
+    int error;
     error_given = EIO;
-    int error = redlock_ping(r, NULL);
+    error = redlock_ping(r, NULL);
     error_given = 0;
     CHECK_ERR(REDLOCK_SYSTEM, error);
     CHECK_OK(redlock_ping(r, NULL));

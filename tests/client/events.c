@@ -49,9 +49,9 @@ CASE_ON(one_turn_a_drain,
 {
     enum { STARTS = 64 };
     const redlock_event *event;
+    int ended = 0;
     cluster_each(c, 0, 3, server_kill);
     start(r, "x", NULL);
-    int ended = 0;
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; ended < STARTS;) {
         int read = 0;
         CHECK(now_ms() < end_ms);
@@ -71,9 +71,10 @@ CASE_ON(outcome_at_once_on_dead_nodes,
         .flags = REDLOCK_THREAD)
 {
     enum { STARTS = 100 };
-    cluster_each(c, 0, 3, server_kill);
     redlock_lock *lock[STARTS];
-    int64_t start_ms = now_ms();
+    int64_t start_ms;
+    cluster_each(c, 0, 3, server_kill);
+    start_ms = now_ms();
     for (int i = 0; i < STARTS; i++) {
         lock[i] = start(r, "x", NULL);
         EXPECT(r, ACQUIRED, REDLOCK_NOQUORUM, lock[i]);
@@ -97,8 +98,8 @@ CASE_ON(readable_when_there_is_work,
         "or a timer wait, and else quiet.",
         .node_timeout_ms = FAR_MS)
 {
+    redlock_lock *lock[2], *lost;
     NO_EVENT(r);
-    redlock_lock *lock[2];
     cluster_each(c, 0, 3, server_freeze);
     for (int i = 0; i < 2; i++)
         lock[i] = start(r, i ? "y" : "x", NULL);
@@ -110,11 +111,12 @@ CASE_ON(readable_when_there_is_work,
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock[0]);
     CHECK(is_readable(r, GIVE_UP_MS)); /* the other event, or its data */
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock[1]);
-    redlock_lock *lost = client_lock(r, "z", SHORT_TTL_MS);
+    lost = client_lock(r, "z", SHORT_TTL_MS);
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; redlock_remaining_ms(lost) > 0;) {
+        const redlock_event *event;
         CHECK(now_ms() < end_ms);
         CHECK(is_readable(r, GIVE_UP_MS)); /* a timer */
-        const redlock_event *event = next_event(r, 0);
+        event = next_event(r, 0);
         CHECK(event == NULL || event->type == REDLOCK_EVENT_LOST);
     }
 }
@@ -125,8 +127,9 @@ CASE(readable_of_several_quorums,
     enum { ROUNDS = 300 };
     struct fleet f;
     const redlock_event *event;
+    redlock *r;
     fleet_start(&f, 2, 1);
-    redlock *r = fleet_open_warm(&f, REDLOCK_NO_GUARD);
+    r = fleet_open_warm(&f, REDLOCK_NO_GUARD);
     for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock[2];
         for (int k = 0; k < 2; k++)
@@ -144,8 +147,10 @@ CASE_ON(readable_while_events_wait,
         "With the I/O thread it is readable exactly while events wait.",
         .flags = REDLOCK_THREAD)
 {
+    redlock_lock *first, *second;
     CHECK(is_quiet(r));
-    redlock_lock *first = start(r, "x", NULL), *second = start(r, "y", NULL);
+    first = start(r, "x", NULL);
+    second = start(r, "y", NULL);
     client_unlock(client_lock(r, "later", TTL_MS)); /* both are granted */
     CHECK(is_readable(r, 0));
     EXPECT(r, ACQUIRED, REDLOCK_OK, first);
@@ -180,8 +185,8 @@ CASE_ON(purged_is_not_readable,
 
 CASE_ON(idle_is_quiet, "The descriptor of an idle client does not wake its loop.")
 {
-    client_unlock(client_lock(r, "x", 10000));
     int wakes = 0;
+    client_unlock(client_lock(r, "x", 10000));
     for (int64_t end_ms = now_ms() + 500; now_ms() < end_ms;) {
         wakes += is_readable(r, (int)(end_ms - now_ms()));
         NO_EVENT(r);
@@ -220,11 +225,13 @@ static bool are_granted(void *client)
 
 static redlock *open_notified(struct cluster *c)
 {
+    redlock_options o;
+    redlock *r;
     cluster_start(c, 3);
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.flags = REDLOCK_THREAD;
     o.notify = note_trouble;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     return r;
 }
@@ -236,15 +243,17 @@ CASE(loss_behind_ten_thousand,
     redlock *r = open_notified(&c);
     redlock_lock **lock = calloc(MANY, sizeof *lock), *lost = NULL;
     char name[32];
+    redlock_request q;
+    int64_t deadline_ns;
     CHECK(lock != NULL);
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof name, "n%d", i);
         lock[i] = start(r, name, NULL);
     }
     CHECK(wait_until(are_granted, r));
-    redlock_request q = REDLOCK_REQUEST(.data = &watched);
+    q = (redlock_request)REDLOCK_REQUEST(.data = &watched);
     CHECK_OK(redlock_acquire(r, "lost", SHORT_TTL_MS, &q, &lost));
-    int64_t deadline_ns = redlock_deadline_ns(lost);
+    deadline_ns = redlock_deadline_ns(lost);
     watched = lost;
     CHECK(wait_until(is_notified, NULL));
     printf("# notified %lld us before the end\n",
@@ -268,12 +277,13 @@ CASE_NODES(jeopardy_overtakes,
 {
     redlock_lock *lock = NULL, *second;
     redlock_options o = client_options(c);
+    redlock_request q;
     o.flags = REDLOCK_THREAD;
     o.node_timeout_ms = STEADY_MS;
     o.notify = note_trouble;
     r = client_open_with(&o);
     client_warm(r);
-    redlock_request q = REDLOCK_REQUEST(.data = &watched);
+    q = (redlock_request)REDLOCK_REQUEST(.data = &watched);
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     watched = lock;
     second = start(r, "y", NULL);
@@ -291,11 +301,13 @@ CASE(loss_in_another_quorum, "The loss in one quorum is read before the events o
 {
     struct fleet f;
     redlock_lock *lock[20];
+    redlock *r;
+    redlock_lock *lost;
     fleet_start(&f, 2, 1);
-    redlock *r = fleet_open_warm(&f, REDLOCK_THREAD);
+    r = fleet_open_warm(&f, REDLOCK_THREAD);
     for (int i = 0; i < 20; i++)
         lock[i] = start(r, fleet_name(&f, 0, i), NULL);
-    redlock_lock *lost = client_lock(r, fleet_name(&f, 1, 0), SHORT_TTL_MS);
+    lost = client_lock(r, fleet_name(&f, 1, 0), SHORT_TTL_MS);
     while (redlock_state(lost) != REDLOCK_STATE_LOST)
         sleep_ms(10);
     client_unlock(client_lock(r, fleet_name(&f, 1, 1), TTL_MS)); /* its driver knows, too */
@@ -390,9 +402,9 @@ CASE_ON(never_read, "A client whose events are never read takes no more memory w
         .flags = REDLOCK_THREAD)
 {
     enum { ROUNDS = 300, BUFFERS_MAX = 16384 };
+    size_t before = 0;
     if (CHECK_SANITIZED)
         check_skip("a sanitizer keeps what was freed");
-    size_t before = 0;
     for (int i = 0; i < 3 * ROUNDS; i++) {
         redlock_lock *lock = start(r, "x", NULL);
         redlock_lock *later = client_lock(r, "later", TTL_MS);
@@ -412,8 +424,9 @@ CASE_ON(never_read, "A client whose events are never read takes no more memory w
 CASE(failure_report, "The report of a failure stays until the next one, for its thread.")
 {
     struct cluster c;
+    redlock *r;
     CHECK(redlock_failure_report() == NULL);
-    redlock *r = client_start(&c, 3, 0);
+    r = client_start(&c, 3, 0);
     cluster_set(&c, 0, 3, "redlock:x", "another", TTL_MS);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 2);

@@ -58,8 +58,11 @@ static void fork_with(struct cluster *c, redlock *r, bool close_first)
 {
     redlock_lock *lock = client_lock_on(r, c, 3, "x", 30000);
     pid_t pid = fork();
+    int status = -1;
+    redlock_node_info info;
     CHECK(pid >= 0);
     if (pid == 0) {
+        redlock *own;
         alarm(120);
         check_every_call(r, lock);
         if (close_first)
@@ -68,13 +71,12 @@ static void fork_with(struct cluster *c, redlock *r, bool close_first)
         if (!close_first)
             client_close(r);
         /* A client of its own works. */
-        redlock *own = client_open(c, 0);
+        own = client_open(c, 0);
         CHECK_ERR(REDLOCK_BUSY, client_try(own, "x", 10000));
         CHECK_OK(client_try(own, "child", 10000));
         client_close(own);
         _exit(0);
     }
-    int status = -1;
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_INT(0, status);
     CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(lock)));
@@ -82,7 +84,7 @@ static void fork_with(struct cluster *c, redlock *r, bool close_first)
     CHECK_OK(redlock_extend(lock, 30000));
     client_unlock(lock);
     CHECK_OK(client_try(r, "x", 10000));
-    redlock_node_info info = client_node(r, 0);
+    info = client_node(r, 0);
     CHECK_INT(1, info.connects); /* the child's close did not end the parent's connection */
 }
 
@@ -113,13 +115,16 @@ CASE_ON(child_of_a_lease,
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .idempotency_key = TAG);
     redlock_request known = REDLOCK_REQUEST();
     redlock_lock *kept = NULL, *adopted = NULL;
+    pid_t pid;
+    int status = -1;
     CHECK_OK(redlock_acquire(r, "x", 30000, &q, &kept));
     CHECK_OK(redlock_adopt(r, "x", redlock_value(kept), &known, &adopted));
     CHECK_OK(redlock_extend(adopted, 30000));
     CHECK(cluster_await(c, "redlock:x", 3));
-    pid_t pid = fork();
+    pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
+        redlock *own;
         alarm(120);
         CHECK_ERR(REDLOCK_FORKED, redlock_extend(adopted, 30000));
         CHECK_ERR(REDLOCK_FORKED, redlock_release(kept));
@@ -127,12 +132,11 @@ CASE_ON(child_of_a_lease,
         redlock_lock_free(kept);
         client_close(r);
         /* Another client knows the tag: that is what ends a lease from anywhere. */
-        redlock *own = client_open(c, 0);
+        own = client_open(c, 0);
         CHECK_ERR(REDLOCK_YOURS, redlock_acquire(own, "x", 30000, &q, &kept));
         client_close(own);
         _exit(0);
     }
-    int status = -1;
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_INT(0, status);
     CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(kept)));
@@ -146,11 +150,15 @@ CASE_NODES(watchdog_dies_with_fork,
            "A forked child does not renew: the lock expires when the parent dies.")
 {
     int ready[2];
+    pid_t parent;
+    char byte;
+    int status = -1;
     CHECK_INT(0, pipe(ready));
-    pid_t parent = fork();
+    parent = fork();
     if (parent == 0) {
+        redlock_lock *lock;
         r = client_open(c, REDLOCK_THREAD);
-        redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
+        lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
         if (fork() == 0) {
             alarm(120);
             CHECK(write(ready[1], "r", 1) == 1);
@@ -161,10 +169,8 @@ CASE_NODES(watchdog_dies_with_fork,
         CHECK(redlock_remaining_ms(lock) > 0);
         _exit(0);
     }
-    char byte;
     CHECK(read(ready[0], &byte, 1) == 1);
     CHECK_INT(1, cluster_count(c, "redlock:x") >= 2);
-    int status = -1;
     CHECK(waitpid(parent, &status, 0) == parent);
     CHECK_INT(0, status);
     CHECK(cluster_await(c, "redlock:x", 0));

@@ -38,8 +38,9 @@ CASE_ON(replies_that_came_in_time_count,
         .node_timeout_ms = STEADY_MS)
 {
     redlock_lock *lock;
+    const redlock_event *event;
     CHECK_OK(redlock_start_acquire(r, "x", 10000, NULL, &lock));
-    const redlock_event *event = next_event(r, 0);
+    event = next_event(r, 0);
     if (!event) { /* else the replies were quicker than this loop */
         nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
         event = next_event(r, GIVE_UP_MS);

@@ -15,8 +15,9 @@ static redlock_answer *const untouched_answer = (redlock_answer *)(uintptr_t)0x5
 /* A warm client whose servers have forgotten what they saw. */
 static redlock *quiet_client(struct cluster *c)
 {
+    redlock *r;
     cluster_start(c, 3);
-    redlock *r = client_open_warm(c, 0);
+    r = client_open_warm(c, 0);
     for (int i = 0; i < 3; i++)
         server_forget_commands(&c->node[i]);
     return r;
@@ -153,6 +154,7 @@ CASE(bad_handles, "NULL handles, bad values and missing out-parameters are refus
     redlock_answer *answer = untouched_answer;
     const redlock_event *event = NULL;
     char long_value[REDLOCK_VALUE_MAX + 2];
+    redlock_node_info info = REDLOCK_NODE_INFO();
     memset(long_value, 'v', sizeof long_value - 1);
     long_value[sizeof long_value - 1] = '\0';
     INVALID_TOO(redlock_release(NULL));
@@ -184,7 +186,6 @@ CASE(bad_handles, "NULL handles, bad values and missing out-parameters are refus
     INVALID_TOO(redlock_adopt(r, "", "v", NULL, &lock));
     INVALID_TOO(redlock_adopt(r, "x", "v", NULL, NULL));
     CHECK(lock == untouched_lock);
-    redlock_node_info info = REDLOCK_NODE_INFO();
     INVALID_TOO(redlock_node(r, 3, &info));
     info.size = 1;
     INVALID_TOO(redlock_node(r, 0, &info));

@@ -95,11 +95,12 @@ CASE(node_counts, "No node and sixteen nodes are refused, fifteen are accepted."
     char text[16][64];
     const char *urls[16];
     redlock *r = untouched;
+    redlock_options o;
     for (int i = 0; i < 16; i++) {
         snprintf(text[i], sizeof text[i], "redis://127.0.0.1:%d", i + 1);
         urls[i] = text[i];
     }
-    redlock_options o = one_node(urls);
+    o = one_node(urls);
     o.node_count = 16;
     INVALID(redlock_open(&o, &r));
     o.node_count = 0;
@@ -196,8 +197,9 @@ CASE(duplicate_addresses, "One address given twice is refused, however it is wri
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         redlock *r = untouched;
         redlock_options o = one_node(pairs[i]);
+        int error;
         o.node_count = 2;
-        int error = redlock_open(&o, &r);
+        error = redlock_open(&o, &r);
         if (error != REDLOCK_INVAL)
             FAIL("\"%s\" and \"%s\" were %s", pairs[i][0], pairs[i][1],
                  redlock_error_name(error));
@@ -215,13 +217,14 @@ CASE(bad_password_files, "A password file that is missing, unreadable or empty i
     char path[128];
     redlock *r = untouched;
     redlock_options o = one_node(nodes);
+    FILE *f;
     o.password_file = "/nonexistent/password";
     INVALID(redlock_open(&o, &r));
     CHECK_HAS("/nonexistent/password", redlock_detail());
     o.password_file = check_dir(); /* a directory */
     INVALID(redlock_open(&o, &r));
     snprintf(path, sizeof path, "%s/empty", check_dir());
-    FILE *f = fopen(path, "w");
+    f = fopen(path, "w");
     fclose(f);
     o.password_file = path;
     INVALID(redlock_open(&o, &r));
@@ -240,8 +243,9 @@ CASE(exposed_password_file, "A password file that another user can change is ref
     char path[128];
     redlock *r = untouched;
     redlock_options o = one_node(nodes);
+    FILE *f;
     snprintf(path, sizeof path, "%s/password", check_dir());
-    FILE *f = fopen(path, "w");
+    f = fopen(path, "w");
     fputs("secret\n", f);
     fclose(f);
     o.password_file = path;
@@ -267,6 +271,7 @@ CASE(exposed_password_file, "A password file that another user can change is ref
 
 CASE(words_for_everything, "Every error and vote has a name and a text, unknown numbers too.")
 {
+    char version[32];
     CHECK_STR("BUSY", redlock_error_name(REDLOCK_BUSY));
     CHECK_STR("OK", redlock_error_name(0));
     CHECK_STR("UNKNOWN", redlock_error_name(-999));
@@ -276,7 +281,6 @@ CASE(words_for_everything, "Every error and vote has a name and a text, unknown 
     CHECK_STR("granted", redlock_vote_text(REDLOCK_VOTE_GRANTED));
     CHECK_STR("unknown", redlock_vote_text(-1));
     CHECK_STR("unknown", redlock_vote_text(INT_MAX));
-    char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR,
              REDLOCK_VERSION_PATCH);
     CHECK_STR(version, redlock_version());

@@ -13,8 +13,9 @@ CASE_NODES(open_close_cycles,
            .also = {REDLOCK_THREAD})
 {
     redlock *first = client_open(c, flags);
+    int before;
     client_close(first);
-    int before = count_descriptors();
+    before = count_descriptors();
     for (int i = 0; i < 20; i++) {
         r = client_open(c, flags);
         if (i % 2 == 0)
@@ -27,14 +28,16 @@ CASE_NODES(open_close_cycles,
 
 CASE_NODES(close_at_once, "A client can be closed while it connects, also to dead nodes.")
 {
+    redlock_options o;
     server_kill(&c->node[1]);
     c->urls[2] = "redis://no-such-host.invalid";
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.connect_timeout_ms = FAR_MS;
     for (int i = 0; i < 10; i++) {
+        int64_t start_ms;
         o.flags = i % 2 == 0 ? REDLOCK_THREAD : 0;
         r = client_open_with(&o);
-        int64_t start_ms = now_ms();
+        start_ms = now_ms();
         client_close(r);
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     }
@@ -97,8 +100,9 @@ CASE_ON(close_with_hung_nodes, "Closing with held locks and hung nodes takes one
         .node_timeout_ms = STEADY_MS)
 {
     redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
+    int64_t start_ms;
     cluster_each(c, 0, 3, server_freeze);
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     client_close(r);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     redlock_lock_free(lock);
@@ -132,8 +136,9 @@ CASE_EACH(cancel_while_waiting,
           REDLOCK_THREAD)
 {
     struct cluster c;
+    redlock *r;
     held_elsewhere(&c);
-    redlock *r = client_open(&c, flags);
+    r = client_open(&c, flags);
     for (int i = 0; i < 20; i++) {
         redlock_lock *lock = start_waiting(r);
         wait_for(r, i % 5 * 5);
@@ -181,8 +186,9 @@ CASE_EACH(free_while_waiting,
           REDLOCK_THREAD)
 {
     struct cluster c;
+    redlock *r;
     held_elsewhere(&c);
-    redlock *r = client_open(&c, flags);
+    r = client_open(&c, flags);
     for (int i = 0; i < 20; i++) {
         redlock_lock *lock = start_waiting(r);
         wait_for(r, i % 5 * 4);
@@ -203,8 +209,9 @@ CASE_ON(leave_while_acquiring,
         "Leaving a lock that is not held yet takes back what it has set.",
         .also = {REDLOCK_THREAD})
 {
+    redlock_lock *lock;
     cluster_each(c, 1, 2, server_freeze);
-    redlock_lock *lock = start_waiting(r);
+    lock = start_waiting(r);
     NO_EVENT(r);
     CHECK(wait_until(has_keys, &c->node[0]));
     redlock_lock_leave(lock);
@@ -218,9 +225,10 @@ CASE_EACH(close_while_waiting, "Closing a client ends its waits before it return
           REDLOCK_THREAD)
 {
     struct cluster c;
-    held_elsewhere(&c);
-    redlock *r = client_open(&c, flags);
+    redlock *r;
     redlock_lock *lock[5];
+    held_elsewhere(&c);
+    r = client_open(&c, flags);
     for (int i = 0; i < 5; i++)
         lock[i] = start_waiting(r);
     wait_for(r, 30);
@@ -233,9 +241,11 @@ CASE_EACH(close_while_waiting, "Closing a client ends its waits before it return
 CASE(close_before_anything_was_sent, "Closing ends a request that was never sent.")
 {
     struct cluster c;
+    redlock *r;
+    redlock_lock *lock;
     held_elsewhere(&c);
-    redlock *r = client_open(&c, 0);
-    redlock_lock *lock = start_waiting(r);
+    r = client_open(&c, 0);
+    lock = start_waiting(r);
     client_close(r);
     CHECK_INT(0, redlock_remaining_ms(lock));
     redlock_lock_free(lock);
@@ -287,8 +297,9 @@ CASE(free_while_releasing, "Freeing a handle in the middle of a release complete
 CASE_NODES(handles_outlive_the_client,
            "Every accessor of a handle still answers after its client was closed.", .nodes = 1)
 {
+    redlock_lock *lock;
     r = client_open(c, 0);
-    redlock_lock *lock = client_lock(r, "x", 10000);
+    lock = client_lock(r, "x", 10000);
     client_close(r);
     CHECK_STR("x", redlock_name(lock));
     CHECK(redlock_value(lock) != NULL);

@@ -80,10 +80,11 @@ CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
 CASE_NODES(guarded, "An acquisition that young nodes prevent is counted as guarded.",
            .young = true)
 {
+    redlock_counters s;
     r = client_open(c, 0);
     client_warm(r);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(1, s.refused_guarded);
     check_books(&s, 1);
 }
@@ -92,6 +93,7 @@ CASE_ON(waiters, "Waiters are counted while they wait, and as canceled when they
         .also = {REDLOCK_THREAD})
 {
     redlock_lock *lock[4];
+    redlock_counters s;
     cluster_set(c, 0, 3, "redlock:taken", "somebody", 600000);
     for (int i = 0; i < 4; i++) {
         redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
@@ -99,7 +101,7 @@ CASE_ON(waiters, "Waiters are counted while they wait, and as canceled when they
         cluster_set(c, 0, 3, "redlock:taken too", "somebody", 600000);
     }
     NO_EVENT(r);
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(4, s.waiting);
     check_books(&s, 4);
     CHECK_OK(redlock_cancel(lock[0]));
@@ -121,9 +123,10 @@ CASE_ON(extended, "Extensions and releases are counted, and those that failed be
 {
     redlock_request capped = REDLOCK_REQUEST(.max_extensions = 1);
     redlock_lock *lock = client_lock_as(r, "x", 20000, capped);
+    redlock_counters s;
     CHECK_OK(redlock_extend(lock, 20000));
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000)); /* by the cap: not tried */
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(1, s.held);
     CHECK_INT(1, s.renewed);
     CHECK_INT(0, s.renewals_failed);
@@ -153,10 +156,11 @@ CASE_ON(renewed, "Renewals of the watchdog are counted, and a lock that is freed
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
+    redlock_counters s;
     CHECK(wait_until(has_renewed, r));
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(c));
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(1, s.released);
     CHECK_INT(0, s.held);
     check_books(&s, s.acquired + refused(&s));
@@ -173,11 +177,12 @@ CASE_ON(lost,
 {
     redlock_lock *expired = client_lock(r, "expired", 2000);
     redlock_lock *deleted = client_lock(r, "deleted", 20000);
+    redlock_counters s;
     cluster_del(c, 0, 3, "redlock:deleted");
     CHECK_ERR(REDLOCK_LOST, redlock_extend(deleted, 20000));
     CHECK(wait_until(is_lost, expired));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(expired));
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(1, s.lost_expired);
     CHECK_INT(1, s.lost_missing);
     CHECK_INT(0, s.lost_doubt);
@@ -196,10 +201,11 @@ CASE_ON(doubted, "A hold that rests on clocks which stepped is counted as lost i
         .start = nodeclock_cluster, .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock = client_lock(r, "x", 30000);
+    redlock_counters s;
     for (size_t i = 0; i < 2; i++)
         nodeclock_step(&c->node[i], 3600000);
     CHECK(wait_until(is_lost, lock));
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(1, s.lost_doubt);
     check_books(&s, s.acquired + refused(&s));
 }
@@ -208,9 +214,10 @@ CASE_ON(adopted, "A lock that is taken over is held, and left or released as oth
 {
     redlock_lock *lock = client_lock(r, "x", 20000);
     char value[REDLOCK_VALUE_MAX + 1];
+    redlock_counters s;
     snprintf(value, sizeof value, "%s", redlock_value(lock));
     redlock_lock_leave(lock);
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(1, s.left);
     CHECK_INT(1, s.hold.count);
     CHECK_OK(redlock_adopt(r, "x", value, NULL, &lock));
@@ -235,9 +242,10 @@ CASE_ON(times, "Waits and holds are in the buckets of their bounds, and add up."
     redlock_request q = REDLOCK_REQUEST(.wait_ms = LONG_MS);
     redlock_lock *lock = NULL;
     int64_t start_ns = now_ns();
+    redlock_counters s;
     cluster_set(c, 0, 3, "redlock:x", "somebody", 2000);
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_BETWEEN(1, (now_ns() - start_ns) / 1000, s.wait.sum_us);
     sleep_ms(30);
     client_unlock(lock);
@@ -256,12 +264,13 @@ CASE_ON(late, "A lock that was granted after its wait is counted as late, not as
 {
     redlock_lock *lock[2] = {0};
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
+    redlock_counters s;
     CHECK_OK(redlock_start_acquire(r, "first", 20000, NULL, &lock[0]));
     CHECK_OK(redlock_start_acquire(r, "second", 20000, &q, &lock[1]));
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock[0]);
     sleep_ms(2200);
     EXPECT(r, ACQUIRED, REDLOCK_TIMEOUT, lock[1]);
-    redlock_counters s = stats_of(r);
+    s = stats_of(r);
     CHECK_INT(1, s.late + s.refused_timeout); /* refused: the machine was late before that */
     CHECK_INT(1, s.held);
     CHECK_INT(0, s.released);

@@ -30,11 +30,13 @@ static const char *trace_path(void)
 static const char *read_trace(void)
 {
     static char *text;
+    int fd;
+    ssize_t size;
     if (!text)
         text = malloc(TRACE_MAX);
-    int fd = open(trace_path(), O_RDONLY);
+    fd = open(trace_path(), O_RDONLY);
     CHECK(fd >= 0);
-    ssize_t size = read(fd, text, TRACE_MAX - 1);
+    size = read(fd, text, TRACE_MAX - 1);
     CHECK(size >= 0);
     close(fd);
     text[size] = '\0';
@@ -74,8 +76,9 @@ static int check_lines(const char *text)
 static const char *after(const char *from, const char *address, const char *words)
 {
     char wanted[512];
+    const char *at;
     snprintf(wanted, sizeof wanted, " %s %s", address, words);
-    const char *at = strstr(from, wanted);
+    at = strstr(from, wanted);
     if (!at)
         FAIL("no \"%s\" in: %s", wanted, from);
     return at;
@@ -89,31 +92,32 @@ static const char *address_of(const struct cluster *c, int node)
 CASE_NODES(story,
            "A failed attempt reads as requests, replies, votes, the decision and the rollback.")
 {
+    const char *text, *attempt, *failed;
     cluster_set(c, 0, 2, "redlock:nightly", "foreign", LONG_TTL_MS);
     r = open_traced(c, 0);
     client_warm(r);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "nightly", TTL_MS));
     client_close(r);
-    const char *text = read_trace();
+    text = read_trace();
     check_lines(text);
-    const char *attempt =
-        after(text, "-", "\"nightly\" #1 decide attempt 1 for 10000 ms, 2 of 3");
+    attempt = after(text, "-", "\"nightly\" #1 decide attempt 1 for 10000 ms, 2 of 3");
     CHECK_HAS("needed (A2)\n", attempt);
-    const char *failed = after(attempt, "-", "\"nightly\" #1 decide attempt failed: BUSY, ");
+    failed = after(attempt, "-", "\"nightly\" #1 decide attempt failed: BUSY, ");
     CHECK_HAS("granted (A4)\n", failed);
     for (int i = 0; i < 3; i++) {
         const char *address = address_of(c, i);
+        const char *ask, *reply;
+        const char *vote;
         CHECK(after(text, address, "- - node connected") < attempt);
         CHECK(after(text, address, "- - reply TIME: answered") < attempt);
         CHECK(after(text, address, "- - node may vote") < attempt);
-        const char *ask = after(attempt, address, "\"nightly\" #1 ask acquire\n");
+        ask = after(attempt, address, "\"nightly\" #1 ask acquire\n");
         CHECK(ask < failed);
         after(failed, address, "\"nightly\" #1 ask rollback\n");
         if (i == 2)
             continue;
-        const char *reply =
-            after(ask, address, "\"nightly\" #1 reply acquire: held by another");
-        const char *vote = after(reply, address, "\"nightly\" #1 vote held by another");
+        reply = after(ask, address, "\"nightly\" #1 reply acquire: held by another");
+        vote = after(reply, address, "\"nightly\" #1 vote held by another");
         CHECK(vote < failed);
     }
     after(failed, "-", "\"nightly\" #1 decide ended: BUSY\n");
@@ -122,23 +126,25 @@ CASE_NODES(story,
 CASE_NODES(hold,
            "A lock's life is traced: held, extended, released; and why a node did not vote.")
 {
+    redlock_lock *lock;
+    const char *text, *held, *extended;
+    char token[64];
     server_restart(&c->node[2]); /* young */
     r = open_traced(c, 0);
     client_warm(r);
-    redlock_lock *lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_FENCED);
-    char token[64];
+    lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_FENCED);
     snprintf(token, sizeof token, ", token %lld\n", (long long)redlock_fence(lock));
     CHECK_OK(redlock_extend(lock, TTL_MS));
     client_unlock(lock);
     client_warm(r); /* the third node has answered, too */
     client_close(r);
-    const char *text = read_trace();
+    text = read_trace();
     check_lines(text);
     CHECK_HAS("may vote in ", after(text, address_of(c, 2), "- - node in quarantine: "));
     CHECK_HAS(" (G1)\n", after(text, address_of(c, 2), "- - node in quarantine: "));
-    const char *held = after(text, "-", "\"x\" #1 decide held: 2 of 3 granted, valid for ");
+    held = after(text, "-", "\"x\" #1 decide held: 2 of 3 granted, valid for ");
     CHECK_HAS(token, held);
-    const char *extended = after(held, "-", "\"x\" #2 decide extended: ");
+    extended = after(held, "-", "\"x\" #2 decide extended: ");
     after(extended, "-", "\"x\" #3 decide ended: OK\n");
     after(text, address_of(c, 2), "\"x\" #1 reply acquire: granted, token ");
 }
@@ -146,6 +152,7 @@ CASE_NODES(hold,
 CASE_NODES(silence, "A node that hangs, or is down, is told by its vote.")
 {
     redlock_options o = client_options(c);
+    const char *text;
     o.node_timeout_ms = 200;
     o.trace_file = trace_path();
     r = client_open_with(&o);
@@ -155,7 +162,7 @@ CASE_NODES(silence, "A node that hangs, or is down, is told by its vote.")
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
     server_thaw(&c->node[0]);
     client_close(r);
-    const char *text = read_trace();
+    text = read_trace();
     CHECK_HAS(" (A2)\n", after(text, address_of(c, 0), "\"x\" #1 vote timed out"));
     after(text, address_of(c, 1), "- - node down: ");
     after(text, address_of(c, 1), "\"x\" #1 vote ");
@@ -171,25 +178,30 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
 {
     static const char *const arguments[] = {"--requirepass", PASSWORD, NULL};
     struct cluster c = {.count = 1, .urls = {c.url[0]}};
+    redlock_options o;
+    redlock *r;
+    char value[REDLOCK_VALUE_MAX + 1], fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
+    redlock_answer *answer = NULL;
+    static const char *const renamed[] = {"--rename-command", "AUTH", "", NULL};
+    const char *text;
+    struct stat info;
+    redlock_request q =
+        REDLOCK_REQUEST(.label = "backup", .idempotency_key = KEY, .wait_ms = PATIENT_MS);
+    redlock_lock *lock = NULL, *second = NULL;
     server_init(&c.node[0], arguments, PASSWORD);
     server_launch(&c.node[0]);
     server_ready(&c.node[0]);
     server_admit(&c.node[0]);
     snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d", c.node[0].port.number);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.password = PASSWORD;
     o.trace_file = trace_path();
-    redlock *r = client_open_with(&o);
-    redlock_request q =
-        REDLOCK_REQUEST(.label = "backup", .idempotency_key = KEY, .wait_ms = PATIENT_MS);
-    redlock_lock *lock = NULL, *second = NULL;
+    r = client_open_with(&o);
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
-    char value[REDLOCK_VALUE_MAX + 1], fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
     snprintf(value, sizeof value, "%s", redlock_value(lock));
     CHECK_ERR(REDLOCK_YOURS, redlock_acquire(r, "x", TTL_MS, &q, &second));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     CHECK_OK(redlock_extend(lock, TTL_MS));
-    redlock_answer *answer = NULL;
     CHECK_OK(redlock_query(r, "x", &answer));
     snprintf(fingerprint, sizeof fingerprint, "%s", answer->info->holder.fingerprint);
     redlock_answer_free(answer);
@@ -202,7 +214,6 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
 
     /* A server without the commands repeats their arguments. */
     server_kill(&c.node[0]);
-    static const char *const renamed[] = {"--rename-command", "AUTH", "", NULL};
     c.node[0].extra = renamed;
     c.node[0].password = NULL;
     server_launch(&c.node[0]);
@@ -213,7 +224,7 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
     client_close(r);
 
-    const char *text = read_trace();
+    text = read_trace();
     check_lines(text);
     CHECK_HAS("reply AUTH: answered", text);
     CHECK_HAS("reply AUTH: ERR unknown command", text);
@@ -225,7 +236,6 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
     CHECK_LACKS(value + strlen(KEY) + 1, text);
     CHECK(strlen(fingerprint) == REDLOCK_FINGERPRINT_SIZE);
     CHECK_LACKS(fingerprint, text);
-    struct stat info;
     CHECK_INT(0, stat(trace_path(), &info));
     CHECK_INT(0600, info.st_mode & 0777);
 }
@@ -273,10 +283,13 @@ static void *lock_often(void *data)
 CASE(shared_file, "Several clients and quorums write whole lines to one file.")
 {
     struct fleet f;
-    fleet_start(&f, 2, 1);
-    redlock_options o = fleet_options(&f);
+    redlock_options o;
+    const char *text;
+    int held = 0, in_a = 0;
     redlock *r[3];
     pthread_t thread[3];
+    fleet_start(&f, 2, 1);
+    o = fleet_options(&f);
     o.flags = REDLOCK_THREAD;
     o.trace_file = trace_path();
     for (int i = 0; i < 3; i++) {
@@ -289,9 +302,8 @@ CASE(shared_file, "Several clients and quorums write whole lines to one file.")
         CHECK_INT(0, pthread_join(thread[i], NULL));
     for (int i = 0; i < 3; i++)
         client_close(r[i]);
-    const char *text = read_trace();
+    text = read_trace();
     check_lines(text);
-    int held = 0, in_a = 0;
     for (const char *at = text; (at = strstr(at, " decide held: ")) != NULL; at++)
         held++;
     for (const char *at = text; (at = strstr(at, " a 127.0.0.1:")) != NULL; at++)
@@ -304,12 +316,13 @@ CASE_NODES(child, "A forked child adds nothing to the trace.", .nodes = 1)
 {
     struct stat before, now;
     int status = 0;
+    redlock_lock *lock = NULL;
+    pid_t pid;
     r = open_traced(c, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
-    redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "y", TTL_MS, NULL, &lock));
     CHECK_INT(0, stat(trace_path(), &before));
-    pid_t pid = fork();
+    pid = fork();
     if (pid == 0) {
         redlock_lock_free(lock);
         client_close(r);
@@ -347,26 +360,27 @@ static size_t empty_pipe(int fd, char *out, size_t room)
 CASE_NODES(full_pipe, "A pipe that is not read loses lines, which the next that fits counts.")
 {
     static char text[1 << 20];
+    int fd;
+    size_t size;
+    unsigned long dropped = 0, held = 0;
+    const char *told = NULL;
     CHECK_INT(0, mkfifo(trace_path(), 0600));
     r = open_traced(c, 0); /* with no reader yet */
-    int fd = open(trace_path(), O_RDONLY | O_NONBLOCK);
+    fd = open(trace_path(), O_RDONLY | O_NONBLOCK);
     CHECK(fd >= 0);
     for (int i = 0; i < 100; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
-    size_t size = empty_pipe(fd, text, sizeof text / 2);
+    size = empty_pipe(fd, text, sizeof text / 2);
     CHECK(size > 0);
     CHECK_OK(client_try(r, "last", TTL_MS));
     size += empty_pipe(fd, text + size, sizeof text - size - 1);
     text[size] = '\0';
     /* What is small may have fitted where more did not: it is told more than once then. */
-    unsigned long dropped = 0;
-    const char *told = NULL;
     for (const char *at = text; (at = strstr(at, TOLD)) != NULL; told = at++)
         dropped += strtoul(at + strlen(TOLD), NULL, 10);
     CHECK(told != NULL);
     CHECK_HAS("\"last\" #1 decide held: ", told);
     /* A lock has ten lines at least: three decisions, requests, two replies and two votes. */
-    unsigned long held = 0;
     for (const char *at = text; (at = strstr(at, "\"x\" #1 decide held: ")) != NULL; at++)
         held++;
     CHECK_BETWEEN((100 - held) * 10, 100 * 100, dropped);
@@ -378,9 +392,10 @@ CASE_NODES(no_reader,
            "The reader of a pipe that ends takes the process along no more than a full pipe.",
            .nodes = 1)
 {
+    int fd;
     CHECK_INT(0, mkfifo(trace_path(), 0600));
     r = open_traced(c, 0);
-    int fd = open(trace_path(), O_RDONLY | O_NONBLOCK);
+    fd = open(trace_path(), O_RDONLY | O_NONBLOCK);
     CHECK_OK(client_try(r, "x", TTL_MS));
     close(fd);
     CHECK_OK(client_try(r, "x", TTL_MS));
@@ -415,12 +430,14 @@ void *__wrap_realloc(void *old, size_t size)
 CASE(no_allocation, "A traced client allocates nothing per lock.")
 {
     struct cluster c;
+    redlock *r;
+    int before;
     cluster_start(&c, 1); /* with several, replies that are late keep memory for longer */
-    redlock *r = open_traced(&c, 0);
+    r = open_traced(&c, 0);
     client_warm(r);
     for (int i = 0; i < 100; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
-    int before = allocations;
+    before = allocations;
     for (int i = 0; i < 200; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_INT(before, allocations);

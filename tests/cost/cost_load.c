@@ -375,6 +375,7 @@ void load_handover(void *data)
 
 double load_memory(const struct load *load)
 {
+    redlock_request q;
 #ifdef __GLIBC__
     redlock *r = open_client(load);
     int total = load->in_flight + load->cycles;
@@ -382,7 +383,7 @@ double load_memory(const struct load *load)
     redlock_lock **locks = calloc((size_t)total, sizeof(redlock_lock *));
     size_t before = 0;
     CHECK(locks != NULL);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .data = &tally);
+    q = (redlock_request)REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .data = &tally);
     for (int i = 0; i < total; i++) {
         char name[16];
         /* The first ones are for the buffers, which grow with what is in flight. */

@@ -49,9 +49,10 @@ static long long ask(struct node_eyes *eyes, const char *section, char *out)
 {
     const char *argv[] = {"INFO", section, NULL};
     char head[32];
+    size_t length;
     CHECK_INT(0, resp_send(eyes->connection, argv));
     CHECK_INT(0, resp_read(eyes->connection, out, INFO_MAX));
-    size_t length = strlen(out);
+    length = strlen(out);
     CHECK(length + 1 < INFO_MAX);
     return snprintf(head, sizeof head, "$%zu\r\n", length) + (long long)length + 2;
 }
@@ -67,6 +68,7 @@ static long long field(const char *info, const char *name)
 /* Calls of this name since the last look. */
 static long long advance(struct node_eyes *eyes, const char *name, long long calls)
 {
+    struct tally *t;
     for (int i = 0; i < eyes->tally_count; i++)
         if (strcmp(eyes->tally[i].name, name) == 0) {
             long long more = calls - eyes->tally[i].calls;
@@ -74,7 +76,7 @@ static long long advance(struct node_eyes *eyes, const char *name, long long cal
             return more;
         }
     CHECK(eyes->tally_count < NAMES_MAX);
-    struct tally *t = &eyes->tally[eyes->tally_count++];
+    t = &eyes->tally[eyes->tally_count++];
     snprintf(t->name, sizeof t->name, "%s", name);
     t->calls = calls;
     return calls;
@@ -85,11 +87,11 @@ static void read_commands(struct node_eyes *eyes, const char *info, struct node_
     size_t used = 0;
     for (const char *p = info; (p = strstr(p, "cmdstat_")) != NULL;) {
         char name[48];
-        long long calls = 0;
+        long long more, calls = 0;
         p += strlen("cmdstat_");
         if (sscanf(p, "%47[^:]:calls=%lld", name, &calls) != 2)
             continue;
-        long long more = advance(eyes, name, calls);
+        more = advance(eyes, name, calls);
         if (strcmp(name, "info") == 0)
             more -= OWN_INFOS;
         out->commands += more;
@@ -102,12 +104,15 @@ static void read_commands(struct node_eyes *eyes, const char *info, struct node_
 void node_eyes_look(struct node_eyes *eyes, struct node_counts *out)
 {
     static char info[INFO_MAX];
+    long long bytes_out;
+    long long bytes_in;
+    long long first_reply, second_reply;
     memset(out, 0, sizeof *out);
-    long long first_reply = ask(eyes, "commandstats", info);
+    first_reply = ask(eyes, "commandstats", info);
     read_commands(eyes, info, out);
-    long long second_reply = ask(eyes, "stats", info);
-    long long bytes_in = field(info, "total_net_input_bytes:");
-    long long bytes_out = field(info, "total_net_output_bytes:");
+    second_reply = ask(eyes, "stats", info);
+    bytes_in = field(info, "total_net_input_bytes:");
+    bytes_out = field(info, "total_net_output_bytes:");
     out->bytes_in =
         bytes_in - eyes->bytes_in - request_size("commandstats") - request_size("stats");
     out->bytes_out = bytes_out - eyes->bytes_out - eyes->last_reply - first_reply;

@@ -50,9 +50,10 @@ extern char __executable_start[];
 static void note_allocation(char *caller)
 {
     struct shim_counts *counts = counting;
+    long nth;
     if (counts == NULL)
         return;
-    long nth = counts->allocations++;
+    nth = counts->allocations++;
     if (nth < SHIM_PLACES_MAX)
         counts->place[nth] = (void *)(caller - __executable_start);
 }
@@ -96,11 +97,12 @@ static _Atomic int64_t frozen_ns; /* what the library takes for now; 0: the real
 WRAP(int, clock_gettime, (clockid_t clock, struct timespec *out))
 {
     struct shim_counts *counts = counting;
+    int64_t ns;
     if (counts != NULL)
         counts->clocks++;
     if (clock != CLOCK_BOOTTIME || frozen_ns == 0)
         return __real_clock_gettime(clock, out);
-    int64_t ns = frozen_ns += READING_NS;
+    ns = frozen_ns += READING_NS;
     *out = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
     return 0;
 }
@@ -231,8 +233,9 @@ void shim_await_replies(void)
 {
     for (int64_t end_ms = real_ms() + REPLIES_MS; owed_count > 0 && real_ms() < end_ms;) {
         struct pollfd waiting[SOCKETS_MAX];
+        unsigned count;
         enter_lists();
-        unsigned count = owed_count;
+        count = owed_count;
         memcpy(waiting, owed, count * sizeof owed[0]);
         leave_lists();
         own_call(OWN_WAIT, waiting, count, REPLIES_MS * 1000L);
@@ -318,6 +321,7 @@ WRAP(long, syscall, (long number, long a, long b, long c, long d, long e, long f
     void *word = (void *)a;
     bool sleeps = number == SYS_futex && (b & FUTEX_CMD_MASK) == FUTEX_WAIT;
     bool wakes = number == SYS_futex && (b & FUTEX_CMD_MASK) == FUTEX_WAKE;
+    long result;
     if (sleeps)
         block(word);
     if (wakes)
@@ -328,7 +332,7 @@ WRAP(long, syscall, (long number, long a, long b, long c, long d, long e, long f
         wake_ups[wake_up_count++].count = c;
         return 1;
     }
-    long result = __real_syscall(number, a, b, c, d, e, f);
+    result = __real_syscall(number, a, b, c, d, e, f);
     if (sleeps) {
         unblock(own_place, word);
         await_io_thread();

@@ -47,10 +47,12 @@ static bool stop_at_calls(void)
 static pid_t start(void (*run)(void *), void *argument, int *go)
 {
     int gate[2];
+    pid_t parent;
+    pid_t pid;
     if (pipe(gate) != 0)
         FAIL("no pipe");
-    pid_t parent = getpid();
-    pid_t pid = fork();
+    parent = getpid();
+    pid = fork();
     if (pid < 0)
         FAIL("fork failed");
     if (pid == 0) {

@@ -45,9 +45,10 @@ CASE(tokens_grow,
      "Every acquisition has a larger token than the one before, whichever client makes it.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
     redlock *r[3];
+    redlock_info info;
     int64_t last = 0;
+    cluster_start(&c, 5);
     for (int i = 0; i < 3; i++)
         r[i] = client_open_warm(&c, i == 1 ? REDLOCK_THREAD : 0);
     for (int i = 0; i < 60; i++) {
@@ -55,7 +56,6 @@ CASE(tokens_grow,
         CHECK_NEVER(token <= last);
         last = token;
     }
-    redlock_info info;
     info = client_query(r[0], "x");
     CHECK_INT(last, info.fence);
     for (int i = 0; i < 3; i++)
@@ -73,8 +73,8 @@ CASE_ON(no_token_unasked, "Without REDLOCK_FENCED there is no token and no count
 CASE_ON(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.",
         .nodes = 5, .flags = REDLOCK_THREAD)
 {
-    next_token(r, "x");
     char key[128];
+    next_token(r, "x");
     snprintf(key, sizeof key, "%s", counter_key(c));
     for (int i = 0; i < 20; i++) {
         char field[64];
@@ -98,10 +98,11 @@ CASE_ON(lost_counters,
     char key[128];
     snprintf(key, sizeof key, "%s", counter_key(c));
     for (int i = 0; i < 10; i++) {
+        int64_t token;
         for (int n = 0; n < 3; n++)
             if (i % 3 == 0 || n == i % 3)
                 server_cmd(&c->node[n], "DEL", key, NULL);
-        int64_t token = next_token(r, "x");
+        token = next_token(r, "x");
         CHECK_NEVER(token <= last);
         last = token;
     }

@@ -122,6 +122,7 @@ static bool is_quarantined(redlock *r, size_t node, const char *word)
 static void holds(forget_fn *forget, uint32_t flags, bool hidden, const char *word)
 {
     struct scene s;
+    redlock *fresh;
     start(&s, flags, hidden);
     forget(&s);
     CHECK(forgot(&s));
@@ -129,7 +130,7 @@ static void holds(forget_fn *forget, uint32_t flags, bool hidden, const char *wo
     CHECK(is_quarantined(s.b, FORGETFUL, word));
     for (size_t i = 0; i < 5; i++)
         CHECK(i == FORGETFUL || !is_quarantined(s.b, i, ""));
-    redlock *fresh = client_open_warm(&s.c, flags); /* one that never knew the old node */
+    fresh = client_open_warm(&s.c, flags); /* one that never knew the old node */
     CHECK_NEVER(second_holder(fresh));
     client_close(fresh);
     finish(&s);
@@ -197,9 +198,10 @@ enum { SHORT_TTL_MS = 2000 };
 static redlock *open_short(const struct cluster *c, uint32_t flags)
 {
     redlock_options o = client_options(c);
+    redlock *r;
     o.max_ttl_ms = SHORT_TTL_MS;
     o.flags = flags;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     return r;
 }
@@ -208,12 +210,14 @@ static void comes_back(uint32_t flags, forget_fn *forget)
 {
     struct scene s = {0};
     enum { GUARD_MS = SHORT_TTL_MS + 2000 };
-    cluster_start_limited(&s.c, 3, SHORT_MAX_TTL_MS);
-    redlock *r = open_short(&s.c, REDLOCK_THREAD | flags);
-    CHECK_OK(client_try(r, "x", SHORT_TTL_MS));
-    int64_t start_ms = now_ms();
-    forget(&s);
+    redlock *r;
+    int64_t start_ms;
     bool out = false;
+    cluster_start_limited(&s.c, 3, SHORT_MAX_TTL_MS);
+    r = open_short(&s.c, REDLOCK_THREAD | flags);
+    CHECK_OK(client_try(r, "x", SHORT_TTL_MS));
+    start_ms = now_ms();
+    forget(&s);
     while (!out && now_ms() - start_ms < GIVE_UP_MS) {
         redlock_lock *lock = NULL;
         if (redlock_acquire(r, "x", SHORT_TTL_MS, NULL, &lock) == REDLOCK_OK)
@@ -223,8 +227,8 @@ static void comes_back(uint32_t flags, forget_fn *forget)
     }
     CHECK(out);
     while (is_quarantined(r, FORGETFUL, "")) {
-        CHECK(now_ms() - start_ms < GIVE_UP_MS);
         redlock_lock *lock = NULL;
+        CHECK(now_ms() - start_ms < GIVE_UP_MS);
         if (redlock_acquire(r, "x", SHORT_TTL_MS, NULL, &lock) == REDLOCK_OK)
             redlock_lock_free(lock);
         sleep_ms(20);
@@ -262,24 +266,23 @@ CASE(hidden_restart_returns_strict,
 {
     struct cluster c;
     struct relay relay[3];
+    redlock *old, *fresh;
     cluster_start_limited(&c, 3, SHORT_MAX_TTL_MS);
     for (int i = 0; i < 3; i++) {
         relay_start(&relay[i], c.node[i].port.number, 1);
         relay[i].switches->keep = 1;
         c.urls[i] = relay[i].url;
     }
-    redlock *old = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    old = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
     redlock_lock_free(client_lock(old, "x", SHORT_TTL_MS));
     cluster_each(&c, 0, 3, server_restart);
     CHECK_NEVER(client_try(old, "x", SHORT_TTL_MS) == REDLOCK_OK); /* here the relay notices */
     is_guarded_soon(old);
-    redlock *fresh = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    fresh = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
     is_guarded_soon(fresh);
-    redlock *both[] = {old, fresh, old, fresh};
-    for (int i = 0; i < 4; i++) {
-        redlock_lock *lock = CLIENT_LOCK(both[i], "x", SHORT_TTL_MS, .wait_ms = GIVE_UP_MS);
-        redlock_lock_free(lock);
-    }
+    for (int i = 0; i < 4; i++)
+        redlock_lock_free(
+            CLIENT_LOCK(i % 2 ? fresh : old, "x", SHORT_TTL_MS, .wait_ms = GIVE_UP_MS));
 }
 
 CASE_ON(renewal_counts_in_quarantine,
@@ -302,15 +305,18 @@ static int extend_on_uncounted(bool is_forgetful)
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
+    const struct server *last;
+    redlock_lock *lock;
+    int result;
     CHECK_OK(client_try(r, "warm", TTL_MS));
-    const struct server *last = &c.node[2];
+    last = &c.node[2];
     if (is_forgetful)
         CHECK_STR("OK", server_cmd(last, "FLUSHALL", NULL));
     CHECK_STR("OK", server_cmd(last, "ACL", "SETUSER", "default", "-eval", "-evalsha", NULL));
-    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
+    lock = client_lock_on(r, &c, 3, "x", TTL_MS);
     CHECK_STR("OK", server_cmd(last, "ACL", "SETUSER", "default", "+eval", "+evalsha", NULL));
     CHECK_INT(1, server_int(&c.node[1], "DEL", "redlock:x", NULL));
-    int result = redlock_extend(lock, TTL_MS);
+    result = redlock_extend(lock, TTL_MS);
     redlock_lock_free(lock);
     client_close(r);
     return result;
@@ -337,9 +343,11 @@ CASE(follower_finds_it_strict,
     struct scene s = {0};
     redlock_lock *next[2];
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+    redlock *r;
+    redlock_lock *held;
     cluster_start(&s.c, 5);
-    redlock *r = client_open_warm(&s.c, REDLOCK_THREAD | REDLOCK_STRICT);
-    redlock_lock *held = client_lock(r, "x", TTL_MS);
+    r = client_open_warm(&s.c, REDLOCK_THREAD | REDLOCK_STRICT);
+    held = client_lock(r, "x", TTL_MS);
     for (int i = 0; i < 2; i++)
         CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &next[i]));
     client_unlock(held);

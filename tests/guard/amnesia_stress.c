@@ -63,12 +63,13 @@ static void try_slot(struct stress *s, redlock *r, struct slot *slot, int name,
                      unsigned int *random)
 {
     char text[16];
-    snprintf(text, sizeof text, "n%d", name);
-    int64_t asked_ns = now_ns();
+    int64_t asked_ns, granted_ns;
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
+    snprintf(text, sizeof text, "n%d", name);
+    asked_ns = now_ns();
     if (redlock_acquire(r, text, MAX_TTL_MS, &q, &slot->lock) != REDLOCK_OK)
         return;
-    int64_t granted_ns = now_ns();
+    granted_ns = now_ns();
     slot->deadline_ns = redlock_deadline_ns(slot->lock);
     slot->record = holds_add(s->holds);
     if (slot->record == NULL)
@@ -99,10 +100,11 @@ static void work(void *data)
     struct slot slots[NAMES] = {0};
     unsigned int random = s->seed * 100 + (unsigned int)s->worker;
     redlock_options o = client_options(&s->c);
+    redlock *r;
     o.flags = s->flags;
     o.max_ttl_ms = MAX_TTL_MS;
     o.node_timeout_ms = 0; /* short: as MAX_TTL_MS */
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     while (!s->holds->stop) {
         int name = rand_r(&random) % NAMES;
         for (int i = 0; i < NAMES; i++)
@@ -160,8 +162,9 @@ static int torment(struct stress *s, const enum fault *faults, size_t fault_coun
     unsigned int random = s->seed;
     int done = 0;
     for (int64_t end_ms = now_ms() + seconds * 1000; now_ms() < end_ms && !s->holds->stop;) {
+        int node, out = 0;
         sleep_ms(100 + rand_r(&random) % 100);
-        int node = rand_r(&random) % NODES, out = 0;
+        node = rand_r(&random) % NODES;
         for (int i = 0; i < NODES; i++)
             out += free_ms[i] > now_ms();
         if (out >= 2 || free_ms[node] > now_ms())
@@ -212,24 +215,25 @@ static int run(uint32_t flags, bool hidden, const enum fault *faults, size_t fau
 {
     static struct stress s;
     pid_t pids[WORKERS];
+    int done, dropped, doubles;
     printf("# seed %u\n", seed);
     fflush(stdout);
     start(&s, flags, hidden, seed);
     for (s.worker = 0; s.worker < WORKERS; s.worker++)
         pids[s.worker] = helper_start(work, &s);
-    int done = torment(&s, faults, fault_count, check_setting("REDLOCK_STRESS_SECONDS", 5));
+    done = torment(&s, faults, fault_count, check_setting("REDLOCK_STRESS_SECONDS", 5));
     for (int i = 0; i < 20 && !has_enough(&s, done); i++) /* a busy machine needs longer */
         done += torment(&s, faults, fault_count, 1);
     s.holds->stop = 1;
     helpers_join(pids, WORKERS);
-    int dropped = count_dropped(&s);
+    dropped = count_dropped(&s);
     CHECK(has_enough(&s, done));
     for (int i = 0; i < NODES; i++) {
         relay_stop(&s.relay[i]);
         server_kill(&s.c.node[i]);
     }
     server_kill(&s.outside);
-    int doubles = holds_doubles(s.holds);
+    doubles = holds_doubles(s.holds);
     printf("# %d acquisitions, %d faults, %d requests lost: %d double holds\n",
            (int)s.holds->count, done, dropped, doubles);
     return doubles;

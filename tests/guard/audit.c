@@ -72,11 +72,12 @@ CASE_NODES(failover,
     struct findings all;
     struct server outside;
     char port[16], reply[256];
+    struct resp *sentinel;
     server_start(&outside, NULL);
     snprintf(port, sizeof port, "%d", c->node[0].port.number);
     CHECK_STR("OK", server_cmd(&outside, "REPLICAOF", "127.0.0.1", port, NULL));
     CHECK(wait_until(has_replica, &c->node[0]));
-    struct resp *sentinel = resp_unix(c->node[1].socket_path);
+    sentinel = resp_unix(c->node[1].socket_path);
     CHECK(sentinel != NULL && resp_send(sentinel, hello) == 0 &&
           resp_read(sentinel, reply, sizeof reply) == 0);
     audit(c, &all);
@@ -117,6 +118,7 @@ CASE_NODES(skewed_clock,
            .start = nodeclock_cluster)
 {
     struct findings all;
+    double off;
     nodeclock_step(&c->node[2], 60000);
     audit(c, &all);
     expect(&all, c, 2, "clock", REDLOCK_CHECK_WARN);
@@ -124,7 +126,7 @@ CASE_NODES(skewed_clock,
     expect(&all, c, 1, "clock", REDLOCK_CHECK_OK);
     /* Where within the round trip the node read its clock is not known: a little less
      * is right too. */
-    double off = strtod(find(&all, c, 2, "clock")->text, NULL);
+    off = strtod(find(&all, c, 2, "clock")->text, NULL);
     CHECK(off > 59 && off < 61);
     expect_only(&all, (const char *const[]){"clock", NULL});
 }
@@ -143,10 +145,11 @@ CASE_NODES(slow_node,
 {
     struct findings all;
     struct proxy p;
+    redlock_options o;
     proxy_start(&p, c->node[1].port.number);
     p.switches->down_delay_ms = 150;
     c->urls[1] = p.url;
-    redlock_options o = client_options(c);
+    o = client_options(c);
     audit_with(&o, 400, &all); /* a quarter of it is allowed */
     expect(&all, c, 1, "latency", REDLOCK_CHECK_FAIL);
     expect(&all, c, 0, "latency", REDLOCK_CHECK_OK);
@@ -192,6 +195,7 @@ CASE_NODES(bad_counters, "The audit warns about fence counters that no clock can
     static const char *const numbers[] = {"9007199254740993", "1e300", "nan", "-1", "1.5",
                                           "4503599627370495"};
     struct findings all;
+    redlock_lock *lock;
     for (int i = 0; i < 200; i++) {
         char key[64];
         snprintf(key, sizeof key, "redlock.fence:fine-%d", i);
@@ -218,7 +222,7 @@ CASE_NODES(bad_counters, "The audit warns about fence counters that no clock can
     CHECK_HAS("2 counters", find(&all, c, 2, "fencing")->text);
     /* A fenced lock of the name mends it. */
     r = client_open_warm(c, 0);
-    redlock_lock *lock = CLIENT_LOCK(r, "job", TTL_MS, .flags = REDLOCK_FENCED);
+    lock = CLIENT_LOCK(r, "job", TTL_MS, .flags = REDLOCK_FENCED);
     client_unlock(lock);
     client_close(r);
     audit(c, &all);

@@ -46,16 +46,21 @@ static int count_out(redlock *r)
 static void step_one(int64_t step_ms, uint32_t flags)
 {
     struct cluster c;
+    redlock *r;
+    struct watch w;
+    redlock_lock *other;
+    redlock_lock *lock;
+    int64_t start_ms;
     nodeclock_cluster(&c, NODES);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD | flags);
-    redlock_lock *lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_RENEW);
+    r = client_open_warm(&c, REDLOCK_THREAD | flags);
+    lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_RENEW);
     CHECK(client_await_margin(lock, 2));
     sleep_ms(2500); /* a sample of the old time on every node */
     CHECK_INT(0, count_out(r));
 
     nodeclock_step(&c.node[STEPPED], step_ms);
-    struct watch w = {.r = r, .node = STEPPED};
-    int64_t start_ms = now_ms();
+    w = (struct watch){.r = r, .node = STEPPED};
+    start_ms = now_ms();
     CHECK(wait_until(is_out, &w));
     printf("# %lld ms: found out after %lld ms: %s\n", (long long)step_ms,
            (long long)(now_ms() - start_ms), w.info.text);
@@ -67,7 +72,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
         CHECK_INT(0, server_int(&c.node[STEPPED], "EXISTS", "redlock.admit", NULL));
 
     /* New locks are made of the other four. */
-    redlock_lock *other = client_lock(r, "y", TTL_MS);
+    other = client_lock(r, "y", TTL_MS);
     CHECK(client_await_margin(other, 1));
     sleep_ms(50);
     CHECK_INT(1, redlock_margin(other));
@@ -114,8 +119,8 @@ CASE_ON(majority_gone, "Holds that are left without a majority by set clocks are
 static void load(redlock *r, int64_t seconds)
 {
     redlock_lock *kept = CLIENT_LOCK(r, "kept", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
-    CHECK(client_await_margin(kept, 2));
     long cycles = 0;
+    CHECK(client_await_margin(kept, 2));
     for (int64_t end_ms = now_ms() + seconds * 1000; now_ms() < end_ms; cycles++) {
         CHECK_OK(client_try(r, "x", TTL_MS));
         if (cycles % 1000 == 0)
@@ -147,8 +152,9 @@ static void be_paused(void *data)
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     sleep_ms(1500);
     for (int64_t last_ms = now_ms();; sleep_ms(5)) {
+        int64_t gap_ms;
         p->diary->ready = 1;
-        int64_t gap_ms = now_ms() - last_ms;
+        gap_ms = now_ms() - last_ms;
         last_ms += gap_ms;
         if (gap_ms > 1500)
             break; /* that was the pause */

@@ -10,8 +10,9 @@
 /* Nodes of one set, as `redlock init` makes them. */
 static void start(struct cluster *c, size_t count)
 {
+    redlock *r;
     cluster_start(c, count);
-    redlock *r = client_open(c, 0);
+    r = client_open(c, 0);
     CHECK_OK(redlock_admit(r, NULL));
     client_close(r);
 }
@@ -19,8 +20,9 @@ static void start(struct cluster *c, size_t count)
 static redlock *open_correct(const struct cluster *c)
 {
     redlock_options o = client_options(c);
+    redlock *r;
     o.profile = REDLOCK_PROFILE_CORRECTNESS;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     return r;
 }
@@ -41,12 +43,15 @@ static int acquire(redlock *r, int32_t kind)
 CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has one.")
 {
     struct cluster c;
+    redlock *r;
+    redlock_node_info info;
+    redlock_lock *lock;
     start(&c, 3);
-    redlock *r = open_correct(&c);
-    redlock_lock *lock = client_lock(r, "x", 10000);
+    r = open_correct(&c);
+    lock = client_lock(r, "x", 10000);
     CHECK(redlock_fence(lock) > 0);
     client_unlock(lock);
-    redlock_node_info info = client_node(r, 0);
+    info = client_node(r, 0);
     CHECK_INT(REDLOCK_PROFILE_CORRECTNESS, info.profile);
     CHECK_INT(REDLOCK_REASON_NONE, info.unsafe_reason);
 }
@@ -54,8 +59,9 @@ CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has
 CASE(kinds_without_tokens, "With correctness kinds that have no token are refused, with why.")
 {
     struct cluster c;
+    redlock *r;
     start(&c, 3);
-    redlock *r = open_correct(&c);
+    r = open_correct(&c);
     CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SHARED));
     CHECK_HAS("a shared lock has no fencing token: use a mutex", redlock_detail());
     CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SEMAPHORE));
@@ -65,8 +71,9 @@ CASE(kinds_without_tokens, "With correctness kinds that have no token are refuse
 CASE(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.")
 {
     struct cluster c;
+    redlock *r;
     start(&c, 3);
-    redlock *r = open_correct(&c);
+    r = open_correct(&c);
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
     for (size_t i = 0; i < 3; i++)
         server_cmd(&c.node[i], "FLUSHALL", NULL);
@@ -85,13 +92,16 @@ static void allow_eviction(struct cluster *c, size_t count)
 CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants nothing.")
 {
     struct cluster c;
+    redlock *r;
+    const redlock_report *report;
+    int64_t start_ms;
     start(&c, 3);
     allow_eviction(&c, 2);
-    redlock *r = open_correct(&c);
-    int64_t start_ms = now_ms();
+    r = open_correct(&c);
+    start_ms = now_ms();
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK_INT(REDLOCK_REASON_EVICTION, report->node[0].reason);
     CHECK_HAS("safety check eviction", report->node[0].text);
     CHECK_HAS("safety check", redlock_detail());
@@ -105,9 +115,10 @@ CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants not
 CASE_NODES(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.",
            .nodes = 5, .start = start)
 {
+    redlock_options o;
     allow_eviction(c, 1);
     server_kill(&c->node[4]);
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.profile = REDLOCK_PROFILE_CORRECTNESS;
     r = client_open_with(&o);
     client_warm_nodes(r, 4);
@@ -148,11 +159,12 @@ CASE_NODES(replica_can_take_over, "With correctness a server with a replica does
 CASE(audit_tells_the_profile, "An audit fails for the profile if too few nodes pass.")
 {
     struct cluster c;
-    start(&c, 3);
-    allow_eviction(&c, 2);
-    redlock *r = open_correct(&c);
+    redlock *r;
     redlock_answer *answer = NULL;
     bool found = false;
+    start(&c, 3);
+    allow_eviction(&c, 2);
+    r = open_correct(&c);
     CHECK_OK(redlock_audit(r, 10000, &answer));
     for (size_t i = 0; i < answer->check_count; i++) {
         const redlock_check *check = &answer->checks[i];

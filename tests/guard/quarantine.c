@@ -28,9 +28,10 @@ CASE_ON(young_is_guarded,
 
 CASE_NODES(young_minority, "One young node of three is outvoted and delays no acquire.")
 {
+    redlock_lock *lock;
     server_restart(&c->node[1]);
     r = client_open_warm(c, 0);
-    redlock_lock *lock = client_lock(r, "x", 10000);
+    lock = client_lock(r, "x", 10000);
     sleep_ms(20);
     drain(r);
     CHECK_INT(0, redlock_margin(lock)); /* its key is there, and does not count */
@@ -49,11 +50,13 @@ CASE_EACH(waits_it_out, "A waiter whose wait is longer than the quarantine gets 
 {
     struct cluster c;
     int64_t start_ms = now_ms();
-    cluster_start_young(&c, 3, NULL);
-    redlock_options o = short_options(&c, flags);
-    redlock *r = client_open_with(&o);
+    redlock_options o;
+    redlock *r;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock *lock = NULL;
+    cluster_start_young(&c, 3, NULL);
+    o = short_options(&c, flags);
+    r = client_open_with(&o);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", SHORT_TTL_MS));
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS + GUARD_MARGIN_MS - 1000);
@@ -64,14 +67,16 @@ CASE_EACH(waits_it_out, "A waiter whose wait is longer than the quarantine gets 
 CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
            .young = true)
 {
+    redlock_options o;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
+    int64_t start_ms;
+    redlock_lock *lock = NULL;
     for (int i = 0; i < 3; i++) {
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "default", "-info", NULL));
     }
-    redlock_options o = short_options(c, 0);
-    int64_t start_ms = now_ms();
+    o = short_options(c, 0);
+    start_ms = now_ms();
     r = client_open_with(&o);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", SHORT_TTL_MS));
     CHECK_HAS("INFO", redlock_detail());
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
@@ -84,19 +89,21 @@ CASE_EACH(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every
           REDLOCK_STRICT)
 {
     struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    redlock *waiting = client_open_warm(&c, flags);
-    CHECK_ERR(REDLOCK_GUARDED, client_try(waiting, "x", 10000));
-    redlock *r = client_open_warm(&c, flags);
+    redlock *waiting, *r, *fresh;
+    redlock_lock *lock;
     redlock_answer *answer = NULL;
+    cluster_start_young(&c, 3, NULL);
+    waiting = client_open_warm(&c, flags);
+    CHECK_ERR(REDLOCK_GUARDED, client_try(waiting, "x", 10000));
+    r = client_open_warm(&c, flags);
     CHECK_OK(redlock_admit(r, &answer));
     CHECK_INT(3, report_votes(answer->report, REDLOCK_VOTE_GRANTED));
     redlock_answer_free(answer);
     CHECK_OK(client_try(r, "x", 10000));
     /* Others: those that come now, and those that were already there. */
-    redlock *fresh = client_open(&c, flags);
+    fresh = client_open(&c, flags);
     CHECK_OK(client_try(fresh, "x", 10000));
-    redlock_lock *lock = CLIENT_LOCK(waiting, "x", 10000, .wait_ms = 5000);
+    lock = CLIENT_LOCK(waiting, "x", 10000, .wait_ms = 5000);
     client_unlock(lock);
     for (int i = 0; i < 3; i++) {
         CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock.admit", NULL));
@@ -113,13 +120,14 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
     static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "always",
                                           NULL};
     struct cluster c;
+    redlock *r;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1500);
     cluster_start_young(&c, 1, durable);
-    redlock *r = client_open_warm(&c, 0);
+    r = client_open_warm(&c, 0);
     CHECK_OK(redlock_admit(r, NULL));
     CHECK_OK(client_try(r, "x", 10000));
     server_restart(&c.node[0]);
     CHECK_INT(1, server_int(&c.node[0], "EXISTS", "redlock.admit", NULL)); /* it survived */
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1500);
     CHECK_ERR(REDLOCK_GUARDED, client_try_as(r, "x", 10000, q));
 }
 
@@ -127,11 +135,12 @@ CASE_NODES(admit_says_who_did_not,
            "redlock_admit() with a node away is NOQUORUM, and the report names the node.",
            .young = true)
 {
+    redlock_options o;
     for (int i = 0; i < 3; i++) /* that they are a set is known */
         CHECK_INT(1, server_int(&c->node[i], "HSET", "redlock.admit", "set",
                                 "0123456789abcdef:0000000000000000/3", NULL));
     server_kill(&c->node[1]);
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.node_timeout_ms = 500;
     r = client_open_with(&o);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
@@ -143,8 +152,9 @@ CASE_NODES(admit_says_who_did_not,
 CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond their max_ttl.")
 {
     struct cluster c;
+    redlock *r;
     cluster_start_limited(&c, 3, "2000");
-    redlock *r = client_open_warm(&c, REDLOCK_STRICT); /* its own max_ttl is a minute */
+    r = client_open_warm(&c, REDLOCK_STRICT); /* its own max_ttl is a minute */
     CHECK_OK(client_try(r, "x", 2000));
     CHECK_ERR(REDLOCK_INVAL, client_try(r, "x", 2001)); /* waiting would not help */
     CHECK_HAS("max_ttl", redlock_detail());
@@ -174,7 +184,8 @@ CASE_ON(no_guard_trusts,
         "With REDLOCK_NO_GUARD young nodes vote, and no node is in quarantine.", .young = true,
         .flags = REDLOCK_NO_GUARD)
 {
+    redlock_node_info info;
     CHECK_OK(client_try(r, "x", 10000));
-    redlock_node_info info = client_node(r, 0);
+    info = client_node(r, 0);
     CHECK_INT(0, info.quarantined);
 }

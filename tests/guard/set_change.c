@@ -57,12 +57,14 @@ static void hold_once(struct worker *w, redlock *r)
 {
     redlock_lock *lock = NULL;
     int64_t asked_ns = now_ns();
+    struct hold_record *record;
+    int64_t end_ns;
     w->error = redlock_acquire(r, "x", MAX_TTL_MS - 100, NULL, &lock);
     if (w->error != REDLOCK_OK) {
         sleep_ms(3);
         return;
     }
-    struct hold_record *record = holds_add(w->holds);
+    record = holds_add(w->holds);
     CHECK(record != NULL);
     *record = (struct hold_record){
         .names = 1,
@@ -72,7 +74,7 @@ static void hold_once(struct worker *w, redlock *r)
     };
     w->grants++;
     sleep_ms(2);
-    int64_t end_ns = now_ns();
+    end_ns = now_ns();
     if (end_ns < record->ended_ns)
         record->ended_ns = end_ns;
     redlock_release(lock);
@@ -145,15 +147,18 @@ CASE_EACH(replace_a_node,
 {
     struct cluster c;
     struct holds *h = holds_new(RECORDS);
+    struct worker *old[2], *young[2];
     cluster_start_limited(&c, SERVERS, "2000");
     init_list(&c, &three);
-    struct worker *old[2] = {start(&c, h, &three, flags), start(&c, h, &three, flags)};
+    for (int i = 0; i < 2; i++)
+        old[i] = start(&c, h, &three, flags);
     await_grants(old[0]);
     await_grants(old[1]);
     server_stop(&c.node[2]);
     sleep_ms(GUARD_MS);
     init_list(&c, &replaced);
-    struct worker *young[2] = {start(&c, h, &replaced, flags), start(&c, h, &replaced, flags)};
+    for (int i = 0; i < 2; i++)
+        young[i] = start(&c, h, &replaced, flags);
     for (int i = 0; i < 2; i++) {
         await_grants(young[i]);
         await_grants(old[i]); /* they go on, with the nodes that are left */
@@ -172,9 +177,11 @@ static void change(const struct list *before, const struct list *after, uint32_t
 {
     struct cluster c;
     struct holds *h = holds_new(RECORDS);
+    struct worker *old, *forgotten, *young, *late;
     cluster_start_limited(&c, SERVERS, "2000");
     init_list(&c, before);
-    struct worker *old = start(&c, h, before, flags), *forgotten = start(&c, h, before, flags);
+    old = start(&c, h, before, flags);
+    forgotten = start(&c, h, before, flags);
     await_grants(old);
     await_grants(forgotten);
     stop(old);
@@ -183,7 +190,7 @@ static void change(const struct list *before, const struct list *after, uint32_t
     /* Strict: at once. By default it has read the set up to a second ago. */
     if (!(flags & REDLOCK_STRICT))
         CHECK(wait_until(is_guarded, forgotten));
-    struct worker *young = start(&c, h, after, flags);
+    young = start(&c, h, after, flags);
     await_grants(young);
     CHECK(wait_until(is_guarded, forgotten));
     forgotten->grants = 0;
@@ -191,7 +198,7 @@ static void change(const struct list *before, const struct list *after, uint32_t
     CHECK_NEVER(forgotten->grants);
     stop(forgotten);
     /* A process that is started with the old list gets nothing either. */
-    struct worker *late = start(&c, h, before, flags);
+    late = start(&c, h, before, flags);
     CHECK(wait_until(is_guarded, late));
     await_grants(young);
     CHECK_NEVER(late->grants);

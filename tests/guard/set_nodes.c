@@ -17,8 +17,9 @@ redlock_options options_of(const struct cluster *c, size_t first, size_t count)
 redlock *open_nodes(const struct cluster *c, size_t first, size_t count, uint32_t flags)
 {
     redlock_options o = options_of(c, first, count);
+    redlock *r;
     o.flags = flags;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     return r;
 }

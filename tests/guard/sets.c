@@ -18,14 +18,16 @@ enum { TTL_MS = 10000 };
 CASE_NODES(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes decide.",
            .nodes = 5, .also = {REDLOCK_STRICT})
 {
+    redlock *stray;
+    redlock_lock *lock;
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, flags);
-    redlock *stray = open_nodes(c, 2, 3, flags);
+    stray = open_nodes(c, 2, 3, flags);
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("belongs to no set of nodes", redlock_detail());
     CHECK_HAS("Give all clients the same nodes", redlock_detail());
     CHECK_HAS("redlock_admit()", redlock_detail());
-    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    lock = client_lock(r, "x", TTL_MS);
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
     client_unlock(lock);
     CHECK_OK(client_try(r, "x", TTL_MS));
@@ -34,9 +36,10 @@ CASE_NODES(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nod
 CASE_NODES(overlapping_lists_unguarded, "With the guard off nodes of any set are counted.",
            .nodes = 5)
 {
+    redlock *stray;
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, REDLOCK_NO_GUARD);
-    redlock *stray = open_nodes(c, 2, 3, REDLOCK_NO_GUARD);
+    stray = open_nodes(c, 2, 3, REDLOCK_NO_GUARD);
     client_lock_on(r, c, 3, "x", TTL_MS);
     CHECK_OK(client_try(stray, "x", TTL_MS)); /* two of three */
 }
@@ -53,14 +56,16 @@ CASE_NODES(never_initialised, "Nodes that were never initialised are counted by 
 CASE_NODES(three_of_five, "A client with three nodes of a set of five counts none of them.",
            .nodes = 5, .also = {REDLOCK_STRICT})
 {
+    redlock *part;
+    redlock_node_info info;
     CHECK_OK(init_nodes(c, 0, 5));
     r = open_nodes(c, 0, 5, flags);
-    redlock *part = open_nodes(c, 0, 3, flags);
+    part = open_nodes(c, 0, 3, flags);
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(part, "x", TTL_MS));
     CHECK_HAS("another number of nodes", redlock_detail());
     CHECK(report_votes(redlock_failure_report(), REDLOCK_VOTE_GUARDED) >= 2);
-    redlock_node_info info = client_node(part, 0);
+    info = client_node(part, 0);
     CHECK_INT(1, info.quarantined);
     CHECK_INT(1, info.misplaced);
     CHECK_INT(-1, info.quarantine_ms);
@@ -74,8 +79,9 @@ static void never_beside_a_set(const struct cluster *c, int tries, uint32_t flag
 {
     for (int i = 0; i < tries; i++) {
         redlock_options o = options_of(c, 2, 3);
+        redlock *stray;
         o.flags = flags;
-        redlock *stray = client_open_with(&o);
+        stray = client_open_with(&o);
         CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
         client_close(stray);
         stray = client_open_with(&o);
@@ -87,8 +93,9 @@ static void never_beside_a_set(const struct cluster *c, int tries, uint32_t flag
 static void hurried(struct cluster *c, uint32_t flags, int tries, int delay_ms)
 {
     struct proxy p;
+    redlock *r;
     CHECK_OK(init_nodes(c, 0, 3));
-    redlock *r = open_nodes(c, 0, 3, flags);
+    r = open_nodes(c, 0, 3, flags);
     client_lock_on(r, c, 3, "x", TTL_MS);
     proxy_before(&p, c, 2);
     atomic_store(&p.switches->down_delay_ms, delay_ms);
@@ -111,12 +118,15 @@ CASE_NODES(a_silent_node_delays_once,
            "Nodes without a set await a silent node once, and not longer.")
 {
     enum { NODE_TIMEOUT_MS = 2000 };
+    redlock_options o;
+    int64_t start_ms;
+    redlock_lock *lock;
     server_freeze(&c->node[2]);
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.node_timeout_ms = NODE_TIMEOUT_MS;
     r = client_open_with(&o);
-    int64_t start_ms = now_ms();
-    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    start_ms = now_ms();
+    lock = client_lock(r, "x", TTL_MS);
     CHECK(now_ms() - start_ms >= NODE_TIMEOUT_MS - 50);
     client_unlock(lock);
     start_ms = now_ms();
@@ -131,11 +141,12 @@ CASE_NODES(a_silent_node_delays_once,
 
 CASE_NODES(the_set_of_most, "Nodes of another set than most do not count, and the others do.")
 {
+    redlock_lock *lock;
     write_set(c, 0, A3);
     write_set(c, 1, A3);
     write_set(c, 2, B3);
     r = client_open_warm(c, 0);
-    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    lock = client_lock(r, "x", TTL_MS);
     CHECK(cluster_await(c, "redlock:x", 3));
     sleep_ms(20);
     drain(r);
@@ -173,24 +184,26 @@ CASE_NODES(a_change_is_noticed,
 CASE_NODES(a_change_is_noticed_at_once_strict,
            "In strict mode no grant counts once its node is in another set.", .nodes = 5)
 {
+    redlock_lock *lock;
+    redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_SHARED);
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, REDLOCK_STRICT);
-    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    lock = client_lock(r, "x", TTL_MS);
     client_unlock(lock);
     for (int i = 0; i < 3; i++)
         write_set(c, (size_t)i, "aaaaaaaaaaaaaaaa:0000000000000001/5");
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
     /* The scripts that take other kinds read it as well. */
-    redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_SHARED);
     CHECK_REFUSED(REDLOCK_GUARDED, redlock_acquire(r, "y", TTL_MS, &q, &lock));
 }
 
 CASE_NODES(renewals_end_with_the_set,
            "A hold whose nodes are in another set now is not renewed.", .nodes = 5)
 {
+    redlock_lock *lock;
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, REDLOCK_THREAD);
-    redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
+    lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK_OK(init_nodes(c, 0, 5));
     EXPECT(r, JEOPARDY, REDLOCK_GUARDED, lock);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
@@ -203,17 +216,21 @@ CASE_EACH(a_client_restores_the_set,
 {
     struct cluster c;
     char set[96];
+    redlock_options o;
+    redlock *r;
+    int64_t end_ms;
+    redlock_lock *lock;
     cluster_start_limited(&c, 3, "2000");
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.max_ttl_ms = 2000;
     o.flags = flags | REDLOCK_THREAD;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     CHECK_OK(redlock_admit(r, NULL));
     restored_set(&c, set);
     server_restart(&c.node[1]); /* forgets everything */
     CHECK_STR("(nil)", set_of(&c, 1));
-    int64_t end_ms = now_ms() + GIVE_UP_MS;
+    end_ms = now_ms() + GIVE_UP_MS;
     while (strcmp(set, set_of(&c, 1)) != 0) {
         if (now_ms() >= end_ms)
             FAIL("the set of the restarted node is %s", set_of(&c, 1));
@@ -222,7 +239,7 @@ CASE_EACH(a_client_restores_the_set,
     }
     /* Now it counts again. */
     server_stop(&c.node[0]);
-    redlock_lock *lock = CLIENT_LOCK(r, "x", 2000, .wait_ms = GIVE_UP_MS);
+    lock = CLIENT_LOCK(r, "x", 2000, .wait_ms = GIVE_UP_MS);
     redlock_lock_free(lock);
     client_close(r);
 }
@@ -239,9 +256,10 @@ static void try_once(const struct cluster *c, int number)
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     redlock_lock *lock = NULL;
     char name[16];
+    redlock *r;
     snprintf(name, sizeof name, "x%d",
              number); /* counters that begin differ: they are aligned */
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
     redlock_lock_free(lock);
     client_close(r);
@@ -291,12 +309,13 @@ CASE_NODES(an_error_is_not_no_set,
            "A node that refuses to tell its set is not taken for one without: "
            "one list decides.")
 {
+    redlock *stray;
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, 0);
     client_lock_on(r, c, 3, "x", TTL_MS);
     cluster_del(c, 2, 1, "redlock:x");
     use_blind_user(c, "~no-marker");
-    redlock *stray = open_nodes(c, 2, 1, 0); /* a majority of one, where the set is of three */
+    stray = open_nodes(c, 2, 1, 0); /* a majority of one, where the set is of three */
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("redlock.admit cannot be read", redlock_detail());
     CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
@@ -306,12 +325,13 @@ CASE_NODES(no_set_beside_one_untold,
            "Nodes without a set decide nothing beside a node that refuses to tell its own.",
            .nodes = 5)
 {
+    redlock *stray;
     CHECK_OK(init_nodes(c, 0, 3));
     r = open_nodes(c, 0, 3, 0);
     client_lock_on(r, c, 3, "x", TTL_MS);
     cluster_del(c, 2, 1, "redlock:x");
     use_blind_user_on(c, 2, 1, "~no-marker");
-    redlock *stray =
+    stray =
         open_nodes(c, 2, 3, 0); /* the last two are in no set, and their grants a majority */
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(stray, "x", TTL_MS));
     CHECK_HAS("too few nodes count", redlock_detail()); /* whichever node answered first */

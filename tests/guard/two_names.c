@@ -31,20 +31,23 @@ CASE_NODES(one_server_two_names, "A server that a client has two names for count
            .also = {REDLOCK_STRICT})
 {
     struct proxy p;
+    redlock_lock *lock;
+    redlock *twice;
+    redlock_node_info info;
+    redlock_node_info second;
     CHECK_OK(init_nodes(c, 0, 3));
     proxy_start(&p, c->node[0].port.number);
     r = client_open_warm(c, flags);
-    redlock_lock *lock =
-        CLIENT_LOCK(r, "x", TTL_MS, .kind = REDLOCK_REENTRANT, .owner = "right");
+    lock = CLIENT_LOCK(r, "x", TTL_MS, .kind = REDLOCK_REENTRANT, .owner = "right");
     CHECK(cluster_await(c, "redlock:x", 3));
     CHECK_INT(1,
               server_int(&c->node[0], "DEL", "redlock:x", NULL)); /* as if it had been away */
     for (int i = 0; i < 20; i++) {
-        redlock *twice = open_doubled(c, &p, flags);
+        twice = open_doubled(c, &p, flags);
         CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
         client_close(twice);
     }
-    redlock *twice = open_doubled(c, &p, flags);
+    twice = open_doubled(c, &p, flags);
     client_warm(twice);
     CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
     proxy_cut(&p);
@@ -52,8 +55,8 @@ CASE_NODES(one_server_two_names, "A server that a client has two names for count
     CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
     client_unlock(lock);
     CHECK_OK(try_as(twice, "wrong", 5000)); /* node 0 and node 1 are a majority */
-    redlock_node_info info = client_node(twice, 0);
-    redlock_node_info second = client_node(twice, 1);
+    info = client_node(twice, 0);
+    second = client_node(twice, 1);
     CHECK_INT(1, info.quarantined + second.quarantined);
     CHECK_INT(0, info.misplaced + second.misplaced); /* one server twice is of its own set */
     CHECK_HAS("same server", info.quarantined ? info.text : second.text);
@@ -67,9 +70,11 @@ CASE_NODES(one_server_two_names_of_a_mutex,
            .nodes = 2)
 {
     struct proxy p;
+    redlock *twice;
+    redlock_lock *lock;
     proxy_start(&p, c->node[0].port.number);
-    redlock *twice = open_doubled(c, &p, 0);
-    redlock_lock *lock = CLIENT_LOCK(twice, "x", TTL_MS, .wait_ms = 5000);
+    twice = open_doubled(c, &p, 0);
+    lock = CLIENT_LOCK(twice, "x", TTL_MS, .wait_ms = 5000);
     client_unlock(lock);
     server_restart(&c->node[0]); /* another run_id, and the names are as doubtful as before */
     server_stop(&c->node[1]);
@@ -80,8 +85,9 @@ CASE_NODES(one_server_two_names_unguarded,
            "With the guard off a server votes by each of its names.", .nodes = 2)
 {
     struct proxy p;
+    redlock *twice;
     proxy_start(&p, c->node[0].port.number);
-    redlock *twice = open_doubled(c, &p, REDLOCK_NO_GUARD);
+    twice = open_doubled(c, &p, REDLOCK_NO_GUARD);
     client_warm(twice);
     server_stop(&c->node[1]);
     CHECK_OK(try_as(twice, "wrong", 0));

@@ -12,10 +12,11 @@ enum { TTL_MS = 10000 };
 static int warn_about(struct cluster *c, char warnings[4096])
 {
     redlock *r = client_open_warm(c, 0);
+    int count;
     warnings[0] = '\0';
     for (int i = 0; i < 20; i++)
         client_try(r, "x", TTL_MS);
-    int count = read_warnings(r, warnings, 4096);
+    count = read_warnings(r, warnings, 4096);
     CHECK_INT(0, read_warnings(r, warnings, 4096));
     client_close(r);
     printf("# %s", warnings);

@@ -47,9 +47,10 @@ CASE(configured, "Any allocation may fail while the configuration is read, and i
     char path[256];
     int n = 0;
     bool fired = true;
+    FILE *file;
 
     snprintf(path, sizeof path, "%s/given.conf", check_dir());
-    FILE *file = fopen(path, "w");
+    file = fopen(path, "w");
     CHECK(file && fputs("prefix = a:\nuser = b\nttl = 1s\nnodes = x\n", file) >= 0 &&
           fclose(file) == 0);
     setenv("REDLOCK_CONFIG", path, 1);
@@ -57,10 +58,11 @@ CASE(configured, "Any allocation may fail while the configuration is read, and i
     setenv("REDLOCK_PASSWORD", "secret", 1);
     while (fired) {
         redlock *r = NULL;
+        int error;
 
         CHECK(++n < ALLOCATIONS_MAX);
         inject_arm(INJECT_MEMORY, n, 12 /* ENOMEM */, false);
-        int error = redlock_open(NULL, &r);
+        error = redlock_open(NULL, &r);
         fired = inject_fired();
         inject_disarm();
         /* What comes after the set-up may fail and be tried again: connecting does. */

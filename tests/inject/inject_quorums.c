@@ -73,16 +73,18 @@ static bool walk_with(struct walk *w, enum inject_call call, int nth, int error,
 {
     redlock_options o = fleet_options(&w->fleet);
     redlock *r = NULL;
+    int failure;
+    bool fired;
     o.flags = w->flags;
     o.node_timeout_ms = STEADY_MS;
     inject_arm(call, nth, error, lasting);
-    int failure = redlock_open(&o, &r);
+    failure = redlock_open(&o, &r);
     check_error("open", failure);
     CHECK((failure == REDLOCK_OK) == (r != NULL));
     if (r)
         use(w, r);
     redlock_close(r);
-    bool fired = inject_fired();
+    fired = inject_fired();
     inject_disarm();
     if (!wait_until(has_closed_all, w))
         FAIL("call %d: %d descriptors are open, %d were before", nth, count_descriptors(),

@@ -28,14 +28,16 @@ static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
     redlock *a = client_open_warm(c, REDLOCK_THREAD | flags);
     redlock *b = client_open_warm(c, REDLOCK_THREAD | flags);
     redlock_lock *lock = held_on_three_of_five(a, c, shape);
+    redlock_lock *second = NULL;
+    redlock_request q;
+    int error;
     if (flags & REDLOCK_STRICT)
         server_cmd(&c->node[2], "FLUSHALL", NULL); /* no connection breaks */
     else
         server_restart(&c->node[2]);
     client_warm(b);
-    redlock_lock *second = NULL;
-    redlock_request q = shape_rival(shape);
-    int error = redlock_acquire(b, "x", TTL_MS, &q, &second);
+    q = shape_rival(shape);
+    error = redlock_acquire(b, "x", TTL_MS, &q, &second);
     redlock_lock_free(second);
     redlock_release(lock);
     redlock_lock_free(lock);
@@ -83,9 +85,10 @@ CASE_NODES(young_majority,
     r = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
+        redlock_request q;
         CHECK_REFUSED(REDLOCK_GUARDED, client_try_as(r, "x", TTL_MS, shape_request(shape)));
         CHECK_HAS("redlock_admit()", redlock_detail());
-        redlock_request q = shape_request(shape);
+        q = shape_request(shape);
         q.wait_ms = 1000;
         CHECK_REFUSED(REDLOCK_GUARDED, client_try_as(r, "x", TTL_MS, q));
         CHECK(kind_await_clean(c));
@@ -100,12 +103,13 @@ CASE_NODES(young_minority,
     FOR_SHAPES(shape)
     {
         redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
+        int error;
         CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
         CHECK_OK(redlock_ping(r, NULL));
         CHECK_INT(0, redlock_margin(lock));
         server_cmd(&c->node[2], "DEL", "redlock:x", NULL);
         server_cmd(&c->node[0], "DEL", "redlock:x", NULL);
-        int error = redlock_extend(lock, TTL_MS); /* only the young one has it */
+        error = redlock_extend(lock, TTL_MS); /* only the young one has it */
         CHECK(error == REDLOCK_LOST || error == REDLOCK_GUARDED);
         redlock_lock_free(lock);
         CHECK(kind_await_clean(c));
@@ -133,18 +137,22 @@ CASE_NODES(no_marker_strict,
 CASE_NODES(max_ttl,
            "The nodes' max_ttl binds every kind, also for a client with another max_ttl.")
 {
+    redlock *strict;
+    redlock *plain;
     for (int i = 0; i < 3; i++)
         server_cmd(&c->node[i], "HSET", "redlock.admit", "max_ttl", "5000", NULL);
-    redlock *strict = client_open_warm(c, REDLOCK_THREAD | REDLOCK_STRICT);
-    redlock *plain = client_open_warm(c, REDLOCK_THREAD);
+    strict = client_open_warm(c, REDLOCK_THREAD | REDLOCK_STRICT);
+    plain = client_open_warm(c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
+        redlock_request q;
+        int64_t start_ms;
         CHECK_ERR(REDLOCK_INVAL, client_try_as(strict, "x", 5001, shape_request(shape)));
         CHECK_HAS("max_ttl", redlock_detail());
         CHECK_OK(client_try_as(strict, "x", 5000, shape_request(shape)));
-        redlock_request q = shape_request(shape);
+        q = shape_request(shape);
         q.wait_ms = GIVE_UP_MS;
-        int64_t start_ms = now_ms();
+        start_ms = now_ms();
         CHECK_ERR(REDLOCK_INVAL, client_try_as(strict, "x", 5001, q));
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms); /* is not retried */
         q.flags = REDLOCK_FENCED;                       /* binds them strict or not */
@@ -159,8 +167,9 @@ CASE_NODES(quarantined_repair, "A node in quarantine gets no repaired key of any
 {
     FOR_SHAPES(shape)
     {
+        redlock_lock *lock;
         r = client_open_warm(c, REDLOCK_THREAD);
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
+        lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
         CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
         server_restart(&c->node[1]);
         client_warm(r);

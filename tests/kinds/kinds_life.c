@@ -61,13 +61,14 @@ CASE(adopt_strangers, "An adopted value that is on no node renews and releases n
     FOR_SHAPES(shape)
     {
         redlock_lock *lock = held(a, shape), *adopted = NULL;
+        int error;
         CHECK_OK(redlock_adopt(b, "x", "0123456789abcdef0123456789abcdef01234567#1", NULL,
                                &adopted));
         CHECK_ERR(REDLOCK_LOST, redlock_extend(adopted, TTL_MS));
         redlock_lock_free(adopted);
         CHECK_OK(
             redlock_adopt(b, "x", "0123456789abcdef0123456789abcdef01234567", NULL, &adopted));
-        int error = redlock_release(adopted);
+        error = redlock_release(adopted);
         CHECK(error == REDLOCK_EXPIRED || error == REDLOCK_LOST);
         redlock_lock_free(adopted);
         CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
@@ -83,6 +84,7 @@ CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any
     {
         char type[16];
         redlock_lock *lock = held(a, shape), *adopted = NULL;
+        const char *now;
         snprintf(type, sizeof type, "%s", server_cmd(&c.node[0], "TYPE", "redlock:x", NULL));
         CHECK_OK(redlock_adopt(b, "x", redlock_value(lock), NULL, &adopted));
         server_cmd(&c.node[2], "DEL", "redlock:x", NULL);
@@ -91,7 +93,7 @@ CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any
         CHECK_OK(redlock_ping(b, NULL));
         CHECK_STR("PONG", server_cmd(&c.node[2], "PING", NULL));
         sleep_ms(50); /* for a repair that would be on its way */
-        const char *now = server_cmd(&c.node[2], "TYPE", "redlock:x", NULL);
+        now = server_cmd(&c.node[2], "TYPE", "redlock:x", NULL);
         if (strcmp(now, "none") != 0)
             CHECK_STR(type, now);
         redlock_lock_free(adopted);
@@ -106,10 +108,12 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
     pair_begin();
     FOR_SHAPES(shape)
     {
+        redlock *r;
+        redlock_lock *lock;
         redlock_lock_free(held(a, shape));
         CHECK(cluster_await_empty(&c));
-        redlock *r = client_open_warm(&c, 0);
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
+        r = client_open_warm(&c, 0);
+        lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
         client_close(r);
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c));
@@ -183,20 +187,23 @@ CASE(repeat_after_release,
      "A script that a node had forgotten is not repeated after its release.")
 {
     struct proxy p;
+    redlock *r;
     cluster_start(&c, 3);
     proxy_before(&p, &c, 2);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    r = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
         redlock_request q = shape_request(shape);
+        long long before;
+        redlock_lock *lock;
         if (shape == SHAPE_MUTEX)
             q.flags = REDLOCK_FENCED; /* by script */
-        long long before = p.switches->down_bytes;
+        before = p.switches->down_bytes;
         CHECK_STR("OK", server_cmd(&c.node[2], "SCRIPT", "FLUSH", NULL));
         server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_GIVEBACK, NULL);
         server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL);
         p.switches->hold = 1; /* its answer waits on the way */
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
+        lock = client_lock_as(r, "x", TTL_MS, q);
         for (int64_t end_ms = now_ms() + GIVE_UP_MS; p.switches->down_bytes == before;)
             CHECK(now_ms() < end_ms);
         before = p.switches->down_bytes;
@@ -247,8 +254,9 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
 {
     static const char *const more[] = {"y", ""};
     static char long_owner[REDLOCK_OWNER_MAX + 2];
+    redlock_request q;
     pair_begin();
-    redlock_request q = reader_request();
+    q = reader_request();
     q.flags = REDLOCK_FENCED;
     INVALID(ask(q));
     CHECK_HAS("shared", redlock_detail());
@@ -292,13 +300,15 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
 CASE(unknown_kinds, "A number or word that is no kind is refused by every call that takes one.")
 {
     static const char *const words[] = {"", "Mutex", "mutex ", "rwlock", "unknown", NULL};
+    int numbers[] = {-1, 127, 128, 255, 256, INT32_MAX, INT32_MIN, 0, 0};
     int count = 0;
     redlock_lock *lock = NULL;
     pair_begin();
     for (; redlock_kind_traits(count); count++)
         CHECK_INT(count, redlock_kind_number(redlock_kind_text(count)));
     CHECK(count >= 4);
-    const int numbers[] = {-1, count, count + 1, 127, 128, 255, 256, INT32_MAX, INT32_MIN};
+    numbers[7] = count;
+    numbers[8] = count + 1;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         redlock_request q = REDLOCK_REQUEST(.kind = numbers[i]);
         CHECK_INT(0, redlock_kind_traits(numbers[i]));

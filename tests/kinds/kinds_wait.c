@@ -58,11 +58,12 @@ CASE(fair, "A fair request never overtakes a waiter; of the others only readers 
         static const char *const waiter = "wffffffffffffffff.1";
         redlock_request q = shape_request(shape);
         redlock_lock *lock = NULL;
+        int error;
         for (int i = 0; i < 3; i++) {
             server_cmd(&c.node[i], "ZADD", "redlock.queue:x", "5", waiter, NULL);
             server_cmd(&c.node[i], "ZADD", "redlock.alive:x", "9e15", waiter, NULL);
         }
-        int error = redlock_acquire(a, "x", TTL_MS, &q, &lock);
+        error = redlock_acquire(a, "x", TTL_MS, &q, &lock);
         CHECK_ERR(shape == SHAPE_SHARED ? REDLOCK_BUSY : REDLOCK_OK, error);
         if (lock != NULL)
             client_unlock(lock);
@@ -81,8 +82,9 @@ CASE(fair, "A fair request never overtakes a waiter; of the others only readers 
 
 CASE(first_come, "Waiters of every kind are served in the order in which they came.")
 {
+    redlock *third;
     pair_begin();
-    redlock *third = client_open_warm(&c, REDLOCK_THREAD);
+    third = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
         struct kind_waiter first, second;

@@ -16,11 +16,13 @@ CASE_ON(nested,
         "The owner may hold the lock again; others are refused until its last hold is gone.",
         .flags = REDLOCK_THREAD)
 {
-    other = client_open_warm(c, 0);
     redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT); /* the client owns it */
-    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, q);
+    redlock_lock *inner;
+    redlock_lock *outer;
+    other = client_open_warm(c, 0);
+    outer = client_lock_as(r, "x", TTL_MS, q);
     CHECK(kind_await_holds(c, "x", redlock_value(outer), 3));
-    redlock_lock *inner = client_lock_as(r, "x", TTL_MS, q);
+    inner = client_lock_as(r, "x", TTL_MS, q);
     CHECK(strcmp(redlock_value(outer), redlock_value(inner)) != 0);
     CHECK_ERR(REDLOCK_BUSY,
               client_try_as(other, "x", TTL_MS, q)); /* another client, another owner */
@@ -104,36 +106,41 @@ CASE_ON(nested_token,
 {
     redlock_lock *outer = client_lock_as(r, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(outer);
+    redlock_lock *inner, *third, *next;
     CHECK(token > 0);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *inner = client_lock_as(i % 2 ? r : other, "x", TTL_MS, fenced("me"));
+        inner = client_lock_as(i % 2 ? r : other, "x", TTL_MS, fenced("me"));
         CHECK_INT(token, redlock_fence(inner));
         client_unlock(inner);
     }
-    redlock_lock *inner = client_lock_as(other, "x", TTL_MS, fenced("me"));
+    inner = client_lock_as(other, "x", TTL_MS, fenced("me"));
     client_unlock(outer); /* the first hold goes, its token stays with the owner */
-    redlock_lock *third = client_lock_as(r, "x", TTL_MS, fenced("me"));
+    third = client_lock_as(r, "x", TTL_MS, fenced("me"));
     CHECK_INT(token, redlock_fence(third));
     client_unlock(inner);
     client_unlock(third);
-    redlock_lock *next = client_lock_as(other, "x", TTL_MS, fenced("you"));
+    next = client_lock_as(other, "x", TTL_MS, fenced("you"));
     CHECK_NEVER(redlock_fence(next) <= token);
 }
 
 CASE_NODES(uneven_counters,
            "Nodes whose counters differ agree on one token, nested holds included.")
 {
+    redlock *a;
+    redlock_lock *next;
+    redlock_lock *outer;
+    int64_t token;
     server_cmd(&c->node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
-    redlock *a = client_open_warm(c, 0);
-    redlock_lock *outer = client_lock_as(a, "x", TTL_MS, fenced("me"));
-    int64_t token = redlock_fence(outer);
+    a = client_open_warm(c, 0);
+    outer = client_lock_as(a, "x", TTL_MS, fenced("me"));
+    token = redlock_fence(outer);
     for (int i = 0; i < 10; i++) {
         redlock_lock *inner = client_lock_as(a, "x", TTL_MS, fenced("me"));
         CHECK_INT(token, redlock_fence(inner));
         client_unlock(inner);
     }
     client_unlock(outer);
-    redlock_lock *next = client_lock_as(a, "x", TTL_MS, fenced("me"));
+    next = client_lock_as(a, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(next) <= token);
 }
 
@@ -150,8 +157,9 @@ CASE_ON(leftover_gives_no_old_token,
     for (int i = 0; i < 10; i++) {
         redlock_lock *yours = client_lock_as(other, "x", TTL_MS, fenced("you"));
         int64_t token = redlock_fence(yours);
+        redlock_lock *lock;
         client_unlock(yours);
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, fenced("me"));
+        lock = client_lock_as(r, "x", TTL_MS, fenced("me"));
         if (redlock_fence(lock) <= token)
             FAIL("token %lld after %lld had been given", (long long)redlock_fence(lock),
                  (long long)token);
@@ -164,12 +172,13 @@ CASE_ON(token_inside_a_plain_hold,
 {
     redlock_lock *before = client_lock_as(r, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(before);
+    redlock_lock *outer, *inner, *third;
     client_unlock(before);
-    redlock_lock *outer = client_lock_as(r, "x", TTL_MS, owner_request("me"));
+    outer = client_lock_as(r, "x", TTL_MS, owner_request("me"));
     CHECK_INT(0, redlock_fence(outer));
-    redlock_lock *inner = client_lock_as(r, "x", TTL_MS, fenced("me"));
+    inner = client_lock_as(r, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(inner) <= token);
-    redlock_lock *third = client_lock_as(r, "x", TTL_MS, fenced("me"));
+    third = client_lock_as(r, "x", TTL_MS, fenced("me"));
     CHECK_NEVER(redlock_fence(third) < redlock_fence(inner));
 }
 
@@ -209,12 +218,14 @@ CASE_ON(no_deadlock_with_oneself,
 {
     redlock_lock *outer = client_lock_as(r, "x", TTL_MS, owner_request("me"));
     struct kind_waiter w;
+    redlock_request nested;
+    redlock_lock *inner;
     kind_start(r, "x", TTL_MS, owner_request("you"), 20000, &w);
     CHECK(cluster_await(c, "redlock.queue:x", 3));
-    redlock_request nested = owner_request("me");
+    nested = owner_request("me");
     nested.wait_ms = 5000;
     nested.flags = REDLOCK_FAIR;
-    redlock_lock *inner = client_lock_as(r, "x", TTL_MS, nested);
+    inner = client_lock_as(r, "x", TTL_MS, nested);
     client_unlock(inner);
     NO_EVENT(w.client);
     client_unlock(outer);

@@ -17,9 +17,10 @@ static void check_all_permits(struct cluster *c, uint32_t k)
     for (int i = 0; i < 3; i++)
         r[i] = client_open_warm(c, REDLOCK_THREAD);
     for (uint32_t i = 0; i < k; i++) {
+        int slot;
         lock[i] =
             client_lock_as(r[i % 3], "x", TTL_MS, slots_request(k)); /* a try finds the slot */
-        int slot = redlock_slot(lock[i]);
+        slot = redlock_slot(lock[i]);
         CHECK_BETWEEN(1, k, slot);
         CHECK(!seen[slot]);
         seen[slot] = true;
@@ -50,8 +51,9 @@ CASE_NODES(all_permits, "k holders have k slots, one more is refused, and a slot
 CASE_ON(another_k, "Clients that disagree about k exclude each other altogether.",
         .flags = REDLOCK_THREAD)
 {
+    redlock_lock *lock;
     other = client_open_warm(c, 0);
-    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, slots_request(3));
+    lock = client_lock_as(r, "x", TTL_MS, slots_request(3));
     CHECK(kind_await_holds(c, "x", redlock_value(lock), 3));
     CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, slots_request(2)));
     CHECK_ERR(REDLOCK_BUSY, client_try_as(other, "x", TTL_MS, slots_request(4)));
@@ -67,6 +69,8 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
 {
     redlock_lock *seventh = NULL;
     struct kind_waiter w;
+    redlock_lock *rest[8];
+    int held = 1;
     while (seventh == NULL) {
         redlock_lock *lock = client_lock_as(a, "x", TTL_MS, slots_request(7));
         if (redlock_slot(lock) == 7)
@@ -80,8 +84,6 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
     client_unlock(seventh);
     KIND_EXPECT(REDLOCK_OK, w);
     CHECK_BETWEEN(1, k, redlock_slot(w.lock));
-    redlock_lock *rest[8];
-    int held = 1;
     for (uint32_t i = 1; i < k; i++, held++)
         rest[i] = client_lock_as(a, "x", TTL_MS, slots_request(k));
     CHECK_ERR(REDLOCK_BUSY, client_try_as(a, "x", TTL_MS, slots_request(k)));
@@ -106,9 +108,10 @@ CASE_ON(waiting, "A waiter gets the slot that becomes free.", .flags = REDLOCK_T
         lock[i] = client_lock_as(r, "x", TTL_MS, slots_request(3));
     for (int i = 0; i < 3; i++) {
         struct kind_waiter w;
+        int slot;
         kind_start(other, "x", TTL_MS, slots_request(3), 20000, &w);
         CHECK(cluster_await(c, "redlock.queue:x", 3));
-        int slot = redlock_slot(lock[i]);
+        slot = redlock_slot(lock[i]);
         client_unlock(lock[i]);
         KIND_EXPECT(REDLOCK_OK, w);
         CHECK_INT(slot, redlock_slot(w.lock));
@@ -123,11 +126,13 @@ CASE_ON(own_expiry, "A dead holder's slot expires by itself, and the other slots
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock = client_lock_as(r, "x", TTL_MS, slots_request(2));
+    redlock_request q;
+    redlock_lock *next;
     redlock_lock_leave(client_lock_as(r, "x", 2000, slots_request(2)));
     CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, slots_request(2)));
-    redlock_request q = slots_request(2);
+    q = slots_request(2);
     q.wait_ms = GIVE_UP_MS;
-    redlock_lock *next = client_lock_as(r, "x", TTL_MS, q);
+    next = client_lock_as(r, "x", TTL_MS, q);
     CHECK(redlock_slot(next) != redlock_slot(lock));
     client_unlock(next);
     client_unlock(lock);

@@ -20,9 +20,10 @@ CASE_ON(all_or_none,
         "One taken name refuses all names of the request, and nothing stays on any node.",
         .flags = REDLOCK_THREAD)
 {
-    other = client_open_warm(c, 0);
     static const char *const names[] = {"a", "b", "c"};
+    redlock_lock *lock;
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
+    other = client_open_warm(c, 0);
     for (int i = 0; i < 3; i++) {
         redlock_lock *single = client_lock(other, names[i], TTL_MS);
         CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "a", TTL_MS, with(bc, 2)));
@@ -31,7 +32,7 @@ CASE_ON(all_or_none,
         client_unlock(single);
         CHECK(cluster_await_empty(c));
     }
-    redlock_lock *lock = client_lock_as(r, "a", TTL_MS, with(bc, 2));
+    lock = client_lock_as(r, "a", TTL_MS, with(bc, 2));
     for (int i = 0; i < 3; i++) {
         CHECK(kind_await_holds(c, names[i], redlock_value(lock), 3));
         CHECK_ERR(REDLOCK_BUSY, client_try(other, names[i], TTL_MS));
@@ -60,8 +61,10 @@ CASE_ON(any_order_and_twice,
         .flags = REDLOCK_THREAD)
 {
     static const char *const first[] = {"a", "c", "b", "a", "c"}, *const second[] = {"b", "a"};
+    redlock_lock *lock;
+    static const char *const same[] = {"a", "a"};
     other = client_open_warm(c, 0);
-    redlock_lock *lock = client_lock_as(r, "b", TTL_MS, with(first, 5));
+    lock = client_lock_as(r, "b", TTL_MS, with(first, 5));
     CHECK_STR("a", redlock_name(lock));
     CHECK(kind_await_holds(c, "c", redlock_value(lock), 3));
     CHECK_INT(3, server_keys(&c->node[0]));
@@ -70,7 +73,6 @@ CASE_ON(any_order_and_twice,
     CHECK_OK(client_try_as(other, "c", TTL_MS, with(second, 2)));
     CHECK(cluster_await_empty(c));
     /* The same name twice is one name, and a plain mutex. */
-    static const char *const same[] = {"a", "a"};
     lock = client_lock_as(r, "a", TTL_MS, with(same, 2));
     CHECK(cluster_await(c, "redlock:a", 3));
     CHECK_ERR(REDLOCK_BUSY, client_try(other, "a", TTL_MS));
@@ -83,13 +85,15 @@ CASE_ON(sixteen, "Sixteen names of full length work; seventeen are refused.",
 {
     static char text[REDLOCK_NAMES_MAX + 1][REDLOCK_NAME_MAX + 1];
     const char *names[REDLOCK_NAMES_MAX + 1];
+    redlock_request q;
+    redlock_lock *lock;
     for (int i = 0; i <= REDLOCK_NAMES_MAX; i++) {
         memset(text[i], 'a' + i, REDLOCK_NAME_MAX);
         names[i] = text[i];
     }
-    redlock_request q = with(names + 1, REDLOCK_NAMES_MAX - 1);
+    q = with(names + 1, REDLOCK_NAMES_MAX - 1);
     q.flags = REDLOCK_FENCED;
-    redlock_lock *lock = client_lock_as(r, names[0], TTL_MS, q);
+    lock = client_lock_as(r, names[0], TTL_MS, q);
     CHECK_OK(redlock_extend(lock, TTL_MS));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, names[15], TTL_MS));
     q.wait_ms = 2000; /* through the queues, too */
@@ -109,9 +113,10 @@ CASE_ON(renewal_renews_all,
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
     struct tally tally = {0};
     redlock_request q = with(bc, 2);
+    redlock_lock *lock;
     q.flags = REDLOCK_RENEW;
     q.data = &tally;
-    redlock_lock *lock = client_lock_as(r, "a", RENEWED_TTL_MS, q);
+    lock = client_lock_as(r, "a", RENEWED_TTL_MS, q);
     sleep_ms(RENEWED_TTL_MS + 1000);
     NO_EVENT(r);
     for (int i = 0; i < 3; i++)
@@ -159,6 +164,7 @@ CASE_ON(one_token, "Several names get one token, above every earlier token of ea
     for (int i = 0; i < 12; i++) {
         static const char *const names[] = {"a", "b", "c"};
         redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
+        redlock_lock *lock;
         if (i % 2) {
             q = with(bc, 2);
             q.flags = REDLOCK_FENCED;
@@ -167,8 +173,7 @@ CASE_ON(one_token, "Several names get one token, above every earlier token of ea
         if (i % 4 == 0)
             server_cmd(&c->node[i / 4], "HSET", i % 8 ? "redlock.fence:b" : "redlock.fence:c",
                        "0", ahead[i / 4], NULL);
-        redlock_lock *lock =
-            client_lock_as(i % 3 ? r : other, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
+        lock = client_lock_as(i % 3 ? r : other, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
         if (i % 2)
             CHECK_NEVER(redlock_fence(lock) <= largest);
         if (redlock_fence(lock) > largest)

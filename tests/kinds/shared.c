@@ -49,6 +49,7 @@ CASE_ON(own_expiry, "A dead reader's hold expires by itself, and a living reader
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *alive = client_lock_as(r, "x", TTL_MS, reader_request());
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock_leave(client_lock_as(r, "x", 2000, reader_request()));
     sleep_ms(2010);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
@@ -59,8 +60,7 @@ CASE_ON(own_expiry, "A dead reader's hold expires by itself, and a living reader
     alive = client_lock_as(r, "x", TTL_MS, reader_request());
     client_unlock(alive);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* the left one still counts */
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    client_unlock(client_lock_as(r, "x", TTL_MS, q)); /* its end needs no message */
+    client_unlock(client_lock_as(r, "x", TTL_MS, q));    /* its end needs no message */
 }
 
 CASE_ON(renewed_and_lost,
@@ -68,12 +68,15 @@ CASE_ON(renewed_and_lost,
         .flags = REDLOCK_THREAD)
 {
     struct tally tally = {0};
+    redlock_request q;
+    redlock_lock *reader;
+    redlock_lock *second;
     other = client_open_warm(c, 0);
-    redlock_request q = reader_request();
+    q = reader_request();
     q.flags = REDLOCK_RENEW;
     q.data = &tally;
-    redlock_lock *reader = client_lock_as(r, "x", RENEWED_TTL_MS, q);
-    redlock_lock *second = client_lock_as(other, "x", TTL_MS, reader_request());
+    reader = client_lock_as(r, "x", RENEWED_TTL_MS, q);
+    second = client_lock_as(other, "x", TTL_MS, reader_request());
     sleep_ms(RENEWED_TTL_MS + 1000);
     NO_EVENT(r);
     CHECK(redlock_remaining_ms(reader) > 0);
@@ -185,12 +188,14 @@ CASE_ON(dead_writer,
         "A writer killed while it waits keeps readers out no longer than its heartbeat lasts.",
         .flags = REDLOCK_THREAD)
 {
+    pid_t pid;
+    redlock_request q;
     client_lock_as(r, "x", TTL_MS, reader_request());
-    pid_t pid = helper_start(wait_to_write, c);
+    pid = helper_start(wait_to_write, c);
     CHECK(cluster_await(c, "redlock.queue:x", 3));
     CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, reader_request()));
     helper_stop(&pid); /* kill -9 */
-    redlock_request q = reader_request();
+    q = reader_request();
     q.wait_ms = GIVE_UP_MS;
     client_lock_as(r, "x", TTL_MS, q);
 }
@@ -198,13 +203,17 @@ CASE_ON(dead_writer,
 CASE(majority_matters, "A reader that asks one node alone does overlap with a writer.")
 {
     struct cluster c, one;
+    redlock *reader, *writer;
+    redlock_lock *read;
+    redlock_lock *write;
     cluster_start(&c, 3);
     one = c;
     one.urls[0] = c.url[0];
     one.count = 1;
-    redlock *reader = client_open_warm(&one, 0), *writer = client_open_warm(&c, 0);
-    redlock_lock *read = client_lock_as(reader, "x", TTL_MS, reader_request());
-    redlock_lock *write = client_lock(writer, "x", TTL_MS);
+    reader = client_open_warm(&one, 0);
+    writer = client_open_warm(&c, 0);
+    read = client_lock_as(reader, "x", TTL_MS, reader_request());
+    write = client_lock(writer, "x", TTL_MS);
     CHECK(redlock_remaining_ms(read) > 0 && redlock_remaining_ms(write) > 0);
 }
 

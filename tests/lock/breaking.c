@@ -26,13 +26,16 @@ CASE_ON(every_kind,
 {
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
-        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
-        redlock_holder holder = first_holder(other);
-        CHECK(redlock_remaining_ms(lock) > 0);
+        redlock_lock *lock;
         redlock_answer *answer = NULL;
+        const redlock_report *report;
+        redlock_holder holder;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
+        lock = client_lock_as(r, "x", TTL_MS, q);
+        holder = first_holder(other);
+        CHECK(redlock_remaining_ms(lock) > 0);
         CHECK_OK(redlock_break(other, "x", holder.fingerprint, &answer));
-        const redlock_report *report = answer->report;
+        report = answer->report;
         CHECK_STR(LABEL, report->holder.label);
         CHECK_STR(redlock_value(lock), report->holder.value);
         CHECK_INT(3, report->holder.votes);
@@ -56,11 +59,13 @@ CASE_ON(never_the_next, "A fingerprint evicts no holder that came after, of any 
 {
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL, .owner = NULL);
+        redlock_lock *lock, *next;
+        redlock_holder holder;
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0;
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
-        redlock_holder holder = first_holder(r);
+        lock = client_lock_as(r, "x", TTL_MS, q);
+        holder = first_holder(r);
         client_unlock(lock);
-        redlock_lock *next = client_lock_as(r, "x", TTL_MS, q);
+        next = client_lock_as(r, "x", TTL_MS, q);
         CHECK_ERR(REDLOCK_EXPIRED, redlock_break(r, "x", holder.fingerprint, NULL));
         CHECK_HAS("another is there now", redlock_detail());
         CHECK_INT(3, report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN));
@@ -74,14 +79,17 @@ CASE_ON(beside_others,
         "Of readers and slots only the one with the fingerprint goes, of an owner all.")
 {
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
+        redlock_request q;
+        redlock_lock *lock, *beside;
+        redlock_holder holder;
         if (!(redlock_kind_traits(kind) & (REDLOCK_KIND_SEVERAL | REDLOCK_KIND_OWNER)))
             continue;
-        redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
+        q = (redlock_request)REDLOCK_REQUEST(.kind = kind, .label = LABEL);
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
-        redlock_holder holder = first_holder(r);
+        lock = client_lock_as(r, "x", TTL_MS, q);
+        holder = first_holder(r);
         q.label = "beside it";
-        redlock_lock *beside = client_lock_as(r, "x", TTL_MS, q);
+        beside = client_lock_as(r, "x", TTL_MS, q);
         CHECK_OK(redlock_break(r, "x", holder.fingerprint, NULL));
         CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
         CHECK_ERR(redlock_kind_traits(kind) & REDLOCK_KIND_OWNER ? REDLOCK_LOST : REDLOCK_OK,
@@ -108,16 +116,18 @@ CASE_ON(several_names,
 CASE(several_quorums, "A holder is found and evicted in the quorum where its name lives.")
 {
     struct fleet f;
+    redlock *r;
     fleet_start(&f, 3, 1);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 3; i++) {
         const char *name = fleet_name(&f, i, 0);
         redlock_request q = REDLOCK_REQUEST(.label = LABEL);
         redlock_answer *answer = NULL;
         redlock_lock *lock = client_lock_as(r, name, TTL_MS, q);
+        redlock_info info;
         CHECK_ERR(REDLOCK_BUSY, client_try(r, name, TTL_MS));
         CHECK_HAS("held by " LABEL, redlock_detail());
-        redlock_info info = client_query(r, name);
+        info = client_query(r, name);
         CHECK_STR(LABEL, info.holder.label);
         CHECK_OK(redlock_break(r, name, info.holders[0].fingerprint, &answer));
         CHECK_INT(i, answer->report->quorum_index);
@@ -131,8 +141,9 @@ CASE(several_quorums, "A holder is found and evicted in the quorum where its nam
 CASE_ON(renewed_holder, "A holder that is renewed is told of its loss at the next renewal.",
         .flags = REDLOCK_THREAD)
 {
+    redlock_lock *lock;
     other = client_open_warm(c, 0);
-    redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
+    lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK_OK(redlock_break(other, "x", first_holder(other).fingerprint, NULL));
     EXPECT(r, LOST, REDLOCK_LOST, lock); /* by a renewal, and not at the end of the TTL */
 }
@@ -142,15 +153,18 @@ CASE_NODES(stays_broken,
 {
     struct proxy late[3]; /* the operator's way to two nodes, the holder's to the third */
     redlock_job job = 0;
+    redlock *holder, *evictor;
+    redlock_lock *lock;
+    redlock_holder found;
     proxy_before(&late[2], c, 2);
-    redlock *holder = client_open_warm(c, REDLOCK_THREAD);
+    holder = client_open_warm(c, REDLOCK_THREAD);
     c->urls[2] = c->url[2];
     proxies_start(late, c, 2);
-    redlock *evictor = client_open_hasty(c, REDLOCK_THREAD, 30000);
+    evictor = client_open_hasty(c, REDLOCK_THREAD, 30000);
     client_warm(evictor);
-    redlock_lock *lock = client_lock(holder, "x", TTL_MS);
+    lock = client_lock(holder, "x", TTL_MS);
     CHECK(cluster_await(c, "redlock:x", 3));
-    redlock_holder found = first_holder(evictor);
+    found = first_holder(evictor);
 
     late[2].switches->hold_up = 1;
     CHECK_OK(redlock_extend(lock, TTL_MS)); /* by the first two */
@@ -174,9 +188,10 @@ CASE_NODES(stays_broken,
 
 CASE_ON(wakes_waiters, "Breaking wakes the waiter, as a release does.")
 {
-    other = client_open_warm(c, REDLOCK_THREAD);
-    redlock_lock *held = client_lock(r, "x", TTL_MS), *lock = NULL;
+    redlock_lock *held, *lock = NULL;
     redlock_request q = REDLOCK_REQUEST(.label = "next", .wait_ms = REDLOCK_WAIT_FOREVER);
+    other = client_open_warm(c, REDLOCK_THREAD);
+    held = client_lock(r, "x", TTL_MS);
     CHECK_OK(redlock_start_acquire(other, "x", TTL_MS, &q, &lock));
     CHECK(cluster_await(c, "redlock.queue:x", 3));
     CHECK_OK(redlock_break(r, "x", first_holder(r).fingerprint, NULL));
@@ -191,9 +206,10 @@ CASE_ON(no_majority,
 {
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     redlock_holder holder = first_holder(r);
+    const redlock_report *report;
     cluster_each(c, 1, 2, server_freeze);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_break(r, "x", holder.fingerprint, NULL));
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK_INT(REDLOCK_VOTE_GRANTED, report->node[0].vote);
     CHECK_INT(1, report_votes(report, REDLOCK_VOTE_GRANTED));
     CHECK_INT(2, report_votes(report, REDLOCK_VOTE_SILENT));

@@ -50,8 +50,9 @@ static void *work(void *data)
     redlock *r = w->client != NULL ? w->client : client_open(w->cluster, 0);
     for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock = acquire(r);
+        int value;
         CHECK_NEVER(atomic_exchange(&inside, 1));
-        int value = atomic_load(&counter);
+        value = atomic_load(&counter);
         sched_yield();
         atomic_store(&counter, value + 1);
         CHECK_INT(1, atomic_exchange(&inside, 0));
@@ -108,8 +109,9 @@ static void path_of(char *path, size_t size, const char *file)
 static int read_count(void)
 {
     char path[128], text[32] = "";
+    int fd;
     path_of(path, sizeof path, "count");
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
     CHECK(read(fd, text, sizeof text - 1) > 0);
@@ -120,9 +122,11 @@ static int read_count(void)
 static void write_count(int value)
 {
     char path[128], text[32];
+    int size;
+    int fd;
     path_of(path, sizeof path, "count");
-    int size = snprintf(text, sizeof text, "%d\n", value);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size = snprintf(text, sizeof text, "%d\n", value);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CHECK(fd >= 0 && write(fd, text, (size_t)size) == size);
     close(fd);
 }
@@ -130,11 +134,12 @@ static void write_count(int value)
 static void section(void)
 {
     char marker[128];
+    int fd, value;
     path_of(marker, sizeof marker, "inside");
-    int fd = open(marker, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    fd = open(marker, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         FAIL("unsafe: two processes inside at once");
-    int value = read_count();
+    value = read_count();
     sched_yield();
     write_count(value + 1);
     close(fd);
@@ -144,10 +149,11 @@ static void section(void)
 static pid_t spawn(const struct cluster *c, uint32_t node_timeout_ms)
 {
     pid_t pid = fork();
+    redlock *r;
     CHECK(pid >= 0);
     if (pid > 0)
         return pid;
-    redlock *r = client_open_hasty(c, 0, node_timeout_ms);
+    r = client_open_hasty(c, 0, node_timeout_ms);
     for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock = acquire(r);
         section();
@@ -168,10 +174,12 @@ static void reap(const pid_t *pids)
 static bool counted(void *data)
 {
     char path[128];
-    path_of(path, sizeof path, "count");
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd;
     char text[32] = "";
-    bool done = fd >= 0 && read(fd, text, sizeof text - 1) > 0 && atoi(text) >= *(int *)data;
+    bool done;
+    path_of(path, sizeof path, "count");
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    done = fd >= 0 && read(fd, text, sizeof text - 1) > 0 && atoi(text) >= *(int *)data;
     if (fd >= 0)
         close(fd);
     return done;

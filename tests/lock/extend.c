@@ -10,10 +10,10 @@ CASE_ON(extends_on_a_quorum, "An extension moves the deadline and the keys' expi
         .nodes = 5)
 {
     redlock_lock *lock = client_lock_on(r, c, 5, "x", 20000);
+    int64_t most_ms = LONG_TTL_MS - LONG_TTL_MS / 100 - 2;
     server_kill(&c->node[0]);
     server_kill(&c->node[1]);
     CHECK_OK(redlock_extend(lock, LONG_TTL_MS));
-    int64_t most_ms = LONG_TTL_MS - LONG_TTL_MS / 100 - 2;
     CHECK_BETWEEN(most_ms - SOON_MS, most_ms, redlock_remaining_ms(lock));
     for (int i = 2; i < 5; i++)
         CHECK_BETWEEN(LONG_TTL_MS - SOON_MS, LONG_TTL_MS,
@@ -25,11 +25,12 @@ CASE_NODES(validity_counts_from_the_request,
            "Slow answers make the validity shorter, not longer.")
 {
     struct proxy p[3];
+    redlock_lock *lock;
     proxies_start(p, c, 3);
     r = client_open_warm(c, 0);
     for (int i = 0; i < 3; i++)
         p[i].switches->down_delay_ms = 400;
-    redlock_lock *lock = client_lock(r, "x", 10000);
+    lock = client_lock(r, "x", 10000);
     CHECK_BETWEEN(1, 10000 - 102 - 400, redlock_remaining_ms(lock));
     CHECK_OK(redlock_extend(lock, 20000));
     CHECK_BETWEEN(10000, 20000 - 202 - 400, redlock_remaining_ms(lock));
@@ -131,10 +132,10 @@ CASE_ON(adopt_extend_release,
         "Another client adopts a lock by its value, extends and releases it.")
 {
     char value[REDLOCK_VALUE_MAX + 1];
+    redlock_lock *lock, *adopted = NULL;
     other = client_open(c, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
+    lock = client_lock(r, "x", 20000);
     snprintf(value, sizeof value, "%s", redlock_value(lock));
-    redlock_lock *adopted = NULL;
     CHECK_OK(redlock_adopt(other, "x", value, NULL, &adopted));
     CHECK_INT(0, redlock_remaining_ms(adopted)); /* unknown yet */
     CHECK_STR(value, redlock_value(adopted));

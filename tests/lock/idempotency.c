@@ -21,9 +21,10 @@ enum { TTL_MS = LONG_TTL_MS };
 static redlock_lock *keyed(enum shape shape, const char *key)
 {
     redlock_request q = shape_request(shape);
+    redlock_lock *lock;
     q.idempotency_key = key;
     q.label = "AZaz09_-AZaz09_-AZaz09:"; /* a key in a label is none */
-    redlock_lock *lock = client_lock_as(a, "x", TTL_MS, q);
+    lock = client_lock_as(a, "x", TTL_MS, q);
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }
@@ -59,15 +60,16 @@ CASE(by_key_beside_others, "Beside a lock with the key, those of other keys and 
     FOR_SHAPES(shape)
     {
         redlock_request q = shape_request(shape);
+        redlock_lock *lock, *other, *plain;
         if (!shape_may_be_held_twice(shape))
             continue;
         q.slots = q.slots ? 4 : 0;
         q.idempotency_key = KEY;
-        redlock_lock *lock = client_lock_as(a, "x", TTL_MS, q);
+        lock = client_lock_as(a, "x", TTL_MS, q);
         q.idempotency_key = OTHER_KEY;
-        redlock_lock *other = client_lock_as(a, "x", TTL_MS, q);
+        other = client_lock_as(a, "x", TTL_MS, q);
         q.idempotency_key = NULL;
-        redlock_lock *plain = client_lock_as(a, "x", TTL_MS, q);
+        plain = client_lock_as(a, "x", TTL_MS, q);
         CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
         CHECK_OK(redlock_release_by_key(b, "x", KEY, NULL));
         CHECK_INT(0, kind_count_holds(&c, "x", redlock_value(lock)));
@@ -83,9 +85,9 @@ CASE(by_key_beside_others, "Beside a lock with the key, those of other keys and 
 CASE(by_key_leftovers,
      "Different values with one key on different nodes all go, and it is told.")
 {
-    pair_begin();
     redlock_answer *answer = NULL;
     const char *values[] = {KEY ":one", KEY ":two", "another"};
+    pair_begin();
     for (int i = 0; i < 3; i++)
         server_cmd(&c.node[i], "SET", "redlock:x", values[i], "PX", "20000", NULL);
     CHECK_OK(redlock_release_by_key(b, "x", KEY, &answer));
@@ -106,9 +108,9 @@ CASE(by_key_leftovers,
 CASE(by_key_bound,
      "One release by key deletes sixteen values on a node, the next one the rest.")
 {
-    pair_begin();
     enum { VALUES = REDLOCK_RELEASED_MAX + 1 };
     char ends[32];
+    pair_begin();
     snprintf(ends, sizeof ends, "%lld", (long long)time(NULL) * 1000 + TTL_MS);
     for (int i = 0; i < VALUES; i++) {
         char value[64];
@@ -128,10 +130,11 @@ CASE(by_key_bound,
 CASE(by_key_waits_on,
      "Releasing by the key ends no request of that key that waits: it is served later.")
 {
-    pair_begin();
     redlock_request q =
         REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .idempotency_key = KEY);
-    redlock_lock *other = client_lock(b, "x", TTL_MS), *lock = NULL;
+    redlock_lock *other, *lock = NULL;
+    pair_begin();
+    other = client_lock(b, "x", TTL_MS);
     CHECK_OK(redlock_start_acquire(a, "x", TTL_MS, &q, &lock));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release_by_key(b, "x", KEY, NULL));
@@ -143,9 +146,10 @@ CASE(by_key_waits_on,
 
 CASE(by_key_wakes, "Releasing by the key wakes the waiter, as a release does.")
 {
-    pair_begin();
-    redlock_lock *lock = keyed(SHAPE_MUTEX, KEY), *next = NULL;
+    redlock_lock *lock, *next = NULL;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+    pair_begin();
+    lock = keyed(SHAPE_MUTEX, KEY);
     CHECK_OK(redlock_start_acquire(b, "x", TTL_MS, &q, &next));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
     CHECK_OK(redlock_release_by_key(a, "x", KEY, NULL));
@@ -156,12 +160,14 @@ CASE(by_key_wakes, "Releasing by the key wakes the waiter, as a release does.")
 
 CASE(by_key_async, "The asynchronous release by key answers what the blocking one returns.")
 {
-    pair_begin();
     redlock_job job = 0;
-    redlock_lock *lock = keyed(SHAPE_MUTEX, KEY);
+    redlock_lock *lock;
+    pair_begin();
+    lock = keyed(SHAPE_MUTEX, KEY);
     for (int had = 3; had >= 0; had -= 3) {
+        const redlock_event *event;
         CHECK_OK(redlock_start_release_by_key(b, "x", KEY, lock, &job));
-        const redlock_event *event = EXPECT_ANSWER(b, had ? REDLOCK_OK : REDLOCK_EXPIRED, job);
+        event = EXPECT_ANSWER(b, had ? REDLOCK_OK : REDLOCK_EXPIRED, job);
         CHECK(event->data == lock);
         CHECK_STR("x", event->answer->name);
         CHECK_INT(had, event->answer->report->holder.votes);
@@ -223,10 +229,11 @@ CASE_OF(granted_once_fair, "A fair request with a key that is held is YOURS.",
 
 CASE(granted_once_while_waiting, "A request that waits is told YOURS once its key is granted.")
 {
-    pair_begin();
-    redlock_lock *other = client_lock(a, "x", TTL_MS), *late = NULL;
+    redlock_lock *other, *late = NULL;
     redlock_request q =
         REDLOCK_REQUEST(.idempotency_key = KEY, .wait_ms = REDLOCK_WAIT_FOREVER);
+    pair_begin();
+    other = client_lock(a, "x", TTL_MS);
     CHECK_OK(redlock_start_acquire(b, "x", TTL_MS, &q, &late));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
     /* The same request came to another client, and was granted there. */
@@ -240,12 +247,12 @@ CASE(granted_once_while_waiting, "A request that waits is told YOURS once its ke
 
 CASE(key_on_a_minority, "A key that fewer nodes have, or different values of it, is not YOURS.")
 {
-    pair_begin();
     redlock_request q = REDLOCK_REQUEST(.idempotency_key = KEY);
     redlock_lock *lock = NULL;
     const char *values[] = {KEY ":0123456789abcdef0123456789abcdef01234567",
                             KEY ":1123456789abcdef0123456789abcdef01234567",
                             OTHER_KEY ":0123456789abcdef0123456789abcdef01234567"};
+    pair_begin();
     server_cmd(&c.node[0], "SET", "redlock:x", values[0], "PX", "20000", NULL);
     CHECK_OK(redlock_acquire(b, "x", TTL_MS, &q, &lock));
     client_unlock(lock);

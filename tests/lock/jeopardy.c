@@ -90,6 +90,7 @@ CASE_ON(states_of_a_life,
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock = client_lock(r, "x", 20000), *second = NULL;
+    int64_t deadline_ns;
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     CHECK_OK(redlock_start_acquire(r, "x", 20000, NULL, &second));
     CHECK_INT(REDLOCK_STATE_WAITING, redlock_state(second));
@@ -106,7 +107,7 @@ CASE_ON(states_of_a_life,
     CHECK_INT(REDLOCK_STATE_RELEASED, redlock_state(lock));
     redlock_lock_free(lock);
     lock = client_lock(r, "x", 2000);
-    int64_t deadline_ns = redlock_deadline_ns(lock);
+    deadline_ns = redlock_deadline_ns(lock);
     while (now_ns() < deadline_ns)
         sleep_ms(1);
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock)); /* by the clock, without an event */
@@ -133,8 +134,9 @@ CASE_ON(repairs_a_node_that_was_hung,
         "A node that hung during the acquire gets the key by a later renewal.", .nodes = NODES,
         .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
+    redlock_lock *lock;
     server_freeze(&c->node[3]);
-    redlock_lock *lock = hold(r);
+    lock = hold(r);
     CHECK(client_await_margin(lock, 1));
     sleep_ms(TTL_MS + TTL_MS / 2);       /* what waits in its socket is out of date by now */
     CHECK(client_await_margin(lock, 1)); /* counted anew with each renewal */
@@ -148,8 +150,9 @@ CASE_ON(repairs_a_node_that_was_away,
         "A node that was down during the acquire gets the key by a later renewal.",
         .nodes = NODES, .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
+    redlock_lock *lock;
     server_kill(&c->node[3]);
-    redlock_lock *lock = hold(r);
+    lock = hold(r);
     CHECK(client_await_margin(lock, 1));
     server_restart_admitted(&c->node[3]); /* to be repaired it has to be trusted */
     CHECK(client_await_margin(lock, 2));
@@ -161,8 +164,9 @@ CASE_ON(repairs_a_node_that_was_away,
 CASE_ON(takes_nothing_from_another, "Repair does not overwrite another holder's key.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
+    redlock_lock *lock;
     cluster_set(c, 0, 1, "redlock:x", "another", 20000);
-    redlock_lock *lock = hold(r);
+    lock = hold(r);
     sleep_ms(TTL_MS);
     CHECK_STR("another", server_cmd(&c->node[0], "GET", "redlock:x", NULL));
     CHECK(client_await_margin(lock, 1));
@@ -175,6 +179,7 @@ CASE_ON(quarantined_nodes_are_not_repaired,
         .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
     redlock_lock *lock = hold(r);
+    redlock_node_info info;
     CHECK(client_await_margin(lock, 2));
     server_restart(&c->node[4]);
     CHECK(client_await_margin(lock, 1));
@@ -182,7 +187,7 @@ CASE_ON(quarantined_nodes_are_not_repaired,
         CHECK_INT(0, server_int(&c->node[4], "EXISTS", "redlock:x", NULL));
         CHECK(redlock_margin(lock) <= 1);
     }
-    redlock_node_info info = client_node(r, 4);
+    info = client_node(r, 4);
     CHECK_INT(REDLOCK_NODE_UP, info.state); /* connected all the time */
     CHECK_INT(1, info.quarantined);
 }

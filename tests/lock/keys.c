@@ -13,8 +13,9 @@ CASE_ON(plain_string_key, "The key is a string of 40 hex digits that expires wit
     CHECK(cluster_await(c, "redlock:nightly report", 5));
     for (int i = 0; i < 5; i++) {
         const struct server *s = &c->node[i];
+        const char *value;
         CHECK_STR("string", server_cmd(s, "TYPE", "redlock:nightly report", NULL));
-        const char *value = server_cmd(s, "GET", "redlock:nightly report", NULL);
+        value = server_cmd(s, "GET", "redlock:nightly report", NULL);
         CHECK_STR(redlock_value(lock), value);
         CHECK_INT(40, strlen(value));
         CHECK_INT(40, strspn(value, "0123456789abcdef"));
@@ -32,25 +33,29 @@ CASE_ON(validity_is_ttl_less_drift,
 {
     redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
     int64_t most_ms = LONG_TTL_MS - LONG_TTL_MS / 100 - 2;
+    int64_t left_ms;
+    int64_t told_ms;
+    int64_t later_ms;
     CHECK_BETWEEN(most_ms - SOON_MS, most_ms, redlock_remaining_ms(lock));
     CHECK(cluster_await(c, "redlock:x", 3));
     for (int i = 0; i < 3; i++) {
         int64_t key_ms = server_int(&c->node[i], "PTTL", "redlock:x", NULL);
         CHECK(key_ms > redlock_remaining_ms(lock));
     }
-    int64_t left_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
-    int64_t told_ms = redlock_remaining_ms(lock);
-    int64_t later_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
+    left_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
+    told_ms = redlock_remaining_ms(lock);
+    later_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
     CHECK_BETWEEN(later_ms - 1, left_ms + 1, told_ms);
 }
 
 CASE_NODES(empty_prefix, "With an empty prefix the key is the name, as other clients write it.")
 {
     redlock_options o = client_options(c);
+    redlock_lock *lock;
     o.prefix = "";
     r = client_open_with(&o);
     client_warm(r);
-    redlock_lock *lock = client_lock(r, "resource", 10000);
+    lock = client_lock(r, "resource", 10000);
     CHECK(cluster_await(c, "resource", 3));
     CHECK_INT(3, cluster_count_value(c, "resource", redlock_value(lock)));
 }
@@ -58,10 +63,11 @@ CASE_NODES(empty_prefix, "With an empty prefix the key is the name, as other cli
 CASE_NODES(own_prefix, "Two applications with different prefixes do not share a lock.")
 {
     redlock_options o = client_options(c);
+    redlock *a, *b;
     o.prefix = "app1:";
-    redlock *a = client_open_with(&o);
+    a = client_open_with(&o);
     o.prefix = "app2:";
-    redlock *b = client_open_with(&o);
+    b = client_open_with(&o);
     client_warm(a);
     client_warm(b);
     client_lock(a, "x", 10000);
@@ -73,11 +79,12 @@ CASE_NODES(own_prefix, "Two applications with different prefixes do not share a 
 CASE_ON(key_set_by_hand_is_respected,
         "A key that another program set with SET NX is a lock held by another.", .nodes = 5)
 {
+    const redlock_report *report;
     for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "SET", "redlock:x", "by hand", "NX", "PX",
                                    "15000", NULL));
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK_INT(3, report_votes(report, REDLOCK_VOTE_TAKEN));
     for (int i = 0; i < 3; i++) {
         CHECK_INT(REDLOCK_VOTE_TAKEN, report->node[i].vote);
@@ -108,8 +115,9 @@ CASE_ON(key_of_another_type, "A key of another type is respected and survives.")
 CASE_ON(minority_by_hand_is_outvoted,
         "Keys of another on two of five nodes do not stop an acquire.", .nodes = 5)
 {
+    redlock_lock *lock;
     cluster_set(c, 0, 2, "redlock:x", "another", 15000);
-    redlock_lock *lock = client_lock_on(r, c, 5, "x", 10000);
+    lock = client_lock_on(r, c, 5, "x", 10000);
     CHECK_INT(3, cluster_count_value(c, "redlock:x", redlock_value(lock)));
     CHECK_INT(0, redlock_margin(lock));
     client_unlock(lock);
@@ -121,9 +129,10 @@ CASE_ON(deleted_by_hand_is_expired,
         "Releasing a lock whose key was deleted on a majority is EXPIRED.", .nodes = 5)
 {
     redlock_lock *lock = client_lock_on(r, c, 5, "x", 20000);
+    const redlock_report *report;
     cluster_del(c, 1, 3, "redlock:x");
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
-    const redlock_report *report = redlock_lock_report(lock);
+    report = redlock_lock_report(lock);
     CHECK(report_votes(report, REDLOCK_VOTE_MISSING) >= 3);
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(c));
@@ -172,8 +181,9 @@ CASE_ON(names_are_bytes,
                                         "*1",  "$-1\r\n", "%s%n",        "{tag}x"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char key[64];
+        redlock_lock *lock;
         snprintf(key, sizeof key, "redlock:%s", names[i]);
-        redlock_lock *lock = client_lock(r, names[i], 10000);
+        lock = client_lock(r, names[i], 10000);
         CHECK(cluster_await(c, key, 3));
         CHECK_STR(names[i], redlock_name(lock));
         client_unlock(lock);
@@ -184,10 +194,11 @@ CASE_ON(names_are_bytes,
 CASE_ON(longest_name, "The longest name becomes its key exactly.")
 {
     char name[REDLOCK_NAME_MAX + 1] = "", key[REDLOCK_NAME_MAX + 16] = "redlock:";
+    redlock_lock *lock;
     memset(name, 'n', REDLOCK_NAME_MAX);
     memset(key + 8, 'n', REDLOCK_NAME_MAX);
     key[8 + REDLOCK_NAME_MAX] = '\0';
-    redlock_lock *lock = client_lock(r, name, 10000);
+    lock = client_lock(r, name, 10000);
     CHECK(cluster_await(c, key, 3));
     CHECK_INT(REDLOCK_NAME_MAX, strlen(redlock_name(lock)));
 }
@@ -197,10 +208,11 @@ CASE_ON(query_tells_the_holder, "redlock_query finds the holder, its votes and r
 {
     redlock_answer *answer = NULL;
     redlock_info info = client_query(r, "x");
+    redlock_lock *lock;
     CHECK_INT(0, info.held);
     CHECK_INT(0, info.holder.votes);
     CHECK_STR("", info.holder.value);
-    redlock_lock *lock = client_lock_on(r, c, 5, "x", 20000);
+    lock = client_lock_on(r, c, 5, "x", 20000);
     cluster_set(c, 4, 1, "redlock:x", "another", 3000);
     CHECK_OK(redlock_query(r, "x", &answer));
     info = *answer->info;

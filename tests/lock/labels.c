@@ -58,15 +58,16 @@ CASE_ON(value_forms,
         "Without label and tag a value is as ever; with them it begins and ends with them.")
 {
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    redlock_info info;
+    redlock_request q = REDLOCK_REQUEST(.idempotency_key = TAG, .label = "");
     CHECK_INT(40, strlen(redlock_value(lock)));
     CHECK_INT(40, strspn(redlock_value(lock), HEX_DIGITS));
-    redlock_info info = query(r);
+    info = query(r);
     CHECK_STR("", info.holder.label);
     CHECK_INT(-1, info.holder.held_ms); /* no stamp, so it is not known */
     CHECK_INT(0, info.holder.held_at_least);
     client_unlock(lock);
 
-    redlock_request q = REDLOCK_REQUEST(.idempotency_key = TAG, .label = "");
     lock = client_lock_as(r, "x", TTL_MS, q);
     CHECK_INT(0, strncmp(TAG ":", redlock_value(lock), strlen(TAG) + 1));
     CHECK_INT(strlen(TAG) + 41, strlen(redlock_value(lock)));
@@ -93,12 +94,13 @@ CASE_ON(longest, "The longest tag, slot, label and name fit, for every kind and 
         redlock_request q =
             REDLOCK_REQUEST(.kind = kind, .label = label, .idempotency_key = TAG);
         redlock_lock *lock = NULL, *refused = NULL;
+        redlock_request wait;
+        redlock_info info;
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? REDLOCK_SLOTS_MAX : 0;
         CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
-        redlock_request wait = REDLOCK_REQUEST(.label = label, .wait_ms = 1000);
+        wait = (redlock_request)REDLOCK_REQUEST(.label = label, .wait_ms = 1000);
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, name, TTL_MS, &wait, &refused));
         CHECK_HAS(label, redlock_detail());
-        redlock_info info;
         info = client_query(r, name);
         CHECK_STR(redlock_value(lock), info.holder.value);
         CHECK_STR(label, info.holder.label);
@@ -111,17 +113,17 @@ CASE_ON(bad_labels,
         .nodes = 1)
 {
     char long_label[REDLOCK_LABEL_MAX + 2];
-    memset(long_label, 'x', sizeof long_label - 1);
-    long_label[sizeof long_label - 1] = '\0';
+    const char *const tags[] = {"", "short", TAG "x", "AZaz09_-AZaz09_-AZaz0:"};
     const char *const bad[] = {long_label, "a\nb", "\x1b[31m", "\xff",
                                "\xe2\x80\xae"
                                "exe"};
+    memset(long_label, 'x', sizeof long_label - 1);
+    long_label[sizeof long_label - 1] = '\0';
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         redlock_request q = REDLOCK_REQUEST(.label = bad[i]);
         CHECK_ERR(REDLOCK_INVAL, client_try_as(r, "x", TTL_MS, q));
         CHECK_HAS(i == 0 ? "64 bytes" : "printable UTF-8", redlock_detail());
     }
-    const char *const tags[] = {"", "short", TAG "x", "AZaz09_-AZaz09_-AZaz0:"};
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
         redlock_request q = REDLOCK_REQUEST(.idempotency_key = tags[i]);
         CHECK_ERR(REDLOCK_INVAL, client_try_as(r, "x", TTL_MS, q));
@@ -135,12 +137,13 @@ CASE_ON(adopt,
 {
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
-        redlock_lock *adopted = NULL;
+        redlock_lock *adopted = NULL, *lock;
+        redlock_info info;
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
-        redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
+        lock = client_lock_as(r, "x", TTL_MS, q);
         CHECK_OK(redlock_adopt(other, "x", redlock_value(lock), NULL, &adopted));
         CHECK_OK(redlock_extend(adopted, TTL_MS));
-        redlock_info info = query(other);
+        info = query(other);
         CHECK_STR(LABEL, info.holder.label);
         client_unlock(adopted);
         redlock_lock_leave(lock);
@@ -164,20 +167,21 @@ CASE_ON(refusals_name_the_holder,
         REDLOCK_REQUEST(.wait_ms = 1000),
         REDLOCK_REQUEST(.wait_ms = 1000, .kind = REDLOCK_SHARED),
     };
+    const redlock_report *report;
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         redlock_request request = refused[i];
+        int named = 0;
         CHECK_ERR(request.wait_ms ? REDLOCK_TIMEOUT : REDLOCK_BUSY,
                   redlock_acquire(other, "x", TTL_MS, &request, &lock));
         CHECK_HAS("held by " LABEL " on ", redlock_detail());
         CHECK_HAS(" s, up to ", redlock_detail());
-        const redlock_report *report = redlock_failure_report();
+        report = redlock_failure_report();
         CHECK_STR(LABEL, report->holder.label);
         CHECK_STR(redlock_value(held), report->holder.value);
         CHECK_BETWEEN(2, 3, report->holder.votes);
         CHECK_BETWEEN(0, 60000, report->holder.held_ms);
         CHECK_INT(0, report->holder.held_at_least);
         CHECK_BETWEEN(1, TTL_MS, report->holder.remaining_ms);
-        int named = 0;
         for (int n = 0; n < 3; n++)
             named += strcmp(redlock_value(held), report->node[n].value) == 0;
         CHECK_INT(report->holder.votes, named);
@@ -189,7 +193,7 @@ CASE_ON(refusals_name_the_holder,
     q = (redlock_request)REDLOCK_REQUEST(.wait_ms = 2000);
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
     CHECK_HAS("held by another", redlock_detail());
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK_STR("7f6c-theirs", report->holder.value);
     CHECK_STR("", report->holder.label);
     CHECK_INT(1, report->holder.held_at_least);
@@ -212,6 +216,7 @@ CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits 
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.label = LABEL);
         redlock_lock *held = client_lock_as(r, "x", TTL_MS, q), *first = NULL, *second = NULL;
+        redlock_info info;
         q = (redlock_request)
             REDLOCK_REQUEST(.kind = kind,
                             .slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0,
@@ -222,7 +227,7 @@ CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits 
         q.label = "the second";
         CHECK_OK(redlock_start_acquire(other, "x", TTL_MS, &q, &second));
         CHECK(wait_until(is_refused, second)); /* behind the first, in its client */
-        redlock_info info = query(r);
+        info = query(r);
         CHECK_STR("the waiter #3", info.waiters[0].label);
         CHECK_STR(info.head, info.waiters[0].name);
         CHECK_HAS(" the waiter #3", info.head);
@@ -254,8 +259,10 @@ CASE_ON(leaving_with_a_label,
 CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without label, and cut.")
 {
     char evil[] = "0123456789012345678901234567890123456789@01a0c44f7b1 \x1b[2Jgone\n";
+    redlock_info info;
+    char huge[400];
     cluster_set(c, 0, 3, "redlock:x", evil, TTL_MS);
-    redlock_info info = query(r);
+    info = query(r);
     CHECK_STR("0123456789012345678901234567890123456789@01a0c44f7b1 \\x1b[2Jgone\\x0a",
               info.holder.value);
     CHECK_STR("", info.holder.label);
@@ -264,7 +271,6 @@ CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without labe
     CHECK_HAS("held by another", redlock_detail());
     CHECK_STR(info.holder.value, redlock_failure_report()->holder.value);
 
-    char huge[400];
     memset(huge, '\x01', sizeof huge - 1);
     huge[sizeof huge - 1] = '\0';
     cluster_set(c, 0, 3, "redlock:x", huge, TTL_MS);
@@ -288,14 +294,16 @@ CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without labe
 
 CASE_ON(many_holders, "A query tells the holders on most nodes first, and of these the oldest.")
 {
+    redlock_info info;
     for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++) {
         char label[32];
+        redlock_request q;
         snprintf(label, sizeof label, "reader %d", i);
-        redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_SHARED, .label = label);
+        q = (redlock_request)REDLOCK_REQUEST(.kind = REDLOCK_SHARED, .label = label);
         client_lock_as(r, "x", TTL_MS, q);
         sleep_ms(2);
     }
-    redlock_info info = query(r);
+    info = query(r);
     CHECK_INT(REDLOCK_SHOWN_MAX + 4, info.holder_count);
     CHECK_INT(REDLOCK_SHOWN_MAX, info.holders_shown);
     for (int i = 1; i < REDLOCK_SHOWN_MAX; i++) {

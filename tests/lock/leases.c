@@ -30,8 +30,9 @@ static redlock_request adoption(enum shape shape)
 static redlock_lock *held(enum shape shape, uint32_t flags, int64_t ttl_ms)
 {
     redlock_request q = shape_request(shape);
+    redlock_lock *lock;
     q.flags |= flags;
-    redlock_lock *lock = client_lock_as(a, "x", ttl_ms, q);
+    lock = client_lock_as(a, "x", ttl_ms, q);
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }
@@ -92,18 +93,21 @@ CASE(gone, "Of a lock that is gone, extend says LOST, and release what is true o
 
 CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.")
 {
+    redlock_request q, known;
+    redlock_lock *lock, *adopted = NULL, *nested;
+    int64_t token;
     pair_begin();
-    redlock_request q = shape_request(SHAPE_REENTRANT);
+    q = shape_request(SHAPE_REENTRANT);
     q.flags = REDLOCK_FENCED;
-    redlock_lock *lock = client_lock_as(a, "x", TTL_MS, q), *adopted = NULL;
-    int64_t token = redlock_fence(lock);
+    lock = client_lock_as(a, "x", TTL_MS, q);
+    token = redlock_fence(lock);
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
-    redlock_request known = adoption(SHAPE_REENTRANT);
+    known = adoption(SHAPE_REENTRANT);
     known.fence = token;
     CHECK_OK(redlock_adopt(b, "x", redlock_value(lock), &known, &adopted));
     CHECK_INT(token, redlock_fence(adopted));
     CHECK_OK(redlock_extend(adopted, TTL_MS));
-    redlock_lock *nested = client_lock_as(a, "x", TTL_MS, q);
+    nested = client_lock_as(a, "x", TTL_MS, q);
     CHECK_INT(token, redlock_fence(nested));
     client_unlock(nested);
     redlock_lock_leave(lock);
@@ -112,17 +116,21 @@ CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.
 
 CASE(renews, "An adopted lock is renewed from its first extension on, and its loss is told.")
 {
-    pair_begin();
-    redlock_request q = adoption(SHAPE_MUTEX);
-    q.flags = REDLOCK_RENEW;
-    redlock_lock *lock = held(SHAPE_MUTEX, 0, TTL_MS), *adopted = NULL;
+    redlock_request q;
+    redlock_lock *lock, *adopted = NULL;
+    int64_t first_ns;
     char value[REDLOCK_VALUE_MAX + 1];
+    int64_t end_ms;
+    pair_begin();
+    q = adoption(SHAPE_MUTEX);
+    q.flags = REDLOCK_RENEW;
+    lock = held(SHAPE_MUTEX, 0, TTL_MS);
     snprintf(value, sizeof value, "%s", redlock_value(lock));
     redlock_lock_leave(lock);
     CHECK_OK(redlock_adopt(b, "x", value, &q, &adopted));
     CHECK_OK(redlock_extend(adopted, SHORT_MS));
-    int64_t first_ns = redlock_deadline_ns(adopted);
-    int64_t end_ms = now_ms() + GIVE_UP_MS;
+    first_ns = redlock_deadline_ns(adopted);
+    end_ms = now_ms() + GIVE_UP_MS;
     while (redlock_deadline_ns(adopted) <= first_ns && now_ms() < end_ms)
         sleep_ms(20);
     CHECK(redlock_deadline_ns(adopted) > first_ns);
@@ -132,8 +140,8 @@ CASE(renews, "An adopted lock is renewed from its first extension on, and its lo
 
 CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
 {
-    pair_begin();
     redlock_lock *lock = NULL;
+    redlock *alone;
     const char *value = "0123456789abcdef0123456789abcdef01234567";
     const char *slot = "0123456789abcdef0123456789abcdef01234567#3";
     redlock_request q = REDLOCK_REQUEST();
@@ -155,6 +163,7 @@ CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
         {{.kind = 9}, value, "kind"},
         {{0}, "", "value"},
     };
+    pair_begin();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         redlock_request wrong = bad[i].q;
         wrong.size = sizeof wrong;
@@ -165,7 +174,7 @@ CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
     q.fence = 5;
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(b, "x", TTL_MS, &q, &lock));
     CHECK_HAS("fence", redlock_detail());
-    redlock *alone = client_open(&c, 0);
+    alone = client_open(&c, 0);
     q = (redlock_request)REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     CHECK_ERR(REDLOCK_INVAL, redlock_adopt(alone, "x", value, &q, &lock));
     CHECK_HAS("nothing drives", redlock_detail());
@@ -239,9 +248,10 @@ CASE(kept_when_freed,
 CASE(kept_only_when_told,
      "A kept request that is freed or canceled while it waits leaves nothing.")
 {
-    pair_begin();
-    redlock_lock *other = client_lock(b, "x", TTL_MS), *lock = NULL;
+    redlock_lock *other, *lock = NULL;
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .wait_ms = REDLOCK_WAIT_FOREVER);
+    pair_begin();
+    other = client_lock(b, "x", TTL_MS);
     CHECK_OK(redlock_start_acquire(a, "x", TTL_MS, &q, &lock));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
     redlock_lock_free(lock);
@@ -257,10 +267,11 @@ CASE(kept_only_when_told,
 
 CASE(granted_untold, "A kept lock that is freed before its grant was read is released.")
 {
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r;
     redlock_lock *first = NULL, *other = NULL;
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP);
+    cluster_start(&c, 3);
+    r = client_open_warm(&c, 0);
     CHECK_OK(redlock_start_acquire(r, "y", TTL_MS, &q, &first));
     CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &other));
     EXPECT(r, ACQUIRED, REDLOCK_OK, first);
@@ -274,8 +285,8 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
 
 CASE(bad_keep, "A kept lock cannot be bound to a thread.")
 {
-    pair_begin();
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP | REDLOCK_BOUND);
+    pair_begin();
     CHECK_ERR(REDLOCK_INVAL, client_try_as(a, "x", TTL_MS, q));
     CHECK_HAS("contradict", redlock_detail());
 }

@@ -42,9 +42,9 @@ static redlock *bench_open(struct bench *b, uint32_t flags, uint32_t node_timeou
  */
 static bool acquire_value(const struct fake_record *r, char value[64])
 {
+    int end = 0;
     if (strstr(r->text, " NX ") != NULL)
         return sscanf(r->text, "SET %*s %63s NX", value) == 1;
-    int end = 0;
     return sscanf(r->text, "EVALSHA %*s 3 %*s %*s %*s %63s %*s w%n", value, &end) == 1 &&
            end > 0;
 }
@@ -73,16 +73,17 @@ static void check_order(const struct fake *f)
     for (int i = 0; i < fake_count(f); i++) {
         const struct fake_record *r = &f->shared->record[i];
         char value[64];
+        int first, back;
         if (!acquire_value(r, value))
             continue;
-        int first = fake_find_with(f, 0, value, "");
+        first = fake_find_with(f, 0, value, "");
         if (first != i && is_attempt_again(&f->shared->record[first], r, value))
             continue;
         if (first != i) {
             fake_print(f);
             FAIL("record %d mentions the value that record %d acquires", first, i);
         }
-        int back = fake_find_with(f, i + 1, value, "");
+        back = fake_find_with(f, i + 1, value, "");
         /* From the queue, a node that answered that it set nothing is left alone. */
         if (back < 0 && strncmp(r->text, "EVALSHA", 7) == 0)
             continue;
@@ -99,8 +100,8 @@ static void *cycle(void *data)
     for (int i = 0; i < 30; i++) {
         char name[64];
         redlock_lock *lock = NULL;
-        snprintf(name, sizeof name, "%lx-%d", (unsigned long)pthread_self(), i);
         redlock_request q = REDLOCK_REQUEST(.wait_ms = 10000);
+        snprintf(name, sizeof name, "%lx-%d", (unsigned long)pthread_self(), i);
         CHECK_OK(redlock_acquire(r, i % 3 == 0 ? "shared" : name, 20000, &q, &lock));
         redlock_release(lock);
         redlock_lock_free(lock);
@@ -112,9 +113,10 @@ CASE(release_behind_acquire, "Releases and rollbacks follow their acquire on its
 {
     static struct bench b;
     pthread_t threads[4];
+    redlock *r;
     bench_start(&b);
     b.fake[1].shared->delay_ms = 3; /* one node lags behind what the others decide */
-    redlock *r = bench_open(&b, REDLOCK_THREAD, 0);
+    r = bench_open(&b, REDLOCK_THREAD, 0);
     for (int i = 0; i < 4; i++)
         CHECK_INT(0, pthread_create(&threads[i], NULL, cycle, r));
     for (int i = 0; i < 4; i++)
@@ -133,16 +135,18 @@ CASE(release_behind_acquire, "Releases and rollbacks follow their acquire on its
 CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value of its own.")
 {
     static struct bench b;
-    bench_start(&b);
-    redlock *r = bench_open(&b, 0, PATIENT_MS);
-    client_warm(r);
-    redlock_lock *held = client_lock(r, "x", 20000);
-    /* A waiter sends a heartbeat every second. */
+    redlock *r;
+    redlock_lock *held;
+    int attempts = 0;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2300);
+    bench_start(&b);
+    r = bench_open(&b, 0, PATIENT_MS);
+    client_warm(r);
+    held = client_lock(r, "x", 20000);
+    /* A waiter sends a heartbeat every second. */
     CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 20000, q));
     client_unlock(held);
     client_warm(r);
-    int attempts = 0;
     for (int i = 0; i < fake_count(&b.fake[0]); i++) {
         char value[64];
         if (!acquire_value(&b.fake[0].shared->record[i], value))
@@ -163,10 +167,12 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
 CASE(values_differ_everywhere, "Values of different clients and attempts never coincide.")
 {
     static struct bench b;
-    bench_start(&b);
-    redlock *a = bench_open(&b, 0, PATIENT_MS);
-    redlock *c = bench_open(&b, 0, PATIENT_MS);
+    redlock *a;
+    redlock *c;
     char seen[100][64];
+    bench_start(&b);
+    a = bench_open(&b, 0, PATIENT_MS);
+    c = bench_open(&b, 0, PATIENT_MS);
     for (int i = 0; i < 100; i++) {
         redlock_lock *lock = client_lock(i % 2 == 0 ? a : c, "x", 20000);
         snprintf(seen[i], sizeof seen[i], "%s", redlock_value(lock));
@@ -179,14 +185,16 @@ CASE(values_differ_everywhere, "Values of different clients and attempts never c
 CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the others.")
 {
     static struct bench b;
+    redlock *r;
+    int64_t start_ns, asked_ns[NODES];
+    redlock_lock *lock;
     bench_start(&b);
-    redlock *r = bench_open(&b, 0, FAR_MS);
+    r = bench_open(&b, 0, FAR_MS);
     client_warm(r);
     b.fake[0].shared->delay_ms = FAR_MS;
-    int64_t start_ns = now_ns();
-    redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
+    start_ns = now_ns();
+    lock = client_lock(r, "x", LONG_TTL_MS);
     CHECK_BETWEEN(0, SOON_MS, (now_ns() - start_ns) / 1000000);
-    int64_t asked_ns[NODES];
     for (int i = 0; i < NODES; i++) {
         int record = fake_await(&b.fake[i], 0, "SET redlock:x");
         CHECK(record >= 0);
@@ -209,13 +217,14 @@ CASE_NODES(late_replies_find_their_request, "A late reply counts for its own req
     p[0].switches->down_delay_ms = 30;
     for (int i = 0; i < 20; i++) {
         char free_name[32], taken_name[32], taken_key[48];
+        redlock_lock *lock;
         snprintf(free_name, sizeof free_name, "free%d", i);
         snprintf(taken_name, sizeof taken_name, "taken%d", i);
         snprintf(taken_key, sizeof taken_key, "redlock:%s", taken_name);
         /* Held by another on nodes 0 and 2: only a wrong vote could make a majority. */
         cluster_set(c, 0, 1, taken_key, "another", 20000);
         cluster_set(c, 2, 1, taken_key, "another", 20000);
-        redlock_lock *lock = client_lock(r, free_name, 20000); /* won without node 0 */
+        lock = client_lock(r, free_name, 20000); /* won without node 0 */
         CHECK_ERR(REDLOCK_BUSY, client_try(r, taken_name, 20000));
         client_unlock(lock);
     }
@@ -259,11 +268,11 @@ CASE_NODES(rollback_after_reconnect,
            "Keys set over a broken connection are rolled back over the next.")
 {
     struct proxy p[3];
+    redlock_lock *lock = NULL;
     proxies_start(p, c, 3);
     r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1; /* set, but the replies never arrive */
-    redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "x", 60000, NULL, &lock));
     CHECK(cluster_await(c, "redlock:x", 3));
     NO_EVENT(r); /* nothing is decided and nothing rolled back yet */
@@ -279,11 +288,12 @@ CASE_NODES(rollback_after_reconnect,
 static void end_an_attempt(struct cluster *c, bool cancel)
 {
     struct proxy p[3];
+    redlock *r;
+    redlock_lock *lock = NULL;
     proxies_start(p, c, 3);
-    redlock *r = client_open_warm(c, REDLOCK_THREAD);
+    r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
-    redlock_lock *lock = NULL;
     CHECK_OK(redlock_start_acquire(r, "x", 60000, NULL, &lock));
     CHECK(cluster_await(c, "redlock:x", 3));
     if (cancel)
@@ -309,9 +319,10 @@ CASE_OF_ON(freed_attempt_is_rolled_back, "An attempt whose handle is freed is ro
 CASE_NODES(release_after_reconnect, "A lock is released over new connections, on every node.")
 {
     struct proxy p[3];
+    redlock_lock *lock;
     proxies_start(p, c, 3);
     r = client_open_warm(c, REDLOCK_THREAD);
-    redlock_lock *lock = client_lock_on(r, c, 3, "x", 60000);
+    lock = client_lock_on(r, c, 3, "x", 60000);
     for (int i = 0; i < 3; i++)
         proxy_cut(&p[i]);
     client_warm(r);
@@ -329,9 +340,10 @@ CASE_NODES(release_into_a_broken_connection,
     r = client_open_warm(c, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
         redlock_lock *lock = client_lock_on(r, c, 3, "x", 60000);
+        int error;
         for (int n = 0; n < 3; n++)
             proxy_cut(&p[n]);
-        int error = redlock_release(lock); /* the client may not have noticed yet */
+        error = redlock_release(lock); /* the client may not have noticed yet */
         CHECK(error == REDLOCK_OK || error == REDLOCK_NOQUORUM);
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(c));

@@ -113,22 +113,25 @@ static bool is_on_every_node(void *data)
 static void stop_and_wake(uint32_t client_flags, enum first_call first)
 {
     struct play *p = helper_memory(sizeof *p);
+    pid_t pid;
+    int status = 0;
+    redlock *r;
+    struct repair repair;
+    redlock_lock *lock;
     cluster_start(&p->cluster, 5);
     p->client_flags = client_flags;
     p->first = first;
-    pid_t pid = helper_start(hold_and_sleep, p);
+    pid = helper_start(hold_and_sleep, p);
     CHECK(wait_until(is_held, p));
     kill(pid, SIGSTOP);
-    int status = 0;
     CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
 
     /* The next holder gets it when the keys have expired, and with a larger token. */
-    redlock *r = client_open(&p->cluster, REDLOCK_THREAD);
-    redlock_lock *lock =
-        CLIENT_LOCK(r, "x", LONG_TTL_MS, .flags = REDLOCK_FENCED, .wait_ms = GIVE_UP_MS);
+    r = client_open(&p->cluster, REDLOCK_THREAD);
+    lock = CLIENT_LOCK(r, "x", LONG_TTL_MS, .flags = REDLOCK_FENCED, .wait_ms = GIVE_UP_MS);
     CHECK_NEVER(redlock_fence(lock) <= p->token);
     CHECK(storage_write(&p->storage, redlock_fence(lock), 3));
-    struct repair repair = {p, lock};
+    repair = (struct repair){p, lock};
     CHECK(wait_until(is_on_every_node, &repair));
     CHECK_INT(5, cluster_count_value(&p->cluster, "redlock:x", redlock_value(lock)));
 

@@ -21,12 +21,13 @@
 static void check_truly_held(const struct cluster *c, redlock_lock *lock, const char *key)
 {
     int64_t remaining_ms = redlock_remaining_ms(lock);
-    CHECK(remaining_ms > 0);
     int outlive = 0;
+    CHECK(remaining_ms > 0);
     for (size_t i = 0; i < c->count; i++) {
+        long long key_ms;
         if (strcmp(server_cmd(&c->node[i], "GET", key, NULL), redlock_value(lock)) != 0)
             continue;
-        long long key_ms = server_int(&c->node[i], "PTTL", key, NULL);
+        key_ms = server_int(&c->node[i], "PTTL", key, NULL);
         outlive += key_ms >= redlock_remaining_ms(lock);
     }
     if (redlock_remaining_ms(lock) > 0) /* else the looking itself took too long */
@@ -37,9 +38,11 @@ static void check_truly_held(const struct cluster *c, redlock_lock *lock, const 
 CASE_ON(peer_bug_01_hung_node, "A lock won beside a stopped node is valid, and won at once.",
         .nodes = 5, .node_timeout_ms = FAR_MS)
 {
+    int64_t start_ms;
+    redlock_lock *lock;
     server_freeze(&c->node[3]);
-    int64_t start_ms = now_ms();
-    redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
+    start_ms = now_ms();
+    lock = client_lock(r, "x", LONG_TTL_MS);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms); /* decided by the others */
     server_thaw(&c->node[3]);
     check_truly_held(c, lock, "redlock:x");
@@ -59,9 +62,10 @@ CASE_NODES(peer_bug_01_slow_nodes,
         for (int n = 0; n < 3; n++) {
             char name[32], key[48];
             redlock_lock *lock = NULL;
+            int error;
             snprintf(name, sizeof name, "x%zu-%d", d, n);
             snprintf(key, sizeof key, "redlock:%s", name);
-            int error = redlock_acquire(r, name, 2000, NULL, &lock);
+            error = redlock_acquire(r, name, 2000, NULL, &lock);
             if (error == REDLOCK_OK) {
                 check_truly_held(c, lock, key);
                 redlock_lock_free(lock);
@@ -92,10 +96,11 @@ CASE(peer_bug_01_paused_client,
     struct proxy p[3];
     struct outcome *o =
         mmap(NULL, sizeof *o, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid;
     CHECK(o != MAP_FAILED);
     cluster_start(&c, 3);
     proxies_start(p, &c, 3);
-    pid_t pid = fork();
+    pid = fork();
     if (pid == 0) {
         redlock_lock *lock = NULL;
         redlock *r = client_open(&c, 0);
@@ -137,13 +142,14 @@ CASE_NODES(peer_bug_02_split_vote,
     /* even: ties are likely */
     redlock *a = client_open(c, 0);
     redlock *b = client_open(c, 0);
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
+    redlock_lock *lock;
     client_warm(a);
     client_warm(b);
     /* A tie as left by a rival that died in the middle, gone after 2 s. */
     cluster_set(c, 0, 2, "redlock:x", "rival one", 2000);
     cluster_set(c, 2, 2, "redlock:x", "rival two", 2000);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = client_lock_as(a, "x", 10000, q);
+    lock = client_lock_as(a, "x", 10000, q);
     client_unlock(lock);
     CHECK_OK(redlock_acquire(b, "x", 10000, &q, &lock));
 }
@@ -152,8 +158,9 @@ CASE_NODES(peer_bug_02_split_vote,
 CASE_ON(peer_bug_03_dead_node_leaves_keys,
         "A dead node fails no acquire, and no key stays behind.", .nodes = 5)
 {
+    redlock_lock *lock;
     server_kill(&c->node[0]);
-    redlock_lock *lock = client_lock_on(r, c, 4, "x", 60000);
+    lock = client_lock_on(r, c, 4, "x", 60000);
     client_unlock(lock);
     CHECK(cluster_await_empty(c));
     server_kill(&c->node[1]);
@@ -200,9 +207,10 @@ CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 a
         {3, 1, REDLOCK_OK}, {5, 2, REDLOCK_OK}, {4, 1, REDLOCK_OK}, {4, 2, REDLOCK_NOQUORUM}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct cluster c;
+        redlock *r;
         cluster_start(&c, table[i].nodes);
         cluster_each(&c, 0, table[i].dead, server_kill);
-        redlock *r = client_open(&c, 0);
+        r = client_open(&c, 0);
         CHECK_ERR(table[i].expected, client_try(r, "x", 10000));
         client_close(r);
         cluster_each(&c, 0, table[i].nodes, server_kill);
@@ -214,10 +222,11 @@ CASE_NODES(peer_bug_05_connected_quorum,
            "Two living nodes of five are no majority while the other three are dead.",
            .nodes = 5)
 {
+    redlock *fresh;
     server_kill(&c->node[0]);
     server_kill(&c->node[1]);
     server_kill(&c->node[2]);
-    redlock *fresh = client_open(c, 0);
+    fresh = client_open(c, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
     client_close(fresh);
@@ -279,9 +288,9 @@ CASE_ON(peer_bug_07_extend_of_anothers,
 CASE_ON(peer_bug_10_taken_or_down,
         "\"Held by another\" and \"servers down\" are different errors.")
 {
+    char busy[512];
     cluster_set(c, 0, 3, "redlock:x", "another", 20000);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-    char busy[512];
     snprintf(busy, sizeof busy, "%s", redlock_detail());
     server_kill(&c->node[0]);
     server_kill(&c->node[1]);

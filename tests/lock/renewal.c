@@ -99,9 +99,10 @@ static void lose_without_renewal(uint32_t flags)
     struct cluster c;
     redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 2000);
+    int error;
     EXPECT(r, LOST, REDLOCK_LOST, lock);
     CHECK_INT(0, redlock_remaining_ms(lock));
-    int error = redlock_release(lock);
+    error = redlock_release(lock);
     CHECK(error == REDLOCK_EXPIRED || error == REDLOCK_LOST);
     NO_EVENT(r);
     redlock_lock_free(lock);

@@ -11,8 +11,9 @@
 
 static redlock *open_held(struct cluster *c, uint32_t flags)
 {
+    redlock *r;
     cluster_start(c, 3);
-    redlock *r = client_open(c, flags);
+    r = client_open(c, flags);
     client_warm(r);
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     return r;
@@ -21,9 +22,10 @@ static redlock *open_held(struct cluster *c, uint32_t flags)
 CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
         .node_timeout_ms = FAR_MS)
 {
-    cluster_each(c, 0, 3, server_freeze);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 10); /* short: no node answers */
-    int64_t start_ms = now_ms();
+    int64_t start_ms;
+    cluster_each(c, 0, 3, server_freeze);
+    start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", LONG_TTL_MS, q));
     CHECK_BETWEEN(10, SOON_MS, now_ms() - start_ms);
 }
@@ -32,13 +34,14 @@ CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
 CASE_NODES(never_granted_late, "Grants that arrive after the end of the wait do not count.")
 {
     struct proxy p[3];
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 100); /* short: no answer arrives */
+    int64_t start_ms;
     proxies_start(p, c, 3);
     r = client_open_hasty(c, 0, FAR_MS);
     client_warm(r);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 100); /* short: no answer arrives */
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", LONG_TTL_MS, q));
     CHECK_BETWEEN(100, SOON_MS, now_ms() - start_ms);
     for (int i = 0; i < 3; i++)
@@ -50,8 +53,9 @@ CASE_NODES(wins_when_expired, "A waiter gets the lock when the holder's has expi
 {
     redlock *holder = client_open(c, 0);
     redlock *waiter = client_open(c, REDLOCK_THREAD);
+    redlock_lock *lock;
     client_warm(waiter);
-    redlock_lock *lock = client_lock(holder, "x", 2000);
+    lock = client_lock(holder, "x", 2000);
     CLIENT_LOCK(waiter, "x", 10000, .wait_ms = REDLOCK_WAIT_FOREVER);
     CHECK_INT(0, redlock_remaining_ms(lock)); /* never two holders */
 }
@@ -74,13 +78,13 @@ CASE_NODES(waiting_is_cheap,
 {
     enum { FEW = 50 }; /* a poll every millisecond would be thousands */
     redlock_options o = client_options(c);
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2500);
     o.retry_min_ms = 1;
     o.retry_max_ms = 1; /* no matter: this is no retry */
     r = client_open_with(&o);
     client_warm(r);
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     server_forget_commands(&c->node[0]);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2500);
     CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 10000, q));
     /*
      * A try, a ticket, a place, a heartbeat every second, a departure; some of them twice where
@@ -96,6 +100,7 @@ CASE_NODES(retries_are_bounded,
            "Without a majority a waiter neither sleeps too long nor hammers.")
 {
     redlock_options o = client_options(c);
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     o.retry_min_ms = 10;
     o.retry_max_ms = 100;
     r = client_open_with(&o);
@@ -103,7 +108,6 @@ CASE_NODES(retries_are_bounded,
     server_kill(&c->node[1]);
     server_kill(&c->node[2]);
     server_forget_commands(&c->node[0]);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
     CHECK_BETWEEN(3, 120, calls(&c->node[0], "set")); /* 20 or more on a calm machine */
 }

@@ -17,8 +17,9 @@ CASE(the_shim_works, "The stepped wall clock is what this program's code reads."
 {
     struct timespec before, after;
     int64_t boot_ms = now_ms();
+    time_t seconds;
     clock_gettime(CLOCK_REALTIME, &before);
-    time_t seconds = time(NULL);
+    seconds = time(NULL);
     wallclock_step_ms(HOUR_MS);
     clock_gettime(CLOCK_REALTIME, &after);
     CHECK_BETWEEN(3600, 3660, after.tv_sec - before.tv_sec);
@@ -51,10 +52,11 @@ static void *step_later(void *data)
 static void wait_through_a_step(struct cluster *c, redlock *r, int64_t step_ms)
 {
     pthread_t thread;
-    cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
+    int64_t start_ms;
+    cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     CHECK_INT(0, pthread_create(&thread, NULL, step_later, &step_ms));
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 10000, q));
     CHECK_BETWEEN(2000, SOON_MS, now_ms() - start_ms);
     pthread_join(thread, NULL);
@@ -85,8 +87,9 @@ CASE_ON(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
 {
     redlock_lock *lock = client_lock(r, "x", 2500);
     int64_t first_ms = redlock_remaining_ms(lock);
+    int64_t boot_ns;
     CHECK_BETWEEN(1, 2500 - 25 - 2, first_ms);
-    int64_t boot_ns = now_ns();
+    boot_ns = now_ns();
     CHECK_BETWEEN(0, 2500 - 25 - 2, (redlock_deadline_ns(lock) - boot_ns) / 1000000);
     sleep_ms(50);
     CHECK(redlock_remaining_ms(lock) <= first_ms - 49);
@@ -96,20 +99,23 @@ CASE_ON(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
 CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.")
 {
     struct cluster c;
-    cluster_start_limited(&c, 3, "86400000"); /* the nodes have to allow it as well */
-    redlock_options o = client_options(&c);
-    o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS;
-    redlock *r = client_open_with(&o);
-    client_warm(r);
-    redlock_lock *lock = client_lock(r, "x", REDLOCK_TTL_LIMIT_MS);
+    redlock_options o;
+    redlock *r;
+    redlock_lock *lock;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_MAX_MS);
     int64_t day_ms = REDLOCK_TTL_LIMIT_MS;
+    cluster_start_limited(&c, 3, "86400000"); /* the nodes have to allow it as well */
+    o = client_options(&c);
+    o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS;
+    r = client_open_with(&o);
+    client_warm(r);
+    lock = client_lock(r, "x", REDLOCK_TTL_LIMIT_MS);
     CHECK_BETWEEN(day_ms - day_ms / 100 - 2 - 10000, day_ms - day_ms / 100 - 2,
                   redlock_remaining_ms(lock));
     CHECK_BETWEEN(day_ms - 10000, day_ms, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
     client_unlock(lock);
 
     cluster_set(&c, 0, 3, "redlock:x", "another", 2000);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_MAX_MS);
     CHECK_OK(redlock_acquire(r, "x", day_ms, &q, &lock));
     client_unlock(lock);
 

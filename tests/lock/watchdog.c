@@ -187,8 +187,9 @@ CASE(ends_with_the_thread, "A bound lock is released, and not renewed, when its 
 {
     /* The servers die with the thread that starts them: the main thread starts them. */
     struct ending e;
+    struct release_scene s;
     begin(&e);
-    struct release_scene s = {&e, REDLOCK_BOUND};
+    s = (struct release_scene){&e, REDLOCK_BOUND};
     run_thread(acquire_only, &s);
     /* Released, not merely left to expire: its TTL is a minute. */
     CHECK(cluster_await(&e.c, "redlock:x", 0));
@@ -200,8 +201,9 @@ CASE(ends_with_the_thread, "A bound lock is released, and not renewed, when its 
 CASE(unbound_outlives_the_thread, "A lock that is not bound stays held when its thread ends.")
 {
     struct ending e;
+    struct release_scene s;
     begin(&e);
-    struct release_scene s = {&e, 0};
+    s = (struct release_scene){&e, 0};
     run_thread(acquire_only, &s);
     sleep_ms(300);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(e.lock));
@@ -223,8 +225,9 @@ static void *acquire_and_release(void *data)
 CASE(bound_and_released, "Bound locks that were released leave nothing behind in the client.")
 {
     struct ending e;
+    struct release_scene s;
     begin(&e);
-    struct release_scene s = {&e, 0};
+    s = (struct release_scene){&e, 0};
     for (int i = 0; i < 5; i++)
         run_thread(acquire_and_release, &s);
     CHECK(cluster_await(&e.c, "redlock:y", 0));
@@ -237,8 +240,8 @@ static void *acquire_many(void *data)
     struct release_scene *s = data;
     char name[32];
     redlock_lock *lock = NULL;
-    snprintf(name, sizeof name, "many%lx", (unsigned long)pthread_self());
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_BOUND | REDLOCK_RENEW);
+    snprintf(name, sizeof name, "many%lx", (unsigned long)pthread_self());
     CHECK_OK(redlock_acquire(s->e->r, name, LONG_TTL_MS, &q, &lock));
     return lock;
 }
@@ -246,10 +249,11 @@ static void *acquire_many(void *data)
 CASE(many_threads_end, "The locks of many threads that end at once are all released.")
 {
     struct ending e;
-    begin(&e);
-    struct release_scene s = {&e, 0};
+    struct release_scene s;
     pthread_t threads[THREADS];
     void *locks[THREADS];
+    begin(&e);
+    s = (struct release_scene){&e, 0};
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_create(&threads[i], NULL, acquire_many, &s));
     for (int i = 0; i < THREADS; i++)

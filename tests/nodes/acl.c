@@ -27,12 +27,13 @@ static void read_manual(const char *path, const char *head, const char *end, cha
 {
     static char page[256 * 1024];
     FILE *f = fopen(path, "r");
+    const char *from, *to;
     CHECK(f != NULL);
     page[fread(page, 1, sizeof page - 1, f)] = '\0';
     fclose(f);
-    const char *from = strstr(page, head);
+    from = strstr(page, head);
     CHECK(from != NULL);
-    const char *to = strstr(from, end);
+    to = strstr(from, end);
     CHECK(to != NULL && to - from < TEXT_SIZE);
     memcpy(out, from, (size_t)(to - from));
     out[to - from] = '\0';
@@ -110,8 +111,9 @@ static void use_user(struct cluster *c, const char *user)
 static void check_mutex(const struct cluster *c, uint32_t flags)
 {
     redlock_options o = client_options(c);
+    redlock *r;
     o.flags = flags;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = client_lock(r, "x", 10000);
@@ -156,8 +158,9 @@ static void check_kinds(const struct cluster *c, uint32_t flags, bool lists)
         REDLOCK_REQUEST(.more_names = more, .more_name_count = 1),
     };
     redlock_options o = client_options(c);
+    redlock *r;
     o.flags = flags;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_warm(r);
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
         check_kind(r, &requests[i], lists);
@@ -237,13 +240,15 @@ CASE_NODES(rights_of_an_operator,
            "A user that only admits nodes needs what libredlock(3) says.")
 {
     struct rights rights;
+    redlock_options o;
+    redlock *client;
     read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", rights.text);
     collect_rights(&rights);
     add_user(c, "operator", &rights);
     use_user(c, "operator");
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.flags = REDLOCK_NO_NATIVE;
-    redlock *client = client_open_with(&o);
+    client = client_open_with(&o);
     CHECK_OK(redlock_admit(client, NULL));
     client_close(client);
     check_acl_log_empty(c);
@@ -254,12 +259,13 @@ CASE_NODES(native_is_asked_for_once,
            .nodes = 1)
 {
     struct rights rights;
+    redlock *client;
     read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", rights.text);
     collect_rights(&rights);
     add_user(c, "operator", &rights);
     set_user(c, "operator", "-eval");
     use_user(c, "operator");
-    redlock *client = client_open_warm(c, 0);
+    client = client_open_warm(c, 0);
     CHECK_HAS("count",
               server_cmd(&c->node[0], "ACL", "LOG", NULL)); /* the script was refused */
     CHECK_STR("OK", server_cmd(&c->node[0], "ACL", "LOG", "RESET", NULL));

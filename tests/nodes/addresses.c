@@ -11,8 +11,9 @@ static void check_works(const struct cluster *c, const char *address)
     redlock_options o = client_options(c);
     redlock *r = client_open_with(&o);
     redlock_lock *lock = client_lock(r, "x", 10000);
+    const redlock_report *report;
     CHECK(cluster_await(c, "redlock:x", (int)c->count));
-    const redlock_report *report = redlock_lock_report(lock);
+    report = redlock_lock_report(lock);
     CHECK_STR(address, report->node[0].address);
     client_unlock(lock);
     client_close(r);
@@ -66,12 +67,13 @@ CASE_NODES(bare_host_and_port, "host:port without a scheme is redis://host:port.
 CASE_NODES(unknown_host,
            "A name that does not resolve is one unreachable node, reported by that name.")
 {
+    redlock *hopeless;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     c->urls[1] = "redis://no-such-host.invalid:6379";
     r = client_open(c, 0);
     client_unlock(client_lock(r, "x", 10000));
     c->urls[2] = "redis://no-such-host-either.invalid:6379";
-    redlock *hopeless = client_open(c, 0);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
+    hopeless = client_open(c, 0);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(hopeless, "x", 10000, q));
     CHECK_STR("no-such-host.invalid:6379", redlock_failure_report()->node[1].address);
 }
@@ -111,10 +113,11 @@ CASE_NODES(missing_database,
            "A database that the server does not have is reported in the server's words.",
            .nodes = 1)
 {
+    redlock_lock *lock = NULL;
+    int error;
     snprintf(c->url[0], sizeof c->url[0], "redis://127.0.0.1:%d/99", c->node[0].port.number);
     r = client_open(c, 0);
-    redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, "x", 10000, NULL, &lock);
+    error = redlock_acquire(r, "x", 10000, NULL, &lock);
     CHECK(error != REDLOCK_OK && lock == NULL);
     CHECK_HAS("DB index", redlock_failure_report()->node[0].text);
     CHECK_INT(0, server_keys(&c->node[0]));
@@ -126,11 +129,12 @@ CASE_NODES(client_name, "CLIENT LIST shows the client's name, on one connection 
 {
     redlock_options o = client_options(c);
     redlock *plain = client_open_with(&o);
+    redlock *named;
     client_warm(plain);
     CHECK_HAS("name=redlock ", server_cmd(&c->node[0], "CLIENT", "LIST", NULL));
     CHECK_INT(1, server_clients(&c->node[0]));
     o.client_name = "nightly-job";
-    redlock *named = client_open_with(&o);
+    named = client_open_with(&o);
     client_warm(named);
     CHECK_HAS("name=nightly-job ", server_cmd(&c->node[0], "CLIENT", "LIST", NULL));
     CHECK_INT(2, server_clients(&c->node[0]));

@@ -61,19 +61,21 @@ static int try_with(const redlock_options *o, int *refusals)
 CASE(password_in_url, "A password in the URL, percent-encoded, is used and never shown.")
 {
     struct cluster c;
+    redlock_options o;
     start_protected(&c, 3);
     for (int i = 0; i < 3; i++)
         snprintf(c.url[i], sizeof c.url[i], "redis://:%s@127.0.0.1:%d", ENCODED,
                  c.node[i].port.number);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     CHECK_OK(try_with(&o, NULL));
 }
 
 CASE(password_in_options, "A password in the options is used where the URL has none.")
 {
     struct cluster c;
+    redlock_options o;
     start_protected(&c, 3);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.password = PASSWORD;
     CHECK_OK(try_with(&o, NULL));
     /* The URL's own password has precedence: this one is wrong. */
@@ -87,12 +89,13 @@ CASE(password_in_file, "The first line of the password file is the password.")
 {
     struct cluster c;
     char path[128];
-    start_protected(&c, 3);
-    snprintf(path, sizeof path, "%s/password", check_dir());
-    redlock_options o = client_options(&c);
-    o.password_file = path;
+    redlock_options o;
     static const char *const contents[] = {PASSWORD, PASSWORD "\n", PASSWORD "\nsecond line\n",
                                            PASSWORD "\r\n"};
+    start_protected(&c, 3);
+    snprintf(path, sizeof path, "%s/password", check_dir());
+    o = client_options(&c);
+    o.password_file = path;
     for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
         FILE *f = fopen(path, "w");
         fputs(contents[i], f);
@@ -105,11 +108,13 @@ CASE(wrong_password, "A wrong password on a majority is AUTH at once, without wa
 {
     struct cluster c;
     int votes = 0;
+    redlock_options o;
+    int64_t start_ms;
     start_protected(&c, 3);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.password = "s3cr3t-wrong";
     o.node_timeout_ms = FAR_MS;
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     CHECK(votes >= 2);
@@ -119,8 +124,9 @@ CASE(no_password, "No password where one is needed is AUTH.")
 {
     struct cluster c;
     int votes = 0;
+    redlock_options o;
     start_protected(&c, 3);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
     CHECK(votes >= 2);
     CHECK_INT(0, server_keys(&c.node[0]));
@@ -129,8 +135,9 @@ CASE(no_password, "No password where one is needed is AUTH.")
 CASE(wrong_password_on_a_minority, "One node that refuses the password is outvoted.")
 {
     struct cluster c;
+    redlock_options o;
     start_protected(&c, 3);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.password = PASSWORD;
     snprintf(c.url[1], sizeof c.url[1], "redis://:s3cr3t-wrong@127.0.0.1:%d",
              c.node[1].port.number);
@@ -158,16 +165,18 @@ CASE(password_changed,
      "A client keeps its connection after a change of password, and is AUTH after a reconnect.")
 {
     struct cluster c;
+    redlock_options o;
+    redlock *r;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
     start_protected(&c, 1);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.password = PASSWORD;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     client_unlock(client_lock(r, "x", 10000));
     CHECK_STR("OK", server_cmd(&c.node[0], "CONFIG", "SET", "requirepass", "new", NULL));
     c.node[0].password = "new";
     CHECK_HAS(
         "", server_cmd(&c.node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL));
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
     CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", 10000, q));
 }
 
@@ -190,8 +199,9 @@ static void use_user(struct cluster *c, const char *user)
 CASE_NODES(username_in_options,
            "User and password of the options are used where the URL has none.")
 {
+    redlock_options o;
     add_user(c, "locker");
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.username = "locker";
     o.password = PASSWORD;
     CHECK_OK(try_with(&o, NULL));
@@ -202,11 +212,12 @@ CASE_NODES(username_in_options,
 
 CASE_NODES(foreign_prefix, "A key outside of the user's rights is AUTH, in the server's words.")
 {
+    redlock_options o;
+    int votes = 0;
     add_user(c, "locker");
     use_user(c, "locker");
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.prefix = "other:";
-    int votes = 0;
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
     CHECK(votes >= 2);
 }

@@ -72,9 +72,10 @@ CASE_ON(three_hung,
         "Three hung nodes of five are NOQUORUM at the node timeout, and no key is left later.",
         .nodes = 5, .node_timeout_ms = STEADY_MS)
 {
+    const redlock_report *report;
     cluster_each(c, 0, 3, server_freeze);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK_INT(5, report->node_count);
     CHECK_INT(3, report->quorum);
     for (uint32_t i = 0; i < 3; i++)
@@ -103,11 +104,12 @@ CASE_ON(refused_is_told,
         "The report says connection refused for dead and granted for live nodes.", .nodes = 5,
         .node_timeout_ms = STEADY_MS)
 {
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
+    const redlock_report *report;
     cluster_each(c, 0, 3, server_kill);
     /* Past the first notice of the closed connection, the new tries are refused. */
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     for (uint32_t i = 0; i < 3; i++) {
         char address[64];
         snprintf(address, sizeof address, "127.0.0.1:%d", c->node[i].port.number);
@@ -147,10 +149,11 @@ CASE_ON(all_restarted, "A client survives the restart of every node.", .nodes = 
 CASE_ON(waiting_through_an_outage, "A waiter gets the lock soon after a majority is back.",
         .nodes = 5, .node_timeout_ms = FAR_MS)
 {
-    cluster_each(c, 0, 3, server_freeze);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_lock *lock = NULL;
-    int64_t start_ms = now_ms();
+    int64_t start_ms;
+    cluster_each(c, 0, 3, server_freeze);
+    start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
     CHECK_BETWEEN(1000, SOON_MS, now_ms() - start_ms);
     cluster_each(c, 0, 3, server_thaw);
@@ -171,15 +174,17 @@ CASE(loading_is_told, "A node that is loading its dataset is reported as loading
                                        NULL};
     struct cluster c;
     char size[16];
+    redlock *r;
+    int64_t end_ms;
+    int vote = REDLOCK_VOTE_NONE;
     cluster_start_with(&c, 1, slow);
     snprintf(size, sizeof size, "%d", 20000);
     CHECK_STR("OK", server_cmd(&c.node[0], "DEBUG", "POPULATE", size, NULL));
     CHECK_STR("OK", server_cmd(&c.node[0], "SAVE", NULL));
     server_kill(&c.node[0]);
     server_launch(&c.node[0]);
-    redlock *r = client_open(&c, 0);
-    int64_t end_ms = now_ms() + GIVE_UP_MS;
-    int vote = REDLOCK_VOTE_NONE;
+    r = client_open(&c, 0);
+    end_ms = now_ms() + GIVE_UP_MS;
     while (now_ms() < end_ms && vote != REDLOCK_VOTE_LOADING && vote != REDLOCK_VOTE_GRANTED) {
         redlock_lock *lock = NULL;
         int error = redlock_acquire(r, "x", 10000, NULL, &lock);

@@ -48,8 +48,9 @@ static int64_t win_round(redlock *r, enum evil_kind kind)
 {
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
+    int64_t took_ms;
     CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, NULL, &lock));
-    int64_t took_ms = now_ms() - start_ms;
+    took_ms = now_ms() - start_ms;
     check_vote_of_evil(kind, redlock_lock_report(lock), 0);
     check_vote_of_evil(kind, redlock_lock_report(lock), 1);
     client_unlock(lock);
@@ -63,15 +64,18 @@ static int64_t win_round(redlock *r, enum evil_kind kind)
 static void minority(struct cluster *c, enum evil_kind kind)
 {
     struct evil e[2];
+    redlock *r;
+    long before_kib;
+    int64_t end_ms;
     for (int i = 0; i < 2; i++) {
         server_kill(&c->node[i]);
         evil_start_on(&e[i], kind, c->node[i].port);
     }
-    redlock *r = client_open_hasty(c, 0, FAR_MS);
+    r = client_open_hasty(c, 0, FAR_MS);
     client_warm_nodes(r, 3);
     memory_forget_peak();
-    long before_kib = memory_peak_kib();
-    int64_t end_ms = now_ms() + 500;
+    before_kib = memory_peak_kib();
+    end_ms = now_ms() + 500;
     for (int i = 0; i < ROUNDS; i++)
         CHECK_BETWEEN(0, SOON_MS, win_round(r, kind));
     while (now_ms() < end_ms) /* the evil nodes are tried again meanwhile */
@@ -91,14 +95,16 @@ static void majority(struct cluster *c, enum evil_kind kind, int expected,
                      uint32_t node_timeout_ms)
 {
     struct evil e[3];
+    redlock *r;
+    long before_kib;
     for (int i = 0; i < 3; i++) {
         server_kill(&c->node[i]);
         evil_start_on(&e[i], kind, c->node[i].port);
     }
-    redlock *r = client_open_hasty(c, 0, node_timeout_ms);
+    r = client_open_hasty(c, 0, node_timeout_ms);
     client_warm_nodes(r, 2);
     memory_forget_peak();
-    long before_kib = memory_peak_kib();
+    before_kib = memory_peak_kib();
     for (int i = 0; i < ROUNDS; i++) {
         int64_t start_ms = now_ms();
         CHECK_ERR(expected, client_try(r, "x", LONG_TTL_MS));
@@ -177,15 +183,17 @@ CASE_NODES(backoff_is_bounded,
 static void poisoned(struct cluster *c, const char *poison, int expected)
 {
     struct fake f[2];
+    redlock *r;
+    long before_kib;
     for (int i = 0; i < 2; i++) {
         fake_init(&f[i]);
         snprintf(f[i].shared->poison, sizeof f[i].shared->poison, "%s", poison);
         fake_run(&f[i]);
         c->urls[i] = f[i].url;
     }
-    redlock *r = client_open_warm(c, 0);
+    r = client_open_warm(c, 0);
     memory_forget_peak();
-    long before_kib = memory_peak_kib();
+    before_kib = memory_peak_kib();
     for (int i = 0; i < 3; i++) {
         CHECK_ERR(expected, client_try(r, "x", 10000));
         CHECK_LACKS("granted] [127", report_text(redlock_failure_report()));
@@ -217,13 +225,14 @@ CASE_OF_ON(poison_negative_bulk, "A bulk of length -2 is no vote.",
 CASE_NODES(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the same.")
 {
     struct proxy p[3];
+    redlock_options o;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000); /* a slow machine tries again */
     proxies_start(p, c, 3);
     for (int i = 0; i < 3; i++)
         p[i].switches->trickle = 1;
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.node_timeout_ms = 15000; /* the greeting alone is some thousand bytes */
     r = client_open_with(&o);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000); /* a slow machine tries again */
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = NULL;
         CHECK_OK(redlock_acquire(r, "x", 60000, &q, &lock)); /* a quarter of it for a node */

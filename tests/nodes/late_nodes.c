@@ -52,11 +52,12 @@ CASE(a_long_way_is_known_at_once,
      "Nodes that are far away are called late by the first attempt.")
 {
     struct late l;
+    redlock *r;
     start(&l);
     for (int i = 0; i < NODES; i++)
         l.proxy[i].switches->swallow = 1;
     pretended_rtt_us = 280000;
-    redlock *r = client_open_with(&l.options);
+    r = client_open_with(&l.options);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", TTL_MS));
     CHECK_HAS("timed out (" SAID "280" LIMIT ")", redlock_detail());
 }
@@ -76,13 +77,15 @@ static void try_until(redlock *r, bool wanted)
 CASE(acquire_tells_it, "An acquire that late nodes prevent names their delay and the limit.")
 {
     struct late l;
+    redlock *r;
+    const redlock_report *report;
+    bool known = false;
     start(&l);
-    redlock *r = client_open_with(&l.options);
+    r = client_open_with(&l.options);
     try_until(r, true);
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK_HAS(LIMIT, redlock_detail());
     CHECK_HAS("raise node_timeout_ms", redlock_detail());
-    bool known = false;
     for (uint32_t i = 0; i < report->node_count; i++) {
         CHECK_INT(REDLOCK_VOTE_SILENT, report->node[i].vote);
         if (report->node[i].rtt_us < 0)
@@ -98,12 +101,14 @@ CASE(it_is_forgotten, "A node that answers in time again, or breaks off, is not 
 {
     struct late l;
     redlock_node_info info = REDLOCK_NODE_INFO();
+    redlock *r;
+    int64_t end_ms;
     start(&l);
-    redlock *r = client_open_with(&l.options);
+    r = client_open_with(&l.options);
     try_until(r, true);
     for (int i = 0; i < NODES; i++)
         l.proxy[i].switches->down_delay_ms = 0;
-    int64_t end_ms = now_ms() + GIVE_UP_MS;
+    end_ms = now_ms() + GIVE_UP_MS;
     for (size_t i = 0; i < NODES; i++) {
         do {
             client_warm(r);
@@ -123,13 +128,14 @@ CASE(a_pause_of_the_caller,
     enum { TIMEOUT_MS = 3000, PAUSE_MS = TIMEOUT_MS + 300, HELD_MS = 4 * TIMEOUT_MS + 2000 };
     struct late l;
     redlock_lock *lock = NULL;
+    redlock *r;
 
     start(&l);
     /* The first two decide, and the reply of the third stays unread. */
     for (int i = 0; i < NODES; i++)
         l.proxy[i].switches->down_delay_ms = i == NODES - 1 ? 100 : 0;
     l.options.node_timeout_ms = TIMEOUT_MS;
-    redlock *r = client_open_with(&l.options);
+    r = client_open_with(&l.options);
     client_warm(r);
     CHECK_OK(redlock_acquire(r, "x", HELD_MS, NULL, &lock));
     sleep_ms(PAUSE_MS);
@@ -157,13 +163,15 @@ static void note(const redlock_check *check)
 CASE(audit_tells_it, "The audit calls a late node late and does not ask to start it.")
 {
     struct late l;
+    int64_t end_ms;
     start(&l);
     /* A busy machine may delay one answer beyond the audit: then it is asked once more. */
-    int64_t end_ms = now_ms() + GIVE_UP_MS;
+    end_ms = now_ms() + GIVE_UP_MS;
     do {
-        unreachable = late = starting = 0;
-        redlock *r = client_open_with(&l.options);
+        redlock *r;
         redlock_answer *answer = NULL;
+        unreachable = late = starting = 0;
+        r = client_open_with(&l.options);
         CHECK_OK(redlock_audit(r, TTL_MS, &answer));
         for (size_t i = 0; i < answer->check_count; i++)
             note(&answer->checks[i]);

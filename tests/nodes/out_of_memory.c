@@ -53,6 +53,7 @@ static bool is_decided(void *data)
 static void hold_every_kind(struct cluster *c, redlock *r, int first)
 {
     struct hold hold[SHAPES] = {0};
+    const redlock_report *report;
     FOR_SHAPES(shape)
     take(r, shape, &hold[shape]);
     use_up(c, first);
@@ -65,7 +66,7 @@ static void hold_every_kind(struct cluster *c, redlock *r, int first)
     /* What is new is refused, and leaves nothing behind. */
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "new", TTL_MS));
     printf("# %s\n", redlock_detail());
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK(report_votes(report, REDLOCK_VOTE_ERROR) >= 2);
     for (int i = first; i < NODES; i++)
         if (report->node[i].vote == REDLOCK_VOTE_ERROR)

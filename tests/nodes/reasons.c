@@ -39,10 +39,11 @@ static bool is_reported(void *data)
     redlock_request q = REDLOCK_REQUEST(.flags = w->flags);
     redlock_lock *lock = NULL;
     int error = redlock_acquire(w->r, "x", TTL_MS, &q, &lock);
+    const redlock_report *report;
     redlock_lock_free(lock);
     if (!error)
         return false;
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK(report != NULL);
     w->seen = report->node[w->node].reason;
     if (w->seen != w->reason)
@@ -88,8 +89,9 @@ static void check_reason(const redlock_options *o, int reason)
 static void check_node_reason(const struct cluster *c, int reason)
 {
     redlock_options o = client_options(c);
+    redlock *r;
     check_reason(&o, reason);
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     await(is_known, (struct wanted){.r = r, .reason = reason});
     client_close(r);
 }
@@ -145,9 +147,10 @@ CASE(resources, "A process without descriptors to spare says that it is to blame
 {
     struct port p = port_reserve();
     struct cluster c = {.count = 1, .urls = {c.url[0]}};
-    snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d", p.number);
-    redlock *r = client_open(&c, 0);
+    redlock *r;
     struct rlimit limit, none;
+    snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d", p.number);
+    r = client_open(&c, 0);
     CHECK_INT(0, getrlimit(RLIMIT_NOFILE, &limit));
     none = limit;
     none.rlim_cur = 1;
@@ -240,10 +243,11 @@ CASE(tls_port, "A plain connection to a port with TLS is told as that.")
 CASE(plain_port, "A TLS connection to a port without it is told as that.")
 {
     struct cluster c;
+    redlock_options o;
     certs_make();
     cluster_start(&c, 1);
     snprintf(c.url[0], sizeof c.url[0], "rediss://127.0.0.1:%d", c.node[0].port.number);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.connect_timeout_ms = 1000;
     check_reason(&o, REDLOCK_REASON_PLAIN_PORT);
 }
@@ -294,18 +298,20 @@ static void start_protected(struct cluster *c)
 CASE(password, "A password that is missing is told from a wrong one.")
 {
     struct cluster c;
+    redlock_options o;
     start_protected(&c);
     check_node_reason(&c, REDLOCK_REASON_PASSWORD_NEEDED);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.password = "wrong";
     check_reason(&o, REDLOCK_REASON_WRONG_PASSWORD);
 }
 
 CASE_NODES(rights, "A user that may not run a command lacks a right.", .nodes = 1)
 {
+    redlock_options o;
     CHECK_STR("OK", server_cmd(&c->node[0], "ACL", "SETUSER", "default", "-set", "-eval",
                                "-evalsha", NULL));
-    redlock_options o = client_options(c);
+    o = client_options(c);
     check_reason(&o, REDLOCK_REASON_RIGHTS);
 }
 
@@ -336,9 +342,10 @@ static void check_speaker(const char *text, const char *password, int reason)
     struct speaker s = {.listener = port_listen(&p), .text = text};
     struct cluster c = {.count = 1, .urls = {c.url[0]}};
     pid_t pid = helper_start(serve, &s);
+    redlock_options o;
     close(s.listener);
     snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d", p.number);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.password = password;
     check_reason(&o, reason);
     helper_stop(&pid);
@@ -369,12 +376,13 @@ CASE(loading, "A server that loads its dataset is told as that.")
                                        "3600 1",
                                        NULL};
     struct cluster c;
+    redlock_options o;
     cluster_start_with(&c, 1, slow);
     CHECK_STR("OK", server_cmd(&c.node[0], "DEBUG", "POPULATE", "20000", NULL));
     CHECK_STR("OK", server_cmd(&c.node[0], "SAVE", NULL));
     server_kill(&c.node[0]);
     server_launch(&c.node[0]);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     check_reason(&o, REDLOCK_REASON_LOADING);
 }
 
@@ -382,11 +390,12 @@ CASE_NODES(replica, "A replica is told as that, with the guard and without.", .n
 {
     struct server outside;
     char port[16];
+    redlock_options o;
     server_start(&outside, NULL);
     snprintf(port, sizeof port, "%d", outside.port.number);
     CHECK_STR("OK", server_cmd(&c->node[0], "REPLICAOF", "127.0.0.1", port, NULL));
     check_node_reason(c, REDLOCK_REASON_REPLICA);
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.flags = REDLOCK_NO_GUARD;
     check_reason(&o, REDLOCK_REASON_REPLICA);
 }
@@ -396,13 +405,14 @@ CASE(cluster_mode, "A node of a Redis Cluster is told as that, with the guard an
     /* Unless it is given, the bus has the port 10,000 above, which may be another test's. */
     struct port bus = port_reserve();
     char bus_port[16];
-    snprintf(bus_port, sizeof bus_port, "%d", bus.number);
     const char *const arguments[] = {"--cluster-enabled", "yes", "--cluster-port", bus_port,
                                      NULL};
     struct cluster c;
+    redlock_options o;
+    snprintf(bus_port, sizeof bus_port, "%d", bus.number);
     cluster_start_young(&c, 1, arguments);
     check_node_reason(&c, REDLOCK_REASON_CLUSTER);
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.flags = REDLOCK_NO_GUARD;
     check_reason(&o, REDLOCK_REASON_CLUSTER);
     port_release(&bus);
@@ -444,8 +454,9 @@ CASE_NODES(info, "Without INFO the age of a node is unknown, and init cannot nam
 CASE(max_ttl, "A node that allows no such TTL is told as that.")
 {
     struct cluster c;
+    redlock_options o;
     cluster_start_limited(&c, 1, "5000");
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     check_reason(&o, REDLOCK_REASON_MAX_TTL);
 }
 
@@ -502,12 +513,12 @@ CASE_NODES(sets, "A node of another set, of none and of one that is being made a
 CASE_NODES(same_server, "The second name of a server is told as that.", .nodes = 2)
 {
     struct proxy p;
+    redlock_node_info first = REDLOCK_NODE_INFO(), second = REDLOCK_NODE_INFO();
     proxy_start(&p, c->node[0].port.number);
     c->count = 3;
     c->urls[2] = c->urls[1];
     c->urls[1] = p.url;
     r = client_open_warm(c, 0);
-    redlock_node_info first = REDLOCK_NODE_INFO(), second = REDLOCK_NODE_INFO();
     CHECK_OK(redlock_node(r, 0, &first));
     CHECK_OK(redlock_node(r, 1, &second));
     CHECK_INT(REDLOCK_REASON_SAME_SERVER, first.reason + second.reason);
@@ -526,10 +537,10 @@ static int reason_of_check(const redlock_answer *answer, const char *address, co
 
 CASE_NODES(audit, "The audit gives the reason of what it finds, and none for what is well.")
 {
+    redlock_answer *answer = NULL;
     CHECK_STR("OK", server_cmd(&c->node[1], "ACL", "SETUSER", "default", "-set", NULL));
     server_kill(&c->node[2]);
     r = client_open(c, 0);
-    redlock_answer *answer = NULL;
     CHECK_OK(redlock_audit(r, TTL_MS, &answer));
     for (size_t i = 0; i < answer->check_count; i++) {
         CHECK_LACKS("--", answer->checks[i].remedy);

@@ -35,6 +35,7 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
                 const struct addrinfo *restrict hints, struct addrinfo **restrict out)
 {
     bool asked_for_a_name = hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0;
+    struct addrinfo *first = NULL, *second = NULL;
     if (node == NULL || strstr(node, ".test") == NULL || !asked_for_a_name)
         return real_getaddrinfo(node, service, hints, out);
     if (strcmp(node, "slow.test") == 0) {
@@ -47,7 +48,6 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
         lookups--;
         return real_getaddrinfo("127.0.0.1", service, hints, out);
     }
-    struct addrinfo *first = NULL, *second = NULL;
     if (real_getaddrinfo("127.0.0.66", service, hints, &first) != 0 ||
         real_getaddrinfo("127.0.0.1", service, hints, &second) != 0)
         return EAI_FAIL;
@@ -90,8 +90,9 @@ CASE_NODES(slow_name_delays_nothing,
 CASE(slow_name_joins_later, "The node behind a slow name votes once it is resolved.")
 {
     struct cluster c;
+    redlock *r;
     start_with_name(&c, 3, "slow.test");
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    r = client_open_warm(&c, REDLOCK_THREAD);
     client_lock_on(r, &c, 3, "x", 20000);
 }
 
@@ -99,14 +100,16 @@ CASE(slow_name_is_looked_up_once,
      "A lookup that outlasts its attempt serves the next one, which starts no other.")
 {
     struct cluster c;
+    redlock_options o;
+    redlock *r = NULL;
+    redlock_lock *lock;
     start_with_name(&c, 1, "slow.test");
-    redlock_options o = client_options(&c);
+    o = client_options(&c);
     o.flags |= REDLOCK_THREAD;
     o.connect_timeout_ms = SLOW_MS / 10;
-    redlock *r = NULL;
     most_lookups = 0;
     CHECK_OK(redlock_open(&o, &r));
-    redlock_lock *lock = CLIENT_LOCK(r, "x", 20000, .wait_ms = GIVE_UP_MS);
+    lock = CLIENT_LOCK(r, "x", 20000, .wait_ms = GIVE_UP_MS);
     CHECK_BETWEEN(1, 2, most_lookups); /* the second: for the subscriber connection */
     client_unlock(lock);
 }
@@ -114,16 +117,18 @@ CASE(slow_name_is_looked_up_once,
 CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name gets its lock.")
 {
     struct cluster c;
+    redlock *r;
     start_with_name(&c, 1, "slow.test");
-    redlock *r = client_open(&c, 0);
+    r = client_open(&c, 0);
     client_unlock(client_lock(r, "x", 20000));
 }
 
 CASE(second_address_is_tried, "When the first address of a name refuses, the next is tried.")
 {
     struct cluster c;
+    redlock *r;
     start_with_name(&c, 1, "two.test");
-    redlock *r = client_open(&c, 0);
+    r = client_open(&c, 0);
     client_unlock(client_lock(r, "x", 20000));
     server_restart_admitted(&c.node[0]); /* this is about addresses */
     CLIENT_LOCK(r, "x", 20000, .wait_ms = GIVE_UP_MS);

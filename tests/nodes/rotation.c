@@ -25,8 +25,9 @@ static const char *in_dir(const char *name)
 static void write_file(const char *path, const char *text, mode_t mode)
 {
     char fresh[200];
+    FILE *f;
     snprintf(fresh, sizeof fresh, "%s.new", path);
-    FILE *f = fopen(fresh, "w");
+    f = fopen(fresh, "w");
     CHECK(f != NULL);
     fputs(text, f);
     fclose(f);
@@ -140,8 +141,9 @@ CASE_NODES(rotation_keeps_the_hold,
            "A new password everywhere and the end of every connection lose no lock.",
            .start = start)
 {
+    redlock_lock *lock;
     r = open_by_file(c, OLD "\n", 0);
-    redlock_lock *lock = hold(r, "x");
+    lock = hold(r, "x");
     write_file(password_file(), NEW "\n", 0600);
     rotate(c);
     await_renewal(lock, RENEWED_TTL_MS);
@@ -154,11 +156,12 @@ CASE_NODES(fixed_password_loses_the_hold,
            .start = start)
 {
     redlock_options o = options_of(c);
+    redlock_lock *lock, *refused = NULL;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     o.password = OLD;
     r = client_open_with(&o);
-    redlock_lock *lock = hold(r, "x"), *refused = NULL;
+    lock = hold(r, "x");
     rotate(c);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "y", RENEWED_TTL_MS, &q, &refused));
     redlock_lock_free(lock);
 }
@@ -166,13 +169,13 @@ CASE_NODES(fixed_password_loses_the_hold,
 CASE_NODES(late_file_is_waited_for,
            "A request goes on, refused, until the file has the new password.", .start = start)
 {
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
+    redlock_lock *lock = NULL;
     r = open_by_file(c, OLD, 0);
     client_unlock(hold(r, "x"));
     rotate(c);
     /* With the file as it was: refused, by nodes that have accepted it before. */
     CHECK(wait_until(is_refused, r));
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
-    redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
     CHECK_INT(REDLOCK_REASON_WRONG_PASSWORD, redlock_failure_report()->node[0].reason);
     CHECK_LACKS("s3cr3t", redlock_detail());
@@ -185,10 +188,12 @@ CASE_NODES(late_file_is_waited_for,
 CASE_NODES(login_again_by_age,
            "Connections that are up log in again by the age of the password.", .start = start)
 {
+    redlock_lock *lock;
+    int64_t before;
     r = open_by_file(c, OLD, 100);
-    redlock_lock *lock = hold(r, "x");
+    lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
-    int64_t before = connections(r);
+    before = connections(r);
     for (size_t i = 0; i < 3; i++) {
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", ">" NEW, NULL));
         server_forget_commands(&c->node[i]);
@@ -212,10 +217,12 @@ static bool has_warned(void *data)
 CASE_NODES(refused_login_keeps_the_connection,
            "A refused login ends no connection that is up, and warns.", .start = start)
 {
+    redlock_lock *lock;
+    int64_t before;
     r = open_by_file(c, OLD, 100);
-    redlock_lock *lock = hold(r, "x");
+    lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
-    int64_t before = connections(r);
+    before = connections(r);
     write_file(password_file(), "s3cr3t-wrong", 0600);
     CHECK(wait_until(has_warned, r));
     client_unlock(hold(r, "y"));
@@ -238,13 +245,15 @@ CASE_NODES(login_again_on_request,
 CASE_NODES(hung_file_delays_nothing,
            "A password file that hangs stalls no lock: the last value is used.", .start = start)
 {
+    redlock_lock *lock;
+    int64_t before;
     r = open_by_file(c, OLD, 0);
-    redlock_lock *lock = hold(r, "x");
+    lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     /* A pipe without a writer: open() does not return. */
     CHECK_INT(0, unlink(password_file()));
     CHECK_INT(0, mkfifo(password_file(), 0600));
-    int64_t before = connections(r);
+    before = connections(r);
     server_cmd(&c->node[0], "CLIENT", "KILL", "USER", "locker", NULL);
     client_unlock(hold(r, "y"));
     await_renewal(lock, RENEWED_TTL_MS);
@@ -264,12 +273,13 @@ CASE(hung_file_at_the_start, "A client whose password file hangs is INVAL, with 
 {
     const char *node = "127.0.0.1:1";
     redlock_options o = REDLOCK_OPTIONS(.nodes = &node, .node_count = 1);
+    FILE *f;
     o.password_file = in_dir("password");
     CHECK_INT(0, mkfifo(o.password_file, 0600));
     check_invalid(&o, "could not be read within 10 s");
     CHECK_HAS(o.password_file, redlock_detail());
     /* With a writer its thread ends. */
-    FILE *f = fopen(o.password_file, "w");
+    f = fopen(o.password_file, "w");
     CHECK(f != NULL);
     fclose(f);
 }
@@ -302,13 +312,15 @@ CASE_NODES(command_prints_the_password,
            .start = start)
 {
     char body[300], command[300];
+    redlock_options o;
+    redlock_lock *lock;
     write_file(in_dir("secret"), OLD "\n", 0600);
     snprintf(body, sizeof body, "cat \"$1\"");
     snprintf(command, sizeof command, "%s  %s", make_command(body), in_dir("secret"));
-    redlock_options o = options_of(c);
+    o = options_of(c);
     o.password_command = command;
     r = client_open_with(&o);
-    redlock_lock *lock = hold(r, "x");
+    lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     CHECK_INT(1, runs());
     write_file(in_dir("secret"), NEW "\n", 0600);
@@ -339,9 +351,9 @@ CASE_NODES(command_fails,
            .start = start)
 {
     redlock_options o = options_of(c);
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     o.password_command = make_command("echo s3cr3t-half; exit 3");
     r = client_open_with(&o);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", RENEWED_TTL_MS, q));
     CHECK_HAS("exited with 3", redlock_failure_report()->node[0].text);
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
@@ -351,24 +363,28 @@ CASE_NODES(command_hangs, "A command that hangs delays neither a lock nor the cl
            .start = start)
 {
     char body[300];
+    redlock_options o;
+    redlock_lock *lock;
+    int64_t start_ms;
+    FILE *f;
+    int pid = 0;
     write_file(in_dir("secret"), OLD "\n", 0600);
     snprintf(body, sizeof body, "cat %s 2>/dev/null || { echo $$ > %s; exec sleep 60; }",
              in_dir("secret"), in_dir("pid"));
-    redlock_options o = options_of(c);
+    o = options_of(c);
     o.password_command = make_command(body);
     r = client_open_with(&o);
-    redlock_lock *lock = hold(r, "x");
+    lock = hold(r, "x");
     CHECK(wait_until(is_up, r));
     CHECK_INT(0, unlink(in_dir("secret")));
     CHECK_OK(redlock_reload_passwords(r));
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     await_renewal(lock, RENEWED_TTL_MS);
     client_unlock(lock);
     client_close(r);
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     /* Its own time is 10 s: it would outlive the case. */
-    FILE *f = fopen(in_dir("pid"), "r");
-    int pid = 0;
+    f = fopen(in_dir("pid"), "r");
     CHECK(f != NULL && fscanf(f, "%d", &pid) == 1 && pid > 1);
     fclose(f);
     CHECK_INT(0, kill(pid, SIGKILL));
@@ -422,15 +438,17 @@ static bool is_dumped(const char *text)
 CASE_NODES(password_not_in_core_dumps,
            "The password of a file is in no memory that a core dump has.", .start = start)
 {
+    redlock_options o;
+    char text[] = "S3CR3T-OLD";
+    FILE *f;
     if (CHECK_SANITIZED)
         check_skip("a sanitizer's memory is too large to be searched");
-    redlock_options o = options_of(c);
+    o = options_of(c);
     o.password_file = in_dir("password");
     /* Not a literal of this program: it is put together when it is written. */
-    char text[] = "S3CR3T-OLD";
     for (char *at = text; *at; at++)
         *at = *at >= 'A' && *at <= 'Z' ? (char)(*at + 'a' - 'A') : *at;
-    FILE *f = fopen(o.password_file, "w");
+    f = fopen(o.password_file, "w");
     setvbuf(f, NULL, _IONBF, 0);
     fputs(text, f);
     fclose(f);

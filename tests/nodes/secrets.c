@@ -38,14 +38,15 @@ static int count_logins(void)
     CHECK(maps != NULL && memory >= 0);
     while (fgets(line, sizeof line, maps) != NULL) {
         unsigned long from, to;
-        char rights[5];
+        char rights[5], *copy;
+        ssize_t got;
         if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 || rights[1] != 'w')
             continue;
         /* Mapped, so that the copy is not in a region that is still to be read. */
-        char *copy =
+        copy =
             mmap(NULL, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(copy != MAP_FAILED);
-        ssize_t got = pread(memory, copy, to - from, (off_t)from);
+        got = pread(memory, copy, to - from, (off_t)from);
         count += got > 0 ? count_in(copy, (size_t)got) : 0;
         munmap(copy, to - from);
     }
@@ -69,12 +70,14 @@ CASE_NODES(password_not_kept_in_buffers,
 {
     enum { MANY = 400 };
     redlock_lock *locks[MANY];
+    redlock_options o;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     if (CHECK_SANITIZED)
         check_skip("a sanitizer's memory is too large to be searched");
     for (size_t i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", "on", PASSWORD_HASH,
                                    "~*", "&*", "+@all", NULL));
-    redlock_options o = client_options(c);
+    o = client_options(c);
     o.username = "locker";
     o.password = PASSWORD;
     CHECK_INT(0, count_logins());
@@ -85,7 +88,6 @@ CASE_NODES(password_not_kept_in_buffers,
     CHECK_INT(0, count_logins());
     /* Subscriber connections, and connections that fail before anything is sent. */
     cluster_set(c, 0, 3, "redlock:held", "another", 60000);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "held", 10000, q));
     cluster_each(c, 0, 3, server_kill);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "y", 10000, q));

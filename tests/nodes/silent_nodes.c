@@ -127,8 +127,9 @@ CASE_NODES(black_holed,
            .nodes = NODES)
 {
     struct proxy proxy[NODES];
+    struct watch w;
     proxies_start(proxy, c, NODES);
-    struct watch w = {.r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS)};
+    w = (struct watch){.r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS)};
     fall_silent(&w, stop_forwarding, forward, proxy);
 }
 
@@ -150,13 +151,14 @@ CASE_NODES(asked_in_moderation,
            "An idle client asks nothing unless redlock_node() was called, and then seldom.",
            .nodes = NODES)
 {
+    int64_t began_ms;
     r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS);
     client_warm_nodes(r, NODES);
     sleep_ms(2000); /* what the first connection asks for is over */
     server_forget_commands(&c->node[0]);
     sleep_ms(6000);
     CHECK_INT(0, count_time(c));
-    int64_t began_ms = now_ms();
+    began_ms = now_ms();
     node_of(r, 0);
     CHECK(wait_until(has_asked, c));
     CHECK(now_ms() - began_ms >= 3000);

@@ -116,22 +116,23 @@ CASE_EACH(threads, "A thousand threads that block on one lock are all served.", 
     pthread_attr_t attr;
     redlock *other = client_start(&c, NODES, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
+    struct price start, waiting, waited, end;
     t.r = client_open_warm(&c, flags);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 1024 * 1024);
-    struct price start = price_now(&c);
+    start = price_now(&c);
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_create(&thread[i], &attr, wait_and_serve, &t));
     CHECK(wait_until(all_calling, &t));
     sleep_ms(100); /* until the last of them is inside its call */
-    struct price waiting = price_now(&c);
+    waiting = price_now(&c);
     sleep_ms(IDLE_MS);
-    struct price waited = price_now(&c);
+    waited = price_now(&c);
     CHECK_INT(0, t.served);
     client_unlock(held);
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_join(thread[i], NULL));
-    struct price end = price_now(&c);
+    end = price_now(&c);
     CHECK_INT(THREADS, t.served);
     print_price("threads, beginning", THREADS, &start, &waiting);
     print_price("threads, waiting", THREADS, &waiting, &waited);
@@ -158,6 +159,7 @@ struct one {
 static void serve(redlock *r, int64_t limit_ms, struct handles *all)
 {
     const redlock_event *event = next_event(r, limit_ms);
+    const struct one *one;
     if (!event)
         return;
     CHECK_OK(event->error);
@@ -166,7 +168,7 @@ static void serve(redlock *r, int64_t limit_ms, struct handles *all)
         redlock_lock_free(event->lock);
         return;
     }
-    const struct one *one = event->data;
+    one = event->data;
     all->disorders += one->number < all->last[one->name];
     all->last[one->name] = one->number;
     all->served++;
@@ -223,24 +225,28 @@ static void crowd_of_handles(int names, int waiters)
     struct one *one = calloc((size_t)waiters, sizeof *one);
     redlock_lock **held = calloc((size_t)names, sizeof *held);
     struct cluster c;
+    redlock *other, *r;
+    struct price waiting, waited, end;
+    struct price start;
     CHECK(all.last != NULL && one != NULL && held != NULL);
     cluster_start(&c, NODES);
-    redlock *other = open_patient(&c);
+    other = open_patient(&c);
     take_all(other, held, names);
-    redlock *r = open_patient(&c);
-    struct price start = price_now(&c);
+    r = open_patient(&c);
+    start = price_now(&c);
     for (int i = 0; i < waiters; i++) {
         redlock_lock *lock;
         char name[16];
+        redlock_request q;
         one[i] = (struct one){i % names, i};
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &one[i]);
+        q = (redlock_request)REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &one[i]);
         name_of(one[i].name, name);
         CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &lock));
     }
     serve_for(r, &all, 500);
-    struct price waiting = price_now(&c);
+    waiting = price_now(&c);
     serve_for(r, &all, IDLE_MS);
-    struct price waited = price_now(&c);
+    waited = price_now(&c);
     CHECK_INT(0, all.served);
     for (int i = 0; i < names; i++) {
         CHECK_OK(redlock_start_release(held[i]));
@@ -249,7 +255,7 @@ static void crowd_of_handles(int names, int waiters)
     }
     serve_until(other, &all, names, LIMIT_MS);
     serve_until(r, &all, names + waiters, LIMIT_MS);
-    struct price end = price_now(&c);
+    end = price_now(&c);
     CHECK_INT(waiters, all.served);
     CHECK_INT(0, all.disorders);
     print_price("handles, beginning", waiters, &start, &waiting);

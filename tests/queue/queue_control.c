@@ -41,9 +41,10 @@ static bool only_the_lock(void *data)
 CASE_NODES(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.",
            .nodes = NODES)
 {
+    redlock_lock *lock;
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     r = client_open_warm(c, REDLOCK_THREAD);
-    redlock_lock *lock = start(r, "x");
+    lock = start(r, "x");
     CHECK(queue_await(c, "x", 1));
     for (int64_t end_ms = now_ms() + RL_WAITER_TTL_MS + 1000; now_ms() < end_ms; sleep_ms(10)) {
         NO_EVENT(r);
@@ -120,10 +121,11 @@ CASE_NODES(cancel_at_any_moment,
         p[i].switches->down_delay_ms = DELAY_MS;
     for (int k = 0; k < MOMENTS; k++) {
         char name[16], key[32];
+        redlock_lock *lock;
         snprintf(name, sizeof name, "x%d", k);
         snprintf(key, sizeof key, "redlock:x%d", k);
         cluster_set(c, 0, NODES, key, "another", 60000);
-        redlock_lock *lock = start(r, name);
+        lock = start(r, name);
         sleep_ms(k * STEP_MS); /* attempt, ticket, entrance, sleep: 30 ms each */
         cancel_and_free(r, lock);
     }

@@ -156,19 +156,21 @@ static void without_right(struct cluster *c, const char *first_rule, const char 
                                  .wait_ms = REDLOCK_WAIT_FOREVER,
                                  .username = "deaf",
                                  .password = "secret"};
+    redlock *r;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
+    redlock_lock *lock;
     for (int i = 0; i < 5; i++)
         CHECK_STR("OK",
                   server_cmd(&c->node[i], "ACL", "SETUSER", "deaf", "reset", "on", ">secret",
                              "allkeys", "+@all", first_rule, second_rule, NULL));
-    redlock *r = client_open_warm(c, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
+    r = client_open_warm(c, 0);
+    lock = client_lock(r, "x", 20000);
     waiter_start(&w, c, 5, &terms);
     CHECK(queue_await(c, "x", 1));
     client_unlock(lock);
     CHECK(waiter_await(&w));
     CHECK_OK(w.news->error);
     /* The user without the right hands over to the next waiter as well. */
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
     waiter_end(&w);
     CHECK_OK(client_try(r, "x", 20000));
@@ -242,19 +244,23 @@ CASE(flooded_subscriber,
     struct cluster c;
     redlock_lock *lock = NULL;
     char channel[128];
-    cluster_start(&c, NODES);
-    redlock *holder = client_open_warm(&c, 0), *waiter = client_open_warm(&c, 0);
-    redlock_lock *held = client_lock(holder, "x", 60000);
+    redlock *holder, *waiter;
+    redlock_lock *held;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000);
+    long long before;
+    bool left = false, back = false;
+    cluster_start(&c, NODES);
+    holder = client_open_warm(&c, 0);
+    waiter = client_open_warm(&c, 0);
+    held = client_lock(holder, "x", 60000);
     CHECK_OK(redlock_start_acquire(waiter, "x", 10000, &q, &lock));
     for (int64_t end_ms = now_ms() + GIVE_UP_MS;
          now_ms() < end_ms && !*wake_channel(&c.node[0]);)
         next_event(waiter, 20);
     snprintf(channel, sizeof channel, "%s", wake_channel(&c.node[0]));
-    long long before = server_int(&c.node[0], "PUBLISH", channel, "x", NULL);
+    before = server_int(&c.node[0], "PUBLISH", channel, "x", NULL);
     CHECK_INT(1, before);
     server_cmd(&c.node[0], "EVAL", flood, "0", channel, NULL);
-    bool left = false, back = false;
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; now_ms() < end_ms && !back;) {
         next_event(waiter, 20);
         left = left || !*wake_channel(&c.node[0]);

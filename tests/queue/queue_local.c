@@ -224,8 +224,9 @@ CASE_ON(chosen_names,
     for (int number = 0; count < CHOSEN; number++) {
         redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
         char key[32];
+        uint64_t hash;
         snprintf(key, sizeof key, "redlock:n%d", number);
-        uint64_t hash = rl_slice_hash(rl_slice_of(key));
+        hash = rl_slice_hash(rl_slice_of(key));
         if ((hash ^ hash >> 32) % CHOSEN_BUCKETS != 0)
             continue;
         cluster_set(c, 0, NODES, key, "another", TTL_MS);

@@ -50,9 +50,10 @@ CASE_ON(places, "Waiters are told their places, and again when a waiter ahead is
     CHECK_INT(1, t[0].place);
     client_unlock(held);
     for (int i = 0; i < MINE; i += 2) {
+        int told;
         DRAIN_UNTIL(r, &t[i], ACQUIRED, 1);
         CHECK_OK(t[i].error);
-        int told = t[i].count[REDLOCK_EVENT_QUEUED];
+        told = t[i].count[REDLOCK_EVENT_QUEUED];
         client_unlock(mine[i]);
         drain(r);
         CHECK_INT(told, t[i].count[REDLOCK_EVENT_QUEUED]);
@@ -64,9 +65,11 @@ CASE_ON(only_who_asks,
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
     struct tally asks = {0}, plain = {0};
+    redlock_lock *held, *lock[2] = {NULL};
+    redlock_request q;
     other = client_open_warm(c, 0);
-    redlock_lock *held = client_lock(other, "x", TTL_MS), *lock[2] = {NULL};
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &plain);
+    held = client_lock(other, "x", TTL_MS);
+    q = (redlock_request)REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .data = &plain);
     CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock[0]));
     CHECK(queue_await(c, "x", 1));
     lock[1] = start(r, &asks);
@@ -81,9 +84,11 @@ CASE_ON(only_who_asks,
 CASE_ON(freed_when_told, "A waiter that is freed when it is told its place leaves the queue.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
+    redlock_lock *held;
+    redlock_lock *lock;
     other = client_open_warm(c, 0);
-    redlock_lock *held = client_lock(other, "x", TTL_MS);
-    redlock_lock *lock = start(r, NULL);
+    held = client_lock(other, "x", TTL_MS);
+    lock = start(r, NULL);
     CHECK_INT(1, EXPECT(r, QUEUED, REDLOCK_OK, lock)->place);
     CHECK_OK(redlock_cancel(lock));
     redlock_lock_free(lock);
@@ -103,6 +108,7 @@ CASE(not_too_often, "However many waiters are served, one behind them is told on
     redlock *other = client_open_warm(&c, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     int64_t began_ms = now_ms();
+    int64_t seconds;
     for (int i = 0; i < MANY; i++)
         mine[i] = start(r, &t[i]);
     await_place(r, &t[MANY - 1], MANY);
@@ -113,7 +119,7 @@ CASE(not_too_often, "However many waiters are served, one behind them is told on
         await_place(r, &t[i + 1], 1); /* it is at the head of the nodes' queues */
         CHECK_OK(redlock_release(mine[i]));
     }
-    int64_t seconds = (now_ms() - began_ms) / 1000 + 2;
+    seconds = (now_ms() - began_ms) / 1000 + 2;
     for (int i = SERVED + 1; i < MANY; i++)
         CHECK_BETWEEN(1, seconds, t[i].count[REDLOCK_EVENT_QUEUED]);
     for (int i = 0; i < MANY; i++)
@@ -128,8 +134,9 @@ CASE_ON(latest_place_waits,
         .flags = REDLOCK_THREAD, .clients = 2)
 {
     struct tally ahead = {0};
+    redlock_lock *first, *lock;
     client_lock(other, "x", TTL_MS);
-    redlock_lock *first = start(other, &ahead), *lock;
+    first = start(other, &ahead);
     await_place(other, &ahead, 1);
     lock = start(r, NULL);
     for (int place = 2; place > 0; place--) {

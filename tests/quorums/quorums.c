@@ -26,15 +26,18 @@ static const char *key_of(const char *name)
 CASE(names_land_where_they_should, "A lock is on the nodes of its quorum and on no others.")
 {
     struct fleet f;
+    redlock *r;
     fleet_start(&f, 3, 3);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     for (size_t q = 0; q < 3; q++) {
         for (int i = 0; i < 4; i++) {
             const char *name = fleet_name(&f, q, i);
+            redlock_lock *lock;
+            const redlock_report *report;
             CHECK_INT(q, redlock_quorum_of(r, name));
-            redlock_lock *lock = client_lock(r, name, 20000);
+            lock = client_lock(r, name, 20000);
             fleet_check_only(&f, q, key_of(name), 3);
-            const redlock_report *report = redlock_lock_report(lock);
+            report = redlock_lock_report(lock);
             CHECK_INT(q, report->quorum_index);
             CHECK_STR(f.quorum[q].name, report->quorum_name);
             CHECK_INT(3, report->node_count);
@@ -49,16 +52,21 @@ CASE(order_means_nothing,
      "Clients that list the quorums in different orders exclude each other.")
 {
     struct fleet f;
+    redlock_quorum other[3];
+    redlock_options o;
+    redlock *r, *s;
     fleet_start(&f, 3, 1);
-    redlock_options o = fleet_options(&f);
-    redlock_quorum other[3] = {f.quorum[2], f.quorum[0], f.quorum[1]};
-    redlock *r = client_open_with(&o);
+    o = fleet_options(&f);
+    for (int i = 0; i < 3; i++)
+        other[i] = f.quorum[(i + 2) % 3];
+    r = client_open_with(&o);
     o.quorums = other;
-    redlock *s = client_open_with(&o);
+    s = client_open_with(&o);
     for (int i = 0; i < 20; i++) {
         char name[32];
+        redlock_lock *lock;
         snprintf(name, sizeof name, "name-%d", i);
-        redlock_lock *lock = client_lock(r, name, 20000);
+        lock = client_lock(r, name, 20000);
         CHECK_ERR(REDLOCK_BUSY, client_try(s, name, 20000));
         client_unlock(lock);
         CHECK_OK(client_try(s, name, 20000));
@@ -68,11 +76,14 @@ CASE(order_means_nothing,
 CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
 {
     struct fleet f;
+    redlock_options o;
+    redlock *s;
+    redlock *r;
     fleet_start(&f, 3, 1);
-    redlock_options o = fleet_options(&f);
-    redlock *r = client_open_with(&o);
+    o = fleet_options(&f);
+    r = client_open_with(&o);
     o.prefix = "";
-    redlock *s = client_open_with(&o);
+    s = client_open_with(&o);
     for (size_t q = 0; q < 3; q++) {
         const char *name = fleet_name(&f, q, 0);
         redlock_lock *lock = client_lock(r, name, 20000);
@@ -86,11 +97,14 @@ CASE(several_names,
      "Names of one request are in one quorum, or the refusal says how to make them.")
 {
     struct fleet f;
-    fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, 0);
-    const char *other = fleet_name(&f, 1, 0);
-    redlock_request q = REDLOCK_REQUEST(.more_names = &other, .more_name_count = 1);
+    redlock *r;
+    const char *other;
+    redlock_request q;
     redlock_lock *lock = NULL;
+    fleet_start(&f, 2, 3);
+    r = fleet_open_warm(&f, 0);
+    other = fleet_name(&f, 1, 0);
+    q = (redlock_request)REDLOCK_REQUEST(.more_names = &other, .more_name_count = 1);
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, fleet_name(&f, 0, 0), 20000, &q, &lock));
     CHECK_HAS("quorum 'a'", redlock_detail());
     CHECK_HAS("quorum 'b'", redlock_detail());
@@ -121,11 +135,16 @@ CASE(one_quorum_down,
      "With one quorum down the locks of the others work, and the error names the quorum.")
 {
     struct fleet f;
+    redlock_options o;
+    redlock *r;
+    const redlock_report *report;
+    redlock_answer *answer = NULL;
+    redlock_lock *held;
     fleet_start(&f, 2, 3);
-    redlock_options o = fleet_options(&f);
+    o = fleet_options(&f);
     o.node_timeout_ms = STEADY_MS;
-    redlock *r = client_open_with(&o);
-    redlock_lock *held = client_lock(r, fleet_name(&f, 0, 0), 20000);
+    r = client_open_with(&o);
+    held = client_lock(r, fleet_name(&f, 0, 0), 20000);
     for (int i = 0; i < 2; i++)
         server_kill(&f.cluster[1].node[i]);
     CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, fleet_name(&f, 1, 0), 20000));
@@ -136,10 +155,9 @@ CASE(one_quorum_down,
     CHECK_OK(client_try(r, fleet_name(&f, 0, 1), 20000));
 
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
-    const redlock_report *report = redlock_failure_report();
+    report = redlock_failure_report();
     CHECK_STR("b", report->quorum_name);
     CHECK_INT(1, report_votes(report, REDLOCK_VOTE_GRANTED));
-    redlock_answer *answer = NULL;
     CHECK_OK(redlock_ping(redlock_member(r, 0), &answer));
     CHECK_STR("a", answer->report->quorum_name);
     redlock_answer_free(answer);
@@ -148,16 +166,19 @@ CASE(one_quorum_down,
 CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one node timeout.")
 {
     struct fleet f;
-    fleet_start(&f, 3, 1);
-    redlock_options o = fleet_options(&f);
-    o.node_timeout_ms = 5000;
-    redlock *r = client_open_with(&o);
+    redlock_options o;
+    redlock *r;
+    int64_t start_ms;
     redlock_lock *lock[3];
+    fleet_start(&f, 3, 1);
+    o = fleet_options(&f);
+    o.node_timeout_ms = 5000;
+    r = client_open_with(&o);
     for (size_t i = 0; i < 3; i++)
         lock[i] = client_lock(r, fleet_name(&f, i, 0), 20000);
     for (size_t i = 0; i < 3; i++)
         server_freeze(&f.cluster[i].node[0]);
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     client_close(r);
     CHECK_BETWEEN(4900, SOON_MS, now_ms() - start_ms);
     for (size_t i = 0; i < 3; i++) {
@@ -172,9 +193,11 @@ CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one n
 CASE(blocking_wait, "A waiter in one quorum is served when another client releases the lock.")
 {
     struct fleet f;
+    redlock *r;
+    redlock *s;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, 0);
-    redlock *s = fleet_open_warm(&f, REDLOCK_THREAD);
+    r = fleet_open_warm(&f, 0);
+    s = fleet_open_warm(&f, REDLOCK_THREAD);
     for (size_t i = 0; i < 2; i++) {
         const char *name = fleet_name(&f, i, 0);
         redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
@@ -190,16 +213,17 @@ CASE(blocking_wait_renews_all,
 {
     struct fleet f;
     enum { TTL_MS = RENEWED_TTL_MS };
-    fleet_start(&f, 3, 3);
-    redlock *r = fleet_open_warm(&f, 0), *s = fleet_open_warm(&f, 0);
-    CHECK(redlock_fd(r) >= 0); /* else a lock that is to be renewed is refused */
+    redlock *r, *s;
     redlock_lock *kept[3], *got = NULL;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 3 * TTL_MS / 2);
+    fleet_start(&f, 3, 3);
+    r = fleet_open_warm(&f, 0);
+    s = fleet_open_warm(&f, 0);
+    CHECK(redlock_fd(r) >= 0); /* else a lock that is to be renewed is refused */
     client_lock(s, fleet_name(&f, 0, 1), 20000);
     for (size_t i = 0; i < 3; i++) {
-        redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-        CHECK_OK(redlock_acquire(r, fleet_name(&f, i, 0), TTL_MS, &q, &kept[i]));
+        kept[i] = CLIENT_LOCK(r, fleet_name(&f, i, 0), TTL_MS, .flags = REDLOCK_RENEW);
     }
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 3 * TTL_MS / 2);
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, fleet_name(&f, 0, 1), 20000, &q, &got));
     NO_EVENT(r);
     for (size_t i = 0; i < 3; i++) {
@@ -211,8 +235,10 @@ CASE(blocking_wait_renews_all,
 CASE(adopted_by_another, "A lock is adopted by its value, in whichever quorum it lives.")
 {
     struct fleet f;
+    redlock *r, *s;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open(&f, 0), *s = fleet_open(&f, 0);
+    r = fleet_open(&f, 0);
+    s = fleet_open(&f, 0);
     for (size_t i = 0; i < 2; i++) {
         const char *name = fleet_name(&f, i, 0);
         redlock_lock *lock = client_lock(r, name, 20000), *adopted = NULL;
@@ -229,9 +255,12 @@ CASE(leases_of_each,
 {
     static const char lease[] = "AZaz09_-AZaz09_-AZaz09";
     struct fleet f;
+    redlock *r, *s;
+    redlock_request q;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, 0), *s = fleet_open_warm(&f, 0);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .idempotency_key = lease);
+    r = fleet_open_warm(&f, 0);
+    s = fleet_open_warm(&f, 0);
+    q = (redlock_request)REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .idempotency_key = lease);
     for (size_t i = 0; i < 2; i++) {
         const char *name = fleet_name(&f, i, 0);
         redlock_lock *lock = NULL, *adopted = NULL;
@@ -270,25 +299,28 @@ static void check_list(redlock *r, size_t count)
 CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
 {
     struct fleet f;
+    redlock *r;
+    redlock_node_info info = REDLOCK_NODE_INFO();
+    redlock_lock *lock[8];
+    uint32_t nodes = 0;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 6; i++) {
-        redlock_node_info info = client_node(r, i);
+        info = client_node(r, i);
         CHECK_INT(i / 3, info.quorum_index);
         CHECK_STR(f.quorum[i / 3].name, info.quorum_name);
         CHECK_HAS(info.address, f.cluster[i / 3].urls[i % 3]);
         CHECK_INT(REDLOCK_NODE_UP, info.state);
     }
-    redlock_node_info info = REDLOCK_NODE_INFO();
     CHECK_ERR(REDLOCK_INVAL, redlock_node(r, 6, &info));
     CHECK(redlock_member(r, 2) == NULL);
     CHECK(redlock_member(redlock_member(r, 1), 0) == redlock_member(r, 1));
 
-    redlock_lock *lock[8];
     for (int i = 0; i < 8; i++) {
         const char *name = fleet_name(&f, (size_t)i % 2, i / 2);
+        redlock_info held;
         lock[i] = client_lock(r, name, 20000);
-        redlock_info held = client_query(r, name);
+        held = client_query(r, name);
         CHECK_INT(1, held.held);
         CHECK_STR(redlock_value(lock[i]), held.holder.value);
     }
@@ -296,7 +328,6 @@ CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
     check_list(redlock_member(r, 1), 4);
     for (int i = 0; i < 8; i++)
         client_unlock(lock[i]);
-    uint32_t nodes = 0;
     CHECK_INT(3, client_ping(r, &nodes));
     CHECK_INT(3, nodes);
     CHECK_OK(redlock_admit(r, NULL));
@@ -306,11 +337,14 @@ CASE(members_take_no_locks,
      "The client of one quorum answers queries and refuses to take locks.")
 {
     struct fleet f;
-    fleet_start(&f, 2, 1);
-    redlock *r = fleet_open(&f, 0), *member = redlock_member(r, 0);
-    const char *name = fleet_name(&f, 0, 0);
+    redlock *r, *member;
+    const char *name;
     const redlock_event *event;
     redlock_lock *lock = NULL;
+    fleet_start(&f, 2, 1);
+    r = fleet_open(&f, 0);
+    member = redlock_member(r, 0);
+    name = fleet_name(&f, 0, 0);
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(member, name, 20000, NULL, &lock));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_acquire(member, name, 20000, NULL, &lock));
     CHECK_ERR(REDLOCK_INVAL, redlock_adopt(member, name, "value", NULL, &lock));
@@ -351,17 +385,20 @@ static struct findings audit(redlock *r)
 CASE(audit_of_all, "The audit examines every quorum and finds a lock in the wrong one.")
 {
     struct fleet f;
+    redlock *r, *stray;
+    redlock_lock *lock;
+    struct findings found;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, 0);
-    redlock_lock *lock = client_lock(r, fleet_name(&f, 0, 0), 20000);
-    struct findings found = audit(r);
+    r = fleet_open_warm(&f, 0);
+    lock = client_lock(r, fleet_name(&f, 0, 0), 20000);
+    found = audit(r);
     if (found.failed)
         FAIL("%s", found.text);
     CHECK_STR("ab", found.quorums);
     client_unlock(lock);
 
     /* A client that knows one of the quorums only: what the page of capacity warns of. */
-    redlock *stray = client_open(&f.cluster[1], 0);
+    stray = client_open(&f.cluster[1], 0);
     lock = client_lock(stray, fleet_name(&f, 0, 0), 20000);
     CHECK_OK(client_try(r, fleet_name(&f, 0, 0), 20000)); /* two holders: nothing can help */
     found = audit(r);

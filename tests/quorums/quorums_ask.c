@@ -44,8 +44,10 @@ CASE_EACH(poll_loop,
     struct fleet f;
     redlock_job job;
     const redlock_answer *answer;
+    redlock *r;
+    const redlock_event *event;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, flags);
+    r = fleet_open_warm(&f, flags);
     set_locks(&f, 5);
 
     CHECK_OK(redlock_start_query(r, fleet_name(&f, 2, 0), NULL, &job));
@@ -59,7 +61,7 @@ CASE_EACH(poll_loop,
         CHECK(strcmp(answer->names[i - 1], answer->names[i]) < 0);
 
     CHECK_OK(redlock_start_ping(r, &f, &job));
-    const redlock_event *event = EXPECT_ANSWER(r, REDLOCK_OK, job);
+    event = EXPECT_ANSWER(r, REDLOCK_OK, job);
     CHECK(event->data == &f);
     CHECK_STR("a", event->answer->report->quorum_name);
 
@@ -81,8 +83,9 @@ CASE(blocking_calls_alone,
      "A blocking call of all quorums is answered where nothing else drives.")
 {
     struct fleet f;
+    redlock *r;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     for (int i = 0; i < 100; i++)
         CHECK_OK(redlock_ping(r, NULL));
 }
@@ -93,8 +96,9 @@ CASE(answer_outlives_client, "An answer of all quorums can be read after the cli
     redlock_answer *audit = NULL;
     redlock_answer *list = NULL;
     redlock_answer *ping = NULL;
+    redlock *r;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, REDLOCK_THREAD);
+    r = fleet_open_warm(&f, REDLOCK_THREAD);
     set_locks(&f, 1);
     CHECK_OK(redlock_audit(r, 10000, &audit));
     CHECK_OK(redlock_list(r, &list));
@@ -113,12 +117,14 @@ CASE_EACH(one_down, "The answer of several quorums is the failure of the one tha
 {
     struct fleet f;
     redlock_job job;
+    redlock *r;
+    const redlock_event *event;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, flags);
+    r = fleet_open_warm(&f, flags);
     set_locks(&f, 1);
     cluster_each(&f.cluster[1], 0, 2, server_kill);
     CHECK_OK(redlock_start_ping(r, NULL, &job));
-    const redlock_event *event = EXPECT_ANSWER(r, REDLOCK_NOQUORUM, job);
+    event = EXPECT_ANSWER(r, REDLOCK_NOQUORUM, job);
     CHECK_STR("b", event->answer->report->quorum_name);
     CHECK_HAS("'b'", event->detail);
     CHECK_OK(redlock_start_list(r, NULL, &job));
@@ -134,15 +140,18 @@ CASE_EACH(one_down, "The answer of several quorums is the failure of the one tha
 CASE(all_hung, "Quorums that are all hung cost a blocked caller their time once, not each.")
 {
     struct fleet f;
+    redlock_options o;
+    redlock *r;
+    int64_t start_ms;
     fleet_start(&f, QUORUMS, NODES);
-    redlock_options o = fleet_options(&f);
+    o = fleet_options(&f);
     o.node_timeout_ms = 5000;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     for (size_t q = 0; q < QUORUMS; q++)
         client_warm(redlock_member(r, q));
     for (size_t q = 0; q < QUORUMS; q++)
         cluster_each(&f.cluster[q], 0, NODES, server_freeze);
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_BETWEEN(5000 - 1, SOON_MS, now_ms() - start_ms);
 }
@@ -151,9 +160,11 @@ CASE(blocked_caller_is_woken,
      "A caller blocked in a question to all quorums is woken by whichever answers last.")
 {
     struct fleet f;
+    redlock *r;
+    int64_t start_ms;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, 0);
-    int64_t start_ms = now_ms();
+    r = fleet_open_warm(&f, 0);
+    start_ms = now_ms();
     /* A caller that only a timer wakes would need half a second for most of them. */
     for (int i = 0; i < 100; i++)
         CHECK_OK(redlock_ping(r, NULL));
@@ -166,8 +177,9 @@ CASE_EACH(early_end,
 {
     struct fleet f;
     redlock_job jobs[20];
+    redlock *r;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, flags);
+    r = fleet_open_warm(&f, flags);
     for (size_t q = 0; q < QUORUMS; q++)
         cluster_each(&f.cluster[q], 0, NODES, server_freeze);
     for (int i = 0; i < 10; i++) {
@@ -190,8 +202,9 @@ CASE_EACH(cancel, "No event comes of a job of all quorums that was canceled, and
     struct fleet f;
     redlock_job canceled[2];
     redlock_job kept;
+    redlock *r;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, flags);
+    r = fleet_open_warm(&f, flags);
     for (size_t q = 0; q < QUORUMS; q++)
         cluster_each(&f.cluster[q], 0, NODES, server_freeze);
     CHECK_OK(redlock_start_list(r, NULL, &canceled[0]));
@@ -211,8 +224,9 @@ CASE(not_behind_unread_answers,
      "A caller blocked in a question to all quorums does not wait behind unread answers.")
 {
     struct fleet f;
+    redlock *r;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     for (int i = 0; i < 2 * REDLOCK_JOBS_SENT; i++) {
         CHECK_OK(redlock_start_ping(r, NULL, NULL));
         CHECK_OK(redlock_start_ping(redlock_member(r, 0), NULL, NULL));
@@ -236,12 +250,14 @@ CASE(forked, "A child frees what several quorums were asked.")
     struct fleet f;
     redlock_job job;
     int status = 0;
+    redlock *r;
+    pid_t pid;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     CHECK_OK(redlock_start_list(r, NULL, &job));
     NO_EVENT(r);
     CHECK_OK(redlock_start_audit(r, 10000, NULL, NULL));
-    pid_t pid = fork();
+    pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
         client_close(r);
@@ -256,8 +272,9 @@ CASE(stats, "The counters of a client are the sum of its quorums, each of which 
 {
     struct fleet f;
     redlock_counters stats = REDLOCK_COUNTERS();
+    redlock *r;
     fleet_start(&f, QUORUMS, NODES);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     for (size_t q = 0; q < QUORUMS; q++)
         for (int i = 0; i <= (int)q; i++)
             client_unlock(client_lock(r, fleet_name(&f, q, i), 10000));

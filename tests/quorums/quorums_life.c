@@ -46,9 +46,9 @@ CASE_EACH(threads_exclude_each_other,
     struct fleet f;
     pthread_t thread[THREADS];
     static struct crew crew;
+    int used[2] = {0};
     fleet_start(&f, 2, 3);
     crew.client = fleet_open_warm(&f, flags);
-    int used[2] = {0};
     for (int i = 0; i < SHARED_NAMES; i++) {
         char name[32];
         snprintf(name, sizeof name, "shared-%d", i);
@@ -67,8 +67,9 @@ CASE(events_cross_quorums, "The reader of an event of one quorum may start a loc
 {
     struct fleet f;
     redlock_lock *lock[2] = {NULL, NULL};
+    redlock *r;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, REDLOCK_THREAD);
+    r = fleet_open_warm(&f, REDLOCK_THREAD);
     for (size_t i = 0; i < 2; i++) {
         CHECK_OK(redlock_start_acquire(r, fleet_name(&f, i, 0), 20000, NULL, &lock[i]));
         EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);
@@ -83,8 +84,9 @@ CASE_EACH(close_gives_all_up,
 {
     struct fleet f;
     redlock_lock *held[2], *waiting[2];
+    redlock *r;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, flags);
+    r = fleet_open_warm(&f, flags);
     for (size_t i = 0; i < 2; i++) {
         const char *name = fleet_name(&f, i, 0);
         redlock_request q = REDLOCK_REQUEST(.wait_ms = 60000);
@@ -107,11 +109,15 @@ CASE_EACH(forked_child,
           REDLOCK_THREAD)
 {
     struct fleet f;
+    redlock *r;
+    redlock_lock *lock[2];
+    pid_t child;
+    int status = 0;
     fleet_start(&f, 2, 3);
-    redlock *r = fleet_open_warm(&f, flags);
-    redlock_lock *lock[2] = {client_lock(r, fleet_name(&f, 0, 0), 20000),
-                             client_lock(r, fleet_name(&f, 1, 0), 20000)};
-    pid_t child = fork();
+    r = fleet_open_warm(&f, flags);
+    for (size_t i = 0; i < 2; i++)
+        lock[i] = client_lock(r, fleet_name(&f, i, 0), 20000);
+    child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         redlock_node_info node = REDLOCK_NODE_INFO();
@@ -125,11 +131,12 @@ CASE_EACH(forked_child,
                     redlock_node(r, 0, &node) == REDLOCK_FORKED &&
                     redlock_quorum_of(r, "y") == REDLOCK_FORKED &&
                     redlock_extend(lock[1], 1000) == REDLOCK_FORKED;
+        redlock *own = NULL;
+        redlock_options o;
         redlock_lock_free(lock[0]);
         client_close(r);
         redlock_lock_free(lock[1]);
-        redlock *own = NULL;
-        redlock_options o = fleet_options(&f);
+        o = fleet_options(&f);
         fine = fine && redlock_open(&o, &own) == REDLOCK_OK &&
                redlock_acquire(own, fleet_name(&f, 0, 0), 10000, NULL, &out) == REDLOCK_BUSY &&
                redlock_acquire(own, fleet_name(&f, 1, 1), 10000, NULL, &out) == REDLOCK_OK;
@@ -137,7 +144,6 @@ CASE_EACH(forked_child,
         client_close(own);
         _exit(fine ? 0 : 1);
     }
-    int status = 0;
     CHECK_INT(child, waitpid(child, &status, 0));
     CHECK_INT(0, status);
     for (size_t i = 0; i < 2; i++) {

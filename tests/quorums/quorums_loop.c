@@ -29,8 +29,10 @@ CASE_EACH(one_descriptor_for_all,
     struct fleet f;
     struct tally tally = {0};
     redlock_lock *lock[IN_FLIGHT];
+    redlock *r;
+    struct pollfd p;
     fleet_start(&f, 3, 3);
-    redlock *r = fleet_open(&f, flags);
+    r = fleet_open(&f, flags);
     for (int i = 0; i < IN_FLIGHT; i++) {
         char name[32];
         snprintf(name, sizeof name, "name-%d", i);
@@ -50,7 +52,7 @@ CASE_EACH(one_descriptor_for_all,
     for (size_t q = 0; q < 3; q++)
         CHECK(cluster_await_empty(&f.cluster[q]));
     /* Nothing left to do: the descriptor is silent, and a wait for it takes its time. */
-    struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
+    p = (struct pollfd){.fd = redlock_fd(r), .events = POLLIN};
     for (int quiet = 0, tries = 0; quiet < 3; tries++) {
         CHECK(tries < 100);
         quiet = poll(&p, 1, 30) == 0 ? quiet + 1 : 0;
@@ -66,8 +68,9 @@ CASE(renewals_and_losses_in_a_loop,
     struct tally tally = {0};
     redlock_lock *lock[3];
     enum { TTL_MS = RENEWED_TTL_MS };
+    redlock *r;
     fleet_start(&f, 3, 1);
-    redlock *r = fleet_open(&f, 0);
+    r = fleet_open(&f, 0);
     for (size_t i = 0; i < 3; i++)
         lock[i] = start(r, fleet_name(&f, i, 0), TTL_MS, REDLOCK_RENEW, &tally);
     DRAIN_UNTIL(r, &tally, ACQUIRED, 3);
@@ -89,10 +92,12 @@ CASE(a_silent_quorum_delays_nobody,
     struct fleet f;
     struct tally silent = {0}, alive = {0};
     redlock_lock *hung, *lock[20];
+    redlock_options o;
+    redlock *r;
     fleet_start(&f, 2, 3);
-    redlock_options o = fleet_options(&f);
+    o = fleet_options(&f);
     o.node_timeout_ms = FAR_MS; /* a quarter of the TTL is less */
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     for (size_t i = 0; i < 2; i++)
         client_warm(redlock_member(r, i));
     for (int i = 0; i < 3; i++)
@@ -116,8 +121,9 @@ CASE(a_silent_quorum_delays_nobody,
 CASE(next_waits, "redlock_next() waits for an event of any quorum, without a limit.")
 {
     struct fleet f;
+    redlock *r;
     fleet_start(&f, 2, 1);
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 2; i++) {
         const redlock_event *event = NULL;
         redlock_lock *lock = start(r, fleet_name(&f, i, 0), 20000, 0, NULL);
@@ -132,15 +138,15 @@ CASE(fair_merge, "A quorum that has many events does not hold up those of anothe
 {
     struct fleet f;
     struct tally many = {0}, one = {0};
+    redlock *r;
     fleet_start(&f, 2, 1);
-    redlock *r = fleet_open_warm(&f, REDLOCK_THREAD);
+    r = fleet_open_warm(&f, REDLOCK_THREAD);
     for (int i = 0; i < 50; i++)
         start(r, fleet_name(&f, 0, i), 20000, 0, &many);
     start(r, fleet_name(&f, 1, 0), 20000, 0, &one);
     /* All are granted, and none is read. */
-    const char *later[2] = {fleet_name(&f, 0, 50), fleet_name(&f, 1, 50)};
-    for (int i = 0; i < 2; i++)
-        client_unlock(client_lock(r, later[i], 20000));
+    for (size_t i = 0; i < 2; i++)
+        client_unlock(client_lock(r, fleet_name(&f, i, 50), 20000));
     drain_within(r, GIVE_UP_MS);
     drain_within(r, GIVE_UP_MS);
     CHECK_INT(1, one.count[REDLOCK_EVENT_ACQUIRED]); /* in turns */

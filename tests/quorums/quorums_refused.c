@@ -30,26 +30,32 @@ CASE(different_sets_are_noticed,
      "After redlock_admit() every node warns a client with another set of quorums.")
 {
     struct fleet f;
+    redlock_quorum swapped[3], other_way[3];
+    redlock_options all, plain, fewer, renamed;
+    redlock *r;
     fleet_start(&f, 3, 3);
-    redlock_options all = fleet_options(&f), plain = client_options(&f.cluster[0]);
-    redlock_quorum swapped[3] = {f.quorum[0], f.quorum[1], f.quorum[2]};
+    all = fleet_options(&f);
+    plain = client_options(&f.cluster[0]);
+    for (int i = 0; i < 3; i++) {
+        swapped[i] = f.quorum[i];
+        other_way[i] = f.quorum[2 - i];
+    }
     /* No client has stated a set: nothing is known. */
     CHECK_INT(0, warnings(all));
     CHECK_INT(0, warnings(plain));
-    redlock *r = client_open_with(&all);
+    r = client_open_with(&all);
     CHECK_OK(redlock_admit(r, NULL));
     client_close(r);
     CHECK_INT(0, warnings(all));
     CHECK_INT(3, warnings(plain));
-    redlock_options fewer = all;
+    fewer = all;
     fewer.quorum_count = 2;
     CHECK_INT(6, warnings(fewer));
     swapped[0].name = f.quorum[1].name;
     swapped[1].name = f.quorum[0].name;
-    redlock_options renamed = all;
+    renamed = all;
     renamed.quorums = swapped;
     CHECK_INT(6, warnings(renamed)); /* the same set, but the third alone is where it was */
-    redlock_quorum other_way[3] = {f.quorum[2], f.quorum[1], f.quorum[0]};
     renamed.quorums = other_way;
     CHECK_INT(0, warnings(renamed));
 
@@ -63,8 +69,9 @@ CASE(different_sets_are_noticed,
 
 static void refuse_votes(redlock_options o, const char *name, uint32_t flags)
 {
+    redlock *r;
     o.flags = flags;
-    redlock *r = client_open_with(&o);
+    r = client_open_with(&o);
     for (size_t i = 0; redlock_member(r, i); i++)
         client_warm(redlock_member(r, i));
     if (flags & REDLOCK_NO_GUARD) {
@@ -82,11 +89,15 @@ CASE(different_sets_do_not_count,
 {
     static const uint32_t modes[] = {0, REDLOCK_STRICT, REDLOCK_NO_GUARD};
     struct fleet f;
+    redlock_options all, plain;
+    redlock *r;
+    redlock_options fewer;
     fleet_start(&f, 3, 3);
-    redlock_options all = fleet_options(&f), plain = client_options(&f.cluster[0]);
-    redlock_options fewer = all;
+    all = fleet_options(&f);
+    plain = client_options(&f.cluster[0]);
+    fewer = all;
     fewer.quorum_count = 2;
-    redlock *r = fleet_open_warm(&f, 0);
+    r = fleet_open_warm(&f, 0);
     CHECK_OK(redlock_admit(r, NULL));
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         refuse_votes(plain, "x", modes[i]);
@@ -156,9 +167,10 @@ CASE(tls_in_one_of_them,
     static const char *const other[] = {"127.0.0.1:3"};
     redlock_quorum q[2] = {{"a", plain, 1}, {"b", secure, 1}};
     redlock *r = NULL;
+    redlock_options o;
     certs_make();
-    redlock_options o =
-        REDLOCK_OPTIONS(.quorums = q, .quorum_count = 2, .tls_ca_file = certs_path("ca.crt"));
+    o = (redlock_options)REDLOCK_OPTIONS(.quorums = q, .quorum_count = 2,
+                                         .tls_ca_file = certs_path("ca.crt"));
     CHECK_OK(redlock_open(&o, &r));
     client_close(r);
     q[1].nodes = other;
@@ -169,9 +181,12 @@ CASE(one_named_quorum,
      "A client of one named quorum is an ordinary client that knows the name.")
 {
     struct fleet f;
+    redlock *r, *plain;
+    redlock_node_info info;
     fleet_start(&f, 1, 3);
-    redlock *r = fleet_open(&f, 0), *plain = client_open(&f.cluster[0], 0);
-    redlock_node_info info = client_node(r, 2);
+    r = fleet_open(&f, 0);
+    plain = client_open(&f.cluster[0], 0);
+    info = client_node(r, 2);
     CHECK_STR("a", info.quorum_name);
     CHECK_OK(redlock_node(plain, 2, &info));
     CHECK_STR("", info.quorum_name);

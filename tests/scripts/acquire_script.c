@@ -15,8 +15,9 @@ CASES_BEGIN_WITH(begin);
 /* The token of the next hold, which is given back at once. */
 static long long draw(struct acquire a)
 {
+    long long token;
     a.value = "v";
-    long long token = strtoll(call_acquire(&node, a), NULL, 10);
+    token = strtoll(call_acquire(&node, a), NULL, 10);
     CHECK_STR("v", server_cmd(&node, "GET", KEY, NULL));
     CHECK_INT(1, server_int(&node, "HLEN", FENCE, NULL));
     CHECK_BETWEEN(1, 86400000, server_int(&node, "PTTL", FENCE, NULL));
@@ -87,14 +88,14 @@ CASE(nameless,
 CASE(doubt,
      "A counter that began in doubt starts at the clock until a client is sure of the node.")
 {
+    long long second = DRAW(.incarnation = "i1", .in_doubt = true);
+    long long third = DRAW(.incarnation = "i1");
     long long first = DRAW(.incarnation = "i1", .in_doubt = true);
     CHECK_STR("i1?", tag());
     put("i1?", "1500000000000000");
-    long long second = DRAW(.incarnation = "i1", .in_doubt = true);
     CHECK(second > first);
     CHECK_STR("i1?", tag());
     put("i1?", "1500000000000000");
-    long long third = DRAW(.incarnation = "i1");
     CHECK(third > second);
     CHECK_STR("i1", tag());
     CHECK_INT(third + 1, DRAW(.incarnation = "i1", .in_doubt = true));
@@ -104,12 +105,12 @@ CASE(doubt,
 CASE(unknown,
      "A client that does not know the incarnation starts at the clock and keeps the tag.")
 {
+    long long token = DRAW(.incarnation = "", .in_doubt = true);
     CHECK(DRAW(.incarnation = "", .in_doubt = true) >= begun_us);
     CHECK_STR("?", tag());
     put("?", "1500000000000000");
     CHECK(DRAW(.incarnation = "", .in_doubt = true) >= begun_us);
     put("i1", "1500000000000000");
-    long long token = DRAW(.incarnation = "", .in_doubt = true);
     CHECK(token >= begun_us);
     CHECK_STR("i1", tag());
     CHECK_INT(token + 1, DRAW(.incarnation = "i1"));
@@ -130,6 +131,7 @@ CASE(marker,
 {
     char life[32];
     const char *id = server_cmd(&node, "HGET", "redlock.admit", "id", NULL);
+    char doubtful[33];
     snprintf(life, sizeof life, "%.8s%.8s", id, id + 41);
     DRAW(.incarnation = life, .strict = true);
     CHECK_STR(life, tag());
@@ -140,7 +142,6 @@ CASE(marker,
     DRAW(.incarnation = "i1"); /* the others go by the node's age */
     CHECK_STR("i1", tag());
     server_cmd(&node, "DEL", FENCE, NULL);
-    char doubtful[33];
     snprintf(doubtful, sizeof doubtful, "%s?", life);
     DRAW(.incarnation = life, .strict = true);
     CHECK_STR(doubtful, tag());

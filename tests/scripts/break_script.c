@@ -101,12 +101,13 @@ CASE(break_strangers,
      "Breaking deletes what another program left, of any length and without expiry.")
 {
     char *huge = malloc(5001);
+    const char *reply;
     CHECK(huge != NULL);
     memset(huge, 'h', 5000);
     huge[5000] = '\0';
     server_cmd(&node, "SET", KEY, huge, NULL);
     free(huge);
-    const char *reply = call_look(&node, "x");
+    reply = call_look(&node, "x");
     CHECK_PARTS("0=1, 1=-1", call_break(&node, "x", part(reply, 9)));
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
@@ -169,8 +170,9 @@ static void put_waiter(void)
 CASE(waiters_are_woken_without_label,
      "Every script that wakes a waiter tells its name without label.")
 {
+    struct resp *r;
     put_waiter();
-    struct resp *r = listen_to("redlock.wake:0123456789abcdef");
+    r = listen_to("redlock.wake:0123456789abcdef");
     GRANTED(.value = "a");
     check_broken(call_break(&node, "x", fingerprint_of("a")), "a", 20000);
     check_heard(r, "w0123456789abcdef.7");

@@ -247,8 +247,9 @@ CASE(look_at_nothing, "Looking at a free name finds no holder and no waiter.")
 
 CASE(look_at_kinds, "Looking finds the holders of each kind and how long each has.")
 {
+    const char *reply;
     GRANTED(.value = "m", .ttl = "4000", .fence_life = "86400000");
-    const char *reply = call_look(&node, "x");
+    reply = call_look(&node, "x");
     CHECK_STR("string", part(reply, 0));
     CHECK(part_int(reply, 2) > 1000000000000000);
     CHECK_PARTS("6=1, 7=m, 8~4000", reply);
@@ -273,12 +274,13 @@ CASE(look_at_kinds, "Looking finds the holders of each kind and how long each ha
 
 CASE(look_at_many, "Looking at many holders finds their number and sixteen of them.")
 {
+    const char *reply;
     for (int i = 0; i < 19; i++) {
         char value[16];
         snprintf(value, sizeof value, "r%02d", i);
         GRANTED(.value = value, .kind = "s");
     }
-    const char *reply = call_look(&node, "x");
+    reply = call_look(&node, "x");
     CHECK_INT(19, part_int(reply, 6));
     CHECK_INT(7 + 3 * 16, part_count(reply));
     CHECK_STR("r15", part(reply, 7 + 3 * 15));
@@ -287,16 +289,17 @@ CASE(look_at_many, "Looking at many holders finds their number and sixteen of th
 
 CASE(look_at_the_queue, "Looking counts the living waiters and names them from the head on.")
 {
-    GRANTED(.value = "held");
     char later[32];
+    const char *reply;
     char ticket[32];
+    GRANTED(.value = "held");
     snprintf(ticket, sizeof ticket, "%lld", (server_now_ms(&node) - 7000) * 1000);
     server_cmd(&node, "ZADD", "redlock.queue:x", "1", "wdead", "2", "wfirst", ticket,
                "wsecond me", NULL);
     snprintf(later, sizeof later, "%lld", server_now_ms(&node) + 100000);
     server_cmd(&node, "ZADD", "redlock.alive:x", "5", "wdead", later, "wfirst", later,
                "wsecond me", "9e15", "t", NULL);
-    const char *reply = call_look(&node, "x");
+    reply = call_look(&node, "x");
     CHECK_PARTS("3=2, 4=2, 10=wfirst", reply);
     CHECK_INT(-1, part_int(reply, 11)); /* such a ticket is no time */
     CHECK_STR("wsecond me", part(reply, 12));

@@ -64,9 +64,10 @@ static void counter_heals(bool by_take)
     begin();
     for (int i = 0; i < BAD_COUNTERS; i++) {
         for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++) {
+            long long token;
             long long now_us = server_now_ms(&node) * 1000;
             plant(&node, fields[f], i);
-            long long token = draw(by_take);
+            token = draw(by_take);
             CHECK_BETWEEN(now_us, now_us + 60000000, token);
             CHECK_STR("i1", server_cmd(&node, "HKEYS", FENCE, NULL));
             CHECK_INT(token, server_int(&node, "HGET", FENCE, "i1", NULL));
@@ -86,8 +87,9 @@ CASE_OF(counter_of_take,
 
 CASE(beside_a_counter, "A number planted beside the counter does not change it.")
 {
+    long long first;
     begin();
-    long long first = draw(false);
+    first = draw(false);
     server_cmd(&node, "HSET", FENCE, "x", "9007199254740993", NULL);
     CHECK_INT(first + 1, draw(false));
     CHECK_INT(first + 2, draw(true));
@@ -108,14 +110,15 @@ CASE(token_of_an_owner,
 {
     begin();
     for (int i = 0; i < BAD_COUNTERS; i++) {
+        struct take t = {.value = "a", .kind = "o", .group = "me", .fence_life = "86400000"};
+        const char *reply;
         if (i == 3)
             continue; /* one less than the limit is a token */
-        struct take t = {.value = "a", .kind = "o", .group = "me", .fence_life = "86400000"};
         server_cmd(&node, "DEL", KEY, NULL);
         CHECK_INT(1, part_int(call_take(&node, t), 0));
         server_cmd(&node, "HSET", KEY, "fence", bad_counters[i], NULL);
         t.value = "b";
-        const char *reply = call_take(&node, t);
+        reply = call_take(&node, t);
         CHECK_PARTS("0=1, 6=0", reply);
         CHECK_INT(part_int(reply, 1), server_int(&node, "HGET", KEY, "fence", NULL));
     }
@@ -123,8 +126,8 @@ CASE(token_of_an_owner,
 
 CASE(alignment, "No counter is aligned to a planted token, and a planted counter is aligned.")
 {
-    begin();
     struct take t = {.value = "a", .kind = "o", .group = "me", .fence_life = "86400000"};
+    begin();
     CHECK_INT(1, part_int(call_take(&node, t), 0));
     CHECK_STR("0", call_align(&node, "x", "a", "4503599627370496"));
     CHECK_STR("0", call_align(&node, "x", "a", "9007199254740993"));
@@ -143,14 +146,15 @@ CASE(alignment, "No counter is aligned to a planted token, and a planted counter
 
 CASE(tickets, "A planted ticket does not count: the next ticket is the clock's.")
 {
-    begin();
     static const char *const scores[] = {"inf", "1e300", "9007199254740993", "-inf"};
+    begin();
     for (size_t i = 0; i < sizeof scores / sizeof scores[0]; i++) {
+        const char *reply;
         long long now_us = server_now_ms(&node) * 1000;
         server_cmd(&node, "SET", KEY, "w", "PX", "20000", NULL);
         server_cmd(&node, "ZADD", ALIVE, scores[i], "t", NULL);
         CHECK_BETWEEN(now_us, LIMIT / 2, part_int(call_ticket(&node, "x"), 0));
-        const char *reply = call_take(&node, (struct take){.waiter = "w1"});
+        reply = call_take(&node, (struct take){.waiter = "w1"});
         CHECK_BETWEEN(now_us, LIMIT / 2, part_int(reply, 6));
         call_take(&node, (struct take){.waiter = "w1", .ticket = "1700000000000000"});
         CHECK_STR("1700000000000000", server_cmd(&node, "ZSCORE", ALIVE, "t", NULL));
@@ -161,6 +165,7 @@ CASE(tickets, "A planted ticket does not count: the next ticket is the clock's."
 CASE(ends_of_holds,
      "A planted end that never comes is reported as a long time and stops no release.")
 {
+    struct take t = {.value = "a", .kind = "o", .group = "me"};
     begin();
     server_cmd(&node, "ZADD", KEY, "inf", "r", NULL);
     CHECK_INT(1, part_int(call_look(&node, "x"), 6));
@@ -170,7 +175,6 @@ CASE(ends_of_holds,
     server_cmd(&node, "DEL", KEY, NULL);
     server_cmd(&node, "HSET", KEY, "owner", "me", "h:z", "inf", "h:y", "nan", NULL);
     CHECK_INT(1, part_int(call_look(&node, "x"), 6));
-    struct take t = {.value = "a", .kind = "o", .group = "me"};
     CHECK_INT(1, part_int(call_take(&node, t), 0));
     CHECK_STR("1", call_give(&node, (struct give){.value = "a"}));
     server_cmd(&node, "DEL", KEY, NULL);
@@ -193,9 +197,11 @@ CASE(marker, "A marker whose max_ttl is no number allows every TTL.")
 static int64_t next_token(redlock *r, enum shape shape)
 {
     redlock_request q = shape_request(shape);
+    redlock_lock *lock;
+    int64_t token;
     q.flags |= REDLOCK_FENCED;
-    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
-    int64_t token = redlock_fence(lock);
+    lock = client_lock_as(r, "x", TTL_MS, q);
+    token = redlock_fence(lock);
     client_unlock(lock);
     return token;
 }
@@ -221,6 +227,9 @@ CASE_ON(tokens_grow_default,
 
 CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listing or lock.")
 {
+    redlock_answer *answer = NULL;
+    redlock_info info;
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     for (int i = 0; i < 3; i++) {
         server_cmd(&c->node[i], "HSET", FENCE, "i", "1e300", NULL);
         server_cmd(&c->node[i], "ZADD", KEY, "inf", "r", NULL);
@@ -228,9 +237,8 @@ CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listi
         server_cmd(&c->node[i], "ZADD", ALIVE, "inf", "w0123456789abcdef0", "inf", "t", NULL);
         server_cmd(&c->node[i], "ZADD", "redlock.queue:x", "1", "w0123456789abcdef0", NULL);
     }
-    redlock_answer *answer = NULL;
     CHECK_OK(redlock_query(r, "x", &answer));
-    redlock_info info = *answer->info;
+    info = *answer->info;
     CHECK_INT(3, report_votes(answer->report, REDLOCK_VOTE_TAKEN));
     redlock_answer_free(answer);
     CHECK_INT(1, info.held);
@@ -240,7 +248,6 @@ CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listi
     CHECK_INT(0, info.fence);
     /* The key is in the way, and that is all: held by another, for an unknown time. */
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", TTL_MS, q));
     CHECK_OK(client_try(r, "z", TTL_MS));
 }
@@ -249,9 +256,9 @@ CASE_NODES(token_of_a_strange_clock,
            "A token out of range is no vote, and no other node is aligned to it.",
            .start = nodeclock_cluster)
 {
+    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     nodeclock_step(&c->node[0], INT64_C(100) * 365 * 86400000); /* beyond the year 2112 */
     r = client_open_warm(c, 0);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     for (int i = 0; i < 5; i++) {
         redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
         CHECK_NEVER(redlock_fence(lock) >= LIMIT);
@@ -261,8 +268,7 @@ CASE_NODES(token_of_a_strange_clock,
     }
     /* Two of three such nodes leave no majority, and the message says why. */
     server_kill(&c->node[1]);
-    redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", TTL_MS, q));
     CHECK_INT(REDLOCK_VOTE_ERROR, redlock_failure_report()->node[0].vote);
     CHECK_HAS("fencing token", redlock_failure_report()->node[0].text);
 }

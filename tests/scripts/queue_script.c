@@ -41,8 +41,8 @@ static const char *take(struct take t)
 CASE(place,
      "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")
 {
-    GRANTED(.value = "held", .ttl = "9000");
     const char *reply = TAKE(.waiter = W2, .ticket = "20", .life = "3000");
+    GRANTED(.value = "held", .ttl = "9000");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(1, part_int(reply, 7)); /* place */
     CHECK_INT(0, part_int(reply, 8)); /* no waiter ahead */
@@ -57,9 +57,9 @@ CASE(place,
 
 CASE(head_first, "A free lock is granted to the head of the queue alone.")
 {
+    const char *reply = TAKE(.value = "b", .waiter = W2, .ticket = "20");
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
     server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
-    const char *reply = TAKE(.value = "b", .waiter = W2, .ticket = "20");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(-2, part_int(reply, 1)); /* only the queue is in the way */
     CHECK_INT(2, part_int(reply, 7));
@@ -71,6 +71,7 @@ CASE(head_first, "A free lock is granted to the head of the queue alone.")
 
 CASE(overtaking, "Requests that are not fair may overtake the queue, except readers.")
 {
+    const char *reply = TAKE(.value = "s", .kind = "s");
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
     server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
     GRANTED(.value = "m");
@@ -79,7 +80,6 @@ CASE(overtaking, "Requests that are not fair may overtake the queue, except read
     server_cmd(&node, "DEL", KEY, NULL);
     GRANTED(.value = "k#1", .kind = "k", .group = "2", .slot = "1");
     server_cmd(&node, "DEL", KEY, NULL);
-    const char *reply = TAKE(.value = "s", .kind = "s");
     CHECK_INT(0, part_int(reply, 0)); /* a waiting writer is a writer */
     CHECK_INT(2, part_int(reply, 7));
     CHECK(part_int(reply, 8) > 0);
@@ -88,9 +88,10 @@ CASE(overtaking, "Requests that are not fair may overtake the queue, except read
 CASE(next_ticket,
      "A refused request without a ticket is offered one after the last and the clock.")
 {
-    GRANTED(.value = "held");
-    long long before_us = server_now_ms(&node) * 1000;
     const char *reply = TAKE(.waiter = W1);
+    long long before_us;
+    GRANTED(.value = "held");
+    before_us = server_now_ms(&node) * 1000;
     CHECK_BETWEEN(before_us, before_us + 10000000, part_int(reply, 6));
     REFUSED(.value = "v", .waiter = W1, .ticket = "4000000000000000");
     CHECK_INT(4000000000000001, part_int(TAKE(.waiter = W2), 6));
@@ -115,9 +116,10 @@ CASE(ticket_of_several, "A ticket for several names is larger than the last of e
 
 CASE(signs_of_life, "A heartbeat is written again only when the last one is no longer fresh.")
 {
+    long long first;
     GRANTED(.value = "held");
     REFUSED(.waiter = W1, .ticket = "10", .life = "2500");
-    long long first = server_int(&node, "ZSCORE", ALIVE, W1, NULL);
+    first = server_int(&node, "ZSCORE", ALIVE, W1, NULL);
     sleep_ms(1250);
     REFUSED(.waiter = W1, .ticket = "10", .life = "2500");
     CHECK(server_int(&node, "ZSCORE", ALIVE, W1, NULL) >= first + 1250);
@@ -182,6 +184,7 @@ CASE(owner_passes_the_queue, "An owner that holds the lock does not wait for the
 CASE(queue_of_several,
      "A request for several names queues where they are taken, and for the head of each.")
 {
+    const char *reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
     GRANTED({"a"}, .value = "held");
     REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:a", NULL));
@@ -191,7 +194,6 @@ CASE(queue_of_several,
     REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
     server_cmd(&node, "DEL", "redlock:a", "redlock:b", NULL);
-    const char *reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
     CHECK_INT(0, part_int(reply, 0)); /* free, but another waiter was first */
     CHECK_INT(2, part_int(reply, 7));
     GRANTED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");

@@ -91,9 +91,10 @@ static const char *take_script(const char *kind)
 const char *call_take(const struct server *s, struct take t)
 {
     struct eval e;
+    int count;
     if (t.name[0] == NULL)
         t.name[0] = "x";
-    int count = count_names(t.name);
+    count = count_names(t.name);
     eval_begin(&e, take_script(t.kind));
     for (int i = 0; i < count; i++) {
         add_key(&e, "redlock:", t.name[i]);

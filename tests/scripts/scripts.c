@@ -208,27 +208,28 @@ static void check_key_times(const redlock_report *report)
 CASE(native_never_shortens, "With native commands a shorter extension shortens nothing.")
 {
     static struct bench b;
+    redlock *r;
+    redlock_lock *lock, *rival = NULL, *adopted = NULL;
+    int64_t deadline_ns;
     bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->delifeq = FAKE_PRESENT;
         b.fake[n].shared->set_ifeq = FAKE_PRESENT;
     }
     bench_run(&b);
-    redlock *r = bench_open(&b, 0);
+    r = bench_open(&b, 0);
     client_warm(r);
-    redlock_lock *lock = client_lock(r, "x", 30000);
-    int64_t deadline_ns = redlock_deadline_ns(lock);
+    lock = client_lock(r, "x", 30000);
+    deadline_ns = redlock_deadline_ns(lock);
     CHECK_OK(redlock_extend(lock, 2000));
     CHECK(redlock_deadline_ns(lock) >= deadline_ns);
     /* A rival is told how long the key still lives. */
-    redlock_lock *rival = NULL;
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &rival));
     check_key_times(redlock_failure_report());
     client_unlock(lock);
 
     /* An adopted lock may have any TTL already: nothing is known that it may not shorten. */
     lock = client_lock(r, "x", 30000);
-    redlock_lock *adopted = NULL;
     CHECK_OK(redlock_adopt(r, "x", redlock_value(lock), NULL, &adopted));
     CHECK_OK(redlock_extend(adopted, 2000));
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &rival));
@@ -293,18 +294,20 @@ CASE(mixed_servers, "Nodes with and without native commands each get the command
 CASE(probed_per_connection, "A server that was replaced by an older one is probed anew.")
 {
     static struct bench b;
+    redlock *r;
+    redlock_lock *lock;
     bench_init(&b);
     for (int n = 0; n < 3; n++)
         b.fake[n].shared->delifeq = FAKE_PRESENT;
     bench_run(&b);
-    redlock *r = bench_open(&b, 0);
+    r = bench_open(&b, 0);
     client_unlock(client_lock(r, "x", 20000));
     for (int n = 0; n < 3; n++) {
         fake_stop(&b.fake[n]);
         b.fake[n].shared->delifeq = FAKE_ABSENT;
         fake_run(&b.fake[n]);
     }
-    redlock_lock *lock = CLIENT_LOCK(r, "x", 20000, .wait_ms = 5000);
+    lock = CLIENT_LOCK(r, "x", 20000, .wait_ms = 5000);
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
     CHECK_OK(client_try(r, "x", 20000));
@@ -327,16 +330,19 @@ CASE(scripts_never_kept, "A server that answers NOSCRIPT for ever gets EVAL inst
 CASE(scripts_forbidden, "A node that allows neither scripts nor native commands is reported.")
 {
     static struct bench b;
+    redlock *r;
+    const redlock_report *report;
+    redlock_lock *lock;
     bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->eval = FAKE_DENIED;
         b.fake[n].shared->script_load = FAKE_DENIED;
     }
     bench_run(&b);
-    redlock *r = bench_open(&b, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
+    r = bench_open(&b, 0);
+    lock = client_lock(r, "x", 20000);
     CHECK_ERR(REDLOCK_AUTH, redlock_release(lock));
-    const redlock_report *report = redlock_lock_report(lock);
+    report = redlock_lock_report(lock);
     CHECK(report_votes(report, REDLOCK_VOTE_NOPERM) >= 2);
     CHECK_HAS("NOPERM", report->node[0].text);
 }

@@ -62,6 +62,8 @@ CASE(max_ttl, "No take script grants a lock beyond the marker's max_ttl, or leav
 
 CASE(readers, "take_shared.lua keeps readers in one sorted set, each with an end of its own.")
 {
+    long long ends;
+    const char *reply = TAKE(.value = "w", .ttl = "100");
     GRANTED(.value = "a", .kind = "s", .ttl = "9000");
     CHECK_STR("zset", server_cmd(&node, "TYPE", KEY, NULL));
     GRANTED(.value = "b", .kind = "s", .ttl = "4000"); /* does not shorten the key's life */
@@ -69,9 +71,8 @@ CASE(readers, "take_shared.lua keeps readers in one sorted set, each with an end
     GRANTED(.value = "c", .kind = "s", .ttl = "20000");
     CHECK_LEFT(20000, pttl(KEY));
     CHECK_INT(3, server_int(&node, "ZCARD", KEY, NULL));
-    long long ends = server_int(&node, "ZSCORE", KEY, "b", NULL);
+    ends = server_int(&node, "ZSCORE", KEY, "b", NULL);
     CHECK_LEFT(4000, ends - server_now_ms(&node));
-    const char *reply = TAKE(.value = "w", .ttl = "100");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_LEFT(20000, part_int(reply, 1)); /* until the last reader is gone */
 }
@@ -112,9 +113,9 @@ CASE(all_pairs, "No two kinds of lock are granted on one name, in either order."
     } of[] = {{"m", ""}, {"s", ""}, {"o", "me"}, {"k", "2"}};
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < 4; j++) {
+            const char *reply;
             GRANTED(.value = "a", .kind = of[i].kind, .group = of[i].group, .slot = "1");
-            const char *reply =
-                TAKE(.value = "b", .kind = of[j].kind, .group = of[j].group, .slot = "2");
+            reply = TAKE(.value = "b", .kind = of[j].kind, .group = of[j].group, .slot = "2");
             /* Beside each other only with its like, and a mutex not even then. */
             CHECK_INT(i == j && i != 0, part_int(reply, 0));
             server_cmd(&node, "DEL", KEY, NULL);
@@ -179,8 +180,8 @@ CASE(nested_token, "take_owner.lua tells a nested hold the first hold's token, a
 CASE(token_inside_a_plain_hold,
      "take_owner.lua draws the owner's token with the first fenced hold inside a plain one.")
 {
-    GRANTED(.value = "a", .kind = "o", .group = "me");
     const char *reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
+    GRANTED(.value = "a", .kind = "o", .group = "me");
     CHECK(part_int(reply, 1) > 0);
     CHECK_INT(0, part_int(reply, 6));
     CHECK_STR(part(reply, 1), server_cmd(&node, "HGET", KEY, "fence", NULL));
@@ -223,10 +224,10 @@ CASE(old_counter,
 CASE(slots,
      "take_slots.lua gives a slot to one holder, and tells a refused request of free slots.")
 {
+    const char *reply = TAKE(.value = "b#2", .kind = "k", .group = "7", .slot = "2");
     GRANTED(.value = "a#2", .kind = "k", .group = "7", .slot = "2", .ttl = "4000");
     CHECK_STR("7", server_cmd(&node, "HGET", KEY, "slots", NULL));
     CHECK_HAS(":a#2", server_cmd(&node, "HGET", KEY, "s:2", NULL));
-    const char *reply = TAKE(.value = "b#2", .kind = "k", .group = "7", .slot = "2");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(0, part_int(reply, 1)); /* at once, elsewhere */
     CHECK_STR("a#2", part(reply, 9));
@@ -243,9 +244,9 @@ CASE(slots,
 CASE(full_semaphore,
      "take_slots.lua tells a request for a full semaphore when the first slot expires.")
 {
+    const char *reply = TAKE(.value = "c#1", .kind = "k", .group = "2", .slot = "1");
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "3000");
-    const char *reply = TAKE(.value = "c#1", .kind = "k", .group = "2", .slot = "1");
     CHECK_PARTS("0=0, 1~3000", reply);
     CHECK_STR("a#1", part(reply, 9));                                /* lasts longest */
     CHECK_INT(10, part_count(reply));                                /* no hint */
@@ -257,11 +258,11 @@ CASE(full_semaphore,
 CASE(expired_slot,
      "take_slots.lua grants a slot whose own time is over, whatever the key's TTL.")
 {
+    const char *reply = TAKE(.value = "d#2", .kind = "k", .group = "2", .slot = "2");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "90000");
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "30");
     sleep_ms(40); /* full_semaphore shows that a slot whose time is not over is refused */
     CHECK_HAS(":a#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
-    const char *reply = TAKE(.value = "d#2", .kind = "k", .group = "2", .slot = "2");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(1, part_int(reply, 10)); /* the hint knows it, too */
     GRANTED(.value = "c#1", .kind = "k", .group = "2", .slot = "1", .ttl = "5000");
@@ -320,8 +321,9 @@ CASE(granted_once,
     static const char *const kinds[] = {"s", "o", "k"};
     for (int i = 0; i < 3; i++) {
         const char *kind = kinds[i];
+        const char *reply;
         GRANTED(.value = TAG "aaaaaaaa" REST "#1", .kind = kind, .group = "4", .slot = "1");
-        const char *reply =
+        reply =
             TAKE(.value = TAG "bbbbbbbb" REST "#2", .kind = kind, .group = "4", .slot = "2");
         CHECK_INT(0, part_int(reply, 0));
         CHECK_STR(TAG "aaaaaaaa" REST "#1", part(reply, 9));

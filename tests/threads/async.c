@@ -31,8 +31,9 @@ static redlock_lock *start(redlock *r, const char *name, void *data)
 CASE_NODES(poll_loop, "A lock is taken, extended and released through one descriptor.",
            .nodes = 5, .also = {REDLOCK_THREAD})
 {
+    redlock_lock *lock;
     r = client_open(c, flags);
-    redlock_lock *lock = start(r, "x", NULL);
+    lock = start(r, "x", NULL);
     CHECK_INT(REDLOCK_STATE_WAITING, redlock_state(lock));
     poll_expect(r, REDLOCK_EVENT_ACQUIRED, lock);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
@@ -128,9 +129,10 @@ CASE_NODES(free_when_acquired, "A handle freed when its event is read releases i
 CASE_NODES(detail_of_an_event,
            "The detail of an event is about its error, and the report of its lock.")
 {
+    redlock_lock *lock;
     cluster_set(c, 0, 3, "redlock:x", "another", 30000);
     r = client_open(c, 0);
-    redlock_lock *lock = start(r, "x", NULL);
+    lock = start(r, "x", NULL);
     CHECK(EXPECT(r, ACQUIRED, REDLOCK_BUSY, lock)->detail[0] != '\0');
     CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
     CHECK(report_votes(redlock_lock_report(lock), REDLOCK_VOTE_TAKEN) >= 2);
@@ -140,8 +142,8 @@ CASE_NODES(contended_in_flight,
            "64 requests of one client for one name all get it, one after the other.")
 {
     redlock_lock *lock[64];
-    r = client_open(c, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+    r = client_open(c, 0);
     for (int i = 0; i < 64; i++)
         CHECK_OK(redlock_start_acquire(r, "x", 20000, &q, &lock[i]));
     for (int i = 0; i < 64; i++) {

@@ -86,6 +86,7 @@ static void *lock_at_random(void *data)
         redlock_request q = REDLOCK_REQUEST(.wait_ms = draw(&b->seed, 0, 150));
         redlock_lock *lock = NULL;
         int error = redlock_acquire(b->client, names[name], draw_ttl_ms(&b->seed), &q, &lock);
+        int64_t until_ns;
         CHECK((error == REDLOCK_OK) == (lock != NULL));
         if (error != REDLOCK_OK) {
             CHECK(error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT ||
@@ -93,7 +94,7 @@ static void *lock_at_random(void *data)
             continue;
         }
         enter(name, lock);
-        int64_t until_ns = redlock_deadline_ns(lock);
+        until_ns = redlock_deadline_ns(lock);
         sleep_ms(draw(&b->seed, 0, 8));
         if (draw(&b->seed, 0, 2) == 0)
             redlock_extend(
@@ -126,9 +127,10 @@ static void free_flight(struct flight *f)
 
 static void start_flight(struct flight *f)
 {
+    redlock_request q;
     f->name = (int)draw(f->seed, 0, NAMES - 1);
     f->awaited = REDLOCK_EVENT_ACQUIRED;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = draw(f->seed, -1, 100), .data = f);
+    q = (redlock_request)REDLOCK_REQUEST(.wait_ms = draw(f->seed, -1, 100), .data = f);
     CHECK_OK(
         redlock_start_acquire(f->client, names[f->name], draw_ttl_ms(f->seed), &q, &f->lock));
 }
@@ -220,13 +222,16 @@ CASE(nobody_overlaps_in_any_weather,
     struct proxy p[NODES];
     struct blocking b[BLOCKING + 1];
     unsigned seed = choose_seed();
+    redlock *shared;
+    redlock *plain;
+    redlock *loop;
     printf("# REDLOCK_TEST_SEED=%u\n", seed);
     fflush(stdout);
     cluster_start(&c, NODES);
     proxies_start(p, &c, NODES);
-    redlock *shared = client_open_hasty(&c, REDLOCK_THREAD, NODE_TIMEOUT_MS);
-    redlock *plain = client_open_hasty(&c, 0, NODE_TIMEOUT_MS);
-    redlock *loop = client_open_hasty(&c, 0, NODE_TIMEOUT_MS);
+    shared = client_open_hasty(&c, REDLOCK_THREAD, NODE_TIMEOUT_MS);
+    plain = client_open_hasty(&c, 0, NODE_TIMEOUT_MS);
+    loop = client_open_hasty(&c, 0, NODE_TIMEOUT_MS);
     client_warm(shared);
     for (int i = 0; i <= BLOCKING; i++) {
         b[i] = (struct blocking){.client = i % 2 == 0 ? shared : plain,

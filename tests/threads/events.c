@@ -136,9 +136,10 @@ static void *read_all(void *client)
     while (!over) {
         uint64_t called = ++moment;
         const redlock_event *event = next_event(client, 10);
+        struct flight *f;
         if (!event)
             continue;
-        struct flight *f = event->data;
+        f = event->data;
         /* It may have been taken before the end, but not in a call that began after it. */
         CHECK(f->ended == 0 || f->ended > called);
         CHECK_INT(REDLOCK_EVENT_ACQUIRED, event->type);
@@ -178,6 +179,7 @@ CASE_ON(ended_by_other_threads,
 {
     static struct worker w[THREADS];
     pthread_t reader;
+    int64_t end_ms;
     CHECK_INT(0, pthread_create(&reader, NULL, read_all, r));
     for (int i = 0; i < THREADS; i++) {
         w[i].client = r;
@@ -186,7 +188,7 @@ CASE_ON(ended_by_other_threads,
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(w[i].thread, NULL);
-    int64_t end_ms = now_ms() + GIVE_UP_MS;
+    end_ms = now_ms() + GIVE_UP_MS;
     for (int i = 0; i < THREADS; i++)
         for (int k = 0; k < ROUNDS; k++)
             while (!w[i].flight[k].is_ended && !w[i].flight[k].events && now_ms() < end_ms)
@@ -254,11 +256,12 @@ CASE_NODES(free_waits_for_notify,
     redlock_counters counters = REDLOCK_COUNTERS();
     redlock_lock *lock = NULL;
     redlock_options o = client_options(c);
+    redlock_request q;
     o.flags = REDLOCK_THREAD;
     o.notify = stay_inside;
     r = client_open_with(&o);
     client_warm(r);
-    redlock_request q = REDLOCK_REQUEST(.data = r);
+    q = (redlock_request)REDLOCK_REQUEST(.data = r);
     client_lock(r, "y", TTL_MS);
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
     CHECK(wait_until(is_set, &is_inside));

@@ -317,8 +317,9 @@ CASE(failure_report,
     struct cluster c;
     redlock_answer *answer = NULL;
     const redlock_report *report;
+    redlock *r;
     CHECK(redlock_failure_report() == NULL);
-    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
+    r = client_start_hasty(&c, 3, 0, STEADY_MS);
     cluster_each(&c, 0, 2, server_freeze);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_query(r, "x", &answer));
     CHECK(answer == NULL);

@@ -61,9 +61,10 @@ CASE_ON(cancel_rest, "A program that has read the first answer of a page cancels
 {
     redlock_job jobs[50];
     int canceled = 0;
+    const redlock_event *event;
     for (int i = 0; i < 50; i++)
         CHECK_OK(redlock_start_query(r, "x", NULL, &jobs[i]));
-    const redlock_event *event = next_event(r, GIVE_UP_MS);
+    event = next_event(r, GIVE_UP_MS);
     CHECK(event != NULL && event->type == REDLOCK_EVENT_ANSWERED);
     for (int i = 0; i < 50; i++)
         if (redlock_cancel_job(r, jobs[i]) == REDLOCK_OK)
@@ -181,9 +182,10 @@ CASE_ON(forked, "A child frees the parent's jobs without an event, and may start
 {
     redlock_job jobs[2];
     int status = 0;
+    pid_t pid;
     CHECK_OK(redlock_start_query(r, "x", NULL, &jobs[0]));
     CHECK_OK(redlock_start_list(r, NULL, &jobs[1]));
-    pid_t pid = fork();
+    pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
         const redlock_event *event;

@@ -25,12 +25,14 @@ enum { WAIT_MS = 20000 };
 static pid_t start(const char *seconds, const char *script, const char *file)
 {
     char out[96];
+    pid_t pid;
+    int fd;
     snprintf(out, sizeof out, "%s/out", check_dir());
     fflush(stdout);
-    pid_t pid = fork();
+    pid = fork();
     if (pid != 0)
         return pid;
-    int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(fd, STDOUT_FILENO);
     execl(CONTAIN, CONTAIN, seconds, "sh", "-c", script, "sh", file, (char *)NULL);
     _exit(99);
@@ -61,8 +63,9 @@ static bool exists(void *name)
 static pid_t number_in(const char *name)
 {
     int number = 0;
+    FILE *file;
     CHECK(wait_until(exists, (void *)name));
-    FILE *file = fopen(path(name), "r");
+    file = fopen(path(name), "r");
     CHECK(file != NULL && fscanf(file, "%d", &number) == 1);
     fclose(file);
     CHECK(number > 1);
@@ -83,10 +86,11 @@ static int end_of(pid_t pid)
 
 CASE(status_passes, "The container ends with the test's status, or by its signal.")
 {
+    int status;
     CHECK_INT(0, WEXITSTATUS(end_of(start("20", "exit 0", ""))));
     CHECK_INT(77, WEXITSTATUS(end_of(start("20", "exit 77", ""))));
     CHECK_INT(127, WEXITSTATUS(end_of(start("20", "exec /no/such/program", ""))));
-    int status = end_of(start("20", "kill -SEGV $$", ""));
+    status = end_of(start("20", "kill -SEGV $$", ""));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     CHECK_STR("", output());
 }
@@ -119,8 +123,9 @@ CASE(interrupted_with_a_daemon, "A signal to the container ends the test and its
 {
     pid_t contain = start("20", DAEMON "exec sleep 1000", path("daemon"));
     pid_t daemon = number_in("daemon");
+    int status;
     kill(contain, SIGTERM);
-    int status = end_of(contain);
+    status = end_of(contain);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     CHECK(is_gone(&daemon));
 }
@@ -129,13 +134,14 @@ CASE(starter_dies, "When the container's parent dies, the test and its daemon ar
 {
     const char *file = path("daemon");
     pid_t starter = fork();
+    pid_t daemon;
     CHECK(starter >= 0);
     if (starter == 0) {
         start("20", DAEMON "exec sleep 1000", file);
         for (;;)
             pause();
     }
-    pid_t daemon = number_in("daemon");
+    daemon = number_in("daemon");
     kill(starter, SIGKILL);
     end_of(starter);
     CHECK(wait_until(is_gone, &daemon));

@@ -30,6 +30,7 @@ static const char *ask(struct resp *r, const char *arg, ...)
 CASE(real_servers_obey, "Servers start, forget on kill -9, and come back on their port.")
 {
     struct cluster c;
+    struct resp *r;
     cluster_start(&c, 3);
     cluster_set(&c, 0, 2, "k", "v", 60000);
     CHECK_INT(2, cluster_count(&c, "k"));
@@ -39,7 +40,7 @@ CASE(real_servers_obey, "Servers start, forget on kill -9, and come back on thei
     CHECK_INT(1, cluster_count(&c, "k"));
     server_restart(&c.node[0]);
     CHECK_INT(1, cluster_count(&c, "k"));
-    struct resp *r = resp_tcp("127.0.0.1", c.node[0].port.number);
+    r = resp_tcp("127.0.0.1", c.node[0].port.number);
     CHECK(r != NULL);
     CHECK_STR("PONG", ask(r, "PING", NULL));
     CHECK_INT(1, server_clients(&c.node[0]));
@@ -54,9 +55,10 @@ CASE(frozen_server_answers_later, "A stopped server is silent and answers once c
 {
     struct server s;
     char reply[64];
-    server_start(&s, NULL);
-    struct resp *r = resp_tcp("127.0.0.1", s.port.number);
+    struct resp *r;
     const char *ping[] = {"PING", NULL};
+    server_start(&s, NULL);
+    r = resp_tcp("127.0.0.1", s.port.number);
     server_freeze(&s);
     CHECK(resp_send(r, ping) == 0);
     server_thaw(&s);
@@ -82,8 +84,10 @@ CASE(server_clock_obeys, "A server's wall clock follows the test, and keys expir
 CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
 {
     struct fake f;
+    struct resp *r;
+    char sha[64];
     fake_start(&f);
-    struct resp *r = resp_tcp("127.0.0.1", f.port.number);
+    r = resp_tcp("127.0.0.1", f.port.number);
     CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "1000", NULL));
     CHECK_STR("(nil)", ask(r, "SET", "k", "w", "NX", "PX", "1000", NULL));
     CHECK_HAS("-ERR unknown command", ask(r, "DELIFEQ", "k", "w", NULL));
@@ -94,7 +98,6 @@ CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
     CHECK_STR("-2", ask(r, "PTTL", "k", NULL));
     CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "6000", NULL));
     CHECK_HAS("-NOSCRIPT", ask(r, "EVALSHA", "00", "1", "k", "v", NULL));
-    char sha[64];
     snprintf(sha, sizeof sha, "%s", ask(r, "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL));
     CHECK_INT(40, strlen(sha));
     CHECK_STR("0", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "w", "0", NULL));
@@ -112,12 +115,14 @@ CASE(proxy_obeys, "The proxy delays, swallows, cuts, trickles and injects in ord
     struct server s;
     struct proxy p;
     char reply[64];
+    struct resp *r;
+    int64_t start_ms;
     server_start(&s, NULL);
     proxy_start(&p, s.port.number);
-    struct resp *r = resp_tcp("127.0.0.1", p.port.number);
+    r = resp_tcp("127.0.0.1", p.port.number);
     CHECK_STR("PONG", ask(r, "PING", NULL));
     p.switches->down_delay_ms = 50;
-    int64_t start_ms = now_ms();
+    start_ms = now_ms();
     CHECK_STR("PONG", ask(r, "PING", NULL));
     CHECK_BETWEEN(50, SOON_MS, now_ms() - start_ms);
     p.switches->down_delay_ms = 0;
@@ -138,8 +143,9 @@ CASE(evil_server_obeys, "The evil servers send what their names promise.")
     char byte = 0;
     const char *ping[] = {"PING", NULL};
     for (int kind = EVIL_GARBAGE; kind <= EVIL_ENDLESS_LINE; kind++) {
+        struct resp *r;
         evil_start(&e, (enum evil_kind)kind);
-        struct resp *r = resp_tcp("127.0.0.1", e.port.number);
+        r = resp_tcp("127.0.0.1", e.port.number);
         CHECK(resp_send(r, ping) == 0);
         CHECK_INT(1, recv(r->fd, &byte, 1, 0));
         CHECK_INT("\x16H$**+"[kind - EVIL_GARBAGE], byte);

@@ -41,8 +41,9 @@ static void end(void)
 static size_t read_more(char text[READ_MAX], size_t used)
 {
     struct pollfd watched = {.fd = reading_fd, .events = POLLIN};
+    ssize_t got;
     CHECK_INT(1, poll(&watched, 1, WAIT_MS));
-    ssize_t got = read(reading_fd, text + used, READ_MAX - 1 - used);
+    got = read(reading_fd, text + used, READ_MAX - 1 - used);
     CHECK(got > 0);
     text[used + (size_t)got] = '\0';
     return used + (size_t)got;
@@ -119,13 +120,14 @@ CASE(drained_in_order,
      "Draining standard error writes everything in order; later lines go out directly.")
 {
     char wanted[32];
+    const char *at;
     begin(PIPE_BYTES);
     CHECK_INT(0, errors_detach());
     for (int i = 0; i < 100; i++)
         fprintf(errors_stream(), "line %d\n", i);
     errors_drain();
     fprintf(errors_stream(), "directly\n");
-    const char *at = read_until("directly\n");
+    at = read_until("directly\n");
     for (int i = 0; i < 100; i++) {
         snprintf(wanted, sizeof wanted, "line %d\n", i);
         CHECK(strncmp(at, wanted, strlen(wanted)) == 0);
@@ -137,6 +139,7 @@ CASE(drained_in_order,
 
 CASE(frames_do_not_pile_up, "A line that is drawn over and over leaves room for messages.")
 {
+    const char *text;
     begin(PIPE_BUF);
     CHECK_INT(0, errors_detach());
     /* More than standard error and the thread take, less than the queue. */
@@ -145,7 +148,7 @@ CASE(frames_do_not_pile_up, "A line that is drawn over and over leaves room for 
     for (int i = 0; i < 10 * OUTLET_BYTES; i++)
         errors_draw("frame\r");
     fprintf(errors_stream(), "the end\n");
-    const char *text = read_until("the end\n");
+    text = read_until("the end\n");
     CHECK_INT(0, count(text, "frame"));
     CHECK_INT(0, count(text, "dropped"));
     errors_drain();

@@ -49,12 +49,14 @@ CASE(bytes_come_out_in_order, "Bytes appended in pieces and taken in others are 
     for (int n = 0; n < 20000; n++) {
         size_t size = (size_t)(random() % 700);
         char *room = rl_buffer_reserve(&buffer, size);
+        size_t have;
+        size_t taken;
         CHECK(room != NULL || size == 0);
         for (size_t i = 0; i < size; i++)
             room[i] = (char)next_in++;
         buffer.size += size;
-        size_t have = buffer.size;
-        size_t taken = have > 0 ? (size_t)random() % (have + 1) : 0;
+        have = buffer.size;
+        taken = have > 0 ? (size_t)random() % (have + 1) : 0;
         for (size_t i = 0; i < taken; i++)
             CHECK_INT(next_out++, (unsigned char)buffer.bytes[buffer.start + i]);
         rl_buffer_take(&buffer, taken);

@@ -30,12 +30,14 @@ static int home(const uint64_t *seeds, unsigned set, int number)
     char key[32];
     uint64_t best_weight = 0;
     int best = -1;
+    uint64_t hash;
     snprintf(key, sizeof key, "redlock:job-%d", number);
-    uint64_t hash = rl_rendezvous_key(slice(key));
+    hash = rl_rendezvous_key(slice(key));
     for (int i = 0; i <= QUORUMS; i++) {
+        uint64_t w;
         if (!(set & (1u << i)))
             continue;
-        uint64_t w = rl_rendezvous_weight(seeds[i], hash);
+        w = rl_rendezvous_weight(seeds[i], hash);
         if (best < 0 || w > best_weight) {
             best = i;
             best_weight = w;
@@ -137,9 +139,11 @@ CASE(one_bit, "One changed bit of a name changes about half of the bits of its w
     long long flipped = 0, tries = 0;
     for (int i = 0; i < 2000; i++) {
         char key[32];
+        size_t size;
+        uint64_t w;
         snprintf(key, sizeof key, "redlock:job-%d", i);
-        size_t size = strlen(key);
-        uint64_t w = rl_rendezvous_weight(quorum, rl_rendezvous_key(slice(key)));
+        size = strlen(key);
+        w = rl_rendezvous_weight(quorum, rl_rendezvous_key(slice(key)));
         for (size_t bit = 0; bit < 7; bit++, tries++) {
             key[size - 1] = (char)(key[size - 1] ^ (1 << bit));
             flipped += __builtin_popcountll(

@@ -127,8 +127,8 @@ CASE(lines_have_an_end, "The decoder refuses a line that is too long.")
 {
     static char line[RL_RESP_LINE_MAX + 16];
     struct rl_reply reply;
-    memset(line, 'a', sizeof line);
     static const char types[] = "+-:$*";
+    memset(line, 'a', sizeof line);
     for (const char *type = types; *type != '\0'; type++) {
         line[0] = *type;
         CHECK_INT(-1, rl_resp_decode(line, sizeof line, &reply));
@@ -166,10 +166,12 @@ static size_t put_scalar(char *out)
 
 static size_t put_reply(char *out)
 {
+    int count;
+    size_t used;
     if (random() % 3 != 0)
         return put_scalar(out);
-    int count = (int)(random() % 17);
-    size_t used = (size_t)sprintf(out, "*%d\r\n", count);
+    count = (int)(random() % 17);
+    used = (size_t)sprintf(out, "*%d\r\n", count);
     for (int i = 0; i < count; i++)
         used += put_scalar(out + used);
     return used;
@@ -280,13 +282,14 @@ CASE(agrees_with_hiredis,
     srandom(2);
     for (int n = 0; n < 200000; n++) {
         size_t size = put_reply(bytes);
+        long taken;
         for (int i = (int)(random() % 4); i > 0; i--) {
             static const char likely[] = "\r\n$*+-:0123456789";
             char byte = random() % 2 == 0 ? likely[(size_t)random() % (sizeof likely - 1)]
                                           : (char)random();
             bytes[(size_t)random() % (size < 12 || random() % 2 ? size : 12)] = byte;
         }
-        long taken = decode_exact(bytes, size, &reply);
+        taken = decode_exact(bytes, size, &reply);
         CHECK(taken <= (long)size);
         accepted += taken > 0;
         refused += taken < 0;
@@ -323,8 +326,8 @@ CASE(encodes_sizes, "The encoder's predicted size is exact for all lengths of ar
         struct rl_command command = {.argument_count = 2,
                                      .argument = {{"GET", 3}, {argument, sizes[i]}}};
         size_t size = rl_resp_encoded_size(&command);
-        CHECK(rl_resp_encode(&command, out) == out + size);
         char head[32];
+        CHECK(rl_resp_encode(&command, out) == out + size);
         snprintf(head, sizeof head, "*2\r\n$3\r\nGET\r\n$%zu\r\n", sizes[i]);
         CHECK_INT(0, memcmp(head, out, strlen(head)));
         CHECK_INT(strlen(head) + sizes[i] + 2, size);

@@ -18,10 +18,10 @@
 #define SAY(...)                                                                               \
     const char *const words[] = {__VA_ARGS__};                                                 \
     enum { COUNT = sizeof words / sizeof words[0] };                                           \
-    struct rl_set_answer answer[COUNT];                                                        \
-    say(answer, COUNT, words)
+    struct rl_set_answer said[COUNT], *answer = say(said, COUNT, words)
 
-static void say(struct rl_set_answer *answer, uint8_t count, const char *const *words)
+static struct rl_set_answer *say(struct rl_set_answer *answer, uint8_t count,
+                                 const char *const *words)
 {
     for (uint8_t i = 0; i < count; i++) {
         answer[i] = (struct rl_set_answer){0};
@@ -30,6 +30,7 @@ static void say(struct rl_set_answer *answer, uint8_t count, const char *const *
         else if (strcmp(words[i], "-") != 0)
             rl_set_answer_read(&answer[i], (struct rl_slice){words[i], strlen(words[i])});
     }
+    return answer;
 }
 
 static struct rl_set_self self_of(uint8_t count, const char *quorum)
@@ -139,12 +140,14 @@ CASE(nodes_that_do_not_tell,
     COUNTS("YYu", "", THESE "/3", "", "!");
     COUNTS("uuu", "", "!", "!", "!");
     COUNTS("u00", "", "!", "", "");
-    /* What it said before is not forgotten: the set stays in force, without this node. */
-    SAY(A "/3", A "/3", B "/3");
-    rl_set_answer_refuse(&answer[0]);
-    CHECK_STR("uYs", judge(answer, COUNT, "", A "/3"));
-    rl_set_answer_read(&answer[0], (struct rl_slice){A "/3", strlen(A "/3")});
-    CHECK_STR("YYs", judge(answer, COUNT, "", A "/3"));
+    {
+        /* What it said before is not forgotten: the set stays in force, without this node. */
+        SAY(A "/3", A "/3", B "/3");
+        rl_set_answer_refuse(&answer[0]);
+        CHECK_STR("uYs", judge(answer, COUNT, "", A "/3"));
+        rl_set_answer_read(&answer[0], (struct rl_slice){A "/3", strlen(A "/3")});
+        CHECK_STR("YYs", judge(answer, COUNT, "", A "/3"));
+    }
 }
 
 static const char *names_of(const char *a, const char *b, const char *c)

@@ -148,9 +148,10 @@ CASE(lengths,
 {
     char text[2048], part[1024], why[256];
     struct rl_url u;
+    int fits;
     memset(part, 'a', sizeof part);
     snprintf(text, sizeof text, "redis://%.255s", part);
-    int fits = rl_url_parse(text, &u, why, sizeof why);
+    fits = rl_url_parse(text, &u, why, sizeof why);
     CHECK(fits == 0 || why[0] != '\0');
     snprintf(text, sizeof text, "redis://%.256s", part);
     CHECK_INT(-1, rl_url_parse(text, &u, why, sizeof why));

@@ -71,12 +71,13 @@ static int run_for(const struct settings *settings, double seconds, struct sampl
         .name = settings->one_name ? "bench-one-name" : NULL,
         .turns = turns,
     };
+    int result;
     memset(turns, 0, sizeof turns);
     measure_open(&window, &servers, seconds, sample);
     window.warm_until_ns = 0;
     if (floor_)
         return floor_run(floor_, settings->callers, &window);
-    int result = callers_run(&callers, &window);
+    result = callers_run(&callers, &window);
     window_close(&window);
     return result;
 }
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
     };
     static struct sample sample;
     struct settings settings = {.api = API_DIRECT, .callers = 1, .seconds = 1};
-    int bad = 0;
+    int bad = 0, result;
     for (int option; !bad && (option = getopt_long(argc, argv, "", options, NULL)) != -1;)
         bad = parse_word(&settings, option, optarg);
     if (bad || settings.node_count == 0) {
@@ -174,7 +175,7 @@ int main(int argc, char **argv)
     }
     if (!set_up(&settings))
         return 69;
-    int result = measure(&settings, &sample);
+    result = measure(&settings, &sample);
     if (result == 0)
         print_result(&settings, &sample);
     for (unsigned i = 0; i < client_count; i++)
