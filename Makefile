@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait more than they compute; what measures time runs alone.
 TEST_JOBS ?= 12
 # Sanitizers compute more.
-SANITIZED_JOBS ?= 8
+SANITIZED_JOBS ?= 10
 
 RELEASE := build/release
 

@@ -55,8 +55,7 @@ static void list_nodes(const struct cluster *c, char *out, size_t size)
 
 static void expect_node(redlock *r, size_t index, const char *address)
 {
-    redlock_node_info info = client_node(r, index);
-    CHECK_STR(address, info.address);
+    CHECK_STR(address, client_node(r, index).address);
 }
 
 CASE(null_takes_the_environment, "redlock_open(NULL) locks on the nodes of REDLOCK_NODES.")

@@ -59,7 +59,6 @@ static void fork_with(struct cluster *c, redlock *r, bool close_first)
     redlock_lock *lock = client_lock_on(r, c, 3, "x", 30000);
     pid_t pid = fork();
     int status = -1;
-    redlock_node_info info;
     CHECK(pid >= 0);
     if (pid == 0) {
         redlock *own;
@@ -84,8 +83,9 @@ static void fork_with(struct cluster *c, redlock *r, bool close_first)
     CHECK_OK(redlock_extend(lock, 30000));
     client_unlock(lock);
     CHECK_OK(client_try(r, "x", 10000));
-    info = client_node(r, 0);
-    CHECK_INT(1, info.connects); /* the child's close did not end the parent's connection */
+    CHECK_INT(
+        1,
+        client_node(r, 0).connects); /* the child's close did not end the parent's connection */
 }
 
 CASE_ON(child_gets_forked,

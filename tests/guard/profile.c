@@ -93,7 +93,6 @@ CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants not
 {
     struct cluster c;
     redlock *r;
-    const redlock_report *report;
     int64_t start_ms;
     start(&c, 3);
     allow_eviction(&c, 2);
@@ -101,9 +100,8 @@ CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants not
     start_ms = now_ms();
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
-    report = redlock_failure_report();
-    CHECK_INT(REDLOCK_REASON_EVICTION, report->node[0].reason);
-    CHECK_HAS("safety check eviction", report->node[0].text);
+    CHECK_INT(REDLOCK_REASON_EVICTION, redlock_failure_report()->node[0].reason);
+    CHECK_HAS("safety check eviction", redlock_failure_report()->node[0].text);
     CHECK_HAS("safety check", redlock_detail());
     CHECK_INT(0, cluster_count(&c, "redlock:x"));
     client_close(r);

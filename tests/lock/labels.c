@@ -138,13 +138,11 @@ CASE_ON(adopt,
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
         redlock_lock *adopted = NULL, *lock;
-        redlock_info info;
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
         lock = client_lock_as(r, "x", TTL_MS, q);
         CHECK_OK(redlock_adopt(other, "x", redlock_value(lock), NULL, &adopted));
         CHECK_OK(redlock_extend(adopted, TTL_MS));
-        info = query(other);
-        CHECK_STR(LABEL, info.holder.label);
+        CHECK_STR(LABEL, query(other).holder.label);
         client_unlock(adopted);
         redlock_lock_leave(lock);
         CHECK(cluster_await(c, "redlock:x", 0));

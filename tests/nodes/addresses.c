@@ -11,10 +11,8 @@ static void check_works(const struct cluster *c, const char *address)
     redlock_options o = client_options(c);
     redlock *r = client_open_with(&o);
     redlock_lock *lock = client_lock(r, "x", 10000);
-    const redlock_report *report;
     CHECK(cluster_await(c, "redlock:x", (int)c->count));
-    report = redlock_lock_report(lock);
-    CHECK_STR(address, report->node[0].address);
+    CHECK_STR(address, redlock_lock_report(lock)->node[0].address);
     client_unlock(lock);
     client_close(r);
 }

@@ -41,6 +41,18 @@ static void check_silence(const redlock_report *report, redlock *r)
     }
 }
 
+/* Two nodes at least refused the last attempt, for this reason. */
+static void check_refused(int reason)
+{
+    const redlock_report *report = redlock_failure_report();
+    int refusals = 0;
+
+    for (uint32_t i = 0; i < report->node_count; i++)
+        refusals += report->node[i].vote == REDLOCK_VOTE_AUTH &&
+                    report->node[i].reason == reason && report->node[i].text[0];
+    CHECK(refusals >= 2);
+}
+
 static int try_with(const redlock_options *o, int *refusals)
 {
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
@@ -58,43 +70,37 @@ static int try_with(const redlock_options *o, int *refusals)
     return error;
 }
 
-CASE(password_in_url, "A password in the URL, percent-encoded, is used and never shown.")
+CASE_NODES(password_in_url, "A password in the URL, percent-encoded, is used and never shown.",
+           .start = start_protected)
 {
-    struct cluster c;
-    redlock_options o;
-    start_protected(&c, 3);
+    redlock_options o = client_options(c);
     for (int i = 0; i < 3; i++)
-        snprintf(c.url[i], sizeof c.url[i], "redis://:%s@127.0.0.1:%d", ENCODED,
-                 c.node[i].port.number);
-    o = client_options(&c);
+        snprintf(c->url[i], sizeof c->url[i], "redis://:%s@127.0.0.1:%d", ENCODED,
+                 c->node[i].port.number);
     CHECK_OK(try_with(&o, NULL));
 }
 
-CASE(password_in_options, "A password in the options is used where the URL has none.")
+CASE_NODES(password_in_options, "A password in the options is used where the URL has none.",
+           .start = start_protected)
 {
-    struct cluster c;
-    redlock_options o;
-    start_protected(&c, 3);
-    o = client_options(&c);
+    redlock_options o = client_options(c);
     o.password = PASSWORD;
     CHECK_OK(try_with(&o, NULL));
     /* The URL's own password has precedence: this one is wrong. */
     for (int i = 0; i < 3; i++)
-        snprintf(c.url[i], sizeof c.url[i], "redis://:s3cr3t-wrong@127.0.0.1:%d",
-                 c.node[i].port.number);
+        snprintf(c->url[i], sizeof c->url[i], "redis://:s3cr3t-wrong@127.0.0.1:%d",
+                 c->node[i].port.number);
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
 }
 
-CASE(password_in_file, "The first line of the password file is the password.")
+CASE_NODES(password_in_file, "The first line of the password file is the password.",
+           .start = start_protected)
 {
-    struct cluster c;
     char path[128];
-    redlock_options o;
+    redlock_options o = client_options(c);
     static const char *const contents[] = {PASSWORD, PASSWORD "\n", PASSWORD "\nsecond line\n",
                                            PASSWORD "\r\n"};
-    start_protected(&c, 3);
     snprintf(path, sizeof path, "%s/password", check_dir());
-    o = client_options(&c);
     o.password_file = path;
     for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
         FILE *f = fopen(path, "w");
@@ -104,43 +110,34 @@ CASE(password_in_file, "The first line of the password file is the password.")
     }
 }
 
-CASE(wrong_password, "A wrong password on a majority is AUTH at once, without waiting.")
+CASE_NODES(wrong_password, "A wrong password on a majority is AUTH at once, without waiting.",
+           .start = start_protected)
 {
-    struct cluster c;
-    int votes = 0;
-    redlock_options o;
+    redlock_options o = client_options(c);
     int64_t start_ms;
-    start_protected(&c, 3);
-    o = client_options(&c);
     o.password = "s3cr3t-wrong";
     o.node_timeout_ms = FAR_MS;
     start_ms = now_ms();
-    CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
-    CHECK(votes >= 2);
+    check_refused(REDLOCK_REASON_WRONG_PASSWORD);
 }
 
-CASE(no_password, "No password where one is needed is AUTH.")
+CASE_NODES(no_password, "No password where one is needed is AUTH.", .start = start_protected)
 {
-    struct cluster c;
-    int votes = 0;
-    redlock_options o;
-    start_protected(&c, 3);
-    o = client_options(&c);
-    CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
-    CHECK(votes >= 2);
-    CHECK_INT(0, server_keys(&c.node[0]));
+    redlock_options o = client_options(c);
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
+    check_refused(REDLOCK_REASON_PASSWORD_NEEDED);
+    CHECK_INT(0, server_keys(&c->node[0]));
 }
 
-CASE(wrong_password_on_a_minority, "One node that refuses the password is outvoted.")
+CASE_NODES(wrong_password_on_a_minority, "One node that refuses the password is outvoted.",
+           .start = start_protected)
 {
-    struct cluster c;
-    redlock_options o;
-    start_protected(&c, 3);
-    o = client_options(&c);
+    redlock_options o = client_options(c);
     o.password = PASSWORD;
-    snprintf(c.url[1], sizeof c.url[1], "redis://:s3cr3t-wrong@127.0.0.1:%d",
-             c.node[1].port.number);
+    snprintf(c->url[1], sizeof c->url[1], "redis://:s3cr3t-wrong@127.0.0.1:%d",
+             c->node[1].port.number);
     CHECK_OK(try_with(&o, NULL));
 }
 
@@ -161,22 +158,20 @@ CASE_NODES(wrong_login_runs_nothing,
     }
 }
 
-CASE(password_changed,
-     "A client keeps its connection after a change of password, and is AUTH after a reconnect.")
+CASE_NODES(password_changed,
+           "A client keeps its connection after a change of password, and is AUTH "
+           "after a reconnect.",
+           .start = start_protected, .nodes = 1)
 {
-    struct cluster c;
-    redlock_options o;
-    redlock *r;
+    redlock_options o = client_options(c);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
-    start_protected(&c, 1);
-    o = client_options(&c);
     o.password = PASSWORD;
     r = client_open_with(&o);
     client_unlock(client_lock(r, "x", 10000));
-    CHECK_STR("OK", server_cmd(&c.node[0], "CONFIG", "SET", "requirepass", "new", NULL));
-    c.node[0].password = "new";
+    CHECK_STR("OK", server_cmd(&c->node[0], "CONFIG", "SET", "requirepass", "new", NULL));
+    c->node[0].password = "new";
     CHECK_HAS(
-        "", server_cmd(&c.node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL));
+        "", server_cmd(&c->node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL));
     CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", 10000, q));
 }
 

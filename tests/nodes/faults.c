@@ -194,6 +194,7 @@ CASE(loading_is_told, "A node that is loading its dataset is reported as loading
             CHECK_ERR(REDLOCK_NOQUORUM, error);
     }
     CHECK_INT(REDLOCK_VOTE_LOADING, vote);
+    CHECK_INT(REDLOCK_REASON_LOADING, redlock_failure_report()->node[0].reason);
 }
 
 CASE_NODES(replica_is_told, "A read-only replica grants nothing and is reported as read-only.")

@@ -72,7 +72,7 @@ static void minority(struct cluster *c, enum evil_kind kind)
         evil_start_on(&e[i], kind, c->node[i].port);
     }
     r = client_open_hasty(c, 0, FAR_MS);
-    client_warm_nodes(r, 3);
+    client_warm_nodes(r, 3); /* a silent node delays the first attempt, once */
     memory_forget_peak();
     before_kib = memory_peak_kib();
     end_ms = now_ms() + 500;

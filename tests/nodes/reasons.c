@@ -195,116 +195,7 @@ CASE_NODES(late, "A server that answers after the node timeout is late, not sile
     await(is_known, (struct wanted){.r = r, .reason = REDLOCK_REASON_LATE});
 }
 
-/* ---- TLS ---- */
-
-static void start_tls(struct cluster *c, const char *name, const char *auth_clients)
-{
-    static char cert[128], key[128], ca[128];
-    static const char *arguments[] = {"--tls-cert-file",
-                                      cert,
-                                      "--tls-key-file",
-                                      key,
-                                      "--tls-ca-cert-file",
-                                      ca,
-                                      "--tls-auth-clients",
-                                      NULL,
-                                      NULL};
-    certs_make();
-    snprintf(cert, sizeof cert, "%s/%s.crt", check_dir(), name);
-    snprintf(key, sizeof key, "%s/%s.key", check_dir(), name);
-    snprintf(ca, sizeof ca, "%s", certs_path("ca.crt"));
-    arguments[7] = auth_clients;
-    memset(c, 0, sizeof *c);
-    c->count = 1;
-    server_init(&c->node[0], arguments, NULL);
-    c->node[0].tls = true;
-    server_launch(&c->node[0]);
-    server_ready(&c->node[0]);
-    server_admit(&c->node[0]);
-    snprintf(c->url[0], sizeof c->url[0], "rediss://127.0.0.1:%d", c->node[0].port.number);
-    c->urls[0] = c->url[0];
-}
-
-static void check_tls(const struct cluster *c, const char *ca, int reason)
-{
-    redlock_options o = client_options(c);
-    o.tls_ca_file = certs_path(ca);
-    check_reason(&o, reason);
-}
-
-CASE(tls_port, "A plain connection to a port with TLS is told as that.")
-{
-    struct cluster c;
-    start_tls(&c, "good", "no");
-    snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d", c.node[0].port.number);
-    check_node_reason(&c, REDLOCK_REASON_TLS_PORT);
-}
-
-CASE(plain_port, "A TLS connection to a port without it is told as that.")
-{
-    struct cluster c;
-    redlock_options o;
-    certs_make();
-    cluster_start(&c, 1);
-    snprintf(c.url[0], sizeof c.url[0], "rediss://127.0.0.1:%d", c.node[0].port.number);
-    o = client_options(&c);
-    o.connect_timeout_ms = 1000;
-    check_reason(&o, REDLOCK_REASON_PLAIN_PORT);
-}
-
-CASE(authority, "A certificate of an authority that the client does not know is told as that.")
-{
-    struct cluster c;
-    start_tls(&c, "good", "no");
-    check_tls(&c, "other.crt", REDLOCK_REASON_AUTHORITY);
-}
-
-CASE(server_name, "A certificate for another name is told as that.")
-{
-    struct cluster c;
-    start_tls(&c, "wrong", "no");
-    check_tls(&c, "ca.crt", REDLOCK_REASON_SERVER_NAME);
-}
-
-CASE(certificate, "A certificate that has expired is told as not valid.")
-{
-    struct cluster c;
-    start_tls(&c, "expired", "no");
-    check_tls(&c, "ca.crt", REDLOCK_REASON_CERTIFICATE);
-}
-
-CASE(client_certificate, "A node that wants a client certificate says so.")
-{
-    struct cluster c;
-    start_tls(&c, "good", "yes");
-    check_tls(&c, "ca.crt", REDLOCK_REASON_CLIENT_CERTIFICATE);
-}
-
 /* ---- refused, or not able to serve ---- */
-
-static void start_protected(struct cluster *c)
-{
-    static const char *const arguments[] = {"--requirepass", "right", NULL};
-    memset(c, 0, sizeof *c);
-    c->count = 1;
-    server_init(&c->node[0], arguments, "right");
-    server_launch(&c->node[0]);
-    server_ready(&c->node[0]);
-    server_admit(&c->node[0]);
-    snprintf(c->url[0], sizeof c->url[0], "redis://127.0.0.1:%d", c->node[0].port.number);
-    c->urls[0] = c->url[0];
-}
-
-CASE(password, "A password that is missing is told from a wrong one.")
-{
-    struct cluster c;
-    redlock_options o;
-    start_protected(&c);
-    check_node_reason(&c, REDLOCK_REASON_PASSWORD_NEEDED);
-    o = client_options(&c);
-    o.password = "wrong";
-    check_reason(&o, REDLOCK_REASON_WRONG_PASSWORD);
-}
 
 CASE_NODES(rights, "A user that may not run a command lacks a right.", .nodes = 1)
 {
@@ -364,28 +255,6 @@ CASE_OF(too_many_clients, "A server with too many clients has not refused the pa
 CASE_OF(protocol, "A server of another protocol is told as that.",
         check_speaker("HTTP/1.1 400 Bad Request\r\n\r\n", NULL, REDLOCK_REASON_PROTOCOL));
 
-CASE(loading, "A server that loads its dataset is told as that.")
-{
-    static const char *const slow[] = {"--enable-debug-command",
-                                       "yes",
-                                       "--key-load-delay",
-                                       "1000",
-                                       "--loading-process-events-interval-bytes",
-                                       "1024",
-                                       "--save",
-                                       "3600 1",
-                                       NULL};
-    struct cluster c;
-    redlock_options o;
-    cluster_start_with(&c, 1, slow);
-    CHECK_STR("OK", server_cmd(&c.node[0], "DEBUG", "POPULATE", "20000", NULL));
-    CHECK_STR("OK", server_cmd(&c.node[0], "SAVE", NULL));
-    server_kill(&c.node[0]);
-    server_launch(&c.node[0]);
-    o = client_options(&c);
-    check_reason(&o, REDLOCK_REASON_LOADING);
-}
-
 CASE_NODES(replica, "A replica is told as that, with the guard and without.", .nodes = 1)
 {
     struct server outside;
@@ -428,10 +297,6 @@ CASE_NODES(counter, "A fence counter beyond what clocks reach is told as that.",
 }
 
 /* ---- quarantine ---- */
-
-CASE_OF_ON(young, "A node that restarted not long ago is young.",
-           check_node_reason(c, REDLOCK_REASON_YOUNG), .nodes = 1, .young = true,
-           .clients = NO_CLIENT);
 
 CASE_NODES(not_admitted, "In strict mode a node without a marker is not admitted.", .nodes = 1,
            .young = true)

@@ -41,8 +41,9 @@ static const char *take(struct take t)
 CASE(place,
      "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")
 {
-    const char *reply = TAKE(.waiter = W2, .ticket = "20", .life = "3000");
+    const char *reply;
     GRANTED(.value = "held", .ttl = "9000");
+    reply = TAKE(.waiter = W2, .ticket = "20", .life = "3000");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(1, part_int(reply, 7)); /* place */
     CHECK_INT(0, part_int(reply, 8)); /* no waiter ahead */
@@ -57,9 +58,10 @@ CASE(place,
 
 CASE(head_first, "A free lock is granted to the head of the queue alone.")
 {
-    const char *reply = TAKE(.value = "b", .waiter = W2, .ticket = "20");
+    const char *reply;
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
     server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
+    reply = TAKE(.value = "b", .waiter = W2, .ticket = "20");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(-2, part_int(reply, 1)); /* only the queue is in the way */
     CHECK_INT(2, part_int(reply, 7));
@@ -71,7 +73,7 @@ CASE(head_first, "A free lock is granted to the head of the queue alone.")
 
 CASE(overtaking, "Requests that are not fair may overtake the queue, except readers.")
 {
-    const char *reply = TAKE(.value = "s", .kind = "s");
+    const char *reply;
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
     server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
     GRANTED(.value = "m");
@@ -80,6 +82,7 @@ CASE(overtaking, "Requests that are not fair may overtake the queue, except read
     server_cmd(&node, "DEL", KEY, NULL);
     GRANTED(.value = "k#1", .kind = "k", .group = "2", .slot = "1");
     server_cmd(&node, "DEL", KEY, NULL);
+    reply = TAKE(.value = "s", .kind = "s");
     CHECK_INT(0, part_int(reply, 0)); /* a waiting writer is a writer */
     CHECK_INT(2, part_int(reply, 7));
     CHECK(part_int(reply, 8) > 0);
@@ -88,10 +91,11 @@ CASE(overtaking, "Requests that are not fair may overtake the queue, except read
 CASE(next_ticket,
      "A refused request without a ticket is offered one after the last and the clock.")
 {
-    const char *reply = TAKE(.waiter = W1);
+    const char *reply;
     long long before_us;
     GRANTED(.value = "held");
     before_us = server_now_ms(&node) * 1000;
+    reply = TAKE(.waiter = W1);
     CHECK_BETWEEN(before_us, before_us + 10000000, part_int(reply, 6));
     REFUSED(.value = "v", .waiter = W1, .ticket = "4000000000000000");
     CHECK_INT(4000000000000001, part_int(TAKE(.waiter = W2), 6));
@@ -184,7 +188,7 @@ CASE(owner_passes_the_queue, "An owner that holds the lock does not wait for the
 CASE(queue_of_several,
      "A request for several names queues where they are taken, and for the head of each.")
 {
-    const char *reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
+    const char *reply;
     GRANTED({"a"}, .value = "held");
     REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:a", NULL));
@@ -194,6 +198,7 @@ CASE(queue_of_several,
     REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
     server_cmd(&node, "DEL", "redlock:a", "redlock:b", NULL);
+    reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
     CHECK_INT(0, part_int(reply, 0)); /* free, but another waiter was first */
     CHECK_INT(2, part_int(reply, 7));
     GRANTED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");

@@ -63,7 +63,7 @@ CASE(max_ttl, "No take script grants a lock beyond the marker's max_ttl, or leav
 CASE(readers, "take_shared.lua keeps readers in one sorted set, each with an end of its own.")
 {
     long long ends;
-    const char *reply = TAKE(.value = "w", .ttl = "100");
+    const char *reply;
     GRANTED(.value = "a", .kind = "s", .ttl = "9000");
     CHECK_STR("zset", server_cmd(&node, "TYPE", KEY, NULL));
     GRANTED(.value = "b", .kind = "s", .ttl = "4000"); /* does not shorten the key's life */
@@ -73,6 +73,7 @@ CASE(readers, "take_shared.lua keeps readers in one sorted set, each with an end
     CHECK_INT(3, server_int(&node, "ZCARD", KEY, NULL));
     ends = server_int(&node, "ZSCORE", KEY, "b", NULL);
     CHECK_LEFT(4000, ends - server_now_ms(&node));
+    reply = TAKE(.value = "w", .ttl = "100");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_LEFT(20000, part_int(reply, 1)); /* until the last reader is gone */
 }
@@ -180,8 +181,9 @@ CASE(nested_token, "take_owner.lua tells a nested hold the first hold's token, a
 CASE(token_inside_a_plain_hold,
      "take_owner.lua draws the owner's token with the first fenced hold inside a plain one.")
 {
-    const char *reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
+    const char *reply;
     GRANTED(.value = "a", .kind = "o", .group = "me");
+    reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
     CHECK(part_int(reply, 1) > 0);
     CHECK_INT(0, part_int(reply, 6));
     CHECK_STR(part(reply, 1), server_cmd(&node, "HGET", KEY, "fence", NULL));
@@ -224,10 +226,11 @@ CASE(old_counter,
 CASE(slots,
      "take_slots.lua gives a slot to one holder, and tells a refused request of free slots.")
 {
-    const char *reply = TAKE(.value = "b#2", .kind = "k", .group = "7", .slot = "2");
+    const char *reply;
     GRANTED(.value = "a#2", .kind = "k", .group = "7", .slot = "2", .ttl = "4000");
     CHECK_STR("7", server_cmd(&node, "HGET", KEY, "slots", NULL));
     CHECK_HAS(":a#2", server_cmd(&node, "HGET", KEY, "s:2", NULL));
+    reply = TAKE(.value = "b#2", .kind = "k", .group = "7", .slot = "2");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(0, part_int(reply, 1)); /* at once, elsewhere */
     CHECK_STR("a#2", part(reply, 9));
@@ -244,9 +247,10 @@ CASE(slots,
 CASE(full_semaphore,
      "take_slots.lua tells a request for a full semaphore when the first slot expires.")
 {
-    const char *reply = TAKE(.value = "c#1", .kind = "k", .group = "2", .slot = "1");
+    const char *reply;
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "3000");
+    reply = TAKE(.value = "c#1", .kind = "k", .group = "2", .slot = "1");
     CHECK_PARTS("0=0, 1~3000", reply);
     CHECK_STR("a#1", part(reply, 9));                                /* lasts longest */
     CHECK_INT(10, part_count(reply));                                /* no hint */
@@ -258,11 +262,12 @@ CASE(full_semaphore,
 CASE(expired_slot,
      "take_slots.lua grants a slot whose own time is over, whatever the key's TTL.")
 {
-    const char *reply = TAKE(.value = "d#2", .kind = "k", .group = "2", .slot = "2");
+    const char *reply;
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "90000");
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "30");
     sleep_ms(40); /* full_semaphore shows that a slot whose time is not over is refused */
     CHECK_HAS(":a#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
+    reply = TAKE(.value = "d#2", .kind = "k", .group = "2", .slot = "2");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(1, part_int(reply, 10)); /* the hint knows it, too */
     GRANTED(.value = "c#1", .kind = "k", .group = "2", .slot = "1", .ttl = "5000");
