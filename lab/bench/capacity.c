@@ -151,8 +151,7 @@ static struct cost measure(const struct nodes *n, const struct settings *s, redl
     struct account before = settle_account(n);
     int error;
     struct account after;
-    double visits;
-    double took_s, done;
+    double visits, took_s, done;
     window_open(&window, s->seconds, false, &sample);
     error = callers_run(&(struct callers){.client = &client,
                                           .client_count = 1,

@@ -78,8 +78,7 @@ bool link_flush(struct link *link)
 bool link_receive(struct link *link, link_reply_fn *each, void *data)
 {
     ssize_t n = recv(link->fd, link->input + link->unread, INPUT_MAX - link->unread, 0);
-    char *line;
-    char *end;
+    char *line, *end;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (n <= 0)

@@ -229,8 +229,7 @@ static int keep_run(redlock *client, const struct options *options,
 {
     struct keep keep = {.client = client, .options = options, .count = count, .result = out};
     int result = -1;
-    double bytes;
-    double rss;
+    double bytes, rss;
     int acquired;
 
     *out = (struct keep_result){.bytes = -1};
@@ -268,8 +267,7 @@ static int keep_some(const struct options *options, const struct servers *server
     static struct sample sample;
     redlock *client = measure_client(servers, 0);
     int error;
-    double cpu_s;
-    double renewals;
+    double cpu_s, renewals;
     struct cost renewal;
     if (!client)
         return -1;

@@ -86,9 +86,7 @@ static bool answers(const char *const argv[])
 int launch_measure(const struct options *options, const struct servers *servers,
                    struct results *results)
 {
-    char host[256];
-    char port[16];
-    char name[40];
+    char host[256], port[16], name[40];
     const char *redis_cli[] = {"redis-cli", "-h", host, "-p", port, "ping", NULL};
     const char *run[] = {quorum_command(), "run", name, "--", "true", NULL};
     const char *const *const argv[SIDES] = {run, redis_cli};

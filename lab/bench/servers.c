@@ -56,8 +56,7 @@ static bool is_local(int fd)
 
 static int find_one(struct servers *servers, size_t index)
 {
-    char info[INFO_MAX];
-    char pid[16];
+    char info[INFO_MAX], pid[16];
     const char *words[] = {"INFO", "server", NULL};
     struct resp *node = resp_url(servers->url[index]);
     bool answered = node && resp_call(node, words, info, sizeof info);

@@ -45,8 +45,7 @@ static const char *const verdict_words[] = {
 
 static void print_row(const struct row *row)
 {
-    char cell[7][FIGURE_MAX];
-    char target[24];
+    char cell[7][FIGURE_MAX], target[24];
     char spread[FIGURE_MAX] = "";
     double ratio = row_ratio(row);
 

@@ -29,8 +29,7 @@ static void measure(redlock *r, int64_t *samples_ns)
 static double slowdown(redlock *r, struct cluster *c)
 {
     static int64_t healthy_ns[ROUNDS * PER_ROUND], hung_ns[ROUNDS * PER_ROUND];
-    int64_t healthy;
-    int64_t hung;
+    int64_t healthy, hung;
     double ratio;
     for (int i = 0; i < ROUNDS; i++) {
         measure(r, healthy_ns + i * PER_ROUND);

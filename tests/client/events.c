@@ -300,9 +300,8 @@ CASE_NODES(jeopardy_overtakes,
 CASE(loss_in_another_quorum, "The loss in one quorum is read before the events of the others.")
 {
     struct fleet f;
-    redlock_lock *lock[20];
+    redlock_lock *lock[20], *lost;
     redlock *r;
-    redlock_lock *lost;
     fleet_start(&f, 2, 1);
     r = fleet_open_warm(&f, REDLOCK_THREAD);
     for (int i = 0; i < 20; i++)
@@ -389,12 +388,9 @@ CASE_ON(warnings_ring,
 
 static bool is_answered(void *data)
 {
-    redlock_node_info info = REDLOCK_NODE_INFO();
     uint32_t pending = 0;
-    for (size_t i = 0; i < 3; i++) {
-        CHECK_OK(redlock_node(data, i, &info));
-        pending += info.pending;
-    }
+    for (size_t i = 0; i < 3; i++)
+        pending += client_node(data, i).pending;
     return pending == 0;
 }
 

@@ -12,32 +12,33 @@
 static redlock_lock *const untouched_lock = (redlock_lock *)(uintptr_t)0x5a5a;
 static redlock_answer *const untouched_answer = (redlock_answer *)(uintptr_t)0x5a5a;
 
-/* A warm client whose servers have forgotten what they saw. */
-static redlock *quiet_client(struct cluster *c)
+/* Every case has a warm client, and servers that have forgotten what they saw of it. */
+static struct cluster c;
+static redlock *r;
+
+static void begin(void)
 {
-    redlock *r;
-    cluster_start(c, 3);
-    r = client_open_warm(c, 0);
+    r = client_start(&c, 3, 0);
     for (int i = 0; i < 3; i++)
-        server_forget_commands(&c->node[i]);
-    return r;
+        server_forget_commands(&c.node[i]);
 }
 
-static void check_nothing_sent(struct cluster *c, redlock *r)
+CASES_BEGIN_WITH(begin);
+
+static void check_nothing_sent(void)
 {
     CHECK(next_event(r, 20) == NULL);
-    for (size_t i = 0; i < c->count; i++)
-        CHECK_STR("", server_commands(&c->node[i]));
-    client_close(r);
+    for (size_t i = 0; i < c.count; i++)
+        CHECK_STR("", server_commands(&c.node[i]));
 }
 
 /* The keys that stand beside locks, cut into prefix and name in every way. */
-CASE_NODES(reserved_keys,
-           "A prefix and a name that together begin with \"redlock.\" are refused.")
+CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" are refused.")
 {
     static const char *const keys[] = {"redlock.admit", "redlock.queue:x", "redlock.fence:x",
                                        "redlock.anything", "redlock."};
-    redlock_options o = client_options(c);
+    redlock *other;
+    redlock_options o = client_options(&c);
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         for (size_t cut = 0; cut < strlen("redlock."); cut++) {
             char prefix[16] = "";
@@ -47,31 +48,29 @@ CASE_NODES(reserved_keys,
             redlock_request q = REDLOCK_REQUEST(.more_names = more, .more_name_count = 1);
             memcpy(prefix, keys[k], cut);
             o.prefix = prefix;
-            r = client_open_with(&o);
-            INVALID(redlock_acquire(r, name, 1000, NULL, &lock));
-            INVALID_TOO(redlock_acquire(r, "fine", 1000, &q, &lock));
-            INVALID_TOO(redlock_adopt(r, name, "value", NULL, &lock));
-            INVALID_TOO(redlock_query(r, name, NULL));
-            CHECK_INT(REDLOCK_INVAL, redlock_quorum_of(r, name));
+            other = client_open_with(&o);
+            INVALID(redlock_acquire(other, name, 1000, NULL, &lock));
+            INVALID_TOO(redlock_acquire(other, "fine", 1000, &q, &lock));
+            INVALID_TOO(redlock_adopt(other, name, "value", NULL, &lock));
+            INVALID_TOO(redlock_query(other, name, NULL));
+            CHECK_INT(REDLOCK_INVAL, redlock_quorum_of(other, name));
             CHECK(lock == untouched_lock);
             CHECK_HAS("redlock.*", redlock_detail());
-            client_close(r);
+            client_close(other);
         }
     }
     for (int i = 0; i < 3; i++)
-        CHECK_INT(0, server_keys(&c->node[i]));
+        CHECK_INT(0, server_keys(&c.node[i]));
     /* What only resembles them is a name like any other. */
     o.prefix = "";
-    r = client_open_with(&o);
-    CHECK_OK(client_try(r, "redlock", 10000));
-    CHECK_OK(client_try(r, "redlock:x", 10000));
-    CHECK_OK(client_try(r, "redlockx.admit", 10000));
+    other = client_open_with(&o);
+    CHECK_OK(client_try(other, "redlock", 10000));
+    CHECK_OK(client_try(other, "redlock:x", 10000));
+    CHECK_OK(client_try(other, "redlockx.admit", 10000));
 }
 
 CASE(bad_names, "Names that are missing, empty or too long are refused.")
 {
-    struct cluster c;
-    redlock *r = quiet_client(&c);
     redlock_lock *lock = untouched_lock;
     redlock_answer *answer = untouched_answer;
     char *too_long = calloc(1, REDLOCK_NAME_MAX + 2);
@@ -85,7 +84,7 @@ CASE(bad_names, "Names that are missing, empty or too long are refused.")
     INVALID_TOO(redlock_query(r, too_long, &answer));
     free(too_long);
     CHECK(lock == untouched_lock && answer == untouched_answer);
-    check_nothing_sent(&c, r);
+    check_nothing_sent();
 }
 
 CASE(bad_ttls, "TTLs of zero, negative, too short, too long and absurd are refused.")
@@ -93,21 +92,17 @@ CASE(bad_ttls, "TTLs of zero, negative, too short, too long and absurd are refus
     static const int64_t ttls_ms[] = {
         0,         -1,        REDLOCK_TTL_MIN_MS - 1, 60001, 86400001,
         INT64_MAX, INT64_MIN, INT64_MAX / 1000000 + 1};
-    struct cluster c;
-    redlock *r = quiet_client(&c);
     redlock_lock *lock = untouched_lock;
     for (size_t i = 0; i < sizeof ttls_ms / sizeof ttls_ms[0]; i++) {
         CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", ttls_ms[i], NULL, &lock));
         invalid_expect_new_detail("ttl");
     }
     CHECK(lock == untouched_lock);
-    check_nothing_sent(&c, r);
+    check_nothing_sent();
 }
 
 CASE(shortest_ttl, "The shortest and the longest allowed TTL are accepted.")
 {
-    struct cluster c;
-    redlock *r = quiet_client(&c);
     redlock_lock *lock = NULL;
     /* 10 ms may well be over before the votes are in. */
     int error = redlock_acquire(r, "x", REDLOCK_TTL_MIN_MS, NULL, &lock);
@@ -118,8 +113,6 @@ CASE(shortest_ttl, "The shortest and the longest allowed TTL are accepted.")
 
 CASE(bad_requests, "Requests with impossible fields are refused one by one.")
 {
-    struct cluster c;
-    redlock *r = quiet_client(&c);
     redlock_lock *lock = untouched_lock;
     redlock_request q = REDLOCK_REQUEST();
     INVALID(redlock_acquire(NULL, "x", 1000, NULL, &lock));
@@ -143,13 +136,11 @@ CASE(bad_requests, "Requests with impossible fields are refused one by one.")
     INVALID_TOO(redlock_start_acquire(r, "x", 1000, &q, &lock));
     INVALID_TOO(redlock_start_acquire(r, "x", 1000, NULL, NULL));
     CHECK(lock == untouched_lock);
-    check_nothing_sent(&c, r);
+    check_nothing_sent();
 }
 
 CASE(bad_handles, "NULL handles, bad values and missing out-parameters are refused.")
 {
-    struct cluster c;
-    redlock *r = quiet_client(&c);
     redlock_lock *lock = untouched_lock;
     redlock_answer *answer = untouched_answer;
     const redlock_event *event = NULL;
@@ -190,13 +181,11 @@ CASE(bad_handles, "NULL handles, bad values and missing out-parameters are refus
     info.size = 1;
     INVALID_TOO(redlock_node(r, 0, &info));
     CHECK(answer == untouched_answer && event == NULL);
-    check_nothing_sent(&c, r);
+    check_nothing_sent();
 }
 
 CASE(bad_extensions, "Extending by an impossible TTL is refused and changes nothing.")
 {
-    struct cluster c;
-    redlock *r = quiet_client(&c);
     redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
     for (int i = 0; i < 3; i++)
         server_forget_commands(&c.node[i]);

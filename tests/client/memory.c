@@ -119,8 +119,7 @@ static void count_bytes(uint32_t flags)
 {
     static struct many m;
     struct cluster c;
-    size_t before;
-    size_t once;
+    size_t before, once;
 
     m.client = client_start(&c, 5, 0);
     /* What a client needs to work at all is not counted: buffers, and what is under way. */

@@ -106,8 +106,7 @@ CASE_NODES(story,
     CHECK_HAS("granted (A4)\n", failed);
     for (int i = 0; i < 3; i++) {
         const char *address = address_of(c, i);
-        const char *ask, *reply;
-        const char *vote;
+        const char *ask, *reply, *vote;
         CHECK(after(text, address, "- - node connected") < attempt);
         CHECK(after(text, address, "- - reply TIME: answered") < attempt);
         CHECK(after(text, address, "- - node may vote") < attempt);

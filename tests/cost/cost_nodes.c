@@ -104,9 +104,7 @@ static void read_commands(struct node_eyes *eyes, const char *info, struct node_
 void node_eyes_look(struct node_eyes *eyes, struct node_counts *out)
 {
     static char info[INFO_MAX];
-    long long bytes_out;
-    long long bytes_in;
-    long long first_reply, second_reply;
+    long long bytes_out, bytes_in, first_reply, second_reply;
     memset(out, 0, sizeof *out);
     first_reply = ask(eyes, "commandstats", info);
     read_commands(eyes, info, out);

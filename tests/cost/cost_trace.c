@@ -47,8 +47,7 @@ static bool stop_at_calls(void)
 static pid_t start(void (*run)(void *), void *argument, int *go)
 {
     int gate[2];
-    pid_t parent;
-    pid_t pid;
+    pid_t parent, pid;
     if (pipe(gate) != 0)
         FAIL("no pipe");
     parent = getpid();

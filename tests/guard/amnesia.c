@@ -261,24 +261,23 @@ static void is_guarded_soon(redlock *r)
     CHECK_INT(REDLOCK_GUARDED, result);
 }
 
-CASE(hidden_restart_returns_strict,
-     "A node restarted behind a proxy votes again for every client.")
+CASE_NODES(hidden_restart_returns_strict,
+           "A node restarted behind a proxy votes again for every client.",
+           .max_ttl_ms = SHORT_MAX_TTL_MS)
 {
-    struct cluster c;
     struct relay relay[3];
     redlock *old, *fresh;
-    cluster_start_limited(&c, 3, SHORT_MAX_TTL_MS);
     for (int i = 0; i < 3; i++) {
-        relay_start(&relay[i], c.node[i].port.number, 1);
+        relay_start(&relay[i], c->node[i].port.number, 1);
         relay[i].switches->keep = 1;
-        c.urls[i] = relay[i].url;
+        c->urls[i] = relay[i].url;
     }
-    old = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    old = open_short(c, REDLOCK_THREAD | REDLOCK_STRICT);
     redlock_lock_free(client_lock(old, "x", SHORT_TTL_MS));
-    cluster_each(&c, 0, 3, server_restart);
+    cluster_each(c, 0, 3, server_restart);
     CHECK_NEVER(client_try(old, "x", SHORT_TTL_MS) == REDLOCK_OK); /* here the relay notices */
     is_guarded_soon(old);
-    fresh = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    fresh = open_short(c, REDLOCK_THREAD | REDLOCK_STRICT);
     is_guarded_soon(fresh);
     for (int i = 0; i < 4; i++)
         redlock_lock_free(
@@ -341,10 +340,9 @@ CASE(follower_finds_it_strict,
      "In strict mode the waiter that gets a handover checks the node's marker.")
 {
     struct scene s = {0};
-    redlock_lock *next[2];
+    redlock_lock *next[2], *held;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock *r;
-    redlock_lock *held;
     cluster_start(&s.c, 5);
     r = client_open_warm(&s.c, REDLOCK_THREAD | REDLOCK_STRICT);
     held = client_lock(r, "x", TTL_MS);

@@ -48,8 +48,7 @@ static void step_one(int64_t step_ms, uint32_t flags)
     struct cluster c;
     redlock *r;
     struct watch w;
-    redlock_lock *other;
-    redlock_lock *lock;
+    redlock_lock *other, *lock;
     int64_t start_ms;
     nodeclock_cluster(&c, NODES);
     r = client_open_warm(&c, REDLOCK_THREAD | flags);

@@ -33,21 +33,15 @@ static int acquire(redlock *r, int32_t kind)
 {
     redlock_request q = REDLOCK_REQUEST(.kind = kind, .wait_ms = GIVE_UP_MS,
                                         .slots = kind == REDLOCK_SEMAPHORE);
-    redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, "x", 10000, &q, &lock);
-    if (!error)
-        client_unlock(lock);
-    return error;
+    return client_try_as(r, "x", 10000, q);
 }
 
-CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has one.")
+CASE_NODES(every_lock_has_a_token, "With correctness a lock that asks for no token has one.",
+           .start = start)
 {
-    struct cluster c;
-    redlock *r;
     redlock_node_info info;
     redlock_lock *lock;
-    start(&c, 3);
-    r = open_correct(&c);
+    r = open_correct(c);
     lock = client_lock(r, "x", 10000);
     CHECK(redlock_fence(lock) > 0);
     client_unlock(lock);
@@ -56,27 +50,23 @@ CASE(every_lock_has_a_token, "With correctness a lock that asks for no token has
     CHECK_INT(REDLOCK_REASON_NONE, info.unsafe_reason);
 }
 
-CASE(kinds_without_tokens, "With correctness kinds that have no token are refused, with why.")
+CASE_NODES(kinds_without_tokens,
+           "With correctness kinds that have no token are refused, with why.", .start = start)
 {
-    struct cluster c;
-    redlock *r;
-    start(&c, 3);
-    r = open_correct(&c);
+    r = open_correct(c);
     CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SHARED));
     CHECK_HAS("a shared lock has no fencing token: use a mutex", redlock_detail());
     CHECK_ERR(REDLOCK_INVAL, acquire(r, REDLOCK_SEMAPHORE));
     CHECK_OK(acquire(r, REDLOCK_REENTRANT));
 }
 
-CASE(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.")
+CASE_NODES(flushed_nodes, "With correctness FLUSHALL on an open connection is noticed.",
+           .start = start)
 {
-    struct cluster c;
-    redlock *r;
-    start(&c, 3);
-    r = open_correct(&c);
+    r = open_correct(c);
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
     for (size_t i = 0; i < 3; i++)
-        server_cmd(&c.node[i], "FLUSHALL", NULL);
+        server_cmd(&c->node[i], "FLUSHALL", NULL);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
 }
 
@@ -89,24 +79,22 @@ static void allow_eviction(struct cluster *c, size_t count)
     }
 }
 
-CASE(majority_is_unsafe, "With correctness a majority of unsafe nodes grants nothing.")
+CASE_NODES(majority_is_unsafe, "With correctness a majority of unsafe nodes grants nothing.",
+           .start = start)
 {
-    struct cluster c;
-    redlock *r;
     int64_t start_ms;
-    start(&c, 3);
-    allow_eviction(&c, 2);
-    r = open_correct(&c);
+    allow_eviction(c, 2);
+    r = open_correct(c);
     start_ms = now_ms();
     CHECK_ERR(REDLOCK_GUARDED, acquire(r, REDLOCK_MUTEX));
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     CHECK_INT(REDLOCK_REASON_EVICTION, redlock_failure_report()->node[0].reason);
     CHECK_HAS("safety check eviction", redlock_failure_report()->node[0].text);
     CHECK_HAS("safety check", redlock_detail());
-    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    CHECK_INT(0, cluster_count(c, "redlock:x"));
     client_close(r);
     /* Efficiency goes on, with the warning that it always had. */
-    r = client_open(&c, 0);
+    r = client_open(c, 0);
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
 }
 
@@ -154,15 +142,13 @@ CASE_NODES(replica_can_take_over, "With correctness a server with a replica does
     CHECK_INT(REDLOCK_REASON_FAILOVER, redlock_failure_report()->node[0].reason);
 }
 
-CASE(audit_tells_the_profile, "An audit fails for the profile if too few nodes pass.")
+CASE_NODES(audit_tells_the_profile, "An audit fails for the profile if too few nodes pass.",
+           .start = start)
 {
-    struct cluster c;
-    redlock *r;
     redlock_answer *answer = NULL;
     bool found = false;
-    start(&c, 3);
-    allow_eviction(&c, 2);
-    r = open_correct(&c);
+    allow_eviction(c, 2);
+    r = open_correct(c);
     CHECK_OK(redlock_audit(r, 10000, &answer));
     for (size_t i = 0; i < answer->check_count; i++) {
         const redlock_check *check = &answer->checks[i];

@@ -150,16 +150,14 @@ CASE_NODES(admit_says_who_did_not,
     CHECK_OK(client_try(r, "x", 10000)); /* those that took it do vote */
 }
 
-CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond their max_ttl.")
+CASE_NODES(strict_enforces_max_ttl,
+           "In strict mode the nodes refuse a TTL beyond their max_ttl.", .max_ttl_ms = "2000")
 {
-    struct cluster c;
-    redlock *r;
-    cluster_start_limited(&c, 3, "2000");
-    r = client_open_warm(&c, REDLOCK_STRICT); /* its own max_ttl is a minute */
+    r = client_open_warm(c, REDLOCK_STRICT); /* its own max_ttl is a minute */
     CHECK_OK(client_try(r, "x", 2000));
     CHECK_ERR(REDLOCK_INVAL, client_try(r, "x", 2001)); /* waiting would not help */
     CHECK_HAS("max_ttl", redlock_detail());
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
 }
 
 CASE(every_mode_enforces_max_ttl,

@@ -10,10 +10,7 @@ static int try_as(redlock *r, const char *owner, int64_t wait_ms)
 {
     redlock_request q =
         REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT, .owner = owner, .wait_ms = wait_ms);
-    redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
-    redlock_lock_free(lock);
-    return error;
+    return client_try_as(r, "x", TTL_MS, q);
 }
 
 /* Node 0 by two names, and node 1: by itself it is no majority of these. */
@@ -33,8 +30,7 @@ CASE_NODES(one_server_two_names, "A server that a client has two names for count
     struct proxy p;
     redlock_lock *lock;
     redlock *twice;
-    redlock_node_info info;
-    redlock_node_info second;
+    redlock_node_info info, second;
     CHECK_OK(init_nodes(c, 0, 3));
     proxy_start(&p, c->node[0].port.number);
     r = client_open_warm(c, flags);

@@ -34,9 +34,8 @@ CASE_NODES(warns_at_open,
            .nodes = 4)
 {
     struct server outside;
-    char warnings[4096];
+    char warnings[4096], port[16];
     struct proxy p;
-    char port[16];
     server_start(&outside, NULL);
     proxy_start(&p, c->node[0].port.number);
     c->urls[1] = p.url;

@@ -4,8 +4,8 @@
  * no leak, no descriptor left open, no grant that the servers do not know of, and the client
  * goes on when the call works again.
  */
-#include "check.h"
 #include "clock.h"
+#include "fixture.h"
 #include "helper.h"
 #include "inject_walk.h"
 
@@ -211,13 +211,11 @@ static void *lock_and_leave(void *data)
     return NULL;
 }
 
-CASE(unwatched_thread, "A bound lock is refused when its thread cannot be watched.")
+CASE_ON(unwatched_thread, "A bound lock is refused when its thread cannot be watched.",
+        .flags = REDLOCK_THREAD)
 {
-    struct cluster c;
-    redlock *r;
     bool fired = true;
 
-    r = client_start(&c, 3, REDLOCK_THREAD);
     for (int n = 1; fired; n++) {
         struct bound b = {.client = r, .nth = n};
         pthread_t thread;
@@ -226,7 +224,7 @@ CASE(unwatched_thread, "A bound lock is refused when its thread cannot be watche
         pthread_join(thread, NULL);
         CHECK(b.error == REDLOCK_OK || b.error == REDLOCK_NOMEM);
         CHECK(b.error == REDLOCK_OK || b.fired);
-        if (!cluster_await(&c, "redlock:bound", 0))
+        if (!cluster_await(c, "redlock:bound", 0))
             FAIL("at call %d: its thread has ended, and the lock has not", n);
         redlock_lock_free(b.lock);
         fired = b.fired;

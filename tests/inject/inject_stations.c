@@ -232,8 +232,7 @@ void hold_lease(struct walk *w, redlock *r)
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .idempotency_key = LEASE_KEY,
                                         .wait_ms = w->wait_ms);
     redlock_lock *lock = NULL, *adopted = NULL;
-    char name[REDLOCK_NAME_MAX + 1];
-    char value[REDLOCK_VALUE_MAX + 1];
+    char name[REDLOCK_NAME_MAX + 1], value[REDLOCK_VALUE_MAX + 1];
     int error;
 
     station_name_of(w, "lease", name);

@@ -137,8 +137,7 @@ CASE_NODES(no_marker_strict,
 CASE_NODES(max_ttl,
            "The nodes' max_ttl binds every kind, also for a client with another max_ttl.")
 {
-    redlock *strict;
-    redlock *plain;
+    redlock *strict, *plain;
     for (int i = 0; i < 3; i++)
         server_cmd(&c->node[i], "HSET", "redlock.admit", "max_ttl", "5000", NULL);
     strict = client_open_warm(c, REDLOCK_THREAD | REDLOCK_STRICT);

@@ -17,8 +17,7 @@ CASE_ON(nested,
         .flags = REDLOCK_THREAD)
 {
     redlock_request q = REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT); /* the client owns it */
-    redlock_lock *inner;
-    redlock_lock *outer;
+    redlock_lock *inner, *outer;
     other = client_open_warm(c, 0);
     outer = client_lock_as(r, "x", TTL_MS, q);
     CHECK(kind_await_holds(c, "x", redlock_value(outer), 3));
@@ -127,8 +126,7 @@ CASE_NODES(uneven_counters,
            "Nodes whose counters differ agree on one token, nested holds included.")
 {
     redlock *a;
-    redlock_lock *next;
-    redlock_lock *outer;
+    redlock_lock *next, *outer;
     int64_t token;
     server_cmd(&c->node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
     a = client_open_warm(c, 0);

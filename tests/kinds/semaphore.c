@@ -67,9 +67,8 @@ CASE_ON(another_k, "Clients that disagree about k exclude each other altogether.
 /* The holder of slot 7 of 7 releases, and the waiter for one of k is told of slot 7. */
 static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32_t k)
 {
-    redlock_lock *seventh = NULL;
+    redlock_lock *seventh = NULL, *rest[8];
     struct kind_waiter w;
-    redlock_lock *rest[8];
     int held = 1;
     while (seventh == NULL) {
         redlock_lock *lock = client_lock_as(a, "x", TTL_MS, slots_request(7));

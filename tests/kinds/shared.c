@@ -69,8 +69,7 @@ CASE_ON(renewed_and_lost,
 {
     struct tally tally = {0};
     redlock_request q;
-    redlock_lock *reader;
-    redlock_lock *second;
+    redlock_lock *reader, *second;
     other = client_open_warm(c, 0);
     q = reader_request();
     q.flags = REDLOCK_RENEW;
@@ -204,8 +203,7 @@ CASE(majority_matters, "A reader that asks one node alone does overlap with a wr
 {
     struct cluster c, one;
     redlock *reader, *writer;
-    redlock_lock *read;
-    redlock_lock *write;
+    redlock_lock *read, *write;
     cluster_start(&c, 3);
     one = c;
     one.urls[0] = c.url[0];

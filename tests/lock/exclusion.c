@@ -76,18 +76,10 @@ static void contend(struct cluster *c, redlock *shared)
     CHECK_INT(WORKERS * ROUNDS, counter);
 }
 
-CASE_NODES(threads_share_a_client,
-           "Threads that share one client exclude each other and lose no update.", .nodes = 5)
+CASE_ON(threads_share_a_client,
+        "Threads that share a client, with an I/O thread and without, lose no update.",
+        .nodes = 5, .also = {REDLOCK_THREAD})
 {
-    r = client_open(c, 0);
-    contend(c, r);
-    CHECK(cluster_await_empty(c));
-}
-
-CASE_NODES(threads_share_an_io_thread,
-           "Threads that share a client with an I/O thread lose no update.", .nodes = 5)
-{
-    r = client_open(c, REDLOCK_THREAD);
     contend(c, r);
     CHECK(cluster_await_empty(c));
 }
@@ -122,8 +114,7 @@ static int read_count(void)
 static void write_count(int value)
 {
     char path[128], text[32];
-    int size;
-    int fd;
+    int size, fd;
     path_of(path, sizeof path, "count");
     size = snprintf(text, sizeof text, "%d\n", value);
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -164,6 +155,12 @@ static pid_t spawn(const struct cluster *c, uint32_t node_timeout_ms)
     _exit(0);
 }
 
+static void spawn_all(pid_t pids[WORKERS], const struct cluster *c, uint32_t node_timeout_ms)
+{
+    for (int i = 0; i < WORKERS; i++)
+        pids[i] = spawn(c, node_timeout_ms);
+}
+
 static void reap(const pid_t *pids)
 {
     helpers_join(pids, WORKERS);
@@ -194,8 +191,7 @@ CASE_NODES(processes_exclude_each_other,
            "Processes that update one file under the lock lose no update.", .nodes = 5)
 {
     pid_t pids[WORKERS];
-    for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(c, PATIENT_MS);
+    spawn_all(pids, c, PATIENT_MS);
     reap(pids);
     CHECK(cluster_await_empty(c));
 }
@@ -204,8 +200,7 @@ CASE_NODES(processes_with_a_dying_node, "Processes lose no update while a node d
            .nodes = 5)
 {
     pid_t pids[WORKERS];
-    for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(c, PATIENT_MS);
+    spawn_all(pids, c, PATIENT_MS);
     await_count(WORKERS * ROUNDS / 3);
     server_kill(&c->node[2]);
     reap(pids);
@@ -221,8 +216,7 @@ CASE(processes_with_a_restarted_node,
     struct cluster c;
     pid_t pids[WORKERS];
     cluster_start_with(&c, 5, durable);
-    for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, PATIENT_MS);
+    spawn_all(pids, &c, PATIENT_MS);
     await_count(WORKERS * ROUNDS / 3);
     server_restart(&c.node[1]);
     await_count(WORKERS * ROUNDS / 2);
@@ -234,8 +228,7 @@ CASE_NODES(processes_with_a_hung_node, "Processes lose no update while a node ha
            .nodes = 5)
 {
     pid_t pids[WORKERS];
-    for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(c, HUNG_MS);
+    spawn_all(pids, c, HUNG_MS);
     await_count(WORKERS * ROUNDS / 3);
     server_freeze(&c->node[0]);
     await_count(WORKERS * ROUNDS * 2 / 3);

@@ -33,9 +33,7 @@ CASE_ON(validity_is_ttl_less_drift,
 {
     redlock_lock *lock = client_lock(r, "x", LONG_TTL_MS);
     int64_t most_ms = LONG_TTL_MS - LONG_TTL_MS / 100 - 2;
-    int64_t left_ms;
-    int64_t told_ms;
-    int64_t later_ms;
+    int64_t left_ms, told_ms, later_ms;
     CHECK_BETWEEN(most_ms - SOON_MS, most_ms, redlock_remaining_ms(lock));
     CHECK(cluster_await(c, "redlock:x", 3));
     for (int i = 0; i < 3; i++) {

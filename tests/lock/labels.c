@@ -85,8 +85,7 @@ CASE_ON(value_forms,
 CASE_ON(longest, "The longest tag, slot, label and name fit, for every kind and while waiting.",
         .clients = 2)
 {
-    char label[REDLOCK_LABEL_MAX + 1];
-    char name[REDLOCK_NAME_MAX + 1];
+    char label[REDLOCK_LABEL_MAX + 1], name[REDLOCK_NAME_MAX + 1];
     memset(label, 'l', REDLOCK_LABEL_MAX);
     memset(name, 'n', REDLOCK_NAME_MAX);
     label[REDLOCK_LABEL_MAX] = name[REDLOCK_NAME_MAX] = '\0';

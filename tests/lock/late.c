@@ -144,23 +144,21 @@ static void *drive(void *data)
     return NULL;
 }
 
-CASE(blocked_driver_is_busy,
-     "Without an I/O thread no wait succeeds late because the driving caller is busy.")
+CASE_NODES(blocked_driver_is_busy,
+           "Without an I/O thread no wait succeeds late because the driving caller is busy.")
 {
-    struct cluster c;
     redlock_options o;
     redlock_request q = request(REDLOCK_RENEW);
     redlock_lock *slow, *lock = NULL;
     struct driver driver;
     pthread_t thread;
 
-    cluster_start(&c, 3);
-    o = client_options(&c);
+    o = client_options(c);
     o.notify = be_slow;
     driver.client = client_open_with(&o);
     client_warm(driver.client);
     CHECK(redlock_fd(driver.client) >= 0); /* else a lock that is to be renewed is refused */
-    cluster_set(&c, 0, 3, "redlock:held", "another", 60000);
+    cluster_set(c, 0, 3, "redlock:held", "another", 60000);
     slow = lock_to_lose(driver.client, "slow");
     CHECK_INT(0, pthread_create(&thread, NULL, drive, &driver));
     CHECK(wait_until(is_set, &notified));
@@ -169,7 +167,7 @@ CASE(blocked_driver_is_busy,
     pthread_join(thread, NULL);
     CHECK_ERR(REDLOCK_TIMEOUT, driver.error);
     EXPECT(driver.client, LOST, REDLOCK_LOST, slow);
-    check_given_back(&c, driver.client);
+    check_given_back(c, driver.client);
 }
 
 /* ---- the program reads its events late ---- */

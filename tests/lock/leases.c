@@ -118,9 +118,8 @@ CASE(renews, "An adopted lock is renewed from its first extension on, and its lo
 {
     redlock_request q;
     redlock_lock *lock, *adopted = NULL;
-    int64_t first_ns;
+    int64_t first_ns, end_ms;
     char value[REDLOCK_VALUE_MAX + 1];
-    int64_t end_ms;
     pair_begin();
     q = adoption(SHAPE_MUTEX);
     q.flags = REDLOCK_RENEW;

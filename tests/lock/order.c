@@ -167,8 +167,7 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
 CASE(values_differ_everywhere, "Values of different clients and attempts never coincide.")
 {
     static struct bench b;
-    redlock *a;
-    redlock *c;
+    redlock *a, *c;
     char seen[100][64];
     bench_start(&b);
     a = bench_open(&b, 0, PATIENT_MS);

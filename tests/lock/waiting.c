@@ -9,14 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static redlock *open_held(struct cluster *c, uint32_t flags)
+static void hold_elsewhere(const struct cluster *c)
 {
-    redlock *r;
-    cluster_start(c, 3);
-    r = client_open(c, flags);
-    client_warm(r);
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
-    return r;
 }
 
 CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
@@ -113,30 +108,28 @@ CASE_NODES(retries_are_bounded,
     CHECK_BETWEEN(3, 120, calls(&c->node[0], "set")); /* 20 or more on a calm machine */
 }
 
-CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in words.")
+CASE_ON(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in words.")
 {
-    struct cluster c;
     char busy[512], timeout[512];
-    redlock *r = open_held(&c, 0);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
+    hold_elsewhere(c);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
     snprintf(busy, sizeof busy, "%s", redlock_detail());
     CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 10000, q));
     snprintf(timeout, sizeof timeout, "%s", redlock_detail());
-    server_kill(&c.node[0]);
-    server_kill(&c.node[1]);
+    server_kill(&c->node[0]);
+    server_kill(&c->node[1]);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL)); /* both are known to be gone */
     CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
     CHECK(strcmp(busy, timeout) != 0);
     CHECK(strcmp(busy, redlock_detail()) != 0 && strcmp(timeout, redlock_detail()) != 0);
 }
 
-CASE(busy_with_a_dead_minority,
-     "A lock held by another on the living majority is BUSY, not NOQUORUM.")
+CASE_ON(busy_with_a_dead_minority,
+        "A lock held by another on the living majority is BUSY, not NOQUORUM.")
 {
-    struct cluster c;
-    redlock *r = open_held(&c, 0);
-    server_kill(&c.node[2]);
+    hold_elsewhere(c);
+    server_kill(&c->node[2]);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
 }
 
@@ -159,13 +152,12 @@ static void *cancel_soon(void *data)
     return NULL;
 }
 
-CASE_EACH(cancel_from_another_thread,
-          "Another thread can cancel a wait, whichever thread drives the client.", 0,
-          REDLOCK_THREAD)
+CASE_ON(cancel_from_another_thread,
+        "Another thread can cancel a wait, whichever thread drives the client.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r = open_held(&c, flags);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+    hold_elsewhere(c);
     for (int i = 0; i < 10; i++) {
         redlock_lock *lock = NULL;
         pthread_t thread;
@@ -178,24 +170,20 @@ CASE_EACH(cancel_from_another_thread,
         CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
         redlock_lock_free(lock);
     }
-    cluster_del(&c, 0, 3, "redlock:x");
-    CHECK(cluster_await_empty(&c));
+    cluster_del(c, 0, 3, "redlock:x");
+    CHECK(cluster_await_empty(c));
     client_close(r);
 }
 
-CASE(blocking_calls_are_independent, "A wait under way does not delay a blocking call.")
+CASE_ON(blocking_calls_are_independent, "A wait under way does not delay a blocking call.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
-        redlock *r = open_held(&c, flags);
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-        redlock_lock *lock = NULL;
-        CHECK_OK(redlock_start_acquire(r, "x", 10000, &q, &lock));
-        for (int i = 0; i < 20; i++)
-            CHECK_OK(client_try(r, "free", 10000)); /* returns while the other waits on */
-        NO_EVENT(r);
-        CHECK_INT(REDLOCK_STATE_WAITING, redlock_state(lock));
-        redlock_lock_free(lock);
-        client_close(r);
-    }
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
+    redlock_lock *lock = NULL;
+    hold_elsewhere(c);
+    CHECK_OK(redlock_start_acquire(r, "x", 10000, &q, &lock));
+    for (int i = 0; i < 20; i++)
+        CHECK_OK(client_try(r, "free", 10000)); /* returns while the other waits on */
+    NO_EVENT(r);
+    CHECK_INT(REDLOCK_STATE_WAITING, redlock_state(lock));
 }

@@ -316,12 +316,11 @@ CASE_NODES(info, "Without INFO the age of a node is unknown, and init cannot nam
     CHECK_INT(REDLOCK_REASON_INFO, redlock_failure_report()->node[0].reason);
 }
 
-CASE(max_ttl, "A node that allows no such TTL is told as that.")
+CASE_NODES(max_ttl, "A node that allows no such TTL is told as that.", .nodes = 1,
+           .max_ttl_ms = "5000")
 {
-    struct cluster c;
     redlock_options o;
-    cluster_start_limited(&c, 1, "5000");
-    o = client_options(&c);
+    o = client_options(c);
     check_reason(&o, REDLOCK_REASON_MAX_TTL);
 }
 

@@ -20,12 +20,6 @@ struct watch {
     int wanted;   /* nodes that are up */
 };
 
-static redlock_node_info node_of(redlock *r, size_t index)
-{
-    redlock_node_info info = client_node(r, index);
-    return info;
-}
-
 /* As a loop that knows nothing of locks does it: only what the descriptor says. */
 static void drain_if_readable(redlock *r)
 {
@@ -41,7 +35,7 @@ static bool are_up(void *data)
     if (w->is_loop)
         drain_if_readable(w->r);
     for (size_t i = 0; i < NODES; i++)
-        up += node_of(w->r, i).state == REDLOCK_NODE_UP;
+        up += client_node(w->r, i).state == REDLOCK_NODE_UP;
     return up == w->wanted;
 }
 
@@ -51,7 +45,7 @@ static bool is_any_up_again(void *data)
     if (w->is_loop)
         drain_if_readable(w->r);
     for (size_t i = 0; i < SILENT; i++)
-        if (node_of(w->r, i).state == REDLOCK_NODE_UP)
+        if (client_node(w->r, i).state == REDLOCK_NODE_UP)
             return true;
     return false;
 }
@@ -66,7 +60,7 @@ static void fall_silent(struct watch *w, void (*silence)(void *), void (*end)(vo
     w->wanted = NODES - SILENT;
     CHECK(wait_until(are_up, w));
     for (size_t i = 0; i < SILENT; i++) {
-        redlock_node_info info = node_of(w->r, i);
+        redlock_node_info info = client_node(w->r, i);
         printf("# %s: %s, %lld ms\n", info.address, info.text, (long long)info.answered_ms);
         CHECK_INT(REDLOCK_NODE_DOWN, info.state);
         CHECK(info.text[0] != '\0');
@@ -77,7 +71,7 @@ static void fall_silent(struct watch *w, void (*silence)(void *), void (*end)(vo
     end(data);
     w->wanted = NODES;
     CHECK(wait_until(are_up, w));
-    CHECK(node_of(w->r, 0).answered_ms >= 0);
+    CHECK(client_node(w->r, 0).answered_ms >= 0);
 }
 
 static void freeze(void *data)
@@ -159,7 +153,7 @@ CASE_NODES(asked_in_moderation,
     sleep_ms(6000);
     CHECK_INT(0, count_time(c));
     began_ms = now_ms();
-    node_of(r, 0);
+    client_node(r, 0);
     CHECK(wait_until(has_asked, c));
     CHECK(now_ms() - began_ms >= 3000);
 }

@@ -226,8 +226,7 @@ static void crowd_of_handles(int names, int waiters)
     redlock_lock **held = calloc((size_t)names, sizeof *held);
     struct cluster c;
     redlock *other, *r;
-    struct price waiting, waited, end;
-    struct price start;
+    struct price waiting, waited, end, start;
     CHECK(all.last != NULL && one != NULL && held != NULL);
     cluster_start(&c, NODES);
     other = open_patient(&c);

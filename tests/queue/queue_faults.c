@@ -236,35 +236,33 @@ static const char *wake_channel(const struct server *s)
     return server_cmd(s, "PUBSUB", "CHANNELS", "redlock.wake:*", NULL);
 }
 
-CASE(flooded_subscriber,
-     "A node that floods a waiter with messages loses its connection, and the wait goes on.")
+CASE_NODES(
+    flooded_subscriber,
+    "A node that floods a waiter with messages loses its connection, and the wait goes on.")
 {
     enum { NODES = 3 };
     static const char flood[] = "for i = 1, 20000 do redis.call('PUBLISH', ARGV[1], 'x') end";
-    struct cluster c;
-    redlock_lock *lock = NULL;
+    redlock_lock *lock = NULL, *held;
     char channel[128];
     redlock *holder, *waiter;
-    redlock_lock *held;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000);
     long long before;
     bool left = false, back = false;
-    cluster_start(&c, NODES);
-    holder = client_open_warm(&c, 0);
-    waiter = client_open_warm(&c, 0);
+    holder = client_open_warm(c, 0);
+    waiter = client_open_warm(c, 0);
     held = client_lock(holder, "x", 60000);
     CHECK_OK(redlock_start_acquire(waiter, "x", 10000, &q, &lock));
     for (int64_t end_ms = now_ms() + GIVE_UP_MS;
-         now_ms() < end_ms && !*wake_channel(&c.node[0]);)
+         now_ms() < end_ms && !*wake_channel(&c->node[0]);)
         next_event(waiter, 20);
-    snprintf(channel, sizeof channel, "%s", wake_channel(&c.node[0]));
-    before = server_int(&c.node[0], "PUBLISH", channel, "x", NULL);
+    snprintf(channel, sizeof channel, "%s", wake_channel(&c->node[0]));
+    before = server_int(&c->node[0], "PUBLISH", channel, "x", NULL);
     CHECK_INT(1, before);
-    server_cmd(&c.node[0], "EVAL", flood, "0", channel, NULL);
+    server_cmd(&c->node[0], "EVAL", flood, "0", channel, NULL);
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; now_ms() < end_ms && !back;) {
         next_event(waiter, 20);
-        left = left || !*wake_channel(&c.node[0]);
-        back = left && *wake_channel(&c.node[0]);
+        left = left || !*wake_channel(&c->node[0]);
+        back = left && *wake_channel(&c->node[0]);
     }
     CHECK(left);
     CHECK(back);

@@ -84,8 +84,7 @@ CASE_ON(only_who_asks,
 CASE_ON(freed_when_told, "A waiter that is freed when it is told its place leaves the queue.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
-    redlock_lock *held;
-    redlock_lock *lock;
+    redlock_lock *held, *lock;
     other = client_open_warm(c, 0);
     held = client_lock(other, "x", TTL_MS);
     lock = start(r, NULL);

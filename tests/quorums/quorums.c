@@ -77,8 +77,7 @@ CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
 {
     struct fleet f;
     redlock_options o;
-    redlock *s;
-    redlock *r;
+    redlock *s, *r;
     fleet_start(&f, 3, 1);
     o = fleet_options(&f);
     r = client_open_with(&o);
@@ -193,8 +192,7 @@ CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one n
 CASE(blocking_wait, "A waiter in one quorum is served when another client releases the lock.")
 {
     struct fleet f;
-    redlock *r;
-    redlock *s;
+    redlock *r, *s;
     fleet_start(&f, 2, 3);
     r = fleet_open_warm(&f, 0);
     s = fleet_open_warm(&f, REDLOCK_THREAD);

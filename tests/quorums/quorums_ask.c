@@ -93,9 +93,7 @@ CASE(blocking_calls_alone,
 CASE(answer_outlives_client, "An answer of all quorums can be read after the client's end.")
 {
     struct fleet f;
-    redlock_answer *audit = NULL;
-    redlock_answer *list = NULL;
-    redlock_answer *ping = NULL;
+    redlock_answer *audit = NULL, *list = NULL, *ping = NULL;
     redlock *r;
     fleet_start(&f, QUORUMS, NODES);
     r = fleet_open_warm(&f, REDLOCK_THREAD);
@@ -202,8 +200,7 @@ CASE_EACH(cancel, "No event comes of a job of all quorums that was canceled, and
           0, REDLOCK_THREAD)
 {
     struct fleet f;
-    redlock_job canceled[2];
-    redlock_job kept;
+    redlock_job canceled[2], kept;
     redlock *r;
     fleet_start(&f, QUORUMS, NODES);
     r = fleet_open_warm(&f, flags);

@@ -89,9 +89,8 @@ CASE(different_sets_do_not_count,
 {
     static const uint32_t modes[] = {0, REDLOCK_STRICT, REDLOCK_NO_GUARD};
     struct fleet f;
-    redlock_options all, plain;
+    redlock_options all, plain, fewer;
     redlock *r;
-    redlock_options fewer;
     fleet_start(&f, 3, 3);
     all = fleet_options(&f);
     plain = client_options(&f.cluster[0]);

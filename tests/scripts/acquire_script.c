@@ -131,9 +131,8 @@ CASE(small_numbers, "A counter that is too small for a clock is no token, and st
 CASE(marker,
      "In strict mode a counter begins without doubt only where the marker names the node.")
 {
-    char life[32];
+    char life[32], doubtful[33];
     const char *id = server_cmd(&node, "HGET", "redlock.admit", "id", NULL);
-    char doubtful[33];
     snprintf(life, sizeof life, "%.8s%.8s", id, id + 41);
     DRAW(.incarnation = life, .strict = true);
     CHECK_STR(life, tag());

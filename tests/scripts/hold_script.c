@@ -289,9 +289,8 @@ CASE(look_at_many, "Looking at many holders finds their number and sixteen of th
 
 CASE(look_at_the_queue, "Looking counts the living waiters and names them from the head on.")
 {
-    char later[32];
+    char later[32], ticket[32];
     const char *reply;
-    char ticket[32];
     GRANTED(.value = "held");
     snprintf(ticket, sizeof ticket, "%lld", (server_now_ms(&node) - 7000) * 1000);
     server_cmd(&node, "ZADD", "redlock.queue:x", "1", "wdead", "2", "wfirst", ticket,

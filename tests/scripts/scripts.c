@@ -44,36 +44,39 @@ CASE_ON(flushed_before_rollback, "A rollback works on a node that forgot the scr
 
 /* ---- on a fake server ------------------------------------------------------------------- */
 
-struct bench {
+/* Not running yet: a case says what they can do, and runs them. */
+static struct bench {
     struct fake fake[3];
     const char *urls[3];
-};
+} b;
 
-static void bench_init(struct bench *b)
+static void bench_init(void)
 {
     for (int i = 0; i < 3; i++) {
-        fake_init(&b->fake[i]);
-        b->urls[i] = b->fake[i].url;
+        fake_init(&b.fake[i]);
+        b.urls[i] = b.fake[i].url;
     }
 }
 
-static void bench_run(struct bench *b)
+CASES_BEGIN_WITH(bench_init);
+
+static void bench_run(void)
 {
     for (int i = 0; i < 3; i++)
-        fake_run(&b->fake[i]);
+        fake_run(&b.fake[i]);
 }
 
-static redlock *bench_open(struct bench *b, uint32_t flags)
+static redlock *bench_open(uint32_t flags)
 {
-    redlock_options o = REDLOCK_OPTIONS(.nodes = b->urls, .node_count = 3, .flags = flags,
+    redlock_options o = REDLOCK_OPTIONS(.nodes = b.urls, .node_count = 3, .flags = flags,
                                         .node_timeout_ms = PATIENT_MS);
     return client_open_with(&o);
 }
 
 /* Acquire, extend twice, release; and a failed attempt, whose rollback must not hurt. */
-static void whole_life(struct bench *b, uint32_t flags)
+static void whole_life(uint32_t flags)
 {
-    redlock *r = bench_open(b, flags);
+    redlock *r = bench_open(flags);
     client_warm(r);
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = client_lock(r, "x", 20000);
@@ -107,19 +110,19 @@ static int uses_of_set_ifeq(const struct fake *f)
 }
 
 /* A bare `DELEX key` deletes whatever is there. */
-static void check_no_bare_delex(const struct bench *b)
+static void check_no_bare_delex(void)
 {
     for (int n = 0; n < 3; n++)
-        for (int i = 0; (i = fake_find(&b->fake[n], i, "DELEX")) >= 0; i++) {
-            const struct fake_record *r = &b->fake[n].shared->record[i];
+        for (int i = 0; (i = fake_find(&b.fake[n], i, "DELEX")) >= 0; i++) {
+            const struct fake_record *r = &b.fake[n].shared->record[i];
             CHECK_HAS(" IFEQ ", r->text);
             CHECK_INT(4, r->argc);
         }
 }
 
-static bool is_native(struct bench *b, uint32_t flags)
+static bool is_native(uint32_t flags)
 {
-    redlock *r = bench_open(b, flags);
+    redlock *r = bench_open(flags);
     redlock_node_info info = REDLOCK_NODE_INFO();
     client_warm(r);
     CHECK_OK(redlock_node(r, 0, &info));
@@ -129,10 +132,8 @@ static bool is_native(struct bench *b, uint32_t flags)
 
 CASE(no_native_commands, "A server without native commands gets scripts and nothing else.")
 {
-    static struct bench b;
-    bench_init(&b);
-    bench_run(&b);
-    whole_life(&b, 0);
+    bench_run();
+    whole_life(0);
     for (int n = 0; n < 3; n++) {
         CHECK(uses(&b.fake[n], "EVALSHA") >= 9);
         CHECK_INT(0, uses(&b.fake[n], "DELIFEQ"));
@@ -140,57 +141,51 @@ CASE(no_native_commands, "A server without native commands gets scripts and noth
         CHECK_INT(0, uses_of_set_ifeq(&b.fake[n]));
         CHECK_INT(0, uses(&b.fake[n], "DEL "));
     }
-    check_no_bare_delex(&b);
-    CHECK(!is_native(&b, 0));
+    check_no_bare_delex();
+    CHECK(!is_native(0));
 }
 
 CASE(native_delifeq, "DELIFEQ and SET IFEQ are used where they exist (Valkey 9).")
 {
-    static struct bench b;
-    bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->delifeq = FAKE_PRESENT;
         b.fake[n].shared->set_ifeq = FAKE_PRESENT;
         snprintf(b.fake[n].shared->version_line, 64, "valkey_version:9.0.0");
     }
-    bench_run(&b);
-    whole_life(&b, 0);
+    bench_run();
+    whole_life(0);
     for (int n = 0; n < 3; n++) {
         CHECK(uses(&b.fake[n], "DELIFEQ redlock:x ") >= 6);
         CHECK(uses_of_set_ifeq(&b.fake[n]) >= 6);
         CHECK_INT(0, uses(&b.fake[n], "DELEX"));
     }
-    CHECK(is_native(&b, 0));
+    CHECK(is_native(0));
 }
 
 CASE(native_delex, "DELEX IFEQ is used where it exists (Redis 8.4), never without IFEQ.")
 {
-    static struct bench b;
-    bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->delex = FAKE_PRESENT;
         b.fake[n].shared->set_ifeq = FAKE_PRESENT;
         snprintf(b.fake[n].shared->version_line, 64, "redis_version:8.4.0");
     }
-    bench_run(&b);
-    whole_life(&b, 0);
+    bench_run();
+    whole_life(0);
     for (int n = 0; n < 3; n++) {
         CHECK(uses(&b.fake[n], "DELEX redlock:x IFEQ ") >= 6);
         CHECK(uses_of_set_ifeq(&b.fake[n]) >= 6);
         CHECK_INT(0, uses(&b.fake[n], "DELIFEQ"));
     }
-    check_no_bare_delex(&b);
-    CHECK(is_native(&b, 0));
+    check_no_bare_delex();
+    CHECK(is_native(0));
 }
 
 CASE(native_renewal_only, "SET IFEQ alone (Valkey 8.1) renews; the delete is by script.")
 {
-    static struct bench b;
-    bench_init(&b);
     for (int n = 0; n < 3; n++)
         b.fake[n].shared->set_ifeq = FAKE_PRESENT;
-    bench_run(&b);
-    whole_life(&b, 0);
+    bench_run();
+    whole_life(0);
     for (int n = 0; n < 3; n++) {
         CHECK(uses_of_set_ifeq(&b.fake[n]) >= 6);
         CHECK(uses(&b.fake[n], "EVALSHA") >= 6);
@@ -207,17 +202,15 @@ static void check_key_times(const redlock_report *report)
 
 CASE(native_never_shortens, "With native commands a shorter extension shortens nothing.")
 {
-    static struct bench b;
     redlock *r;
     redlock_lock *lock, *rival = NULL, *adopted = NULL;
     int64_t deadline_ns;
-    bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->delifeq = FAKE_PRESENT;
         b.fake[n].shared->set_ifeq = FAKE_PRESENT;
     }
-    bench_run(&b);
-    r = bench_open(&b, 0);
+    bench_run();
+    r = bench_open(0);
     client_warm(r);
     lock = client_lock(r, "x", 30000);
     deadline_ns = redlock_deadline_ns(lock);
@@ -241,14 +234,12 @@ CASE(native_never_shortens, "With native commands a shorter extension shortens n
 
 CASE(native_refused_by_rights, "Native commands that the user has no right to are not used.")
 {
-    static struct bench b;
-    bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->delifeq = FAKE_DENIED;
         b.fake[n].shared->delex = FAKE_DENIED;
     }
-    bench_run(&b);
-    whole_life(&b, 0);
+    bench_run();
+    whole_life(0);
     for (int n = 0; n < 3; n++) {
         /* Not even to find out: a server notes in its ACL log what it refuses. */
         CHECK_INT(-1, fake_find(&b.fake[n], 0, "DELIFEQ"));
@@ -258,49 +249,43 @@ CASE(native_refused_by_rights, "Native commands that the user has no right to ar
 
 CASE(no_native_flag, "REDLOCK_NO_NATIVE uses scripts where the server has native commands.")
 {
-    static struct bench b;
-    bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->delifeq = FAKE_PRESENT;
         b.fake[n].shared->delex = FAKE_PRESENT;
         b.fake[n].shared->set_ifeq = FAKE_PRESENT;
     }
-    bench_run(&b);
-    whole_life(&b, REDLOCK_NO_NATIVE);
+    bench_run();
+    whole_life(REDLOCK_NO_NATIVE);
     for (int n = 0; n < 3; n++) {
         CHECK_INT(-1, fake_find(&b.fake[n], 0, "DELIFEQ"));
         CHECK_INT(-1, fake_find(&b.fake[n], 0, "DELEX"));
         CHECK_INT(-1, fake_find_with(&b.fake[n], 0, " IFEQ ", ""));
         CHECK(uses(&b.fake[n], "EVALSHA") >= 9);
     }
-    CHECK(!is_native(&b, REDLOCK_NO_NATIVE));
+    CHECK(!is_native(REDLOCK_NO_NATIVE));
 }
 
 CASE(mixed_servers, "Nodes with and without native commands each get the commands they have.")
 {
-    static struct bench b;
-    bench_init(&b);
     b.fake[0].shared->delifeq = FAKE_PRESENT;
     b.fake[1].shared->delex = FAKE_PRESENT;
     b.fake[1].shared->set_ifeq = FAKE_PRESENT;
-    bench_run(&b);
-    whole_life(&b, 0);
+    bench_run();
+    whole_life(0);
     CHECK(uses(&b.fake[0], "DELIFEQ redlock:x ") >= 6);
     CHECK(uses(&b.fake[1], "DELEX redlock:x IFEQ ") >= 6);
     CHECK(uses(&b.fake[2], "EVALSHA") >= 9);
-    check_no_bare_delex(&b);
+    check_no_bare_delex();
 }
 
 CASE(probed_per_connection, "A server that was replaced by an older one is probed anew.")
 {
-    static struct bench b;
     redlock *r;
     redlock_lock *lock;
-    bench_init(&b);
     for (int n = 0; n < 3; n++)
         b.fake[n].shared->delifeq = FAKE_PRESENT;
-    bench_run(&b);
-    r = bench_open(&b, 0);
+    bench_run();
+    r = bench_open(0);
     client_unlock(client_lock(r, "x", 20000));
     for (int n = 0; n < 3; n++) {
         fake_stop(&b.fake[n]);
@@ -315,31 +300,27 @@ CASE(probed_per_connection, "A server that was replaced by an older one is probe
 
 CASE(scripts_never_kept, "A server that answers NOSCRIPT for ever gets EVAL instead.")
 {
-    static struct bench b;
-    bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->forgetful = 1;
         b.fake[n].shared->script_load = FAKE_DENIED;
     }
-    bench_run(&b);
-    whole_life(&b, 0);
+    bench_run();
+    whole_life(0);
     for (int n = 0; n < 3; n++)
         CHECK(fake_find(&b.fake[n], 0, "EVAL ") >= 0);
 }
 
 CASE(scripts_forbidden, "A node that allows neither scripts nor native commands is reported.")
 {
-    static struct bench b;
     redlock *r;
     const redlock_report *report;
     redlock_lock *lock;
-    bench_init(&b);
     for (int n = 0; n < 3; n++) {
         b.fake[n].shared->eval = FAKE_DENIED;
         b.fake[n].shared->script_load = FAKE_DENIED;
     }
-    bench_run(&b);
-    r = bench_open(&b, 0);
+    bench_run();
+    r = bench_open(0);
     lock = client_lock(r, "x", 20000);
     CHECK_ERR(REDLOCK_AUTH, redlock_release(lock));
     report = redlock_lock_report(lock);

@@ -16,6 +16,7 @@ void fixture_run(const struct fixture *f, fixture_body *body)
 {
     static struct cluster c;
     redlock *client[2] = {NULL, NULL};
+    size_t nodes = f->nodes ? f->nodes : 3;
     int clients = f->clients ? f->clients : 1;
     uint32_t node_timeout_ms = f->node_timeout_ms ? f->node_timeout_ms : PATIENT_MS;
     uint32_t flags = check_run() > 0 ? f->also[check_run() - 1] : f->flags;
@@ -23,9 +24,11 @@ void fixture_run(const struct fixture *f, fixture_body *body)
     if (f->also[0])
         printf("# flags %#x\n", flags);
     if (f->young)
-        cluster_start_young(&c, f->nodes ? f->nodes : 3, NULL);
+        cluster_start_young(&c, nodes, NULL);
+    else if (f->max_ttl_ms)
+        cluster_start_limited(&c, nodes, f->max_ttl_ms);
     else
-        (f->start ? f->start : cluster_start)(&c, f->nodes ? f->nodes : 3);
+        (f->start ? f->start : cluster_start)(&c, nodes);
     for (int i = 0; i < clients; i++) {
         client[i] = client_open_hasty(&c, flags, node_timeout_ms);
         client_warm(client[i]);

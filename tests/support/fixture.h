@@ -31,6 +31,7 @@ struct fixture {
     size_t nodes;                                   /* 0: three */
     void (*start)(struct cluster *c, size_t nodes); /* NULL: cluster_start() */
     bool young;                                     /* the nodes may not vote yet */
+    const char *max_ttl_ms;                         /* of their markers; NULL: a minute */
     int clients;                                    /* 0: one; NO_CLIENT: none */
     uint32_t flags;                                 /* of the clients */
     uint32_t also[3];                               /* of those of further runs */

@@ -222,9 +222,7 @@ CASE(nobody_overlaps_in_any_weather,
     struct proxy p[NODES];
     struct blocking b[BLOCKING + 1];
     unsigned seed = choose_seed();
-    redlock *shared;
-    redlock *plain;
-    redlock *loop;
+    redlock *shared, *plain, *loop;
     printf("# REDLOCK_TEST_SEED=%u\n", seed);
     fflush(stdout);
     cluster_start(&c, NODES);

@@ -121,9 +121,7 @@ CASE_ON(audit_of_both_kinds,
 CASE_ON(answer_outlives_client,
         "What a blocking call returned can be read after the client's end.")
 {
-    redlock_answer *audit = NULL;
-    redlock_answer *query = NULL;
-    redlock_answer *list = NULL;
+    redlock_answer *audit = NULL, *query = NULL, *list = NULL;
     cluster_set(c, 0, 3, "redlock:a", "somebody", 600000);
     CHECK_OK(redlock_audit(r, 10000, &audit));
     CHECK_OK(redlock_query(r, "a", &query));

@@ -41,8 +41,7 @@ CASE_ON(close_in_flight, "Closing ends jobs that wait, are asked or were answere
 CASE_ON(cancel, "No event comes of jobs that were canceled, and others go on.",
         .also = {REDLOCK_THREAD})
 {
-    redlock_job jobs[JOBS];
-    redlock_job kept;
+    redlock_job jobs[JOBS], kept;
     cluster_each(c, 0, 3, server_freeze);
     start_all(r, jobs);
     CHECK_OK(redlock_start_query(r, "x", &kept, &kept));

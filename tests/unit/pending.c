@@ -49,8 +49,7 @@ CASE(bytes_come_out_in_order, "Bytes appended in pieces and taken in others are 
     for (int n = 0; n < 20000; n++) {
         size_t size = (size_t)(random() % 700);
         char *room = rl_buffer_reserve(&buffer, size);
-        size_t have;
-        size_t taken;
+        size_t have, taken;
         CHECK(room != NULL || size == 0);
         for (size_t i = 0; i < size; i++)
             room[i] = (char)next_in++;

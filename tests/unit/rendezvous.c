@@ -28,9 +28,8 @@ static uint64_t weight(const char *quorum, const char *key)
 static int home(const uint64_t *seeds, unsigned set, int number)
 {
     char key[32];
-    uint64_t best_weight = 0;
+    uint64_t best_weight = 0, hash;
     int best = -1;
-    uint64_t hash;
     snprintf(key, sizeof key, "redlock:job-%d", number);
     hash = rl_rendezvous_key(slice(key));
     for (int i = 0; i <= QUORUMS; i++) {

@@ -298,11 +298,9 @@ static void run_line(struct trace *t, char *line)
 {
     char *words[WORDS_MAX + 1] = {0};
     char *expected = strstr(line, "->");
-    char *save;
-    char *word;
-    int count = 0;
+    char *save, *word;
+    int count = 0, used;
     double now_ms;
-    int used;
 
     if (expected) {
         *expected = '\0';
@@ -333,8 +331,7 @@ void trace_run(const struct trace_options *options, const char *text)
             },
         .random = options->random,
     };
-    char line[LINE_MAX_SIZE];
-    char shown[LINE_MAX_SIZE];
+    char line[LINE_MAX_SIZE], shown[LINE_MAX_SIZE];
 
     rl_lock_init(&t.lock, &t.policy, &options->terms, t.vote, &t.acquisition);
     for (const char *end; *text; text = *end ? end + 1 : end) {
