@@ -236,9 +236,9 @@ static const char *wake_channel(const struct server *s)
     return server_cmd(s, "PUBSUB", "CHANNELS", "redlock.wake:*", NULL);
 }
 
-CASE_NODES(
-    flooded_subscriber,
-    "A node that floods a waiter with messages loses its connection, and the wait goes on.")
+CASE_NODES(flooded_subscriber,
+           "A node that floods a waiter with messages loses its connection, "
+           "and the wait goes on.")
 {
     enum { NODES = 3 };
     static const char flood[] = "for i = 1, 20000 do redis.call('PUBLISH', ARGV[1], 'x') end";
