@@ -3,8 +3,7 @@
 # Servers with an address of their own, as on other machines: protected mode is called by its name; a server that has
 # forgotten its set is used again without a word, where a name would be warned of; nodes of one machine fail together.
 . "$(dirname "$0")/lib.bash" "$@"
-server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) ||
-    skip 'there is no server to start'
+find_server
 if [ "${2:-}" != --inside ]; then
     needs ip unshare
     machine=(unshare --user --map-root-user --net)

@@ -2,17 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The masters of a Redis Cluster as nodes: every subcommand says what they are, none of them votes, and nothing is written on them.
 . "$(dirname "$0")/lib.bash" "$@"
-server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) ||
-    skip 'there is no server to start'
+own_servers
 inside_dev '6 --no-init' "$@"
 unhurried
-servers=()
-end_servers() {
-    [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null
-    wait
-    rm -rf "$tmp"
-}
-trap end_servers EXIT
 
 # start K: a server in cluster mode; its ports in ${port[K]} and ${bus[K]}.
 start() {

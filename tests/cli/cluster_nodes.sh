@@ -4,11 +4,9 @@
 # nodes of it, and what becomes of votes when epochs are bumped or a master restarts before it is replaced.
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq
-server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) ||
-    skip 'there is no server to start'
+own_servers
 if [ -z "${CLUSTER_PORTS:-}" ]; then
-    "$server" --port 0 --cluster-port 1 --bind-source-addr 127.0.0.1 --test-of-directives 2>&1 | grep -q 'test-of-directives' ||
-        skip 'this server has no cluster-port (before 7.0)'
+    has_bus_port
     inside_dev '2 --no-init' "$@"
     CLUSTER_PORTS="$(take_port 1) $(take_port 2)"
     export CLUSTER_PORTS
@@ -20,13 +18,6 @@ read -r -a spare <<<"$CLUSTER_PORTS"
 echo $'node-timeout = 3s\nmax-ttl = 6s\nttl = 5s' >"$tmp/unhurried"
 export REDLOCK_CONFIG=$tmp/unhurried
 all=$REDLOCK_NODES
-servers=()
-end_servers() {
-    [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null
-    wait
-    rm -rf "$tmp"
-}
-trap end_servers EXIT
 # at K: the port of a node.
 at() {
     local places

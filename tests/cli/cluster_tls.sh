@@ -3,7 +3,7 @@
 # A cluster that speaks TLS: three masters without replicas.
 . "$(dirname "$0")/lib.bash" "$@"
 needs openssl
-server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) || skip 'there is no server to start'
+find_server
 inside_dev '6 --no-init' "$@"
 sh "$here/../../lab/servers/certs.sh" "$tmp" || skip 'certificates cannot be made'
 pids=

@@ -4,19 +4,11 @@
 # becomes of locks when a slot moves or a master is replaced.
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq
-server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) ||
-    skip 'there is no server to start'
+own_servers
 inside_dev '14 --no-init' "$@"
 unset REDLOCK_NODES_SAVED
 echo $'node-timeout = 3s\nmax-ttl = 10s\nttl = 9s' >"$tmp/unhurried"
 export REDLOCK_CONFIG=$tmp/unhurried
-servers=()
-end_servers() {
-    [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null
-    wait
-    rm -rf "$tmp"
-}
-trap end_servers EXIT
 
 # ---- addresses ----
 

@@ -4,9 +4,8 @@
 . "$(dirname "$0")/lib.bash" "$@"
 unset REDLOCK_DEV REDLOCK_NODES
 export TMPDIR=$tmp
-server=${REDLOCK_SERVER:-$(command -v redis-server || command -v valkey-server)}
-"$server" --port 0 --cluster-port 1 --bind-source-addr 127.0.0.1 --test-of-directives 2>&1 | grep -q 'test-of-directives' ||
-    skip 'this server has no cluster-port (before 7.0)'
+find_server
+has_bus_port
 
 # refused WHAT PATTERN ARG...: nothing is started.
 refused() {
@@ -26,7 +25,6 @@ expect 'servers without a bus are not cut off from it: 64' 64 'no bus.*`redlock 
 cat >"$tmp/helpers" <<'EOF'
 . "$helpers" "$redlock"
 list() { redlock dev list; }
-port_of() { list | awk -v name="$1" '$1 == name { sub(/.*:/, "", $2); print $2 }'; }
 # say NAME COMMAND...: what that server says to it.
 say() {
     local port
@@ -43,7 +41,7 @@ has() {
 # copied REPLICA: it has as many keys as its master, which are some.
 copied() { [ "$(say "$1" DBSIZE)" = "$(say $(($1 - 3)) DBSIZE)" ]; }
 # A node that is slow to answer has no part in a majority, so each of these may take a while to be so.
-is_role() { [ "$(list | awk -v name="$1" '$1 == name { print $3 }')" = "$2" ]; }
+is_role() { [ "$(role_of "$1")" = "$2" ]; }
 leads() { [ "$(list | awk -v vote="$2" '$4 == vote { print $1 }')" = "$1" ]; }
 all_known() { redlock dev list >"$tmp_of_test/list" && [ "$(grep -c replica "$tmp_of_test/list")" = 3 ] && [ "$(grep -c 'v[1-3]' "$tmp_of_test/list")" = 3 ]; }
 all_in_json() { redlock dev list --json >"$tmp_of_test/list" && jq -e '[.nodes[] | .votes // [] | length] == [1, 1, 1, 0, 0, 0] and (.nodes | all(.role != "unknown"))' "$tmp_of_test/list" >/dev/null; }

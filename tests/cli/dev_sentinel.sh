@@ -29,21 +29,6 @@ expect '   and a list takes no number' 64 "unexpected word '1'"
 cat >"$tmp/helpers" <<'EOF'
 . "$helpers" "$redlock"
 list() { redlock dev list; }
-# port_of NAME, pid_of NAME, role_of NAME
-port_of() { list | awk -v name="$1" '$1 == name { sub(/.*:/, "", $2); print $2 }'; }
-pid_of() { list | awk -v name="$1" '$1 == name { print $5 }'; }
-role_of() { list | awk -v name="$1" '$1 == name { print $3 }'; }
-master() { list | awk '$3 == "master" { print $1 }'; }
-# answer PORT LINE: all of a reply, a line for each of its parts.
-answer() {
-    local fd line
-    exec {fd}<>"/dev/tcp/127.0.0.1/$1"
-    printf '%s\r\nPING\r\n' "$2" >&"$fd"
-    while IFS= read -r -t 60 line <&"$fd" && [ "$line" != $'+PONG\r' ]; do
-        printf '%s\n' "${line%$'\r'}"
-    done
-    exec {fd}>&-
-}
 # named SENTINEL: the port of the master, as that sentinel says.
 named() { answer "$(port_of "$1")" 'SENTINEL GET-MASTER-ADDR-BY-NAME redlock' | sed -n 5p; }
 # majority PORT: two sentinels name that one.

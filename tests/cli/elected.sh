@@ -12,8 +12,6 @@ cat >"$tmp/group" <<'EOF'
 . "$helpers" "$redlock"
 list() { redlock dev list; }
 master() { list | awk '$3 == "master" && $4 == "up" { print $1 }' | head -n 1; }
-port_of() { list | awk -v name="$1" '$1 == name { sub(/.*:/, "", $2); print $2 }'; }
-pid_of() { list | awk -v name="$1" '$1 == name { print $5 }'; }
 # took: milliseconds since $began.
 took() { echo $((($(date +%s%N) - began) / 1000000)); }
 # lock NAME OPTION...: a command that lives for a second; its status.

@@ -12,24 +12,11 @@ export REDLOCK_NODES=$first,$second,$third
 # The longest TTL is 15 s here, so that the time of a replacement is 17.
 printf 'max-ttl = 15s\nttl = 15s\n' >>"$REDLOCK_CONFIG"
 
-ask_line() { # PORT WORD...: the text of a bulk reply
-    local fd line
-    exec {fd}<>"/dev/tcp/127.0.0.1/$1"
-    shift
-    printf '*%d\r\n' $# >&"$fd"
-    for word in "$@"; do
-        printf '$%d\r\n%s\r\n' "${#word}" "$word" >&"$fd"
-    done
-    IFS= read -r -t 5 line <&"$fd"
-    IFS= read -r -t 5 line <&"$fd"
-    exec {fd}>&-
-    printf '%s\n' "${line%$'\r'}"
-}
 markers() {
     local k
     for k in 1 2 3; do
-        ask_line "$(port $k)" EVAL "local m=redis.call('HMGET','redlock.admit','id','max_ttl','set') return (m[1] or '-')..(m[2] or '-')..(m[3] or '-')" 0
-    done
+        answer "$(port $k)" 'HMGET redlock.admit id max_ttl set'
+    done | sed -n '/^[*$]/!p' | paste -sd-
 }
 
 # ---- nothing to do, something held ----
@@ -139,7 +126,7 @@ like '   and it does not wait' "$out$err" 'nothing was to be done'
 "$redlock" dev kill 4 >/dev/null
 "$redlock" dev start 4 >/dev/null 2>&1
 # As an init leaves it that ended while it wrote the sets.
-set=$(ask_line "$(port 1)" HGET redlock.admit set)
+set=$(answer "$(port 1)" 'HGET redlock.admit set' | sed -n 2p)
 ask "$(port 1)" HSET redlock.admit set "0123456789abcdef:${set:17:16}/3?$set" >/dev/null
 try replace --replace "$fourth"
 expect 'a server that was set up anew under its name, after an init that has not finished' 0 'waiting'

@@ -198,6 +198,45 @@ ask() {
     printf '%s' "${line%$'\r'}"
 }
 
+# find_server: $server is one that a test can start itself. own_servers: it adds their pids to `servers`,
+# and they end with it.
+find_server() {
+    server=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) ||
+        skip 'there is no server to start'
+}
+own_servers() {
+    find_server
+    servers=()
+    trap end_servers EXIT
+}
+end_servers() {
+    [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null
+    wait
+    rm -rf "$tmp"
+}
+# has_bus_port: a server takes the port of its cluster bus.
+has_bus_port() {
+    "$server" --port 0 --cluster-port 1 --bind-source-addr 127.0.0.1 --test-of-directives 2>&1 | grep -q 'test-of-directives' ||
+        skip 'this server has no cluster-port (before 7.0)'
+}
+
+# port_of NAME, pid_of NAME, role_of NAME: of a server of `redlock dev`; master: which one is it.
+port_of() { redlock dev list | awk -v name="$1" '$1 == name { sub(/.*:/, "", $2); print $2 }'; }
+pid_of() { redlock dev list | awk -v name="$1" '$1 == name { print $5 }'; }
+role_of() { redlock dev list | awk -v name="$1" '$1 == name { print $3 }'; }
+master() { redlock dev list | awk '$3 == "master" { print $1 }'; }
+
+# answer PORT LINE: all of a reply, a line for each of its parts.
+answer() {
+    local fd line
+    exec {fd}<>"/dev/tcp/127.0.0.1/$1"
+    printf '%s\r\nPING\r\n' "$2" >&"$fd"
+    while IFS= read -r -t 60 line <&"$fd" && [ "$line" != $'+PONG\r' ]; do
+        printf '%s\n' "${line%$'\r'}"
+    done
+    exec {fd}>&-
+}
+
 # held NAME, free NAME: is its key on the first server? free_all NAME: removes it everywhere.
 held() {
     [ "$(ask "$(port 1)" EXISTS "redlock:$1")" = :1 ]

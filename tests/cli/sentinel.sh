@@ -30,18 +30,6 @@ expect 'no file with the password of the sentinels: 78' 78 'sentinel-password-fi
 cat >"$tmp/helpers" <<'END'
 . "$helpers" "$redlock"
 unset REDLOCK_NODES_SAVED
-port_of() { redlock dev list | awk -v name="$1" '$1 == name { sub(/.*:/, "", $2); print $2 }'; }
-master() { redlock dev list | awk '$3 == "master" { print $1 }'; }
-# The parts of a reply, a line each.
-answer() {
-    local fd line
-    exec {fd}<>"/dev/tcp/127.0.0.1/$1"
-    printf '%s\r\nPING\r\n' "$2" >&"$fd"
-    while IFS= read -r -t 60 line <&"$fd" && [ "$line" != $'+PONG\r' ]; do
-        printf '%s\n' "${line%$'\r'}"
-    done
-    exec {fd}>&-
-}
 s1=127.0.0.1:$(port_of s1) s2=127.0.0.1:$(port_of s2) s3=127.0.0.1:$(port_of s3)
 n1=127.0.0.1:$(port_of 1)
 group=$REDLOCK_NODES

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+CASES_BEGIN_WITH(pair_begin);
+
 enum { TTL_MS = LONG_TTL_MS, LATE_TTL_MS = RENEWED_TTL_MS };
 
 static const char *const all_names[] = {"x", "y", "z"};
@@ -32,7 +34,6 @@ static redlock_lock *held(redlock *r, enum shape shape)
 
 CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         char value[REDLOCK_VALUE_MAX + 1];
@@ -57,7 +58,6 @@ CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
 
 CASE(adopt_strangers, "An adopted value that is on no node renews and releases nothing.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_lock *lock = held(a, shape), *adopted = NULL;
@@ -79,7 +79,6 @@ CASE(adopt_strangers, "An adopted value that is on no node renews and releases n
 
 CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any node.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         char type[16];
@@ -105,7 +104,6 @@ CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any
 
 CASE(given_up, "Freeing the handle or closing the client releases a held lock of any kind.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock *r;
@@ -132,7 +130,6 @@ static const char *name_of(enum shape shape)
 CASE(released_late, "A release after the end of the validity says so, whatever the kind.")
 {
     redlock_lock *lock[SHAPES];
-    pair_begin();
     FOR_SHAPES(shape)
     lock[shape] = client_lock_as(a, name_of(shape), LATE_TTL_MS, shape_request(shape));
     sleep_ms(LATE_TTL_MS + 10);
@@ -150,7 +147,6 @@ CASE(renewed_and_lost,
 {
     redlock_lock *lock[SHAPES];
     struct tally tally[SHAPES] = {0};
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_request q = shape_request(shape);
@@ -188,7 +184,6 @@ CASE(repeat_after_release,
 {
     struct proxy p;
     redlock *r;
-    cluster_start(&c, 3);
     proxy_before(&p, &c, 2);
     r = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
@@ -223,7 +218,6 @@ CASE(repeat_after_release,
 CASE(token_of_the_first_call,
      "The very first request of a client gets its token, whatever the kind.")
 {
-    cluster_start(&c, 3);
     FOR_SHAPES(shape)
     {
         redlock_request q = shape_request(shape);
@@ -255,7 +249,6 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     static const char *const more[] = {"y", ""};
     static char long_owner[REDLOCK_OWNER_MAX + 2];
     redlock_request q;
-    pair_begin();
     q = reader_request();
     q.flags = REDLOCK_FENCED;
     INVALID(ask(q));
@@ -303,7 +296,6 @@ CASE(unknown_kinds, "A number or word that is no kind is refused by every call t
     int numbers[] = {-1, 127, 128, 255, 256, INT32_MAX, INT32_MIN, 0, 0};
     int count = 0;
     redlock_lock *lock = NULL;
-    pair_begin();
     for (; redlock_kind_traits(count); count++)
         CHECK_INT(count, redlock_kind_number(redlock_kind_text(count)));
     CHECK(count >= 4);

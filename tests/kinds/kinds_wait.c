@@ -6,6 +6,8 @@
 #include "kinds.h"
 #include "pair.h"
 
+CASES_BEGIN_WITH(pair_begin);
+
 enum { TTL_MS = LONG_TTL_MS };
 
 /* Held on all nodes. */
@@ -24,7 +26,6 @@ static bool is_first(void *data)
 CASE(cancelled,
      "A waiter of any kind that is canceled, freed or timed out leaves nothing on the nodes.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         for (int how = 0; how < 3; how++) {
@@ -52,7 +53,6 @@ CASE(cancelled,
 
 CASE(fair, "A fair request never overtakes a waiter; of the others only readers wait as well.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         static const char *const waiter = "wffffffffffffffff.1";
@@ -83,7 +83,6 @@ CASE(fair, "A fair request never overtakes a waiter; of the others only readers 
 CASE(first_come, "Waiters of every kind are served in the order in which they came.")
 {
     redlock *third;
-    pair_begin();
     third = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
@@ -110,7 +109,6 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
 
 CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_info info;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+CASES_BEGIN_WITH(pair_begin);
+
 enum { TTL_MS = LONG_TTL_MS };
 #define KEY "AZaz09_-AZaz09_-AZaz09"
 
@@ -31,7 +33,6 @@ static redlock_lock *keyed(enum shape shape, const char *key)
 
 CASE(by_key, "A lock of any kind is released by its key, once, and its holder finds it lost.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_answer *answer = NULL;
@@ -56,7 +57,6 @@ CASE(by_key, "A lock of any kind is released by its key, once, and its holder fi
 
 CASE(by_key_beside_others, "Beside a lock with the key, those of other keys and of none stay.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_request q = shape_request(shape);
@@ -87,7 +87,6 @@ CASE(by_key_leftovers,
 {
     redlock_answer *answer = NULL;
     const char *values[] = {KEY ":one", KEY ":two", "another"};
-    pair_begin();
     for (int i = 0; i < 3; i++)
         server_cmd(&c.node[i], "SET", "redlock:x", values[i], "PX", "20000", NULL);
     CHECK_OK(redlock_release_by_key(b, "x", KEY, &answer));
@@ -110,7 +109,6 @@ CASE(by_key_bound,
 {
     enum { VALUES = REDLOCK_RELEASED_MAX + 1 };
     char ends[32];
-    pair_begin();
     snprintf(ends, sizeof ends, "%lld", (long long)time(NULL) * 1000 + TTL_MS);
     for (int i = 0; i < VALUES; i++) {
         char value[64];
@@ -133,7 +131,6 @@ CASE(by_key_waits_on,
     redlock_request q =
         REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .idempotency_key = KEY);
     redlock_lock *other, *lock = NULL;
-    pair_begin();
     other = client_lock(b, "x", TTL_MS);
     CHECK_OK(redlock_start_acquire(a, "x", TTL_MS, &q, &lock));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
@@ -148,7 +145,6 @@ CASE(by_key_wakes, "Releasing by the key wakes the waiter, as a release does.")
 {
     redlock_lock *lock, *next = NULL;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-    pair_begin();
     lock = keyed(SHAPE_MUTEX, KEY);
     CHECK_OK(redlock_start_acquire(b, "x", TTL_MS, &q, &next));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
@@ -162,7 +158,6 @@ CASE(by_key_async, "The asynchronous release by key answers what the blocking on
 {
     redlock_job job = 0;
     redlock_lock *lock;
-    pair_begin();
     lock = keyed(SHAPE_MUTEX, KEY);
     for (int had = 3; had >= 0; had -= 3) {
         const redlock_event *event;
@@ -178,13 +173,14 @@ CASE(by_key_async, "The asynchronous release by key answers what the blocking on
 
 CASE(by_bad_key, "What is no key is INVAL, and too few nodes are NOQUORUM.")
 {
-    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
     const char *bad[] = {NULL, "", "short", KEY "x", "AZaz09_-AZaz09_-AZaz0:"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         CHECK_ERR(REDLOCK_INVAL, redlock_release_by_key(r, "x", bad[i], NULL));
         CHECK_HAS("22 characters", redlock_detail());
     }
     CHECK_ERR(REDLOCK_INVAL, redlock_release_by_key(r, "", KEY, NULL));
+    client_warm(r);
     server_kill(&c.node[0]);
     server_kill(&c.node[1]);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release_by_key(r, "x", KEY, NULL));
@@ -196,7 +192,7 @@ CASE(by_bad_key, "What is no key is INVAL, and too few nodes are NOQUORUM.")
 /* Which client flags the second request comes with, and whether it waits. */
 static void ask_again(uint32_t flags, uint32_t request_flags)
 {
-    a = client_start(&c, 3, REDLOCK_THREAD);
+    client_close(b);
     b = client_open_warm(&c, flags);
     FOR_SHAPES(shape)
     {
@@ -214,7 +210,6 @@ static void ask_again(uint32_t flags, uint32_t request_flags)
         CHECK_OK(redlock_extend(lock, TTL_MS));
         pair_release(lock);
     }
-    pair_end();
 }
 
 CASE_OF(granted_once,
@@ -232,7 +227,6 @@ CASE(granted_once_while_waiting, "A request that waits is told YOURS once its ke
     redlock_lock *other, *late = NULL;
     redlock_request q =
         REDLOCK_REQUEST(.idempotency_key = KEY, .wait_ms = REDLOCK_WAIT_FOREVER);
-    pair_begin();
     other = client_lock(a, "x", TTL_MS);
     CHECK_OK(redlock_start_acquire(b, "x", TTL_MS, &q, &late));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
@@ -252,7 +246,6 @@ CASE(key_on_a_minority, "A key that fewer nodes have, or different values of it,
     const char *values[] = {KEY ":0123456789abcdef0123456789abcdef01234567",
                             KEY ":1123456789abcdef0123456789abcdef01234567",
                             OTHER_KEY ":0123456789abcdef0123456789abcdef01234567"};
-    pair_begin();
     server_cmd(&c.node[0], "SET", "redlock:x", values[0], "PX", "20000", NULL);
     CHECK_OK(redlock_acquire(b, "x", TTL_MS, &q, &lock));
     client_unlock(lock);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+CASES_BEGIN_WITH(pair_begin);
+
 enum { TTL_MS = LONG_TTL_MS, SHORT_MS = 6000, LOST_MS = 6000 };
 #define KEY "AZaz09_-AZaz09_-AZaz09"
 
@@ -41,7 +43,6 @@ static redlock_lock *held(enum shape shape, uint32_t flags, int64_t ttl_ms)
 
 CASE(repairs_none, "A lock that others may renew or end is put back on no node that misses it.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_request q = adoption(shape);
@@ -65,7 +66,6 @@ CASE(repairs_none, "A lock that others may renew or end is put back on no node t
 
 CASE(gone, "Of a lock that is gone, extend says LOST, and release what is true of its kind.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         bool is_mutex = shape_traits(shape) & REDLOCK_KIND_NAMES;
@@ -96,7 +96,6 @@ CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.
     redlock_request q, known;
     redlock_lock *lock, *adopted = NULL, *nested;
     int64_t token;
-    pair_begin();
     q = shape_request(SHAPE_REENTRANT);
     q.flags = REDLOCK_FENCED;
     lock = client_lock_as(a, "x", TTL_MS, q);
@@ -120,7 +119,6 @@ CASE(renews, "An adopted lock is renewed from its first extension on, and its lo
     redlock_lock *lock, *adopted = NULL;
     int64_t first_ns, end_ms;
     char value[REDLOCK_VALUE_MAX + 1];
-    pair_begin();
     q = adoption(SHAPE_MUTEX);
     q.flags = REDLOCK_RENEW;
     lock = held(SHAPE_MUTEX, 0, TTL_MS);
@@ -162,7 +160,6 @@ CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
         {{.kind = 9}, value, "kind"},
         {{0}, "", "value"},
     };
-    pair_begin();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         redlock_request wrong = bad[i].q;
         wrong.size = sizeof wrong;
@@ -186,7 +183,6 @@ CASE(kept_when_lost, "A kept lock that another client renews outlives the loss o
     const char *names[SHAPES];
     redlock_lock *lock[SHAPES], *adopted[SHAPES];
     struct tally tally[SHAPES] = {0};
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_request q = shape_request(shape), known = adoption(shape);
@@ -218,7 +214,6 @@ CASE(kept_when_lost, "A kept lock that another client renews outlives the loss o
 CASE(kept_when_freed,
      "Freeing the handle of a kept lock, or closing, leaves it; release does not.")
 {
-    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_request known = adoption(shape);
@@ -249,7 +244,6 @@ CASE(kept_only_when_told,
 {
     redlock_lock *other, *lock = NULL;
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .wait_ms = REDLOCK_WAIT_FOREVER);
-    pair_begin();
     other = client_lock(b, "x", TTL_MS);
     CHECK_OK(redlock_start_acquire(a, "x", TTL_MS, &q, &lock));
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
@@ -269,7 +263,6 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
     redlock *r;
     redlock_lock *first = NULL, *other = NULL;
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP);
-    cluster_start(&c, 3);
     r = client_open_warm(&c, 0);
     CHECK_OK(redlock_start_acquire(r, "y", TTL_MS, &q, &first));
     CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &other));
@@ -285,7 +278,6 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
 CASE(bad_keep, "A kept lock cannot be bound to a thread.")
 {
     redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP | REDLOCK_BOUND);
-    pair_begin();
     CHECK_ERR(REDLOCK_INVAL, client_try_as(a, "x", TTL_MS, q));
     CHECK_HAS("contradict", redlock_detail());
 }

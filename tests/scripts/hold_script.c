@@ -240,10 +240,8 @@ CASE(align_owner, "Aligning raises an owner's token with the counter, for later 
 
 /* ---- looking ---------------------------------------------------------------------------- */
 
-CASE(look_at_nothing, "Looking at a free name finds no holder and no waiter.")
-{
-    CHECK_PARTS("#7, 0=none, 1=-2, 2=0, 3=0, 4=0, 6=0", call_look(&node, "x"));
-}
+CASE_OF(look_at_nothing, "Looking at a free name finds no holder and no waiter.",
+        CHECK_PARTS("#7, 0=none, 1=-2, 2=0, 3=0, 4=0, 6=0", call_look(&node, "x")));
 
 CASE(look_at_kinds, "Looking finds the holders of each kind and how long each has.")
 {

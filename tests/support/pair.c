@@ -14,12 +14,6 @@ void pair_begin(void)
     b = client_open_warm(&c, REDLOCK_THREAD);
 }
 
-void pair_end(void)
-{
-    client_close(a);
-    client_close(b);
-}
-
 void pair_release(redlock_lock *lock)
 {
     client_unlock(lock);

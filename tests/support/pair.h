@@ -14,8 +14,7 @@
 extern struct cluster c;
 extern redlock *a, *b;
 
-void pair_begin(void);
-void pair_end(void);
+void pair_begin(void); /* CASES_BEGIN_WITH(pair_begin); */
 
 /* Releases and frees: nothing of any lock is left on the nodes. */
 void pair_release(redlock_lock *lock);

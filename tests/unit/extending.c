@@ -5,6 +5,8 @@
 
 static const struct trace_options five = {.node_count = 5, .random = 1u << 31};
 static const struct trace_options three = {.node_count = 3, .random = 1u << 31};
+static const struct trace_options renewing = {
+    .node_count = 5, .random = 1u << 31, .terms = {.renew = true}};
 
 #define HELD_BY_THREE                                                                          \
     "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                              \
@@ -110,9 +112,6 @@ CASE(a_renewal_waits_for_no_proof_in_vain,
 CASE(a_straggler_completes_the_proof,
      "A7: a missing key that is told after the renewal was judged failed ends the hold.")
 {
-    struct trace_options renewing = five;
-
-    renewing.terms.renew = true;
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  12 missing\n"
                                    "[550]  timer         -> jeopardy, done NOQUORUM\n"
@@ -128,20 +127,15 @@ CASE(a_straggler_completes_the_proof,
                                        "[400]  3 missing     -> lost\n");
 }
 
-CASE(a_renewal_that_was_left_open_is_repeated,
-     "A11: a renewal left open that can no longer be won is repeated, proof or not.")
-{
-    struct trace_options renewing = five;
-
-    renewing.terms.renew = true;
-    trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
-                                       "[335]  5 refused\n"
-                                       "[335]  1 missing\n"
-                                       "[384]  timer         -> jeopardy\n"
-                                       "[400]  2 missing\n"
-                                       "[400]  timer-at 450\n"
-                                       "[450]  timer         -> send EXTEND 12345\n");
-}
+CASE_OF(a_renewal_that_was_left_open_is_repeated,
+        "A11: a renewal left open that can no longer be won is repeated, proof or not.",
+        trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
+                                           "[335]  5 refused\n"
+                                           "[335]  1 missing\n"
+                                           "[384]  timer         -> jeopardy\n"
+                                           "[400]  2 missing\n"
+                                           "[400]  timer-at 450\n"
+                                           "[450]  timer         -> send EXTEND 12345\n"));
 
 CASE(what_others_may_end_is_not_repaired,
      "A8: a value that is kept, tagged or adopted is put back on no node, late or not.")
@@ -180,34 +174,24 @@ CASE(extensions_can_be_capped, "A7: extensions are capped by count and by total 
                                     "[502]  extend 1000    -> done INVAL\n");
 }
 
-CASE(the_watchdog_renews_at_a_third,
-     "A11: the watchdog renews at a third of the TTL, again and again, silently.")
-{
-    struct trace_options renewing = five;
+CASE_OF(the_watchdog_renews_at_a_third,
+        "A11: the watchdog renews at a third of the TTL, again and again, silently.",
+        trace_run(&renewing, HELD_BY_THREE "[1]    timer-at 333\n"
+                                           "[334]  timer         -> send EXTEND 12345\n"
+                                           "[335]  123 granted\n"
+                                           "[335]  remaining 987\n"
+                                           "[335]  timer-at 667\n"));
 
-    renewing.terms.renew = true;
-    trace_run(&renewing, HELD_BY_THREE "[1]    timer-at 333\n"
-                                       "[334]  timer         -> send EXTEND 12345\n"
-                                       "[335]  123 granted\n"
-                                       "[335]  remaining 987\n"
-                                       "[335]  timer-at 667\n");
-}
-
-CASE(the_watchdog_insists_until_the_end,
-     "A10: failed renewals are retried until the lock is lost.")
-{
-    struct trace_options renewing = five;
-
-    renewing.terms.renew = true;
-    trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
-                                       "[335]  123 refused   -> jeopardy\n"
-                                       "[335]  timer-at 385\n"
-                                       "[385]  timer         -> send EXTEND 12345\n"
-                                       "[435]  timer\n"
-                                       "[435]  state held\n"
-                                       "[988]  timer  -> send ROLLBACK 12345, lost\n"
-                                       "[988]  timer\n");
-}
+CASE_OF(the_watchdog_insists_until_the_end,
+        "A10: failed renewals are retried until the lock is lost.",
+        trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
+                                           "[335]  123 refused   -> jeopardy\n"
+                                           "[335]  timer-at 385\n"
+                                           "[385]  timer         -> send EXTEND 12345\n"
+                                           "[435]  timer\n"
+                                           "[435]  state held\n"
+                                           "[988]  timer  -> send ROLLBACK 12345, lost\n"
+                                           "[988]  timer\n"));
 
 CASE_OF(a_hold_without_watchdog_ends_by_itself,
         "A10: a hold without watchdog is lost by the end of its validity.",

@@ -33,20 +33,28 @@ static struct rl_guard guard_of(enum rl_guard_mode mode)
     return guard;
 }
 
+/* Of every case: a guard in the default mode, and what a healthy old node says. */
+static struct rl_guard guard;
+static struct rl_facts facts;
+
+static void begin(void)
+{
+    guard = guard_of(RL_GUARD_DEFAULT);
+    facts = healthy(1000);
+}
+
+CASES_BEGIN_WITH(begin);
+
 CASE(nothing_counts_before_the_check,
      "G1: no grant counts before the node's check has answered.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-
     CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(old_nodes_vote_at_once,
      "G1: a node that is up longer than max_ttl and the margin votes at once.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(63);
-
+    facts = healthy(63);
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_check_vote(&guard, 0));
     facts = healthy(62);
@@ -57,9 +65,7 @@ CASE(old_nodes_vote_at_once,
 
 CASE(young_nodes_wait, "G1: a young node votes after max_ttl and the margin on one connection.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(5);
-
+    facts = healthy(5);
     rl_guard_judge(&guard, &facts, 100 * S_NS);
     CHECK(!rl_guard_check_vote(&guard, 161 * S_NS));
     CHECK_INT(162 * S_NS, rl_guard_ends_ns(&guard));
@@ -74,9 +80,6 @@ CASE(young_nodes_wait, "G1: a young node votes after max_ttl and the margin on o
 CASE(a_new_connection_begins_unchecked,
      "G1: a new connection inherits no trust from the old one.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(1000);
-
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_check_vote(&guard, 0));
     rl_guard_connected(&guard);
@@ -86,9 +89,7 @@ CASE(a_new_connection_begins_unchecked,
 CASE(a_marker_of_this_incarnation_admits,
      "G1, G5: only a marker of the node's own incarnation admits it.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(1);
-
+    facts = healthy(1);
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_check_vote(&guard, 0));
@@ -108,9 +109,6 @@ CASE(a_marker_of_this_incarnation_admits,
 CASE(loading_and_replicas_do_not_vote,
      "G1: a loading node or a replica never votes, marker or not.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(1000);
-
     strcpy(facts.marker, "r1:p1");
     facts.loading = true;
     rl_guard_judge(&guard, &facts, 0);
@@ -126,9 +124,6 @@ CASE(loading_and_replicas_do_not_vote,
 CASE(clusters_do_not_vote,
      "G1: a node of a Redis Cluster never votes, neither with a marker nor vouched for.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(1000);
-
     strcpy(facts.marker, "r1:p1");
     facts.cluster = true;
     rl_guard_judge(&guard, &facts, 0);
@@ -141,9 +136,7 @@ CASE(clusters_do_not_vote,
 CASE(a_node_that_tells_nothing_is_watched,
      "G1: a node that forbids INFO is watched as if it were young.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = {0};
-
+    facts = (struct rl_facts){0};
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_check_vote(&guard, 61 * S_NS));
     CHECK(rl_guard_check_vote(&guard, 63 * S_NS));
@@ -152,9 +145,7 @@ CASE(a_node_that_tells_nothing_is_watched,
 CASE(a_repeated_check_shortens_nothing,
      "G1: checking a node again does not shorten its quarantine.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(5);
-
+    facts = healthy(5);
     rl_guard_judge(&guard, &facts, 0);
     facts.uptime_s = 35;
     rl_guard_judge(&guard, &facts, 30 * S_NS);
@@ -183,9 +174,6 @@ CASE(a_repeated_check_shortens_nothing,
 CASE(a_set_clock_is_not_forgotten,
      "G6: no check, connection or marker lets a node with a set clock vote.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(1000);
-
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     rl_guard_blame_clock(&guard, 10 * S_NS);
@@ -203,9 +191,7 @@ CASE(a_set_clock_is_not_forgotten,
 CASE(the_longest_ttl_of_anybody_counts,
      "G4: the quarantine lasts for the node's max_ttl if it is the larger one.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-    struct rl_facts facts = healthy(100);
-
+    facts = healthy(100);
     facts.marker_max_ttl_ms = 120000;
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_check_vote(&guard, 100 * S_NS));
@@ -220,9 +206,7 @@ static struct rl_slice slice(const char *text)
 CASE(strict_needs_the_marker_with_every_grant,
      "G2: a node whose marker is gone once is out for the full time.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_STRICT);
-    struct rl_facts facts = healthy(1000);
-
+    guard = guard_of(RL_GUARD_STRICT);
     /* Age alone admits no node in strict mode. */
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_check_vote(&guard, 0));
@@ -248,9 +232,7 @@ CASE(strict_needs_the_marker_with_every_grant,
 CASE(strict_sees_a_restart_behind_a_proxy,
      "G2: a marker restored by a snapshot does not hide a restart.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_STRICT);
-    struct rl_facts facts = healthy(1000);
-
+    guard = guard_of(RL_GUARD_STRICT);
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r2:p2"), 60000, 1 * S_NS));
@@ -260,9 +242,7 @@ CASE(strict_sees_a_restart_behind_a_proxy,
 CASE(strict_remembers_a_set_clock,
      "G6: a set clock keeps a node out even when its marker cannot be removed.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_STRICT);
-    struct rl_facts facts = healthy(1000);
-
+    guard = guard_of(RL_GUARD_STRICT);
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     rl_guard_blame_clock(&guard, 10 * S_NS);
@@ -275,17 +255,16 @@ CASE(strict_remembers_a_set_clock,
 
 CASE(switched_off_all_nodes_vote, "With the guard off every node votes.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_OFF);
-    struct rl_facts facts = healthy(0);
-
+    guard = guard_of(RL_GUARD_OFF);
+    facts = healthy(0);
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_check_vote(&guard, 0));
 }
 
 /* Samples a node whose clock is `offset` ahead, asked at `at` and answered after `trip`. */
-static void sample(struct rl_guard *guard, int64_t at_ns, int64_t trip_ns, int64_t offset_ns)
+static void sample(int64_t at_ns, int64_t trip_ns, int64_t offset_ns)
 {
-    rl_guard_sample(guard, (at_ns + trip_ns / 2 + offset_ns) / 1000, at_ns, at_ns + trip_ns);
+    rl_guard_sample(&guard, (at_ns + trip_ns / 2 + offset_ns) / 1000, at_ns, at_ns + trip_ns);
 }
 
 CASE(a_set_clock_is_proven, "G6: clock steps of 50 ms and more are found, in both directions.")
@@ -293,14 +272,12 @@ CASE(a_set_clock_is_proven, "G6: clock steps of 50 ms and more are found, in bot
     static const int64_t steps_ms[] = {50, -50, 60000, -120000};
 
     for (size_t i = 0; i < sizeof steps_ms / sizeof steps_ms[0]; i++) {
-        struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
-        struct rl_facts facts = healthy(1000);
-
+        begin();
         rl_guard_judge(&guard, &facts, 0);
         for (int64_t at = 0; at < 20; at++)
-            sample(&guard, at * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS);
+            sample(at * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS);
         CHECK(rl_guard_check_vote(&guard, 20 * S_NS));
-        sample(&guard, 20 * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS + steps_ms[i] * RL_NS_PER_MS);
+        sample(20 * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS + steps_ms[i] * RL_NS_PER_MS);
         CHECK(guard.step_ns != 0);
         CHECK_INT(steps_ms[i] > 0, guard.step_ns > 0);
         CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
@@ -313,14 +290,13 @@ CASE(a_set_clock_is_proven, "G6: clock steps of 50 ms and more are found, in bot
 CASE(slow_answers_and_drift_are_no_steps,
      "G6: delay, pause and rate error are not taken for a clock step.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     int64_t at_ns = 0;
 
     for (int i = 0; i < 600; i++) {
         int64_t trip_ns = i % 50 == 49 ? 5 * S_NS : (i % 7 + 1) * RL_NS_PER_MS;
 
         /* The node's clock runs half a per cent fast. */
-        sample(&guard, at_ns, trip_ns, at_ns / 200);
+        sample(at_ns, trip_ns, at_ns / 200);
         CHECK_INT(0, guard.step_ns);
         at_ns += trip_ns + S_NS;
     }
@@ -329,7 +305,6 @@ CASE(slow_answers_and_drift_are_no_steps,
 CASE(a_slow_sample_is_no_step,
      "G6: a process stopped between reply and reading takes no clock for set.")
 {
-    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     int64_t node_ns = 5000 * S_NS;
 
     rl_guard_sample(&guard, node_ns / 1000, 0, 3 * S_NS);
@@ -342,27 +317,27 @@ CASE(a_slow_sample_is_no_step,
 CASE(findings_are_about_what_is_known,
      "G7: the warnings follow from what the node tells, and from nothing else.")
 {
-    struct rl_facts facts[3] = {healthy(100), healthy(100), healthy(100)};
+    struct rl_facts of_nodes[3] = {healthy(100), healthy(100), healthy(100)};
     struct rl_clock_window windows[3] = {
         {true, 0, 0, 0}, {true, 0, 0, 0}, {true, 2 * S_NS, 2 * S_NS, 0}};
     struct rl_audit_node nodes[3];
 
     for (int i = 0; i < 3; i++) {
-        sprintf(facts[i].run_id, "r%d", i);
-        nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i], .max_ttl_ms = 60000};
+        sprintf(of_nodes[i].run_id, "r%d", i);
+        nodes[i] = (struct rl_audit_node){true, &of_nodes[i], &windows[i], .max_ttl_ms = 60000};
     }
     CHECK_INT(0, rl_audit_findings(nodes, 3, 0));
     CHECK_INT(RL_FINDING(SKEW), rl_audit_findings(nodes, 3, 2));
     CHECK_INT(RL_FINDING(EVEN_NUMBER), rl_audit_findings(nodes, 2, 0));
-    strcpy(facts[1].run_id, "r0");
+    strcpy(of_nodes[1].run_id, "r0");
     CHECK_INT(RL_FINDING(SAME_SERVER), rl_audit_findings(nodes, 3, 1));
-    facts[0].has_memory = true;
-    facts[0].maxmemory_bytes = 1;
-    strcpy(facts[0].maxmemory_policy, "volatile-lru");
-    facts[0].master = false;
+    of_nodes[0].has_memory = true;
+    of_nodes[0].maxmemory_bytes = 1;
+    strcpy(of_nodes[0].maxmemory_policy, "volatile-lru");
+    of_nodes[0].master = false;
     CHECK_INT(RL_FINDING(SAME_SERVER) | RL_FINDING(EVICTION) | RL_FINDING(REPLICA),
               rl_audit_findings(nodes, 3, 0));
-    facts[0] = (struct rl_facts){0};
+    of_nodes[0] = (struct rl_facts){0};
     CHECK_INT(0, rl_audit_findings(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_OTHER_NUMBER;
     CHECK_INT(RL_FINDING(OTHER_NUMBER), rl_audit_findings(nodes, 3, 0));
@@ -370,12 +345,12 @@ CASE(findings_are_about_what_is_known,
     CHECK_INT(RL_FINDING(NO_SET), rl_audit_findings(nodes, 3, 0));
     nodes[0].objection = REDLOCK_REASON_SET_UNREADABLE;
     CHECK_INT(RL_FINDING(SET_UNREADABLE), rl_audit_findings(nodes, 3, 0));
-    facts[0].cluster = true; /* why it cannot be read */
+    of_nodes[0].cluster = true; /* why it cannot be read */
     CHECK_INT(RL_FINDING(CLUSTER), rl_audit_findings(nodes, 3, 0));
-    facts[0].cluster = false;
+    of_nodes[0].cluster = false;
     nodes[0].objection = REDLOCK_REASON_NONE;
-    facts[0].marker_max_ttl_ms = 60000;
+    of_nodes[0].marker_max_ttl_ms = 60000;
     CHECK_INT(0, rl_audit_findings(nodes, 3, 0));
-    facts[0].marker_max_ttl_ms = 30000;
+    of_nodes[0].marker_max_ttl_ms = 30000;
     CHECK_INT(RL_FINDING(MAX_TTL), rl_audit_findings(nodes, 3, 0));
 }
