@@ -204,7 +204,8 @@ static void answer_released(struct lease_request *request, const struct lease_ca
 
     if (!exchange)
         return;
-    snprintf(header, sizeof header, "Redlock-Final-Ms: %" PRId64 "\r\n", final_ms);
+    if (final_ms > 0)
+        snprintf(header, sizeof header, "Redlock-Final-Ms: %" PRId64 "\r\n", final_ms);
     http_answer(exchange,
                 &(struct http_answer){.status = 204, .extra = final_ms > 0 ? header : NULL});
 }
@@ -306,13 +307,13 @@ static void note_refused(struct lease_request *request, const char *code)
 }
 
 static void note(struct lease_request *request, const struct lease_action *action,
-                 const struct lease_cause *cause)
+                 const struct lease_cause *cause, int64_t now_ns)
 {
     const char *value = request->lock ? redlock_value(request->lock) : cause->value;
     const char *error = action->error ? redlock_error_name(action->error) : NULL;
     struct leases *leases = request->leases;
     char label[REDLOCK_LABEL_MAX + 1];
-    struct holding holding = holding_of(request, value, label);
+    struct holding holding = holding_of(request, value, now_ns, label);
 
     switch (action->note) {
     case LEASE_NOTES_GRANT:
@@ -430,7 +431,8 @@ static int order(struct lease_request *request, const struct lease_action *actio
 
 /* False: one has failed, and *failed says so, with the error. */
 static bool carry_out(struct lease_request *request, const struct lease_actions *actions,
-                      const struct lease_cause *cause, struct lease_event *failed)
+                      const struct lease_cause *cause, int64_t now_ns,
+                      struct lease_event *failed)
 {
     *failed = (struct lease_event){0};
     for (unsigned i = 0; i < actions->count; i++) {
@@ -440,7 +442,7 @@ static bool carry_out(struct lease_request *request, const struct lease_actions 
         case LEASE_REMEMBER:
             failed->type = LEASE_FAILED;
             if (lease_table_remember(&request->leases->table, &request->tag, action->memory,
-                                     &request->lease, rl_now_ns()) < 0)
+                                     &request->lease, now_ns) < 0)
                 return false;
             break;
         case LEASE_START:
@@ -457,7 +459,7 @@ static bool carry_out(struct lease_request *request, const struct lease_actions 
             tell(request, action, actions, cause);
             break;
         case LEASE_NOTE:
-            note(request, action, cause);
+            note(request, action, cause, now_ns);
             break;
         case LEASE_REFUSE:
             refuse_newer(cause->newer, action->answer);
@@ -493,9 +495,11 @@ void lease_happened(struct lease_request *request, const struct lease_event *eve
     bool is_done;
 
     do {
+        int64_t now_ns = rl_now_ns(); /* of the step, and of all that it does */
+
         count(request, -1);
-        lease_step(&request->lease, event, rl_now_ns(), &actions);
-        is_done = carry_out(request, &actions, cause ? cause : &none, &failed);
+        lease_step(&request->lease, event, now_ns, &actions);
+        is_done = carry_out(request, &actions, cause ? cause : &none, now_ns, &failed);
         count(request, 1);
         if (!is_done)
             why = (struct lease_cause){.detail = redlock_detail()};

@@ -26,7 +26,7 @@ static int64_t forgotten_ns(int64_t now_ns, int64_t ttl_ms)
 }
 
 struct holding holding_of(const struct lease_request *request, const char *value,
-                          char label[REDLOCK_LABEL_MAX + 1])
+                          int64_t now_ns, char label[REDLOCK_LABEL_MAX + 1])
 {
     lease_label_of(value ? value : "", label);
     return (struct holding){.tag = &request->tag,
@@ -36,7 +36,8 @@ struct holding holding_of(const struct lease_request *request, const char *value
                             .label = label,
                             .fence = request->fence,
                             .ttl_ms = request->lease.ttl_ms,
-                            .waited_ns = rl_now_ns() - request->lease.received_ns,
+                            .at_ns = now_ns,
+                            .waited_ns = now_ns - request->lease.received_ns,
                             .valid_ns = request->lock ? redlock_deadline_ns(request->lock) : 0,
                             .peer = request->exchange ? request->exchange->peer : NULL,
                             .is_stream = request->lease.is_stream};
@@ -108,7 +109,7 @@ static void plan_look(struct leases *leases, struct lease_held *held, int64_t no
 static void keep(struct leases *leases, const struct holding *holding, bool is_granted)
 {
     struct lease_held *held = lease_table_held(&leases->table, holding->tag);
-    int64_t now_ns = rl_now_ns();
+    int64_t now_ns = holding->at_ns;
 
     /* The same id under another name: one id, one acquisition. */
     if (held && strcmp(held->name, holding->name) != 0)

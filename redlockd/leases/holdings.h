@@ -26,6 +26,7 @@ struct holding {
     const char *label; /* empty: none, or unknown */
     int64_t fence;     /* 0: none; of a renewal: as its client says */
     int64_t ttl_ms;
+    int64_t at_ns;                /* when that happened, for what is held from then on */
     int64_t waited_ns;            /* since its request */
     int64_t valid_ns;             /* until when the library vouches for it */
     const struct http_peer *peer; /* of the request; NULL: there is none any more */
@@ -36,7 +37,7 @@ struct holding {
 /* Of a lease under way; `value` tells the label, and may be NULL. Valid as long as these
  * are. */
 struct holding holding_of(const struct lease_request *request, const char *value,
-                          char label[REDLOCK_LABEL_MAX + 1]);
+                          int64_t now_ns, char label[REDLOCK_LABEL_MAX + 1]);
 
 /* What this replica knows of a lease, under this name; NULL: nothing. */
 struct lease_held *holdings_find(const struct leases *leases, const struct lease_tag *tag,

@@ -14,6 +14,7 @@
 /* Above every tag that the reactor uses itself. */
 #define TAG_FIRST 0x1000u
 #define PASSES_MAX 4
+#define BATCHES_MAX 4     /* of RL_REACTOR_EVENTS_MAX events, in a turn */
 #define LOOP_AT_ONCE_NS 1 /* behind the next look at what is ready */
 
 int loop_init(struct loop *loop)
@@ -213,10 +214,16 @@ void loop_turn(struct loop *loop, int timeout_ms)
         if (loop->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
             timeout_ms = UNARMED_WAIT_MS;
     }
-    count = rl_reactor_wait(&loop->reactor, events, timeout_ms);
-    loop->now_ns = rl_now_ns();
-    for (int i = 0; i < count; i++)
-        dispatch(loop, &events[i]);
+    /* All that is ready, up to a bound: what it gives the parts to do leaves together. */
+    for (int batch = 0; batch < BATCHES_MAX; batch++) {
+        count = rl_reactor_wait(&loop->reactor, events, timeout_ms);
+        loop->now_ns = rl_now_ns();
+        for (int i = 0; i < count; i++)
+            dispatch(loop, &events[i]);
+        if (count < RL_REACTOR_EVENTS_MAX)
+            break;
+        timeout_ms = 0;
+    }
     release_slots(loop);
 }
 
