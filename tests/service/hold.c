@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How the command holds a lock through a service, without one: the clock, and a connection that
- * says what a case wants. Times are milliseconds, and the TTL is 12 s: a renewal is due after 4,
- * overdue after 5, in jeopardy after 6, and returns are a second apart.
+ * How the command holds a lock through a service, without one: the clock, and a connection on
+ * which the case is the service. Times are milliseconds, and the TTL is 12 s: a renewal is due
+ * after 4, overdue after 5, in jeopardy after 6, and returns are a second apart.
  */
 #include "service/hold.h"
 

@@ -38,13 +38,22 @@ that 'streams are granted to clients on another machine' eventually granted
 far wait far '{"wait_ms":50000}'
 waits() { [ "$(metric waiters)" = 1 ]; }
 that '   and another waits for the lock' eventually waits
-between '   all are connected' "$(metric "connections{listener=\"198.51.100.1:$port\"}")" 3 3
+printf 'secret-of-ci' >"$tmp/token"
+chmod 600 "$tmp/token"
+ip netns exec "$space" env -u REDLOCK_NODES "$redlock" run -t 6s --insecure --service "http://198.51.100.1:$port" \
+    --token-file "$tmp/token" job -- sh -c 'touch "$0"; sleep 300' "$tmp/runs" 2>"$tmp/err" &
+runner=$!
+that '   and a command runs there' eventually test -e "$tmp/runs"
+between '   all are connected' "$(metric "connections{listener=\"198.51.100.1:$port\"}")" 4 4
 
 ip -n "$space" link set far down
 began=$(now_ms)
 free() { [ "$(curl -sS -m 20 --unix-socket "$socket" "http://h/v1/locks/$1" | jq '.holders | length')" = 0 ]; }
 that 'the machine vanishes: the lock of a stream runs out' eventually free alone
 between '   after its TTL and a third, not after the next comment' $(($(now_ms) - began)) 0 9000 # short: it runs alone
+wait "$runner"
+is '   the command there was ended with its lock' $? 76
+like '   after a warning' "$(cat "$tmp/err")" 'warning: job could not be renewed'
 # The wait may be granted what the stream loses, and is then given back: no client took a byte of it.
 late() { for _ in 1 2 3 4; do eventually "$@" && return; done; return 1; }
 closed() { [ "$(metric "connections{listener=\"198.51.100.1:$port\"}")" = 0 ]; }
