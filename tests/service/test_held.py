@@ -265,10 +265,10 @@ class Silence(Holding, Case):
 
     def test_closed(self):
         """A close in the middle of a renewal releases behind it."""
-        stream = self.hold(self.client, ttl_ms=BRIEF_MS)
+        stream = self.hold(self.client, ttl_ms=18000)
+        until(lambda: self.nodes.left_ms(1, self.name) < 13000, 'a second before its renewal')
         with self.nodes.hung(2, 3):
-            until(lambda: self.nodes.left_ms(1, self.name) < 5000, 'time for a renewal')
-            until(lambda: self.nodes.left_ms(1, self.name) > 5000, 'a renewal on one node')
+            until(lambda: self.nodes.left_ms(1, self.name) > 13000, 'a renewal on one node')
             self.nodes.keep(self.name, 1)
             stream.close()
         self.nodes.until_on(0, self.name)
