@@ -88,7 +88,7 @@ void fake_command_hincrby(struct fake_call *call)
     if (!fake_call_find(call, FAKE_HASH))
         return;
     item = call->key ? fake_key_find(call->key, call->word[2]) : NULL;
-    if (item && !fake_read_number(fake_slice(item->value), &number)) {
+    if (item && !fake_read_number(rl_slice_of(item->value), &number)) {
         fake_reply_error(call->out, "ERR hash value is not an integer");
         return;
     }
@@ -98,6 +98,6 @@ void fake_command_hincrby(struct fake_call *call)
     }
     fake_call_create(call, FAKE_HASH);
     snprintf(text, sizeof text, "%" PRId64, number);
-    fake_item_set(fake_key_item(call->key, call->word[2], NULL), fake_slice(text));
+    fake_item_set(fake_key_item(call->key, call->word[2], NULL), rl_slice_of(text));
     fake_reply_integer(call->out, number);
 }

@@ -74,7 +74,7 @@ void fake_command_getrange(struct fake_call *call)
         last = last < size - 1 ? last : size - 1;
         fake_reply_bulk(call->out,
                         first < 0 || first > last
-                            ? fake_slice("")
+                            ? rl_slice_of("")
                             : (struct rl_slice){value + first, (size_t)(last - first + 1)});
     }
 }

@@ -8,11 +8,6 @@
 
 #define MS_US 1000
 
-struct rl_slice fake_slice(const char *text)
-{
-    return (struct rl_slice){text, strlen(text)};
-}
-
 bool fake_is_word(struct rl_slice word, const char *text)
 {
     for (size_t i = 0; i < word.size; i++)
@@ -66,7 +61,7 @@ struct fake_key *fake_server_set(struct fake_server *server, struct rl_slice nam
 {
     struct fake_key *key = fake_store_create(&server->store, name, FAKE_STRING);
 
-    fake_item_set(fake_key_item(key, fake_slice(""), NULL), value);
+    fake_item_set(fake_key_item(key, rl_slice_of(""), NULL), value);
     key->expire_ms = ttl_ms ? fake_server_now_ms(server) + ttl_ms : 0;
     return key;
 }

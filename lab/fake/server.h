@@ -63,7 +63,6 @@ void fake_server_delete(struct fake_server *server, struct rl_slice name);
 uint32_t fake_server_publish(struct fake_server *server, struct rl_slice channel,
                              struct rl_slice text);
 bool fake_read_number(struct rl_slice text, int64_t *out);
-struct rl_slice fake_slice(const char *text);
 
 /* SCRIPT LOAD. */
 void fake_scripts_load(struct fake_server *server, struct rl_slice text,

@@ -91,21 +91,13 @@ static bool is_acquire(struct message *m)
            strstr(m->data, "redlock.probation") == NULL;
 }
 
-static bool is_dropped(struct pair *p)
+/* As often as the switch has it, of requests that `fit`. */
+static bool strikes(struct pair *p, int percent, bool (*fit)(struct message *),
+                    _Atomic int *count)
 {
-    int percent = p->relay->switches->drop_percent;
-    if (percent == 0 || !is_acquire(&p->request) || rand_r(&p->random) % 100 >= percent)
+    if (percent == 0 || !fit(&p->request) || rand_r(&p->random) % 100 >= percent)
         return false;
-    p->relay->switches->dropped++;
-    return true;
-}
-
-static bool is_lost(struct pair *p)
-{
-    int percent = p->relay->switches->lose_percent;
-    if (percent == 0 || !is_script(&p->request) || rand_r(&p->random) % 100 >= percent)
-        return false;
-    p->relay->switches->lost++;
+    ++*count;
     return true;
 }
 
@@ -140,14 +132,14 @@ static void serve_pair(struct pair *p)
         p->request.size = 0;
         if (!read_message(p->client, &p->request, 0) || w->cut != p->cuts_seen)
             return;
-        if (is_dropped(p))
+        if (strikes(p, w->drop_percent, is_acquire, &w->dropped))
             say(p, "-ERR lost on the way\r\n");
         else if (!ask_server(p)) {
             if (!w->keep)
                 return;
             say(p, "-ERR the server is away\r\n");
         }
-        if (is_lost(p))
+        if (strikes(p, w->lose_percent, is_script, &w->lost))
             return;
         if (helper_write(fileno(p->client), p->reply.data, p->reply.size) != 0)
             return;

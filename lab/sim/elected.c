@@ -206,13 +206,13 @@ void sim_elected_started(struct sim_world *world, struct sim_node *node)
 
 static struct fake_item *field(struct fake_key *marker, const char *name)
 {
-    return fake_key_item(marker, fake_slice(name), NULL);
+    return fake_key_item(marker, rl_slice_of(name), NULL);
 }
 
 static void write_marker(struct sim_world *world, struct sim_node *node, bool admits)
 {
     struct sim_group *group = group_of(world, node);
-    struct fake_key *marker = fake_store_find(&node->server.store, fake_slice(RL_MARKER_KEY),
+    struct fake_key *marker = fake_store_find(&node->server.store, rl_slice_of(RL_MARKER_KEY),
                                               sim_node_now_ms(world, node));
     struct rl_electors electors = {.count = world->options.elector_count};
     char text[RL_ELECTOR_LIST_MAX];
@@ -220,16 +220,16 @@ static void write_marker(struct sim_world *world, struct sim_node *node, bool ad
     int size;
 
     if (!marker)
-        marker = fake_store_create(&node->server.store, fake_slice(RL_MARKER_KEY), FAKE_HASH);
+        marker = fake_store_create(&node->server.store, rl_slice_of(RL_MARKER_KEY), FAKE_HASH);
     sim_sets_write(world, node, 0);
     snprintf(text, sizeof text, "%" PRId64, world->options.max_ttl_ms);
-    fake_item_set(field(marker, "max_ttl"), fake_slice(text));
+    fake_item_set(field(marker, "max_ttl"), rl_slice_of(text));
     if (group) {
         for (uint8_t i = 0; i < electors.count; i++)
             memcpy(electors.elector[i].id, sim_elected_elector(world, i)->server.run_id,
                    sizeof electors.elector[i].id);
         rl_electors_write_list(&electors, text);
-        fake_item_set(field(marker, "electors"), fake_slice(text));
+        fake_item_set(field(marker, "electors"), rl_slice_of(text));
     }
     if (!admits)
         return;
@@ -239,7 +239,7 @@ static void write_marker(struct sim_world *world, struct sim_node *node, bool ad
         snprintf(text + size, sizeof text - (size_t)size, " %" PRIu64 "@%s", group->epoch,
                  owner);
     }
-    fake_item_set(field(marker, "id"), fake_slice(text));
+    fake_item_set(field(marker, "id"), rl_slice_of(text));
 }
 
 static void restored(struct sim_world *world, void *subject, uint64_t stamp)

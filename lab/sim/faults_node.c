@@ -191,13 +191,13 @@ void sim_fault_overwrite_counter(struct sim_world *world)
 
     snprintf(name, sizeof name, RL_FENCE_HEAD ":job%u",
              1 + (unsigned)sim_below(&world->rng, world->options.lock_count));
-    key = fake_store_find(&node->server.store, fake_slice(name), sim_node_now_ms(world, node));
+    key = fake_store_find(&node->server.store, rl_slice_of(name), sim_node_now_ms(world, node));
     if (!node->up || node->server.replica || (!key && !whole))
         return;
     if (!whole)
-        fake_copy_text(field, sizeof field, fake_slice(key->item[0].field));
+        fake_copy_text(field, sizeof field, rl_slice_of(key->item[0].field));
     sim_trace(world, "*** n%u: %s is overwritten with %s", node->index + 1, name, number);
-    key = fake_store_create(&node->server.store, fake_slice(name), FAKE_HASH);
-    fake_item_set(fake_key_item(key, fake_slice(field), NULL), fake_slice(number));
+    key = fake_store_create(&node->server.store, rl_slice_of(name), FAKE_HASH);
+    fake_item_set(fake_key_item(key, rl_slice_of(field), NULL), rl_slice_of(number));
     key->expire_ms = sim_node_now_ms(world, node) + atoll(RL_FENCE_LIFE_MS);
 }

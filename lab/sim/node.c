@@ -73,13 +73,13 @@ void sim_node_free(struct sim_node *node)
 void sim_node_vouch(struct sim_world *world, struct sim_node *node)
 {
     struct fake_key *marker =
-        fake_store_create(&node->server.store, fake_slice(RL_MARKER_KEY), FAKE_HASH);
+        fake_store_create(&node->server.store, rl_slice_of(RL_MARKER_KEY), FAKE_HASH);
     char text[2 * FAKE_ID_DIGITS + 2];
 
     snprintf(text, sizeof text, "%s:%s", node->server.run_id, node->server.replid);
-    fake_item_set(fake_key_item(marker, fake_slice("id"), NULL), fake_slice(text));
+    fake_item_set(fake_key_item(marker, rl_slice_of("id"), NULL), rl_slice_of(text));
     snprintf(text, sizeof text, "%" PRId64, world->options.max_ttl_ms);
-    fake_item_set(fake_key_item(marker, fake_slice("max_ttl"), NULL), fake_slice(text));
+    fake_item_set(fake_key_item(marker, rl_slice_of("max_ttl"), NULL), rl_slice_of(text));
 }
 
 /* ---- requests ---- */

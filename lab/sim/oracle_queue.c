@@ -92,7 +92,7 @@ static bool is_queued(struct sim_node *node, const struct sim_worker *waiter)
         if (!(waiter->names & (1u << i)))
             continue;
         queue = fake_server_find(&node->server, key_of(name, sizeof name, RL_QUEUE_HEAD, i));
-        if (!queue || !fake_key_find(queue, fake_slice(member)))
+        if (!queue || !fake_key_find(queue, rl_slice_of(member)))
             return false;
     }
     return true;

@@ -40,12 +40,12 @@ struct sim_node *sim_client_node(struct sim_world *world, const struct sim_clien
 
 static struct fake_key *marker_of(struct sim_world *world, struct sim_node *node)
 {
-    struct fake_key *marker = fake_store_find(&node->server.store, fake_slice(RL_MARKER_KEY),
+    struct fake_key *marker = fake_store_find(&node->server.store, rl_slice_of(RL_MARKER_KEY),
                                               sim_node_now_ms(world, node));
 
     return marker
                ? marker
-               : fake_store_create(&node->server.store, fake_slice(RL_MARKER_KEY), FAKE_HASH);
+               : fake_store_create(&node->server.store, rl_slice_of(RL_MARKER_KEY), FAKE_HASH);
 }
 
 /* As src/engine/sets.c has it. */
@@ -55,7 +55,7 @@ static void write_set(struct sim_world *world, struct sim_node *node, uint32_t n
     char name[SIM_NODES_MAX][SIM_NODE_NAME_MAX];
     const char *names[SIM_NODES_MAX];
     bool is_new;
-    struct fake_item *item = fake_key_item(marker_of(world, node), fake_slice("set"), &is_new);
+    struct fake_item *item = fake_key_item(marker_of(world, node), rl_slice_of("set"), &is_new);
     struct rl_set_self self;
     char id[RL_SET_ID_SIZE + 1];
     char set[RL_SET_MAX];
@@ -69,7 +69,7 @@ static void write_set(struct sim_world *world, struct sim_node *node, uint32_t n
     snprintf(id, sizeof id, "%016x", number);
     rl_set_write(&self, id, set);
     rl_set_write_pending(set, is_new ? "" : item->value, pending);
-    fake_item_set(item, fake_slice(for_good ? set : pending));
+    fake_item_set(item, rl_slice_of(for_good ? set : pending));
     sim_trace(world, "n%u: is in set %u%s", node->index + 1, number, for_good ? "" : ", soon");
 }
 

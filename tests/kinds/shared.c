@@ -172,7 +172,7 @@ CASE(writer_not_starved, "A writer gets the lock although new readers never stop
 {
     struct shared_outcome o = shared_stream(GIVE_UP_MS);
     CHECK_ERR(REDLOCK_OK, o.error);
-    CHECK_BETWEEN(0, 20, o.readers); /* kinds_broken.no_intent: more, where readers overtake */
+    CHECK_BETWEEN(0, 20, o.readers); /* broken.no_intent: more, where readers overtake */
 }
 
 static void wait_to_write(void *data)

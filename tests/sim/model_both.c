@@ -58,7 +58,7 @@ void ask_model(const char *const *argv, char *out)
     struct fake_bytes reply = {0};
 
     for (; argv[words.count]; words.count++)
-        words.word[words.count] = fake_slice(argv[words.count]);
+        words.word[words.count] = rl_slice_of(argv[words.count]);
     model.now_us = wall_us();
     fake_server_execute(&model, &words, &reply);
     read_model(&reply, out);
