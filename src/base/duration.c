@@ -26,6 +26,8 @@ const char *rl_duration_parse(const char *text, int64_t *out_ms)
     const int64_t fraction_max = 1000000000; /* digits that can still make a difference */
     int64_t whole = 0, fraction = 0, scale = 1;
     bool nonzero = false, digits = false;
+    int64_t total_ms;
+    int64_t unit_ms;
 
     if (*text == '-')
         return "is negative";
@@ -45,7 +47,7 @@ const char *rl_duration_parse(const char *text, int64_t *out_ms)
             }
         }
     }
-    int64_t unit_ms = 0;
+    unit_ms = 0;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strcmp(text, units[i].name) == 0)
             unit_ms = units[i].unit_ms;
@@ -53,7 +55,7 @@ const char *rl_duration_parse(const char *text, int64_t *out_ms)
         return shape;
     if (whole > REDLOCK_WAIT_MAX_MS / unit_ms)
         return too_long;
-    int64_t total_ms = whole * unit_ms + fraction * unit_ms / scale;
+    total_ms = whole * unit_ms + fraction * unit_ms / scale;
     if (total_ms > REDLOCK_WAIT_MAX_MS)
         return too_long;
     if (total_ms == 0 && nonzero)

@@ -20,9 +20,11 @@ void rl_json_restart(struct rl_json *j)
 static bool grow(struct rl_json *j, size_t needed)
 {
     size_t capacity = j->capacity ? j->capacity : CAPACITY_FIRST;
+    char *text;
+
     while (capacity < needed)
         capacity *= 2;
-    char *text = realloc(j->text, capacity);
+    text = realloc(j->text, capacity);
     if (!text) {
         j->failed = true;
         return false;
@@ -74,12 +76,15 @@ static void write_string(struct rl_json *j, const char *text)
     put(j, '"');
     for (;;) {
         size_t run = plain_run(text);
+        size_t length;
+        unsigned char first;
+
         rl_json_raw(j, text, run);
         text += run;
         if (!*text)
             break;
-        size_t length = rl_utf8_length(text);
-        unsigned char first = (unsigned char)*text;
+        length = rl_utf8_length(text);
+        first = (unsigned char)*text;
         if (length == 0) {
             put_text(j, "\\ufffd");
         } else if (first == '"' || first == '\\') {

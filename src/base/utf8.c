@@ -6,11 +6,12 @@
 size_t rl_utf8_length(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
+    unsigned low = 0x80, high = 0xbf;
+    size_t length;
+
     if (s[0] < 0x80)
         return s[0] != 0;
     /* The second byte's range rules out overlong forms, surrogates and beyond U+10FFFF. */
-    unsigned low = 0x80, high = 0xbf;
-    size_t length;
     if (s[0] >= 0xc2 && s[0] <= 0xdf) {
         length = 2;
     } else if (s[0] >= 0xe0 && s[0] <= 0xef) {

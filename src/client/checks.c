@@ -460,6 +460,7 @@ static void check_profile(const struct rl_check *c)
     enum redlock_profile profile = c->audit->client->profile;
     enum redlock_reason first = REDLOCK_REASON_NONE;
     uint8_t safe_count = 0;
+    bool is_refused;
 
     for (uint8_t i = 0; i < policy->node_count; i++) {
         enum redlock_reason reason =
@@ -468,8 +469,7 @@ static void check_profile(const struct rl_check *c)
         safe_count += c->audit->nodes[i].reachable && !reason;
         first = first ? first : reason;
     }
-    bool is_refused =
-        profile == REDLOCK_PROFILE_CORRECTNESS && safe_count < policy->quorum && first;
+    is_refused = profile == REDLOCK_PROFILE_CORRECTNESS && safe_count < policy->quorum && first;
     rl_check_report(c, is_refused ? REDLOCK_CHECK_FAIL : REDLOCK_CHECK_OK,
                     is_refused ? first : REDLOCK_REASON_NONE, NULL,
                     "%s; %u of %u nodes pass the safety checks (" RL_SAFETY_CHECKS ")%s%s",

@@ -152,13 +152,15 @@ static const char *set_profile(struct rl_config *c, const char *value, bool stor
 static const char *set_text(struct rl_config *c, enum rl_setting setting, const char *value,
                             bool store)
 {
+    char *copy;
+
     if (*value == '\0' && setting != RL_SETTING_PREFIX)
         return "is empty";
     if (setting == RL_SETTING_PREFIX && strlen(value) > REDLOCK_PREFIX_MAX)
         return "is too long: a prefix has at most 64 bytes";
     if (!store)
         return NULL;
-    char *copy = strdup(value);
+    copy = strdup(value);
     if (!copy)
         return rl_config_no_memory;
     free(c->text[setting]);

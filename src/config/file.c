@@ -63,13 +63,14 @@ static int open_source(struct source *f, const char *directory, const char *file
     int length = snprintf(f->path, sizeof f->path, "%s%s", directory, file);
     struct stat info;
     char path[RL_QUOTE_PATH_MAX];
+    int error;
 
     if (length < 0 || (size_t)length >= sizeof f->path)
         return rl_detail(REDLOCK_INVAL, "the path of the configuration file is too long");
     f->pairs.file = fopen(f->path, "re");
     if (f->pairs.file && (fstat(fileno(f->pairs.file), &info) != 0 || !S_ISDIR(info.st_mode)))
         return 0;
-    int error = f->pairs.file ? EISDIR : errno;
+    error = f->pairs.file ? EISDIR : errno;
     if (f->pairs.file)
         fclose(f->pairs.file);
     f->pairs.file = NULL;

@@ -56,6 +56,7 @@ static int read_environment(struct rl_config *c)
 {
     static const enum rl_setting settings[] = {RL_SETTING_NODES, RL_SETTING_MAX_TTL};
     static const char *const variables[] = {"REDLOCK_NODES", "REDLOCK_MAX_TTL"};
+    int error;
 
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = secure_getenv(variables[i]);
@@ -65,7 +66,7 @@ static int read_environment(struct rl_config *c)
             return rl_detail(rl_config_error(problem), "the environment variable %s %s",
                              variables[i], problem);
     }
-    int error = read_password(c, "REDLOCK_PASSWORD", RL_SETTING_PASSWORD_FILE, &c->password);
+    error = read_password(c, "REDLOCK_PASSWORD", RL_SETTING_PASSWORD_FILE, &c->password);
     return error ? error
                  : read_password(c, "REDLOCK_SENTINEL_PASSWORD",
                                  RL_SETTING_SENTINEL_PASSWORD_FILE, &c->sentinel_password);
@@ -79,11 +80,13 @@ static int check_file(struct rl_config *c, enum rl_setting setting, const char *
     char shown[RL_QUOTE_PATH_MAX];
     struct stat info;
     int error = REDLOCK_OK;
+    int fd;
+    int problem;
 
     if (!path || (setting == RL_SETTING_TOKEN_FILE && !c->may_use_service))
         return REDLOCK_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    int problem = fd < 0 || fstat(fd, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    problem = fd < 0 || fstat(fd, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
     if (problem == 0) {
         error = rl_trust_check(what, path, fd);
         if (error == REDLOCK_OK && secret)
@@ -125,14 +128,17 @@ static int check(struct rl_config *c)
 int rl_config_load(struct rl_config *c)
 {
     char looked[RL_LOOKED_MAX] = "";
+    bool named;
+    const char *source;
+    int error;
 
     close_given(c);
-    const char *source = c->node_count > 0 ? c->nodes_option : "REDLOCK_NODES";
-    int error = read_environment(c);
+    source = c->node_count > 0 ? c->nodes_option : "REDLOCK_NODES";
+    error = read_environment(c);
     if (error)
         return error;
     close_given(c);
-    bool named = c->node_count > 0;
+    named = c->node_count > 0;
     error = rl_config_read_file(c, looked);
     if (error)
         return error;
@@ -197,6 +203,8 @@ void rl_config_apply(struct rl_config *c, redlock_options *o)
 
 int rl_config_complete(struct rl_config *c, redlock_options *o)
 {
+    int error;
+
     c->file = o->config_file;
     /* What belongs together comes from one source. */
     if (o->password || o->password_file || o->password_command)
@@ -209,7 +217,7 @@ int rl_config_complete(struct rl_config *c, redlock_options *o)
         close_setting(c, RL_SETTING_TLS_CERT);
         close_setting(c, RL_SETTING_TLS_KEY);
     }
-    int error = rl_config_load(c);
+    error = rl_config_load(c);
     if (!error)
         rl_config_apply(c, o);
     return error;

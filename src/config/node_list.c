@@ -25,10 +25,12 @@ static size_t list_length(const char *text)
     size_t length = 0;
 
     for (;; length++) {
+        const char *next;
+
         length += strcspn(text + length, ";");
         if (text[length] == '\0')
             return length;
-        const char *next = text + length + 1 + strspn(text + length + 1, BLANKS);
+        next = text + length + 1 + strspn(text + length + 1, BLANKS);
         if (*next == '\0' || *next == ';' || name_length(next) > 0)
             return length;
     }
@@ -91,10 +93,14 @@ static const char *add_list(struct rl_config *c, const char *list, size_t size, 
 const char *rl_node_list_add(struct rl_config *c, const char *text, bool store)
 {
     do {
+        size_t length;
+        uint8_t quorum;
+        const char *problem;
+
         text += strspn(text, BLANKS);
-        size_t length = name_length(text);
-        uint8_t quorum = 0;
-        const char *problem = length ? find_quorum(c, text, length, store, &quorum) : NULL;
+        length = name_length(text);
+        quorum = 0;
+        problem = length ? find_quorum(c, text, length, store, &quorum) : NULL;
         if (problem)
             return problem;
         text += length ? length + 1 : 0;

@@ -31,11 +31,12 @@ void rl_trust_warn(struct rl_config *c, const char *secret, const char *path, in
     struct rl_config_warning *warning = &c->warning[c->warning_count];
     struct stat info;
     char shown[RL_QUOTE_PATH_MAX];
+    bool of_root;
 
     if (c->warning_count == RL_CONFIG_WARNINGS_MAX || fstat(fd, &info) != 0 ||
         !S_ISREG(info.st_mode))
         return;
-    bool of_root = info.st_uid == 0;
+    of_root = info.st_uid == 0;
     if (!(info.st_mode & (of_root ? S_IROTH : S_IRGRP | S_IROTH)))
         return;
     rl_quote_path(shown, path);

@@ -169,6 +169,7 @@ static bool connect_to(struct rl_conn *conn, int family, const struct sockaddr *
                        socklen_t size)
 {
     int one = 1;
+    int error;
 
     conn->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (conn->fd < 0)
@@ -183,8 +184,7 @@ static bool connect_to(struct rl_conn *conn, int family, const struct sockaddr *
             return true;
     }
 
-    int error = errno;
-
+    error = errno;
     close_socket(conn);
     errno = error;
     return false;

@@ -73,8 +73,10 @@ int rl_errand_start(struct rl_errand *errand, int wake_fd)
 
 bool rl_errand_is_done(struct rl_errand *errand)
 {
+    bool done;
+
     pthread_mutex_lock(&errand->mutex);
-    bool done = errand->done;
+    done = errand->done;
     pthread_mutex_unlock(&errand->mutex);
     return done;
 }

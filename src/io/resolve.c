@@ -56,12 +56,13 @@ static void work(struct rl_errand *errand)
 int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_resolve **out)
 {
     struct rl_resolve *r = calloc(1, sizeof *r);
+    int error;
 
     if (!r)
         return -1;
     r->errand.work = work;
     r->errand.destroy = destroy;
-    int error = rl_errand_init(&r->errand);
+    error = rl_errand_init(&r->errand);
     if (error != 0) {
         free(r);
         errno = error;

@@ -65,6 +65,7 @@ static int start_reading(const char *source, bool is_command, int wake_fd,
 {
     size_t size = sizeof(struct rl_secret_reading) + strlen(source) + 1;
     struct rl_secret_reading *reading = rl_secret_alloc(size);
+    int error;
 
     if (!reading)
         return ENOMEM;
@@ -73,7 +74,7 @@ static int start_reading(const char *source, bool is_command, int wake_fd,
     reading->size = size;
     reading->is_command = is_command;
     strcpy(reading->source, source);
-    int error = rl_errand_init(&reading->errand);
+    error = rl_errand_init(&reading->errand);
     if (error) {
         destroy(&reading->errand);
         return error;
@@ -156,11 +157,12 @@ int rl_secret_open(struct rl_secret *s, const char *text, const char *path, cons
                    int64_t max_age_ns, char why[RL_SECRET_WHY_MAX])
 {
     int error = 0;
+    size_t size;
 
     *s = (struct rl_secret){.max_age_ns = max_age_ns, .wake_fd = -1, .due_ns = INT64_MAX};
     if (!text && !path && !command)
         return 0;
-    size_t size = text && strlen(text) > RL_SECRET_MAX ? strlen(text) + 1 : RL_SECRET_MAX + 1;
+    size = text && strlen(text) > RL_SECRET_MAX ? strlen(text) + 1 : RL_SECRET_MAX + 1;
     s->text = rl_secret_alloc(size);
     if (!s->text)
         return ENOMEM;
@@ -212,11 +214,12 @@ static void note_failure(struct rl_secret *s, const char *why, int64_t now_ns)
 static void begin(struct rl_secret *s, int64_t now_ns)
 {
     const char *source = s->command ? s->command : s->path;
+    int error;
 
     s->began_ns = now_ns;
     s->is_overdue = false;
     s->due_ns = now_ns + s->max_age_ns;
-    int error = start_reading(source, s->command != NULL, s->wake_fd, &s->reading);
+    error = start_reading(source, s->command != NULL, s->wake_fd, &s->reading);
     if (error)
         note_failure(s, strerror(error), now_ns);
 }

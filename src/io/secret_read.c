@@ -41,9 +41,10 @@ void rl_secret_free(void *memory, size_t size)
 /* The first line of what was read, ended by NUL. */
 static bool take_line(char *bytes, const char *what, const char *path, char *out, char *why)
 {
-    bytes[strcspn(bytes, "\r\n")] = '\0';
-    size_t size = strlen(bytes);
+    size_t size;
 
+    bytes[strcspn(bytes, "\r\n")] = '\0';
+    size = strlen(bytes);
     if (size == 0)
         snprintf(why, RL_SECRET_WHY_MAX, "the password %s %s has an empty first line", what,
                  path);
@@ -136,10 +137,11 @@ static bool collect(int fd, int64_t deadline_ns, char bytes[OUTPUT_MAX])
     while (size < OUTPUT_MAX - 1) {
         int64_t left_ms = (deadline_ns - rl_now_ns()) / RL_NS_PER_MS;
         struct pollfd ready = {.fd = fd, .events = POLLIN};
+        ssize_t got;
 
         if (left_ms <= 0 || poll(&ready, 1, (int)left_ms) <= 0)
             break;
-        ssize_t got = read(fd, bytes + size, OUTPUT_MAX - 1 - size);
+        got = read(fd, bytes + size, OUTPUT_MAX - 1 - size);
         if (got < 0)
             break;
         size += (size_t)got;

@@ -78,13 +78,15 @@ static int load_key(SSL_CTX *ctx, const char *cert_file, const char *key_file, c
                     size_t why_size)
 {
     bool wants_passphrase = false;
+    unsigned long code;
+    int loaded;
 
     SSL_CTX_set_default_passwd_cb_userdata(ctx, &wants_passphrase);
-    int loaded = SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM);
+    loaded = SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
     if (loaded == 1)
         return 0;
-    unsigned long code = ERR_peek_last_error();
+    code = ERR_peek_last_error();
     if (wants_passphrase) {
         snprintf(why, why_size,
                  "the TLS key in %s is protected by a passphrase: give one without", key_file);
@@ -141,12 +143,15 @@ static int load_files(SSL_CTX *ctx, const char *ca_file, const char *cert_file,
 int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *key_file,
                        char *why, size_t why_size, struct rl_tls_context **out)
 {
+    struct rl_tls_context *context;
+    SSL_CTX *ctx;
+
     /* Only the first initialisation of the process can set these. */
     OPENSSL_init_ssl(INIT_OPTIONS, NULL);
     ERR_clear_error();
 
-    struct rl_tls_context *context = malloc(sizeof *context);
-    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    context = malloc(sizeof *context);
+    ctx = SSL_CTX_new(TLS_client_method());
     if (!context || !ctx) {
         snprintf(why, why_size, "out of memory");
         goto cleanup;
@@ -219,10 +224,14 @@ static bool expect_name(struct rl_tls *tls, const char *verify_name)
 
 int rl_tls_new(struct rl_tls_context *context, const char *verify_name, struct rl_tls **out)
 {
+    struct rl_tls *tls;
+    BIO *in_bio;
+    BIO *out_bio;
+
     ERR_clear_error();
-    struct rl_tls *tls = calloc(1, sizeof *tls);
-    BIO *in_bio = BIO_new(BIO_s_mem());
-    BIO *out_bio = BIO_new(BIO_s_mem());
+    tls = calloc(1, sizeof *tls);
+    in_bio = BIO_new(BIO_s_mem());
+    out_bio = BIO_new(BIO_s_mem());
     if (!tls || !in_bio || !out_bio)
         goto cleanup;
     tls->ssl = SSL_new(context->ctx);
@@ -313,34 +322,39 @@ size_t rl_tls_output(struct rl_tls *tls, void *bytes, size_t cap)
 
 int rl_tls_handshake(struct rl_tls *tls)
 {
+    int result;
+
     if (tls->broken)
         return -1;
     ERR_clear_error();
-    int result = SSL_do_handshake(tls->ssl);
+    result = SSL_do_handshake(tls->ssl);
     return result == 1 ? 1 : judge(tls, result);
 }
 
 int rl_tls_read(struct rl_tls *tls, void *bytes, size_t cap)
 {
+    int result;
+
     if (tls->broken)
         return -1;
     if (cap == 0)
         return 0;
     ERR_clear_error();
-    int result = SSL_read(tls->ssl, bytes, cap > INT_MAX ? INT_MAX : (int)cap);
+    result = SSL_read(tls->ssl, bytes, cap > INT_MAX ? INT_MAX : (int)cap);
     return result > 0 ? result : judge(tls, result);
 }
 
 int rl_tls_write(struct rl_tls *tls, const void *bytes, size_t n)
 {
     size_t written = 0;
+    int result;
 
     if (tls->broken)
         return -1;
     if (n == 0)
         return 0;
     ERR_clear_error();
-    int result = SSL_write_ex(tls->ssl, bytes, n, &written);
+    result = SSL_write_ex(tls->ssl, bytes, n, &written);
     if (result == 1)
         return 0;
     if (judge(tls, result) == 0) {

@@ -28,10 +28,11 @@ static void copy_printable(char *out, size_t size, const unsigned char *from, si
 static bool common_name(const X509_NAME *name, char *out, size_t size)
 {
     int index = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+    const ASN1_STRING *text;
 
     if (index < 0)
         return false;
-    const ASN1_STRING *text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
+    text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
     copy_printable(out, size, ASN1_STRING_get0_data(text), (size_t)ASN1_STRING_length(text));
     return out[0] != '\0';
 }

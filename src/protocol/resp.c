@@ -54,6 +54,8 @@ static int parse_integer(struct rl_slice digits, int64_t *out)
 static long take_bulk(const char *bytes, size_t size, int64_t length, int64_t limit,
                       struct rl_scalar *out)
 {
+    size_t needed;
+
     if (length == -1) {
         out->type = RL_REPLY_NIL;
         return 0;
@@ -61,7 +63,7 @@ static long take_bulk(const char *bytes, size_t size, int64_t length, int64_t li
     if (length < 0 || length > limit)
         return -1;
 
-    size_t needed = (size_t)length + CRLF_SIZE;
+    needed = (size_t)length + CRLF_SIZE;
 
     out->type = RL_REPLY_BULK;
     out->text = (struct rl_slice){bytes, (size_t)length};
@@ -121,14 +123,14 @@ static long take_array(const char *bytes, size_t size, struct rl_reply *out)
     out->scalar = (struct rl_scalar){.type = count < 0 ? RL_REPLY_NIL : RL_REPLY_ARRAY};
     out->element_count = count < 0 ? 0 : (uint32_t)count;
     for (uint32_t i = 0; i < out->element_count; i++) {
+        long taken;
+
         if ((size_t)used == size)
             return 0;
         if (!memchr(scalar_marks, bytes[used], sizeof scalar_marks))
             return -1;
-
-        long taken =
+        taken =
             take_scalar(bytes + used, size - (size_t)used, RL_RESP_BULK_MAX, &out->element[i]);
-
         if (taken <= 0)
             return taken;
         used += taken;

@@ -206,6 +206,7 @@ static bool push_first(struct rl_session *session, const struct rl_command *comm
 {
     struct rl_pending_queue *queue = &session->pending;
     size_t size = rl_resp_encoded_size(command);
+    char *front;
 
     /* Room first, as in rl_session_push(). */
     if (!rl_buffer_reserve(&session->output, size) || !rl_pending_push(queue, entry))
@@ -213,7 +214,7 @@ static bool push_first(struct rl_session *session, const struct rl_command *comm
     queue->first = (queue->first - 1) & (queue->capacity - 1);
     queue->entry[queue->first] = entry;
 
-    char *front = session->output.bytes + session->output.start;
+    front = session->output.bytes + session->output.start;
     memmove(front + size, front, session->output.size);
     rl_resp_encode(command, front);
     session->output.size += size;

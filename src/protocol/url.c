@@ -69,13 +69,14 @@ static const struct scheme *find_scheme(struct rl_slice name)
 static int explain_scheme(struct parse *p, struct rl_slice name)
 {
     const char *names[SCHEME_COUNT + 1] = {NULL};
+    const char *nearest;
 
     if (name.size > SCHEME_MAX_BYTES || !rl_slice_only(name, "+-."))
         return fail(p, "what stands before '://' must be redis, rediss (TLS), valkey, valkeys "
                        "(TLS), unix, sentinel, sentinels (TLS), cluster or clusters (TLS)");
     for (size_t i = 0; i < SCHEME_COUNT; i++)
         names[i] = schemes[i].name;
-    const char *nearest = rl_nearest(name, names);
+    nearest = rl_nearest(name, names);
     if (nearest)
         return fail(p, "unknown scheme '%.*s://': did you mean %s://?", (int)name.size,
                     name.data, nearest);
@@ -198,10 +199,13 @@ static int parse_host_and_port(struct parse *p, struct rl_slice s)
     struct rl_url *u = &p->url;
     int room = (int)sizeof u->printable - 1 - 8; /* for brackets and ":65535" */
     bool bracketed = s.size > 0 && s.data[0] == '[';
+    bool cut;
 
     if (bracketed) {
+        struct rl_slice address;
+
         rl_slice_skip(&s, 1);
-        struct rl_slice address = rl_slice_until(&s, "]");
+        address = rl_slice_until(&s, "]");
         if (s.size == 0)
             return fail(p, "the ']' after the IPv6 address is missing: [::1]:6379");
         rl_slice_skip(&s, 1);
@@ -226,7 +230,7 @@ static int parse_host_and_port(struct parse *p, struct rl_slice s)
         if (parse_port(p, s) != 0)
             return -1;
     }
-    bool cut = strlen(u->host) > (size_t)room;
+    cut = strlen(u->host) > (size_t)room;
     snprintf(u->printable, sizeof u->printable, "%s%.*s%s%s:%s", bracketed ? "[" : "",
              cut ? room - 3 : room, u->host, cut ? "..." : "", bracketed ? "]" : "", u->port);
     return 0;
@@ -238,13 +242,15 @@ static int parse_host_and_port(struct parse *p, struct rl_slice s)
 static int take_credentials(struct parse *p, struct rl_slice *authority)
 {
     size_t at = authority->size;
+    struct rl_slice password;
+    struct rl_slice user;
 
     while (at > 0 && authority->data[at - 1] != '@')
         at--;
     if (at == 0)
         return 0;
-    struct rl_slice password = {authority->data, at - 1};
-    struct rl_slice user = rl_slice_until(&password, ":");
+    password = (struct rl_slice){authority->data, at - 1};
+    user = rl_slice_until(&password, ":");
     rl_slice_skip(authority, at);
     if (decode(p, user, p->url.user, sizeof p->url.user, "user") != 0)
         return -1;
@@ -307,8 +313,10 @@ static int parse_tcp(struct parse *p, struct rl_slice s)
     if (take_credentials(p, &authority) != 0 || parse_host_and_port(p, authority) != 0)
         return -1;
     if (s.size > 0 && s.data[0] == '/') {
+        struct rl_slice db;
+
         rl_slice_skip(&s, 1);
-        struct rl_slice db = rl_slice_until(&s, "?#");
+        db = rl_slice_until(&s, "?#");
         if (db.size > 0 && parse_db(p, db) != 0)
             return -1;
     }
@@ -323,6 +331,7 @@ static int parse_tcp(struct parse *p, struct rl_slice s)
 static int parse_unix(struct parse *p, struct rl_slice s)
 {
     struct rl_slice authority = rl_slice_until(&s, "/");
+    struct rl_slice path;
 
     if (take_credentials(p, &authority) != 0)
         return -1;
@@ -330,7 +339,7 @@ static int parse_unix(struct parse *p, struct rl_slice s)
         return fail(p, "a '/' in user or password must be written as %%2F");
     if (authority.size > 0 || s.size == 0)
         return fail(p, "a socket needs its absolute path: unix:///path/to/socket");
-    struct rl_slice path = rl_slice_until(&s, "?#");
+    path = rl_slice_until(&s, "?#");
     if (decode(p, path, p->url.path, sizeof p->url.path, "path") != 0)
         return -1;
     for (const char *c = p->url.path; *c != '\0'; c++)
@@ -440,6 +449,7 @@ static void print_group(struct rl_url *url)
 static int parse_sentinel(struct parse *p, struct rl_slice s)
 {
     struct rl_slice authority = rl_slice_until(&s, "/?#");
+    struct rl_slice group;
 
     p->default_port = RL_URL_SENTINEL_PORT;
     p->url.sentinel_tls = p->url.tls;
@@ -452,7 +462,7 @@ static int parse_sentinel(struct parse *p, struct rl_slice s)
         return fail(p, "a group needs the addresses of all its sentinels, three or more: "
                        "sentinel://host1+host2+host3/group");
     rl_slice_skip(&s, s.size > 0 && s.data[0] == '/' ? 1 : 0);
-    struct rl_slice group = rl_slice_until(&s, "?#");
+    group = rl_slice_until(&s, "?#");
     if (group.size == 0)
         return fail(p, "the name of the group is missing: sentinel://host1+host2+host3/group");
     if (decode(p, group, p->url.group, sizeof p->url.group, "group") != 0)
@@ -472,6 +482,7 @@ static int parse_sentinel(struct parse *p, struct rl_slice s)
 static int parse_cluster(struct parse *p, struct rl_slice s)
 {
     struct rl_slice authority = rl_slice_until(&s, "/?#");
+    struct rl_slice votes;
 
     p->url.sentinel_tls = p->url.tls;
     p->url.vote_count = RL_VOTES_USUAL;
@@ -484,7 +495,7 @@ static int parse_cluster(struct parse *p, struct rl_slice s)
         return fail(p, "a cluster needs the addresses of three of its nodes, or more, on "
                        "different machines: cluster://host1+host2+host3");
     rl_slice_skip(&s, s.size > 0 && s.data[0] == '/' ? 1 : 0);
-    struct rl_slice votes = rl_slice_until(&s, "?#");
+    votes = rl_slice_until(&s, "?#");
     if (votes.size > 0)
         p->url.vote_count =
             votes.size == 1 && rl_is_digit(votes.data[0]) ? (uint8_t)(votes.data[0] - '0') : 0;
@@ -520,6 +531,11 @@ static int parse_plain(struct parse *p, struct rl_slice s)
 
 static int parse(struct parse *p, const char *text)
 {
+    const char *colon;
+    const struct scheme *scheme;
+    struct rl_slice name;
+    struct rl_slice rest;
+
     if (!text || text[0] == '\0')
         return fail(p, "the URL is empty: write redis://host:port");
     for (const char *c = text; *c != '\0'; c++)
@@ -527,16 +543,16 @@ static int parse(struct parse *p, const char *text)
             return fail(
                 p, "the URL contains a space or a control character; write it as %%XX, its "
                    "hex code, if it is meant");
-    const char *colon = strstr(text, "://");
+    colon = strstr(text, "://");
     if (!colon)
         return parse_plain(p, rl_slice_of(text));
-    struct rl_slice name = {text, (size_t)(colon - text)};
-    const struct scheme *scheme = find_scheme(name);
+    name = (struct rl_slice){text, (size_t)(colon - text)};
+    scheme = find_scheme(name);
     if (!scheme)
         return explain_scheme(p, name);
     p->url.tls = scheme->tls;
     p->url.is_unix = scheme->is_unix;
-    struct rl_slice rest = {colon + 3, strlen(colon + 3)};
+    rest = (struct rl_slice){colon + 3, strlen(colon + 3)};
     if (scheme->is_sentinel)
         return parse_sentinel(p, rest);
     if (scheme->is_cluster)
