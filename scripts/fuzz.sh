@@ -20,7 +20,7 @@ if [ "${1:-}" = --minimise ]; then
     minimise=1
     shift
 fi
-[ $# -gt 0 ] || set -- resp url value cluster session options config args http
+[ $# -gt 0 ] || set -- resp url value json cluster session options config args http
 
 export ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}"
