@@ -7,7 +7,7 @@
  *
  *     // A thread of the library renews the lock while we work; wait 5 s for another holder.
  *     redlock_options options = REDLOCK_OPTIONS(.flags = REDLOCK_THREAD);
- *     // Programs that find it busy are told the label.
+ *     // Programs that find it busy see the label.
  *     redlock_request request = REDLOCK_REQUEST(.wait_ms = 5000, .flags = REDLOCK_RENEW,
  *                                               .label = "report on host7");
  *     redlock *client = NULL;
@@ -43,7 +43,7 @@
  *    and so on; in C++ without arguments, and assign the fields afterwards). A zero field means
  *    its default. An older library accepts the struct of a newer header as long as what it does
  *    not know is zero.
- *  - What the library returns a pointer to stays the library's, and lives as long as is said
+ *  - What the library returns a pointer to stays the library's, and lives as long as is noted
  *    there.
  *  - Times are milliseconds (`_ms`) or nanoseconds (`_ns`) of CLOCK_BOOTTIME, which goes on
  *    while the machine sleeps: a holder that was suspended or stopped finds its lock expired.
@@ -167,7 +167,7 @@ REDLOCK_API const char *redlock_detail(void);
 
 /* ---- errors ----------------------------------------------------------------------------- */
 
-/* One line per error: name, number, what redlock_strerror() says. */
+/* One line per error: name, number, what redlock_strerror() returns. */
 #define REDLOCK_ERRORS(X)                                                                      \
     X(OK, 0, "success")                                                                        \
     X(BUSY, -1, "held by another")                                                             \
@@ -229,9 +229,9 @@ enum redlock_flags {
  *   - every lock has a fencing token, as if REDLOCK_FENCED were given, for the resource to
  *     check; kinds that can have none (SHARED, SEMAPHORE) are INVAL;
  *   - a node's grants count only if it passes the safety checks of redlock_audit(): role,
- *     identity, membership, max_ttl, eviction and clock, by what it says when it is connected
- *     to. Where too few do, an acquire is GUARDED at once, and each node's text names the
- *     check. A node that is down is no failure, as long as a majority is there;
+ *     identity, membership, max_ttl, eviction and clock, by what it reports when it is
+ *     connected to. Where too few do, an acquire is GUARDED at once, and each node's text names
+ *     the check. A node that is down is no failure, as long as a majority is there;
  *   - REDLOCK_NO_GUARD is INVAL.
  */
 enum redlock_profile {
@@ -292,9 +292,9 @@ struct redlock_options {
     /* TCP and TLS set-up of one connection; default 1000. */
     uint32_t connect_timeout_ms;
     /*
-     * The most any request may ask for, of any client of these nodes; default 60000. A node
-     * that restarted is kept from voting for this long and two seconds: raise it freely, lower
-     * it only after waiting the old value.
+     * The longest TTL of any request, of any client of these nodes; default 60000. A node that
+     * restarted is kept from voting for this long and two seconds: raise it freely, lower it
+     * only after waiting the old value.
      */
     uint32_t max_ttl_ms;
     /* Clock-rate allowance; default 10000 (1 %), plus 2 ms always. */
@@ -330,7 +330,7 @@ struct redlock_options {
      * So often a password file or command is read again and every connection logs in with the
      * result (AUTH, in line with its requests); default 300000 (5 minutes), at most one day.
      * Neither is waited for by anything but a login: when they fail or hang, the last password
-     * stays in use, and a WARNING tells. A login that is refused ends no connection that is up.
+     * stays in use, with a WARNING. A login that is refused ends no connection that is up.
      */
     uint32_t password_max_age_ms;
     /* The same for the sentinels of Sentinel groups; without them no login there. */
@@ -437,7 +437,7 @@ enum redlock_request_flags {
      */
     REDLOCK_FAIR = 0x8,
     /*
-     * While it waits, events QUEUED tell its place in the queue; without it redlock_position()
+     * While it waits, events QUEUED carry its place in the queue; without it redlock_position()
      * alone does. For redlock_start_acquire(): a blocking call has no events.
      */
     REDLOCK_PLACES = 0x20,
@@ -445,7 +445,7 @@ enum redlock_request_flags {
 };
 
 /*
- * What redlock_acquire() and redlock_start_acquire() are asked for.
+ * What redlock_acquire() and redlock_start_acquire() acquire, and how.
  *
  * A request that has to wait gets a place in a queue on the nodes and is woken when it is at
  * its head and the lock is free. Of several waiters of one client for one name only the first
@@ -453,8 +453,8 @@ enum redlock_request_flags {
  *
  *   BUSY      another holds it, and wait_ms was 0
  *   TIMEOUT   another still held it when wait_ms had passed; or it was granted too late, after
- *             that or so that its validity had ended before the caller could be told, and has
- *             been given back
+ *             that or so that its validity had ended before the caller could learn of it, and
+ *             has been given back
  *   NOQUORUM  too few nodes could vote (retried until wait_ms had passed)
  *   AUTH      a majority is impossible because nodes refuse the credentials (not retried,
  *             unless a password file or command has been right before: NOQUORUM then)
@@ -484,7 +484,7 @@ struct redlock_request {
      * A name for the holder or waiter, for people to read: up to REDLOCK_LABEL_MAX bytes of
      * printable UTF-8 (no controls, line separators or direction marks, else INVAL); NULL or
      * empty: none. It becomes part of the value on the nodes, together with the time of the
-     * attempt, so that redlock_query(), and a client that is refused, can say who holds the
+     * attempt, so that redlock_query(), and a client that is refused, can name who holds the
      * lock and for how long. It costs bytes, no command, and proves nothing.
      */
     const char *label;
@@ -515,7 +515,7 @@ struct redlock_request {
 
 #define REDLOCK_REQUEST(...) REDLOCK_INIT(redlock_request, __VA_ARGS__)
 
-/* ---- what can be asked of a handle without asking the nodes ----------------------------- */
+/* ---- what a handle answers without a request to the nodes ------------------------------- */
 
 /* End of the validity in CLOCK_BOOTTIME nanoseconds; 0 when it is not held. */
 REDLOCK_API int64_t redlock_deadline_ns(const redlock_lock *lock);
@@ -530,7 +530,7 @@ enum redlock_state {
     REDLOCK_STATE_RELEASED,
 };
 
-/* What became of the lock, asked of the local clock at this moment. */
+/* What became of the lock, by the local clock at this moment. */
 REDLOCK_API int redlock_state(const redlock_lock *lock);
 
 /*
@@ -557,7 +557,7 @@ REDLOCK_API int redlock_margin(const redlock_lock *lock);
  */
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
-/* ---- events: acquiring without waiting, and being told ---------------------------------- */
+/* ---- events: acquiring without waiting, and what happened since ------------------------- */
 
 /*
  * These begin what their blocking namesakes do, and return at once. Its outcome is an event.
@@ -658,7 +658,8 @@ typedef struct redlock_event {
  * Threads. One thread at a time: a second one gets BUSY. A loss is an event at the latest when
  * the validity ends, as long as the client is driven, and redlock_options.notify has run by
  * then; a process that was stopped learns of it from its first call afterwards. A program that
- * reads its events late is told late, by them alone: redlock_remaining_ms() never is.
+ * reads its events late learns of it late, from them alone: redlock_remaining_ms() is never
+ * late.
  */
 REDLOCK_API int redlock_next(redlock *client, const redlock_event **event, int timeout_ms);
 
@@ -858,7 +859,7 @@ typedef struct redlock_node_report {
      * known to come late.
      */
     int32_t rtt_us;
-    /* Remaining life of the key where it was asked for; -1: unknown. */
+    /* Remaining life of the key where it was requested; -1: unknown. */
     int64_t key_remaining_ms;
     /* The value that is in the way; empty: none, or it is unknown. */
     char value[REDLOCK_VALUE_MAX + 1];
@@ -886,7 +887,7 @@ typedef struct redlock_report {
      * may still believe that it holds the lock. Of several holders, one of them.
      */
     redlock_holder holder;
-    /* How many wait, on the node that has most; 0 also if none says. */
+    /* How many wait, on the node that has most; 0 also if none reports it. */
     uint32_t waiter_count;
     /* The first node_count of them. */
     redlock_node_report node[REDLOCK_NODES_MAX];
@@ -901,14 +902,14 @@ typedef struct redlock_report {
 
 /*
  * The last operation on this handle. While it waits, and after BUSY and TIMEOUT, its holder is
- * the one that is in the way, as far as the nodes said. Valid until the next
+ * the one that is in the way, as far as the nodes reported it. Valid until the next
  * redlock_lock_report() of this thread. NULL: FORKED, or the lock is NULL.
  */
 REDLOCK_API const redlock_report *redlock_lock_report(const redlock_lock *lock);
 
 /*
  * What the nodes did in the last blocking call of this thread that failed. Valid until the next
- * one fails. NULL: there was none, or it asked no node.
+ * one fails. NULL: there was none, or it sent nothing to any node.
  */
 REDLOCK_API const redlock_report *redlock_failure_report(void);
 
@@ -926,7 +927,7 @@ typedef struct redlock_info {
     redlock_holder holder;
     /* The fence counter that a majority has reached; 0: none. */
     int64_t fence;
-    /* 1: the nodes that answered do not all say the same. */
+    /* 1: the nodes that answered do not all agree. */
     int32_t disagree;
     /* SEMAPHORE: of this many. */
     uint32_t slots;
@@ -952,7 +953,7 @@ enum redlock_verdict {
     REDLOCK_CHECK_OK,
     REDLOCK_CHECK_WARN,    /* works, but an assumption of the algorithm is at risk */
     REDLOCK_CHECK_FAIL,    /* mutual exclusion or availability is broken */
-    REDLOCK_CHECK_UNKNOWN, /* the server does not say */
+    REDLOCK_CHECK_UNKNOWN, /* the server does not report it */
 };
 
 /* One line of an audit. */
@@ -982,7 +983,7 @@ typedef struct redlock_admission {
     /* Nodes that are not in the set, of as many nodes, of most others. */
     uint32_t newcomers;
     /*
-     * The longest TTL of this client and of what the nodes say, and two seconds: after that
+     * The longest TTL of this client and of what the nodes report, and two seconds: after that
      * time nothing is held that is forgotten now.
      */
     int64_t guard_ms;
@@ -1001,11 +1002,11 @@ typedef struct redlock_admission {
 /* What the nodes answered. What does not belong to the request is NULL or 0. */
 struct redlock_answer {
     size_t size;
-    /* query, break, release_by_key: the one that was asked for. */
+    /* query, break, release_by_key: the one in the request. */
     const char *name;
     /* query, with OK. */
     const redlock_info *info;
-    /* Not of list and audit; NULL: no node was asked. */
+    /* Not of list and audit; NULL: nothing was sent to a node. */
     const redlock_report *report;
     /* list, with OK: in the order of the bytes, each once. */
     const char *const *names;
@@ -1021,9 +1022,9 @@ struct redlock_answer {
 REDLOCK_API void redlock_answer_free(redlock_answer *answer);
 
 /*
- * Each of these asks all nodes, and returns OK, or the error; redlock_failure_report() then
- * says which node did what. With OK *out is the caller's, for redlock_answer_free(); out may be
- * NULL. Most have a twin below that does not wait.
+ * Each of these sends a request to every node, and returns OK, or the error;
+ * redlock_failure_report() then shows which node did what. With OK *out is the caller's, for
+ * redlock_answer_free(); out may be NULL. Most have a twin below that does not wait.
  */
 
 /*
@@ -1051,10 +1052,10 @@ REDLOCK_API int redlock_list(redlock *client, redlock_answer **out);
  *
  *   OK        evicted: it is on no majority of the nodes any more
  *   EXPIRED   no node that answered had it, and a majority did: it was gone already
- *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report says which did. What is left
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report shows which did. What is left
  *             expires, or goes when this is called again.
  *
- * The holder is not asked, and may act on: it learns of it at its next renewal (LOST), and
+ * The holder has no say in it, and may act on: it learns of it at its next renewal (LOST), and
  * without one when its validity ends. report->holder.remaining_ms is the longest that it may
  * still believe in the lock. Only a resource that checks fencing tokens is safe from it
  * meanwhile.
@@ -1075,7 +1076,7 @@ REDLOCK_API int redlock_break(redlock *client, const char *name, const char *fin
  *
  *   OK        a majority of the nodes has made it sure
  *   TIMEOUT   no replica has confirmed it in time; it may have it all the same
- *   NOQUORUM  (AUTH, PROTO) too few nodes answered, or may not be asked (WAIT)
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered, or do not allow it (WAIT)
  */
 REDLOCK_API int redlock_replicate(redlock *client, redlock_answer **out);
 
@@ -1095,15 +1096,15 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_answer **out);
  * It also makes them a set: each learns an id and how many they are, and of several quorums
  * which one it is in. From then on a client counts no node of another set, nor of a set that
  * has another number of nodes than the client (GUARDED), unless REDLOCK_NO_GUARD. Done again
- * for the same nodes, it keeps their set, unless one has forgotten it or was told it by a
+ * for the same nodes, it keeps their set, unless one has forgotten it or was given it by a
  * client and all are there: then they become a new one. OK when every node took it, else
- * NOQUORUM (AUTH, PROTO) and the report says which did not. A new set needs all its nodes
+ * NOQUORUM (AUTH, PROTO) and the report shows which did not. A new set needs all its nodes
  * (NOQUORUM), and takes none from another set most of whose nodes stay behind (GUARDED): then
  * nothing is changed. Of several at the same moment whose lists share a node at most one is OK,
- * and the others are BUSY: look, and try again. docs/operations.md says how to change the
+ * and the others are BUSY: look, and try again. docs/operations.md describes how to change the
  * nodes.
  *
- * A Sentinel group is admitted with all sentinels of its URL, by the ids that they say of
+ * A Sentinel group is admitted with all sentinels of its URL, by the ids that they report of
  * themselves: each has to answer, and to be another one (NOQUORUM, and nothing is changed).
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_answer **out);
@@ -1147,8 +1148,8 @@ REDLOCK_API int redlock_start_audit(redlock *client, int64_t ttl_ms, void *data,
                                     redlock_job *job);
 
 /*
- * Ends a job: no event comes of it any more. What nodes have been asked to do they may still
- * do; the lock that an audit took expires. INVAL: it is no job of this client, or its event was
+ * Ends a job: no event comes of it any more. What has been sent to nodes they may still do; the
+ * lock that an audit took expires. INVAL: it is no job of this client, or its event was
  * returned. From any thread.
  */
 REDLOCK_API int redlock_cancel_job(redlock *client, redlock_job job);
@@ -1166,14 +1167,14 @@ enum redlock_node_state {
 };
 
 /*
- * What a node is, as far as this client can tell, redlock_node_info.deployment. It decides
- * what may be relied on; docs/guarantees.md has a line for each.
+ * What a node is, as far as this client knows, redlock_node_info.deployment. It decides what
+ * may be relied on; docs/guarantees.md has a line for each.
  */
 #define REDLOCK_DEPLOYMENTS(X)                                                                 \
     X(SERVER, "server")     /* one server; whether another can take its place is not seen */   \
     X(FAILOVER, "failover") /* it has replicas, was one, or is watched by a Sentinel */        \
-    X(SENTINEL, "sentinel") /* a Sentinel group, whose sentinels are asked */                  \
-    X(CLUSTER, "cluster")   /* a vote of a cluster, whose nodes are asked */
+    X(SENTINEL, "sentinel") /* a Sentinel group: its sentinels name the server */              \
+    X(CLUSTER, "cluster")   /* a vote of a cluster: its nodes name the server */
 
 enum redlock_deployment {
 #define REDLOCK_DEPLOYMENT_ENUM(name, text) REDLOCK_DEPLOYMENT_##name,
@@ -1183,7 +1184,7 @@ enum redlock_deployment {
 
 #define REDLOCK_ELECTORS_MAX 7 /* sentinels of a group, or nodes that name a cluster */
 
-/* A sentinel, or a node of a cluster, and what it said last. */
+/* A sentinel, or a node of a cluster, and what it reported last. */
 typedef struct redlock_elector {
     /* As in redlock_node_report. */
     char address[REDLOCK_ADDRESS_MAX];
@@ -1290,12 +1291,12 @@ typedef struct redlock_node_info {
  * The state of node `index`, as known: the call waits for no node. INVAL past the last node.
  * The nodes of several quorums are counted through, in the order they were configured.
  *
- * From the first call on, the client asks a node that has been silent for 4 s something small,
+ * From the first call on, the client sends a node that has been silent for 4 s something small,
  * also while it holds nothing, and a node that owes a reply for longer than two node timeouts,
  * at least a second, is DOWN until it replies again. So a server that hangs, or that no packet
  * reaches any more, is shown as such within 10 s (longer with a node timeout above 3 s). That
  * needs a driver: REDLOCK_THREAD, or redlock_next() whenever redlock_fd() is readable. Between
- * blocking calls alone nothing is asked, and the state is that of the last call: see
+ * blocking calls alone nothing is sent, and the state is that of the last call: see
  * answered_ms.
  */
 REDLOCK_API int redlock_node(redlock *client, size_t index, redlock_node_info *out);
@@ -1321,7 +1322,7 @@ typedef struct redlock_histogram {
 } redlock_histogram;
 
 /*
- * What a client has done since it was opened. Counters only grow; `waiting` and `held` tell of
+ * What a client has done since it was opened. Counters only grow; `waiting` and `held` are of
  * this moment. Every acquisition that was begun is waiting, acquired or refused. Every lock
  * that was acquired or adopted is held, late, released, lost or left.
  */
@@ -1340,7 +1341,7 @@ typedef struct redlock_counters {
     uint64_t refused_guarded;
     uint64_t refused_canceled;
     uint64_t refused_other;
-    /* Granted, but the wait had ended: given back, told as TIMEOUT. */
+    /* Granted, but the wait had ended: given back, reported as TIMEOUT. */
     uint64_t late;
     /* Taken over by redlock_adopt(). */
     uint64_t adopted;
@@ -1372,8 +1373,8 @@ typedef struct redlock_counters {
 #define REDLOCK_COUNTERS(...) REDLOCK_INIT(redlock_counters, __VA_ARGS__)
 
 /*
- * The counters, of all quorums together; redlock_member() gives those of one. Asks no node.
- * From any thread.
+ * The counters, of all quorums together; redlock_member() gives those of one. Sends nothing to
+ * a node. From any thread.
  */
 REDLOCK_API int redlock_stats(redlock *client, redlock_counters *out);
 
@@ -1387,13 +1388,13 @@ REDLOCK_API const char *redlock_version(void);
 /* ---- for experts: locks that several programs share ------------------------------------- */
 
 /*
- * redlock_request.flags: once the caller has been told of the grant, only redlock_release()
- * deletes the lock: for one whose value goes to programs that renew it elsewhere
- * (redlock_adopt()), so that the end of this handle says nothing about the lock. Its loss,
- * redlock_lock_free() and redlock_close() leave it on the nodes until its TTL ends there. What
- * is still deleted: attempts that failed, were canceled or freed, and a grant of which the
- * caller was not told. As others may be releasing it, it is put back on no node that has lost
- * it. Not with REDLOCK_BOUND.
+ * redlock_request.flags: once the caller knows of the grant, only redlock_release() deletes the
+ * lock: for one whose value goes to programs that renew it elsewhere (redlock_adopt()), so that
+ * the end of this handle means nothing for the lock. Its loss, redlock_lock_free() and
+ * redlock_close() leave it on the nodes until its TTL ends there. What is still deleted:
+ * attempts that failed, were canceled or freed, and a grant of which the caller never learned.
+ * As others may be releasing it, it is put back on no node that has lost it. Not with
+ * REDLOCK_BOUND.
  */
 #define REDLOCK_KEEP 0x10
 
@@ -1422,11 +1423,11 @@ REDLOCK_API const char *redlock_version(void);
  * that acquired it, or another that was given the value, may be releasing it.
  *
  * Without a request it is a lock of unknown kind, so that releasing it returns LOST when
- * another holds the name, even beside it. A request says what it was acquired with, and has to
- * say it right; with the kind, LOST is returned of a mutex only. Of it count: kind, slots,
+ * another holds the name, even beside it. A request states what it was acquired with, and has
+ * to state it right; with the kind, LOST is returned of a mutex only. Of it count: kind, slots,
  * owner (needed for REENTRANT), more_names, fence (the token that it was granted with, for
  * redlock_fence(); 0: none), data, max_extensions, and of the flags REDLOCK_RENEW (from the
- * first extension on, which says for how long). The rest has to be zero (INVAL).
+ * first extension on, which sets for how long). The rest has to be zero (INVAL).
  *   INVAL     also: the value cannot be of that kind (the slot of a semaphore is part of it)
  */
 REDLOCK_API int redlock_adopt(redlock *client, const char *name, const char *value,
@@ -1458,7 +1459,7 @@ REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
  *   OK        released: a node had it, and a majority of the nodes does not have it now. The
  *             report has in holder.votes how many nodes had it.
  *   EXPIRED   no node that answered had it, and a majority did: it was gone already
- *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report says which did. What is left
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report shows which did. What is left
  *             expires, or goes when this is called again.
  */
 REDLOCK_API int redlock_release_by_key(redlock *client, const char *name,
@@ -1495,7 +1496,8 @@ typedef struct redlock_quorum {
 
 /*
  * In which quorum does `name` live? Its index, from 0, in the order they were configured;
- * always 0 without redlock_options.quorums. Asks no node. INVAL for what is no name, FORKED.
+ * always 0 without redlock_options.quorums. Sends nothing to a node. INVAL for what is no name,
+ * FORKED.
  */
 REDLOCK_API int redlock_quorum_of(redlock *client, const char *name);
 

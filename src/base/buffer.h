@@ -18,7 +18,7 @@ struct rl_buffer {
     size_t capacity;
     size_t start; /* first byte not taken yet */
     size_t size;  /* from there on */
-    bool secret;  /* set by its owner, until it is empty or the owner says so */
+    bool secret;  /* set by its owner, until it is empty or the owner clears it */
 };
 
 /*

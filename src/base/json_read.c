@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 
-#define WORD_MAX 64 /* bytes of a name that is asked for by rl_json_is() */
+#define WORD_MAX 64 /* bytes of a name that rl_json_is() compares with */
 
 static const char *skip_blanks(const char *at, const char *end)
 {

@@ -37,7 +37,7 @@ static inline bool rl_target_below(struct rl_slice path, const char *prefix,
 
 /*
  * Decodes a name into out, with a terminating NUL. Returns NULL, or why it is refused as a
- * sentence that says what to do; out then has no meaning. The size of out bounds the name.
+ * sentence that names what to do; out then has no meaning. The size of out bounds the name.
  */
 const char *rl_target_name(struct rl_slice encoded, bool allow_utf8, char *out, size_t size);
 

@@ -29,7 +29,7 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 
 /* ---- the phases ---- */
 
-/* The greeting may be old: the facts are asked for again, in front of the next ping. */
+/* The greeting may be old: the facts are requested again, in front of the next ping. */
 static void request_facts(struct rl_audit *audit)
 {
     struct rl_engine *engine = &audit->client->engine;

@@ -33,7 +33,7 @@ int rl_client_open(const redlock_options *o, const struct rl_member_terms *terms
 void rl_client_tear_down(redlock *client);
 bool rl_same_place(const struct rl_url *a, const struct rl_url *b);
 
-/* ---- request.c: what a call is asked for, each mistake with its own complaint ---- */
+/* ---- request.c: what a call takes, each mistake with its own complaint ---- */
 
 /* Structs that callers fill, and structs that are filled for them. */
 int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
@@ -56,7 +56,7 @@ int rl_name_check(const redlock *client, const char *name, size_t *length);
 int rl_tag_check(const char *tag);
 int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 
-/* ---- route.c: which of several quorums is asked ---- */
+/* ---- route.c: which of several quorums it is for ---- */
 
 /* The index of the member where a name lives. */
 size_t rl_quorum_of(const struct rl_reader *reader, const char *name, size_t name_size);
@@ -69,13 +69,13 @@ int rl_route_job(redlock **client, const char *name);
 
 /* ---- jobs.c: with a blocked caller or started: all take the same way ---- */
 
-/* Are the terms such as can be asked? The client need not be the one that is asked. */
+/* Are the terms valid? The client need not be the one that the job runs on. */
 int rl_job_check(const redlock *client, const struct rl_job_terms *terms);
 /* NULL: out of memory. */
 struct rl_job *rl_job_new(const struct rl_job_terms *terms);
 /*
- * Asks and waits. OK: *out is the caller's, for redlock_answer_free(); out may be NULL. Else
- * the job is freed, and the thread's failure report is set.
+ * Starts the job and waits. OK: *out is the caller's, for redlock_answer_free(); out may be
+ * NULL. Else the job is freed, and the thread's failure report is set.
  */
 int rl_job_run(redlock *client, struct rl_job *job, redlock_answer **out);
 
@@ -95,7 +95,7 @@ void rl_report_survey(const redlock *client, const struct rl_survey *survey,
                       const redlock_info *info, redlock_report *out);
 /*
  * redlock_failure_report() of this thread: the room to be filled by the caller, as by
- * rl_report_lock(), or a copy; NULL: no node was asked.
+ * rl_report_lock(), or a copy; NULL: nothing was sent to a node.
  */
 redlock_report *rl_failure_report_room(void);
 void rl_failure_report_set(const redlock_report *report);

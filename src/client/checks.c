@@ -525,7 +525,7 @@ static bool applies(enum scope scope, const struct rl_check *c)
         return !c->node && scope == ALL_TOGETHER;
     if (scope >= EACH_REACHABLE && c->audit->rtt_us[c->i] < 0)
         return false;
-    /* Nothing else that is asked of such a node is worth an advice. */
+    /* No other check of such a node is worth an advice. */
     if (scope >= EACH_USABLE && (c->findings & (RL_FINDING(CLUSTER) | RL_FINDING(SENTINEL))))
         return false;
     if (scope == EACH_GROUP)

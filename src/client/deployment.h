@@ -5,7 +5,7 @@
 
 #include "drive/client.h"
 
-/* What kind of node it is, and all that redlock_node_info tells of a Sentinel group. */
+/* What kind of node it is, and all that redlock_node_info has of a Sentinel group. */
 void rl_deployment_describe(const redlock *client, uint8_t node, redlock_node_info *out);
 
 /* Every sentinel of every node has answered, or has failed. */

@@ -21,7 +21,7 @@ struct listing {
     struct rl_survey survey;
     char pattern[PATTERN_MAX];
     uint8_t misses[REDLOCK_NODES_MAX];           /* times in a row that it was too slow */
-    struct rl_node_vote vote[REDLOCK_NODES_MAX]; /* of the last time that a node was asked */
+    struct rl_node_vote vote[REDLOCK_NODES_MAX]; /* of the last request to a node */
     char **names;                                /* in order, with room for REDLOCK_LIST_MAX */
     size_t name_count;
     bool out_of_memory;
@@ -57,7 +57,7 @@ static void add_name(struct listing *l, const char *name, size_t size)
     l->name_count++;
 }
 
-/* ---- asking ---- */
+/* ---- the requests ---- */
 
 static void add_key(void *data, uint8_t node, struct rl_slice key)
 {

@@ -10,7 +10,7 @@
 
 /* ---- acquire ---- */
 
-/* An acquire as it was asked for, and what became of it. The texts are the caller's. */
+/* An acquire as it was requested, and what became of it. The texts are the caller's. */
 struct acquire_call {
     struct rl_call call; /* first */
     struct rl_names names;

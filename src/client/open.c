@@ -208,8 +208,8 @@ static void set_up_electors(redlock *client, uint8_t i, const redlock_options *o
 }
 
 /*
- * The set of a client with Sentinel groups says so: one that names a server of theirs by its
- * address asks no electors, and must not count it (G8).
+ * The set of a client with Sentinel groups shows it: one that names a server of theirs by its
+ * address has no electors, and must not count it (G8).
  */
 static void place_groups(redlock *client, unsigned group_count, bool are_of_clusters)
 {

@@ -24,7 +24,7 @@ struct work {
     struct rl_sight sight[];
 };
 
-/* ---- asking ---- */
+/* ---- the requests ---- */
 
 static bool begin(redlock *client, struct rl_job *job)
 {
@@ -238,7 +238,7 @@ static bool plan(redlock *client, struct rl_job *job)
         return true;
     work->pending = false;
     if (job->error) {
-        /* Nodes that have answered were asked for no more than that. */
+        /* Nodes that have answered got no further request. */
         for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
             if (work->survey.node[i].vote == REDLOCK_VOTE_GRANTED)
                 work->survey.node[i].vote = REDLOCK_VOTE_NONE;

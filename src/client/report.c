@@ -9,7 +9,7 @@
 #include "engine/watch.h"
 #include "io/clock.h"
 
-/* key_ttls_ms: NULL where the operation asked for none. */
+/* key_ttls_ms: NULL where the operation reads none. */
 static void describe(const redlock *client, const struct rl_node_vote *votes,
                      const int64_t *key_ttls_ms, redlock_report *out)
 {
@@ -90,7 +90,7 @@ const redlock_report *redlock_lock_report(const redlock_lock *lock)
 
 /* ---- of the last blocking call of this thread that failed ---- */
 
-static _Thread_local redlock_report failure; /* without a size: no node was asked */
+static _Thread_local redlock_report failure; /* without a size: nothing was sent to a node */
 
 redlock_report *rl_failure_report_room(void)
 {

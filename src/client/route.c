@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of several quorums is asked for a lock. What is hashed is the key, prefix and name: a
+ * Which of several quorums a lock belongs to. What is hashed is the key, prefix and name: a
  * client with the prefix "redlock:" and the name x means the same lock as one with no prefix
  * and the name redlock:x, and they exclude each other in one quorum. So they must in several.
  */

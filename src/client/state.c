@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a handle can be asked without asking the nodes. */
+/* What a handle answers without a request to the nodes. */
 #include "core/kind.h"
 #include "drive/client.h"
 #include "drive/drive.h"

@@ -21,7 +21,7 @@
 #define RL_CONFIG_PATH_MAX 4096
 #define RL_CONFIG_SOURCE_MAX 448
 #define RL_CONFIG_WARNINGS_MAX 4 /* the password, its file, the token, the TLS key */
-#define RL_CONFIG_TTL_MS 30000   /* what the command asks for unless told otherwise */
+#define RL_CONFIG_TTL_MS 30000   /* what the command takes unless another is given */
 
 /* The keys of the configuration file. */
 enum rl_setting {
@@ -47,7 +47,7 @@ enum rl_setting {
     RL_SETTING_GUARD,
     RL_SETTING_TTL,        /* of the command only: a program names its own with every lock */
     RL_SETTING_WAIT,       /* the same */
-    RL_SETTING_SERVICE,    /* of the command only: a redlockd to ask instead of the nodes */
+    RL_SETTING_SERVICE,    /* of the command only: a redlockd to use instead of the nodes */
     RL_SETTING_TOKEN_FILE, /* its bearer token */
     RL_SETTING_INSECURE,   /* that goes to another machine without TLS, too */
     RL_SETTING_END,

@@ -40,7 +40,7 @@ int rl_node_list_check(const struct rl_config *c);
 /* Fills c->arranged and c->quorums. */
 void rl_node_list_arrange(struct rl_config *c);
 
-/* ---- trust.c: files that decide which servers are asked, or that hold a secret ---- */
+/* ---- trust.c: files that decide which servers are used, or that hold a secret ---- */
 
 /*
  * Judges the open file `path` by its owner and mode; `what` is what it is to us ("the

@@ -13,7 +13,7 @@
 
 /*
  * Fence counters and tickets are microseconds of a clock, which reaches this in the year 2112.
- * What is not below it was planted or damaged, and counts as missing. The scripts say it in
+ * What is not below it was planted or damaged, and counts as missing. The scripts write it in
  * digits. Their numbers are doubles, and from 2^53 on adding one changes nothing.
  */
 #define RL_COUNTER_LIMIT ((int64_t)1 << 52)
@@ -41,7 +41,7 @@ struct rl_answer {
     bool in_quarantine;  /* a renewal by a node that may not grant, or is not known to */
     bool of_new_term;    /* by an elected vote whose term is in quarantine (docs/elected.md) */
 
-    /* The queue, from nodes that were asked about it. */
+    /* The queue, from nodes that had a request about it. */
     bool contended; /* given back, and there are waiters */
     bool overtakes; /* granted, but not counted: other clients wait, it is to be taken back */
     int64_t owners_token;   /* REENTRANT: of the first hold of the owner here; 0: none */
@@ -53,7 +53,7 @@ struct rl_answer {
     uint32_t
         same_tag; /* that value has the tag of this request, but another made it: a number that
                        stands for the value; 0: not so */
-    uint32_t waiters;                      /* how many wait here, where asked */
+    uint32_t waiters;                      /* how many wait here, where requested */
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */
 };
 

@@ -19,7 +19,7 @@ static bool is_listed(const struct rl_electors *electors, const char *id)
     return electors->listed_count == 0;
 }
 
-/* Two addresses of one elector are one elector: the answer asked for last is its word (E2). */
+/* Two addresses of one elector are one elector: the answer requested last is its word (E2). */
 static bool is_superseded(const struct rl_electors *electors, uint8_t which)
 {
     const struct rl_elector *self = &electors->elector[which];

@@ -6,12 +6,12 @@
  * to itself: it grants from its buffers, with its old marker. So nothing that a server reports
  * of itself is enough. Its *electors*, the sentinels, name a *term*: an epoch and the server
  * that it belongs to. A grant counts only while a majority of them has named the term that it
- * was sent to, each asked no longer than RL_VOUCH_NS ago.
+ * was sent to, in answer to a request no older than RL_VOUCH_NS.
  *
  * The electors are a fixed list of ids, which `redlock init` has written beside the set of
  * nodes: any two majorities of it share an elector, and an elector never goes back to an
- * earlier epoch. Until a client has read that list, a majority of those it was given tells it
- * only where to look.
+ * earlier epoch. Until a client has read that list, a majority of those it was given only shows
+ * it where to look.
  */
 #ifndef RL_CORE_ELECTORS_H
 #define RL_CORE_ELECTORS_H

@@ -141,8 +141,8 @@ bool rl_guard_wants_stamp(const struct rl_guard *guard);
 /* What STAMP answered: how much of the guard time is left; 0 or less: none, it is admitted. */
 void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns);
 /*
- * Whether it is, is not known yet: the first question is to be asked, or has not been answered.
- * A grant is not refused before that.
+ * Whether it is, is not known yet: the first request has not been sent or answered. A grant is
+ * not refused before that.
  */
 bool rl_guard_awaits_stamp(const struct rl_guard *guard);
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a kind of lock is: one table, which every other place asks. A number that is not in it
+ * What a kind of lock is: one table, which every other place reads. A number that is not in it
  * is an error, and a key of another type is nothing of ours.
  *
  * All kinds of one name use one key, so they exclude each other. docs/kinds.md, "Adding a

@@ -9,7 +9,7 @@
  *     v      UNPARK     |     v                     ENDED (lost)       CHECKING --> ENDED
  *   PARKED -------------+- TICKETING, QUEUED: another holds it, and we wait
  *                       +- BACKOFF: too few nodes answered, and we wait
- *                          ASKING: tried once, and another holds it
+ *                          INQUIRING: tried once, and another holds it
  *
  * ALIGNING: a fenced lock whose granting nodes disagree about the token (docs/guards.md,
  * Fencing). PARKED: behind another waiter in the client's local queue; only its head is sent to
@@ -25,7 +25,8 @@
  *   state                     answer to           what happens
  *   ACQUIRING                 this attempt        it is a vote, and may decide
  *   ALIGNING                  this attempt        it joins the hold to be
- *   ASKING, BACKOFF, QUEUED   the last attempt    at most the report: its rollback is behind it
+ *   INQUIRING, BACKOFF,       the last attempt    at most the report: its rollback is behind it
+ *   QUEUED
  *   HELD                      its own acquire     a grant: the margin grows, unless extended
  *                                                 since; a refusal: that queue is left
  *   HELD, extension open      that extension      it is a vote, and may decide
@@ -33,7 +34,7 @@
  *   HELD                      a repair            the margin grows; no vote
  *   RELEASING                 the release         it is a vote, and may decide
  *   CHECKING                  the release         only the report
- *   ASKING, CHECKING          an inquiry          who is there now; the last of them ends it
+ *   INQUIRING, CHECKING       an inquiry          who is there now; the last of them ends it
  *   TICKETING                 a ticket            a place; other answers are dropped
  *   any                       anything else       dropped
  *   IDLE, PARKED, ENDED       anything            dropped
@@ -59,7 +60,7 @@
 /* A waiter whose last heartbeat is this old has lost its place in the nodes' queues. */
 #define RL_WAITER_TTL_MS 3000
 
-#define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
+#define RL_SENDS_MAX 4 /* send again, roll back and try another slot are three */
 
 enum rl_state {
     RL_IDLE,
@@ -87,7 +88,7 @@ struct rl_policy {
     int64_t retry_max_ns;
 };
 
-/* What the caller asked for. */
+/* What the caller requested. */
 struct rl_lock_terms {
     int64_t max_hold_ns;     /* 0: no cap */
     uint32_t max_extensions; /* 0: no cap */
@@ -131,7 +132,7 @@ struct rl_acquisition {
     uint32_t attempt_count;
     uint32_t place; /* in the queue, from 1; 0: unknown */
     uint32_t place_round;
-    int8_t attempt_error;    /* why the last attempt failed; what ASKING will report */
+    int8_t attempt_error;    /* why the last attempt failed; what INQUIRING will report */
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
     uint8_t again_count;     /* requests of this round that were repeated */
     uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
@@ -177,7 +178,7 @@ struct rl_lock {
     uint32_t extension_count;
 
     union {
-        uint16_t awaited; /* ASKING, CHECKING and so on: nodes whose answer is still out */
+        uint16_t awaited; /* INQUIRING, CHECKING and so on: nodes whose answer is still out */
         /*
          * HELD: elected votes whose new term this hold may succeed to. Before its server is
          * greeted, and among nodes_proven until the key is found there (docs/elected.md, E9).
@@ -270,7 +271,7 @@ enum rl_loss {
 struct rl_actions {
     uint32_t send_count;
     struct rl_send send[RL_SENDS_MAX]; /* in this order; an ACQUIRE gets a fresh value (A1) */
-    bool done;                         /* the operation the caller asked for is over */
+    bool done;                         /* the operation of the caller is over */
     int done_error;
     bool lost;         /* the hold ended before it was released ... */
     enum rl_loss loss; /* ... for this reason */

@@ -36,10 +36,10 @@ void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token);
 
 /* queue.c: waiting for a lock that another holds */
 void rl_queue_park(struct rl_lock *lock);
-/* Nothing is tried: the queue is asked for a place. */
+/* Nothing is tried: requests a place in the queue. */
 void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
 rl_step_fn rl_queue_unpark, rl_queue_join, rl_queue_answer, rl_queue_timer, rl_queue_wake;
-/* A refusal in a round of a queued lock: asks again where the lock was freed meanwhile. */
+/* A refusal in a round of a queued lock: sends again where the lock was freed meanwhile. */
 rl_step_fn rl_queue_refused;
 /* May a lost round still be won, because nodes that refused may become free at any moment? */
 bool rl_queue_has_grace(const struct rl_lock *lock, int64_t now_ns);
@@ -88,7 +88,7 @@ extern const struct rl_answer rl_no_answer;
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
 void rl_finish(struct rl_actions *out, int error);
 void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns);
-/* rl_no_answer: the node has been asked, or is asked once more. */
+/* rl_no_answer: a request to the node is under way, or is sent once more. */
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
                     int64_t rtt_ns);
 /* Nodes that have not voted vote no, except those that are still warming up. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a node can be asked to do for a lock. The core decides which, protocol/command.c has the
- * words for each.
+ * What a node can do for a lock. The core decides which, protocol/command.c has the words for
+ * each.
  */
 #ifndef RL_CORE_OP_H
 #define RL_CORE_OP_H
@@ -33,7 +33,7 @@ enum rl_op {
 
 #define RL_OP_COUNT (RL_OP_PING + 1)
 
-/* What an op means for the lock and its key: one table, which every other place asks. */
+/* What an op means for the lock and its key: one table, which every other place reads. */
 struct rl_op_traits {
     const char *name;   /* for the trace */
     bool acquires;      /* its grant counts for an acquisition */

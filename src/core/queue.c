@@ -28,7 +28,7 @@
 #define AGAINS_PER_NODE 4
 
 /*
- * While this client holds the lock, its next waiter waits this long before it asks for a place:
+ * While this client holds the lock, its next waiter waits this long before it requests a place:
  * a short hold is handed over to it directly, without any queue.
  */
 #define HANDOVER_WAIT_NS (1 * RL_NS_PER_MS)

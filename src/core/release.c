@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Giving a lock back, and telling released, expired and taken by another apart (A6). */
+/* Giving a lock back, and what became of it: released, expired or taken by another (A6). */
 #include "core/kind.h"
 #include "core/lock_internal.h"
 

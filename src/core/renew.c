@@ -177,8 +177,8 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
 
 /*
  * A renewal that is not confirmed in time is in jeopardy, but it stays open: nodes that were
- * slow still answer it, in order, and asking them again would only add to what keeps them busy.
- * It ends with its answers, with the connections of nodes that never answer, or with the hold.
+ * slow still answer it, in order, and sending again would only add to what keeps them busy. It
+ * ends with its answers, with the connections of nodes that never answer, or with the hold.
  */
 static void leave_open(struct rl_lock *lock, struct rl_actions *out)
 {

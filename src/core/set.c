@@ -241,7 +241,7 @@ enum redlock_reason rl_set_objection(const struct rl_set_self *self,
         return judge_misfit(self, set);
     if (set[0])
         return strcmp(set, in_force) == 0 ? REDLOCK_REASON_NONE : REDLOCK_REASON_OTHER_SET;
-    /* It belongs to none: does any of the others to any, or may it, since it does not tell? */
+    /* It belongs to none: does any of the others to any, or may it, its set being unknown? */
     for (uint8_t i = 0; i < self->node_count && !rl_set_has_names(self, in_force); i++)
         if (answers[i].answered && (answers[i].set[0] || answers[i].unreadable))
             return REDLOCK_REASON_NO_SET;
@@ -290,9 +290,9 @@ static bool is_in_force(const struct rl_set_self *self, const struct rl_set_answ
 }
 
 /*
- * A set that init has written on every node that is reached. One that a client has told a node,
- * or would tell it, may be on a server too many: it is replaced, and that server does not count
- * any more. But a new set needs all nodes: without one of them, names have to do.
+ * A set that init has written on every node that is reached. One that a client has written on a
+ * node, or would write there, may be on a server too many: it is replaced, and that server does
+ * not count any more. But a new set needs all nodes: without one of them, names have to do.
  */
 static bool is_kept(const struct rl_set_self *self, const struct rl_set_answer *reached,
                     uint8_t *node)

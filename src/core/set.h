@@ -11,18 +11,18 @@
  * is not the client's, whatever its id. VERSION is that of the protocol: a client that does not
  * know it does not count the nodes. QUORUMS is a fingerprint of the names of all quorums.
  *
- * Each init draws its own id and writes it on as many nodes as it says. While no id is on more
+ * Each init draws its own id and writes it on as many nodes as it names. While no id is on more
  * nodes than its number, two majorities that carry one id share a node. A client counts nodes
- * of one id only, the one in force: that which most of its nodes say.
+ * of one id only, the one in force: that which most of its nodes report.
  *
  * A node without a set counts while no node of the client has one, as if there were none. Else
  * it counts only if the client has the very nodes, by name, that init was run with: then it is
- * taken for the node of that name, which has forgotten, and the client tells it the set, in a
- * spelling of its own: ID~NAMES/NUMBER. That is all that NAMES, a fingerprint, is for: names
+ * taken for the node of that name, which has forgotten, and the client writes the set on it, in
+ * a spelling of its own: ID~NAMES/NUMBER. That is all that NAMES, a fingerprint, is for: names
  * are what a client happens to call the nodes, and clients that call them otherwise are none
  * the worse. But a name that means one server here and another there puts the id on a server
- * too many. So a client and `redlock doctor` warn of a node that was told by a client, until
- * init draws a new id, which is on the nodes of its own list and no others.
+ * too many. So a client and `redlock doctor` warn of a node that was given its set by a client,
+ * until init draws a new id, which is on the nodes of its own list and no others.
  *
  * Sets with different ids must not have nodes in common that either still counts on. So init
  * takes no node from a set that may live on without it (rl_set_plan()), and it writes the set
@@ -47,7 +47,7 @@
 /* "/15;1 ", the name of a quorum, @, sixteen digits, RL_SET_PENDING. */
 #define RL_SET_TAIL_MAX 60
 #define RL_SET_MAX (RL_SET_HEAD_SIZE + RL_SET_TAIL_MAX)
-/* Behind a set that is not yet on all its nodes: it fits no client. What the node said before
+/* Behind a set that is not yet on all its nodes: it fits no client. What the node had before
  * follows. */
 #define RL_SET_PENDING '?'
 #define RL_SET_ANSWER_MAX (2 * RL_SET_MAX)
@@ -57,9 +57,9 @@
 
 /* What a node has answered last about the set it belongs to. */
 struct rl_set_answer {
-    bool answered;               /* it was asked and has answered */
-    bool unreadable;             /* with an error: `set` is what it said before */
-    bool by_client;              /* no init has written it there: a client has told the node */
+    bool answered;               /* it has answered */
+    bool unreadable;             /* with an error: `set` is what it reported before */
+    bool by_client;              /* no init has written it there: a client has */
     char set[RL_SET_ANSWER_MAX]; /* empty: it belongs to none */
 };
 
@@ -75,9 +75,8 @@ void rl_set_answer_write(const struct rl_set_answer *answer, char out[RL_SET_ANS
 /* What a client knows of its own set. */
 struct rl_set_self {
     uint8_t node_count;
-    char
-        names[RL_SET_NAMES_SIZE + 1]; /* fingerprint; empty: they do not tell the nodes apart */
-    char tail[RL_SET_TAIL_MAX];       /* "/3;1", or "/3;1 blue@0123456789abcdef" */
+    char names[RL_SET_NAMES_SIZE + 1]; /* fingerprint; empty: two nodes share one */
+    char tail[RL_SET_TAIL_MAX];        /* "/3;1", or "/3;1 blue@0123456789abcdef" */
     bool has_elected; /* set by the caller: an elected vote is among the nodes */
 };
 
@@ -128,7 +127,7 @@ enum rl_set_plan {
  * A new set may be made of the nodes of an old one if a majority of those is among them, or if
  * by name they all are: what is left of the old set has no majority any more. Otherwise two
  * sets with a node in common, each with a majority, would decide about the same locks. *node:
- * the one that says what is to be kept, or that is refused.
+ * the one whose set is to be kept, or that is refused.
  */
 enum rl_set_plan rl_set_plan(const struct rl_set_self *self,
                              const struct rl_set_answer *reached, uint8_t *node);

@@ -65,7 +65,7 @@ static inline bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes)
     return true;
 }
 
-/* The node is asked again: its no is not its last word. */
+/* The request is sent again: the node's no is not its last word. */
 static inline void rl_tally_reconsider(struct rl_tally *tally, uint8_t node)
 {
     uint16_t bit = (uint16_t)(1u << node);

@@ -21,9 +21,9 @@ void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
 }
 
 /*
- * A nested hold has the token of its owner's first hold, once a quorum says which: the owner's
- * lock has been there on a quorum ever since, so no other owner can have held it in between. A
- * node where a leftover of the owner remains says something else, and alone.
+ * A nested hold has the token of its owner's first hold, once a quorum reports which: the
+ * owner's lock has been there on a quorum ever since, so no other owner can have held it in
+ * between. A node where a leftover of the owner remains reports another token, and alone.
  *
  * True: settled, or worth waiting for nodes that have not answered yet.
  */
@@ -50,8 +50,8 @@ static bool agree_nested(struct rl_lock *lock, int64_t end_ns, struct rl_actions
  * once. Otherwise it is written back, to granting nodes only and only while they are still
  * ours: writing to any majority lets two holders end up with one token.
  *
- * A node that told the owner's first token would tell it again to the owner's next hold, which
- * must not get less than this one: there it is written back in any case.
+ * A node that returned the owner's first token would return it again to the owner's next hold,
+ * which must not get less than this one: there it is written back in any case.
  */
 void rl_token_agree(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
                     struct rl_actions *out)
@@ -115,7 +115,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
 
 /*
  * Late grants, during alignment or after it, and repaired holds of an owner get its token too:
- * nested holds will ask for it.
+ * nested holds will need it.
  */
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A client's trace: a line for every request, reply, vote and decision. Sessions and the engine
- * say what happened; the client's own trace (drive/trace.c) says when, and to which file it
- * goes. Neither puts a password, a value, an idempotency key or a fingerprint into a line.
+ * write what happened; the client's own trace (drive/trace.c) adds when, and to which file
+ * it goes. Neither puts a password, a value, an idempotency key or a fingerprint into a line.
  */
 #ifndef RL_CORE_TRACE_H
 #define RL_CORE_TRACE_H

@@ -50,7 +50,7 @@ struct redlock_lock {
             union {
                 struct rl_call *call;     /* `blocks`: the call that waits; NULL: none does */
                 int64_t wait_deadline_ns; /* not `blocks`: as struct rl_acquisition has it */
-                struct rl_job *job;       /* RL_JOB: it asks for this one */
+                struct rl_job *job;       /* RL_JOB: this one is to be run */
             };
             struct rl_bond *bond; /* to a thread; NULL: to none */
         };
@@ -135,7 +135,7 @@ struct redlock {
     struct rl_jobs jobs;
 
     atomic_bool threaded; /* changes with the mutex held */
-    atomic_bool driven;   /* the caller has asked for redlock_fd() or called redlock_next() */
+    atomic_bool driven;   /* the caller has called redlock_fd() or redlock_next() */
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What redlock_detail() says, by thread. */
+/* What redlock_detail() returns, by thread. */
 #ifndef RL_DRIVE_DETAIL_H
 #define RL_DRIVE_DETAIL_H
 

@@ -28,7 +28,7 @@ bool rl_client_is_forked(const redlock *client);
 /* The same, and that it is open. On success the mutex is held. */
 int rl_client_enter(redlock *client);
 /*
- * For what a handle can be asked, also when its client has been closed, and by notify: as
+ * For what can be read of a handle, also when its client has been closed, and by notify: as
  * rl_client_enter().
  */
 int rl_lock_enter(const redlock_lock *lock);
@@ -102,8 +102,7 @@ void rl_thread_stop(redlock *client);
  */
 bool rl_members_iterate(const struct rl_reader *reader, int timeout_ms);
 /*
- * One of every member without a driver, so that nothing is asked of a connection that has
- * ended.
+ * One of every member without a driver, so that nothing is sent on a connection that has ended.
  */
 void rl_members_catch_up(const struct rl_reader *reader);
 /* As rl_reactor_wait() of this member; the others are served meanwhile. No mutex is held. */
@@ -135,7 +134,7 @@ enum rl_drain rl_reader_drain(const struct rl_reader *reader);
 
 /* ---- handles.c: allocating them, the client's lists of them, freeing them ---- */
 
-/* Names as they are asked for: sorted, each once. Points to the caller's strings. */
+/* Names as they are requested: sorted, each once. Points to the caller's strings. */
 struct rl_names {
     size_t count;
     struct rl_slice name[REDLOCK_NAMES_MAX];
@@ -178,10 +177,10 @@ void rl_unbind(redlock *client, redlock_lock *lock);
 /* A thread has ended: gives up what is bound to it. */
 void rl_release_bound(redlock *client, int64_t now_ns);
 
-/* ---- explain.c: what redlock_detail() says of an operation that the nodes decided ---- */
+/* ---- explain.c: what redlock_detail() returns for an operation that the nodes decided ---- */
 
 int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error);
-/* The holder that an acquire waits for or was refused for. False: no node has told. */
+/* The holder that an acquire waits for or was refused for. False: no node has reported one. */
 bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out);
 
 /*

@@ -69,7 +69,7 @@ struct rl_reader {
     int bell_fd;
     atomic_bool is_awaited; /* a thread may wait for the bell; else it is not rung */
     atomic_bool is_rung;    /* the bell is readable, or about to be */
-    int fd;                 /* redlock_fd(), once it was asked for; -1: it was not */
+    int fd;                 /* redlock_fd(), once it was called; -1: it was not */
     atomic_flag is_busy;    /* a thread is in redlock_next() */
     bool is_draining;       /* it has returned events and not yet 0 */
     /*
@@ -77,7 +77,7 @@ struct rl_reader {
      */
     _Atomic(const void *) taker;
     atomic_bool has_more;
-    size_t next_member; /* of several quorums: the first to be asked for an event */
+    size_t next_member; /* of several quorums: the first to look at for an event */
     redlock_event event;
     char detail[1024];
     struct rl_warning warning;

@@ -22,7 +22,7 @@ static bool could_vote(uint8_t vote)
            vote == REDLOCK_VOTE_MISSING;
 }
 
-/* What the vote does not say: ": SCAN", ": protected mode", " (it answers after 80 ms)". */
+/* What the vote does not show: ": SCAN", ": protected mode", " (it answers after 80 ms)". */
 static void describe_silence(const redlock_lock *lock, uint8_t node, uint8_t vote, char *out,
                              size_t size)
 {
@@ -140,7 +140,7 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     const struct rl_policy *policy = &lock->client->engine.policy;
     uint8_t held_count = rl_count_votes(policy, votes, REDLOCK_VOTE_TAKEN);
     const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
-    int64_t ttl_ms = -1; /* how long the keys of other holders may live; -1: no node told */
+    int64_t ttl_ms = -1; /* how long the keys of other holders may live; -1: none reported it */
     redlock_holder holder = {.held_ms = -1, .remaining_ms = -1};
     char times[TIMES_TEXT_MAX];
     bool is_known = rl_lock_holder(lock, &holder);

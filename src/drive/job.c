@@ -260,7 +260,7 @@ struct rl_job *rl_job_take(redlock *client)
     return job;
 }
 
-/* ---- asking ---- */
+/* ---- the requests ---- */
 
 static int check_room(const redlock *client)
 {

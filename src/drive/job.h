@@ -49,7 +49,7 @@ enum rl_job_state {
     RL_JOB_STATES,
 };
 
-/* What the caller asks for. */
+/* What the caller requests. */
 enum rl_job_type {
     RL_JOB_QUERY, /* these three are about a name */
     RL_JOB_BREAK,

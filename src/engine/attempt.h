@@ -36,10 +36,10 @@ struct rl_about {
  */
 struct rl_attempt {
     struct rl_handle *handle; /* its lock counts the votes; NULL: no lock does any more */
-    int64_t ttl_ns;           /* the longest that was asked for */
+    int64_t ttl_ns;           /* the longest that was requested */
     int64_t expired_by_ns;    /* by then every node has let it expire */
     uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
-    int64_t ticket;           /* what it was asked for with */
+    int64_t ticket;           /* what it was requested with */
     uint32_t references;      /* the handle, requests under way, undelivered releases */
     uint16_t touched;         /* nodes that may carry the key, a bit each */
     uint16_t returned;        /* nodes that were sent a release */
@@ -80,9 +80,9 @@ struct rl_attempt *rl_attempt_new(struct rl_pool *pool, const struct rl_about *a
                                   size_t value_max, struct rl_handle *handle);
 void rl_attempt_set_value(struct rl_attempt *attempt, const char *value, size_t size);
 /*
- * A node may have set or renewed the key until now: it was asked to, and has answered only now,
- * or never will. However long the request lay on the way, the key has expired two TTLs from
- * here (twice for a node whose clock is slow).
+ * A node may have set or renewed the key until now: the request was sent, and it has answered
+ * only now, or never will. However long the request lay on the way, the key has expired two
+ * TTLs from here (twice for a node whose clock is slow).
  */
 void rl_attempt_note_expiry(struct rl_attempt *attempt, int64_t now_ns);
 void rl_attempt_unref(struct rl_pool *pool, struct rl_attempt *attempt);

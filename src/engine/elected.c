@@ -212,7 +212,7 @@ static void receive_elector(struct rl_engine *engine, uint8_t node, uint8_t elec
     if (rl_electors_receive(&at->elected->electors, elector, talk->id,
                             &talk->term[at->elected->vote], talk->answered_requested_ns))
         change_term(engine, node, now_ns);
-    /* With the majority here, the server can be asked for the stamp that grants wait for. */
+    /* With the majority here, the stamp that grants wait for can be requested. */
     if (at->kept_count > 0)
         rl_watch_look(engine, node, now_ns);
     rl_vote_give_kept(engine, node, now_ns);

@@ -6,14 +6,14 @@
  * names is the term: the node's connection is made to its owner, belongs to it, and ends with
  * it. So every reply on a connection is one to what was sent in its term, and E4 comes to this:
  * grants and renewals are counted while a fresh majority still names the term of their
- * connection. Those that come when the electors were asked too long ago wait for their answers
- * (vote.c).
+ * connection. Those that come when the last answers of the electors are too old wait for new
+ * ones (vote.c).
  *
  * One answer of a node of a cluster names the owners of all its votes: the first vote, home,
  * has the connections to the electors, and the others count what they report there as well.
  *
- * The electors are asked once a second while there are locks, in front of the first use after a
- * pause, and when an answer of the server hints at a change (E10).
+ * The electors get a request once a second while there are locks, in front of the first use
+ * after a pause, and when an answer of the server hints at a change (E10).
  */
 #ifndef RL_ENGINE_ELECTED_H
 #define RL_ENGINE_ELECTED_H
@@ -26,7 +26,7 @@ struct rl_engine;
 struct rl_node;
 
 #define RL_ELECTORS_EVERY_NS RL_NS_PER_S
-/* Without locks the electors are asked so seldom that a word that is too old is no news. */
+/* Without locks requests to the electors are so rare that a stale answer is no news. */
 #define RL_ELECTORS_SILENCE_NS (10 * RL_NS_PER_S)
 #define RL_ELECTORS_AT_ONCE_NS (100 * RL_NS_PER_MS) /* after a hint; not more often than this */
 
@@ -66,7 +66,7 @@ const char *rl_elected_word(const struct rl_elected *elected);
 int rl_elected_received(struct rl_engine *engine, uint8_t node, uint8_t elector, size_t size,
                         int64_t now_ns);
 
-/* Asks all electors for the term, unless they were asked less than so long ago. */
+/* Requests the term from all electors, unless the last request is younger than that. */
 void rl_elected_request(struct rl_engine *engine, uint8_t node, int64_t every_ns,
                         int64_t now_ns);
 

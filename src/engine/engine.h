@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The engine ties decisions (core) to words (protocol) for one client: it owns the nodes'
- * sessions and the attempts, carries out what a lock's step asks for, and brings every reply
+ * sessions and the attempts, carries out the actions of a lock's step, and brings every reply
  * back to the lock it belongs to.
  *
  *     handle.c  a lock of the client: events in, the core's actions out
@@ -55,7 +55,7 @@ struct rl_engine {
     rl_secret_fn *secret;        /* values and names: unguessable, and never the same twice */
     rl_wall_fn *wall_ms;         /* for the stamps of values with a label */
     void *random_data;           /* for the three */
-    /* An admission is being planned: not the electors of the set say where the server is, but
+    /* An admission is being planned: not the electors of the set name the server, but
      * those that it will be made with. No grant counts meanwhile. */
     bool plans_electors;
     bool strict;            /* grants need the node's marker (G2) */
@@ -89,7 +89,7 @@ struct rl_engine {
 
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
-    bool watches_idle; /* the owner asks how the nodes are: they are asked without locks, too */
+    bool watches_idle;   /* the owner reads how the nodes are: also checked without locks */
     /* How long no thread watched the sockets before this iteration: a reply may have
      * waited for it. */
     int64_t unwatched_ns;

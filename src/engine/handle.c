@@ -143,7 +143,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
             answer_unrequested(engine, handle, &actions.send[i], unasked[i], now_ns);
 }
 
-/* ---- what the owner asks for ---- */
+/* ---- what the owner requests ---- */
 
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    const struct rl_about *about, const struct rl_lock_terms *terms,

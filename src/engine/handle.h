@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A handle is one lock of the client: the core's lock, its current attempt, a
- * timer, and news for the owner. What the owner asks for, replies and timers become events; the
+ * timer, and news for the owner. Calls of the owner, replies and timers become events; the
  * core's step decides, and its actions are carried out (send.c).
  */
 #ifndef RL_ENGINE_HANDLE_H
@@ -122,7 +122,7 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    struct rl_node_vote *votes);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
-/* knows_kind: its terms say what it was acquired with; else it may be of any kind. */
+/* knows_kind: its terms are those it was acquired with; else it may be of any kind. */
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
                     size_t size, bool knows_kind);
 void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,

@@ -9,16 +9,16 @@
 
 #include "engine/engine.h"
 
-/* For making a connection, unless the application says otherwise. */
+/* For making a connection, unless the application sets another. */
 #define RL_CONNECT_TIMEOUT_MS 1000
 
 /* As many failures in a row as make the delay before the next connection the longest. */
 #define RL_LINK_FAILURES_OF_LONGEST_DELAY 16
 
 enum rl_link_role {
-    RL_LINK_NODE,       /* asks */
+    RL_LINK_NODE,       /* sends requests */
     RL_LINK_SUBSCRIBER, /* only listens; made when a lock has to wait */
-    RL_LINK_ELECTOR,    /* asks an elector of the node which server speaks for it */
+    RL_LINK_ELECTOR,    /* learns from an elector which server speaks for the node */
 };
 
 enum rl_link_state { RL_LINK_DOWN, RL_LINK_CONNECTING, RL_LINK_UP };

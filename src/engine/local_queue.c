@@ -263,7 +263,7 @@ void rl_local_queues_wake(struct rl_engine *engine, uint8_t node, bool sleepers,
 
 /* ---- handover ---- */
 
-/* Only to a waiter at the head of the nodes' queue, or that has not asked for a place yet. */
+/* Only to a waiter at the head of the nodes' queue, or that has not requested a place yet. */
 void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *released,
                               int64_t now_ns)
 {

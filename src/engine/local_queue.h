@@ -59,7 +59,7 @@ struct rl_local_queues {
 };
 
 /*
- * A client that releases a lock while others wait, and asks for it again at once, could
+ * A client that releases a lock while others wait, and requests it again at once, could
  * overtake them every time: its request may arrive before any waiter has learnt that the lock
  * is free. So it yields: for a while after such a release it begins with a place in the nodes'
  * queues.
@@ -89,15 +89,15 @@ void rl_local_queues_free(struct rl_local_queues *queues);
 
 /* Its place among all waiters, of this client and of the others: 1 for the head, 0 unknown. */
 uint32_t rl_handle_position(const struct rl_handle *handle);
-/* A step of a waiter may have taught places: news for the owners that want to
- * be told theirs. */
+/* A step of a waiter may have taught places: news for the owners that want
+ * to know theirs. */
 void rl_local_queue_report_places(struct rl_engine *engine, struct rl_handle *handle,
                                   int64_t now_ns);
 
 /* The lock may be free on those nodes: the head of that queue is woken. */
 void rl_local_queue_wake(struct rl_engine *engine, struct rl_local_queue *queue, uint16_t nodes,
                          uint16_t slot, int64_t now_ns);
-/* Wake-ups of this node may have been missed: heads that ask it ask again, sleepers too. */
+/* Wake-ups of this node may have been missed: heads that try it try again, sleepers too. */
 void rl_local_queues_wake(struct rl_engine *engine, uint8_t node, bool sleepers,
                           int64_t now_ns);
 

@@ -15,7 +15,7 @@ void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns
 {
     struct rl_node *at = &engine->node[node];
 
-    /* Each delay is a lower bound: the longest says most. */
+    /* Each delay is a lower bound: the longest is the closest. */
     if (delay_ns > engine->policy.node_timeout_ns && rl_rtt_us(delay_ns) > at->late_us)
         at->late_us = rl_rtt_us(delay_ns);
 }

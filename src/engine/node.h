@@ -71,7 +71,7 @@ struct rl_node {
     bool connected;       /* the transport is there */
     int64_t connected_ns; /* since when */
     uint32_t connects;
-    int64_t received_ns; /* when bytes of it came last, on any connection that asks; 0: never */
+    int64_t received_ns; /* when bytes of it came last, but for a subscriber's; 0: never */
     enum redlock_reason traced_reason; /* its standing, as the trace has it */
     int32_t rtt_us;                    /* smoothed; -1: none yet */
     int32_t

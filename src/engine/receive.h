@@ -58,7 +58,7 @@ void rl_vote_give_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* The connection has ended: what was kept is not counted. */
 void rl_vote_lose_kept(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
-/* The vote of a node that cannot be asked now, or will not answer any more. */
+/* The vote of a node that cannot be reached now, or will not answer any more. */
 struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_t node);
 
 #endif

@@ -56,7 +56,7 @@ const char *rl_safety_check_name(enum redlock_reason reason)
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
         if (order[i].reason == reason)
             return order[i].check;
-    return "role, identity or eviction"; /* INFO is forbidden: none of them can be told */
+    return "role, identity or eviction"; /* INFO is forbidden: none of them is known */
 }
 
 enum redlock_reason rl_safety_find(const struct rl_engine *engine, uint8_t node)

@@ -17,7 +17,7 @@
 
 /*
  * Only a first attempt may overtake the queue: one that reaches few nodes would do so for ever.
- * Behind our own release the queue need not be asked: the reply to the release decides.
+ * Behind our own release the queue need not be read: the reply to the release decides.
  */
 static bool must_respect_queue(const struct rl_handle *handle)
 {
@@ -216,9 +216,9 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
         if (!(send->nodes & (1u << i)))
             continue;
         /*
-         * A server that votes by another name is not asked to grant: it would refuse one of the
-         * two what it has granted to the other. Repair is for nodes that may vote: on others
-         * the key would prove nothing (A8, G3).
+         * A server that votes by another name gets no acquire: it would refuse one of the two
+         * what it has granted to the other. Repair is for nodes that may vote: on others the
+         * key would prove nothing (A8, G3).
          */
         if ((op == RL_OP_ACQUIRE && guard->objection == REDLOCK_REASON_SAME_SERVER) ||
             (op == RL_OP_REPAIR && RL_RULE(REPAIR_IS_NO_PROOF) &&
@@ -238,11 +238,11 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
             if (rl_ops[op].deletes_key)
                 rl_node_keep_undelivered(engine, i, handle->attempt, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
-            /* A native delete wakes no waiter: whether there are any is asked behind it. */
+            /* A native delete wakes no waiter: the request behind it finds any. */
             rl_send_to_node(engine, i, handle->attempt, NULL, RL_OP_WAITERS, 0, now_ns);
         }
     }
-    /* A place that was given up is not asked for again: late wake-ups for it find no waiter. */
+    /* A place that was given up is not requested again: late wake-ups for it find no waiter. */
     if ((op == RL_OP_LEAVE || op == RL_OP_QUIT) && queue &&
         rl_local_queue_head(queue) == handle) {
         rl_local_queue_renumber(&engine->local_queues, queue);

@@ -15,7 +15,7 @@
 struct rl_engine;
 struct rl_handle;
 
-/* Asks the nodes of one step; returns those that could not be asked, a bit each. */
+/* Sends to the nodes of one step; returns those it could not send to, a bit each. */
 uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
                           const struct rl_send *send, int64_t now_ns);
 

@@ -119,7 +119,7 @@ static void apply_objection(struct rl_engine *engine, uint8_t node, enum redlock
             true);
 }
 
-/* ---- hearing all ---- */
+/* ---- answers of all ---- */
 
 /* A set in force decides which nodes count: no answer that is still out can add to it. */
 static void update_awaits_sets(struct rl_engine *engine, int64_t now_ns)

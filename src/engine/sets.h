@@ -18,9 +18,9 @@ static inline void rl_sets_receive(struct rl_engine *engine, uint8_t node, int64
 }
 
 /*
- * Nodes without a set decide only once every other has said that it is in none either: until
- * then engine->awaits_sets. A node that could not be reached, or was silent for its time in a
- * round, is not waited for again.
+ * Nodes without a set decide only once every other has reported that it is in none either:
+ * until then engine->awaits_sets. A node that could not be reached, or was silent for its time
+ * in a round, is not waited for again.
  */
 void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* The time of a round is over, but for nodes whose first connection has just been made. */
@@ -29,7 +29,7 @@ void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t no
 /* The objection to a node's set, whether or not the guard is on. */
 enum redlock_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
 /*
- * A vote of a cluster was asked for its set, and the server refuses its slot: moved, being
+ * The set of a vote of a cluster was requested, and the server refuses its slot: moved, being
  * moved, or the cluster is down. No right to read it is missing.
  */
 bool rl_sets_is_slot_refused(const struct rl_engine *engine, uint8_t node);

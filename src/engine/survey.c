@@ -108,7 +108,7 @@ int rl_survey_error(const struct rl_survey *survey)
     return REDLOCK_NOQUORUM;
 }
 
-/* ---- asked by a handle ---- */
+/* ---- by a handle ---- */
 
 static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
 {
@@ -155,7 +155,7 @@ void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum r
 
         if (engine->node[i].login.tag)
             survey->tag_size[i] = (uint8_t)strlen(engine->node[i].login.tag);
-        /* A node that has listed everything is not asked any more. */
+        /* A node that has listed everything gets no more requests. */
         if (question == RL_OP_LIST && !survey->cursor[i][0]) {
             survey->due &= (uint16_t) ~(1u << i);
             continue;

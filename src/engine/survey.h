@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Asking every node a question and waiting for the answers or the per-node deadline: which
+ * Sending every node a question, and waiting for the answers or the per-node deadline: which
  * holders and waiters a name has, or only a PING. Writing the nodes' markers (G5) is such a
- * question too. A handle asks it, with a survey instead of a lock.
+ * question too. A handle sends it, with a survey instead of a lock.
  */
 #ifndef RL_ENGINE_SURVEY_H
 #define RL_ENGINE_SURVEY_H
@@ -35,7 +35,7 @@ struct rl_survey {
     redlock_holder *evicted;
     struct rl_slice pattern;
     bool bad_counters; /* LIST: only fence counters that no clock can have reached */
-    char cursor[REDLOCK_NODES_MAX][RL_CURSOR_MAX]; /* LIST: of its SCAN; empty: do not ask it */
+    char cursor[REDLOCK_NODES_MAX][RL_CURSOR_MAX]; /* LIST: of its SCAN; empty: do not send */
     uint8_t tag_size[REDLOCK_NODES_MAX]; /* in front of every key that it lists: of a cluster */
     rl_listed_fn *listed;
     void *listed_data;
@@ -48,7 +48,7 @@ bool rl_survey_has_listed_all(const struct rl_survey *survey, uint8_t node);
 
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns);
 
-/* reply: NULL where the node could not be asked. */
+/* reply: NULL where the node could not be reached. */
 void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer answer,
                       const struct rl_reply *reply, int64_t now_ns);
 
@@ -65,7 +65,7 @@ int rl_survey_error(const struct rl_survey *survey);
  */
 void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out);
 
-/* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...), asked by a handle. */
+/* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...), sent by a handle. */
 void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                       struct rl_survey *survey, int64_t now_ns);
 /* One node's answer to it, and its timer. */

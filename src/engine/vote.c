@@ -163,7 +163,7 @@ static void refuse_vote(struct rl_session *session, int64_t now_ns, struct rl_an
 
 /*
  * A grant is not refused for a quarantine that may be over by the age of a stamp: one command
- * after another, each too short to be asked twice, would find it over, and none would get the
+ * after another, each too short to check twice, would find it over, and none would get the
  * lock. Of an elected vote, the attestation must name the incarnation that the stamp will be of
  * (E5).
  */
@@ -271,8 +271,8 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
  * itself. Instead one attestation goes behind each batch of acquires, on their connection;
  * grants wait here until it has answered. It is executed after them, and the identity of a node
  * never comes back once it has changed: if the attestation finds what was there before the
- * acquires were sent, it was there all the time between. (In front of them it would say nothing
- * about the moment of the grant.)
+ * acquires were sent, it was there all the time between. (In front of them it would prove
+ * nothing about the moment of the grant.)
  */
 static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *pending,
                              const struct rl_answer *answer)

@@ -52,7 +52,7 @@ enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_
 /*
  * An elected vote, and a server that was promoted (E7). Of the former a majority of the set's
  * electors must have named the term before: no earlier one counts for longer than the guard
- * time. Not long before, so that a client which does not ask them replaces no stamp of a later
+ * time. Not long before, so that a client which reads no electors replaces no stamp of a later
  * term.
  */
 static void seek_stamp(struct rl_node *node, int64_t now_ns)
@@ -203,7 +203,7 @@ void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         engine->clock_trial = true;
         engine->clock_trial_since_ns = now_ns;
         engine->watch_at_ns = now_ns + engine->policy.node_timeout_ns;
-        /* The other clocks are asked at once: if all stepped, it was ours that stood still. */
+        /* The other clocks are read at once: if all stepped, it was ours that stood still. */
         for (uint8_t i = 0; i < engine->policy.node_count; i++) {
             session = &engine->node[i].session;
             if (session->state == RL_SESSION_UP && session->guard.step_ns == 0)

@@ -14,15 +14,15 @@
     "not initialised, or its master came back without its data: wait for the longest TTL, "    \
     "then admit it"
 /*
- * A node is asked after that long without a word of it, if the owner wants to know how it is.
+ * A node gets a request after that long without a reply, if the owner wants to know how it is.
  */
 #define RL_WATCH_SILENCE_NS (4 * RL_NS_PER_S)
 
 /* Looks at what is due: admissions, repeated checks, clock samples. */
 void rl_watch_tick(struct rl_engine *engine, int64_t now_ns);
 /*
- * From now on nodes are asked now and then without locks, too: one that hangs is found by the
- * answer that it owes (rl_link_due_ns()).
+ * From now on nodes get requests now and then without locks, too: one that hangs is found by
+ * the answer that it owes (rl_link_due_ns()).
  */
 void rl_watch_idle(struct rl_engine *engine);
 /* A sample of the node's clock, if it is up, and the next tick within the interval. */

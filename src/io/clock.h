@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The only source of time that decides about a lock: CLOCK_BOOTTIME, which cannot be set and
- * which goes on in suspend. The wall clock is for people: it says when a holder began, and
+ * which goes on in suspend. The wall clock is for people: it shows when a holder began, and
  * decides nothing. Waits for a condition variable are by CLOCK_MONOTONIC, the only steady clock
  * that those know.
  */

@@ -155,7 +155,7 @@ void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns)
 {
     int status = rl_tls_handshake(conn->tls);
 
-    /* Also on failure: the TLS alert that says why must reach the peer. */
+    /* Also on failure: the TLS alert with the cause must reach the peer. */
     if (rl_conn_send_cipher(conn, now_ns) < 0)
         return;
     if (status < 0)
@@ -164,7 +164,7 @@ void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns)
         transport_up(conn, now_ns);
 }
 
-/* Starts connecting to one address. False: failed at once, errno says why. */
+/* Starts connecting to one address. False: failed at once, errno has the cause. */
 static bool connect_to(struct rl_conn *conn, int family, const struct sockaddr *address,
                        socklen_t size)
 {

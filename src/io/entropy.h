@@ -28,7 +28,7 @@ struct rl_entropy {
     uint8_t pool[RL_ENTROPY_POOL];
 };
 
-/* -1: the kernel has no randomness, errno says why. */
+/* -1: the kernel has no randomness, errno has the cause. */
 int rl_entropy_init(struct rl_entropy *entropy);
 
 /* An rl_secret_fn over a struct rl_entropy; -1 as above. At most RL_ENTROPY_POOL bytes. */

@@ -75,7 +75,7 @@ int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_
         goto cleanup;
     }
 
-    /* AI_NUMERICHOST reads addresses and fails on names without asking a server. */
+    /* AI_NUMERICHOST reads addresses and fails on names without a query to a server. */
     r->error = look_up(host, port, AI_NUMERICHOST, &r->list);
     r->system_error = errno;
     if (r->error != EAI_NONAME) {

@@ -51,7 +51,7 @@ struct rl_tls {
 
 /* ---- context ------------------------------------------------------------------------- */
 
-/* Without this, OpenSSL asks for the passphrase of a key on the terminal. */
+/* Without this, OpenSSL prompts for the passphrase of a key on the terminal. */
 static int no_passphrase(char *buffer, int size, int writing, void *data)
 {
     (void)buffer, (void)size, (void)writing;

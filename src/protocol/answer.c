@@ -224,8 +224,8 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     case RL_OP_ACQUIRE_AGAIN:
     case RL_OP_REPAIR:
         /*
-         * An OK to a script would be a grant without the token and the marker that were asked
-         * for.
+         * An OK to a script would be a grant without the token and the marker that were
+         * requested.
          */
         if (by_script)
             read_script_acquire(reply, &answer);

@@ -8,7 +8,7 @@
 #include "core/op.h"
 #include "protocol/reply.h"
 
-/* by_script: what was asked was a script, and must be answered like one. */
+/* by_script: the request was a script, and must be answered like one. */
 struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_reply *reply);
 
 /* The vote of an attestation: GRANTED with the marker, or why there is none. */

@@ -137,7 +137,7 @@ static void add_waiter(struct rl_command *command, const struct rl_request *requ
 }
 
 /*
- * In which life of the server a counter is written; empty: unknown, or no token is asked for.
+ * In which life of the server a counter is written; empty: unknown, or no token is requested.
  * It is in doubt where the node may not vote yet, or its standing is unknown: a counter that
  * begins in quarantine begins too early, because clocks may differ by as much as the guard
  * time, and is begun anew by the first client that knows better. apart: the doubt is a word of
@@ -168,7 +168,7 @@ static void add_incarnation(struct rl_command *command, const struct rl_request 
 
 /*
  * Under strict rules the plain acquire stays as cheap as it is: one attestation behind a batch
- * of them asks what the scripts that take a lock ask each time.
+ * of them checks what the scripts that take a lock check each time.
  */
 static void plain_command(const struct rl_request *request, struct rl_command *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From a request to the command that asks it: keys, numbers, scripts, arguments. answer.h has
+ * From a request to the command that is sent: keys, numbers, scripts, arguments. answer.h has
  * the way back, from a reply to what it means.
  *
  * The mutex is the plain string key of the Redlock specification. Where a server can compare

@@ -91,7 +91,7 @@ int rl_greeting_answer(struct rl_session *session, enum rl_step step,
         session->login_refused = false;
     }
     if (step == RL_STEP_NATIVE && refused) {
-        /* The server has written the refusal to its ACL log: later connections do not ask. */
+        /* The server has written the refusal to its ACL log: later connections do not try. */
         session->native_refused = rl_slice_starts(reply->text, "NOPERM");
     } else if (step == RL_STEP_NATIVE) {
         if (reply->integer & NATIVE_DELIFEQ)

@@ -14,7 +14,7 @@ struct rl_pending {
     void *subject; /* the attempt it is about; NULL for the session's own requests */
     uint32_t round;
     uint16_t op;            /* enum rl_op, or enum rl_step */
-    bool by_script;         /* how it was asked */
+    bool by_script;         /* how it was sent */
     bool needs_attestation; /* a grant counts once the attestation behind it has answered */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a step of a lock asks of a node, before command.c puts it into words. */
+/* What a step of a lock sends to a node, before command.c puts it into words. */
 #ifndef RL_PROTOCOL_REQUEST_H
 #define RL_PROTOCOL_REQUEST_H
 
@@ -37,8 +37,8 @@
 #define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_HEAD + RL_KEY_MAX))
 
 /*
- * One request: what a step of a lock asks of a node, in numbers. The engine fills it; nothing
- * in it depends on how a server is asked.
+ * One request: what a step of a lock sends to a node, in numbers. The engine fills it; nothing
+ * in it depends on the server's protocol.
  */
 struct rl_request {
     enum rl_op op;
@@ -50,7 +50,7 @@ struct rl_request {
     struct rl_slice value; /* of this attempt */
     struct rl_slice owner; /* REENTRANT */
     uint16_t slots;        /* SEMAPHORE: how many there are */
-    uint16_t slot;         /* SEMAPHORE: the one that is asked for */
+    uint16_t slot;         /* SEMAPHORE: the one that is requested */
     int64_t ttl_ms;
     int64_t token; /* ALIGN */
 
@@ -58,7 +58,7 @@ struct rl_request {
     bool as_waiter;        /* the request is made in the name of this waiter: */
     uint64_t waiter;       /* its number within the client */
     const char *client_id; /* RL_CLIENT_ID_SIZE characters */
-    int64_t ticket;        /* what the place was asked for with; 0: none yet */
+    int64_t ticket;        /* what the place was requested with; 0: none yet */
 
     bool fenced;       /* ACQUIRE gives a token */
     bool needs_marker; /* a grant counts only with the node's marker (G2) */

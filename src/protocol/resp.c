@@ -26,7 +26,7 @@ static long take_line(const char *bytes, size_t size, struct rl_slice *line)
 }
 
 /* The whole range of int64_t: a script that answers inf or 1e300 makes its
- * server say INT64_MIN. */
+ * server reply INT64_MIN. */
 static int parse_integer(struct rl_slice digits, int64_t *out)
 {
     bool negative = digits.size > 0 && digits.data[0] == '-';

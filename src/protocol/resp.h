@@ -15,7 +15,7 @@
 #include "protocol/reply.h"
 
 #define RL_RESP_LINE_MAX 4096   /* a status, error or number */
-#define RL_RESP_BULK_MAX 16384  /* INFO is the longest text that is ever asked for */
+#define RL_RESP_BULK_MAX 16384  /* INFO is the longest text that is ever requested */
 #define RL_RESP_REPLY_MAX 32768 /* the longest reply altogether */
 
 /*

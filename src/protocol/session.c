@@ -338,7 +338,7 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
             return 1;
         }
         if (!rl_pending_pop(&session->pending, entry)) {
-            /* The server says why it will not serve us, or is no server. */
+            /* The server reports why it will not serve us, or is no server. */
             if (reply->scalar.type != RL_REPLY_ERROR)
                 return refuse(session, "a reply to no request");
             rl_session_refused(session, reply->scalar.text);

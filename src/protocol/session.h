@@ -43,8 +43,8 @@ struct rl_login {
     uint32_t database;
     const char *client_name;
     bool probe_native;
-    const char *channel; /* a session that only listens, to this; NULL: one that asks */
-    const char *group; /* one with a Sentinel: asked for the master of this; NULL: it is none */
+    const char *channel; /* a session that only listens, to this; NULL: one of requests */
+    const char *group; /* one with a Sentinel: it names the master of this; NULL: it is none */
     uint8_t
         vote_count;  /* one with an elector of a cluster: so many votes has it; 0: it is none */
     const char *tag; /* one with a vote of a cluster: in front of all keys; NULL: it is none */
@@ -66,7 +66,7 @@ struct rl_elector_talk {
     bool has_news;         /* the engine has not looked at it yet */
 };
 
-/* What a session asks by itself; session.c has a row for each. */
+/* What a session requests by itself; session.c has a row for each. */
 enum rl_step {
     /* The greeting: greeting.c. */
     RL_STEP_AUTH,
@@ -137,8 +137,8 @@ struct rl_session {
     bool has_news; /* its own requests were answered, or it ended: there may be new findings */
     char marker_error[REDLOCK_TEXT_MAX]; /* if set_answer is unreadable: the server's words */
     bool restore_requested;              /* its set was written on this connection */
-    int64_t checked_ns;                  /* when it was last asked for the facts */
-    int64_t clock_requested_ns; /* when the clock sample under way was asked for; 0: none is */
+    int64_t checked_ns;                  /* when the facts were last requested */
+    int64_t clock_requested_ns; /* when the clock sample under way was requested; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_requested;       /* a check is under way */
     bool wants_attestation;     /* acquires were queued that need one behind them (G2) */
@@ -176,7 +176,7 @@ int rl_session_log_in(struct rl_session *session);
 
 /* Writes the greeting in front of an empty output. -1: out of memory. */
 int rl_greeting_write(struct rl_session *session, int64_t now_ns);
-/* Understands the reply to one step of it. -1: the node refuses us, failure says why. */
+/* Understands the reply to one step of it. -1: the node refuses us, failure has the cause. */
 int rl_greeting_answer(struct rl_session *session, enum rl_step step,
                        const struct rl_scalar *reply);
 
@@ -190,7 +190,7 @@ bool rl_session_push(struct rl_session *session, struct rl_command *command,
 
 /*
  * What may be sent now; *bytes is valid until the next call. Closes a batch of acquires with
- * their attestation, so it is to be asked when nothing more comes for the moment.
+ * their attestation, so call it when nothing more comes for the moment.
  */
 size_t rl_session_output(struct rl_session *session, const char **bytes);
 void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
@@ -203,8 +203,8 @@ size_t rl_session_room(struct rl_session *session, char **bytes);
 
 /*
  * Takes the next reply to a request: 1 with *entry and *reply (valid until the next call), 0
- * when there is none yet, -1 when the session failed (failure and failure_text say why). For a
- * session that listens, *reply is a message and *entry means nothing. An entry without a
+ * when there is none yet, -1 when the session failed (failure and failure_text have the cause).
+ * For a session that listens, *reply is a message and *entry means nothing. An entry without a
  * subject is an attestation.
  */
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,

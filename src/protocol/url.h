@@ -44,7 +44,7 @@ struct rl_url {
 /*
  * Reads a node's URL as documented for redlock_options.nodes; valkey:// and valkeys:// mean
  * redis:// and rediss://. 0, or -1 with a sentence in why (cut to why_size, terminated) that
- * says what is wrong and what to write instead. The sentence never repeats a part of the text
+ * names what is wrong and what to write instead. The sentence never repeats a part of the text
  * that might be a password, also where one ended up in the wrong place. On failure *out is
  * untouched.
  */

@@ -5,10 +5,10 @@
  *     [TAG ":"] 40 hex digits ["#" SLOT] ["@" STAMP " " LABEL]
  *
  * The digits are the attempt's own (A1); the first RL_VALUE_REQUEST_DIGITS of them are the same
- * for all attempts of a request with a tag, so that it can tell what it left from what another
- * made. SLOT is that of a semaphore, so that a release by value finds it. STAMP is the wall
- * clock of the holder's machine in milliseconds when the attempt began, as 11 hex digits; it
- * comes with a label only, so that a lock without one is no longer than it has to be. The
+ * for all attempts of a request with a tag, so that it recognises what it left among what
+ * another made. SLOT is that of a semaphore, so that a release by value finds it. STAMP is the
+ * wall clock of the holder's machine in milliseconds when the attempt began, as 11 hex digits;
+ * it comes with a label only, so that a lock without one is no longer than it has to be. The
  * scripts look for a slot in the first word, where no caller has written anything but a tag.
  * What does not have this form is another program's value.
  */
@@ -22,7 +22,7 @@
 
 #define RL_VALUE_RANDOM_BYTES 20
 #define RL_VALUE_DRAWN (2 * RL_VALUE_RANDOM_BYTES)
-#define RL_VALUE_REQUEST_DIGITS 8 /* the scripts say it in digits (yours.lua) */
+#define RL_VALUE_REQUEST_DIGITS 8 /* the scripts write it in digits (yours.lua) */
 #define RL_SLOT_MAX 5             /* #1024 */
 #define RL_STAMP_DIGITS 11
 #define RL_STAMP_SIZE (1 + RL_STAMP_DIGITS + 1) /* with what stands around it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The questions that decide whether a node may vote: its identity, its age, its marker and its
- * clock (core/guard.c judges the answers). They are asked in the greeting, so in front of the
+ * clock (core/guard.c judges the answers). They are sent in the greeting, so in front of the
  * first request of a connection, and again while it lives.
  */
 #ifndef RL_PROTOCOL_VETTING_H
@@ -10,10 +10,10 @@
 #include "base/slice.h"
 #include "protocol/session.h"
 
-/* Asks for the facts and the marker. -1: out of memory. */
+/* Requests the facts and the marker. -1: out of memory. */
 int rl_vetting_check(struct rl_session *session, int64_t now_ns);
 
-/* Asks for the time, unless that question is already out. */
+/* Requests the time, unless that request is already out. */
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns);
 
 /* Reads which set the node belongs to (G8); and writes it where the node has none. */
@@ -31,7 +31,10 @@ int rl_vetting_stamp(struct rl_session *session, int64_t now_ns);
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns);
 int rl_vetting_admit(struct rl_session *session, int64_t now_ns);
 int rl_vetting_expel(struct rl_session *session);
-/* Does a Sentinel watch this node? Where it may not be asked, none is seen (has_sentinel). */
+/*
+ * Does a Sentinel watch this node? Where the command is not allowed, none is seen
+ * (has_sentinel).
+ */
 int rl_vetting_request_sentinel(struct rl_session *session);
 
 /* Understands a reply. False: that was no answer to the question. */

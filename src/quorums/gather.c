@@ -63,7 +63,7 @@ static bool release(struct rl_job *job)
 /*
  * Are locks where they should be? One that is where no client of this configuration would look
  * for it was put there by a client that has another set of quorums: those two do not exclude
- * each other. It is the one sign of that mistake which the nodes can show, and its label says
+ * each other. It is the one sign of that mistake which the nodes can show, and its label shows
  * which client that is.
  */
 static void check_placement(struct gather *gather, const struct part *part)
