@@ -10,6 +10,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 check_pie_supported(LANGUAGES C)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wvla -Wundef -Wwrite-strings
+    $<$<COMPILE_LANGUAGE:C>:-Wdeclaration-after-statement>
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(REDLOCK_WERROR)
     add_compile_options(-Werror)

@@ -44,12 +44,14 @@ static void work(void)
 
 static int run(redlock *client)
 {
+    int error;
+
     /* Every field that is not set stays zero, which means its default. */
     redlock_request request = REDLOCK_REQUEST();
     redlock_lock *lock = NULL;
     request.wait_ms = WAIT_MS;
 
-    int error = redlock_acquire(client, "example:blocking", TTL_MS, &request, &lock);
+    error = redlock_acquire(client, "example:blocking", TTL_MS, &request, &lock);
     if (error != REDLOCK_OK) {
         complain("acquire", error);
         print_report(redlock_failure_report());
@@ -80,11 +82,13 @@ int main(void)
 {
     redlock *client = NULL;
     int error = redlock_open(NULL, &client);
+    int status;
+
     if (error != REDLOCK_OK) {
         complain("open", error);
         return 1;
     }
-    int status = run(client);
+    status = run(client);
     redlock_close(client);
     return status;
 }

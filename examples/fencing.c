@@ -97,15 +97,17 @@ static int holder_a(void)
     redlock *client;
     redlock_lock *lock = acquire("A", &client);
     bool ok = store("A", redlock_fence(lock), "A, in time") == 0;
+    bool told;
+    bool refused;
 
     say("A", "has %lld ms left, so it may write once more ...",
         (long long)redlock_remaining_ms(lock));
     raise(SIGSTOP); /* between looking and acting: the worst moment there is */
 
-    bool told = redlock_state(lock) == REDLOCK_STATE_LOST;
+    told = redlock_state(lock) == REDLOCK_STATE_LOST;
     say("A", "wakes up; the library says the lock is %s", told ? "lost" : "still held");
     say("A", "does not care and goes on where it was");
-    bool refused = store("A", redlock_fence(lock), "A, too late") == 1;
+    refused = store("A", redlock_fence(lock), "A, too late") == 1;
 
     redlock_lock_free(lock);
     redlock_close(client);
@@ -127,8 +129,10 @@ static int holder_b(void)
 /* Each holder is a process of its own and opens its own client. */
 static pid_t start(int (*holder)(void))
 {
+    pid_t pid;
+
     fflush(stdout);
-    pid_t pid = fork();
+    pid = fork();
     if (pid == 0)
         exit(holder());
     if (pid < 0)
@@ -147,15 +151,18 @@ static int tell_the_story(void)
 {
     int status;
     pid_t a = start(holder_a);
+    pid_t b;
+    bool a_ok;
+    bool b_ok;
 
     if (a < 0 || waitpid(a, &status, WUNTRACED) != a || !WIFSTOPPED(status))
         return 1;
     say(" ", "(A is stopped; B asks for the lock and waits until A's has expired)");
-    pid_t b = start(holder_b);
-    bool b_ok = b > 0 && succeeded(b);
+    b = start(holder_b);
+    b_ok = b > 0 && succeeded(b);
     say(" ", "(A is continued)");
     kill(a, SIGCONT);
-    bool a_ok = succeeded(a);
+    a_ok = succeeded(a);
     if (a_ok && b_ok)
         say(" ", "The late write was refused: the register is B's.");
     else
@@ -167,6 +174,7 @@ int main(void)
 {
     char directory[] = "/tmp/redlock-fencing-XXXXXX";
     ssize_t size = readlink("/proc/self/exe", storage_path, sizeof storage_path - 64);
+    int status;
 
     if (size < 0 || !mkdtemp(directory)) {
         perror("fencing");
@@ -175,7 +183,7 @@ int main(void)
     storage_path[size] = '\0';
     strcpy(strrchr(storage_path, '/') + 1, STORAGE_PROGRAM);
     snprintf(register_path, sizeof register_path, "%s/register", directory);
-    int status = tell_the_story();
+    status = tell_the_story();
     unlink(register_path);
     rmdir(directory);
     return status;

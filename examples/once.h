@@ -91,8 +91,10 @@ static inline int once_write(struct once *o, const char *record)
     const int64_t record_ms = once_record_ms(o->period_ms);
     redlock_lock *written;
     for (int tries = 0; tries < ONCE_START_TRIES; tries++) {
+        int error;
+
         o->start_by_ns = once_now_ns() + ONCE_START_MS * INT64_C(1000000);
-        int error =
+        error =
             redlock_acquire(o->records, record, o->ttl_ms < record_ms ? o->ttl_ms : record_ms,
                             &request, &written);
         /* What a start that failed has left on too few nodes says of no run. */
@@ -134,6 +136,8 @@ static inline int once_begin(struct once *o)
 {
     const redlock_request request = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .label = o->label);
     char record[REDLOCK_NAME_MAX + 1];
+    int error;
+
     o->lock = NULL;
     if (strlen(o->name) + strlen(ONCE_SUFFIX) > REDLOCK_NAME_MAX ||
         o->period_ms < ONCE_PERIOD_MIN_MS || o->period_ms > REDLOCK_TTL_LIMIT_MS)
@@ -141,7 +145,7 @@ static inline int once_begin(struct once *o)
     snprintf(record, sizeof record, "%s" ONCE_SUFFIX, o->name);
     if (once_find(o, record) == REDLOCK_OK)
         return REDLOCK_BUSY;
-    int error = redlock_acquire(o->client, o->name, o->ttl_ms, &request, &o->lock);
+    error = redlock_acquire(o->client, o->name, o->ttl_ms, &request, &o->lock);
     if (error == REDLOCK_OK && (error = once_write(o, record)) != REDLOCK_OK)
         once_end(o);
     return error;

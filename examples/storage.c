@@ -85,6 +85,7 @@ int main(int argc, char **argv)
 {
     int64_t token = argc == 5 ? strtoll(argv[3], NULL, 10) : 0;
     int status;
+    int fd;
 
     if (!(argc == 3 && strcmp(argv[2], "read") == 0) &&
         !(argc == 5 && strcmp(argv[2], "write") == 0 && token > 0)) {
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
         return USAGE;
     }
     /* Comparing and writing must not be interleaved with another writer's. */
-    int fd = open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    fd = open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || flock(fd, LOCK_EX) != 0) {
         perror(argv[1]);
         return BROKEN;

@@ -80,6 +80,8 @@ static int count_together(struct shared *shared)
 int main(void)
 {
     struct shared shared = {.counter = 0};
+    int status;
+
     /* No nodes here: they come from the environment and the configuration file. */
     redlock_options options =
         REDLOCK_OPTIONS(.flags = REDLOCK_THREAD, .retry_max_ms = 50); /* held for moments */
@@ -88,7 +90,7 @@ int main(void)
         complain("open", error);
         return 1;
     }
-    int status = count_together(&shared);
+    status = count_together(&shared);
     redlock_close(shared.client);
     return status;
 }

@@ -76,13 +76,15 @@ bool step_look(struct world *w, const json_t *step)
         redlock_answer *answer = NULL;
         int error = lists ? redlock_list(client, &answer)
                           : redlock_query(client, field_text(step, "name", ""), &answer);
+        bool matches;
+
         if (error) {
             struct outcome out;
 
             outcome_take(&out, error, NULL);
             return expect_outcome(w, step, &out);
         }
-        bool matches = lists ? list_matches(step, answer) : info_matches(step, answer->info);
+        matches = lists ? list_matches(step, answer) : info_matches(step, answer->info);
         if (matches && !lists)
             keep_mark(w, step, answer->info);
         redlock_answer_free(answer);
@@ -98,16 +100,17 @@ bool step_break(struct world *w, const json_t *step)
     struct outcome out;
     redlock_answer *answer = NULL;
     const char *mark = field_text(step, "literal_mark", NULL);
+    const char *label;
+    int error;
 
     if (!mark)
         mark = world_mark(w, field_text(step, "mark", "m"))->mark;
-    int error =
-        redlock_break(step_client_of(w, step), field_text(step, "name", ""), mark, &answer);
+    error = redlock_break(step_client_of(w, step), field_text(step, "name", ""), mark, &answer);
     outcome_take(&out, error, answer ? answer->report : NULL);
     redlock_answer_free(answer);
     if (!expect_outcome(w, step, &out))
         return false;
-    const char *label = field_text(step, "label", out.report.holder.label);
+    label = field_text(step, "label", out.report.holder.label);
     return strcmp(label, out.report.holder.label) == 0 ||
            world_fail(w, "evicted was '%s'", out.report.holder.label);
 }

@@ -86,13 +86,14 @@ static bool step_start(struct world *w, const json_t *step)
                         .more_name_count =
                             field_texts(step, "more_names", more, REDLOCK_NAMES_MAX),
                         .more_names = more, .data = held);
+    int error;
 
     redlock_lock_free(held->lock);
     held->lock = NULL;
     held->losses = 0;
     held->client = step_client_of(w, step);
-    int error = redlock_start_acquire(held->client, field_text(step, "name", ""),
-                                      field_int(step, "ttl_ms", TTL_MS), &request, &held->lock);
+    error = redlock_start_acquire(held->client, field_text(step, "name", ""),
+                                  field_int(step, "ttl_ms", TTL_MS), &request, &held->lock);
     held->is_pending = error == REDLOCK_OK;
     if (error)
         outcome_take(&held->outcome, error, NULL);

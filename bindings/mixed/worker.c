@@ -18,18 +18,20 @@ static int read_last(const char *path, long long *number, long long *fence)
 {
     char tail[LINE_MAX_BYTES + 1] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *line;
+    off_t size;
+    ssize_t got;
 
     if (fd < 0)
         return -1;
-    off_t size = lseek(fd, 0, SEEK_END);
-    ssize_t got =
-        pread(fd, tail, LINE_MAX_BYTES, size > LINE_MAX_BYTES ? size - LINE_MAX_BYTES : 0);
+    size = lseek(fd, 0, SEEK_END);
+    got = pread(fd, tail, LINE_MAX_BYTES, size > LINE_MAX_BYTES ? size - LINE_MAX_BYTES : 0);
     close(fd);
     *number = *fence = 0;
     if (got <= 0)
         return 0;
     tail[got - 1] = '\0'; /* the end of the last line */
-    char *line = strrchr(tail, '\n');
+    line = strrchr(tail, '\n');
     return sscanf(line ? line + 1 : tail, "%lld %lld", number, fence) == 2 ? 0 : -1;
 }
 
@@ -40,16 +42,19 @@ static int write_next(const char *path, redlock_lock *lock)
     char line[LINE_MAX_BYTES];
     long long number;
     long long fence;
+    int size;
+    int fd;
+    int status;
 
     if (read_last(path, &number, &fence) != 0)
         return -1;
     nanosleep(&window, NULL);
     if (redlock_remaining_ms(lock) < SURE_MS)
         return 0;
-    int size = snprintf(line, sizeof line, "%lld %lld c %d\n", number + 1,
-                        (long long)redlock_fence(lock), (int)getpid());
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    int status = fd >= 0 && write(fd, line, (size_t)size) == size ? 1 : -1;
+    size = snprintf(line, sizeof line, "%lld %lld c %d\n", number + 1,
+                    (long long)redlock_fence(lock), (int)getpid());
+    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    status = fd >= 0 && write(fd, line, (size_t)size) == size ? 1 : -1;
     close(fd);
     return status;
 }
@@ -65,11 +70,13 @@ int main(int argc, char **argv)
         return 1;
     }
     for (long left = atol(argv[2]); left > 0;) {
+        int written;
+
         if (redlock_acquire(client, "mixed", TTL_MS, &request, &lock) != REDLOCK_OK) {
             fprintf(stderr, "worker: %s\n", redlock_detail());
             return 1;
         }
-        int written = write_next(argv[1], lock);
+        written = write_next(argv[1], lock);
         redlock_release(lock);
         redlock_lock_free(lock);
         if (written < 0)

@@ -108,8 +108,10 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
 {
     char path[SERVICE_PATH_MAX];
     struct service_answer a;
+    int error;
+
     service_path(path, SERVICE_LOCKS, name);
-    int error = ask(s, path, NULL, "held", &a, detail);
+    error = ask(s, path, NULL, "held", &a, detail);
     *report = (redlock_report){0};
     service_read_nodes(a.body, report);
     if (error == REDLOCK_OK)
@@ -133,9 +135,12 @@ int service_look_tenures(const struct service *s, const char *name, struct servi
     char path[SERVICE_PATH_MAX], text[32];
     struct service_answer a;
     struct json_value node;
+    int error;
+    struct json_value nodes;
+
     service_path(path, SERVICE_LOCKS, name);
-    int error = ask(s, path, NULL, "held", &a, detail);
-    struct json_value nodes = json_member(a.body, "nodes");
+    error = ask(s, path, NULL, "held", &a, detail);
+    nodes = json_member(a.body, "nodes");
     out->count = 0;
     while (error == REDLOCK_OK && out->count < REDLOCK_NODES_MAX && json_next(&nodes, &node)) {
         struct json_value tenure = json_member(node, "tenure");
@@ -185,9 +190,11 @@ int service_break(const struct service *s, const char *name, const char *fingerp
     char path[SERVICE_PATH_MAX],
         body[sizeof "{\"fingerprint\":\"\"}" + REDLOCK_FINGERPRINT_SIZE];
     struct service_answer a;
+    int error;
+
     service_path(path, SERVICE_BREAKS, name);
     snprintf(body, sizeof body, "{\"fingerprint\":\"%s\"}", fingerprint);
-    int error = ask(s, path, body, "final", &a, detail);
+    error = ask(s, path, body, "final", &a, detail);
     *report = (redlock_report){0};
     json_text(json_member(a.body, "label"), report->holder.label, sizeof report->holder.label);
     report->holder.remaining_ms = json_number(json_member(a.body, "remaining_ms"), -1);

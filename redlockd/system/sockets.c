@@ -227,6 +227,7 @@ int sockets_connect(const char *address, unsigned timeout_s, char *why, size_t w
     bool is_unix = strncmp(address, "unix:", 5) == 0;
     struct timeval timeout = {.tv_sec = timeout_s};
     struct addrinfo *found = NULL;
+    const struct addrinfo *to;
     int fd;
 
     if (is_unix && check_path(address + 5, why, why_size) < 0)
@@ -235,7 +236,7 @@ int sockets_connect(const char *address, unsigned timeout_s, char *why, size_t w
         strcpy(path.sun_path, address + 5);
     else if (!(found = find(address, why, why_size)))
         return -1;
-    const struct addrinfo *to = is_unix ? &local : found;
+    to = is_unix ? &local : found;
     fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0 ||
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0 ||

@@ -27,15 +27,19 @@ static int start(redlock *client, int what, const char *name, const char *finger
 napi_value ask(napi_env env, napi_callback_info info)
 {
     napi_value argument[5];
+    struct client *c;
+    char *name;
+    char *fingerprint;
+    int error;
 
     values_arguments(env, info, 5, argument);
-    struct client *c = client_of(env, argument[0]);
+    c = client_of(env, argument[0]);
     if (!c)
         return new_number(env, REDLOCK_INVAL);
-    char *name = value_text(env, argument[3]);
-    char *fingerprint = value_text(env, argument[4]);
-    int error = start(c->redlock, (int)value_number(env, argument[2]), name, fingerprint,
-                      (void *)(intptr_t)value_number(env, argument[1]));
+    name = value_text(env, argument[3]);
+    fingerprint = value_text(env, argument[4]);
+    error = start(c->redlock, (int)value_number(env, argument[2]), name, fingerprint,
+                  (void *)(intptr_t)value_number(env, argument[1]));
     free(name);
     free(fingerprint);
     return new_number(env, error);
@@ -46,9 +50,10 @@ napi_value ask_nodes(napi_env env, napi_callback_info info)
     napi_value argument;
     napi_value list = NULL;
     redlock_node_info node = REDLOCK_NODE_INFO();
+    struct client *c;
 
     values_arguments(env, info, 1, &argument);
-    struct client *c = client_of(env, argument);
+    c = client_of(env, argument);
     napi_create_array(env, &list);
     for (uint32_t i = 0; c && redlock_node(c->redlock, i, &node) == REDLOCK_OK; i++)
         napi_set_element(env, list, i, new_node(env, &node));
@@ -59,9 +64,10 @@ napi_value ask_stats(napi_env env, napi_callback_info info)
 {
     napi_value argument;
     redlock_counters counters = REDLOCK_COUNTERS();
+    struct client *c;
 
     values_arguments(env, info, 1, &argument);
-    struct client *c = client_of(env, argument);
+    c = client_of(env, argument);
     if (c)
         redlock_stats(c->redlock, &counters);
     return new_counters(env, &counters);
@@ -70,11 +76,14 @@ napi_value ask_stats(napi_env env, napi_callback_info info)
 napi_value ask_quorum(napi_env env, napi_callback_info info)
 {
     napi_value argument[2];
+    struct client *c;
+    char *name;
+    int index;
 
     values_arguments(env, info, 2, argument);
-    struct client *c = client_of(env, argument[0]);
-    char *name = value_text(env, argument[1]);
-    int index = c ? redlock_quorum_of(c->redlock, name) : REDLOCK_INVAL;
+    c = client_of(env, argument[0]);
+    name = value_text(env, argument[1]);
+    index = c ? redlock_quorum_of(c->redlock, name) : REDLOCK_INVAL;
     free(name);
     return new_number(env, index);
 }

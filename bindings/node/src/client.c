@@ -20,9 +20,10 @@ napi_value client_next(napi_env env, napi_callback_info info)
 {
     napi_value argument;
     const redlock_event *event;
+    struct client *c;
 
     values_arguments(env, info, 1, &argument);
-    struct client *c = client_of(env, argument);
+    c = client_of(env, argument);
     if (!c || redlock_next(c->redlock, &event, 0) != 1)
         return NULL;
     c->event[0] = event->type;
@@ -59,9 +60,10 @@ napi_value client_keep_alive(napi_env env, napi_callback_info info)
 {
     napi_value argument[2];
     bool yes = false;
+    struct client *c;
 
     values_arguments(env, info, 2, argument);
-    struct client *c = client_of(env, argument[0]);
+    c = client_of(env, argument[0]);
     napi_get_value_bool(env, argument[1], &yes);
     if (c && yes)
         uv_ref((uv_handle_t *)&c->poll);
@@ -121,9 +123,10 @@ static void on_external_gone(napi_env env, void *data, void *hint)
 napi_value client_close(napi_env env, napi_callback_info info)
 {
     napi_value argument;
+    struct client *c;
 
     values_arguments(env, info, 1, &argument);
-    struct client *c = client_of(env, argument);
+    c = client_of(env, argument);
     if (c)
         shut(c);
     return NULL;
@@ -134,9 +137,10 @@ napi_value client_close(napi_env env, napi_callback_info info)
 static int open_redlock(napi_env env, napi_value object, redlock **out)
 {
     struct options options;
+    int error;
 
     options_read(env, object, &options);
-    int error = redlock_open(&options.options, out);
+    error = redlock_open(&options.options, out);
     options_free(&options);
     return error;
 }
@@ -160,12 +164,14 @@ napi_value client_open(napi_env env, napi_callback_info info)
     napi_value external = NULL;
     void *event = NULL;
     redlock *opened;
+    struct client *c;
+    int error;
 
     values_arguments(env, info, 3, argument);
-    int error = open_redlock(env, argument[0], &opened);
+    error = open_redlock(env, argument[0], &opened);
     if (error)
         return new_number(env, error);
-    struct client *c = must_have(calloc(1, sizeof *c));
+    c = must_have(calloc(1, sizeof *c));
     c->env = env;
     c->redlock = opened;
     if (!watch(c)) {

@@ -30,26 +30,36 @@ static redlock_lock **slot_of(struct client *c, napi_env env, napi_value index_v
 static redlock_lock *read_arguments(napi_env env, napi_callback_info info, size_t count,
                                     napi_value *out)
 {
+    redlock_lock **slot;
+
     values_arguments(env, info, count, out);
-    redlock_lock **slot = slot_of(client_of(env, out[0]), env, out[1]);
+    slot = slot_of(client_of(env, out[0]), env, out[1]);
     return slot ? *slot : NULL;
 }
 
 napi_value lock_start(napi_env env, napi_callback_info info)
 {
     napi_value argument[START_ARGUMENTS];
+    struct client *c;
+    redlock_lock **slot;
+    redlock_request request;
+    size_t more_count;
+    char *name;
+    char **more;
+    char *owner;
+    char *label;
+    int error;
 
     values_arguments(env, info, START_ARGUMENTS, argument);
-    struct client *c = client_of(env, argument[0]);
-    redlock_lock **slot = slot_of(c, env, argument[1]);
+    c = client_of(env, argument[0]);
+    slot = slot_of(c, env, argument[1]);
     if (!slot)
         return new_number(env, REDLOCK_INVAL);
-    size_t more_count;
-    char *name = value_text(env, argument[2]);
-    char **more = value_texts(env, argument[3], &more_count);
-    char *owner = value_text(env, argument[9]);
-    char *label = value_text(env, argument[10]);
-    redlock_request request =
+    name = value_text(env, argument[2]);
+    more = value_texts(env, argument[3], &more_count);
+    owner = value_text(env, argument[9]);
+    label = value_text(env, argument[10]);
+    request = (redlock_request)
         REDLOCK_REQUEST(.data = (void *)(intptr_t)value_number(env, argument[1]),
                         .more_names = (const char *const *)more, .more_name_count = more_count,
                         .wait_ms = (int64_t)value_number(env, argument[5]),
@@ -59,8 +69,8 @@ napi_value lock_start(napi_env env, napi_callback_info info)
                         .label = label,
                         .max_extensions = (uint32_t)value_number(env, argument[11]),
                         .max_hold_ms = (int64_t)value_number(env, argument[12]));
-    int error = redlock_start_acquire(c->redlock, name, (int64_t)value_number(env, argument[4]),
-                                      &request, slot);
+    error = redlock_start_acquire(c->redlock, name, (int64_t)value_number(env, argument[4]),
+                                  &request, slot);
     free(name);
     values_free_texts(more, more_count);
     free(owner);
@@ -86,9 +96,10 @@ napi_value lock_release(napi_env env, napi_callback_info info)
 napi_value lock_drop(napi_env env, napi_callback_info info)
 {
     napi_value argument[3];
+    redlock_lock **slot;
 
     values_arguments(env, info, 3, argument);
-    redlock_lock **slot = slot_of(client_of(env, argument[0]), env, argument[1]);
+    slot = slot_of(client_of(env, argument[0]), env, argument[1]);
     if (slot) {
         if (value_number(env, argument[2]) != 0)
             redlock_lock_leave(*slot);

@@ -17,9 +17,11 @@ static void put_reason(napi_env env, napi_value object, int32_t reason)
 /* null: there is none. */
 static napi_value new_holder(napi_env env, const redlock_holder *holder)
 {
+    napi_value out;
+
     if (!holder->value[0])
         return new_text(env, NULL);
-    napi_value out = new_object(env);
+    out = new_object(env);
     put_text(env, out, "value", holder->value);
     put_text(env, out, "label", holder->label);
     put_text(env, out, "fingerprint", holder->fingerprint);
@@ -98,12 +100,13 @@ static napi_value new_info(napi_env env, const redlock_info *info)
 napi_value new_event(napi_env env, const redlock_event *event)
 {
     const redlock_answer *answer = event->answer;
+    napi_value out;
 
     if (!event->error && !answer && event->type != REDLOCK_EVENT_WARNING)
         return new_text(env, NULL);
-    napi_value out = new_report(env, event->lock ? redlock_lock_report(event->lock)
-                                     : answer    ? answer->report
-                                                 : NULL);
+    out = new_report(env, event->lock ? redlock_lock_report(event->lock)
+                          : answer    ? answer->report
+                                      : NULL);
     put_text(env, out, "detail", event->detail);
     put_text(env, out, "address", event->address);
     if (answer && answer->info)

@@ -34,11 +34,12 @@ bool value_is_absent(napi_env env, napi_value value)
 char *value_text(napi_env env, napi_value value)
 {
     size_t size = 0;
+    char *text;
 
     if (value_is_absent(env, value) ||
         napi_get_value_string_utf8(env, value, NULL, 0, &size) != napi_ok)
         return NULL;
-    char *text = must_have(malloc(size + 1));
+    text = must_have(malloc(size + 1));
     text[0] = '\0';
     napi_get_value_string_utf8(env, value, text, size + 1, &size);
     return text;
@@ -47,16 +48,18 @@ char *value_text(napi_env env, napi_value value)
 char **value_texts(napi_env env, napi_value value, size_t *count)
 {
     uint32_t length = 0;
+    char **texts;
 
     *count = 0;
     if (value_is_absent(env, value) || napi_get_array_length(env, value, &length) != napi_ok)
         return NULL;
-    char **texts = must_have(calloc(length + 1u, sizeof *texts));
+    texts = must_have(calloc(length + 1u, sizeof *texts));
     for (uint32_t i = 0; i < length; i++) {
         napi_value element = NULL;
+        char *text;
 
         napi_get_element(env, value, i, &element);
-        char *text = value_text(env, element);
+        text = value_text(env, element);
         if (text)
             texts[(*count)++] = text;
     }
