@@ -27,12 +27,6 @@ void top_classes_free(struct top_classes *c)
     service_answer_free(&c->answer);
 }
 
-/* False: the client has no right to see them. */
-static bool are_shown(struct json_value classes)
-{
-    return classes.at && *classes.at == '[';
-}
-
 int top_classes_take(struct top_classes *c, struct look *look)
 {
     const struct service_question question = {
@@ -45,7 +39,8 @@ int top_classes_take(struct top_classes *c, struct look *look)
 
     service_answer_free(a);
     service_ask(&look->service, &question, a);
-    if (a->error == REDLOCK_OK && !are_shown(json_member(a->body, "classes"))) {
+    /* A client without the right to see them gets null. */
+    if (a->error == REDLOCK_OK && rl_json_member(a->body, "classes").type != RL_JSON_ARRAY) {
         a->error = REDLOCK_AUTH;
         snprintf(a->detail, sizeof a->detail,
                  "the service shows classes to clients with the right `admin`");
@@ -53,10 +48,10 @@ int top_classes_take(struct top_classes *c, struct look *look)
     return a->error;
 }
 
-static void read_counts(struct json_value class, int64_t out[COUNTS])
+static void read_counts(struct rl_json_value class, int64_t out[COUNTS])
 {
     for (int i = 0; i < COUNTS; i++)
-        out[i] = json_number(json_member(class, member[i]), -1);
+        out[i] = rl_json_number(rl_json_member(class, member[i]), -1);
 }
 
 static enum text_colour colour_of(const int64_t count[COUNTS])
@@ -66,14 +61,14 @@ static enum text_colour colour_of(const int64_t count[COUNTS])
                                             : TEXT_PLAIN;
 }
 
-static void add_row(struct table *table, struct json_value class)
+static void add_row(struct table *table, struct rl_json_value class)
 {
     char text[COUNTS][TEXT_TIME_MAX], pattern[PATTERN_MAX];
     const char *row[COUNTS + 1] = {pattern};
     int64_t count[COUNTS];
 
     read_counts(class, count);
-    json_text(json_member(class, "class"), pattern, sizeof pattern);
+    rl_json_text(rl_json_member(class, "class"), pattern, sizeof pattern);
     for (size_t i = 0; i < COUNTS; i++) {
         if (i == WAIT || i == HOLD)
             text_time_short(text[i], count[i] < 0 ? -1 : (count[i] + 500) / 1000);
@@ -84,13 +79,13 @@ static void add_row(struct table *table, struct json_value class)
     table_row(table, colour_of(count), row);
 }
 
-static void draw_title(struct screen *screen, struct json_value status)
+static void draw_title(struct screen *screen, struct rl_json_value status)
 {
     char host[HOST_MAX], safe[HOST_MAX], up[TEXT_TIME_MAX], line[SCREEN_LINE_MAX];
 
-    json_text(json_member(status, "host"), host, sizeof host);
+    rl_json_text(rl_json_member(status, "host"), host, sizeof host);
     rl_quote_safe(safe, sizeof safe, host);
-    text_time(up, json_number(json_member(status, "uptime_ms"), -1));
+    text_time(up, rl_json_number(rl_json_member(status, "uptime_ms"), -1));
     snprintf(line, sizeof line, "redlock top  classes of %s, since its start %s ago", safe, up);
     screen_line(screen, TEXT_TITLE, line);
 }
@@ -99,7 +94,7 @@ void top_classes_draw(struct screen *screen, const struct top_classes *c)
 {
     static const char *const heading[] = {"CLASS",    "GRANTED", "WAIT",    "HOLD",
                                           "TIMEOUTS", "LOST",    "EXPIRED", NULL};
-    struct json_value class, classes = json_member(c->answer.body, "classes");
+    struct rl_json_value class, classes = rl_json_member(c->answer.body, "classes");
     char safe[SERVICE_DETAIL_MAX];
     struct table table;
 
@@ -110,7 +105,7 @@ void top_classes_draw(struct screen *screen, const struct top_classes *c)
     } else {
         draw_title(screen, c->answer.body);
         table_begin(&table, heading);
-        while (table.rows <= CLASSES_MAX && json_next(&classes, &class))
+        while (table.rows <= CLASSES_MAX && rl_json_element(&classes, &class))
             add_row(&table, class);
         if (table.rows > 1)
             top_view_table(screen, &table);
@@ -124,18 +119,18 @@ void top_classes_draw(struct screen *screen, const struct top_classes *c)
 
 void top_classes_json(const struct top_classes *c)
 {
-    struct json_value class, classes = json_member(c->answer.body, "classes");
+    struct rl_json_value class, classes = rl_json_member(c->answer.body, "classes");
     char text[PATTERN_MAX];
     struct rl_json j = {.out = stdout};
     int64_t count[COUNTS];
 
     message_json(&j, c->answer.error, c->answer.detail);
-    json_text(json_member(c->answer.body, "host"), text, sizeof text);
+    rl_json_text(rl_json_member(c->answer.body, "host"), text, sizeof text);
     rl_json_string(&j, "host", text[0] ? text : NULL);
     rl_json_array(&j, "classes");
-    while (are_shown(json_member(c->answer.body, "classes")) && json_next(&classes, &class)) {
+    while (rl_json_element(&classes, &class)) {
         read_counts(class, count);
-        json_text(json_member(class, "class"), text, sizeof text);
+        rl_json_text(rl_json_member(class, "class"), text, sizeof text);
         rl_json_object(&j, NULL);
         rl_json_string(&j, "class", text);
         for (int i = 0; i < COUNTS; i++)

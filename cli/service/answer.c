@@ -90,12 +90,12 @@ void service_answer_is_foreign(struct service_answer *a)
 
 static void read_body(struct service_answer *a, const char *body, size_t size)
 {
-    a->body = json_read(body, size);
-    json_text(json_member(a->body, "code"), a->code, sizeof a->code);
+    a->body = rl_json_whole((struct rl_slice){body, size});
+    rl_json_text(rl_json_member(a->body, "code"), a->code, sizeof a->code);
     if (!a->code[0])
         return;
     a->error = error_of(a);
-    json_text(json_member(a->body, "detail"), a->detail, sizeof a->detail);
+    rl_json_text(rl_json_member(a->body, "detail"), a->detail, sizeof a->detail);
 }
 
 void service_answer_read(struct service_answer *a, const char *text, const char *body)
@@ -110,7 +110,7 @@ void service_answer_read(struct service_answer *a, const char *text, const char 
     read_body(a, body, strlen(body));
     if (is_success)
         a->error = REDLOCK_OK;
-    if (is_success ? !a->body.at && a->status != 204 : !a->code[0])
+    if (is_success ? a->body.type == RL_JSON_ABSENT && a->status != 204 : !a->code[0])
         service_answer_is_foreign(a);
 }
 
@@ -150,7 +150,7 @@ size_t service_answer_read_event(struct service_answer *a, const char *text, siz
     }
     if (event && strcmp(a->event, "lost") == 0) {
         a->outcome = SERVICE_ANSWERED;
-        a->status = (int)json_number(json_member(a->body, "status"), 0);
+        a->status = (int)rl_json_number(rl_json_member(a->body, "status"), 0);
         a->error = error_of(a);
     }
     return (size_t)(end + 2 - text);

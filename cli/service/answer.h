@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/json_read.h"
+#include "base/json_read.h"
 
 #define SERVICE_DETAIL_MAX 512
 
@@ -37,7 +37,7 @@ struct service_answer {
     char code[32];                   /* for programs; empty: none */
     char detail[SERVICE_DETAIL_MAX]; /* for people */
     char *text;                      /* owned; NULL: the body is in that of the call */
-    struct json_value body;
+    struct rl_json_value body;
 };
 
 /* How much of an answer has come. */

@@ -181,8 +181,8 @@ static int delete_lease(struct service_hold *h, int tries)
 /* From an event that says until when it is held. False: it does not, or that is over. */
 static bool take_deadline(struct service_hold *h, const struct service_answer *a)
 {
-    int64_t after_ms = json_number(json_member(a->body, "after_ms"), -1);
-    int64_t remaining_ms = json_number(json_member(a->body, "remaining_ms"), -1);
+    int64_t after_ms = rl_json_number(rl_json_member(a->body, "after_ms"), -1);
+    int64_t remaining_ms = rl_json_number(rl_json_member(a->body, "remaining_ms"), -1);
     int64_t deadline_ns;
 
     if (after_ms < 0 || remaining_ms < 0 || after_ms > REDLOCK_WAIT_MAX_MS * 2 ||
@@ -223,7 +223,7 @@ static bool may_pass(const struct service_answer *a)
 
 static void note_refusal(struct service_hold *h, const struct service_answer *a)
 {
-    struct json_value holder = json_member(a->body, "holder");
+    struct rl_json_value holder = rl_json_member(a->body, "holder");
     redlock_report *report = &h->state.report;
 
     set_failure(h, a);
@@ -233,10 +233,11 @@ static void note_refusal(struct service_hold *h, const struct service_answer *a)
                  "either: name a redlockd itself, by its socket or its own port");
     *report = (redlock_report){0};
     service_read_nodes(a->body, report);
-    json_text(json_member(holder, "label"), report->holder.label, sizeof report->holder.label);
-    report->holder.held_ms = json_number(json_member(holder, "held_ms"), -1);
-    report->holder.remaining_ms = json_number(json_member(holder, "remaining_ms"), -1);
-    report->waiter_count = (uint32_t)json_number(json_member(a->body, "waiters"), 0);
+    rl_json_text(rl_json_member(holder, "label"), report->holder.label,
+                 sizeof report->holder.label);
+    report->holder.held_ms = rl_json_number(rl_json_member(holder, "held_ms"), -1);
+    report->holder.remaining_ms = rl_json_number(rl_json_member(holder, "remaining_ms"), -1);
+    report->waiter_count = (uint32_t)rl_json_number(rl_json_member(a->body, "waiters"), 0);
 }
 
 /* When to try again, after what went wrong. */
@@ -286,9 +287,9 @@ static void on_waiting(struct service_hold *h, struct service_answer *a)
         return;
     }
     has_grant = is_event(a, "granted") &&
-                json_text(json_member(a->body, "grant"), h->grant, sizeof h->grant);
+                rl_json_text(rl_json_member(a->body, "grant"), h->grant, sizeof h->grant) >= 0;
     if (has_grant && take_deadline(h, a)) {
-        h->state.fence = json_number(json_member(a->body, "fence"), 0);
+        h->state.fence = rl_json_number(rl_json_member(a->body, "fence"), 0);
         note_news(h);
     } else {
         not_granted(h, a);

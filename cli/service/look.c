@@ -21,7 +21,7 @@ static int ask(const struct service *s, const char *path, const char *body, cons
                                  .limit_ms = LIMIT_MS,
                                  .cancel_fd = -1};
     service_ask(s, &q, a);
-    if (a->error == REDLOCK_OK && !json_member(a->body, member).at)
+    if (a->error == REDLOCK_OK && rl_json_member(a->body, member).type == RL_JSON_ABSENT)
         service_answer_is_foreign(a);
     snprintf(detail, SERVICE_DETAIL_MAX, "%s", a->detail);
     return a->error;
@@ -29,76 +29,77 @@ static int ask(const struct service *s, const char *path, const char *body, cons
 
 /* ---- one lock ---- */
 
-static int32_t read_kind(struct json_value value)
+static int32_t read_kind(struct rl_json_value value)
 {
     char word[32];
-    json_text(value, word, sizeof word);
+    rl_json_text(value, word, sizeof word);
     return redlock_kind_number(word);
 }
 
-static int32_t read_vote(struct json_value value)
+static int32_t read_vote(struct rl_json_value value)
 {
     char word[32];
-    json_text(value, word, sizeof word);
+    rl_json_text(value, word, sizeof word);
     return vote_number(word);
 }
 
-void service_read_nodes(struct json_value body, redlock_report *report)
+void service_read_nodes(struct rl_json_value body, redlock_report *report)
 {
-    struct json_value nodes = json_member(body, "nodes"), node;
+    struct rl_json_value nodes = rl_json_member(body, "nodes"), node;
     report->node_count = 0;
-    while (report->node_count < REDLOCK_NODES_MAX && json_next(&nodes, &node)) {
+    while (report->node_count < REDLOCK_NODES_MAX && rl_json_element(&nodes, &node)) {
         redlock_node_report *n = &report->node[report->node_count++];
         *n = (redlock_node_report){.kind = -1};
-        json_text(json_member(node, "address"), n->address, sizeof n->address);
-        n->vote = read_vote(json_member(node, "vote"));
-        n->rtt_us = (int32_t)json_number(json_member(node, "rtt_us"), -1);
-        n->key_remaining_ms = json_number(json_member(node, "remaining_ms"), -1);
-        n->holder_count = (uint32_t)json_number(json_member(node, "holder_count"), 0);
-        n->waiter_count = (uint32_t)json_number(json_member(node, "waiters"), 0);
-        json_text(json_member(node, "text"), n->text, sizeof n->text);
+        rl_json_text(rl_json_member(node, "address"), n->address, sizeof n->address);
+        n->vote = read_vote(rl_json_member(node, "vote"));
+        n->rtt_us = (int32_t)rl_json_number(rl_json_member(node, "rtt_us"), -1);
+        n->key_remaining_ms = rl_json_number(rl_json_member(node, "remaining_ms"), -1);
+        n->holder_count = (uint32_t)rl_json_number(rl_json_member(node, "holder_count"), 0);
+        n->waiter_count = (uint32_t)rl_json_number(rl_json_member(node, "waiters"), 0);
+        rl_json_text(rl_json_member(node, "text"), n->text, sizeof n->text);
     }
     report->quorum = report->node_count / 2 + 1;
 }
 
-static void read_holders(struct json_value body, redlock_info *info)
+static void read_holders(struct rl_json_value body, redlock_info *info)
 {
-    struct json_value holders = json_member(body, "holders"), holder;
-    while (info->holders_shown < REDLOCK_SHOWN_MAX && json_next(&holders, &holder)) {
+    struct rl_json_value holders = rl_json_member(body, "holders"), holder;
+    while (info->holders_shown < REDLOCK_SHOWN_MAX && rl_json_element(&holders, &holder)) {
         redlock_holder *h = &info->holders[info->holders_shown++];
         *h = (redlock_holder){0};
-        json_text(json_member(holder, "label"), h->label, sizeof h->label);
-        json_text(json_member(holder, "fingerprint"), h->fingerprint, sizeof h->fingerprint);
+        rl_json_text(rl_json_member(holder, "label"), h->label, sizeof h->label);
+        rl_json_text(rl_json_member(holder, "fingerprint"), h->fingerprint,
+                     sizeof h->fingerprint);
         strcpy(h->value, h->fingerprint);
-        h->held_ms = json_number(json_member(holder, "held_ms"), -1);
-        h->remaining_ms = json_number(json_member(holder, "remaining_ms"), -1);
-        h->votes = (int32_t)json_number(json_member(holder, "votes"), 0);
+        h->held_ms = rl_json_number(rl_json_member(holder, "held_ms"), -1);
+        h->remaining_ms = rl_json_number(rl_json_member(holder, "remaining_ms"), -1);
+        h->votes = (int32_t)rl_json_number(rl_json_member(holder, "votes"), 0);
     }
     if (info->holders_shown > 0)
         info->holder = info->holders[0];
 }
 
-static void read_queue(struct json_value body, redlock_info *info)
+static void read_queue(struct rl_json_value body, redlock_info *info)
 {
-    struct json_value queue = json_member(body, "queue"), waiter;
-    while (info->waiters_shown < REDLOCK_SHOWN_MAX && json_next(&queue, &waiter)) {
+    struct rl_json_value queue = rl_json_member(body, "queue"), waiter;
+    while (info->waiters_shown < REDLOCK_SHOWN_MAX && rl_json_element(&queue, &waiter)) {
         redlock_waiter *w = &info->waiters[info->waiters_shown++];
         *w = (redlock_waiter){0};
-        json_text(json_member(waiter, "label"), w->label, sizeof w->label);
-        w->waited_ms = json_number(json_member(waiter, "waited_ms"), -1);
+        rl_json_text(rl_json_member(waiter, "label"), w->label, sizeof w->label);
+        w->waited_ms = rl_json_number(rl_json_member(waiter, "waited_ms"), -1);
     }
 }
 
-static void read_lock(struct json_value body, redlock_info *info)
+static void read_lock(struct rl_json_value body, redlock_info *info)
 {
     *info = (redlock_info){.holder = {.remaining_ms = -1, .held_ms = -1}};
-    info->held = json_true(json_member(body, "held"));
-    info->kind = read_kind(json_member(body, "kind"));
-    info->fence = json_number(json_member(body, "fence"), 0);
-    info->holder_count = (uint32_t)json_number(json_member(body, "holder_count"), 0);
-    info->slots = (uint32_t)json_number(json_member(body, "slots"), 0);
-    info->waiter_count = (uint32_t)json_number(json_member(body, "waiters"), 0);
-    info->disagree = json_true(json_member(body, "disagree"));
+    info->held = rl_json_true(rl_json_member(body, "held"));
+    info->kind = read_kind(rl_json_member(body, "kind"));
+    info->fence = rl_json_number(rl_json_member(body, "fence"), 0);
+    info->holder_count = (uint32_t)rl_json_number(rl_json_member(body, "holder_count"), 0);
+    info->slots = (uint32_t)rl_json_number(rl_json_member(body, "slots"), 0);
+    info->waiter_count = (uint32_t)rl_json_number(rl_json_member(body, "waiters"), 0);
+    info->disagree = rl_json_true(rl_json_member(body, "disagree"));
     read_holders(body, info);
     read_queue(body, info);
 }
@@ -134,19 +135,19 @@ int service_look_tenures(const struct service *s, const char *name, struct servi
 {
     char path[SERVICE_PATH_MAX], text[32];
     struct service_answer a;
-    struct json_value node;
+    struct rl_json_value nodes, node;
     int error;
-    struct json_value nodes;
 
     service_path(path, SERVICE_LOCKS, name);
     error = ask(s, path, NULL, "held", &a, detail);
-    nodes = json_member(a.body, "nodes");
+    nodes = rl_json_member(a.body, "nodes");
     out->count = 0;
-    while (error == REDLOCK_OK && out->count < REDLOCK_NODES_MAX && json_next(&nodes, &node)) {
-        struct json_value tenure = json_member(node, "tenure");
-        if (!tenure.at)
+    while (error == REDLOCK_OK && out->count < REDLOCK_NODES_MAX &&
+           rl_json_element(&nodes, &node)) {
+        struct rl_json_value tenure = rl_json_member(node, "tenure");
+        if (tenure.type == RL_JSON_ABSENT)
             continue;
-        json_text(tenure, text, sizeof text);
+        rl_json_text(tenure, text, sizeof text);
         out->tenure[out->count++] = strtoull(text, NULL, 16);
     }
     service_answer_free(&a);
@@ -164,15 +165,15 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
     for (size_t seen = 0; more && error == REDLOCK_OK && seen < REDLOCK_LIST_MAX;) {
         char path[SERVICE_PATH_MAX], name[REDLOCK_NAME_MAX + 1];
         struct service_answer a;
-        struct json_value names, value;
+        struct rl_json_value names, value;
         int size = snprintf(path, sizeof path, "/v1/locks?limit=%d", NAMES_AT_ONCE);
         if (after[0])
             rl_percent_encode(stpcpy(path + size, "&after="), after, "._-");
         error = ask(s, path, NULL, "names", &a, detail);
-        more = json_true(json_member(a.body, "more"));
-        names = json_member(a.body, "names");
-        while (error == REDLOCK_OK && json_next(&names, &value)) {
-            json_text(value, name, sizeof name);
+        more = rl_json_true(rl_json_member(a.body, "more"));
+        names = rl_json_member(a.body, "names");
+        while (error == REDLOCK_OK && rl_json_element(&names, &value)) {
+            rl_json_text(value, name, sizeof name);
             each(name, data);
             strcpy(after, name);
             seen++;
@@ -196,9 +197,10 @@ int service_break(const struct service *s, const char *name, const char *fingerp
     snprintf(body, sizeof body, "{\"fingerprint\":\"%s\"}", fingerprint);
     error = ask(s, path, body, "final", &a, detail);
     *report = (redlock_report){0};
-    json_text(json_member(a.body, "label"), report->holder.label, sizeof report->holder.label);
-    report->holder.remaining_ms = json_number(json_member(a.body, "remaining_ms"), -1);
-    report->final_ms = json_number(json_member(a.body, "final_ms"), 0);
+    rl_json_text(rl_json_member(a.body, "label"), report->holder.label,
+                 sizeof report->holder.label);
+    report->holder.remaining_ms = rl_json_number(rl_json_member(a.body, "remaining_ms"), -1);
+    report->final_ms = rl_json_number(rl_json_member(a.body, "final_ms"), 0);
     service_answer_free(&a);
     return error;
 }

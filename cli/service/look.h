@@ -30,6 +30,6 @@ int service_look_tenures(const struct service *s, const char *name, struct servi
                          char detail[SERVICE_DETAIL_MAX]);
 
 /* The nodes of an answer that has them. */
-void service_read_nodes(struct json_value body, redlock_report *report);
+void service_read_nodes(struct rl_json_value body, redlock_report *report);
 
 #endif

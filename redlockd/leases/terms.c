@@ -104,7 +104,7 @@ struct fields {
 
 enum fields_fault { FIELDS_FINE, FIELDS_UNKNOWN, FIELDS_TWICE, FIELDS_NO_OBJECT };
 
-static enum field field_of(const struct rl_json_value *name)
+static enum field field_of(struct rl_json_value name)
 {
     static const char *const keys[] = {
 #define X(name, key) key,
@@ -126,7 +126,7 @@ static enum fields_fault collect(struct rl_slice body, struct fields *fields)
     struct rl_json_value name, value;
 
     while (body.size > 0 && rl_json_next(&reader, &name, &value)) {
-        enum field field = field_of(&name);
+        enum field field = field_of(name);
 
         if (field == FIELD_COUNT) {
             fault = fault == FIELDS_TWICE ? fault : FIELDS_UNKNOWN;
@@ -162,7 +162,7 @@ static bool read_flag(const struct rl_json_value *value, uint32_t bit, uint32_t 
 static bool read_text(const struct rl_json_value *value, char *out, size_t size)
 {
     return value->type == RL_JSON_ABSENT || value->type == RL_JSON_NULL ||
-           rl_json_text(value, out, size) >= 0;
+           rl_json_text(*value, out, size) >= 0;
 }
 
 #define WORD_OF_KIND(name, number, text) " " text
@@ -177,7 +177,7 @@ static bool read_kind_fields(const struct fields *fields, const char *principal,
 
     if (kind->type != RL_JSON_ABSENT)
         terms->kind =
-            rl_json_text(kind, word, sizeof word) >= 0 ? redlock_kind_number(word) : NO_KIND;
+            rl_json_text(*kind, word, sizeof word) >= 0 ? redlock_kind_number(word) : NO_KIND;
     traits = redlock_kind_traits(terms->kind);
     if (!traits)
         return invalid(refusal, "kind is one of" REDLOCK_KINDS(WORD_OF_KIND));
@@ -272,7 +272,7 @@ bool break_terms_read(const struct http_request *request,
     is_sole = request->body.size > 0 ? rl_json_sole(request->body, "fingerprint", &value) : 0;
     if (is_sole < 0)
         return refuse(refusal, 400, "JSON", "the body is not a JSON object");
-    if (!is_sole || rl_json_text(&value, text, sizeof text) != REDLOCK_FINGERPRINT_SIZE ||
+    if (!is_sole || rl_json_text(value, text, sizeof text) != REDLOCK_FINGERPRINT_SIZE ||
         strspn(text, "0123456789abcdef") != REDLOCK_FINGERPRINT_SIZE)
         return invalid(refusal, "a break has one field, the fingerprint of a holder of GET");
     memcpy(fingerprint, text, REDLOCK_FINGERPRINT_SIZE + 1);

@@ -79,39 +79,37 @@ static const char *read_text(const char *at, const char *end, struct rl_json_val
     return at < end ? at + 1 : NULL;
 }
 
-int rl_json_text(const struct rl_json_value *value, char *out, size_t size)
+int rl_json_text(struct rl_json_value value, char *out, size_t size)
 {
-    const char *at = value->text.data, *end = at + value->text.size;
+    const char *at = value.text.data, *end;
     size_t length = 0;
 
-    if (value->type != RL_JSON_TEXT)
+    out[0] = '\0';
+    if (value.type != RL_JSON_TEXT)
         return -1;
-    while (at < end) {
+    for (end = at + value.text.size; at < end;) {
         char bytes[4];
-        size_t taken = 1, given = 1;
         uint32_t code;
+        size_t taken = *at == '\\' ? read_escape(at, end, &code)
+                                   : rl_utf8_read(at, (size_t)(end - at), &code);
+        size_t given = rl_utf8_write(code, bytes);
 
-        bytes[0] = *at;
-        if (*at == '\\') {
-            taken = read_escape(at, end, &code);
-            given = rl_utf8_write(code, bytes);
-        }
         if (length + given >= size)
             return -1;
         memcpy(out + length, bytes, given);
         length += given;
+        out[length] = '\0';
         at += taken;
     }
-    out[length] = '\0';
     return (int)length;
 }
 
-bool rl_json_is(const struct rl_json_value *value, const char *word)
+bool rl_json_is(struct rl_json_value value, const char *word)
 {
     char text[WORD_MAX];
 
-    if (!rl_slice_has(value->text, '\\'))
-        return value->type == RL_JSON_TEXT && rl_slice_equals(value->text, word);
+    if (!rl_slice_has(value.text, '\\'))
+        return value.type == RL_JSON_TEXT && rl_slice_equals(value.text, word);
     return rl_json_text(value, text, sizeof text) >= 0 && strcmp(text, word) == 0;
 }
 
@@ -222,16 +220,42 @@ static const char *skip_nested(const char *at, const char *end, char close, int 
 static const char *read_value(const char *at, const char *end, int depth,
                               struct rl_json_value *value)
 {
+    const char *behind;
+    bool is_object;
+
     if (at == end)
         return NULL;
     if (*at == '"')
         return read_text(at, end, value);
     if (*at == '-' || rl_is_digit(*at))
         return read_number(at, end, value);
-    if (*at != '{' && *at != '[')
+    is_object = *at == '{';
+    if (!is_object && *at != '[')
         return read_word(at, end, value);
-    *value = (struct rl_json_value){.type = RL_JSON_NESTED};
-    return depth > 0 ? skip_nested(at + 1, end, *at == '{' ? '}' : ']', depth - 1) : NULL;
+    behind = depth > 0 ? skip_nested(at + 1, end, is_object ? '}' : ']', depth - 1) : NULL;
+    if (behind)
+        *value = (struct rl_json_value){.type = is_object ? RL_JSON_OBJECT : RL_JSON_ARRAY,
+                                        .text = {at, (size_t)(behind - at)}};
+    return behind;
+}
+
+struct rl_json_value rl_json_whole(struct rl_slice text)
+{
+    const char *end = text.data + text.size, *at;
+    struct rl_json_value value;
+
+    at = read_value(skip_blanks(text.data, end), end, RL_JSON_DEPTH_MAX + 1, &value);
+    return at && skip_blanks(at, end) == end ? value : (struct rl_json_value){0};
+}
+
+int64_t rl_json_number(struct rl_json_value value, int64_t otherwise)
+{
+    return value.type == RL_JSON_INTEGER ? value.integer : otherwise;
+}
+
+bool rl_json_true(struct rl_json_value value)
+{
+    return value.type == RL_JSON_BOOL && value.integer;
 }
 
 /* ---- the object -------------------------------------------------------------------------- */
@@ -288,6 +312,37 @@ bool rl_json_next(struct rl_json_reader *reader, struct rl_json_value *name,
     return true;
 }
 
+struct rl_json_value rl_json_member(struct rl_json_value object, const char *name)
+{
+    struct rl_json_value found, value, none = {0};
+    struct rl_json_reader reader;
+
+    if (object.type != RL_JSON_OBJECT)
+        return none;
+    reader = rl_json_read(object.text);
+    while (rl_json_next(&reader, &found, &value)) {
+        if (rl_json_is(found, name))
+            return value;
+    }
+    return none;
+}
+
+bool rl_json_element(struct rl_json_value *rest, struct rl_json_value *element)
+{
+    const char *at = rest->text.data, *end;
+
+    /* The array was checked as a whole: `at` is at its bracket or behind an element. */
+    if (rest->type != RL_JSON_ARRAY || *at == ']')
+        return false;
+    end = at + rest->text.size;
+    at = skip_blanks(at + 1, end);
+    if (*at == ']')
+        return false;
+    at = skip_blanks(read_value(at, end, RL_JSON_DEPTH_MAX, element), end);
+    rest->text = (struct rl_slice){at, (size_t)(end - at)};
+    return true;
+}
+
 int rl_json_sole(struct rl_slice text, const char *name, struct rl_json_value *value)
 {
     struct rl_json_reader reader = rl_json_read(text);
@@ -296,7 +351,7 @@ int rl_json_sole(struct rl_slice text, const char *name, struct rl_json_value *v
     bool is_it = false;
 
     while (rl_json_next(&reader, &found, &other)) {
-        is_it = rl_json_is(&found, name);
+        is_it = rl_json_is(found, name);
         *value = other;
         count++;
     }

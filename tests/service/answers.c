@@ -90,7 +90,7 @@ CASE(events, "An event is read when its empty line has come; a comment is none."
     CHECK_INT(strlen(text), size);
     CHECK_STR("renewed", a.event);
     CHECK_INT(REDLOCK_OK, a.error);
-    CHECK_INT(7, json_number(json_member(a.body, "after_ms"), -1));
+    CHECK_INT(7, rl_json_number(rl_json_member(a.body, "after_ms"), -1));
     CHECK_INT(SERVICE_UNDER_WAY, event(": alive\n\nevent: renewed\n\n", &size).outcome);
     CHECK_INT(strlen(": alive\n\n"), size);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON bodies: what is taken, what is refused, and a second opinion on both. */
+/* JSON that another program wrote: what is taken, what is refused, and a second opinion. */
 #include "check.h"
 
 #include "base/json_read.h"
@@ -11,21 +11,24 @@
 #include <jansson.h>
 #endif
 
-/* Members; -1: refused. An exact copy is read: a sanitizer sees a look beyond it. */
+/* Members; -1: refused, by both ways of reading. An exact copy is read: a sanitizer sees a look
+ * beyond it. */
 static int read_all(const char *text, size_t size)
 {
     char *copy = malloc(size ? size : 1);
-    struct rl_json_reader reader = rl_json_read((struct rl_slice){copy, size});
+    struct rl_slice input = {copy, size};
+    struct rl_json_reader reader = rl_json_read(input);
     struct rl_json_value name, value;
     char out[128];
     int count = 0;
 
     memcpy(copy, text, size);
     while (rl_json_next(&reader, &name, &value)) {
-        rl_json_text(&name, out, sizeof out);
-        rl_json_text(&value, out, sizeof out);
+        rl_json_text(name, out, sizeof out);
+        rl_json_text(value, out, sizeof out);
         count++;
     }
+    CHECK(reader.failed != (rl_json_whole(input).type == RL_JSON_OBJECT));
     free(copy);
     return reader.failed ? -1 : count;
 }
@@ -43,8 +46,8 @@ CASE(objects, "The members of an object come in their order, with what they are.
         "\"owner\":null,\"fair\":true,\"leave\":false,\"less\":-7,"
         "\"real\":1.5e2,\"list\":[1,{\"a\":[]}],\"\\u006b\\u0069nd\":\"\"}\n";
     static const enum rl_json_type types[] = {
-        RL_JSON_INTEGER, RL_JSON_TEXT, RL_JSON_NULL,   RL_JSON_BOOL, RL_JSON_BOOL,
-        RL_JSON_INTEGER, RL_JSON_REAL, RL_JSON_NESTED, RL_JSON_TEXT,
+        RL_JSON_INTEGER, RL_JSON_TEXT, RL_JSON_NULL,  RL_JSON_BOOL, RL_JSON_BOOL,
+        RL_JSON_INTEGER, RL_JSON_REAL, RL_JSON_ARRAY, RL_JSON_TEXT,
     };
     static const char *const names[] = {"ttl_ms", "label", "owner", "fair", "leave",
                                         "less",   "real",  "list",  "kind"};
@@ -55,13 +58,13 @@ CASE(objects, "The members of an object come in their order, with what they are.
     char out[16];
 
     for (; rl_json_next(&reader, &name, &value); count++) {
-        CHECK(count < 9 && rl_json_is(&name, names[count]));
+        CHECK(count < 9 && rl_json_is(name, names[count]));
         CHECK_INT(types[count], value.type);
         CHECK_INT(numbers[count], value.integer);
         if (count == 1) {
-            CHECK_INT(10, rl_json_text(&value, out, sizeof out));
+            CHECK_INT(10, rl_json_text(value, out, sizeof out));
             CHECK_STR("web\t\xc3\xa9\xf0\x9f\x98\x80", out);
-            CHECK_INT(-1, rl_json_text(&value, out, 10));
+            CHECK_INT(-1, rl_json_text(value, out, 10));
         }
     }
     CHECK_INT(9, count);
@@ -80,6 +83,72 @@ CASE(sole, "An object with one member of a name is told from others, and from no
     CHECK_INT(0, rl_json_sole(rl_slice_of("{\"b\":7}"), "a", &value));
     CHECK_INT(0, rl_json_sole(rl_slice_of("{}"), "a", &value));
     CHECK_INT(-1, rl_json_sole(rl_slice_of("{\"a\":7"), "a", &value));
+}
+
+static struct rl_json_value whole(const char *text)
+{
+    return rl_json_whole(rl_slice_of(text));
+}
+
+CASE(members,
+     "Members of an object are found by name, of their type, also behind nested values.")
+{
+    struct rl_json_value v = whole(
+        " {\"a\" : {\"name\":1, \"x\":[{}]} , \"name\":\"b\\\"c\\u00e9\\ud83d\\ude00\\n\","
+        "\"n\":-12,\"yes\":true,\"no\":false,\"nothing\":null,\"half\":1.5,\"n\":3}\n");
+    char text[32];
+
+    CHECK_INT(10, rl_json_text(rl_json_member(v, "name"), text, sizeof text));
+    CHECK_STR("b\"c\xc3\xa9\xf0\x9f\x98\x80\n", text);
+    CHECK_INT(-12, rl_json_number(rl_json_member(v, "n"), 7));
+    CHECK_INT(7, rl_json_number(rl_json_member(v, "half"), 7));
+    CHECK_INT(7, rl_json_number(rl_json_member(v, "nothing"), 7));
+    CHECK_INT(7, rl_json_number(rl_json_member(v, "yes"), 7));
+    CHECK_INT(7, rl_json_number(rl_json_member(v, "missing"), 7));
+    CHECK_INT(1, rl_json_number(rl_json_member(rl_json_member(v, "a"), "name"), 7));
+    CHECK(rl_json_true(rl_json_member(v, "yes")) && !rl_json_true(rl_json_member(v, "no")));
+    CHECK(!rl_json_true(rl_json_member(v, "n")));
+    CHECK_INT(-1, rl_json_text(rl_json_member(v, "n"), text, sizeof text));
+    CHECK_STR("", text);
+    CHECK_INT(RL_JSON_ABSENT, rl_json_member(rl_json_member(v, "n"), "x").type);
+}
+
+CASE(elements, "The elements of an array come one by one, and none of what is no array.")
+{
+    struct rl_json_value v = whole("{\"e\":[],\"a\":[1 , [2,3],\n\"x,]\" ]}"), element;
+    struct rl_json_value rest = rl_json_member(v, "a");
+    char text[8];
+
+    CHECK(rl_json_element(&rest, &element) && rl_json_number(element, 0) == 1);
+    CHECK(rl_json_element(&rest, &element) && element.type == RL_JSON_ARRAY);
+    CHECK(rl_json_element(&rest, &element));
+    CHECK_INT(3, rl_json_text(element, text, sizeof text));
+    CHECK_STR("x,]", text);
+    CHECK(!rl_json_element(&rest, &element) && !rl_json_element(&rest, &element));
+    rest = rl_json_member(v, "e");
+    CHECK(!rl_json_element(&rest, &element) && !rl_json_element(&rest, &element));
+    rest = rl_json_member(v, "missing");
+    CHECK(!rl_json_element(&rest, &element));
+    CHECK(!rl_json_element(&v, &element));
+}
+
+CASE(short_room, "A text that does not fit is cut at a character.")
+{
+    char text[4];
+
+    CHECK_INT(-1, rl_json_text(whole("\"ab\\u00e9\""), text, sizeof text));
+    CHECK_STR("ab", text);
+    CHECK_INT(-1, rl_json_text(whole("\"ab\xc3\xa9\""), text, sizeof text));
+    CHECK_STR("ab", text);
+}
+
+CASE(cut_off, "An object that is cut off anywhere is refused.")
+{
+    static const char text[] = "{\"a\":[1,{\"b\":\"x\\\"\"}],\"c\":null}";
+
+    CHECK_INT(2, read_all(text, sizeof text - 1));
+    for (size_t size = 0; size < sizeof text - 1; size++)
+        CHECK_INT(-1, read_all(text, size));
 }
 
 CASE(refusals, "Other JSON, bytes behind the object, NULs and what is almost JSON are refused.")
@@ -124,6 +193,10 @@ CASE(refusals, "Other JSON, bytes behind the object, NULs and what is almost JSO
         "{\"a\":tru}",
         "{\"a\":nulls}",
         "{\"a\":[1,]}",
+        "{\"a\":[1 2]}",
+        "{\"a\":[\"\x01\"]}",
+        "\"a",
+        "\"a\\",
         "{\"a\":{1:2}}",
         "{\"a\":NaN}",
         "{\"a\":1}\v",
