@@ -98,6 +98,7 @@ void http_connection_close(struct http_connection *connection)
     loop_remove(server->loop, &connection->source);
     if (connection->peer.ssl)
         http_tls_free(connection->peer.ssl);
+    connection->peer.ssl = NULL; /* a step that a failed write has closed may look again */
     close(connection->source.fd);
     rl_pooled_clear(&server->pool, &connection->in);
     rl_pooled_clear(&server->pool, &connection->out);

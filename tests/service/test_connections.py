@@ -88,6 +88,16 @@ class Connections(Case):
                     raw.unwrap()
             self.daemon.until_metric(0, 'connections', listener=f'tls:127.0.0.1:{self.daemon.tls_ports[0]}')
 
+    def test_gone_unanswered(self):
+        """A TLS client that resets before it was answered is gone, though the request behind that waits."""
+        more = f'Authorization: Bearer secret-of-far\r\nLease-Id: {new_lease()}\r\n'
+        raw = self.clients[2].open()
+        with self.daemon.standing_still():
+            raw.sendall((get('/livez') + get(f'/v1/leaders/{self.name}?term=0', more)).encode())
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+            raw.close()
+        self.daemon.until_metric(0, 'connections', listener=f'tls:127.0.0.1:{self.daemon.tls_ports[0]}')
+
     def test_in_order(self):
         """Pipelined requests are answered in order, also behind one that waits."""
         for client in self.clients:
