@@ -225,7 +225,7 @@ static bool flush(struct http_connection *connection)
 
 /*
  * What the kernel takes, the client may never read: the time of a stalled client begins with
- * the first bytes that find nothing before them.
+ * the first bytes that find nothing before them, or only answers to earlier requests.
  */
 static void flush_events(struct http_connection *connection)
 {
@@ -234,8 +234,10 @@ static void flush_events(struct http_connection *connection)
     if (rl_pooled_size(&connection->out) == 0 || connection->wants_write)
         return;
     before = untaken_of(&connection->peer);
-    if (before <= 0) {
-        before = connection->untaken = 0;
+    if (before < 0)
+        before = 0;
+    if (before == 0 || !is_due(connection, HTTP_DUE_UNREAD)) {
+        connection->untaken = before;
         set_due(connection, HTTP_DUE_UNREAD);
     }
     flush(connection);

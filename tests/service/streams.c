@@ -92,6 +92,17 @@ CASE(stream_stopped,
     CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
+CASE(stream_stopped_before, "The same of one whose client has not read an earlier answer.")
+{
+    struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
+    struct rig *rig = rig_begin(&options);
+    int fd = rig_request(rig, rig_get("/now"));
+
+    rig_send(rig, fd, rig_get("/stream"));
+    rig_await_connections(rig, 0);
+    CHECK_INT(1, rig_counts(rig).timed_out);
+}
+
 /* The time of the client that has unread bytes is over. */
 static void end_time(struct rig *rig)
 {
