@@ -92,7 +92,8 @@ CASE(stream_stopped,
     CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
-CASE(stream_stopped_before, "The same of one whose client has not read an earlier answer.")
+CASE(stream_stopped_before,
+     "A stream whose client has not read an earlier answer is given up, too.")
 {
     struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
     struct rig *rig = rig_begin(&options);

@@ -89,7 +89,7 @@ class Connections(Case):
             self.daemon.until_metric(0, 'connections', listener=f'tls:127.0.0.1:{self.daemon.tls_ports[0]}')
 
     def test_gone_unanswered(self):
-        """A TLS client that resets before it was answered is gone, though the request behind that waits."""
+        """A TLS client that resets with answers unsent before a request that waits is gone."""
         more = f'Authorization: Bearer secret-of-far\r\nLease-Id: {new_lease()}\r\n'
         raw = self.clients[2].open()
         with self.daemon.standing_still():
