@@ -4,10 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define DEPTH_MAX 64
-
-/* Each reader returns the place behind what it read, or NULL when that is broken. */
-static const char *value(const char *at, int depth);
+#include "base/json_read.h"
 
 /* Bytes of the UTF-8 sequence, 0 if it is broken or too long for what it says; and its code. */
 static size_t sequence(const char *text, unsigned *out)
@@ -45,82 +42,13 @@ static bool is_obeyed(unsigned code)
     return false;
 }
 
-static const char *escape(const char *at)
-{
-    if (*at == '\0' || !strchr("\"\\/bfnrtu", *at))
-        return NULL;
-    if (*at != 'u')
-        return at + 1;
-    if (strspn(at + 1, "0123456789abcdefABCDEF") < 4)
-        return NULL;
-    return at + 5;
-}
-
-static const char *string(const char *at)
-{
-    if (*at++ != '"')
-        return NULL;
-    while (at && *at != '"') {
-        unsigned code;
-        size_t size = sequence(at, &code);
-
-        if (size == 0 || is_obeyed(code))
-            return NULL;
-        at = *at == '\\' ? escape(at + 1) : at + size;
-    }
-    return at ? at + 1 : NULL;
-}
-
-static const char *number(const char *at)
-{
-    size_t digits;
-
-    at += *at == '-';
-    digits = strspn(at, "0123456789");
-    return digits == 0 || (digits > 1 && *at == '0') ? NULL : at + digits;
-}
-
-static const char *list(const char *at, char end, int depth)
-{
-    if (*at == end)
-        return at + 1;
-    for (;;) {
-        if (end == '}') {
-            at = string(at);
-            if (!at || *at++ != ':')
-                return NULL;
-        }
-        at = value(at, depth);
-        if (!at || (*at != ',' && *at != end))
-            return NULL;
-        if (*at++ == end)
-            return at;
-    }
-}
-
-static const char *value(const char *at, int depth)
-{
-    static const char *const words[] = {"true", "false", "null"};
-
-    if (depth > DEPTH_MAX)
-        return NULL;
-    if (*at == '{')
-        return list(at + 1, '}', depth + 1);
-    if (*at == '[')
-        return list(at + 1, ']', depth + 1);
-    if (*at == '"')
-        return string(at);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strncmp(at, words[i], strlen(words[i])) == 0)
-            return at + strlen(words[i]);
-    return number(at);
-}
-
 bool json_is_line(const char *text)
 {
-    const char *end = value(text, 0);
+    size_t size = strcspn(text, "\n");
+    struct rl_slice line = {text, size};
 
-    return end && strcmp(end, "\n") == 0;
+    return strcmp(text + size, "\n") == 0 && text_is_harmless(text) &&
+           rl_json_whole(line).type != RL_JSON_ABSENT;
 }
 
 bool text_is_harmless(const char *text)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A strict reader of JSON, for what the command prints. */
+/* What the command prints, for programs and for people. */
 #ifndef REDLOCK_FUZZ_JSON_CHECK_H
 #define REDLOCK_FUZZ_JSON_CHECK_H
 
 #include <stdbool.h>
 
-/* Is this one well-formed value in UTF-8, and a newline? */
+/* Is this one well-formed value, as harmless as below, and a newline? */
 bool json_is_line(const char *text);
 
 /* Is this text that cannot drive a terminal: UTF-8 without controls other than newlines? */
