@@ -40,14 +40,16 @@ class Replicas(Pair):
         self.assertEqual(self.first.acquire(self.name, pending.lease).status, 409, 'where it was granted')
 
     def test_killed(self):
-        """A waiter that is killed leaves the queue, and the lock is free for the next."""
+        """A waiter that is killed leaves the queue, and takes no lock later."""
         held = self.second.acquire(self.name, ttl_ms=60000)
         waiter = subprocess.Popen(['curl', '-s', '-m', '60', '--unix-socket', self.daemon.socket, '-X', 'PUT',
                                    '-H', 'Lease-Id: ' + new_lease(), '--json', '{"wait_ms":50000,"fair":true}',
                                    'http://h/v1/locks/' + self.name], stdout=subprocess.DEVNULL)
         self.until_queue(1)
+        self.daemon.until_metric(1, 'waiters')
         waiter.kill()
         waiter.wait()
+        self.daemon.until_metric(0, 'waiters')
         self.until_queue(0)
         self.assertEqual(self.first.release(held).status, 204)
         self.assertEqual(self.second.acquire(self.name).status, 201)

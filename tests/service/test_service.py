@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Locks over HTTP on real servers, field by field."""
-import os
-import signal
 import threading
 
 from client import Client, fresh, new_lease
@@ -145,17 +143,3 @@ class Locks(Case):
         self.assertEqual(wrong, [])
         self.assertEqual(fences, sorted(set(fences)))
         self.assertEqual(len(fences), 50)
-
-    def test_killed(self):
-        """A client that is killed while it waits leaves the queue, and takes no lock later."""
-        held = self.client.acquire(self.name, ttl_ms=30000)
-        child = os.fork()
-        if child == 0:
-            self.client.acquire(self.name, wait_ms=50000)
-            os._exit(0)
-        self.daemon.until_metric(1, 'waiters')
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        self.daemon.until_metric(0, 'waiters')
-        self.assertEqual(self.client.release(held).status, 204)
-        self.assertEqual(self.client.acquire(self.name).status, 201)
