@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Leaders, as a layer on the events of a lock: a candidate is elected when it gets the lock,
- * and deposed when it loses it. Copy this file; examples/leader.c uses it.
+ * and deposed when it loses it. Copy this file. A program that does nothing but its work while
+ * it leads calls lead_run() (examples/scheduler.c); one with a loop of its own, or with several
+ * names, lead_stand() and lead_take() (examples/leader.c).
  *
  * A term is the fencing token of its lock: larger than that of every term before. What a leader
  * writes or sends carries it, for the other side to refuse smaller ones. A leader stops before
@@ -30,12 +32,20 @@ enum lead_news {
     LEAD_FAILED,  /* not elected: event->error and event->detail */
 };
 
-/* Stands for election, for as long as it takes. Returns REDLOCK_OK, or an error at once. */
-static inline int lead_stand(struct lead *l)
+static inline redlock_request lead_request(const struct lead *l)
 {
     redlock_request request =
         REDLOCK_REQUEST(.flags = REDLOCK_FENCED | REDLOCK_RENEW,
                         .wait_ms = REDLOCK_WAIT_FOREVER, .label = l->label);
+
+    return request;
+}
+
+/* Stands for election, for as long as it takes. Returns REDLOCK_OK, or an error at once. */
+static inline int lead_stand(struct lead *l)
+{
+    redlock_request request = lead_request(l);
+
     return redlock_start_acquire(l->client, l->name, l->ttl_ms, &request, &l->lock);
 }
 
@@ -70,6 +80,32 @@ static inline void lead_resign(struct lead *l)
     redlock_lock_free(l->lock);
     l->lock = NULL;
     l->term = 0;
+}
+
+/* May it act now? Looked at before each step: the step is to end before lead_stop_by_ns(). */
+static inline bool lead_may_act(const struct lead *l)
+{
+    return l->term && redlock_remaining_ms(l->lock) > 0;
+}
+
+/*
+ * Stands for election again and again, and calls act() in each term. act() returns when it has
+ * stopped: true to stand again, false for good; either way it resigns. The client has
+ * REDLOCK_THREAD, which renews the lock meanwhile. REDLOCK_OK, or why it was not elected.
+ */
+static inline int lead_run(struct lead *l, bool (*act)(struct lead *l, void *data), void *data)
+{
+    redlock_request request = lead_request(l);
+    bool goes_on = true;
+    int error = REDLOCK_OK;
+
+    while (goes_on && (error = redlock_acquire(l->client, l->name, l->ttl_ms, &request,
+                                               &l->lock)) == REDLOCK_OK) {
+        l->term = redlock_fence(l->lock);
+        goes_on = act(l, data);
+        lead_resign(l);
+    }
+    return error;
 }
 
 #endif
