@@ -7,13 +7,13 @@
  * request has none, and no right. Where what connects is a proxy (peer=proxy), the kernel
  * proves nothing about clients.
  *
- * Rules say what a principal may do with which names; the first that fits both decides. No
+ * Rules set what a principal may do with which names; the first that fits both decides. No
  * rule, no access. Without any rules the daemon's own user may do everything through a unix
  * socket, and no other may do anything: loopback TCP is open to every user of the machine, and
  * to every page in its browsers.
  *
- * Rules and tokens change with HUP. What was begun before asks access_still_may() whether it
- * may go on: waits and feeds are ended, streams are no longer renewed.
+ * Rules and tokens change with HUP. What was begun before checks with access_still_may()
+ * whether it may go on: waits and feeds are ended, streams are no longer renewed.
  */
 #ifndef REDLOCKD_ACCESS_H
 #define REDLOCKD_ACCESS_H
@@ -96,7 +96,7 @@ bool access_still_may(const struct access *access, const struct access_who *who,
 bool access_still_reads(const struct access *access, const struct access_who *who,
                         const struct http_exchange *exchange);
 
-/* May it know what each node said about the lock of this rule: addresses, times, errors? By a
+/* May it know what each node did with the lock of this rule: addresses, times, errors? By a
  * right to read it, or as admin. */
 bool access_sees_nodes(const struct access *access, const struct access_who *who,
                        const struct access_rule *rule);

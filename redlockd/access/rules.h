@@ -36,7 +36,7 @@ struct access_groups {
     unsigned count;
 };
 
-/* As many a second as the cap says, and as many at once. */
+/* As many a second as the cap sets, and as many at once. */
 struct access_bucket {
     double tokens;     /* that may still come; below 0: owed */
     int64_t filled_ns; /* when that was true; 0: never, then it is full */

@@ -41,11 +41,11 @@ int access_tokens_read(struct access_tokens *tokens, const char *path, char *why
 int access_token_make(const char *name, char secret[ACCESS_SECRET_SIZE + 1],
                       char line[ACCESS_TOKEN_LINE_MAX + 1]);
 
-/* NULL: none of them, or too old. All are compared, so that the time tells nothing. */
+/* NULL: none of them, or too old. All are compared, so that the time reveals nothing. */
 const struct access_token *access_tokens_find(const struct access_tokens *tokens,
                                               struct rl_slice secret);
 
-/* The beginning of its digest: tells tokens of one name apart, and opens nothing. */
+/* The beginning of its digest: distinguishes tokens of one name, and opens nothing. */
 uint64_t access_token_proof(const struct access_token *token);
 
 /* Is there still such a token, and does it count? */

@@ -26,8 +26,8 @@
  * unix socket reports every read of its peer otherwise.
  *
  * LINGERING: closing a socket with unread bytes would reset the connection, and the client may
- * lose the answer that says why its request was refused. So the sending side is closed first,
- * and what still comes is thrown away for a moment.
+ * lose the answer with the reason why its request was refused. So the sending side is closed
+ * first, and what still comes is thrown away for a moment.
  */
 #ifndef REDLOCKD_HTTP_CONNECTION_H
 #define REDLOCKD_HTTP_CONNECTION_H
@@ -74,7 +74,7 @@ struct http_connection {
     uint64_t written;    /* bytes queued since the connection was accepted */
     uint64_t sent;       /* of them taken by the kernel */
     uint64_t stall_sent; /* `sent` when the deadline for a stalled client was set */
-    long untaken;        /* STREAMING: what http_untaken() would say if nothing had been taken
+    long untaken;        /* STREAMING: what http_untaken() would be if nothing had been taken
                             since its deadline was set */
     int64_t read_ns;     /* when bytes were read last; 0: never */
     uint32_t lingered;   /* bytes thrown away */

@@ -10,7 +10,7 @@
  * looked at.
  *
  * It refuses rather than guesses. Two programs that read the same bytes differently (a proxy
- * and this one) are what request smuggling is made of, so wherever the standard says "may be
+ * and this one) are what request smuggling is made of, so wherever the standard has "may be
  * lenient", this parser is not:
  *     - lines end with CR LF; CR, LF, NUL and other controls stand nowhere else (HTAB in
  *       values), and no empty line stands before a request;
@@ -20,9 +20,9 @@
  *     - at most one Content-Length, one number; PUT and POST need it, GET and HEAD must not
  *       have a body; any Transfer-Encoding at all is refused;
  *     - a body is application/json. A page of another origin can make a browser post a form or
- *       text without asking first, but not that.
+ *       text without a preflight, but not that.
  *
- * HTTP/1.0 is understood, and the connection ends after it, whatever its Connection field says.
+ * HTTP/1.0 is understood, and the connection ends after it, whatever its Connection field is.
  * `Expect: 100-continue` is honoured: see http_expects_continue(). Other fields of HTTP that
  * would change what a request means (Upgrade, Range, TE) may be ignored by a server, and are.
  */
@@ -48,7 +48,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE };
 enum http_progress {
     HTTP_MORE,    /* the request is not complete */
     HTTP_DONE,    /* it is: http_size() bytes of the piece are its */
-    HTTP_REFUSED, /* it will never be: parser->refusal says why */
+    HTTP_REFUSED, /* it will never be: parser->refusal is why */
 };
 
 enum http_stage { HTTP_STAGE_LINE, HTTP_STAGE_FIELDS, HTTP_STAGE_BODY };
@@ -61,7 +61,7 @@ struct http_field {
     uint16_t value_size; /* without blanks around it */
 };
 
-/* Fields that handlers ask for. */
+/* Fields that handlers read. */
 enum http_known {
     HTTP_FIELD_AUTHORIZATION,
     HTTP_FIELD_GRANT,
@@ -97,7 +97,7 @@ struct http_parser {
     struct http_field field[HTTP_FIELDS_MAX];
 };
 
-/* For the next request. Leaves field[] as it is: field_count says how much of it counts. */
+/* For the next request. Leaves field[] as it is: field_count is how much of it counts. */
 static inline void http_parser_reset(struct http_parser *parser)
 {
     memset(parser, 0, offsetof(struct http_parser, field));

@@ -18,7 +18,7 @@
  *                        HTTP_ENDED_SENT: a byte of the answer was given to the kernel (with
  *                        TLS: a whole record of it); a stream: all of it was.
  *                        HTTP_ENDED_GONE: the client is gone, and no byte of the answer was
- *                        sent; a stream: it broke. http_sent() tells how far it came.
+ *                        sent; a stream: it broke. http_sent() returns how far it came.
  *                        HTTP_ENDED_CUT: the same, but this side closed: the client does not
  *                        read, there is no memory, or the server ends. The client may be there
  *                        and not know. The exchange must not be used afterwards.
@@ -33,8 +33,8 @@
  * close_notify of TLS), which is how a client that was killed looks. That is noticed while the
  * exchange is suspended, whatever is unread on the connection. So a client that half-closes
  * after its request gets an answer only if the handler gives it inside begin(); request->eof
- * says that such an end is known already, so that what must not be begun for a client that may
- * be gone is not begun.
+ * is true when such an end is known already, so that what must not be begun for a client that
+ * may be gone is not begun.
  *
  * A handler that must know whether the client can have seen something (a grant) notes
  * http_written() before it writes it, and compares with http_sent() in ended(): errs towards
@@ -118,7 +118,7 @@ struct http_completion {
 
 /* A request and its answer: a part of its connection. The first three are the handler's. */
 struct http_exchange {
-    struct http_completion *completion; /* told of the end; NULL (at first): nothing is */
+    struct http_completion *completion; /* called at the end; NULL (at first): nothing is */
     /* What it is counted as: from 1 to HTTP_OPS_MAX - 1, set inside begin(), before its answer;
      * 0 is what no handler saw. */
     uint8_t op;
@@ -161,10 +161,10 @@ void http_stream_begin(struct http_exchange *exchange);
 bool http_is_stream(const struct http_exchange *exchange);
 
 /* False: the client does not read, or there is no memory. The stream is given up: ended()
- * will say so. */
+ * will get HTTP_ENDED_CUT. */
 bool http_stream_send(struct http_exchange *exchange, const void *bytes, size_t size);
 
-/* Gives the stream up without its end: ended() will say HTTP_ENDED_CUT. */
+/* Gives the stream up without its end: ended() will get HTTP_ENDED_CUT. */
 void http_stream_cut(struct http_exchange *exchange);
 
 /* The last byte was written: closed once all is sent. */

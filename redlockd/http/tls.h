@@ -62,7 +62,7 @@ ssize_t http_tls_write(struct ssl_st *ssl, const void *bytes, size_t size);
 /* As http_tls_read() of one byte, which stays unread. */
 ssize_t http_tls_peek(struct ssl_st *ssl);
 
-/* Says goodbye if that takes no waiting. */
+/* Sends close_notify if that takes no waiting. */
 void http_tls_close(struct ssl_st *ssl);
 
 #endif

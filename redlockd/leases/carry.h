@@ -36,7 +36,7 @@ struct lease_request *lease_request_new(struct leases *leases, const struct rout
 /* This has happened: a step, and its actions. The request may be freed by it. */
 void lease_happened(struct lease_request *request, const struct lease_event *event,
                     const struct lease_cause *cause);
-/* The same for what the library says of its lock, or of a release by its tag. */
+/* The same for an event of the library about its lock, or of a release by its tag. */
 void lease_heard(const redlock_event *event);
 
 /* Of a request that is under way, at this moment: may it go on? */
@@ -51,7 +51,7 @@ void lease_request_free(struct lease_request *request);
 /* The text of its grant; false: none can be written. */
 bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRANT_MAX + 1]);
 
-/* The exchange, which gets an answer now, and of which the request hears no more; NULL:
+/* The exchange, which gets an answer now, and which leaves the request; NULL:
  * gone. */
 struct http_exchange *lease_take_exchange(struct lease_request *request);
 

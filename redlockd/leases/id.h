@@ -42,7 +42,7 @@ struct lease_tag {
 /* False: not what a lease id looks like. */
 bool lease_tag_of(struct rl_slice id, struct lease_tag *tag);
 
-/* What a grant says, of one lock that was acquired. */
+/* What a grant holds, of one lock that was acquired. */
 struct lease_grant {
     int kind;       /* enum redlock_kind */
     bool is_stream; /* of a stream, else of a lease */

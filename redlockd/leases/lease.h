@@ -92,7 +92,7 @@ enum lease_state {
 
 /*
  * What a replica remembers of a lease id (leases/table.h). Memory only ever refuses: never 200
- * or 201, which need a majority that was asked after the request came.
+ * or 201, which need a majority that was queried after the request came.
  */
 enum lease_memory {
     LEASE_UNKNOWN,
@@ -112,7 +112,7 @@ enum lease_verb {
 struct lease {
     enum lease_state state;
     enum lease_verb verb;
-    bool is_stream;      /* PUT: it asked for events */
+    bool is_stream;      /* PUT: it requested events */
     bool is_local;       /* the request that will be answered came through a unix socket */
     bool leaves;         /* PUT: a close by the client is to release nothing */
     bool has_returned;   /* it came back with its grant: its value is not of this request */
@@ -160,7 +160,7 @@ struct lease_event {
     bool is_streams_grant;    /* ... or of a stream */
     bool is_local;            /* REPEATED: it came through a unix socket */
     bool had_wait;            /* REQUESTED, of a release: a wait of the id was ended for it */
-    /* REPEATED: it asks for just what waits, of a release or resumption: for the same name;
+    /* REPEATED: it requests just what waits, of a release or resumption: for the same name;
      * REQUESTED, of a release: the id is of this name, as far as is known here. */
     bool is_same;
     int64_t received_ns;
@@ -253,7 +253,7 @@ struct lease_action {
     int error;       /* FAILURE, JEOPARDY and notes: an error of the library */
 };
 
-/* When a client's belief ends, as it is told: reply.h. */
+/* When a client's belief ends, as it is sent: reply.h. */
 struct lease_deadline {
     int64_t after_ms;
     int64_t remaining_ms; /* never negative */

@@ -43,7 +43,7 @@ struct lease_request {
     struct access_rule *rule; /* that decides about it; NULL: none */
     bool is_waiter;           /* while it waits, it counts for its rule */
     bool is_known;            /* not PUT: this replica knew the lease when the request came */
-    bool is_fenced;           /* PUT: asked for */
+    bool is_fenced;           /* PUT: requested */
     uint16_t slots;
     int8_t kind;
     struct lease_tag tag;
@@ -75,7 +75,7 @@ struct leases {
 };
 
 /* What --check looks at: the nodes are named, and their files can be used, which the log is
- * warned of. No node is asked. */
+ * warned of. Nothing is sent to a node. */
 int leases_check(const char *config, char *why, size_t why_size);
 
 /* 0, or -1 with a sentence in why and nothing left open. config: NULL for the machine's. */

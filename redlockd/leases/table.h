@@ -4,7 +4,7 @@
  *
  * *The memory of its id* (enum lease_memory): it waits or streams here, or is spent. Memory
  * only ever refuses: a spent id gets 409 or 410 without a question to the nodes. Two minutes
- * are longer than any proxy keeps a copy of a request; beyond that the nodes tell while it is
+ * are longer than any proxy keeps a copy of a request; beyond that the nodes show while it is
  * held.
  *
  * *What is held*, as far as this replica knows: granted or renewed here last. Only for
@@ -19,7 +19,7 @@
  * was not known here when it ended, as a DELETE can make any number of, has a bound of its own:
  * it takes no place of one that was granted here. Waits and streams are bounded by the
  * connections. Beyond LEASES_HELD_MAX a lease is granted all the same, and its expiry is not
- * told.
+ * reported.
  */
 #ifndef REDLOCKD_LEASES_TABLE_H
 #define REDLOCKD_LEASES_TABLE_H
@@ -59,23 +59,22 @@ struct lease_entry {
 
 struct lease_held {
     enum asked asked_for; /* first: the data of `job` */
-    redlock_job job;      /* the nodes are being asked; 0: they are not */
+    redlock_job job;      /* the nodes are being queried; 0: they are not */
     struct lease_entry *entry;
     struct lease_held *next, *previous; /* in table->held */
     struct access_who who;    /* of the request that was granted or has renewed it last */
     struct access_rule *rule; /* whose cap it counts for; NULL: none */
     int64_t fence;            /* 0: none */
     int64_t ttl_ms;
-    int64_t granted_ns; /* when this replica granted it, or heard of it first */
+    int64_t granted_ns; /* when this replica granted it, or learned of it first */
     int64_t valid_ns;   /* until then no node forgets it by itself: gone before, it was ended */
     int64_t expires_ns; /* when the nodes have forgotten it unless it was renewed elsewhere */
     int64_t look_ns;    /* when it is looked at next */
     int64_t paced_ns;   /* when the time began in which `renewals` are counted */
     uint32_t renewals;
-    uint8_t
-        looks; /* times that the nodes were asked since its time is over, and could not tell */
+    uint8_t looks;  /* looks since its time is over that decided nothing */
     bool is_left;   /* a stream that this replica renews no more, or a lease that was broken */
-    bool is_broken; /* its end was told */
+    bool is_broken; /* its end was reported */
     const char *label; /* behind name; empty: none */
     char name[];
 };
@@ -127,7 +126,7 @@ void lease_table_let_go(struct lease_table *table, struct lease_held *held);
 /*
  * A renewal comes. Renewals are outside of quotas, since a client that is refused one may lose
  * its lock, unless it sends them much too often: false, there were LEASE_RENEWALS_FREE before
- * it in the time of the TTL that this replica knows, whatever the request asks for.
+ * it in the time of the TTL that this replica knows, whatever the request has.
  */
 bool lease_renewal_is_free(struct lease_held *held, int64_t now_ns);
 

@@ -28,7 +28,7 @@ struct drain {
     struct loop *loop;
     struct http_server *server;
     struct leases *leases;
-    int64_t end_ns; /* of the step; RL_NEVER_NS: no end was asked for */
+    int64_t end_ns; /* of the step; RL_NEVER_NS: no end was requested */
     bool is_stopped;
 };
 

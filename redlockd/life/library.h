@@ -23,7 +23,7 @@ struct library {
     redlock *records;
     struct loop_source records_source;
     const char *config;               /* of the nodes; NULL for the machine's */
-    const struct quorum_print *print; /* what it said when the daemon started */
+    const struct quorum_print *print; /* what it was when the daemon started */
 };
 
 /* 0, or -1 with errno. All of them must outlive it. */

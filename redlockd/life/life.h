@@ -46,7 +46,7 @@ struct life {
 };
 
 /* What --check looks at: what inputs_read() reads, the nodes are named, and warnings, which are
- * told and counted. 0, or SETTINGS_WRONG with a sentence. */
+ * reported and counted. 0, or SETTINGS_WRONG with a sentence. */
 int life_check(const struct settings *settings, unsigned *warnings, char *why, size_t why_size);
 
 /* 0, or with a sentence in why and nothing left open: SETTINGS_WRONG, or -1: it cannot

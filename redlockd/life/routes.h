@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which request is for whom. /livez says that the process runs its loop and depends on nothing
+ * Which request is for whom. /livez shows that the process runs its loop and depends on nothing
  * else, /readyz that a majority of the nodes votes, /version what it is; they need no right.
- * What is below /v1/ and /metrics need one, and are asked for it here.
+ * What is below /v1/ and /metrics need one, which is checked here.
  */
 #ifndef REDLOCKD_LIFE_ROUTES_H
 #define REDLOCKD_LIFE_ROUTES_H

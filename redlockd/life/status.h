@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The line that `systemctl status` shows: "3/5 nodes vote, 812 leases". Told when
+/* The line that `systemctl status` shows: "3/5 nodes vote, 812 leases". Sent when
  * it has changed. */
 #ifndef REDLOCKD_LIFE_STATUS_H
 #define REDLOCKD_LIFE_STATUS_H
@@ -16,7 +16,7 @@ struct status {
     struct notify *notify;
     struct leases *leases;
     int64_t next_ns;            /* the next look */
-    char text[STATUS_TEXT_MAX]; /* what was told last */
+    char text[STATUS_TEXT_MAX]; /* what was sent last */
 };
 
 /* A part of the loop; does nothing where there is no manager. */

@@ -10,7 +10,7 @@
 #include "access/access.h"
 #include "settings/settings.h"
 
-/* How many were told. `access` is what inputs_read() made of the settings. */
+/* How many were reported. `access` is what inputs_read() made of the settings. */
 unsigned warnings_tell(const struct settings *settings, const struct access *access);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nodes that go down, into quarantine and up again, and quorums that lose their majority:
- * looked at every second, and told to the log and to one listener. This also makes the library
- * look after nodes while no lock is asked for (redlock_node() in redlock.h), on which /readyz
- * and the metrics of nodes rest.
+ * looked at every second, and reported to the log and to one listener. This also makes the
+ * library look after nodes while no lock is requested (redlock_node() in redlock.h), on which
+ * /readyz and the metrics of nodes rest.
  *
  * The log has at most one line about a node, and one about a quorum, in CHANGES_LOG_EVERY_NS.
- * The first change after a calm is logged at once; of a flapping node each line says how many
+ * The first change after a calm is logged at once; of a flapping node each line shows how many
  * changes there were since the one before.
  */
 #ifndef REDLOCKD_NODES_CHANGES_H
@@ -32,7 +32,7 @@ enum changes_state {
 /* A node or a quorum; of a quorum UP is a majority, and DOWN is none. */
 struct change {
     unsigned char state;    /* enum changes_state, as seen last */
-    unsigned char logged;   /* as the log said last; UNKNOWN: nothing yet, which means UP */
+    unsigned char logged;   /* as logged last; UNKNOWN: nothing yet, which means UP */
     unsigned count;         /* changes since the last line */
     int64_t quiet_until_ns; /* no line before */
 };
@@ -47,7 +47,7 @@ struct changes {
     struct change quorum[REDLOCK_QUORUMS_MAX];
 };
 
-/* Looks now, and tells what has changed. */
+/* Looks now, and reports what has changed. */
 void changes_look(struct changes *changes, int64_t now_ns);
 
 /* A part of the loop. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the nodes of each quorum are, as the library knows without asking them. */
+/* How the nodes of each quorum are, as the library knows without a request to them. */
 #ifndef REDLOCKD_NODES_QUORUMS_H
 #define REDLOCKD_NODES_QUORUMS_H
 

@@ -2,7 +2,7 @@
 /*
  * Once in a period, as `redlock run --every` (cli/lock/period.h has why it is done like this):
  * that a run begins is recorded on the nodes as one more lock, NAME.every, which is left to
- * expire when the period has passed. The holder of the lock NAME asks for it right before it
+ * expire when the period has passed. The holder of the lock NAME requests it right before it
  * begins; answered is until when it may begin.
  *
  *     PUT     LOOKING    does this lease have the lock NAME, on a majority? Else 410: a copy of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What of redlock.conf(5) must not change while the daemon runs: nodes, quorums, prefix and
- * max-ttl. Locks that are held live where these say; a daemon that moved them would grant a
- * lock that is held. HUP reads the file again only to say that they differ.
+ * max-ttl. Locks that are held live where these point; a daemon that moved them would grant a
+ * lock that is held. HUP reads the file again only to report that they differ.
  */
 #ifndef REDLOCKD_SETTINGS_QUORUM_H
 #define REDLOCKD_SETTINGS_QUORUM_H

@@ -81,7 +81,7 @@ struct settings {
 
     char config[SETTINGS_TEXT_MAX]; /* the file */
     bool check;                     /* look at the settings and end */
-    bool ready;                     /* ask the daemon that runs with them: life/ready.h */
+    bool ready;                     /* query the daemon that runs with them: life/ready.h */
     bool dev;                       /* with servers of its own: life/dev.h */
     int argc;                       /* of the process: HUP reads them again */
     char **argv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the data of every job of the library begins with: what was asked, and so for whom its
- * answer is.
+ * What the data of every job of the library begins with: what was requested, and so for whom
+ * its answer is.
  */
 #ifndef REDLOCKD_SYSTEM_ASKED_H
 #define REDLOCKD_SYSTEM_ASKED_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a service tells its manager (sd_notify(3)), without libsystemd: one datagram of lines to
- * the socket that NOTIFY_SOCKET names. Without that variable everything here does nothing.
+ * What a service reports to its manager (sd_notify(3)), without libsystemd: one datagram of
+ * lines to the socket that NOTIFY_SOCKET names. Without that variable everything here does
+ * nothing.
  *
  * Nothing waits: a message that the manager's socket does not take is dropped. The next
  * watchdog sign repeats nothing, since each message stands alone.
@@ -17,7 +18,7 @@ struct notify {
     struct loop_part part;
     int fd; /* connected; -1: there is no manager */
     int64_t
-        /* send a sign of life this often: half of what WATCHDOG_USEC asks for; 0: never */
+        /* send a sign of life this often: half of WATCHDOG_USEC; 0: never */
         watchdog_ns;
     int64_t next_ns; /* the next sign of life */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Signals as events of the loop: TERM and INT ask the daemon to end, HUP to read
+/* Signals as events of the loop: TERM and INT end the daemon, HUP makes it read
  * its files again. */
 #ifndef REDLOCKD_SYSTEM_SIGNALS_H
 #define REDLOCKD_SYSTEM_SIGNALS_H

@@ -2,7 +2,7 @@
 /*
  * GET /v1/leaders/NAME: the leader, which is the holder of that lock, and its term, which
  * is the fencing token; with the header Lease-Id also whether the holder has that lease id
- * ("leads"). A majority of the nodes is asked after the request came, never the memory of
+ * ("leads"). A majority of the nodes is queried after the request came, never the memory of
  * this replica. No principal answers "do I lead?": many candidates have the same one.
  *
  *     ?term=T[&wait_ms=N]   a poll: answered when the term is not T (0: there is no leader)

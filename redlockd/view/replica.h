@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * This replica, its quorums and nodes. No node is asked but for locks:
+ * This replica, its quorums and nodes. No node is queried but for locks:
  *
  *     GET /v1/nodes               view_begin_nodes()
  *     GET /v1/status[?locks=N]    view_begin_status(): names as the client may read them, nodes

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A survey: the nodes are asked for all locks, for GET /v1/status?locks=N and so for the page.
- * Only while requests wait for it, however many, one look after another: the next begins
+ * A survey: the nodes are queried for all locks, for GET /v1/status?locks=N and so for the
+ * page. Only while requests wait for it, however many, one look after another: the next begins
  * SURVEY_PAUSE times as long after the last one as that took, and not before SURVEY_EVERY_NS.
  * So it takes a small part of the nodes' time, and of ours, whatever they hold.
  *
- *     wait --> a look that begins after it: list the names of every quorum, ask for each lock
+ *     wait --> a look that begins after it: list the names of every quorum, query each lock
  *          `-> SURVEY_PATIENCE_NS is over first: what the last look found has to do
  *
- * Beyond SURVEY_LOCKS_MAX names the locks that were contended in the last look are asked again,
- * and the others in turns.
+ * Beyond SURVEY_LOCKS_MAX names the locks that were contended in the last look are queried
+ * again, and the others in turns.
  */
 #ifndef REDLOCKD_VIEW_SURVEY_H
 #define REDLOCKD_VIEW_SURVEY_H
@@ -32,8 +32,7 @@ struct survey_lock {
     char *name;           /* owned */
     bool answered;
     bool held;
-    bool
-        disagree; /* the nodes did not all say the same, in this look and in the one before, and
+    bool disagree;  /* the nodes did not all agree, in this look and in the one before, and
                       no quarantine explains it */
     bool differed;  /* in this look */
     bool is_record; /* of a run: it has no holder, and nodes may have forgotten it */
@@ -65,9 +64,9 @@ struct survey {
     /* The last look. */
     struct survey_lock *locks; /* owned; in the order of importance */
     size_t count;
-    size_t unasked;    /* names that were not asked for */
+    size_t unasked;    /* names that were not queried */
     int64_t looked_ns; /* when it was over; 0: there was none */
-    int error;         /* of a quorum that could not be asked; 0: all could */
+    int error;         /* of a quorum that could not be queried; 0: all could */
     char detail[2 * REDLOCK_TEXT_MAX];
     /* The one that is under way. */
     bool is_under_way;
@@ -78,7 +77,7 @@ struct survey {
     char **names; /* owned; in the order of their bytes, quorum by quorum */
     size_t name_count, name_room;
     size_t unlisted; /* names beyond these */
-    size_t cursor;   /* of more names than can be asked for: where the next look begins */
+    size_t cursor;   /* of more names than can be queried: where the next look begins */
     struct survey_lock *asked; /* owned */
     size_t asked_count, pending;
 };
@@ -93,7 +92,7 @@ void survey_await(struct survey *survey, struct survey_wait *wait, int64_t now_n
 /* It is gone: done() is not called. */
 void survey_forget(struct survey *survey, struct survey_wait *wait);
 
-/* What the nodes say: the names of a quorum; a lock, which is the data of the job. */
+/* What the nodes report: the names of a quorum; a lock, which is the data of the job. */
 void survey_listed(struct survey *survey, const redlock_event *event);
 void survey_answered(struct survey *survey, const redlock_event *event);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Looking: the holder and the waiters of a lock, and which locks there are. Advice, old when it
- * arrives. No lease id and no value is ever told: a holder is named by its label, and by its
- * fingerprint, which says to a break exactly which holder is meant.
+ * arrives. No lease id and no value is ever shown: a holder is named by its label, and by its
+ * fingerprint, which identifies for a break exactly one holder.
  *
  *     GET /v1/locks/NAME                     view_begin_lock()
  *     GET /v1/locks?prefix=P&limit=N&after=NAME  view_begin_list()
