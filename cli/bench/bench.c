@@ -104,7 +104,7 @@ static int complete(struct bench *b)
 
 /* ---- before the start ---- */
 
-/* Are the nodes willing? One lock tells, with the reason if they are not. */
+/* Are the nodes willing? One lock shows it, with the reason if they are not. */
 static int try_name(struct bench *b, redlock *client, const char *name)
 {
     redlock_lock *lock = NULL;

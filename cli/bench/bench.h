@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `redlock bench` is asked to measure, and what it has measured. */
+/* What `redlock bench` is to measure, and what it has measured. */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -19,8 +19,8 @@
 struct bench_plan {
     long callers, clients;
     int64_t duration_ms;           /* 0: no limit */
-    long count;                    /* locks to ask for; 0: no limit */
-    double rate;                   /* locks to ask for per second; 0: as fast as they come */
+    long count;                    /* locks to request; 0: no limit */
+    double rate;                   /* locks to request per second; 0: as fast as they come */
     bool one_name;                 /* all callers want the same lock */
     bool fence, fair;              /* flags of every request */
     int64_t hold_ms;               /* between acquire and release */
@@ -35,7 +35,7 @@ struct bench_timing {
     double sum_ns;
 };
 
-/* One node, as the reports of a sample of the acquisitions tell. */
+/* One node, by the reports of a sample of the acquisitions. */
 struct bench_node {
     char address[REDLOCK_ADDRESS_MAX];
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: there is but one */
@@ -82,7 +82,7 @@ struct bench {
 
 /*
  * Runs the callers in this thread until the plan, or a signal, ends it; everything acquired is
- * released then. Returns 0 or an exit status, after saying why.
+ * released then. Returns 0 or an exit status, after printing why.
  */
 int load_run(struct bench *bench);
 

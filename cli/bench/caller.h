@@ -3,7 +3,7 @@
  * The callers of a load, and what each of them does: one lock after another.
  *
  * Without a rate, each begins again as soon as it can. With one, the moments at which locks are
- * to be asked for are fixed before the start; a free caller takes the next of them, and its
+ * to be requested are fixed before the start; a free caller takes the next of them, and its
  * time counts from that moment even if it had to be late.
  */
 #ifndef CLI_CALLER_H
@@ -44,7 +44,7 @@ struct load_run {
     int64_t last_ns;  /* when the last lock, or the time for them, ended */
     uint64_t answers; /* to requests for a lock, counted for the sample of reports */
     int64_t alarm_ns; /* what the timer is set to */
-    bool over;        /* nothing new is asked for */
+    bool over;        /* nothing new is requested */
     bool ending;      /* waits and holds are cut short */
     int epoll_fd, timer_fd;
     int status;
@@ -55,7 +55,7 @@ void caller_list_add(struct caller_list *list, struct caller *c);
 /* NULL: it is empty. */
 struct caller *caller_list_take(struct caller_list *list);
 
-/* Asks for a lock, if there is still one to be asked for; its time counts from `since_ns`. */
+/* Requests a lock, if there is still one to be requested; its time counts from `since_ns`. */
 void caller_begin(struct caller *c, int64_t since_ns);
 
 /* Takes what became of the request of a caller, which then goes on. */

@@ -21,7 +21,7 @@
 
 enum { SOURCE_SIGNAL = BENCH_CLIENTS_MAX, SOURCE_TIMER, SOURCES };
 
-/* What is to be asked for at a rate: when the next one is due. */
+/* What is to be requested at a rate: when the next one is due. */
 static int64_t due_ns(const struct load_run *run)
 {
     return run->begun_ns + (int64_t)((double)run->result->asked * 1e9 / run->plan->rate);

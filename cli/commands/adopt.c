@@ -24,7 +24,7 @@
 struct adopt_words {
     int error;          /* enum redlock_error */
     const char *text;   /* NULL: the library's */
-    const char *held;   /* instead, if there is a holder, who is named; NULL: not asked for */
+    const char *held;   /* instead, if there is a holder, who is named; NULL: not requested */
     const char *advice; /* NULL: the usual for this error */
 };
 
@@ -200,8 +200,8 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
         .report = &report,
     };
     /*
-     * Who holds it now? Nodes that compared our value with theirs only said that ours is not
-     * there.
+     * Who holds it now? Nodes that compared our value with theirs only reported that ours is
+     * not there.
      */
     if (words->held || report_has_vote(&report, REDLOCK_VOTE_MISSING))
         report_complete(h->client, h->name[index], &report, &answer);

@@ -61,7 +61,7 @@ static bool is_meant(const struct breaking *b, const redlock_holder *h)
            strncmp(h->fingerprint, b->holder, strlen(b->holder)) == 0;
 }
 
-/* Returns 0 or an exit status, after saying why. */
+/* Returns 0 or an exit status, after printing why. */
 static int choose(struct breaking *b)
 {
     const struct snapshot *lock = &b->lock;

@@ -197,7 +197,7 @@ static int doctor_main(const struct command *command, int argc, char **argv)
 {
     struct doctor d = {0};
     int status = args_read(command, &d.settings, argc, argv, NULL, NULL);
-    d.settings.no_node_warnings = true; /* the findings say more */
+    d.settings.no_node_warnings = true; /* the findings have more */
     if (status == 0)
         status = settings_complete(&d.settings);
     if (status == 0)

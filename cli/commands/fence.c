@@ -46,7 +46,7 @@ static int take(void *data, struct args *a, int id, const char *value)
 }
 
 /* The token that `redlock run` gave its command. Returns 0 or an exit status,
- * after saying why. */
+ * after printing why. */
 static int read_token(int64_t *out)
 {
     char shown[RL_QUOTE_MAX];

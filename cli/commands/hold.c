@@ -29,7 +29,7 @@ struct hold {
     struct held_lock held;
     int signal_fd;
     int64_t told_ns;   /* the end of the validity, as last told */
-    size_t first_size; /* bytes of the line that says that it is held */
+    size_t first_size; /* bytes of the line that reports it held */
     int signal;        /* that ended it; 0: none */
 };
 
@@ -37,9 +37,9 @@ struct hold {
 static struct outlet out;
 static struct input input;
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
-/* Nothing waits for the reader: a line for which there is no room is not told. The first one,
+/* Nothing waits for the reader: a line for which there is no room is dropped. The first one,
  * which may have many names, always finds room. */
 static void put_line(FILE *line, char **text, size_t *size)
 {
@@ -49,7 +49,7 @@ static void put_line(FILE *line, char **text, size_t *size)
     free(*text);
 }
 
-/* Could the line that says that it is held not be written? Then no program works under the
+/* Could the line that reports it held not be written? Then no program works under the
  * lock. A later line is not worth the lock: a program that reads only the first one works under
  * it. */
 static bool is_untold(const struct hold *h)
@@ -124,7 +124,7 @@ static bool has_ended(void *data)
 }
 
 /* Renews the lock until the program that wants it, a signal or the loss of
- * it says otherwise. */
+ * it ends that. */
 static void keep(struct hold *h)
 {
     struct pollfd watched[] = {
@@ -141,7 +141,7 @@ static void keep(struct hold *h)
         if (watched[1].revents)
             h->signal = signals_next_fatal();
         if (watched[3].revents)
-            watched[3].fd = -1; /* it is told once */
+            watched[3].fd = -1; /* it is reported once */
         held_lock_process(&h->held, 0);
         tell_changes(h, before);
     }
@@ -187,7 +187,7 @@ static int hold_it(struct hold *h)
     if (h->signal)
         return EXIT_SIGNAL + h->signal;
     if (error == REDLOCK_CANCELED)
-        return EXIT_BUSY; /* the program that asked for it is gone, or no longer wants it */
+        return EXIT_BUSY; /* the program that wanted it is gone, or no longer wants it */
     if (error != REDLOCK_OK)
         return held_lock_report_failure(&h->held, &h->settings, &h->terms, error, EXIT_BUSY);
     error = outlet_open(&out, STDOUT_FILENO);

@@ -28,7 +28,7 @@ enum { TRIES_MAX = 8, PAUSE_MIN_MS = 50, PAUSE_MS = 400 };
 /* A Sentinel group whose server has to be found; --wait: servers that are being started. */
 enum { FIND_MAX_MS = 500, START_MAX_MS = 60000, LOOK_AGAIN_MS = 50 };
 
-/* What the command line asks for, besides the settings. */
+/* What the command line requests, besides the settings. */
 struct init {
     bool yes, force, wait;
     const char *only; /* quorum; NULL: all */
@@ -135,7 +135,7 @@ static int admit_in_turn(redlock *client, redlock_report *report)
     return client_report(report, error, answer);
 }
 
-/* text: NULL: what the library said last. */
+/* text: NULL: what the library reported last. */
 static int failed(const struct settings *s, int error, const char *text,
                   const redlock_report *report)
 {
@@ -308,7 +308,7 @@ static int init_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = check(&s, &i);
     /* An operator who may only write markers would be refused the script that
-     * asks for these. */
+     * requests these. */
     s.config.no_native = true;
     if (status == 0)
         status = client_open(&s, &client);

@@ -9,7 +9,7 @@
 
 /*
  * Looks for locks of one quorum. 0 when there are none; EXIT_IN_USE after listing them with
- * their holders, or another exit status after saying why it could not be seen.
+ * their holders, or another exit status after printing why it could not be seen.
  */
 int init_refuse_held(const struct settings *s, redlock *client, redlock *member);
 

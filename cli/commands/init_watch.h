@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `redlock init` while locks may be held: all nodes are watched for the guard time on one
- * connection each, as a client watches a young node (G1), before a marker says that one of them
- * may vote. Nothing is written before that, so an interrupted one is simply begun anew.
+ * connection each, as a client watches a young node (G1), before a marker shows that one of
+ * them may vote. Nothing is written before that, so an interrupted one is simply begun anew.
  *
  * --wait: nodes of one set, or new ones, of which some have no marker of their incarnation.
  * What such a node may have forgotten has ended once the longest TTL has passed under the
@@ -31,7 +31,7 @@ struct init_watch {
 
 /*
  * --wait: goes on after a look that found every node. Returns 0, and *left_ms: look again after
- * that time, or sooner; 0: they may be admitted. Or an exit status after saying why not.
+ * that time, or sooner; 0: they may be admitted. Or an exit status after printing why not.
  */
 int init_watch_step(const struct settings *s, struct init_watch *w, redlock *client,
                     redlock *member, const redlock_admission *found, int64_t *left_ms);

@@ -97,7 +97,7 @@ static int lock_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&s);
     if (status == 0)
         status = settings_check_ttl(&s);
-    /* It gives a handle, and the wait is its caller's to ask for. */
+    /* It gives a handle, and the wait is its caller's to request. */
     if (!(s.config.given & (1u << RL_SETTING_WAIT)))
         s.wait_ms = 0;
     if (status == 0)

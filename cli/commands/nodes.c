@@ -17,7 +17,7 @@
 
 enum { OPTION_WHERE = OPTION_OWN };
 
-#define LATE_NS (1000 * RL_NS_PER_MS) /* how long silent nodes are asked again */
+#define LATE_NS (1000 * RL_NS_PER_MS) /* how long silent nodes are tried again */
 #define NAMES_MAX 64
 
 /* What one quorum answered. */
@@ -122,8 +122,8 @@ static int report_answers(const struct settings *s, const struct answer *answers
     return failed ? exit_status_of(failed->error) : unwritten;
 }
 
-/* An answer that was only late comes while the nodes are asked again: then it is
- * told as late. */
+/* An answer that was only late comes while the nodes are tried again: then it is
+ * reported as late. */
 static bool has_silent(const redlock_report *report)
 {
     for (uint32_t i = 0; i < report->node_count; i++) {
@@ -142,7 +142,7 @@ static bool has_unheard(redlock *member)
     for (size_t i = 0; !unheard && redlock_node(member, i, &node) == REDLOCK_OK; i++) {
         for (uint32_t k = 0; k < node.elector_count; k++)
             unheard = unheard || (!node.elector[k].server[0] && !node.elector[k].reason);
-        /* Since when it is the master stands on it, and is asked for after the greeting. */
+        /* Since when it is the master stands on it, and is requested after the greeting. */
         unheard = unheard || (node.quarantined && node.quarantine_ms < 0 &&
                               node.reason == REDLOCK_REASON_NEW_TERM);
         /* With the list of the set, others than those that named the server first decide. */
@@ -202,7 +202,7 @@ static void json_home(redlock *member, const char *name, const char *quorum, str
     rl_json_end_object(j);
 }
 
-/* Asks no node: the names of the quorums and of the lock decide. */
+/* Needs no node: the names of the quorums and of the lock decide. */
 static int show_homes(const struct settings *s, redlock *client, const char *const *names,
                       int count)
 {

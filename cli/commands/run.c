@@ -56,7 +56,7 @@ static const char *describe_loss(const struct supervision *w)
     return "the lock was lost before it was released";
 }
 
-/* The last renewal may not have been answered yet: an earlier one says more than that. */
+/* The last renewal may not have been answered yet: an earlier one shows more than that. */
 static void fill_gaps(redlock_report *report, const redlock_report *failed_renewal)
 {
     for (uint32_t i = 0; i < report->node_count && i < failed_renewal->node_count; i++) {
@@ -103,7 +103,7 @@ static int report_overtime(struct run *r)
     return report_failure(&r->settings, &f);
 }
 
-/* The lock was gone. Of an exclusive lock the nodes can tell whether another holder
+/* The lock was gone. Of an exclusive lock the nodes can show whether another holder
  * has it now. */
 static bool is_taken(struct run *r)
 {
@@ -133,7 +133,7 @@ static int finish(struct run *r)
         return report_overtime(r);
     }
     lost = was_lost || w->terminated;
-    /* What the failed renewal met says more than the release to come. */
+    /* What the failed renewal met explains more than the release to come. */
     renewal = (redlock_report){0};
     last = r->held.lock ? redlock_lock_report(r->held.lock) : NULL;
     if (lost && last)

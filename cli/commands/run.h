@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `redlock run` or `redlock lead` was asked to do, and what it is doing. */
+/* What `redlock run` or `redlock lead` is to do, and what it is doing. */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
@@ -34,7 +34,7 @@ struct run {
 
 extern const struct cli_option run_options[], lead_options[];
 
-/* Reads and checks the command line. Returns 0, an exit status after saying
+/* Reads and checks the command line. Returns 0, an exit status after printing
  * why, or ARGS_HELPED. */
 int run_read(struct run *r, const struct command *command, int argc, char **argv);
 

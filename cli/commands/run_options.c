@@ -155,7 +155,7 @@ static int take(void *data, struct args *a, int id, const char *value)
     }
 }
 
-/* What the options that say when the command runs, and for how long, mean together. */
+/* What the options that set when the command runs, and for how long, mean together. */
 static int check_times(const struct run *r)
 {
     const struct terms *t = &r->terms;

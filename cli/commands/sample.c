@@ -103,7 +103,7 @@ static void take_answer(struct sample *s, struct sample_lock *lock, const struct
         return;
     }
     lock->snapshot.name = lock->name;
-    /* A node in quarantine has forgotten what the others know: its row says so. */
+    /* A node in quarantine has forgotten what the others know: its row shows it. */
     lock->snapshot.disagree = now->disagree && !s->quarantined;
     lock->changes = lock->asked_ns ? has_changed(&before, now) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / RL_NS_PER_MS;
@@ -131,7 +131,7 @@ static void forget_idle(struct sample *s)
     s->count = kept;
 }
 
-/* ---- asking ---- */
+/* ---- the requests ---- */
 
 /* Takes those that are new out of the list. */
 static void add_names(struct sample *s, struct names *names)
@@ -154,7 +154,7 @@ static void add_names(struct sample *s, struct names *names)
     qsort(s->locks, s->count, sizeof *s->locks, compare_busy);
 }
 
-/* Asks all nodes, and those of each quorum that answers for its locks. */
+/* Queries all nodes, and those of each quorum that answers for its locks. */
 static void list(struct sample *s)
 {
     redlock *member, *client = s->look->client;

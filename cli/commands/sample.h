@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `redlock top` sees: every now and then all nodes and all locks are asked, and what has
- * changed since the last time is counted. A lock that is free at the moment of looking is
+ * What `redlock top` sees: every now and then all nodes and all locks are looked at, and what
+ * has changed since the last time is counted. A lock that is free at the moment of looking is
  * remembered for a while: those that come and go quickly are the busiest.
  */
 #ifndef CLI_SAMPLE_H
@@ -16,7 +16,7 @@
 
 struct sample_lock {
     char *name;               /* owned */
-    struct snapshot snapshot; /* owned; of the last time it was asked for */
+    struct snapshot snapshot; /* owned; of the last request for it */
     int64_t asked_ns;         /* 0: not yet */
     int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
     int64_t span_ms; /* that these took */
@@ -49,7 +49,7 @@ struct sample {
 /* Called between two questions: whether to stop. */
 typedef bool sample_stop_fn(void *data);
 
-/* Asks anew. Locks that cannot be asked within `budget_ms` are left for the next time. */
+/* Looks anew. Locks that cannot be looked at within `budget_ms` are left for the next time. */
 void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void *data);
 
 /* Shows them in another order from now on. */

@@ -76,7 +76,7 @@ static int64_t left_ms(const struct settle *s, const redlock_report *report, int
     return final >= report->quorum ? 0 : longest_ms;
 }
 
-/* The client reads what its sentinels say meanwhile. */
+/* The client reads what its sentinels report meanwhile. */
 static void pause_a_moment(redlock *client)
 {
     const redlock_event *event;
@@ -128,7 +128,7 @@ int settle_wait(struct settle *s, struct look *look, const char *name, const cha
 
 /*
  * Has a tenure changed since the last look? *vouched: all groups are sure of theirs. A service
- * that tells none is never sure.
+ * that reports none is never sure.
  */
 static bool note_tenures(const struct service_tenures *now, uint64_t last[REDLOCK_NODES_MAX],
                          bool *vouched)
@@ -147,7 +147,7 @@ static bool note_tenures(const struct service_tenures *now, uint64_t last[REDLOC
 }
 
 /*
- * A service does not tell which nodes have deleted it, so all groups have to stay what they
+ * A service does not report which nodes have deleted it, so all groups have to stay what they
  * are, not only a majority. A deletion between two looks that saw the same was done in what
  * they saw, and there nothing sets the key again.
  */

@@ -30,7 +30,7 @@ void settle_note(struct settle *s, const redlock_report *report);
 
 /*
  * After both of the first deletion: goes on until it is final. Returns 0, or an exit status
- * after saying why.
+ * after printing why.
  */
 int settle_wait(struct settle *s, struct look *look, const char *name, const char *fingerprint,
                 int64_t final_ms);

@@ -14,7 +14,7 @@
 
 struct status {
     struct look look;
-    bool test; /* --held: the exit status says whether all are held */
+    bool test; /* --held: the exit status is whether all are held */
     bool some_free;
     size_t count;       /* shown */
     bool some_disagree; /* of those in the table */

@@ -108,7 +108,7 @@ static bool has_quit(void *data)
     return t->quit;
 }
 
-/* Asks anew: OK, or an enum redlock_error. */
+/* Looks anew: OK, or an enum redlock_error. */
 static int take_sample(struct top *t)
 {
     int error;

@@ -6,13 +6,13 @@
 #include "report/look.h"
 #include "ui/screen.h"
 
-/* Zero: nothing was asked yet. */
+/* Zero: nothing was requested yet. */
 struct top_classes {
     struct service_answer answer; /* owned; to the last question */
 };
 void top_classes_free(struct top_classes *c);
 
-/* Asks the service anew; ends early when a signal has come. OK, or an enum redlock_error. */
+/* Queries the service anew; ends early when a signal has come. OK, or an enum redlock_error. */
 int top_classes_take(struct top_classes *c, struct look *look);
 
 void top_classes_draw(struct screen *screen, const struct top_classes *c);

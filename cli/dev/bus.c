@@ -37,7 +37,7 @@ static struct bus {
     int listener[SERVERS_MAX], port[SERVERS_MAX]; /* to be found by others, and their own */
     struct link link[LINKS_MAX];
     atomic_uint cut; /* a bit for each number */
-    int changed_fd;  /* tells the thread that this has changed */
+    int changed_fd;  /* wakes the thread when this has changed */
 } bus;
 
 void dev_bus_source(int number, char out[DEV_SOURCE_MAX])
@@ -100,7 +100,7 @@ static void take_link(int server)
         end_link(l);
 }
 
-/* Nothing here waits: a server that hangs must not keep others from being heard. */
+/* Nothing here waits: a server that hangs must not keep others from being read. */
 static bool pass_on(struct link *l, int from, short ready)
 {
     struct flow *f = &l->flow[from];

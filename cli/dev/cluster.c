@@ -94,9 +94,9 @@ static bool is_ready(const struct dev_quorum *q, const struct dev_server *s)
                                        strstr(reply, "master_link_status:up"));
 }
 
-/* ---- what they say ----------------------------------------------------------------------- */
+/* ---- what they report -------------------------------------------------------------------- */
 
-/* How many nodes say what of each server, and of each vote. */
+/* How many nodes report what of each server, and of each vote. */
 struct tally {
     int master[SERVERS], replica_of[SERVERS][SERVERS], owner[DEV_VOTES_MAX][SERVERS];
 };

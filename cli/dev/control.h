@@ -23,7 +23,7 @@ int dev_control_accept(int listen_fd, char question[DEV_LINE_MAX]);
 /* Sends the answer and closes the connection. */
 void dev_control_answer(int fd, const char *answer);
 
-/* Asks the `redlock dev` in `directory`. Returns 0 with the whole answer, or errno. */
+/* Calls the `redlock dev` in `directory`. Returns 0 with its whole answer, or errno. */
 int dev_control_ask(const char *directory, const char *question, char answer[DEV_ANSWER_MAX]);
 
 #endif

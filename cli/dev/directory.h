@@ -11,7 +11,7 @@
 
 #include "dev/quorum.h"
 
-/* Makes it, or takes an empty one. Returns 0 or an exit status, after saying why. */
+/* Makes it, or takes an empty one. Returns 0 or an exit status, after printing why. */
 int dev_directory_make(struct dev_quorum *q, const char *directory);
 
 /* The name of a server's log: "node-1.log". */

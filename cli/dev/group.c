@@ -11,7 +11,7 @@
 
 #define ID_BYTES (DEV_ID_LENGTH / 2)
 #define READY_LIMIT_MS 25000
-#define FAILOVER_LIMIT_MS 20000 /* less than the process that asks for it waits */
+#define FAILOVER_LIMIT_MS 20000 /* less than the process that requests it waits */
 #define TRY_LIMIT_MS 6000       /* a replica of a cluster gives up after five seconds */
 
 /* Members that have to find each other take seconds. These know each other beforehand. */
@@ -70,7 +70,7 @@ static bool has_replica(const struct dev_quorum *q, const struct dev_view *view,
 
 /*
  * Right after another failover this is refused: that is not finished, or the replicas of the
- * new master are not known yet. So it is asked for again.
+ * new master are not known yet. So it is requested again.
  */
 int dev_group_failover(struct dev_quorum *q, int *master, char *problem)
 {

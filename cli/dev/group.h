@@ -10,7 +10,7 @@
 
 #define DEV_VOTES_MAX 3
 
-/* What a majority of those that appoint the masters says. */
+/* What a majority of those that appoint the masters reports. */
 struct dev_view {
     const char *role[DEV_SERVERS_MAX]; /* "master", "replica", "sentinel" or "unknown" */
     int master_of[DEV_SERVERS_MAX];    /* its master, or the server itself; -1: unknown */
@@ -32,7 +32,7 @@ struct dev_group {
 
     void (*look)(const struct dev_quorum *q, struct dev_view *out);
 
-    /* Asks for another master once. False: that was refused, and `words` are why. */
+    /* Requests another master once. False: that was refused, and `words` are why. */
     bool (*depose)(const struct dev_quorum *q, const struct dev_view *view, int master,
                    char words[DEV_PROBLEM_MAX / 2]);
 
@@ -57,7 +57,7 @@ int dev_group_await(struct dev_quorum *q, char *problem);
  */
 int dev_group_failover(struct dev_quorum *q, int *master, char *problem);
 
-/* For the kinds: whether the process can be asked. */
+/* For the kinds: whether the process can be queried. */
 bool dev_group_can_answer(const struct dev_server *s);
 
 /* And "SCHEME://127.0.0.1:20004+127.0.0.1:20005...TAIL", from server `first` on. */

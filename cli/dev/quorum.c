@@ -335,7 +335,7 @@ void dev_quorum_name(const struct dev_quorum *q, const struct dev_server *s,
 }
 
 /* New servers look like servers that have just lost everything; these are known to be new. They
- * are named as the command will name them: their markers say which quorum they belong to. */
+ * are named as the command will name them: their markers show which quorum they belong to. */
 int dev_quorum_admit(const struct dev_quorum *q)
 {
     struct settings s;

@@ -31,12 +31,12 @@ struct dev_quorum {
 
 /*
  * Makes the directory (`directory`, or with NULL a temporary one) and starts all servers on
- * ports from `base_port` up (0: any). Returns 0 or an exit status, after saying why;
+ * ports from `base_port` up (0: any). Returns 0 or an exit status, after printing why;
  * dev_quorum_close() is due either way.
  */
 int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port);
 
-/* Looks after the servers until the command has ended or a signal says stop. */
+/* Looks after the servers until the command has ended or a signal has come. */
 void dev_quorum_run(struct dev_quorum *q);
 
 /* Ends all servers and removes the directory. */

@@ -77,7 +77,7 @@ static int configure(struct dev_quorum *q)
     return error;
 }
 
-/* ---- what they say ----------------------------------------------------------------------- */
+/* ---- what they report -------------------------------------------------------------------- */
 
 /* Whether a list of instances has so many, all of them connected, and nothing
  * unknown of them. */

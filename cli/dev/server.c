@@ -59,7 +59,7 @@ static struct sockaddr_in loopback(int port)
 }
 
 /*
- * Binds without listening. Others that ask for the port with care are refused, while a server,
+ * Binds without listening. Others that bind the port with care are refused, while a server,
  * which sets SO_REUSEADDR, gets it: so the port stays ours while the server is down.
  */
 static int reserve(int port)

@@ -34,10 +34,10 @@ struct dev_server {
     bool hung;            /* stopped on purpose */
     bool isolated;        /* from the others of its cluster, on purpose */
     bool ready;           /* it has answered since it was started */
-    bool ending;          /* it was told to end */
+    bool ending;          /* its signal to end was sent */
 };
 
-/* The first of redis-server and valkey-server there is. False after saying how to get one. */
+/* The first of redis-server and valkey-server there is. False after printing how to get one. */
 bool dev_find_server(char out[DEV_PATH_MAX]);
 
 /*

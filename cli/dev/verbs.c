@@ -299,7 +299,7 @@ void dev_verbs_serve(struct dev_quorum *q)
     dev_control_answer(fd, answer);
 }
 
-/* ---- in the process that asks ------------------------------------------------------- */
+/* ---- in the process that sends the request ----------------------------------------- */
 
 static void print_table(const struct dev_row *rows, size_t count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be asked of a running `redlock dev`: list, kill, start, hang,
+/* What a running `redlock dev` can do: list, kill, start, hang,
  * resume, isolate, failover. */
 #ifndef CLI_DEV_VERBS_H
 #define CLI_DEV_VERBS_H
@@ -37,8 +37,8 @@ bool dev_verbs_take_name(const char *verb);
 void dev_verbs_serve(struct dev_quorum *q);
 
 /*
- * In another process: asks the one that runs the servers in `directory` and prints its answer.
- * `name` is NULL where the verb wants none. Returns the exit status.
+ * In another process: sends a request to the one that runs the servers in `directory` and
+ * prints its answer. `name` is NULL where the verb wants none. Returns the exit status.
  */
 int dev_verbs_ask(const struct settings *s, const char *directory, const char *verb,
                   const char *name);

@@ -34,7 +34,7 @@ struct waiting {
     int64_t draw_ns; /* when to draw the live line anew */
     int64_t warn_ns; /* when to look whether the nodes are there at all */
     bool announce_at_once;
-    int64_t announce_ns; /* when to say that we wait, where no terminal shows it */
+    int64_t announce_ns; /* when to report that we wait, where no terminal shows it */
     struct live live;
 };
 
@@ -83,7 +83,7 @@ static bool warn_without_quorum(struct held_lock *h)
     return true;
 }
 
-/* Where nothing is drawn, a line says now and then what is waited for. */
+/* Where nothing is drawn, a line reports now and then what is waited for. */
 static void announce_waiting(struct waiting *w)
 {
     char line[LIVE_LINE_MAX];
@@ -216,7 +216,7 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
 
 /*
  * -n does not wait for the holder of a lock. Nodes that were slow for a moment are another
- * matter: too few answers are no answer, so they are asked again, for at most a node timeout
+ * matter: too few answers are no answer, so they are queried again, for at most a node timeout
  * each time.
  */
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,

@@ -16,9 +16,9 @@
 
 #define HELD_LOCK_DETAIL_MAX 512
 
-/* What may end a wait besides a signal; asked again whenever the process wakes up. */
+/* What may end a wait besides a signal; checked again whenever the process wakes up. */
 struct held_lock_watch {
-    int fd; /* becomes readable when it should be asked */
+    int fd; /* becomes readable when it should be checked */
     bool (*is_over)(void *data);
     void *data;
 };
@@ -41,16 +41,16 @@ struct held_lock {
 };
 
 /*
- * Acquires what the terms say as the settings say (ttl, wait), with a live line on a terminal.
- * A signal that would end the process ends the wait instead and is stored in *signal_out (0:
- * none); the lock is then not held. From here on standard error never blocks. `flags` as in
- * redlock_request, besides those of the terms. Returns REDLOCK_OK or an error.
+ * Acquires what the terms name as the settings set it (ttl, wait), with a live line on a
+ * terminal. A signal that would end the process ends the wait instead and is stored in
+ * *signal_out (0: none); the lock is then not held. From here on standard error never blocks.
+ * `flags` as in redlock_request, besides those of the terms. Returns REDLOCK_OK or an error.
  */
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
                       uint32_t flags, int signal_fd, int *signal_out);
 
-/* Before held_lock_acquire(): the nodes or the service, as the settings say. 0, or an exit
- * status after saying why. */
+/* Before held_lock_acquire(): the nodes or the service, by the settings. 0, or an exit
+ * status after printing why. */
 int held_lock_open(struct held_lock *h, struct settings *s);
 
 /*
@@ -83,7 +83,7 @@ bool held_lock_freshen(struct held_lock *h, int64_t least_ms);
 int held_lock_report_failure(struct held_lock *h, const struct settings *s,
                              const struct terms *terms, int error, int busy_status);
 
-/* After a loss: nodes that only said that our key is gone may have that of a successor by now.
+/* After a loss: nodes that only reported our key gone may have that of a successor by now.
  * Puts it into the report. Only an exclusive lock has one. */
 void held_lock_find_successor(struct held_lock *h, const struct terms *terms);
 

@@ -14,7 +14,7 @@
 bool label_set(char out[REDLOCK_LABEL_MAX + 1], const char *text);
 
 /* "deploy@web3:4711 (make)", from the path of a command; of a word that is NULL
- * nothing is said. */
+ * nothing is shown. */
 void label_make(char out[REDLOCK_LABEL_MAX + 1], pid_t pid, const char *word);
 
 /* The same of the process that started this one: what it is for outlives us. */

@@ -98,7 +98,7 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
     text_add(line, LIVE_LINE_MAX, "%s", text);
 }
 
-/* What the nodes said when they refused us: less than a question tells, and free. */
+/* What the nodes replied when they refused us: less than a query returns, and free. */
 static void add_blocker(const struct live *l, char line[LIVE_LINE_MAX], const char *before,
                         struct show_style style)
 {
@@ -219,7 +219,7 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
     if (s->quiet)
         return report_failure(s, &f);
     if (!h->client) {
-        /* What the service told of the holder with its refusal. */
+        /* What the service reported of the holder with its refusal. */
         lock.held = holder->label[0] || holder->remaining_ms >= 0;
         lock.waiter_count = h->report.waiter_count;
         f.lock = &lock;

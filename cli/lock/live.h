@@ -28,7 +28,7 @@ struct live {
     bool asked;
     int64_t started_ns;
     int64_t asked_ns;
-    int64_t quiet_ns; /* from then on nothing is asked: the wait must end in time */
+    int64_t quiet_ns; /* from then on nothing is sent: the wait must end in time */
     redlock_info info;
 };
 
@@ -36,7 +36,7 @@ struct live {
 void live_begin(struct live *l, const struct terms *terms, redlock *client,
                 const redlock_lock *lock, const struct settings *s, int64_t deadline_ns);
 
-/* Draws the line anew. Asks the nodes once a second who holds the lock. */
+/* Draws the line anew. Queries the nodes once a second for the holder. */
 void live_draw(struct live *l);
 
 /*

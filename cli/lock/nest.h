@@ -22,7 +22,7 @@ int32_t nest_held(const char *name, char owner[REDLOCK_OWNER_MAX + 1]);
 bool nest_is_owner(const char *owner);
 
 /* Would this wait for a lock that a `redlock run` around it holds? 0, or 64
- * after saying why. */
+ * after printing why. */
 int nest_check(const struct terms *t);
 
 /* Adds the names to REDLOCK_HELD. False: out of memory. */

@@ -35,7 +35,7 @@ int period_open(struct period *p, const struct settings *s, const char *name)
     p->sure_ms = s->ttl_ms / 10 < PERIOD_SURE_MS ? s->ttl_ms / 10 : PERIOD_SURE_MS;
     own = *s;
     own.config.guard = REDLOCK_NO_GUARD;
-    own.no_node_warnings = true; /* the client of the lock tells them */
+    own.no_node_warnings = true; /* the client of the lock prints them */
     if (own.config.max_ttl_ms < p->record_ms)
         own.config.max_ttl_ms = p->record_ms;
     return client_open(&own, &p->client);
@@ -52,7 +52,7 @@ static int conclude(struct period *p, int error, const char *detail)
     return error;
 }
 
-/* Asks for the record. OK: a majority has one. */
+/* Looks up the record. OK: a majority has one. */
 static int find_record(struct period *p)
 {
     redlock_answer *answer = NULL;
@@ -70,7 +70,7 @@ static int find_record(struct period *p)
 
 int period_look(struct period *p)
 {
-    /* Nodes that cannot be asked are told of by the lock, which is tried next. */
+    /* Nodes that cannot be reached are reported by the lock, which is tried next. */
     return p->period_ms > 0 && find_record(p) == REDLOCK_OK ? REDLOCK_BUSY : REDLOCK_OK;
 }
 
@@ -148,7 +148,7 @@ int period_begin(struct period *p, struct held_lock *held, const char *label)
     if (p->period_ms == 0)
         return REDLOCK_OK;
     error = begin_record(p, held, &request);
-    /* What a start that failed left on too few nodes is in the way, but says of no run. */
+    /* What a start that failed left on too few nodes is in the way, but records no run. */
     if (error == REDLOCK_BUSY && find_record(p) != REDLOCK_OK) {
         error = REDLOCK_NOQUORUM;
         snprintf(

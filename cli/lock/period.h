@@ -48,7 +48,7 @@ struct period {
 };
 
 /* Before there is a lock: connections take time. Returns 0 or an exit status,
- * after saying why. */
+ * after printing why. */
 int period_open(struct period *p, const struct settings *s, const char *name);
 
 /* Before it is waited for: REDLOCK_BUSY if the record is there, else OK. Waits

@@ -63,7 +63,7 @@ static bool is_failing(const struct service_state *state)
     return state->error != REDLOCK_OK && state->error != REDLOCK_BUSY;
 }
 
-/* What the service said when it was last asked may be history: a failure is told
+/* What the service last replied may be history: a failure is reported
  * when it happens. */
 static void announce(const struct terms *terms, const struct service_state *state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The part of lock/held_lock.h that is different where a redlockd is asked instead
+/* The part of lock/held_lock.h that is different where a redlockd is used instead
  * of the nodes. */
 #ifndef CLI_SERVED_LOCK_H
 #define CLI_SERVED_LOCK_H

@@ -41,7 +41,7 @@ struct terms {
     const char *name[REDLOCK_NAMES_MAX];
     size_t name_count;
     bool shared, fair;
-    bool fence, no_fence; /* --fence, --no-fence: asked for in so many words */
+    bool fence, no_fence; /* --fence, --no-fence: given explicitly */
     uint32_t slots;       /* 0: not a semaphore */
     const char *owner;    /* NULL: none; points to the command line, the environment or: */
     char owner_made[REDLOCK_OWNER_MAX + 1];
@@ -49,7 +49,7 @@ struct terms {
     char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
 };
 
-/* Takes a further name. Returns 0 or an exit status, after saying why. */
+/* Takes a further name. Returns 0 or an exit status, after printing why. */
 int terms_add_name(struct terms *t, const char *name);
 
 /* Takes one of TERMS_OPTIONS; 0 or an exit status. Any other id is left alone. */
@@ -57,7 +57,7 @@ int terms_option(struct terms *t, int id, const char *value);
 
 /*
  * After the command line has been read: are there names, do they go together, and would the
- * request wait for itself? 0 or an exit status, after saying why. A request without an owner
+ * request wait for itself? 0 or an exit status, after printing why. A request without an owner
  * gets that of the enclosing run that holds the name, else REDLOCK_OWNER unless an enclosing
  * run has set it, else a new one if `make_owner`.
  */

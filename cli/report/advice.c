@@ -42,7 +42,7 @@
 /*
  * What to do about a node, by the library's reason for which it does not vote: when an
  * operation failed for it, NULL if time alone removes it, or the node is away; and when an
- * audit found it, NULL where the library's remedy says it all. Of several nodes the first of
+ * audit found it, NULL where the library's remedy is enough. Of several nodes the first of
  * these rows that one has counts.
  */
 static const struct {
@@ -198,7 +198,7 @@ static const char *of_nodes(int error)
     }
 }
 
-/* Where a redlockd was asked: what is different then. NULL: nothing is. */
+/* Where a redlockd was used: what is different then. NULL: nothing is. */
 static const char *of_service(int error)
 {
     switch (error) {

@@ -11,7 +11,7 @@
 
 /*
  * After an enum redlock_error: by what the nodes did, if there is a report (else NULL), of the
- * nodes or of a redlockd that was asked. May use `out`. NULL: there is none.
+ * nodes or of a redlockd. May use `out`. NULL: there is none.
  */
 const char *advice_for(int error, const redlock_report *report, bool service,
                        char out[ADVICE_MAX]);

@@ -19,7 +19,7 @@
 #include "ui/message.h"
 
 #define ASKED_AT_ONCE REDLOCK_JOBS_SENT
-/* A lock whose expiry was just missed, or is renewed in its last moment, is not asked for at
+/* A lock whose expiry was just missed, or is renewed in its last moment, is not looked at
  * once. */
 #define SLEEP_MIN_NS (20 * RL_NS_PER_MS)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Looking at locks without taking any: which are there, and what is known of each, from the
- * nodes or from a redlockd that asks its own; once, or again until a signal.
+ * nodes or from a redlockd that queries its own; once, or again until a signal.
  */
 #ifndef CLI_LOOK_H
 #define CLI_LOOK_H
@@ -16,8 +16,8 @@
 #include "settings/command.h"
 
 /*
- * A subcommand that looks. Its functions return 0 or an exit status, after saying why, and get
- * what look_main() was called with, which is the first member of the subcommand's own data.
+ * A subcommand that looks. Its functions return 0 or an exit status, after printing why, and
+ * get what look_main() was called with, which is the first member of the subcommand's own data.
  */
 struct look_command {
     bool patterns;   /* its words are patterns of names; else names */
@@ -31,7 +31,7 @@ struct look_command {
 struct look {
     struct settings settings;
     const struct look_command *own;
-    redlock *client; /* NULL: a service is asked */
+    redlock *client; /* NULL: a service is queried */
     redlock *member; /* the only quorum of it whose locks are listed; NULL: all are */
     struct service service;
     char **name; /* the words of the command line, in front of argv */
@@ -49,13 +49,13 @@ struct look {
     int64_t expires_ns; /* when the first lock of the last look expires, if not renewed */
 };
 
-/* Reads the command line, opens what is to be asked, runs. Returns the exit status. */
+/* Reads the command line, opens what is to be queried, runs. Returns the exit status. */
 int look_main(struct look *l, const struct command *command, int argc, char **argv,
               const struct look_command *own);
 
 /* ---- which are there ---- */
 
-/* Gathered before they are asked for: the nodes cannot be asked while they are listed. */
+/* Gathered before they are looked at: nodes cannot be queried while they are listed. */
 struct names {
     char **name; /* owned, in the order of their bytes */
     size_t count;
@@ -86,8 +86,8 @@ void names_free(struct names *names);
 typedef bool look_fn(const struct snapshot *s, void *data);
 
 /*
- * Asks for each name, many at a time, and shows the answers in that order. Returns 0, or an
- * exit status after saying why.
+ * Looks at each name, many at a time, and shows the answers in that order. Returns 0, or an
+ * exit status after printing why.
  */
 int look_at(struct look *l, char *const *name, size_t count, look_fn *each, void *data);
 

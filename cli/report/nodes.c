@@ -36,7 +36,7 @@ static struct node find_node(redlock *member, const redlock_report *ping, uint32
     return n;
 }
 
-/* The words of the server, or of the client; nothing to say: empty. */
+/* The words of the server, or of the client; without any: empty. */
 static const char *why_of(const struct node *n)
 {
     const char *why = n->ping->text[0] ? n->ping->text : n->info.text;

@@ -35,7 +35,7 @@ void nodes_json(redlock *member, const redlock_report *ping, bool named, struct 
 
 /*
  * What the nodes of the quorum are and what they promise, in a line; of independent servers
- * only if it was asked to be verbose.
+ * only with --verbose.
  */
 void guarantee_print(const struct settings *s, redlock *member, FILE *out);
 /* The server and the sentinels of a Sentinel group, with their terms. */

@@ -116,13 +116,13 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size)
     }
 }
 
-/* A node that was asked what is there says that it is held, by whichever holder. */
+/* A node that was queried for what is there reports it held, by whichever holder. */
 static const char *answer_text(const redlock_node_report *n)
 {
     return n->vote == REDLOCK_VOTE_TAKEN && n->value[0] ? "held" : redlock_vote_text(n->vote);
 }
 
-/* The words of the server or the system, where they say more than the answer does. */
+/* The words of the server or the system, where they explain more than the answer does. */
 static const char *report_why(const redlock_node_report *n)
 {
     return strcasecmp(n->text, redlock_vote_text(n->vote)) == 0 ? "" : n->text;

@@ -21,17 +21,17 @@ struct failure {
     const char *advice;           /* what to do next; NULL: the usual for this error */
     const redlock_report *report; /* NULL: no node was involved */
     const struct snapshot *lock;  /* NULL: nothing is known of what is in the way */
-    bool brief; /* the sentence says it all: node by node and with advice only on -v */
+    bool brief; /* the sentence is enough: node by node and with advice only on -v */
 };
 
 #define REPORT_TEXT_MAX 768 /* of that sentence */
 
-/* Reports it as the settings ask for and returns its status. */
+/* Reports it as the settings require and returns its status. */
 int report_failure(const struct settings *s, const struct failure *f);
 
 void report_table(const redlock_report *report, FILE *out);
 
-/* Did the node itself say something? Only then its round trip means anything. */
+/* Did the node itself reply? Only then its round trip means anything. */
 bool report_is_answer(int vote);
 
 /* The time to its answer, or that of its late answers; -1: unknown. */
@@ -40,11 +40,11 @@ int32_t report_rtt_us(const redlock_node_report *n);
 /* Has any node answered like this? */
 bool report_has_vote(const redlock_report *report, int32_t vote);
 
-/* Could it still vote for a lock, as far as this answer tells? */
+/* Could it still vote for a lock, as far as this answer shows? */
 bool report_may_vote(int vote);
 
 /*
- * Asks the nodes that an attempt did not wait for whether they are there: what they say may be
+ * Checks whether the nodes that an attempt did not wait for are there: their replies may be
  * what decides. True: so many refuse the login, or lack a right, that no majority is left.
  */
 bool report_is_refused(redlock *client, redlock_report *report);
@@ -53,14 +53,14 @@ bool report_is_refused(redlock *client, redlock_report *report);
 void report_failed_nodes(const redlock_report *report, char *out, size_t size);
 
 /*
- * Asks the nodes anew about `name` and completes a report on a lock that is held by another:
+ * Queries the nodes anew about `name` and completes a report on a lock that is held by another:
  * the holder, what is left of its time, and the answers that came too late to matter. A node
- * that only said that our key is not there may have the key of another. As redlock_query().
+ * that only reported that our key is not there may have the key of another. As redlock_query().
  */
 int report_complete(redlock *client, const char *name, redlock_report *report,
                     redlock_answer **out);
 
-/* Have all nodes found the same? Then one line says it for all of them. */
+/* Have all nodes found the same? Then one line stands for all of them. */
 bool report_agrees(const redlock_report *report);
 
 /*

@@ -186,7 +186,7 @@ static void add_who(char out[SHOW_TEXT_MAX], const struct snapshot *s, size_t co
         text_add(out, SHOW_TEXT_MAX, "held by ");
         add_one(out, s, columns);
     }
-    /* With a label the owner, which is usually made up, says nothing more. */
+    /* With a label the owner, which is usually made up, adds nothing. */
     if (s->owner[0] && !(s->shown_holders > 0 && s->holder[0].label[0])) {
         text_owner(owner, s->owner);
         text_add(out, SHOW_TEXT_MAX, ", owner %s", owner);

@@ -61,7 +61,7 @@ const redlock_holder *snapshot_longest(const struct snapshot *s);
 #define SHOW_TEXT_MAX 640
 #define SHOW_NAME_MAX (REDLOCK_LABEL_MAX + TEXT_HOLDER_MAX) /* of a holder */
 
-/* How much of it is said. Zero: all. */
+/* How much of it is shown. Zero: all. */
 struct show_style {
     size_t name_columns; /* a holder's name is cut to this; 0: it is not cut */
     bool brief;          /* without the time that has passed */
@@ -86,7 +86,7 @@ void show_waiters(char out[SHOW_TEXT_MAX], const struct snapshot *s);
  * -v. */
 void show_lock(const struct settings *settings, const struct snapshot *s);
 
-/* An object on a line of its own. `client`: NULL if a service was asked. */
+/* An object on a line of its own. `client`: NULL if a service was queried. */
 void show_lock_json(redlock *client, const struct snapshot *s);
 
 /* The beginning of such an object, with the time, for a lock that may be unknown. */

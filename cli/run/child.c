@@ -74,7 +74,7 @@ int child_fork(struct child *c, char *const argv[], int64_t start_by_ns)
 {
     int outcome[2], error;
     pid_t parent, pid;
-    /* In a pipeline the terminal belongs to the whole of it: take it only when asked for (the
+    /* In a pipeline the terminal belongs to the whole of it: take it only when requested (the
      * child stops with SIGTTIN), not from under a pager. */
     c->wants_tty = c->tty_fd >= 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     c->foreground = c->wants_tty && we_are_foreground(c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Everything that a command has started, whatever process group or session it went to. A
- * process whose parent ends is given to the nearest ancestor that asked for orphans: this one.
- * So all that a command leaves behind becomes a child of ours, where it can be found.
+ * process whose parent ends is given to the nearest ancestor that adopts orphans: this one. So
+ * all that a command leaves behind becomes a child of ours, where it can be found.
  */
 #ifndef CLI_PROCESS_TREE_H
 #define CLI_PROCESS_TREE_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Asks for the orphans. Children that were started before are covered, too. */
+/* Adopts orphans from now on. Children that were started before are covered, too. */
 void process_tree_adopt_orphans(void);
 
 /*

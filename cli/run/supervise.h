@@ -52,7 +52,7 @@ int64_t supervise_start_margin_ms(const struct supervision *w);
 /* How long before the end of the validity KILL is due, for a lock of this TTL. */
 int64_t supervise_kill_margin_ms(int64_t ttl_ms);
 
-/* How long before it the signal is due, unless the user says otherwise. */
+/* How long before it the signal is due, unless the user sets another. */
 int64_t supervise_grace_ms(int64_t ttl_ms);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a redlockd answers: a status with JSON, or a stream of events. An answer is one of the
- * service's own only if it has `code`, or is what was asked for: anything else may be a
+ * service's own only if it has `code`, or is what was requested: anything else may be a
  * proxy's, and then it is not known what happened.
  */
 #ifndef CLI_SERVICE_ANSWER_H
@@ -19,7 +19,7 @@
 /* What is known of a request. */
 enum service_outcome {
     SERVICE_UNDER_WAY,   /* nothing new */
-    SERVICE_TOLD,        /* its stream has told an event, and goes on */
+    SERVICE_TOLD,        /* its stream has sent an event, and goes on */
     SERVICE_ANSWERED,    /* by the service, also with the event `lost`: status, code, body */
     SERVICE_UNREACHABLE, /* nothing was sent */
     SERVICE_UNKNOWN,     /* it was sent, and what became of it is not known; or its stream has
@@ -29,7 +29,7 @@ enum service_outcome {
 struct service_answer {
     enum service_outcome outcome;
     int status;                      /* of HTTP; TOLD: 200 */
-    int error;                       /* enum redlock_error that says the same; OK for 2xx. Not
+    int error;                       /* enum redlock_error that means the same; OK for 2xx. Not
                                         ANSWERED: NOQUORUM if trying again may help */
     int64_t sent_ns;                 /* before the first byte of the request was sent */
     int64_t retry_ms;                /* Retry-After; 0: none */
@@ -62,7 +62,7 @@ void service_answer_read(struct service_answer *a, const char *text, const char 
  */
 size_t service_answer_read_event(struct service_answer *a, const char *text, size_t size);
 
-/* A success that does not have what was asked for is another program's: what happened
+/* A success that does not have what was requested is another program's: what happened
  * is not known. */
 void service_answer_is_foreign(struct service_answer *a);
 

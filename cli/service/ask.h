@@ -39,19 +39,19 @@ struct service_question {
 struct service_call {
     struct channel channel;
     bool is_open;        /* begun, and neither answered nor closed */
-    bool is_stream;      /* the head of the answer said so */
+    bool is_stream;      /* by the head of the answer */
     bool is_busy;        /* the last turn read something, and there may be more */
     int64_t limit_ns;    /* as timer_now_ns(); set by the caller, at any time */
     int64_t sent_ns;     /* before the first byte was sent; 0: nothing was */
     int64_t read_ns;     /* when bytes last came; 0: none have */
     struct rl_buffer in; /* what has come, and a NUL */
-    size_t told;         /* bytes in front of it that the last turn told of */
+    size_t told;         /* bytes in front of it that the last turn reported */
     size_t request_size;
     char request[SERVICE_REQUEST_MAX]; /* until it is sent */
 };
 
 /* After settings_complete(), of settings that name a service. 0, or an exit status
- * after saying why. */
+ * after printing why. */
 int service_open(struct service *s, const struct settings *settings);
 void service_close(struct service *s);
 
@@ -71,7 +71,7 @@ void service_drain(struct rl_reactor *reactor);
 /* Without a word to the service. */
 void service_call_close(struct service_call *call);
 
-/* Asks, waits, and fills the answer, which service_answer_free() ends. */
+/* Sends, waits, and fills the answer, which service_answer_free() ends. */
 void service_ask(const struct service *s, const struct service_question *q,
                  struct service_answer *a);
 

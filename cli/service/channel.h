@@ -4,7 +4,7 @@
  * for the look-up of a name: the reactor wakes the caller, which calls channel_turn() then.
  *
  *     CLOSED -> RESOLVING -> CONNECTING -> HANDSHAKE -> OPEN
- *        ^__________|____________|_____________|_________|  failure: the problem says why
+ *        ^__________|____________|_____________|_________|  failure: `problem` has the cause
  */
 #ifndef CLI_SERVICE_CHANNEL_H
 #define CLI_SERVICE_CHANNEL_H

@@ -9,19 +9,19 @@
  *        '--refused, or the wait is over--> FAILED
  *
  * **The deadline** is counted from before the request was sent, by the clock that counts
- * suspend. Each that was told stands, the latest counts, and nothing but a 410 ends belief
- * before it: neither silence nor another refusal says that the lock is gone. Nothing but a new
+ * suspend. Each that was received stands, the latest counts, and nothing but a 410 ends belief
+ * before it: neither silence nor another refusal means that the lock is gone. Nothing but a new
  * deadline prolongs it.
  *
  * **The stream is left on close** (`leave`, which TCP has anyway): killed before its command is
  * gone, this process frees nothing. So its grant is known from `granted` on, and a stream that
- * ends in any way, told `reconnect`, cut, or by a service that was killed, is no end of the
- * lock: nothing that deletes it was begun. It comes back with the grant, through whatever
- * replica answers, again and again until the deadline. A resumption extends exactly the value
- * of the grant, so it is as safe through a late copy or beside the stream before it. The fence
- * is that of the first `granted`.
+ * ends in any way, by `reconnect`, cut, or by a service that was killed, is no end of the lock:
+ * nothing that deletes it was begun. It comes back with the grant, through whatever replica
+ * answers, again and again until the deadline. A resumption extends exactly the value of the
+ * grant, so it is as safe through a late copy or beside the stream before it. The fence is that
+ * of the first `granted`.
  *
- * **Silence.** The service renews at a third of the TTL. When nothing was told a twelfth later,
+ * **Silence.** The service renews at a third of the TTL. When nothing has come a twelfth later,
  * not even that a renewal failed, the stream may be on a connection that is dead, or of a
  * replica that hangs: it is given up, and comes back through another connection.
  *
@@ -69,7 +69,7 @@ struct service_state {
     bool jeopardy;       /* HELD: a renewal failed, or none has come when it was due */
     char detail[SERVICE_DETAIL_MAX]; /* the words for that */
     redlock_report
-        report; /* FAILED: what the nodes said, and the holder, as far as it was told */
+        report; /* FAILED: what the nodes replied, and the holder, as far as it is known */
 };
 
 struct service_hold;

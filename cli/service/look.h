@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a service tells of locks, as the library would tell it of the nodes. */
+/* What a service reports of locks, as the library would report it of the nodes. */
 #ifndef CLI_SERVICE_LOOK_H
 #define CLI_SERVICE_LOOK_H
 
@@ -7,7 +7,7 @@
 
 #include "service/ask.h"
 
-/* As redlock_query(); in `detail` the words for an error. The value of a holder is not told:
+/* As redlock_query(); in `detail` the words for an error. The value of a holder is not shown:
  * its fingerprint stands in its place. */
 int service_look(const struct service *s, const char *name, redlock_info *info,
                  redlock_report *report, char detail[SERVICE_DETAIL_MAX]);

@@ -101,7 +101,7 @@ static int store_time(const struct cli_option *o, const char *value, int64_t *ou
     return message_usage("--%s: 0 is no limit; give a time, or leave it out", o->name);
 }
 
-/* Puts the value of an option where its table says. 0 or an exit status, after saying why. */
+/* Puts the value of an option where its table says. 0 or an exit status, after printing why. */
 static int store(const struct args *a, const struct cli_option *o, const char *value)
 {
     char option[NAME_MAX_BYTES + 2];
@@ -254,7 +254,7 @@ static int unknown_leading(const char *word)
 
 /*
  * How many of the words are one shared option in front of a subcommand, with its value; 0: the
- * first is --help or --version. The negative of an exit status, after saying why, if it is
+ * first is --help or --version. The negative of an exit status, after printing why, if it is
  * neither.
  */
 static int take_leading(char **words, int count)

@@ -10,7 +10,7 @@
 #include "settings/settings.h"
 
 /*
- * Ids of options: below are the settings, these are stored where the table says, and those of a
+ * Ids of options: below are the settings, these are stored where the table sets, and those of a
  * subcommand that takes them itself start behind.
  */
 enum {
@@ -98,18 +98,18 @@ struct args {
 /* Instead of an option's id: a plain word, the first --. */
 enum { ARGS_WORD = -2, ARGS_DASHES = -3 };
 
-/* Instead of an exit status: --help was asked for and printed, nothing is left to do. */
+/* Instead of an exit status: --help was given and printed, nothing is left to do. */
 #define ARGS_HELPED (-1)
 
 /*
  * Takes an option from OPTION_OWN on with its argument, ARGS_WORD with the word, or
- * ARGS_DASHES. Returns 0 or an exit status, after saying why.
+ * ARGS_DASHES. Returns 0 or an exit status, after printing why.
  */
 typedef int args_take_fn(void *data, struct args *a, int id, const char *value);
 
 /*
  * Reads a whole command line: settings go into `s`, which it initialises, anything else to
- * `take`; without one no word is allowed. Returns 0, an exit status after saying why, or
+ * `take`; without one no word is allowed. Returns 0, an exit status after printing why, or
  * ARGS_HELPED.
  */
 int args_read(const struct command *command, struct settings *s, int argc, char **argv,
@@ -117,11 +117,11 @@ int args_read(const struct command *command, struct settings *s, int argc, char 
 
 /*
  * Moves options in front of the subcommand behind it, where its own are read. Returns how many
- * words of argv they are, or the negative of an exit status, after saying why.
+ * words of argv they are, or the negative of an exit status, after printing why.
  */
 int args_move_leading(int argc, char **argv);
 
-/* Reads a number for `option`; 0 or an exit status, after saying why. */
+/* Reads a number for `option`; 0 or an exit status, after printing why. */
 int args_number(const char *option, const char *value, long low, long high, long *out);
 
 /* The options that all subcommands have, and those of all that talk to nodes. */
@@ -130,7 +130,7 @@ extern const struct cli_option help_general_options[], help_shared_options[];
 /* Prints the help of a subcommand to standard output; returns the exit status. */
 int command_help(const struct command *command);
 
-/* Checks a lock name. Returns 0 or an exit status, after saying why. */
+/* Checks a lock name. Returns 0 or an exit status, after printing why. */
 int command_check_name(const char *name);
 
 #endif

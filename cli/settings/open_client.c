@@ -12,11 +12,11 @@
 #include "ui/text.h"
 
 #define CLIENT_NAME "redlock-cli"
-#define WARNINGS_MAX 32 /* different texts; later ones are told for each node */
+#define WARNINGS_MAX 32 /* different texts; later ones are printed for each node */
 #define WARNING_MAX 384 /* of the library, and a subcommand */
-#define DETAIL_MAX 1024 /* as much as the library says of a failure */
+#define DETAIL_MAX 1024 /* as much as the library reports of a failure */
 
-/* Has this text not been told yet? */
+/* Has this text not been printed yet? */
 static bool is_news(const char *text)
 {
     static uint64_t told[WARNINGS_MAX];
@@ -34,8 +34,8 @@ static bool is_news(const char *text)
 }
 
 /*
- * The library tells every doubt once for each node. What is wrong with one is mostly wrong with
- * all: one line says it, with the first of them, and `redlock doctor` names the rest.
+ * The library reports every doubt once for each node. What is wrong with one is mostly wrong
+ * with all: one line reports it, with the first of them, and `redlock doctor` names the rest.
  */
 static void tell_warning(const redlock_event *event)
 {

@@ -9,7 +9,7 @@
 #include "ui/message.h"
 #include "ui/text.h"
 
-#define DETAIL_MAX 1024 /* as much as the library says of a failure */
+#define DETAIL_MAX 1024 /* as much as the library reports of a failure */
 
 void settings_init(struct settings *s)
 {
@@ -58,7 +58,7 @@ const char *settings_set(struct settings *s, int setting, const char *value)
     return problem;
 }
 
-/* Files that show a secret, as the library tells of them. */
+/* Files that show a secret, as the library reports them. */
 static void warn_of_files(const struct rl_config *c)
 {
     char safe[DETAIL_MAX], shown[RL_QUOTE_PATH_MAX];
@@ -139,7 +139,7 @@ int settings_complete(struct settings *s)
     if (error == REDLOCK_OK)
         return 0;
     rl_quote_safe(safe, sizeof safe, redlock_detail());
-    /* A service does not help a subcommand that asks the nodes. */
+    /* A service does not help a subcommand that needs the nodes. */
     misled = s->config.node_count == 0 && !s->config.may_use_service &&
              (secure_getenv("REDLOCK_SERVICE") || s->config.text[RL_SETTING_SERVICE]);
     return message_fail(error == REDLOCK_INVAL ? EXIT_CONFIG : EXIT_INTERNAL, "%s%s", safe,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What every subcommand needs to know: which nodes, how to talk to them, how to speak to the
- * user. What the configuration file can say too is read by the library, for any program alike
+ * user. What the configuration file can set too is read by the library, for any program alike
  * (src/config/); the rest is for the command line only.
  */
 #ifndef CLI_SETTINGS_H
@@ -29,7 +29,7 @@ enum {
 struct settings {
     struct rl_config config;
     int64_t ttl_ms, wait_ms; /* of the configuration, once complete */
-    const char *service;     /* URL of a redlockd, asked instead of the nodes; NULL: they are */
+    const char *service;     /* URL of a redlockd, used instead of the nodes; NULL: they are */
     bool json, verbose, quiet;
     bool no_node_warnings; /* doubts about the nodes are shown otherwise, or by doctor */
     bool has_admitted;     /* what an init mends is no news any more */
@@ -49,13 +49,13 @@ bool settings_is_given(const struct settings *s, int setting);
 
 /*
  * After the command line has been read: environment, configuration file, checks. Returns 0 or
- * an exit status, after saying what is wrong.
+ * an exit status, after printing what is wrong.
  */
 int settings_complete(struct settings *s);
 
-/* Checks the TTL against the maximum. Returns 0 or an exit status, after saying why. */
+/* Checks the TTL against the maximum. Returns 0 or an exit status, after printing why. */
 int settings_check_ttl(const struct settings *s);
-/* The longest that any client may ask for, as this command knows it. */
+/* The longest that any client may request, as this command knows it. */
 int64_t settings_max_ttl_ms(const struct settings *s);
 
 #endif

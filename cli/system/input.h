@@ -2,7 +2,7 @@
 /*
  * Does the program that started this one still want it? It does while standard input is open,
  * which a thread reads to its end, since a read may block at any time; and while it lives,
- * which the kernel tells by SIGCHLD.
+ * which the kernel reports by SIGCHLD.
  */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H

@@ -13,14 +13,14 @@
 void signals_ignore_pipe(void);
 
 /* Takes all signals, before any thread exists. Returns the descriptor to watch, or -1 after
- * saying why. */
+ * printing why. */
 int signals_take(void);
 
 /* The next signal that has come, or 0. Those that this process sent itself are left out. */
 int signals_next(void);
 
 /* The next that would end this process, or 0. Stops it meanwhile for those that
- * ask for that. */
+ * need that. */
 int signals_next_fatal(void);
 
 /* In a child, before exec: mask and dispositions as this process found them. */

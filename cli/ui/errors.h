@@ -5,7 +5,7 @@
  *
  * A process that holds a lock must not wait for a reader that stops reading, so
  * held_lock_acquire() detaches the stream first: from then on text goes through an outlet
- * (ui/outlet.h). Text for which that has no room is dropped, and a line says so as soon as
+ * (ui/outlet.h). Text for which that has no room is dropped, and a line reports it as soon as
  * there is room again.
  */
 #ifndef CLI_ERRORS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the nodes of a quorum are, and what may be relied on with them, in one line each. The
- * command and the service say the same; docs/guarantees.md says more.
+ * command and the service print the same; docs/guarantees.md explains it.
  */
 #ifndef CLI_GUARANTEE_H
 #define CLI_GUARANTEE_H
@@ -16,7 +16,7 @@ struct guarantee {
     uint32_t failovers;    /* of them can be replaced by a replica unseen */
     uint32_t groups;       /* of them are Sentinel groups, or votes of a cluster */
     uint32_t cluster;      /* of these are the latter */
-    uint32_t sentinels;    /* of the last of these, or the nodes that are asked for it */
+    uint32_t sentinels;    /* of the last of these, or the nodes that are queried for it */
     uint32_t idle;         /* of the groups do not vote now */
     int64_t guard_ms;      /* the longest */
     int32_t profile;       /* enum redlock_profile */
@@ -40,14 +40,14 @@ void guarantee_text(const struct guarantee *g, bool guarded, char out[GUARANTEE_
 /* The library's word for an enum redlock_deployment. */
 const char *guarantee_deployment_word(int32_t deployment);
 
-/* Do others say which server speaks for it: is it a Sentinel group, or a vote of a cluster? */
+/* Do others name the server that speaks for it: a Sentinel group, or a vote of a cluster? */
 bool guarantee_is_elected(const redlock_node_info *node);
 
 struct rl_json;
 /* The members deployment and guarantee of the object that is being written. */
 void guarantee_json(const struct guarantee *g, bool guarded, struct rl_json *j);
 /*
- * What a node tells of its Sentinel group, all null or empty of another: deployment, server,
+ * What a node reports of its Sentinel group, all null or empty of another: deployment, server,
  * ...
  */
 void guarantee_node_json(const redlock_node_info *node, struct rl_json *j);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* By what the library says of a kind: the first that it has. */
+/* By the library's traits of a kind: the first that it has. */
 static const struct {
     uint32_t trait; /* REDLOCK_KIND_; 0: no kind */
     struct kind_words words;

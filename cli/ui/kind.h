@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the command line says of each kind of lock. */
+/* What the command line prints for each kind of lock. */
 #ifndef CLI_KIND_H
 #define CLI_KIND_H
 
@@ -17,7 +17,7 @@ struct kind_words {
     bool same_owner_may; /* the same owner may take it again inside */
 };
 
-/* kind: any number; of an unknown one nothing special is said. */
+/* kind: any number; of an unknown one nothing special is printed. */
 const struct kind_words *kind_words(int32_t kind);
 
 /* The number of the kind with this word; -1: there is none. */

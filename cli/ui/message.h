@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages of this process: to people on standard error, or with --json as one object on
- * standard output. Which of the two, and for which subcommand, is said once.
+ * standard output. Which of the two, and for which subcommand, is set once.
  */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
@@ -13,13 +13,13 @@ struct rl_json;
 /* `command` names the subcommand in front of messages; NULL: none yet. */
 void message_setup(const char *command, bool json);
 
-/* What the parsed command line says about --json, which is better than the first guess. */
+/* What the parsed command line sets for --json, which is better than the first guess. */
 void message_use_json(bool json);
 
 /* Silences message_warn(). */
 void message_be_quiet(void);
 
-/* Says what is wrong and returns `status`, so that a caller can return it in turn. */
+/* Prints what is wrong and returns `status`, so that a caller can return it in turn. */
 int message_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same for a command line that is wrong: points at --help and returns EXIT_USAGE. */
@@ -49,7 +49,7 @@ int message_flush(void);
 
 /*
  * A question to the operator before something that cannot be taken back: on standard error,
- * with a line from standard input. Returns 0 for y or yes, else an exit status after saying
+ * with a line from standard input. Returns 0 for y or yes, else an exit status after printing
  * that nothing was changed.
  */
 int message_confirm(const char *question);

@@ -41,7 +41,7 @@ bool outlet_close(struct outlet *o, int limit_s);
 void outlet_join(struct outlet *o);
 
 /* Without a thread: waits for the reader as long as it takes. A reader that is gone gets
- * nothing. Returns how many bytes were written; if not all, errno says why. */
+ * nothing. Returns how many bytes were written; if not all, errno has the cause. */
 size_t outlet_write(int fd, const char *bytes, size_t size);
 
 #endif

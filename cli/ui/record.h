@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A record: a lock NAME.every that nothing holds, left on the nodes by `redlock run --every` or
- * once() to say that NAME has run, and that expires when NAME may run again. Nodes that have
+ * once() to record that NAME has run, and that expires when NAME may run again. Nodes that have
  * restarted since do not have it, and need not.
  */
 #ifndef CLI_RECORD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which subcommand does what a sentence of the library asks for: that speaks of admitting nodes
- * and of rights, whatever program it is in.
+ * Which subcommand does what a sentence of the library advises: one that names admitting nodes
+ * or rights, whatever program it is in.
  */
 #ifndef CLI_SUBCOMMAND_H
 #define CLI_SUBCOMMAND_H

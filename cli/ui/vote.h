@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a node did, as --json and the service tell it to programs: TAKEN, GRANTED, SILENT. */
+/* What a node did, as --json and the service name it for programs: TAKEN, GRANTED, SILENT. */
 #ifndef CLI_VOTE_H
 #define CLI_VOTE_H
 
