@@ -10,8 +10,7 @@
  *
  *     granted   the grant was written to its client
  *     released  by a DELETE; by the close of a stream ("CLOSED"); or because the grant could
- *     not
- *               be delivered ("UNDELIVERED")
+ *               not be delivered ("UNDELIVERED")
  *     ended     it was gone before its time was over when the nodes were looked at: released
  *               through another replica, which has a line of that, as a rule ("ELSEWHERE")
  *     expired   its time was over without a release; the nodes were looked at, and do not have
@@ -20,8 +19,7 @@
  *               it; only of leases that this replica knows
  *     broken    by an operator; the principal is the operator
  *     denied    401, 403 or 429, or 400 for a host that is not ours, with the code of the
- *     answer
- *               as the reason; also the path of the request
+ *               answer as the reason; also the path of the request
  *
  * The peer is the address of the client, or "uid:1000 pid:77" on a unix socket; null where no
  * request is under way, as of what expired. Label and fence are null where this replica does

@@ -62,7 +62,7 @@ struct leases {
     redlock *client;
     struct loop_part library; /* woken where the client was given something to do */
     struct lease_table table; /* what is known of each lease */
-    unsigned looks;           /* questions about leases whose time is over */
+    unsigned looks;           /* questions about leases near or past their end */
     unsigned postponed;       /* in this turn: too many of them at once */
     struct lease_request *all;
     const struct lease_terms *terms; /* of the request that leases_begin() is about */
@@ -86,8 +86,8 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
 void leases_close(struct leases *leases);
 
 /*
- * The turn of the table's part: renewals of streams, and questions about leases whose time is
- * over.
+ * The turn of the table's part: renewals of streams, and questions about leases of which three
+ * quarters of the time are over.
  */
 int64_t leases_turn(void *leases, int64_t now_ns);
 

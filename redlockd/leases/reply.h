@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The answers about leases. Each status means one thing: 200, 201, 204  renewed, granted,
- * released: a majority of the nodes confirmed it for this request
+ * The answers about leases. Each status means one thing:
+ *
+ *     200, 201, 204  renewed, granted, released: a majority of the nodes confirmed it for this
+ *                    request
  *     409            SUPERSEDED, YOURS
  *     410            not there any more
  *     423            busy, or still busy when the wait ended
  *     502, 503       the nodes refuse us; too few nodes, and the deadline that the client knows
- *     stands
+ *                    stands
  *
  * *The deadline* is sent as two spans: after_ms, from the receipt of the request that is
  * answered to the answer, and remaining_ms, what is left then. The client adds both to the

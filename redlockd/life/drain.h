@@ -3,14 +3,13 @@
  * The end of the process, in two steps that a balancer and the clients can follow:
  *
  *     TERM      DRAINING  /readyz is 503, waits end with 503, streams are sent away. The
- *     listeners stay open:
- *                         clients renew and release, through new connections too. Every answer
- *                         ends its connection. Lasts until no request is under way and no lease
- *                         that was granted or renewed here is valid, at most for `drain`.
+ *                         listeners stay open: clients renew and release, through new
+ *                         connections too. Every answer ends its connection. Lasts until no
+ *                         request is under way and no lease that was granted or renewed here is
+ *                         valid, at most for `drain`.
  *               STOPPED   no new connections; idle ones are closed, the others after their
- *               answer, within
- *                         a second. Clients that connect to a socket of the service manager
- *                         wait in its queue for the next process.
+ *                         answer, within a second. Clients that connect to a socket of the
+ *                         service manager wait in its queue for the next process.
  * A second TERM ends the process at once.
  */
 #ifndef REDLOCKD_LIFE_DRAIN_H

@@ -3,8 +3,9 @@
  * The life of the process: from settings to listeners, until TERM, and the time in which
  * requests finish.
  *
- *     life_open()  sockets, TLS, loop     life_run()  READY, turns, HUP: rules, tokens, TLS
- *     files again TERM         STOPPING, then life/drain.h. A second TERM ends at once.
+ *     life_open()  sockets, TLS, loop
+ *     life_run()   READY, turns; HUP: rules, tokens, TLS files again
+ *     TERM         STOPPING, then life/drain.h. A second TERM ends at once.
  */
 #ifndef REDLOCKD_LIFE_H
 #define REDLOCKD_LIFE_H

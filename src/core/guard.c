@@ -189,7 +189,7 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
             admit(guard);
         return rl_guard_check_vote(guard, now_ns);
     }
-    /* Already out for longer than this would make it. */
+    /* The clock quarantine lasts longer; keep it. */
     if (guard->state == RL_GUARD_QUARANTINED && guard->reason == REDLOCK_REASON_CLOCK)
         return false;
     /* Flushed, swapped, promoted in place, restarted behind a proxy: memory was lost (G2). */

@@ -140,10 +140,7 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
 bool rl_guard_wants_stamp(const struct rl_guard *guard);
 /* What STAMP answered: how much of the guard time is left; 0 or less: none, it is admitted. */
 void rl_guard_stamped(struct rl_guard *guard, int64_t left_ms, int64_t now_ns);
-/*
- * Whether it is, is not known yet: the first request has not been sent or answered. A grant is
- * not refused before that.
- */
+/* True until the first STAMP has been answered; grants are kept, not refused. */
 bool rl_guard_awaits_stamp(const struct rl_guard *guard);
 /*
  * Then: may a grant be kept until the answer? Of an elected vote, its attestation must name the

@@ -245,8 +245,8 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
 
 /*
  * E8: a renewal counts where the last proof was counted in the same term and incarnation. E9: a
- * later one is succeeded to if this hold's proof on this vote outlives every grant that the
- * electors' old answers can still vouch for: nobody else can have counted in between.
+ * hold may carry over into a later term only if its proof here outlasts the last vote the old
+ * term could still give.
  */
 void rl_hold_new_term(struct rl_lock *lock, const struct rl_event *event)
 {

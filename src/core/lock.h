@@ -42,7 +42,7 @@
  * A node votes once in a round, so the answer of a node that was timed out is no vote; a grant
  * that comes when the lock is HELD still adds to the margin. A late grant to an owner is given
  * the owner's token (token.c). Answers to an earlier attempt, or to a freed handle, end in the
- * engine (deliver_answer() in engine/receive.c).
+ * engine (rl_deliver_answer() in engine/receive.c).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H

@@ -155,9 +155,8 @@ static void post_all(redlock *client)
 /* ---- one iteration ---- */
 
 /*
- * Without a driver the bell makes redlock_fd() readable; but a member of several quorums is
- * looked for by whichever thread drives another one, or all, and that watches the members'
- * descriptors.
+ * No driver: ring the bell so redlock_fd() becomes readable. A member of several quorums needs
+ * no bell; the thread that drives its siblings polls its descriptor.
  */
 void rl_wake(redlock *client)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a job is carried out: a query, a ping, an admission, a list, an audit.
+ * How a job is carried out: a query, a break, a release by key, a replication, a ping, an
+ * admission, a list, an audit.
  *
  * A job is a series of surveys. A handle that stands for no lock sends the requests of each;
  * when a survey is complete, the job decides what to request next, until it has its outcome.
@@ -51,7 +52,7 @@ enum rl_job_state {
 
 /* What the caller requests. */
 enum rl_job_type {
-    RL_JOB_QUERY, /* these three are about a name */
+    RL_JOB_QUERY, /* this and the next two are about a name */
     RL_JOB_BREAK,
     RL_JOB_RELEASE_BY_KEY,
     RL_JOB_REPLICATE,

@@ -3,18 +3,18 @@
  * How a public call is carried out.
  *
  * Every public call that starts or ends something is a submission: a function that runs with
- * the mutex held. One driver at a time reads and writes the sockets, runs timers, and carries
- * out the submissions of blocked callers: the I/O thread, the caller of redlock_next(), or one
- * of the blocked callers.
+ * the mutex held. One driver at a time reads the sockets, runs timers, carries out the
+ * submissions of blocked callers, and writes: the I/O thread, the caller of redlock_next(), or
+ * one of the blocked callers. Only a thread that drains events also writes what it started
+ * (rl_flush()).
  *
  *   rl_call_wait()  A blocking call puts its submission into the inbox, without the mutex, and
  *                   sleeps until the driver has the outcome. Without an I/O thread the caller
  *                   drives as soon as no other thread does, and hands over to another blocked
  *                   caller when its own call is finished.
  *   rl_call_now()   A call that does not block has its submission carried out at once, by its
- *   own
- *                   thread with the mutex held, and wakes the driver, which writes what came
- *                   of it.
+ *                   own thread with the mutex held, and wakes the driver, which writes what
+ *                   came of it.
  *
  * A blocked caller sleeps on a word of its own and learns from it that all went well. It does
  * not queue for the mutex that the driver still holds, unless there is more to read: an error

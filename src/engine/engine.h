@@ -4,19 +4,19 @@
  * sessions and the attempts, carries out the actions of a lock's step, and brings every reply
  * back to the lock it belongs to.
  *
- *     handle.c  a lock of the client: events in, the core's actions out
+ *     handle.c   a lock of the client: events in, the core's actions out
  *     send.c     the way out: from an action to requests in the sessions
- *     receive.c    the way back: from bytes received to the lock
- *     vote.c    what a reply is worth: every check before the tally
+ *     receive.c  the way back: from bytes received to the lock
+ *     vote.c     what a reply is worth: every check before the tally
  *
  * Beside these stand what attempts may have put on the nodes (attempt.c), the local queue of
  * the waiters of this client (local_queue.c), the holder that an acquisition waits for
  * (current_holder.c), connections without their sockets (link.c), nodes as they come and go
- * (node.c), the connections that only listen (subscriber.c), what is found out about nodes
- * between requests (watch.c), the set that they belong to (sets.c), questions to all of them
- * (survey.c) and the one answer to a query that is made of all (conclusion.c), what else a
- * profile demands of them (safety.c), deadlines (timers.c), and the trace of all this
- * (trace.c).
+ * (node.c), nodes that are elected votes (elected.c), the connections that only listen
+ * (subscriber.c), what is found out about nodes between requests (watch.c), the set that they
+ * belong to (sets.c), questions to all of them (survey.c) and the one answer to a query that is
+ * made of all (conclusion.c), what else a profile demands of them (safety.c), what is due by
+ * the clock (tick.c), the counters (stats.c), and the trace of all this (trace.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) gives it the time, what arrived and which connections came and went, and takes away the

@@ -292,10 +292,9 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
 }
 
 /*
- * Behind our own release, on the same connections, a plain attempt respects the queue as much
- * as one that looks into it, and is much cheaper for the nodes: the release that is carried out
- * right before it shows whether others wait, and where they do the grant is not counted but
- * taken back. Where they are known to wait that would only get in their way.
+ * Behind our own release a plain SET suffices, and is much cheaper for the nodes: the release's
+ * reply shows whether others wait. If so, its grant is not counted and is rolled back. Where
+ * others are known to wait, it would only get in their way.
  */
 bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handle *handle,
                            int64_t now_ns)

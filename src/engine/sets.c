@@ -182,8 +182,8 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     else
         memset(engine->set, 0, sizeof engine->set);
     /*
-     * A node that was in no set, and counted, has its grants still when it is in the set in
-     * force: a client writes it there while it tries to get a lock.
+     * A node that joins the set in force during an attempt keeps the grants it gave without a
+     * set: a client writes it there while it tries to get a lock.
      */
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         apply_objection(engine, i, i == node ? moved : REDLOCK_REASON_NONE, now_ns);

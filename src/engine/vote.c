@@ -27,8 +27,8 @@
  * What nodes without a set have granted decides only when every node has reported its set, has
  * failed or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
- * After them come the checks that are about the lock: deliver_answer() drops the answer to an
- * attempt that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of
+ * After them come the checks that are about the lock: rl_deliver_answer() drops the answer to
+ * an attempt that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of
  * another round, and the tally counts one vote of a node in a round.
  *
  * A grant that was counted can be revoked while its attempt is open: its node's clock was set,
@@ -296,8 +296,8 @@ static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *pendin
 }
 
 /*
- * True: the answer waits for its attestation. So does the renewal of a hold that waits for one:
- * it is worth as much as that. And that of a hold whose grant here was not counted.
+ * True: the answer waits for its attestation. Also waits: a renewal of a hold whose grant is
+ * still unconfirmed, or was never counted on this node; on an elected vote, every renewal.
  */
 static bool await_attestation(struct rl_node *at, const struct rl_pending *pending,
                               struct rl_answer *answer)
@@ -324,7 +324,7 @@ static bool awaits_vouch(const struct rl_node *at, bool is_renewal, int64_t now_
            (is_renewal ? RL_RULE(RENEWAL_VOUCHED) : RL_RULE(VOUCHED));
 }
 
-/* Until when, the round of the lock decides: it ends with the node timeout. */
+/* Kept no longer than the round, which ends with the node timeout. */
 static bool must_wait(const struct rl_node *at, const struct rl_pending *pending,
                       int64_t now_ns)
 {
@@ -454,8 +454,10 @@ bool rl_vote_read_attestation(struct rl_engine *engine, uint8_t node,
         return false;
     }
     *attestation = rl_answer_read_attestation(reply);
-    /* Also when no grant waits for it: one that overtook other waiters is renewed
-     * like any other. */
+    /*
+     * Read the set even if no grant is waiting: a grant refused for overtaking may still be
+     * renewed later.
+     */
     receive_set(engine, node, attestation, now_ns);
     if (attestation->has_marker)
         rl_guard_marker(&at->session.guard, attestation->marker, attestation->identity,

@@ -50,10 +50,10 @@ enum redlock_reason rl_watch_describe(const struct rl_guard *guard, int64_t now_
 /* ---- admission (G2) ---- */
 
 /*
- * An elected vote, and a server that was promoted (E7). Of the former a majority of the set's
- * electors must have named the term before: no earlier one counts for longer than the guard
- * time. Not long before, so that a client which reads no electors replaces no stamp of a later
- * term.
+ * An elected vote, and a server that was promoted (E7). Stamp an elected vote only while a
+ * fresh majority of its electors names this term: from then on no earlier term counts for
+ * longer than the guard time. Otherwise a client with an old view could overwrite the stamp of
+ * a later term.
  */
 static void seek_stamp(struct rl_node *node, int64_t now_ns)
 {

@@ -4,8 +4,7 @@
  * failure. Everything is non-blocking; the owner of the session learns what happens.
  *
  *     WAITING -> (ELECTING) -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
- *        ^___________|_____________|____________|______________|___________|  failure, with
- *        backoff
+ *        ^___________|_____________|____________|______________|___________|  failure: backoff
  *
  * ELECTING: the electors of the node have not named the server yet.
  */
