@@ -27,7 +27,6 @@ struct words {
 
 enum floor_release {
     FLOOR_AS_LIBRARY, /* what the library sends for a plain lock: native where there is such */
-    FLOOR_BY_SCRIPT,  /* the library's script, whatever the servers can do */
     FLOOR_CLASSIC,    /* the script of the Redlock specification: compare and delete one key */
 };
 

@@ -12,7 +12,6 @@
 #include "bench/latency.h"
 
 #define CLIENTS_MAX 64
-#define CLIENT_STEPS_MAX 3
 
 struct http_client {
     int fd;
