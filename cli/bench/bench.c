@@ -33,8 +33,6 @@ enum { OPTION_RATE = OPTION_OWN };
 #define WAIT "10s"
 #define CONNECT_NS (1000 * RL_NS_PER_MS)
 
-/* ---- the command line ---- */
-
 static int read_rate(struct bench_plan *p, const char *value)
 {
     char *end = NULL;
@@ -101,8 +99,6 @@ static int complete(struct bench *b)
     snprintf(p->prefix, sizeof p->prefix, "redlock-bench-%08x:", random);
     return 0;
 }
-
-/* ---- before the start ---- */
 
 /* Are the nodes willing? One lock shows it, with the reason if they are not. */
 static int try_name(struct bench *b, redlock *client, const char *name)
@@ -229,8 +225,6 @@ static void announce(const struct bench *b)
                  p->callers == 1 ? "" : "s", p->one_name ? " for one lock" : "", nodes,
                  nodes == 1 ? "" : "s", needed, time, count, rate);
 }
-
-/* ---- all of it ---- */
 
 static int measure(struct bench *b)
 {

@@ -78,8 +78,6 @@ static void set_alarm(struct load_run *run)
     timer_set(run->timer_fd, at_ns);
 }
 
-/* ---- signals ---- */
-
 static void on_signals(struct load_run *run)
 {
     for (int signal; (signal = signals_next_fatal());) {
@@ -91,8 +89,6 @@ static void on_signals(struct load_run *run)
         end(run, timer_now_ns());
     }
 }
-
-/* ---- the loop ---- */
 
 static void process(struct load_run *run, uint32_t source)
 {

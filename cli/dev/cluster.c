@@ -19,8 +19,6 @@
 /* The slots of the tags that stand for three votes of a cluster (docs/elected.md). */
 static const int vote_slot[DEV_VOTES_MAX] = {2727, 8193, 13650};
 
-/* ---- configuration ----------------------------------------------------------------------- */
-
 /*
  * Others reach its bus through bus.c, which knows them by the address from which they connect.
  * Connections from there are foreign ones to protected-mode; the server is on loopback only.
@@ -93,8 +91,6 @@ static bool is_ready(const struct dev_quorum *q, const struct dev_server *s)
     return s < &q->server[MASTERS] || (dev_server_ask(s, "INFO replication", reply) &&
                                        strstr(reply, "master_link_status:up"));
 }
-
-/* ---- what they report -------------------------------------------------------------------- */
 
 /* How many nodes report what of each server, and of each vote. */
 struct tally {

@@ -20,8 +20,6 @@ static int server_count(const struct dev_quorum *q)
     return q->group->servers;
 }
 
-/* ---- configuration ----------------------------------------------------------------------- */
-
 /*
  * A server that a sentinel has made a replica, or a master, rewrites this, and is one after a
  * restart. What it got from its master must not be found in a file then: it has no persistence.
@@ -76,8 +74,6 @@ static int configure(struct dev_quorum *q)
     }
     return error;
 }
-
-/* ---- what they report -------------------------------------------------------------------- */
 
 /* Whether a list of instances has so many, all of them connected, and nothing
  * unknown of them. */

@@ -109,8 +109,6 @@ void dev_rows_json(struct rl_json *j, const struct dev_row *rows, size_t count)
     rl_json_end_array(j);
 }
 
-/* ---- in the process that runs the servers ------------------------------------------- */
-
 /* Carries out one verb. A server that is in that state already is left alone. Returns 0 or a
  * status with `problem`. */
 static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, char *problem)
@@ -298,8 +296,6 @@ void dev_verbs_serve(struct dev_quorum *q)
     answer_question(q, question, answer);
     dev_control_answer(fd, answer);
 }
-
-/* ---- in the process that sends the request ----------------------------------------- */
 
 static void print_table(const struct dev_row *rows, size_t count)
 {

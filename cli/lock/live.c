@@ -179,8 +179,6 @@ void live_draw(struct live *l)
     errors_draw(line);
 }
 
-/* ---- in vain ---- */
-
 /* Who holds it, for how long, and how many wait: one line, unless the nodes
  * found different things. */
 static void describe_busy(const struct snapshot *lock, const struct settings *s,

@@ -48,8 +48,6 @@ int served_lock_process(struct held_lock *h, int timeout_ms)
     return h->state;
 }
 
-/* ---- acquiring ---- */
-
 static int fail_to_start(struct held_lock *h)
 {
     h->report.node_count = 0;

@@ -71,8 +71,6 @@ int terms_option(struct terms *t, int id, const char *value)
     }
 }
 
-/* ---- what goes together ---- */
-
 static int check_combination(const struct terms *t)
 {
     const char *several = terms_several(t);
@@ -197,8 +195,6 @@ void terms_text(const struct terms *t, char out[TERMS_TEXT_MAX])
     else
         snprintf(out, TERMS_TEXT_MAX, "%s, %s and %zu more", first, second, t->name_count - 2);
 }
-
-/* ---- for a child ---- */
 
 /* The names, a line each. */
 static bool set_names(const struct terms *t)

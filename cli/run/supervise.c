@@ -57,8 +57,6 @@ static bool is_lost(const struct supervision *w)
     return w->held->state == REDLOCK_STATE_LOST;
 }
 
-/* ---- messages ---- */
-
 static void announce_jeopardy(const struct supervision *w)
 {
     char name[RL_QUOTE_MAX], nodes[512], when[TEXT_TIME_MAX];
@@ -93,8 +91,6 @@ static void announce_changes(struct supervision *w)
                      name);
     w->told_state = state;
 }
-
-/* ---- the end of the child ---- */
 
 static void kill_process_tree(struct supervision *w)
 {

@@ -17,8 +17,6 @@
 #define ANSWER_MAX (2u << 20) /* bytes of head and body: twice what the service sends */
 #define READ_CHUNK 4096
 
-/* ---- the service ---- */
-
 /* The first line of the file; it goes into a header, so it is one word. */
 static int read_token(struct service *s, const char *path)
 {
@@ -66,8 +64,6 @@ void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char
 {
     rl_percent_encode(stpcpy(out, collection), name, "._-/");
 }
-
-/* ---- the request ---- */
 
 /*
  * HTTP/1.0: the answer ends with its connection or its length, and no proxy on the way may cut
@@ -119,8 +115,6 @@ void service_call_close(struct service_call *call)
     call->request_size = 0;
     call->is_open = call->is_busy = false;
 }
-
-/* ---- what comes back ---- */
 
 static enum service_outcome give_up(struct service_call *call, struct service_answer *a,
                                     const char *why)

@@ -30,8 +30,6 @@ static enum channel_state fail(struct channel *c, enum channel_failure failure,
     return c->state;
 }
 
-/* ---- bytes ---- */
-
 /* Level-triggered. Where epoll has no memory for that, the next turn tries again. */
 static void want_write(struct channel *c, bool wanted)
 {
@@ -86,8 +84,6 @@ static ssize_t receive(struct channel *c, char *bytes, size_t size)
     return -1;
 }
 
-/* ---- TLS ---- */
-
 static enum channel_state fail_tls(struct channel *c)
 {
     const char *why;
@@ -135,8 +131,6 @@ static enum channel_state begin_tls(struct channel *c)
     c->state = CHANNEL_HANDSHAKE;
     return shake_hands(c);
 }
-
-/* ---- connecting ---- */
 
 static enum channel_state connected(struct channel *c)
 {
@@ -258,8 +252,6 @@ static enum channel_state check_connected(struct channel *c)
     c->address = c->address->ai_next;
     return connect_tcp(c, error);
 }
-
-/* ---- for the caller ---- */
 
 void channel_begin(struct channel *c, struct rl_reactor *reactor, const struct service_url *url,
                    const struct channel_tls *files, bool is_secret)

@@ -67,8 +67,6 @@ static int64_t part_ns(const struct service_hold *h, int part, int64_t least_ms)
     return (part_ms > least_ms ? part_ms : least_ms) * RL_NS_PER_MS;
 }
 
-/* ---- the request ---- */
-
 static bool make_id(char id[2 * ID_BYTES + 1])
 {
     unsigned char bytes[ID_BYTES];
@@ -175,8 +173,6 @@ static int delete_lease(struct service_hold *h, int tries)
     is_gone = a.error == REDLOCK_EXPIRED || a.error == REDLOCK_LOST;
     return is_gone && i > 1 ? REDLOCK_OK : a.error;
 }
-
-/* ---- acquiring ---- */
 
 /* From an event that says until when it is held. False: it does not, or that is over. */
 static bool take_deadline(struct service_hold *h, const struct service_answer *a)
@@ -297,8 +293,6 @@ static void on_waiting(struct service_hold *h, struct service_answer *a)
     }
 }
 
-/* ---- holding ---- */
-
 static void lose(struct service_hold *h, int error)
 {
     h->state.phase = SERVICE_LOST;
@@ -338,8 +332,6 @@ static void on_held(struct service_hold *h, struct service_answer *a)
             come_back(h);
     }
 }
-
-/* ---- for the caller ---- */
 
 static bool is_live(const struct service_hold *h)
 {

@@ -27,8 +27,6 @@ static int ask(const struct service *s, const char *path, const char *body, cons
     return a->error;
 }
 
-/* ---- one lock ---- */
-
 static int32_t read_kind(struct rl_json_value value)
 {
     char word[32];
@@ -154,8 +152,6 @@ int service_look_tenures(const struct service *s, const char *name, struct servi
     return error;
 }
 
-/* ---- all of them ---- */
-
 int service_list(const struct service *s, service_name_fn *each, void *data,
                  char detail[SERVICE_DETAIL_MAX])
 {
@@ -182,8 +178,6 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
     }
     return error;
 }
-
-/* ---- break ---- */
 
 int service_break(const struct service *s, const char *name, const char *fingerprint,
                   redlock_report *report, char detail[SERVICE_DETAIL_MAX])

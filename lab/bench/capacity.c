@@ -25,8 +25,6 @@
 #define MILLION 1e6
 #define LOAD 0.7 /* of a core, in plans: what is busier than that makes others wait */
 
-/* ---- the nodes ---- */
-
 struct nodes {
     char text[NODES_TEXT_MAX];
     const char *url[NODES_MAX];
@@ -107,8 +105,6 @@ static struct account settle_account(const struct nodes *n)
     return a;
 }
 
-/* ---- one variant ---- */
-
 struct settings {
     double seconds;
     unsigned in_flight; /* per quorum */
@@ -180,8 +176,6 @@ static struct cost measure(const struct nodes *n, const struct settings *s, redl
         .failures = (double)sample.failures + (error != 0),
     };
 }
-
-/* ---- what it comes to ---- */
 
 static void print_plan(const char *name, const struct cost *c, const struct nodes *n)
 {

@@ -44,8 +44,6 @@ static void count(atomic_ullong *counter)
 }
 #endif
 
-/* ---- memory ---- */
-
 #if defined(__GLIBC__) && !SANITIZED
 
 /* The real ones, by the names that glibc keeps for programs that replace them. */
@@ -84,8 +82,6 @@ bool counts_see_allocations(void)
 }
 
 #endif
-
-/* ---- system calls ---- */
 
 #if !SANITIZED
 

@@ -103,8 +103,6 @@ static int run_rounds(struct cycles *cycles, const struct options *options)
     return 0;
 }
 
-/* ---- rows ---- */
-
 static const struct variant *find(const struct cycles *cycles, enum way way, unsigned callers)
 {
     for (size_t i = 0; i < PLANNED; i++)

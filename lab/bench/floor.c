@@ -42,8 +42,6 @@ struct floor {
     bool failed;
 };
 
-/* ---- setting up ---- */
-
 static int watch_node(struct floor *floor, size_t node, int how, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.u32 = (uint32_t)node};
@@ -87,8 +85,6 @@ void floor_close(struct floor *floor)
         close(floor->epoll_fd);
     free(floor);
 }
-
-/* ---- commands out ---- */
 
 static void give_up(struct floor *floor, const char *why)
 {
@@ -167,8 +163,6 @@ static void next_cycle(struct floor *floor, struct cycle *cycle)
     start_acquire(floor, cycle);
 }
 
-/* ---- replies in ---- */
-
 static void won(struct floor *floor, struct cycle *cycle, bool acquiring)
 {
     struct sample *sample = floor->window->sample;
@@ -204,8 +198,6 @@ static void take_reply(void *data, struct ticket ticket, const char *line)
     else if (cycle->answered == floor->node_count)
         give_up(floor, "a majority refused; does another client use these names?");
 }
-
-/* ---- the loop ---- */
 
 static void restart_parked(struct floor *floor)
 {

@@ -49,8 +49,6 @@ struct keep {
     struct keep_result *result;
 };
 
-/* ---- memory ---- */
-
 static double allocated_bytes(void)
 {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
@@ -72,8 +70,6 @@ static double resident_bytes(void)
     fclose(file);
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
-
-/* ---- acquiring ---- */
 
 /* Keeps the library's words about the first of its kind. */
 static void note(char *out, size_t size, const redlock_event *event)
@@ -152,8 +148,6 @@ static int acquire_all(struct keep *keep)
     }
     return keep->error == REDLOCK_OK ? 0 : -1;
 }
-
-/* ---- renewing ---- */
 
 /*
  * A renewal moves the deadline to its own start plus a constant: two deadlines of a lock are as
@@ -253,8 +247,6 @@ static int keep_run(redlock *client, const struct options *options,
     free(keep.lock);
     return result;
 }
-
-/* ---- rows ---- */
 
 #define LATE_SHARE 0.05 /* of the TTL, which the latest per cent of renewals may be late */
 #define BYTES_MAX 512

@@ -35,8 +35,6 @@ int callers_complain(const char *what, int error)
     return -1;
 }
 
-/* ---- opening and settling ---- */
-
 /* True when no node owes a reply; with `up`, and every one is connected. */
 static bool is_quiet(redlock *client, bool up)
 {
@@ -100,8 +98,6 @@ void callers_settle(redlock *client)
             nanosleep(&tick, NULL);
 }
 
-/* ---- one caller ---- */
-
 static void prepare(struct caller *c, const struct callers *callers, unsigned number,
                     struct window *window)
 {
@@ -145,8 +141,6 @@ static void count_cycle(struct caller *c, struct sample *sample, int64_t acquire
     if (c->callers->turns)
         c->callers->turns[c->number]++;
 }
-
-/* ---- asynchronous ---- */
 
 struct async_run {
     struct caller *caller;
@@ -216,8 +210,6 @@ static int run_async(struct caller *caller, unsigned count, struct window *windo
     free(run.acquire_ns);
     return 0;
 }
-
-/* ---- blocking ---- */
 
 static void blocking_cycle(struct caller *c, struct sample *sample)
 {

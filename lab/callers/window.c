@@ -77,8 +77,6 @@ enum window_state window_state(const struct window *window)
     return (enum window_state)atomic_load_explicit(&window->state, memory_order_relaxed);
 }
 
-/* ---- names ---- */
-
 void name_first(struct name *name, unsigned caller, unsigned reuse)
 {
     unsigned run;

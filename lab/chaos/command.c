@@ -32,8 +32,6 @@ enum {
     LOST = 76,
 };
 
-/* ---- the child -------------------------------------------------------------------------- */
-
 void command_nodes(const struct cluster *cluster, char *out, size_t size)
 {
     size_t used = 0;
@@ -219,8 +217,6 @@ static int reap(struct hold *h)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* ---- what it says ----------------------------------------------------------------------- */
-
 /* The number behind a word of the line, 0 without. */
 static int64_t number_after(const char *line, const char *word)
 {
@@ -273,8 +269,6 @@ static enum event listen_for(struct hold *h, int64_t timeout_ms)
         m->size += (size_t)got;
     }
 }
-
-/* ---- a hold ----------------------------------------------------------------------------- */
 
 /*
  * 0 when it is held, else the exit status. A grant that is over before anything could be

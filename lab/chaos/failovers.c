@@ -54,8 +54,6 @@ static void add(struct draw *d, int kind, int target, int param, int64_t start_m
         s->fault[s->count++] = f;
 }
 
-/* ---- traps: each returns when the electors should have turned --------------------------- */
-
 /* Long enough for a rival to be admitted at the new master, or not. */
 static int64_t cut_length_ms(struct draw *d)
 {
@@ -261,8 +259,6 @@ static int draw_trap(struct draw *d)
     while (!trap_fits(trap, s->votes) || (trap_needs_network(trap) && !s->network));
     return trap;
 }
-
-/* ---- what happens beside them ----------------------------------------------------------- */
 
 static void draw_client(struct draw *d, int64_t at_ms)
 {

@@ -26,8 +26,6 @@ void group_id(int member, char out[41])
     snprintf(out, 41, "%040x", 0xabc000 + member);
 }
 
-/* ---- what the electors say -------------------------------------------------------------- */
-
 static bool is_elector(const struct group *g, int member)
 {
     return g->kind->electors >> member & 1;
@@ -74,8 +72,6 @@ bool group_failover(const struct group *g, int elector, int master, enum failove
     }
     return false;
 }
-
-/* ---- processes -------------------------------------------------------------------------- */
 
 static void enter(const struct group *g, int place)
 {

@@ -24,8 +24,6 @@ static int slot_of(const struct group *g, int vote)
     return slots[g->votes == 1 ? (vote + 1) % GROUP_VOTES_MAX : vote];
 }
 
-/* ---- configuration ---------------------------------------------------------------------- */
-
 /* What it would have learnt of the others within some seconds of gossip. */
 static void describe_nodes(const struct group *g, int self)
 {
@@ -77,8 +75,6 @@ static bool is_ready(void *data)
     }
     return true;
 }
-
-/* ---- what a node says ------------------------------------------------------------------- */
 
 struct line {
     int member; /* -1: none of ours */
@@ -159,8 +155,6 @@ static bool fail_over(const struct group *g, int elector, int master, enum failo
            strcmp("OK", server_cmd(&g->member[elector], "CLUSTER", "FAILOVER", words[how],
                                    NULL)) == 0;
 }
-
-/* ---- migration -------------------------------------------------------------------------- */
 
 static bool set_slot(const struct group *g, int member, int slot, const char *state, int other)
 {

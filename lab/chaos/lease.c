@@ -26,8 +26,6 @@ enum {
     TAKING_MS = ANSWER_MS + ENDING_TRIES * ENDING_MS,
 };
 
-/* ---- HTTP ------------------------------------------------------------------------------- */
-
 /* Everything up to the end of the connection, in time; the status, or 0. */
 static int read_answer(int fd, int64_t end_ms, char *answer)
 {
@@ -90,8 +88,6 @@ const char *lease_member(const char *answer, const char *key)
     }
     return text;
 }
-
-/* ---- a lease ---------------------------------------------------------------------------- */
 
 void lease_choose_id(struct hold *h)
 {

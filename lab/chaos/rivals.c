@@ -229,8 +229,6 @@ CASE(rival_of_deaf, "A master that the sentinels cannot ask gives no second hold
     one_way(ALL_SENTINELS | 0x6u, 1u);
 }
 
-/* ---- what the electors are asked -------------------------------------------------------- */
-
 enum { COUNT_MS = 8000, MANY = 20 };
 
 /* Commands that the sentinels have executed so far, all together. */

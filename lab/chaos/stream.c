@@ -20,8 +20,6 @@ enum {
     RETURN_MS = 300, /* how long a return may take, before another replica is asked */
 };
 
-/* ---- events ----------------------------------------------------------------------------- */
-
 static void hang_up(struct hold *h)
 {
     if (h->stream >= 0)
@@ -131,8 +129,6 @@ static enum news await(struct crew *c, struct hold *h, int64_t end_ns)
         }
     }
 }
-
-/* ---- a stream --------------------------------------------------------------------------- */
 
 enum outcome stream_try(struct crew *c, struct hold *h, int64_t wait_ms)
 {

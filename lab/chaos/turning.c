@@ -97,8 +97,6 @@ CASE(nodes_migrate, "A slot that is migrated has all its keys, and another term.
     CHECK_INT(0, server_int(&group.member[1], "DBSIZE", NULL));
 }
 
-/* ---- what a failover costs -------------------------------------------------------------- */
-
 static void kill_master(int server)
 {
     group_kill(&group, server);

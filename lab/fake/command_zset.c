@@ -96,8 +96,6 @@ void fake_command_zrank(struct fake_call *call)
         fake_reply_nil(call->out);
 }
 
-/* ---- ranges ---- */
-
 /* Places `first` to `last` from the start, or from the end; below zero from the other side. */
 static void reply_places(struct fake_call *call, bool backwards)
 {

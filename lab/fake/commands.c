@@ -36,8 +36,6 @@ bool fake_read_number(struct rl_slice text, int64_t *out)
     return true;
 }
 
-/* ---- the store, at the server's time ---- */
-
 int64_t fake_server_now_ms(const struct fake_server *server)
 {
     return server->now_us / MS_US;

@@ -43,8 +43,6 @@ static void note(struct fake_shared *shared, int connection, const struct fake_w
     shared->record_count = index + 1;
 }
 
-/* ---- messages --------------------------------------------------------------------------- */
-
 static void add_message(struct fake_bytes *out, const char *type, const char *channel)
 {
     fake_reply_array(out, 3);
@@ -95,8 +93,6 @@ static void deliver_messages(void)
     all.server.message_count = 0;
     fake_bytes_free(&out);
 }
-
-/* ---- commands --------------------------------------------------------------------------- */
 
 static bool is(const struct fake_words *q, uint32_t index, const char *word)
 {

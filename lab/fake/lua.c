@@ -25,8 +25,6 @@ static struct {
     struct fake_bytes reply;    /* of the command that the script has called */
 } lua;
 
-/* ---- replies become values ---- */
-
 /* The line that ends at the next CR. */
 static size_t line_size(const char *at)
 {
@@ -73,8 +71,6 @@ static const char *push_reply(lua_State *state, const char *at)
         return next;
     }
 }
-
-/* ---- redis.call and its relatives ---- */
 
 /* A table with one field, as redis.error_reply and redis.status_reply return it. */
 static int reply_table(lua_State *state, const char *field)
@@ -175,8 +171,6 @@ static int sha1hex(lua_State *state)
     return 1;
 }
 
-/* ---- the environment ---- */
-
 static int refuse_global(lua_State *state)
 {
     return luaL_error(state, "no global variable '%s' may be read or written",
@@ -255,8 +249,6 @@ static void start(void)
     lua.globals = luaL_ref(state, LUA_REGISTRYINDEX);
     lua.state = state;
 }
-
-/* ---- values become replies ---- */
 
 static void reply_value(lua_State *state, int depth, struct fake_bytes *out);
 
@@ -337,8 +329,6 @@ static void reply_failure(lua_State *state, struct fake_bytes *out)
     lua_pop(state, 1);
     fake_reply_error(out, text);
 }
-
-/* ---- running ---- */
 
 /* Pushes the function that a text was compiled to. False: it has an error, which is pushed. */
 static bool push_script(lua_State *state, const struct fake_lua_call *call)

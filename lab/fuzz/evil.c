@@ -42,8 +42,6 @@ void evil_free(struct evil_node *node)
     node->request_capacity = 0;
 }
 
-/* ---- reading requests ---- */
-
 static bool is(struct rl_slice word, const char *text)
 {
     return word.size == strlen(text) && memcmp(word.data, text, word.size) == 0;
@@ -227,8 +225,6 @@ void evil_took(struct evil_node *node, size_t size)
 {
     node->seen -= size;
 }
-
-/* ---- what was granted ---- */
 
 static bool is_script_grant(const struct rl_reply *reply)
 {

@@ -45,8 +45,6 @@ static int64_t tell_wall_ms(void *data)
     return 1790000000000;
 }
 
-/* ---- what must be true after every step ---- */
-
 static void check_held(struct world *world, struct slot *slot)
 {
     const struct rl_lock *lock = &slot->handle.lock;
@@ -104,8 +102,6 @@ void world_look(struct world *world)
         if (world->slot[i].used)
             check_held(world, &world->slot[i]);
 }
-
-/* ---- connections ---- */
 
 static void disconnect(struct world *world, uint8_t node, enum redlock_vote vote,
                        const char *text)
@@ -173,8 +169,6 @@ static void deliver(struct world *world, uint8_t node, const char *bytes, size_t
     }
 }
 
-/* ---- time ---- */
-
 /* Connections are made when the input says so, and given up when the link says so. */
 static int64_t next_ns(const struct world *world)
 {
@@ -206,8 +200,6 @@ static void pass_to_next(struct world *world, int64_t least_ns)
     if (at_ns != RL_NEVER_NS)
         pass_time(world, at_ns - world->now_ns > least_ns ? at_ns - world->now_ns : least_ns);
 }
-
-/* ---- servers ---- */
 
 static void answer(struct world *world, uint8_t node, struct fuzz_input *input, unsigned count)
 {
@@ -310,8 +302,6 @@ static void world_step(struct world *world, struct fuzz_input *input)
         return;
     }
 }
-
-/* ---- beginning and end ---- */
 
 static void begin(struct world *world, struct fuzz_input *input)
 {

@@ -29,8 +29,6 @@ bool hold_excludes(const struct hold_record *a, const struct hold_record *b)
     return true;
 }
 
-/* ---- lists ------------------------------------------------------------------------------ */
-
 static void *need(void *memory)
 {
     if (memory == NULL)
@@ -133,8 +131,6 @@ int64_t hold_list_order(struct hold_list *l, int64_t floor, hold_order_fn *found
     return l->count > 0 && l->hold[l->count - 1].token > floor ? l->hold[l->count - 1].token
                                                                : floor;
 }
-
-/* ---- a shared record -------------------------------------------------------------------- */
 
 struct holds *holds_new(int capacity)
 {

@@ -27,8 +27,6 @@ int64_t sim_client_when_ns(const struct sim_client *client, int64_t local_ns)
                           RL_RULE(STEADY_CLOCK) ? local_ns : local_ns - client->wall_step_ns);
 }
 
-/* ---- one node's transport ---- */
-
 static void peer_fail(struct sim_world *world, struct sim_client *client, struct sim_peer *peer,
                       enum redlock_vote vote, const char *text)
 {
@@ -152,8 +150,6 @@ static void for_each_peer(struct sim_world *world, struct sim_client *client, pe
     }
 }
 
-/* ---- turns ---- */
-
 static void wake(struct sim_world *world, void *subject, uint64_t stamp)
 {
     struct sim_client *client = subject;
@@ -239,8 +235,6 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
     if (client->sent && client->stops_next)
         sim_client_pause(world, client);
 }
-
-/* ---- processes ---- */
 
 /*
  * A value names its client and process, for the reader of a trace and for the oracles. Not with

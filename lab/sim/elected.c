@@ -14,8 +14,6 @@
 
 #define PORT "6379"
 
-/* ---- who is who ---- */
-
 struct sim_node *sim_elected_elector(struct sim_world *world, uint8_t k)
 {
     const struct sim_options *o = &world->options;
@@ -39,8 +37,6 @@ struct sim_node *sim_elected_find(struct sim_world *world, const char *owner)
 {
     return &world->node[strtoul(owner + sizeof "10.0.0." - 1, NULL, 10) - 1];
 }
-
-/* ---- electors ---- */
 
 static void answer_master(struct sim_world *world, const struct sim_node *elector,
                           struct rl_slice name, struct fake_bytes *out)
@@ -98,8 +94,6 @@ static void told(struct sim_world *world, void *subject, uint64_t stamp)
               (unsigned)(stamp >> 48 & 0xff) + 1, (unsigned)(stamp >> 56) + 1, view->server + 1,
               epoch);
 }
-
-/* ---- replicas ---- */
 
 static void follow(struct sim_world *world, struct sim_node *node, uint8_t leader)
 {
@@ -202,8 +196,6 @@ void sim_elected_started(struct sim_world *world, struct sim_node *node)
         follow(world, node, group->leader);
 }
 
-/* ---- sets ---- */
-
 static struct fake_item *field(struct fake_key *marker, const char *name)
 {
     return fake_key_item(marker, rl_slice_of(name), NULL);
@@ -256,8 +248,6 @@ void sim_elected_forgot(struct sim_world *world, struct sim_node *node)
     if (world->options.elected_count && !node->is_elector)
         sim_fault_later(world, sim_fault_length_ns(world, 100, 2000), restored, node, 0);
 }
-
-/* ---- failovers ---- */
 
 static struct sim_group *draw_group(struct sim_world *world)
 {
@@ -387,8 +377,6 @@ static void fail_over(struct sim_world *world, bool loses)
         hide(world, node);
 }
 
-/* ---- a relapse: a second failover brings back what was deleted after the first (E13) ---- */
-
 static void block_requests(struct sim_world *world, struct sim_client *client, bool blocked)
 {
     for (uint8_t i = 0; i < sim_server_count(&world->options); i++)
@@ -474,8 +462,6 @@ void sim_fault_failover(struct sim_world *world)
                         NULL, 0);
 }
 
-/* ---- other trouble ---- */
-
 /* Two sides: clients reach the servers and electors of their own, or all electors,
  * or all servers. */
 void sim_fault_split(struct sim_world *world)
@@ -526,8 +512,6 @@ void sim_fault_backwards(struct sim_world *world)
     sim_trace(world, "*** elector %u goes back to epoch %" PRIu64, (unsigned)elector + 1,
               past->epoch);
 }
-
-/* ---- beginning and end ---- */
 
 static void make_group(struct sim_world *world, uint8_t vote)
 {

@@ -11,8 +11,6 @@ static struct sim_client *draw_client(struct sim_world *world)
     return &world->client[sim_below(&world->rng, world->options.client_count)];
 }
 
-/* ---- the network ---- */
-
 /* The one to an elector; or to its node, whichever of its servers that is. */
 static struct sim_peer *draw_peer(struct sim_client *client, const struct sim_node *node,
                                   bool is_subscriber)
@@ -102,8 +100,6 @@ static void slow_down(struct sim_world *world)
               node->index + 1, (long long)(link->slow_by_ns / RL_NS_PER_MS));
 }
 
-/* ---- clients ---- */
-
 static void end_stop(struct sim_world *world, void *subject, uint64_t stamp)
 {
     struct sim_client *client = subject;
@@ -160,8 +156,6 @@ static void step_client(struct sim_world *world)
               (long long)(step_ns / RL_NS_PER_MS));
     sim_client_poke(world, client);
 }
-
-/* ---- one after the other ---- */
 
 static void (*const apply[SIM_FAULT_COUNT])(struct sim_world *) = {
     [SIM_FAULT_BREAK] = break_connection,

@@ -33,8 +33,6 @@ static bool reads(const struct sim_worker *worker)
     return is_current(worker) && !worker->ask.is_copy;
 }
 
-/* ---- requests ---- */
-
 static void draw_lease(struct sim_world *world, struct sim_worker *worker,
                        struct sim_lease *lease)
 {
@@ -196,8 +194,6 @@ void sim_lease_serve(struct sim_world *world, struct sim_worker *worker)
         sim_app_plan(world, worker, sim_between(&world->rng, 1, world->options.think_max_ns));
 }
 
-/* ---- answers ---- */
-
 /* By the clock of the program, from when it began to send. */
 static void believe(struct sim_world *world, struct sim_worker *worker,
                     const struct lease_deadline *deadline)
@@ -304,8 +300,6 @@ void sim_lease_refused(struct sim_world *world, struct sim_worker *worker,
     else if (lease->phase == SIM_LEASE_ASKS && sim_chance(&world->rng, 500))
         lease->phase = SIM_LEASE_NEW;
 }
-
-/* ---- connections ---- */
 
 /* Where closing releases, belief ends with the stream; behind TCP the program works on. */
 void sim_lease_closed(struct sim_world *world, struct sim_worker *worker)

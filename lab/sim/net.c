@@ -28,8 +28,6 @@ static int64_t draw_delay_ns(struct sim_world *world, const struct sim_conn *con
     return delay_ns;
 }
 
-/* ---- streams ---- */
-
 static void drop_segments(struct sim_pipe *pipe)
 {
     while (pipe->first) {
@@ -139,8 +137,6 @@ void sim_net_send(struct sim_world *world, struct sim_conn *conn, enum sim_direc
     }
     put(world, conn, direction, bytes, size, false);
 }
-
-/* ---- connections ---- */
 
 /* What a server answers to a knock. */
 enum { REFUSED, ACCEPTED };

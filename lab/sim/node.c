@@ -82,8 +82,6 @@ void sim_node_vouch(struct sim_world *world, struct sim_node *node)
     fake_item_set(fake_key_item(marker, rl_slice_of("max_ttl"), NULL), rl_slice_of(text));
 }
 
-/* ---- requests ---- */
-
 static bool is_refused(const struct sim_world *world, const struct sim_node *node,
                        const struct fake_words *words)
 {
@@ -229,8 +227,6 @@ void sim_node_hangup(struct sim_world *world, struct sim_conn *conn)
         return;
     conn->node_open = conn->node_ended = false;
 }
-
-/* ---- fate ---- */
 
 void sim_node_pause(struct sim_world *world, struct sim_node *node)
 {

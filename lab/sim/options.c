@@ -414,8 +414,6 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
         options->calm_delay_ns = options->ttl_min_ms * RL_NS_PER_MS / 24;
 }
 
-/* ---- elected votes ---- */
-
 uint8_t sim_server_count(const struct sim_options *o)
 {
     return (uint8_t)(o->node_count + o->outsider_count +

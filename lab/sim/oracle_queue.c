@@ -160,8 +160,6 @@ void sim_queue_observe(struct sim_world *world, const struct sim_worker *worker)
                  worker->index + 1, worker->label);
 }
 
-/* ---- the calm ---- */
-
 /* The names of this worker, of the waiters ahead of it, of those ahead of them, and so on. */
 static uint8_t names_in_the_way(const struct sim_world *world, const struct sim_worker *worker)
 {

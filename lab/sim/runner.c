@@ -93,8 +93,6 @@ static void print_failure(uint64_t seed)
     printf("\nthe whole of it: make sim SEED=%" PRIu64 "\n", seed);
 }
 
-/* ---- workers ---- */
-
 static void note_failure(struct board *board, uint64_t seed, const char *what, const char *why)
 {
     if (board->failures++ < FAILURES_SHOWN)
@@ -192,8 +190,6 @@ int sim_campaign_run(const struct sim_campaign *campaign)
         print_failure(board->first_failure);
     return board->failures > 0;
 }
-
-/* ---- single seeds ---- */
 
 int sim_replay(uint64_t seed)
 {

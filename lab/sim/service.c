@@ -17,8 +17,6 @@
 #define DRAIN_NS (2000 * RL_NS_PER_MS)
 #define CALM_NS (20 * RL_NS_PER_MS)
 
-/* ---- the memory of ids ---- */
-
 static struct sim_service *service_of(struct sim_world *world, const struct sim_client *client)
 {
     struct sim_service *service = &world->service[client->index];
@@ -61,8 +59,6 @@ static void remember(struct sim_world *world, struct sim_worker *worker,
     service->id[at].memory = memory;
     service->id[at].worker = is_open ? worker : NULL;
 }
-
-/* ---- orders to the engine ---- */
 
 static void take_up(struct sim_worker *worker, const struct sim_request *request)
 {
@@ -167,8 +163,6 @@ static void end(struct sim_world *world, struct sim_worker *worker)
     }
 }
 
-/* ---- connections ---- */
-
 static void set_fate(struct sim_world *world, struct sim_worker *worker, enum sim_fate fate,
                      int64_t within_ns)
 {
@@ -224,8 +218,6 @@ static void plan(struct sim_world *world, struct sim_worker *worker)
     if (at_ns != RL_NEVER_NS)
         sim_app_plan(world, worker, at_ns > world->now_ns ? at_ns - world->now_ns : 1);
 }
-
-/* ---- actions ---- */
 
 static void answer(struct sim_world *world, struct sim_worker *worker,
                    const struct lease_action *action, const struct lease_actions *actions)
@@ -383,8 +375,6 @@ static void happened(struct sim_world *world, struct sim_worker *worker,
     else
         plan(world, worker);
 }
-
-/* ---- events ---- */
 
 /* What the library and the rules of access say at any moment. */
 static struct lease_event event_of(struct sim_world *world, const struct sim_worker *worker,

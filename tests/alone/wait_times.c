@@ -78,8 +78,6 @@ CASE_ON(node_timeout_is_exact, "An attempt without a majority ends at the node t
     CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);
 }
 
-/* ---- in the queue ----------------------------------------------------------------------- */
-
 static redlock_lock *start(redlock *r)
 {
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);

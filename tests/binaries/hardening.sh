@@ -52,8 +52,6 @@ compiles() {
     "$compiler" -Werror "$@" -o "$tmp/probe" "$tmp/probe.c" 2>/dev/null
 }
 
-# ---- plain ----
-
 # commands DIRECTORY: how the library, the command and the service are made there. -Werror may differ:
 # with it, a build that exists had no warning.
 commands() {
@@ -125,8 +123,6 @@ if compiles -fcf-protection=full; then
 else
     echo '# no CET: the compiler has no -fcf-protection=full here'
 fi
-
-# ---- with flags of a distribution ----
 
 theirs=$tmp/theirs
 configure "$theirs" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DREDLOCK_WERROR=ON \

@@ -24,8 +24,6 @@
 
 enum { LIMIT_MS = 4500, EXPIRY_SLACK_MS = 200, TRIES = 3 };
 
-/* ---- the queue ---- */
-
 CASE(head_rule, "Without the head rule a fair queue is overtaken.")
 {
     struct crowd_terms terms;
@@ -102,8 +100,6 @@ CASE(late_subscribers,
     /* More than what the test forgives, however long it takes. */
     CHECK_INT(2, wakeup_lost(REDLOCK_FAIR, 4 * WAKEUP_ROUNDS, 2));
 }
-
-/* ---- kinds of locks ---- */
 
 CASE(counter,
      "When nested holds are only counted, a failed inner acquire releases the outer hold.")

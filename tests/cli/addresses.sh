@@ -30,7 +30,6 @@ connects() {
 }
 export REDLOCK_NODES=192.0.2.1,192.0.2.2,192.0.2.3
 
-# ---- protected mode ----
 for k in 1 2 3; do start $k; done
 for sub in doctor 'init --yes' nodes 'run -n x -- true' list; do
     for try in 1 2 3; do
@@ -53,7 +52,6 @@ for k in 1 2 3; do
     wait "${pid[k]}" 2>/dev/null
 done
 
-# ---- a server that comes back ----
 options=(--max-ttl 2s -t 2s)
 for k in 1 2 3; do start $k --protected-mode no; done
 try "$redlock" init --yes --max-ttl 2s
@@ -73,7 +71,6 @@ is '   nodes' "$status:$err" 0:
 try "$redlock" doctor --max-ttl 2s -v
 unlike '   and doctor has nothing against it' "$(grep membership <<<"$out")" 'warn|fail'
 
-# ---- machines ----
 try "$redlock" doctor --nodes 192.0.2.1:6379,192.0.2.1:6380,192.0.2.3:6379 --max-ttl 2s
 like 'doctor: so many nodes of one machine that no majority is left without it' "$out" \
     '^  warn +hosts +2 of 3 nodes are on 192.0.2.1: with that machine too many of them fail'

@@ -26,8 +26,6 @@ at() {
 }
 that 'all replicas are known' eventually eval '[ "$("$redlock" dev list | grep -c replica)" = 3 ]'
 
-# ---- no node of a cluster ----
-
 try "$redlock" run -n --nodes "127.0.0.1:$(at 4)" x -- echo ran
 expect 'a replica as a plain node: 69' 69 'this is a Redis Cluster'
 like '   and how to name it' "$err" 'cluster://host1\+host2\+host3'
@@ -52,8 +50,6 @@ for k in 0 1; do
     like '   and what to name' "$err" 'name nodes of the cluster themselves.*and no proxy'
 done
 
-# ---- five and seven votes of three masters ----
-
 # One tag is the middle of every number of votes: so no two numbers are sets at the same time (G8).
 for votes in 5 7 3; do
     if [ $votes != 5 ]; then
@@ -73,8 +69,6 @@ for votes in 5 7 3; do
     like '   and on how many masters they are' "$out" "ok +masters +$votes votes on 3 masters"
 done
 
-# ---- one cluster by two URLs ----
-
 IFS=+ read -r -a places <<<"${all#cluster://}"
 twice="cluster://${places[0]}+${places[1]}+${places[2]},cluster://${places[3]}+${places[4]}+${places[5]}"
 for k in 1 2 3; do
@@ -88,16 +82,12 @@ is '   nothing ran' "$out" ''
 try "$redlock" init --yes
 expect '   init of the one: 0' 0
 
-# ---- a lock that is entered again ----
-
 fences=$("$redlock" run a -- sh -c 'echo $REDLOCK_FENCE; redlock run b -- redlock run a -- sh -c "echo \$REDLOCK_FENCE"')
 is 'a lock is entered again by its owner, with one token' "$(sort -u <<<"$fences" | wc -l):$(wc -l <<<"$fences")" 1:2
 "$redlock" lock --owner me c >/dev/null
 is '   also from another process' "$("$redlock" run -n --owner me c -- echo in)" in
 try "$redlock" run -n --owner you c -- echo in
 expect '   and by no other: 75' 75
-
-# ---- all epochs are bumped, as by a rebalance ----
 
 count() { "$redlock" nodes --json | jq "[.nodes[] | select($1)] | length"; }
 votes_are() { [ "$(count '.answered and (.quarantined | not)')" = "$1" ]; }
@@ -117,8 +107,6 @@ try "$redlock" run -w 30s bumped -- echo ran
 is '   until the guard time is over' "$status $out" '0 ran'
 that '   and the lock that was held goes on' kill -0 "$(cat "$tmp/held")"
 that '   all three vote' eventually votes_are 3
-
-# ---- a master that restarts before it is replaced ----
 
 that 'a master is killed' "$redlock" dev kill 1
 that '   and restarts at once' "$redlock" dev start 1

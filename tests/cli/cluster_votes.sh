@@ -10,8 +10,6 @@ unset REDLOCK_NODES_SAVED
 echo $'node-timeout = 3s\nmax-ttl = 10s\nttl = 9s' >"$tmp/unhurried"
 export REDLOCK_CONFIG=$tmp/unhurried
 
-# ---- addresses ----
-
 refused() { # WHAT URL PATTERN
     try "$redlock" nodes --nodes "$2"
     expect "$1: 78" 78 "$3"
@@ -23,8 +21,6 @@ refused 'a database' cluster://$three/0 'no other database than 0'
 refused 'a node twice' cluster://$three+127.0.0.1:1 'a node is named twice'
 refused 'one cluster twice' cluster://$three,cluster://$three 'are the same server'
 refused 'more votes than a lock has nodes' cluster://$three/7,cluster://a+b+c/7,cluster://d+e+f/3 'more than 15 votes'
-
-# ---- three masters, each with a replica ----
 
 # start K [OPTION...]: a server in cluster mode; its ports in ${port[K]} and ${bus[K]}.
 start() {
@@ -91,8 +87,6 @@ at() { # K...: a URL of these nodes
 export REDLOCK_NODES
 REDLOCK_NODES=$(at 2 3 4 5 6)
 
-# ---- before init, and what is named wrongly ----
-
 try "$redlock" run -n x -- echo ran
 expect 'a cluster without init: 69' 69 'not initialised'
 is '   nothing ran' "$out" ''
@@ -109,8 +103,6 @@ expect 'a user that may not ask: 69' 69 "cluster node .*NOPERM|a right is missin
 for k in 1 2 3 4 5 6; do
     ask "${port[k]}" ACL SETUSER app '+cluster|nodes' '+cluster|info' '+cluster|myid' >/dev/null
 done
-
-# ---- what works as elsewhere ----
 
 try "$redlock" init --yes
 expect 'init: 0' 0
@@ -174,8 +166,6 @@ wait $waiter
 is '   and gets the lock' "$(cat "$tmp/got")" got
 wait $holder
 
-# ---- a slot that moves ----
-
 "$redlock" run -t 9s moved -- sh -c "echo \$\$ >$tmp/moved; exec sleep 600" 2>"$tmp/moved.err" &
 holder=$!
 eventually test -s "$tmp/moved"
@@ -213,12 +203,8 @@ two_on_one() {
 that 'two votes on one master: doctor says so' eventually two_on_one
 unlike '   and not that they count once' "$(cat "$tmp/doctor")" 'same server'
 
-# ---- a rebalance: another epoch, and a quarantine for the vote ----
-
 counts_all() { [ "$("$redlock" nodes --json | jq '[.nodes[] | select(.answered and (.quarantined | not))] | length')" = 3 ]; }
 that 'the guard time after it all three vote again' eventually counts_all
-
-# ---- a master that dies ----
 
 kill -9 "${pid[2]}"
 wait "${pid[2]}" 2>/dev/null
@@ -236,8 +222,6 @@ is_whole() { [ "$("$redlock" status --json moved | jq .votes)" = 3 ]; }
 that '   and the lock is on it, too' eventually is_whole
 kill "$(cat "$tmp/moved")"
 wait $holder
-
-# ---- other electors ----
 
 start 2
 came_back() { nodes 2 | grep -q 'myself,slave'; }

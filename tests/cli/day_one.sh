@@ -7,7 +7,6 @@ inside_dev '2 --no-init' "$@"
 unhurried
 both=$REDLOCK_NODES
 
-# ---- the command that the error names ----
 export REDLOCK_NODES=127.0.0.1:$(port 1)
 try "$redlock" run -n job -- true
 expect 'a new server: 69' 69 'may have forgotten locks that are still held'
@@ -17,7 +16,6 @@ expect '   which helps' 0
 try "$redlock" run -n job -- true
 expect '   at once' 0
 
-# ---- the recipe ----
 REDLOCK_NODES=$both
 awk '/^## /{here = /^## Continuous integration/} here && /^```$/ {exit} here && inside {print} here && /^```sh$/ {inside = 1}' \
     "$here/../../docs/containers.md" >"$tmp/recipe"

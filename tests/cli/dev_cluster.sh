@@ -48,8 +48,6 @@ all_in_json() { redlock dev list --json >"$tmp_of_test/list" && jq -e '[.nodes[]
 EOF
 export helpers=$here/lib.bash redlock tmp_of_test=$tmp
 
-# ---- what is there at once ----
-
 cat >"$tmp/first" <<'EOF'
 . "$tmp_of_test/helpers"
 echo "nodes $REDLOCK_NODES"
@@ -97,8 +95,6 @@ is '   nothing is left behind' "$(ls -d "$tmp"/redlock-dev-* 2>/dev/null)" ''
 
 try "$redlock" dev --cluster --no-init -- redlock lock -n --node-timeout 3s order
 expect '--no-init: no vote counts' 69
-
-# ---- failover, and a server that is cut off ----
 
 cat >"$tmp/failover" <<'EOF'
 . "$tmp_of_test/helpers"
@@ -150,8 +146,6 @@ like '   and what is missing' "$err" 'which master\? `redlock dev failover v1`'
 like '   and what there is' "$err" 'they are 1 to 6, and v1 to v3 are the masters of the votes'
 like '   and that the last one has no replica' "$err" 'node 3 has no replica that is up'
 
-# ---- a master that is killed, and one that hangs ----
-
 cat >"$tmp/dead" <<'EOF'
 . "$tmp_of_test/helpers"
 say 1 SET '{um}key' value
@@ -177,8 +171,6 @@ node 2 () is hung
 switched
 node 2 () is up
 a replica now'
-
-# ---- ports, and the end ----
 
 "$redlock" dev --cluster --dir "$tmp/mine" >"$tmp/announced" 2>"$tmp/err" &
 dev=$!

@@ -24,8 +24,6 @@ expect '   and no server of that name' 64 'they are 1 to 1$'
 try "$redlock" dev list 1
 expect '   and a list takes no number' 64 "unexpected word '1'"
 
-# ---- what is there at once ----
-
 cat >"$tmp/helpers" <<'EOF'
 . "$helpers" "$redlock"
 list() { redlock dev list; }
@@ -86,8 +84,6 @@ sentinel-3.log
 state'
 is '   nothing is left behind' "$(ls -d "$tmp"/redlock-dev-* 2>/dev/null)" ''
 
-# ---- failover ----
-
 cat >"$tmp/failover" <<'EOF'
 . "$tmp_of_test/helpers"
 ask "$(port_of 1)" SET key value >/dev/null
@@ -135,8 +131,6 @@ sentinel s2 () is up
 a majority again'
 like '   a group has one master, which needs no number' "$err" 'a Sentinel group has one master; leave out 1'
 is '   with too few sentinels both say so' "$(grep -c 'no majority of the sentinels names a master' "$tmp/err")" 2
-
-# ---- a master that is killed, and one that hangs ----
 
 cat >"$tmp/dead" <<'EOF'
 . "$tmp_of_test/helpers"
@@ -192,8 +186,6 @@ a replica now
 :0'
 is '   nothing is left behind' "$(ls -d "$tmp"/redlock-dev-* 2>/dev/null)" ''
 
-# ---- the end ----
-
 pids='redlock dev list | awk "NR > 1 { print \$5 }"'
 mkdir "$tmp/there"
 try "$redlock" dev --sentinel --dir "$tmp/there" -- sh -c "$pids"
@@ -211,8 +203,6 @@ wait $dev 2>/dev/null
 left=0
 while read -r pid; do eventually gone "$pid" || left=1; done <"$tmp/pids"
 is 'kill -9 leaves no server, no sentinel and no command' $left 0
-
-# ---- without a command ----
 
 "$redlock" dev --sentinel --dir "$tmp/mine" >"$tmp/announced" 2>"$tmp/err" &
 dev=$!

@@ -19,7 +19,6 @@ markers() {
     done | sed -n '/^[*$]/!p' | paste -sd-
 }
 
-# ---- nothing to do, something held ----
 try "$redlock" init --yes
 expect 'a new set' 0
 like '   of three nodes' "$out" '^3 of 3 nodes may vote$'
@@ -77,7 +76,6 @@ try "$redlock" run -n --guard off --every 1h nightly -- true
 try "$redlock" init --yes
 expect 'records of --every are no locks' 0 ''
 
-# ---- a node is replaced ----
 "$redlock" run -q busy -- sh -c "touch $tmp/held; until [ -e $tmp/go ]; do sleep 0.05; done" &
 holder=$!
 eventually test -e "$tmp/held"
@@ -122,7 +120,6 @@ try replace --replace "$third"
 expect 'once more: nothing is to be done' 0
 like '   and it does not wait' "$out$err" 'nothing was to be done'
 
-# ---- under the name that it had ----
 "$redlock" dev kill 4 >/dev/null
 "$redlock" dev start 4 >/dev/null 2>&1
 # As an init leaves it that ended while it wrote the sets.

@@ -26,13 +26,11 @@ says() { # FILE PATTERN
     eventually grep -Eq "$2" "$1"
 }
 
-# ---- what does not go together ----
 try "$redlock" init --wait --force
 expect '--wait does not go with --force' 64 'does not wait'
 try "$redlock" init --wait --replace "$fourth"
 expect '--wait does not go with --replace' 64 '--replace waits by itself'
 
-# ---- new servers ----
 ask "$(port 1)" SET redlock:of-another value PX 60000 >/dev/null
 try "$redlock" init --wait
 expect 'locks on nodes without a set, whose clients may have other nodes: 73' 73 'locks are held on these nodes'
@@ -59,7 +57,6 @@ is '   and their markers are written' "$(admitted)" 3
 wait $waiter
 is '   and a second job beside it succeeds as well' $? 0
 
-# ---- nothing to do, while a lock is held ----
 "$redlock" run -q busy -- sh -c "touch $tmp/held; until [ -e $tmp/go ]; do sleep 0.05; done" &
 holder=$!
 that 'a lock is held' eventually test -e "$tmp/held"
@@ -67,7 +64,6 @@ try "$redlock" init --wait
 expect 'again: 0' 0 '^$'
 like '   nothing was to be done' "$out" '^3 of 3 nodes may vote already: nothing was to be done$'
 
-# ---- a server that was set up anew ----
 "$redlock" dev kill 3 >/dev/null
 "$redlock" dev start 3 >/dev/null 2>&1
 wait_for_nodes "$tmp/anew"
@@ -88,7 +84,6 @@ touch "$tmp/go"
 wait $holder
 is '   and was not lost' $? 0
 
-# ---- what no wait makes safe ----
 try "$redlock" init --wait --nodes "$first,$second,$fourth"
 expect 'another node in the list: 69' 69 'set of other nodes.*--replace\. Nothing was changed'
 try "$redlock" init --wait --nodes "$first"

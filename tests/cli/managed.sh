@@ -25,8 +25,6 @@ LIST
 }
 rows='lock renew wait fair fence shared semaphore strict status doctor init redlockd'
 
-# ---- one column, inside `redlock dev` -------------------------------------------------------
-
 # The last attempt of this user, in a word; what it said is kept.
 word() { # STATUS
     case $1 in
@@ -140,8 +138,6 @@ if [ "${2:-}" = --column ]; then
     column "$@"
     exit 0
 fi
-
-# ---- all of them, side by side, and the table ------------------------------------------------
 
 number=0
 while IFS='|' read -r name rights; do

@@ -21,8 +21,6 @@ like 'nodes: one line has the profile and the promise' "$out" \
 try "$redlock" doctor -v
 like 'doctor: how many nodes pass which checks' "$out" 'profile +correctness; 3 of 3 nodes pass the safety checks \(role, identity'
 
-# ---- nodes that would evict locks ----
-
 for k in 2 3; do
     ask "$(port $k)" CONFIG SET maxmemory-policy allkeys-lru >/dev/null
     ask "$(port $k)" CONFIG SET maxmemory 100mb >/dev/null

@@ -63,8 +63,6 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     exit "$failed"
 fi
 
-# ---- inside six servers ----
-
 unhurried
 IFS=';' read -r one two <<<"$REDLOCK_NODES"
 # ports QUORUM: of its servers.

@@ -7,8 +7,6 @@ needs jq
 unset REDLOCK_DEV REDLOCK_NODES REDLOCK_SENTINEL_PASSWORD
 export TMPDIR=$tmp
 
-# ---- addresses ----
-
 # refused WHAT URL PATTERN: before anything is asked.
 refused() {
     try "$redlock" nodes --nodes "$2"
@@ -43,8 +41,6 @@ inside() {
     "$redlock" dev --sentinel "$@" -- bash "$tmp/$name" "$redlock" || failed=1
 }
 
-# ---- what can be wrong with a group ----
-
 inside wrong <<'END'
 # lacks WHAT URL PATTERN: no lock there; what is wrong, and what to do.
 lacks() {
@@ -77,8 +73,6 @@ answer "${s2#*:}" "SENTINEL MONITOR redlock 127.0.0.1 $(port_of 2) 2" >/dev/null
 try redlock run -w 300ms --nodes sentinel://$s1+$s2+127.0.0.1:1/redlock lock -- echo ran # short: none is to be had
 expect 'sentinels that disagree: 69' 69 'sentinel 127.0.0.1:1|its sentinels disagree'
 END
-
-# ---- passwords: of the sentinels, and of the servers ----
 
 inside passwords <<'END'
 for each in "$s1" "$s2" "$s3"; do
@@ -116,8 +110,6 @@ try redlock run -w 0 --nodes "sentinel://:server@${group#sentinel://}" lock -- e
 is '   that of the servers in the URL' "$status:$out" 0:ran
 unlike '   which is never shown' "$(redlock nodes -v --nodes "sentinel://:server@${group#sentinel://}" 2>/dev/null)" server@
 END
-
-# ---- init, and what is said ----
 
 line='a Sentinel group with 3 sentinels, profile efficiency: one holder, through any failover, loss of writes, split brain or pause, if the sentinels keep their files; new locks wait 14 s after each failover'
 export line
@@ -202,8 +194,6 @@ try redlock nodes
 like 'a master that came back empty: what to do' "$out" 'came back without its data: wait for the longest TTL, then admit it'
 END
 
-# ---- another server takes over ----
-
 inside failover --no-init <<'END'
 echo 'max-ttl = 15s' >"$tmp/conf"
 chmod 644 "$tmp/conf"
@@ -227,8 +217,6 @@ is '   and come by themselves, to a command that begins then' "$status:$out" 0:r
 wait $kept
 is 'a lock with a TTL that is long enough goes on' "$?:$(cat "$tmp/kept")" '0:held on'
 END
-
-# ---- breaks ----
 
 inside breaks --no-init <<'END'
 echo 'max-ttl = 3s' >"$tmp/conf"
@@ -283,8 +271,6 @@ try redlock unlock --json mine "$value"
 is 'unlock, which may not be by who renews, says it as well' "$(jq -r '.final' <<<"$out")" false
 END
 
-# ---- hung sentinels ----
-
 inside hung --no-init <<'END'
 printf 'max-ttl = 3s\nnode-timeout = 1s\n' >"$tmp/conf"
 chmod 644 "$tmp/conf"
@@ -306,8 +292,6 @@ unlike '   no term is made up' "$out" 'term -1'
 for k in s1 s2 s3; do redlock dev resume $k >/dev/null; done
 END
 
-# ---- sentinels that go back ----
-
 inside back <<'END'
 redlock dev failover >/dev/null
 redlock run lock -- true 2>"$tmp/waits" &
@@ -322,8 +306,6 @@ is 'sentinels that forget the epoch: a warning' "$(grep -c 'keep their configura
 kill $waiter
 wait $waiter || :
 END
-
-# ---- commands that live for a second ----
 
 inside stamps --no-init <<'END'
 echo 'max-ttl = 3s' >"$tmp/conf"
@@ -362,8 +344,6 @@ done_testing
 END
 "$redlock" dev -c 2 --no-init -- bash "$tmp/promoted" "$redlock" || failed=1
 
-# ---- records ----
-
 inside records <<'END'
 try redlock run --every 10m job -- echo ran
 is 'the record is on a replica before the command starts' "$status:$out:$err" 0:ran:
@@ -378,8 +358,6 @@ eventually redlock dev failover >/dev/null
 try redlock run --every 10m job -- echo ran
 expect 'another master knows of it' 75 'has run already'
 END
-
-# ---- what is no group ----
 
 try "$redlock" dev -c 1 -- redlock nodes
 like 'one server says what it cannot promise' "$out" '^one server, profile efficiency: one holder while it does not restart unseen.* may be held twice after a failover$'

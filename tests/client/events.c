@@ -42,8 +42,6 @@ static bool is_quiet(redlock *r)
     return false;
 }
 
-/* ---- draining ---- */
-
 CASE_ON(one_turn_a_drain,
         "A drain ends though each event that is read starts a request on nodes that are down.")
 {
@@ -90,8 +88,6 @@ CASE_ON(written_when_it_returns_0, "What was started is on its way when a drain 
     CHECK(next_event(r, 0) == NULL);
     CHECK(cluster_await(c, "redlock:y", 3)); /* without a further call */
 }
-
-/* ---- the descriptor ---- */
 
 CASE_ON(readable_when_there_is_work,
         "The descriptor is readable while requests, data, events "
@@ -193,8 +189,6 @@ CASE_ON(idle_is_quiet, "The descriptor of an idle client does not wake its loop.
     }
     CHECK_BETWEEN(0, 20, wakes);
 }
-
-/* ---- order, and notify ---- */
 
 static _Atomic int64_t notified_ns;
 static _Atomic int notified_state;
@@ -315,8 +309,6 @@ CASE(loss_in_another_quorum, "The loss in one quorum is read before the events o
         EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);
 }
 
-/* ---- hand-out ---- */
-
 CASE_ON(taken_back_at_once,
         "A grant that is read too late is deleted on the nodes, also if nothing more is read.",
         .flags = REDLOCK_THREAD | REDLOCK_NO_GUARD)
@@ -363,8 +355,6 @@ CASE_ON(renewed_before_it_is_read, "REDLOCK_RENEW renews from the grant on, read
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     CHECK(redlock_remaining_ms(lock) > 0);
 }
-
-/* ---- bounds ---- */
 
 CASE_ON(warnings_ring,
         "Of warnings that are not read the latest wait, with a count of the others.",
@@ -414,8 +404,6 @@ CASE_ON(never_read, "A client whose events are never read takes no more memory w
     CHECK_BETWEEN(0, before + BUFFERS_MAX, mallinfo2().uordblks);
     CHECK(next_event(r, 0) == NULL);
 }
-
-/* ---- failures of blocking calls ---- */
 
 CASE(failure_report, "The report of a failure stays until the next one, for its thread.")
 {

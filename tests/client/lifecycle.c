@@ -108,8 +108,6 @@ CASE_ON(close_with_hung_nodes, "Closing with held locks and hung nodes takes one
     redlock_lock_free(lock);
 }
 
-/* ---- requests that wait ----------------------------------------------------------------- */
-
 static redlock_lock *start_waiting(redlock *r)
 {
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);

@@ -47,8 +47,6 @@ static void check_books(const redlock_counters *s, uint64_t begun)
     CHECK_INT(s->hold.count, sum(&s->hold));
 }
 
-/* ---- acquisitions ---- */
-
 CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
         .also = {REDLOCK_THREAD})
 {
@@ -115,8 +113,6 @@ CASE_ON(waiters, "Waiters are counted while they wait, and as canceled when they
     CHECK_INT(4, s.refused_canceled);
     check_books(&s, 4);
 }
-
-/* ---- holds ---- */
 
 CASE_ON(extended, "Extensions and releases are counted, and those that failed beside them.",
         .also = {REDLOCK_THREAD})
@@ -234,8 +230,6 @@ CASE_ON(adopted, "A lock that is taken over is held, and left or released as oth
     check_books(&s, 1);
 }
 
-/* ---- times ---- */
-
 CASE_ON(times, "Waits and holds are in the buckets of their bounds, and add up.")
 {
     static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
@@ -258,8 +252,6 @@ CASE_ON(times, "Waits and holds are in the buckets of their bounds, and add up."
     }
 }
 
-/* ---- late ---- */
-
 CASE_ON(late, "A lock that was granted after its wait is counted as late, not as released.")
 {
     redlock_lock *lock[2] = {0};
@@ -276,8 +268,6 @@ CASE_ON(late, "A lock that was granted after its wait is counted as late, not as
     CHECK_INT(0, s.released);
     check_books(&s, 2);
 }
-
-/* ---- threads ---- */
 
 enum { THREADS = 4, CYCLES = 100 };
 

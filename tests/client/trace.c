@@ -168,8 +168,6 @@ CASE_NODES(silence, "A node that hangs, or is down, is told by its vote.")
     after(text, "-", "\"x\" #1 decide attempt failed: NOQUORUM, ");
 }
 
-/* ---- what it never says ---- */
-
 #define PASSWORD "s3cr3t-p@ss"
 #define KEY "idempotent-key-0123456"
 
@@ -247,8 +245,6 @@ CASE_NODES(hostile_name, "A name with line breaks and quotes stays one line.", .
     check_lines(read_trace());
     CHECK_HAS(" \"a\\x0ab\\x22c\\x5cd\" #1 ask acquire", read_trace());
 }
-
-/* ---- where it goes ---- */
 
 CASE_NODES(environment, "REDLOCK_TRACE names the file where the options name none.", .nodes = 1)
 {
@@ -332,8 +328,6 @@ CASE_NODES(child, "A forked child adds nothing to the trace.", .nodes = 1)
     CHECK_INT(0, stat(trace_path(), &now));
     CHECK_INT(before.st_size, now.st_size);
 }
-
-/* ---- what it costs ---- */
 
 CASE_NODES(full_disk, "A full disk loses lines and keeps no lock waiting.")
 {

@@ -45,8 +45,6 @@ static redlock *open_client(const struct load *load)
     return r;
 }
 
-/* ---- asynchronous ----------------------------------------------------------------------- */
-
 /* Each in flight goes round by itself; `left` is what all of them may still begin. */
 struct ring {
     redlock *client;
@@ -137,8 +135,6 @@ void load_drain(void *data)
         redlock_lock_free(lock[i]);
     client_close(r);
 }
-
-/* ---- blocking --------------------------------------------------------------------------- */
 
 static void cycle(redlock *r, const char *name, const redlock_request *q, int count)
 {
@@ -247,8 +243,6 @@ void load_threads(void *data)
     client_close(crew.client);
 }
 
-/* ---- holding ---------------------------------------------------------------------------- */
-
 static void extend(redlock_lock *lock, int count)
 {
     for (int i = 0; i < count; i++)
@@ -297,8 +291,6 @@ void load_renewed(void *data)
     client_unlock(lock);
     client_close(r);
 }
-
-/* ---- from hand to hand ------------------------------------------------------------------ */
 
 struct side {
     redlock *client;
@@ -370,8 +362,6 @@ void load_handover(void *data)
     client_close(side[0].client);
     client_close(side[1].client);
 }
-
-/* ---- memory ----------------------------------------------------------------------------- */
 
 double load_memory(const struct load *load)
 {

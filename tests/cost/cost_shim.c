@@ -36,8 +36,6 @@ enum {
     type __wrap_##name arguments;                                                              \
     type __wrap_##name arguments
 
-/* ---- counting --------------------------------------------------------------------------- */
-
 static struct shim_counts *_Atomic counting;
 
 void shim_count(struct shim_counts *counts)
@@ -89,8 +87,6 @@ WRAP(void, free, (void *memory))
         counts->frees++;
     __real_free(memory);
 }
-
-/* ---- time ------------------------------------------------------------------------------- */
 
 static _Atomic int64_t frozen_ns; /* what the library takes for now; 0: the real time */
 
@@ -159,8 +155,6 @@ void shim_pass_time(void)
         frozen_ns = timer_due_ns;
     CHECK_INT(0, __real_timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &now, &shim_own_timer));
 }
-
-/* ---- replies ---------------------------------------------------------------------------- */
 
 static _Atomic bool lockstep;
 
@@ -256,8 +250,6 @@ void shim_await_readable(int count)
         own_call(OWN_WAIT, NULL, 0, LOOK_EVERY_US);
     }
 }
-
-/* ---- callers ---------------------------------------------------------------------------- */
 
 /* What each thread is blocked on. A signal takes it away at once, before the thread has run. */
 static void *_Atomic blocked_on[CALLERS_MAX];

@@ -189,8 +189,6 @@ CASE_OF(hidden_restart_default_misses,
         "In the default mode a restart hidden by a proxy makes two holders: a known limit.",
         breaks(restart_unseen, 0, true));
 
-/* ---- the way back ------------------------------------------------------------------------ */
-
 /* Nodes with a short guard time: this and the margin of two seconds. */
 #define SHORT_MAX_TTL_MS "2000"
 enum { SHORT_TTL_MS = 2000 };
@@ -328,8 +326,6 @@ CASE_OF(renewal_of_uncounted_strict,
 CASE_OF(renewal_is_attested_strict,
         "In strict mode a renewal counts on an uncounted grant if its own attestation answers.",
         CHECK_OK(extend_on_uncounted(false)));
-
-/* ---- handing over on a node that has just forgotten ------------------------------------- */
 
 static bool is_out(void *data)
 {

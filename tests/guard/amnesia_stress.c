@@ -41,8 +41,6 @@ struct stress {
     int worker;
 };
 
-/* ---- the load ---------------------------------------------------------------------------- */
-
 struct slot {
     redlock_lock *lock;
     struct hold_record *record;
@@ -121,8 +119,6 @@ static void work(void *data)
     client_close(r);
 }
 
-/* ---- the faults -------------------------------------------------------------------------- */
-
 static bool is_synchronised(void *data)
 {
     const struct server *s = data;
@@ -175,8 +171,6 @@ static int torment(struct stress *s, const enum fault *faults, size_t fault_coun
     }
     return done;
 }
-
-/* ---- one run ----------------------------------------------------------------------------- */
 
 static void start(struct stress *s, uint32_t flags, bool hidden, unsigned int seed)
 {

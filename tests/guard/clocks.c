@@ -113,8 +113,6 @@ CASE_ON(majority_gone, "Holds that are left without a majority by set clocks are
     CHECK_INT(3, count_out(r));
 }
 
-/* ---- no false alarm ---------------------------------------------------------------------- */
-
 static void load(redlock *r, int64_t seconds)
 {
     redlock_lock *kept = CLIENT_LOCK(r, "kept", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);

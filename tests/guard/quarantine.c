@@ -84,8 +84,6 @@ CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have b
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS);
 }
 
-/* ---- redlock_admit() --------------------------------------------------------------------- */
-
 CASE_EACH(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.", 0,
           REDLOCK_STRICT)
 {

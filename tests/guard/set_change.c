@@ -139,8 +139,6 @@ static void init_list(const struct cluster *c, const struct list *list)
     client_close(r);
 }
 
-/* ---- replacing a node ---- */
-
 CASE_EACH(replace_a_node,
           "A node is replaced while clients with the old and the new list work.", 0,
           REDLOCK_STRICT)
@@ -170,8 +168,6 @@ CASE_EACH(replace_a_node,
     }
     CHECK_NEVER(holds_doubles(h));
 }
-
-/* ---- any change ---- */
 
 static void change(const struct list *before, const struct list *after, uint32_t flags)
 {

@@ -11,8 +11,6 @@
 
 enum { TTL_MS = 10000 };
 
-/* ---- redlock_admit() ---- */
-
 CASE_NODES(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.")
 {
     char first[96];
@@ -109,8 +107,6 @@ CASE_NODES(init_looks_at_all_nodes_first,
     CHECK_STR("(nil)", set_of(c, 2));
 }
 
-/* ---- redlock_look_at_admission() ---- */
-
 static redlock_admission look(const struct cluster *c, int64_t max_ttl_ms)
 {
     redlock_answer *answer = NULL;
@@ -159,8 +155,6 @@ CASE_NODES(half_an_init, "What a failed init has left does not count until init 
     CHECK_OK(init_nodes(c, 0, 3));
     await_outcome(r, TTL_MS, REDLOCK_OK);
 }
-
-/* ---- several inits at once ---- */
 
 struct init {
     const struct cluster *cluster;
@@ -256,8 +250,6 @@ CASE_NODES(inits_at_once,
     printf("# %d of %d rounds had a set\n", success_count, ROUNDS);
     CHECK(success_count > 0);
 }
-
-/* ---- telling ---- */
 
 struct findings {
     int membership[4], max_ttl[4]; /* by verdict */

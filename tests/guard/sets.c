@@ -13,8 +13,6 @@
 
 enum { TTL_MS = 10000 };
 
-/* ---- two lists with a node in common ---- */
-
 CASE_NODES(overlapping_lists, "Of n1,n2,n3 and n3,n4,n5 only the initialised nodes decide.",
            .nodes = 5, .also = {REDLOCK_STRICT})
 {
@@ -71,8 +69,6 @@ CASE_NODES(three_of_five, "A client with three nodes of a set of five counts non
     CHECK_INT(-1, info.quarantine_ms);
     CHECK_HAS("another number of nodes", info.text);
 }
-
-/* ---- what is heard too late ---- */
 
 /* Each try is that of a new client, which sends it before any node has said its set. */
 static void never_beside_a_set(const struct cluster *c, int tries, uint32_t flags)
@@ -136,8 +132,6 @@ CASE_NODES(a_silent_node_delays_once,
     }
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms); /* ten timeouts are longer */
 }
-
-/* ---- nodes that say different things ---- */
 
 CASE_NODES(the_set_of_most, "Nodes of another set than most do not count, and the others do.")
 {
@@ -209,8 +203,6 @@ CASE_NODES(renewals_end_with_the_set,
     EXPECT(r, LOST, REDLOCK_LOST, lock);
 }
 
-/* ---- forgotten sets ---- */
-
 CASE_EACH(a_client_restores_the_set,
           "A client tells a restarted node the set it was in before.", 0, REDLOCK_STRICT)
 {
@@ -275,8 +267,6 @@ CASE_NODES(a_forgetful_node_is_needed,
         try_once(c, i);
     }
 }
-
-/* ---- a marker that cannot be read ---- */
 
 /* A user that may do everything, but look at the marker only if `marker` is its key. */
 static void use_blind_user_on(struct cluster *c, size_t first, size_t count, const char *marker)

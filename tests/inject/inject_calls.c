@@ -102,8 +102,6 @@ CASE(no_thread,
     fail_everywhere(REDLOCK_THREAD, faults, COUNT(faults));
 }
 
-/* ---- time ---- */
-
 CASE(pauses,
      "The process may stop for longer than a TTL at any clock reading without a wrong grant.")
 {
@@ -189,8 +187,6 @@ CASE(hung_nodes_without_timer,
     }
 }
 
-/* ---- a thread's locks ---- */
-
 struct bound {
     redlock *client;
     redlock_lock *lock;
@@ -231,8 +227,6 @@ CASE_ON(unwatched_thread, "A bound lock is refused when its thread cannot be wat
         CHECK(n < 10 && (n > 1 || fired));
     }
 }
-
-/* ---- while a lock is renewed ---- */
 
 static const struct fault renewal_faults[] = {
     {INJECT_SEND, ECONNRESET},

@@ -16,8 +16,6 @@ enum {
 
 #define LEASE_KEY "AZaz09_-AZaz09_-AZaz09"
 
-/* ---- what may and may not come of a failure ---- */
-
 /*
  * Too little memory, a failed call, nodes that could not be asked: nothing else has happened.
  */
@@ -73,8 +71,6 @@ void station_name_of(const struct walk *w, const char *what, char out[REDLOCK_NA
 {
     snprintf(out, REDLOCK_NAME_MAX + 1, "%s-%d", what, w->number);
 }
-
-/* ---- the stations ---- */
 
 void lock_blocking(struct walk *w, redlock *r, const char *what, uint32_t flags)
 {

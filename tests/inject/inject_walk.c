@@ -92,8 +92,6 @@ bool walk_with(struct walk *w, enum inject_call call, int nth, int error, bool l
     return fired;
 }
 
-/* ---- a lock that is renewed ---- */
-
 static void let_renew(redlock *r)
 {
     const redlock_event *event;
@@ -136,8 +134,6 @@ void walk_renewing(struct walk *w, enum inject_call call, int nth, int error)
     client_close(r);
     check_descriptors(w);
 }
-
-/* ---- the end ---- */
 
 static bool is_clean(void *data)
 {

@@ -177,8 +177,6 @@ CASE(renewed_and_lost,
     CHECK(cluster_await_empty(&c));
 }
 
-/* ---- order ------------------------------------------------------------------------------ */
-
 CASE(repeat_after_release,
      "A script that a node had forgotten is not repeated after its release.")
 {
@@ -233,8 +231,6 @@ CASE(token_of_the_first_call,
         }
     }
 }
-
-/* ---- what makes no sense ---------------------------------------------------------------- */
 
 static int ask(redlock_request q)
 {

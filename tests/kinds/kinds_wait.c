@@ -105,8 +105,6 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
     }
 }
 
-/* ---- looking ---------------------------------------------------------------------------- */
-
 CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
 {
     FOR_SHAPES(shape)

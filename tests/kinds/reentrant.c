@@ -90,8 +90,6 @@ CASE_ON(own_expiry,
     CHECK_BETWEEN(1, TTL_MS / 2, server_int(&c->node[0], "PTTL", "redlock:x", NULL));
 }
 
-/* ---- tokens ----------------------------------------------------------------------------- */
-
 static redlock_request fenced(const char *owner)
 {
     redlock_request q = owner_request(owner);
@@ -208,8 +206,6 @@ CASE(tokens_under_faults, "Each owner's token is larger than the last while node
     CHECK_NEVER(holds_disorders(l->holds));
 }
 
-/* ---- waiting ---------------------------------------------------------------------------- */
-
 CASE_ON(no_deadlock_with_oneself,
         "The owner nests at once, also while another owner of its client waits.",
         .flags = REDLOCK_THREAD)
@@ -231,8 +227,6 @@ CASE_ON(no_deadlock_with_oneself,
     client_unlock(w.lock);
     CHECK(cluster_await_empty(c));
 }
-
-/* ---- with lost answers ------------------------------------------------------------------ */
 
 CASE(lost_answers_one_client,
      "Failed inner holds never release the outer hold, and leave nothing behind.")

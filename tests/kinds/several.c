@@ -104,8 +104,6 @@ CASE_ON(sixteen, "Sixteen names of full length work; seventeen are refused.",
     CHECK_ERR(REDLOCK_INVAL, client_try_as(r, names[0], TTL_MS, q));
 }
 
-/* ---- holding ---------------------------------------------------------------------------- */
-
 CASE_ON(renewal_renews_all,
         "The watchdog renews every name; one name gone from a majority is a loss.",
         .flags = REDLOCK_THREAD)
@@ -181,8 +179,6 @@ CASE_ON(one_token, "Several names get one token, above every earlier token of ea
         client_unlock(lock);
     }
 }
-
-/* ---- many processes --------------------------------------------------------------------- */
 
 CASE(no_deadlock,
      "Eight processes that lock random sets of names never deadlock and never overlap.")

@@ -110,8 +110,6 @@ CASE_ON(repaired, "A node that lost one reader gets it back beside the readers i
     CHECK(cluster_await_empty(c));
 }
 
-/* ---- waiting ---------------------------------------------------------------------------- */
-
 struct waiting_reader {
     pthread_t thread;
     redlock *client;
@@ -214,8 +212,6 @@ CASE(majority_matters, "A reader that asks one node alone does overlap with a wr
     write = client_lock(writer, "x", TTL_MS);
     CHECK(redlock_remaining_ms(read) > 0 && redlock_remaining_ms(write) > 0);
 }
-
-/* ---- under faults ----------------------------------------------------------------------- */
 
 static void read_or_write(int worker, unsigned *seed, struct load_wish *out)
 {

@@ -31,8 +31,6 @@ static redlock_lock *acquire(redlock *r)
     return lock;
 }
 
-/* ---- threads: the resource is a variable ------------------------------------------------ */
-
 /* Atomic only so that a sanitizer does not see what the test is about: no single step of the
  * read-modify-write is protected from the other threads by anything but the lock. */
 static _Atomic int counter;
@@ -90,8 +88,6 @@ CASE_NODES(threads_with_own_clients,
     contend(c, NULL);
     CHECK(cluster_await_empty(c));
 }
-
-/* ---- processes: the resource is a file -------------------------------------------------- */
 
 static void path_of(char *path, size_t size, const char *file)
 {

@@ -126,8 +126,6 @@ CASE_ON(capped_by_age, "max_hold_ms lets no extension carry the lock past that a
     CHECK(redlock_remaining_ms(lock) > 0);
 }
 
-/* ---- handing over ----------------------------------------------------------------------- */
-
 CASE_ON(adopt_extend_release,
         "Another client adopts a lock by its value, extends and releases it.")
 {

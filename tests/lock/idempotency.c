@@ -16,8 +16,6 @@ CASES_BEGIN_WITH(pair_begin);
 enum { TTL_MS = LONG_TTL_MS };
 #define KEY "AZaz09_-AZaz09_-AZaz09"
 
-/* ---- released by the key ---- */
-
 #define OTHER_KEY "BZaz09_-AZaz09_-AZaz09"
 
 static redlock_lock *keyed(enum shape shape, const char *key)
@@ -186,8 +184,6 @@ CASE(by_bad_key, "What is no key is INVAL, and too few nodes are NOQUORUM.")
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release_by_key(r, "x", KEY, NULL));
     CHECK_INT(1, report_votes(redlock_failure_report(), REDLOCK_VOTE_MISSING));
 }
-
-/* ---- a key is granted once ---- */
 
 /* Which client flags the second request comes with, and whether it waits. */
 static void ask_again(uint32_t flags, uint32_t request_flags)

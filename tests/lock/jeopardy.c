@@ -113,8 +113,6 @@ CASE_ON(states_of_a_life,
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock)); /* by the clock, without an event */
 }
 
-/* ---- repair (A8) ------------------------------------------------------------------------ */
-
 CASE_ON(repairs_deleted_keys, "Keys deleted on a minority are set again by the next renewal.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {

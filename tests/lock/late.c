@@ -19,8 +19,6 @@ static bool is_set(void *flag)
     return *(_Atomic int *)flag != 0;
 }
 
-/* ---- a lost lock whose notification keeps the driver busy ---- */
-
 static _Atomic int notified;
 
 static void be_slow(void *data)
@@ -57,8 +55,6 @@ static void check_given_back(struct cluster *c, redlock *r)
     CHECK_INT(0, cluster_count(c, "redlock:x"));
     NO_EVENT(r);
 }
-
-/* ---- the driver is busy ---- */
 
 /*
  * Granted late is TIMEOUT; where the request could not even be sent in time, no node has voted.
@@ -170,8 +166,6 @@ CASE_NODES(blocked_driver_is_busy,
     check_given_back(c, driver.client);
 }
 
-/* ---- the program reads its events late ---- */
-
 static void check_failed_handle(redlock_lock *lock)
 {
     CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
@@ -266,8 +260,6 @@ CASE_ON(loop_sends_late,
     check_failed_handle(lock);
     check_given_back(c, r);
 }
-
-/* ---- the caller wakes late ---- */
 
 static _Atomic int in_handler;
 static _Atomic int leave_handler;

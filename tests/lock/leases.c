@@ -39,8 +39,6 @@ static redlock_lock *held(enum shape shape, uint32_t flags, int64_t ttl_ms)
     return lock;
 }
 
-/* ---- adopted with the kind ---- */
-
 CASE(repairs_none, "A lock that others may renew or end is put back on no node that misses it.")
 {
     FOR_SHAPES(shape)
@@ -175,8 +173,6 @@ CASE(bad_adoptions, "What an adoption cannot mean is INVAL, with the reason.")
     CHECK_ERR(REDLOCK_INVAL, redlock_adopt(alone, "x", value, &q, &lock));
     CHECK_HAS("nothing drives", redlock_detail());
 }
-
-/* ---- kept ---- */
 
 CASE(kept_when_lost, "A kept lock that another client renews outlives the loss of its handle.")
 {

@@ -143,8 +143,6 @@ CASE_ON(partly_held,
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
 }
 
-/* ---- cancel from another thread --------------------------------------------------------- */
-
 static void *cancel_soon(void *data)
 {
     sleep_ms(30);

@@ -147,8 +147,6 @@ CASE(ends_with_loss, "The watchdog renews no lock after its loss.")
     check_silence();
 }
 
-/* ---- bound to a thread ------------------------------------------------------------------- */
-
 static void run_thread(void *(*body)(void *), void *data)
 {
     pthread_t thread;

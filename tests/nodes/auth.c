@@ -175,8 +175,6 @@ CASE_NODES(password_changed,
     CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", 10000, q));
 }
 
-/* ---- users ------------------------------------------------------------------------------- */
-
 static void add_user(const struct cluster *c, const char *user)
 {
     for (size_t i = 0; i < c->count; i++)

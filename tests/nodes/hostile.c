@@ -178,8 +178,6 @@ CASE_NODES(backoff_is_bounded,
     CHECK_BETWEEN(2, 100, e.shared->connections);
 }
 
-/* ---- servers that go bad after a proper greeting ---------------------------------------- */
-
 static void poisoned(struct cluster *c, const char *poison, int expected)
 {
     struct fake f[2];
@@ -219,8 +217,6 @@ CASE_OF_ON(poison_integer, "An integer in place of a vote is no vote.",
 
 CASE_OF_ON(poison_negative_bulk, "A bulk of length -2 is no vote.",
            poisoned(c, "$-2\r\n", REDLOCK_PROTO), .clients = NO_CLIENT);
-
-/* ---- in the way of a real server --------------------------------------------------------- */
 
 CASE_NODES(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the same.")
 {

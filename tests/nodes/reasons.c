@@ -121,8 +121,6 @@ CASE(every_reason_has_words,
     CHECK_STR("UNKNOWN", redlock_reason_name(-1));
 }
 
-/* ---- no connection, no answer ---- */
-
 CASE(unresolved, "A host without an address is told from one that cannot be reached.")
 {
     check_url("redis://no-such-host.invalid:6379", REDLOCK_REASON_UNRESOLVED);
@@ -194,8 +192,6 @@ CASE_NODES(late, "A server that answers after the node timeout is late, not sile
     await(is_reported, (struct wanted){.r = r, .reason = REDLOCK_REASON_LATE});
     await(is_known, (struct wanted){.r = r, .reason = REDLOCK_REASON_LATE});
 }
-
-/* ---- refused, or not able to serve ---- */
 
 CASE_NODES(rights, "A user that may not run a command lacks a right.", .nodes = 1)
 {
@@ -296,8 +292,6 @@ CASE_NODES(counter, "A fence counter beyond what clocks reach is told as that.",
           (struct wanted){.r = r, .flags = REDLOCK_FENCED, .reason = REDLOCK_REASON_COUNTER});
 }
 
-/* ---- quarantine ---- */
-
 CASE_NODES(not_admitted, "In strict mode a node without a marker is not admitted.", .nodes = 1,
            .young = true)
 {
@@ -387,8 +381,6 @@ CASE_NODES(same_server, "The second name of a server is told as that.", .nodes =
     CHECK_OK(redlock_node(r, 1, &second));
     CHECK_INT(REDLOCK_REASON_SAME_SERVER, first.reason + second.reason);
 }
-
-/* ---- the audit ---- */
 
 static int reason_of_check(const redlock_answer *answer, const char *address, const char *name)
 {

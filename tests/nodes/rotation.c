@@ -284,8 +284,6 @@ CASE(hung_file_at_the_start, "A client whose password file hangs is INVAL, with 
     fclose(f);
 }
 
-/* ---- commands ---------------------------------------------------------------------------- */
-
 /* Prints the file `secret`, and leaves a line in the file `runs`. */
 static const char *make_command(const char *body)
 {
@@ -408,8 +406,6 @@ CASE(command_refused, "What cannot be run as a command is INVAL at once, with wh
     o.password_file = "/dev/null";
     check_invalid(&o, "give one of");
 }
-
-/* ---- memory ------------------------------------------------------------------------------ */
 
 /* Is the region of this process that has `text` left out of core dumps? Fails if
  * none has it. */

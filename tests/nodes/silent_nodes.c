@@ -127,8 +127,6 @@ CASE_NODES(black_holed,
     fall_silent(&w, stop_forwarding, forward, proxy);
 }
 
-/* ---- how much is asked ---- */
-
 static int count_time(const struct cluster *c)
 {
     static const char field[] = "cmdstat_time:calls=";

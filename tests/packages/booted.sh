@@ -10,8 +10,6 @@ install_all() {
 }
 failed_units() { systemctl list-units --failed --plain --no-legend 'redlock*'; }
 
-# ---- install ---------------------------------------------------------------------------------
-
 install_all now
 that 'a service without nodes is neither started nor enabled' \
     [ "$(systemctl is-active redlockd.service redlockd.socket | sort -u) $(systemctl is-enabled redlockd || true)" = 'inactive disabled' ]
@@ -28,8 +26,6 @@ with redlock_native.Client() as client, client.lock("first", wait=0) as lock:
 END
 that '   to Python too' python3 /tmp/lock.py
 
-# ---- the service -----------------------------------------------------------------------------
-
 echo 'allow = uid:0 * acquire,read,break,admin' >>/etc/redlock/redlockd.conf
 echo 'allow = uid:65534 * acquire,read' >>/etc/redlock/redlockd.conf
 ask() { curl -fsS --max-time 20 --unix-socket /run/redlockd.sock "$@"; }
@@ -44,8 +40,6 @@ ask -X PUT -H "Lease-Id: $lease" --json '{"ttl_ms":60000}' "$url" >/tmp/granted
 grant=$(jq -er .grant /tmp/granted)
 that 'a client takes a lock' test -n "$grant"
 that 'the command asks the service' redlock run --service unix:/run/redlockd.sock asked -- true
-
-# ---- jobs --------------------------------------------------------------------------------------
 
 mkdir -p /etc/redlock/jobs
 printf '#!/bin/sh\nid -un >>/tmp/ran.$REDLOCK_NAME\n' | tee /etc/redlock/jobs/{report,tick,nobodys} >/dev/null
@@ -103,8 +97,6 @@ systemctl stop scheduler-one
 that '   and on the other when that one is stopped' eventually grep -qx two /tmp/leaders
 systemctl stop scheduler-two
 
-# ---- upgrade -----------------------------------------------------------------------------------
-
 cat >/tmp/clients <<'END'
 while :; do
     curl -sS -o /dev/null -w '%{http_code}\n' --max-time 60 --unix-socket /run/redlockd.sock http://localhost/livez
@@ -125,8 +117,6 @@ that '   and released' ask -o /dev/null -X DELETE -H "Lease-Id: $lease" -H "Gran
 that '   and the changed configuration file is kept' grep -q '^allow = uid:0' /etc/redlock/redlockd.conf
 that '   beside the new one' grep -q 'of the next version' /etc/redlock/redlockd.conf.dpkg-dist
 that '   and nothing has failed' [ -z "$(failed_units)" ]
-
-# ---- remove and purge -----------------------------------------------------------------------------
 
 pid=$(systemctl show --value -p MainPID redlockd)
 dpkg --remove redlockd >/dev/null

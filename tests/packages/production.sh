@@ -5,8 +5,6 @@
 . /check/lib.bash
 cd /check
 
-# ---- the files of the page, with addresses of this Debian -------------------------------------
-
 # files: every block of the page behind a line <!-- file: PATH -->, written to that path.
 files() {
     awk '/^<!-- file: / { path = $3; next }
@@ -23,8 +21,6 @@ that "the page has its files ($used)" test "$used" -ge 8 -a -s /etc/redlock/node
 sed -i 's/10\.0\.0\./127.0.0./g; s/scrape_interval: 15s/scrape_interval: 1s/' \
     /etc/redlock/{nodes,redlockd}.conf /etc/nginx/conf.d/redlockd.conf /etc/haproxy/haproxy.cfg \
     /etc/prometheus/prometheus.yml
-
-# ---- certificates, secrets, users ---------------------------------------------------------------
 
 mkdir /tmp/ca && cd /tmp/ca
 {
@@ -65,8 +61,6 @@ useradd alice && useradd bob && useradd carol
 usermod -aG redlock,workers alice
 usermod -aG redlock carol
 
-# ---- nodes: TLS and a password ------------------------------------------------------------------
-
 rights=$(sed -n 's/^ACL SETUSER locker //p' production.md)
 for k in 1 2 3; do
     mkdir -p /var/tmp/node-$k
@@ -86,8 +80,6 @@ END
 done
 on_nodes() { REDLOCK_CONFIG=/etc/redlock/nodes.conf REDLOCK_PASSWORD=$(cat /etc/redlock/nodes-password) redlock "$@"; }
 that 'the nodes are told that they are new' eventually on_nodes init --yes
-
-# ---- the service --------------------------------------------------------------------------------
 
 status=0
 redlockd --config /etc/redlock/redlockd.conf --check >/tmp/checked 2>&1 || status=$?
@@ -144,8 +136,6 @@ that 'a token acquires over TLS' test "$code" = 201
 ask 127.0.0.8:9443 POST /v1/locks/web/a "$lease" -H "Grant: $grant" -d '{"ttl_ms":60000}'
 that '   and renews at the other replica' test "$code" = 200
 
-# ---- changes --------------------------------------------------------------------------------------
-
 token=of-nobody
 ask 127.0.0.7:9443 PUT /v1/locks/web/b "$(openssl rand -hex 16)" -d '{}'
 that 'a token that is not in the file is refused' test "$code" = 401
@@ -163,8 +153,6 @@ that '   which comes back' eventually serves 127.0.0.7:9443
 that 'logrotate moves the audit log' logrotate --force /etc/logrotate.d/redlockd
 put alice jobs/c >/dev/null
 that '   and the next line is in a new one' eventually grep -q '"jobs/c"' /var/log/redlock/audit.log
-
-# ---- balancers ------------------------------------------------------------------------------------
 
 through() { # NAME
     local id
@@ -194,8 +182,6 @@ plainly() { curl -s --max-time 20 -o /dev/null -w '%{http_code}' -H "Host: $1" -
 that 'a proxy of this host uses the loopback port under the name of the service' test "$(plainly locks.example.org)" = 200
 that '   and under no other' test "$(plainly elsewhere.example.org)" = 400
 
-# ---- Prometheus -------------------------------------------------------------------------------------
-
 that 'promtool finds nothing wrong' promtool check config /etc/prometheus/prometheus.yml
 systemd-run --quiet --unit=watcher prometheus --config.file=/etc/prometheus/prometheus.yml \
     --storage.tsdb.path=/var/tmp/prometheus --web.listen-address=127.0.0.1:9090
@@ -222,8 +208,6 @@ for name in RedlockdNoQuorum RedlockdDown RedlockdNoMargin RedlockdNodeSilent Re
         that "$name: $metric is there" grep -q "^# TYPE $metric " /tmp/metrics
     done
 done
-
-# ---- a mistake ----------------------------------------------------------------------------------------
 
 echo 'alow = uid:0 * admin' >>/etc/redlock/redlockd.conf
 that 'a reload with a mistake changes nothing' systemctl reload redlockd

@@ -26,8 +26,6 @@ enum {
     IDLE_MS = 1000,
 };
 
-/* ---- the price -------------------------------------------------------------------------- */
-
 struct price {
     int64_t at_ms;
     double own_ms, nodes_ms; /* CPU */
@@ -80,8 +78,6 @@ static void print_price(const char *what, int count, const struct price *from,
            1000 * (to->nodes_ms - from->nodes_ms) / count, to->memory_kib - from->memory_kib,
            (double)(to->memory_kib - from->memory_kib) / count);
 }
-
-/* ---- threads ---------------------------------------------------------------------------- */
 
 struct threads {
     redlock *r;
@@ -143,8 +139,6 @@ CASE_EACH(threads, "A thousand threads that block on one lock are all served.", 
     client_close(t.r);
     client_close(other);
 }
-
-/* ---- handles ---------------------------------------------------------------------------- */
 
 struct handles {
     int served, disorders, released;

@@ -36,8 +36,6 @@ static bool only_the_lock(void *data)
     return true;
 }
 
-/* ---- how long --------------------------------------------------------------------------- */
-
 CASE_NODES(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.",
            .nodes = NODES)
 {
@@ -70,8 +68,6 @@ CASE_NODES(try_takes_no_place, "A try leaves no queue entry behind, fair or not.
             CHECK_INT(1, server_keys(&c->node[i]));
     }
 }
-
-/* ---- cancel and its relatives ----------------------------------------------------------- */
 
 static void *cancel_it(void *lock)
 {

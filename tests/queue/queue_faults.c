@@ -76,8 +76,6 @@ CASE_OF(minority, "A waiter that lost its majority does not block the next.",
 CASE_OF(failed_rounds, "Attempts that reached some nodes but no majority leave nothing there.",
         CHECK_INT(0, left_by_failed_rounds(GIVE_UP_MS)));
 
-/* ---- queue entries of waiters that have gone -------------------------------------------- */
-
 CASE_OF(timeout_empties_the_queue, "The queue is empty right after its only waiter timed out.",
         CHECK_INT(0, places_after_timeout()));
 
@@ -99,8 +97,6 @@ CASE_ON(holder_from_the_queue_dies,
     CHECK(waiter_await(&second));
     waiter_end(&second);
 }
-
-/* ---- requests of the dead --------------------------------------------------------------- */
 
 static bool have_requests_of_all(void *data)
 {
@@ -145,8 +141,6 @@ CASE_NODES(requests_of_the_dead,
     CHECK_OK(next.news->error);
     waiter_end(&next);
 }
-
-/* ---- rights ----------------------------------------------------------------------------- */
 
 static void without_right(struct cluster *c, const char *first_rule, const char *second_rule)
 {
@@ -211,8 +205,6 @@ CASE_NODES(release_without_channels,
     waiter_end(&next);
     CHECK(cluster_await_empty(c));
 }
-
-/* ---- too few from the beginning --------------------------------------------------------- */
 
 CASE_NODES(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.",
            .nodes = 5)

@@ -25,8 +25,6 @@ CASE(one_place_per_client,
     CHECK_INT(0, q.disorders);
 }
 
-/* ---- subscriptions ---------------------------------------------------------------------- */
-
 static int subscribers(const struct server *s)
 {
     const char *list = server_cmd(s, "CLIENT", "LIST", "TYPE", "pubsub", NULL);
@@ -80,8 +78,6 @@ CASE_ON(subscriptions,
             redlock_lock_free(lock[k][i]);
 }
 
-/* ---- position --------------------------------------------------------------------------- */
-
 struct place {
     redlock_lock *lock;
     int wanted;
@@ -133,8 +129,6 @@ CASE_ON(position_in_the_nodes_queue,
     EXPECT(r, ACQUIRED, REDLOCK_OK, mine[1]);
     CHECK_INT(0, redlock_position(mine[1]));
 }
-
-/* ---- handing over ----------------------------------------------------------------------- */
 
 static redlock_lock *start(redlock *r, uint32_t flags)
 {
@@ -197,8 +191,6 @@ CASE_OF_ON(follows_fairly,
            "A fair acquire right after its client's release "
            "overtakes no waiter that came between.",
            follow(c, r, REDLOCK_FAIR), .nodes = NODES);
-
-/* ---- names that were chosen ------------------------------------------------------------- */
 
 enum { CHOSEN = 64, CHOSEN_BUCKETS = 256 };
 

@@ -96,8 +96,6 @@ CASE_ON(freed_when_told, "A waiter that is freed when it is told its place leave
     CHECK(next_event(r, 0) == NULL);
 }
 
-/* ---- many ---- */
-
 CASE(not_too_often, "However many waiters are served, one behind them is told once a second.")
 {
     struct cluster c;

@@ -21,8 +21,6 @@ static const char *key_of(const char *name)
     return key;
 }
 
-/* ---- where ---- */
-
 CASE(names_land_where_they_should, "A lock is on the nodes of its quorum and on no others.")
 {
     struct fleet f;
@@ -128,8 +126,6 @@ CASE(several_names,
     }
 }
 
-/* ---- failures ---- */
-
 CASE(one_quorum_down,
      "With one quorum down the locks of the others work, and the error names the quorum.")
 {
@@ -186,8 +182,6 @@ CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one n
         server_thaw(&f.cluster[i].node[0]);
     }
 }
-
-/* ---- blocking ---- */
 
 CASE(blocking_wait, "A waiter in one quorum is served when another client releases the lock.")
 {
@@ -280,8 +274,6 @@ CASE(leases_of_each,
         CHECK(cluster_await_empty(&f.cluster[i]));
     }
 }
-
-/* ---- all of them ---- */
 
 /* In order, each once. */
 static void check_list(redlock *r, size_t count)

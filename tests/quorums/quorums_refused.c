@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- clients that disagree ---- */
-
 /* How many nodes does a client with these options warn of? */
 static int warnings(redlock_options o)
 {
@@ -105,8 +103,6 @@ CASE(different_sets_do_not_count,
     for (size_t i = 0; i < 3; i++)
         CHECK_OK(client_try(r, fleet_name(&f, i, 0), 20000));
 }
-
-/* ---- what is refused ---- */
 
 static void refuse(const redlock_options *o, const char *why)
 {

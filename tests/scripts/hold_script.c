@@ -11,8 +11,6 @@
 
 CASES_BEGIN_WITH(begin);
 
-/* ---- giving back ------------------------------------------------------------------------ */
-
 CASE(give_mutex, "Giving back deletes a string key with the caller's value, and no other.")
 {
     GRANTED(.value = "a");
@@ -112,8 +110,6 @@ CASE(give_strangers, "Giving back leaves keys of other holders and other types a
     CHECK_INT(2, server_int(&node, "HLEN", "redlock:hash", NULL));
 }
 
-/* ---- renewing --------------------------------------------------------------------------- */
-
 CASE(renew_kinds,
      "A renewal by value works for every kind, never shortens and never creates a hold.")
 {
@@ -204,8 +200,6 @@ CASE(renew_strangers, "A renewal reports keys of other types as not its own, wit
     CHECK_INT(-1, pttl("redlock:list"));
 }
 
-/* ---- tokens ----------------------------------------------------------------------------- */
-
 CASE(align,
      "Aligning raises a counter, never lowers it, and only while the caller holds the lock.")
 {
@@ -237,8 +231,6 @@ CASE(align_owner, "Aligning raises an owner's token with the counter, for later 
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
     CHECK_STR("0", call_align(&node, "list", "v", "4"));
 }
-
-/* ---- looking ---------------------------------------------------------------------------- */
 
 CASE_OF(look_at_nothing, "Looking at a free name finds no holder and no waiter.",
         CHECK_PARTS("#7, 0=none, 1=-2, 2=0, 3=0, 4=0, 6=0", call_look(&node, "x")));

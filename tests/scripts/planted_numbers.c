@@ -45,8 +45,6 @@ static void plant(const struct server *s, const char *field, int which)
     CHECK_STR("1", server_cmd(s, "HSET", FENCE, field, bad_counters[which], NULL));
 }
 
-/* ---- the scripts ------------------------------------------------------------------------ */
-
 static long long draw(bool by_take)
 {
     const char *reply =
@@ -191,8 +189,6 @@ CASE(marker, "A marker whose max_ttl is no number allows every TTL.")
     server_cmd(&node, "HSET", "redlock.admit", "max_ttl", "nonsense", NULL);
     CHECK_PARTS("0=1, 3=0", call_take(&node, (struct take){.value = "a", .identity = "1"}));
 }
-
-/* ---- the library ------------------------------------------------------------------------ */
 
 static int64_t next_token(redlock *r, enum shape shape)
 {

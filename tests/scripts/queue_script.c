@@ -204,8 +204,6 @@ CASE(queue_of_several,
     GRANTED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
 }
 
-/* ---- being woken ------------------------------------------------------------------------ */
-
 static struct resp *subscriber;
 
 static void listen_to(const char *channel)

@@ -42,8 +42,6 @@ CASE_ON(flushed_before_rollback, "A rollback works on a node that forgot the scr
     }
 }
 
-/* ---- on a fake server ------------------------------------------------------------------- */
-
 /* Not running yet: a case says what they can do, and runs them. */
 static struct bench {
     struct fake fake[3];

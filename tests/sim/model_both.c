@@ -114,8 +114,6 @@ void both_end(void)
     resp_free(line);
 }
 
-/* ---- comparing ---- */
-
 static const char *first_word(const char *text)
 {
     static char words[2][64];
@@ -217,8 +215,6 @@ void share_counter(const char *key)
         ask_model((const char *const[]){"HSET", key, field, value, NULL}, ignored);
     }
 }
-
-/* ---- drawing ---- */
 
 /* Writes the word of a script at argv; how many words it takes. */
 static size_t draw_script(const char *word, const char **argv)

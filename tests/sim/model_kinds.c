@@ -132,8 +132,6 @@ static void compare_state(void)
     compare_members(a ? "redlock.alive:a" : "redlock.alive:b");
 }
 
-/* ---- what is drawn ---- */
-
 #define VALUE "v1|v2|v3#1|v4#2|v5#1"
 #define WAITER "|w" ONE ".1|r" ONE ".2|w" TWO ".3|r" TWO ".4|w" TWO ".5"
 #define PLACE " 0|1000|2000|3000 "

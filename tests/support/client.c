@@ -20,8 +20,6 @@ redlock_options client_options(const struct cluster *c)
                                             .retry_max_ms = 20);
 }
 
-/* ---- opening and closing ---- */
-
 static struct opened {
     redlock **client;
     size_t count;

@@ -70,8 +70,6 @@ static void leave(int name, int64_t until_ns)
     atomic_compare_exchange_strong(&held_until_ns[name], &until_ns, 0);
 }
 
-/* ---- blocking callers ------------------------------------------------------------------- */
-
 struct blocking {
     pthread_t thread;
     redlock *client;
@@ -107,8 +105,6 @@ static void *lock_at_random(void *data)
     }
     return NULL;
 }
-
-/* ---- one event loop with many handles --------------------------------------------------- */
 
 /* Every operation that was started has one event, and none once its handle was freed. */
 struct flight {
@@ -185,8 +181,6 @@ static void *fly(void *data)
     fly_at_random(b->client, &b->seed);
     return NULL;
 }
-
-/* ---- the weather ------------------------------------------------------------------------ */
 
 static void make_weather(struct cluster *c, struct proxy *p, unsigned *seed)
 {

@@ -12,8 +12,6 @@
 
 enum { TTL_MS = LONG_TTL_MS, SHORT_TTL_MS = 2000, THREADS = 4, ROUNDS = 100 };
 
-/* ---- one reader ---- */
-
 /* Until there is an event. The other thread may be in redlock_next() at this moment, too. */
 static void *read_one(void *client)
 {
@@ -108,8 +106,6 @@ CASE_ON(drain_handed_on,
     CHECK_OK(redlock_start_acquire(r, name[2], TTL_MS, NULL, &lock[2]));
     CHECK(cluster_await(c, "redlock:z", 3));
 }
-
-/* ---- exactly one event, or none ---- */
 
 /* When things happened, in an order that all threads agree about. */
 static _Atomic uint64_t moment;
@@ -206,8 +202,6 @@ CASE_ON(ended_by_other_threads,
     NO_EVENT(r);
     CHECK(cluster_await_empty(c));
 }
-
-/* ---- notify ---- */
 
 static _Atomic bool is_inside, may_leave, has_left;
 

@@ -10,8 +10,6 @@
 
 enum { NAMES = 400 };
 
-/* ---- answers ---- */
-
 /* The answer to the only job, by a loop that never waits inside the library. */
 static const redlock_answer *poll_answer(redlock *r, int error, redlock_job job)
 {
@@ -138,8 +136,6 @@ CASE_ON(answer_outlives_client,
     redlock_answer_free(list);
     redlock_answer_free(NULL);
 }
-
-/* ---- many at once ---- */
 
 struct page {
     char name[16];
@@ -287,8 +283,6 @@ CASE_ON(many_admissions,
         CHECK_OK(next_answer(r)->error);
     client_unlock(client_lock(r, "x", 10000)); /* so they are one set (G8) */
 }
-
-/* ---- nodes that fail ---- */
 
 CASE_ON(hung_nodes, "With one node of three hung the rest answers, with two the error says so.",
         .node_timeout_ms = STEADY_MS)

@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- ends ---- */
-
 enum { QUERIES = 100, LISTS = 10, JOBS = QUERIES + LISTS + 3 };
 
 /* Some wait for their turn, and some are asked. */
@@ -89,8 +87,6 @@ CASE_ON(cancel_unread, "A job whose answer waits unread is canceled, and its eve
     CHECK(poll(&p, 1, 0) == 0);
 }
 
-/* ---- together with blocking calls ---- */
-
 CASE_ON(beside_blocked_caller, "A caller blocked in a query drives the jobs of others.")
 {
     redlock_job job;
@@ -153,8 +149,6 @@ CASE_ON(threads,
     }
     NO_EVENT(r);
 }
-
-/* ---- refusals ---- */
 
 CASE_ON(bad_input, "What makes no sense is refused at once, and nothing is started.",
         .nodes = 1)

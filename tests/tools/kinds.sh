@@ -36,8 +36,6 @@ exactly() {
     [ -z "$more" ] || fail "$file names what is no kind: $more"
 }
 
-# ---- places with a list of all kinds ----
-
 sed -nE 's/.*"kind": .*"enum": \[([^]]*)\].*/\1/p' redlockd/page/openapi.json | grep -oE '[a-z]+' |
     exactly redlockd/page/openapi.json "$words"
 sed -nE 's/^const KINDS = \{(.*)\};/\1/p' redlockd/page/page.html | grep -oE '[a-z]+:' | tr -d : |
@@ -54,8 +52,6 @@ grep -A1 '^\.Li kind$' man/redlockd.8 | sed -nE 's/^\.Pq (.*) ,$/\1/p' | grep -o
     exactly man/redlockd.8 "$words"
 sed -n '/^## Kinds$/,/^## /p' docs/kinds.md | sed -nE 's/^\| \x60([a-z]+)\x60 .*/\1/p' |
     exactly 'the table of docs/kinds.md' "$words"
-
-# ---- places that use every kind ----
 
 while read -r file pattern; do
     while read -r name word; do
@@ -74,8 +70,6 @@ while read -r script; do
         grep -qE "(RL_SCRIPT_|ONE_NAME\(\"|RUN:)$script\b" "$file" || fail "$file does not run ${script,,}.lua"
     done
 done < <(sed -nE 's/^ *X\([A-Z]+, "[a-z:]+", .* (TAKE_[A-Z]+)\).*/\1/p' src/core/kind.h)
-
-# ---- and no other place ----
 
 # A file that names a kind: each is about that kind alone, or fails to compile without one of them.
 allowed=' src/client/audit.c src/client/audit.h src/engine/attempt.c cli/lock/terms.c lab/sim/app.c lab/sim/options.c

@@ -20,8 +20,6 @@ is 'the page has as many examples as this test knows' "$(find "$tmp/block" -type
 # block N: its text.
 block() { cat "$tmp/block/0$1"; }
 
-# ---- try it ----
-
 # The shell of the first line reads the others, and their last one fails.
 echo 'node-timeout = 500ms' >"$tmp/patient" # a busy machine may take its time to answer
 export REDLOCK_CONFIG=$tmp/patient
@@ -30,8 +28,6 @@ expect 'try it: with three of five hung or dead, status 69' 69 'too few nodes|co
 like '   five servers' "$out" '^one holder at a time$'
 like '   two of them gone' "$out" '^three of five are a majority$'
 unlike '   three of them gone' "$out" 'never printed'
-
-# ---- set it up ----
 
 block 2 | cat - "$tmp/patient" >"$tmp/redlock.conf"
 export REDLOCK_CONFIG=$tmp/redlock.conf
@@ -52,8 +48,6 @@ fi
 try "$redlock" run -n first -- true
 expect '   and from then on the servers vote' 0
 
-# ---- recipes ----
-
 # cron takes five fields for the time, and gives the rest to a shell.
 like 'the line for cron has a time' "$(block 5)" '^([0-9*/,-]+ ){5}redlock run '
 for machine in 1 2 3; do
@@ -71,8 +65,6 @@ for number in 6 7 8; do
     is '   with all of its commands' "$(paste -sd' ' ran)" \
         "$(grep -oE '\./[a-z.-]+' "$tmp/block/0$number" | cut -c3- | paste -sd' ')"
 done
-
-# ---- what is going on ----
 
 "$redlock" run --label 'the deployer' deploy -- sleep 60 2>"$tmp/evicted" &
 deployer=$!

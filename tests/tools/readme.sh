@@ -17,8 +17,6 @@ needs curl openssl "${CC:-cc}" pkg-config
 . "$(dirname "$0")/six.bash"
 unhurried
 
-# ---- the blocks, as files N.LANGUAGE, and N.why of those that are not run ----
-
 awk -v dir="$tmp/block" '
     BEGIN { system("mkdir -p " dir) }
     inside && /^ *```/ { inside = 0; close(name); next }
@@ -106,8 +104,6 @@ that 'there are examples' [ "$ran" -gt 0 ]
 # Only one file has it.
 [ "$(basename "$file")" = README.md ] || done_testing
 
-# ---- its first screen ----
-
 DOORS=3 COMMANDS_MAX=3 LINES_MAX=200 CODE_COLUMNS_MAX=92
 is 'it begins with its doors' "$(grep '^## ' "$file" | head -n $DOORS | grep -c '^## I have ')" $DOORS
 for ((door = 1; door <= DOORS; door++)); do
@@ -118,8 +114,6 @@ done
 that 'it is short' [ "$(wc -l <"$file")" -le $LINES_MAX ]
 is 'no line of its code is cut off on a page' \
     "$(awk -v max=$CODE_COLUMNS_MAX '/^```/{ code = !code; next } code && length > max' "$file")" ''
-
-# ---- the line for cron, on ten machines that start within a second ----
 
 cron=$(grep -lE ' redlock run .*--every .* -- ' "$tmp"/block/*.crontab | head -n1)
 that 'an example has a line for cron' [ -n "$cron" ]

@@ -14,8 +14,6 @@ if [ -z "${REDLOCK_SIX_INSIDE:-}" ]; then
     REDLOCK_SIX_INSIDE=1 exec unshare --map-root-user --net --mount bash "$0" "$@"
 fi
 
-# ---- six servers on six addresses ----
-
 cp /etc/hosts "$tmp/hosts"
 ip link set lo up || exit 1
 for k in 1 2 3 4 5 6; do
@@ -48,8 +46,6 @@ afresh() {
     for k in 1 2 3 4 5 6; do tell $k FLUSHALL >/dev/null; done
     "$redlock" init --yes -q --nodes "$1" >/dev/null || not_ok "redlock init --nodes $1"
 }
-
-# ---- a directory to work in, and what the examples run ----
 
 mkdir -m 700 "$tmp/work" "$tmp/run"
 export XDG_RUNTIME_DIR=$tmp/run

@@ -13,8 +13,6 @@ static const struct trace_options three = {.node_count = 3, .random = 1u << 31};
 static const struct trace_options fenced = {
     .node_count = 3, .random = 1u << 31, .terms = {.fenced = true}};
 
-/* ---- the life of a lock ---- */
-
 CASE_OF(validity_ends_while_nodes_warm_up,
         "A4: grants of nodes still connecting win nothing after the validity.",
         trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
@@ -94,8 +92,6 @@ CASE_OF(adopted_and_confirmed_too_late,
                           "[45]   2 granted            -> jeopardy, done NOQUORUM\n"
                           "[45]   remaining 0\n"));
 
-/* ---- replies that make no sense ---- */
-
 static enum redlock_vote vote(enum rl_op op, struct rl_reply reply)
 {
     return rl_answer_read(op, reply.scalar.type == RL_REPLY_ARRAY, &reply).vote;
@@ -136,8 +132,6 @@ CASE(senseless_replies_are_no_votes,
     CHECK_INT(REDLOCK_VOTE_MISSING, vote(RL_OP_EXTEND, SCALAR(ERROR, 0, "WRONGTYPE it is")));
     CHECK_INT(REDLOCK_VOTE_ERROR, vote(RL_OP_PING, SCALAR(ERROR, 0, "WRONGTYPE Operation")));
 }
-
-/* ---- guards ---- */
 
 static const int64_t SECOND_NS = 1000000000;
 
@@ -193,8 +187,6 @@ CASE(a_step_of_our_own_is_forgiven,
     guard.step_ns = 0;
     CHECK(rl_guard_check_vote(&guard, 2 * SECOND_NS));
 }
-
-/* ---- questions ---- */
 
 CASE(a_machine_that_slept, "A round trip of an hour is capped, not negative.")
 {

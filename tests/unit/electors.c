@@ -270,8 +270,6 @@ CASE(the_list_that_init_writes, "E2: init writes all ids in order, and none twic
     CHECK(text[0] == 'a' && text[RL_ELECTOR_ID_SIZE] == ' ');
 }
 
-/* ---- the guard of an elected vote ---- */
-
 static struct rl_guard guard;
 
 static struct rl_facts facts_of(const char *run_id, const char *marker)

@@ -137,8 +137,6 @@ CASE(lines_have_an_end, "The decoder refuses a line that is too long.")
     CHECK_INT(0, rl_resp_decode(line, 100, &reply));
 }
 
-/* ---- random replies --------------------------------------------------------------------- */
-
 static size_t put_scalar(char *out)
 {
     size_t length = (size_t)(random() % 40);
@@ -300,8 +298,6 @@ CASE(agrees_with_hiredis,
     decode_exact("", 0, &reply);
 }
 #endif
-
-/* ---- encoding --------------------------------------------------------------------------- */
 
 CASE(encodes_commands,
      "The encoder writes a command as an array of bulks, binary arguments included.")

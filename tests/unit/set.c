@@ -311,8 +311,6 @@ CASE(literal_addresses,
         CHECK(!rl_set_is_literal(others[i]));
 }
 
-/* ---- every way to run init a few times ---- */
-
 enum { WORLD_MAX = 5, INITS_MAX = 3 };
 
 struct world {

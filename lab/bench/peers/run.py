@@ -49,8 +49,6 @@ GRACE_S = 5  # beyond what a driver should take
 HUNG_ROUNDS = 3
 
 
-# ---- the servers -----------------------------------------------------------------------------
-
 
 class Servers:
     def __init__(self, redlock):
@@ -89,8 +87,6 @@ class Servers:
         self._dev("resume")
         self.ask(len(self.nodes) - 1, "PING")
 
-
-# ---- one measurement -------------------------------------------------------------------------
 
 
 def follow(stream, lines):

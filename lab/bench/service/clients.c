@@ -76,8 +76,6 @@ void clients_close(struct clients *callers)
     close(callers->epoll_fd);
 }
 
-/* ---- answers ---------------------------------------------------------------------------- */
-
 /* True: the answer is whole. */
 static bool parse(char *bytes, size_t got, int *status, char **body)
 {
@@ -129,8 +127,6 @@ int clients_ask(int fd, const char *request, size_t size, char *body, size_t bod
     snprintf(body, body_size, "%s", at);
     return status;
 }
-
-/* ---- cycles ----------------------------------------------------------------------------- */
 
 static void send_step(struct http_client *caller, const struct cycle *cycle)
 {

@@ -22,8 +22,6 @@ static bool member(const char *body, const char *key, char *out, size_t size)
     return true;
 }
 
-/* ---- redlockd --------------------------------------------------------------------------- */
-
 #define GRANT 0
 
 static size_t write_redlockd(struct http_client *caller, unsigned step, char *out, size_t size)
@@ -75,8 +73,6 @@ size_t cycles_write_wait(unsigned number, char *out, size_t size)
                             "{\"wait_ms\":50000}",
                             (unsigned)getpid(), runs, number);
 }
-
-/* ---- etcd ------------------------------------------------------------------------------- */
 
 enum { LEASE, KEY };
 

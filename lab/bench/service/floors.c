@@ -30,8 +30,6 @@ static int listen_at(const char *path)
     return fd;
 }
 
-/* ---- E0 --------------------------------------------------------------------------------- */
-
 static void accept_one(int epoll_fd, int listener)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -99,8 +97,6 @@ void floors_echo_here(struct floor *floor, const char *path, const char *answer,
                             .answer = answer,
                             .answer_size = answer_size};
 }
-
-/* ---- E1 --------------------------------------------------------------------------------- */
 
 struct fixed {
     const char *body;

@@ -55,8 +55,6 @@ struct floors {
 
 static struct floors floors;
 
-/* ---- E0 and E1 -------------------------------------------------------------------------- */
-
 static double measure_rate(struct row *row)
 {
     int64_t from_ns = rl_now_ns();
@@ -135,8 +133,6 @@ static void close_row(struct row *row)
     unlink(row->path);
     unlink(row->here);
 }
-
-/* ---- the daemon ------------------------------------------------------------------------- */
 
 /* Of the process that serves, per cycle. */
 static double cpu_of(struct clients *callers, pid_t pid, struct series *rates)

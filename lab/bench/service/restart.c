@@ -43,8 +43,6 @@ struct board {
 
 static struct sockaddr_un place;
 
-/* ---- the load --------------------------------------------------------------------------- */
-
 /* On a connection of its own. The status; 0: no answer; -1: the connection was refused. */
 static int try_request(const char *request, char *answer, size_t size)
 {
@@ -149,8 +147,6 @@ static void load(struct board *board)
             !strstr(answer, "ENDED"))
             board->result.lost++;
 }
-
-/* ---- the restarts ----------------------------------------------------------------------- */
 
 static int open_listener(const char *path)
 {

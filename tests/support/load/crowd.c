@@ -35,8 +35,6 @@ struct cluster trouble_rest(const struct cluster *c, enum trouble trouble)
     return rest;
 }
 
-/* ---- one of them ------------------------------------------------------------------------ */
-
 struct job {
     struct cluster c;
     struct crowd *crowd;
@@ -104,8 +102,6 @@ static void work(void *data)
         take_turn(job, r);
     client_close(r);
 }
-
-/* ---- all of them ------------------------------------------------------------------------ */
 
 static bool all_ready(void *data)
 {
@@ -190,8 +186,6 @@ struct crowd *crowd_run(const struct crowd_terms *terms)
     print(crowd);
     return crowd;
 }
-
-/* ---- what the records say --------------------------------------------------------------- */
 
 int crowd_bypasses(const struct crowd *crowd)
 {

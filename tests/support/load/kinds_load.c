@@ -24,8 +24,6 @@ struct worker {
     int number;
 };
 
-/* ---- the processes ---------------------------------------------------------------------- */
-
 static void note(struct load *l, const struct load_wish *w, redlock_lock *lock,
                  int64_t asked_ns, int64_t granted_ns)
 {
@@ -110,8 +108,6 @@ void load_wish_any_names(int worker, unsigned *seed, struct load_wish *out)
     out->ttl_ms = LOAD_MAX_TTL_MS;
     out->hold_ms = seed_draw(seed, 0, 3);
 }
-
-/* ---- the faults ------------------------------------------------------------------------- */
 
 /* One node at a time, so that a majority is always there; restarts rest until let in. */
 static void torment(struct load *l, const struct load_spec *spec)
