@@ -2,7 +2,6 @@
 #include "lock/live.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "lock/held_lock.h"
 #include "report/advice.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ui/vote.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include <redlock.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "checker.h"
 
-#include <redlock.h>
 #include <stdarg.h>
 #include <string.h>
 

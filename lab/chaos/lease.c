@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lease.h"
 
-#include "random.h"
 #include "record.h"
 #include "rig.h"
 #include "stream.h"

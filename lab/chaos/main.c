@@ -27,7 +27,6 @@
 #include "soak.h"
 
 #include "check.h"
-#include "clock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "nodeclock.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 
 static void freeze(struct rig *r, int node)
 {

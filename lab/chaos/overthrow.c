@@ -4,8 +4,6 @@
 
 #include "overthrow.h"
 
-#include "check.h"
-
 /* The server that a fault has hit and the links that it has cut, to be undone later. */
 static struct hit {
     int member; /* -1: nothing was done */

@@ -6,7 +6,6 @@
 
 #include <redlock.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -5,8 +5,6 @@
 #include "record.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 
 #include <redlock.h>
 #include <signal.h>
-#include <string.h>
 
 enum { RECORDS_MAX = 64 };
 

@@ -5,7 +5,6 @@
 #include "check.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { HOUR_S = 3600, EVERY_S = 10 };
 

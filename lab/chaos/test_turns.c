@@ -4,8 +4,6 @@
 #include "schedule.h"
 #include "turns.h"
 
-#include <redlock.h>
-
 enum { RECORDS_MAX = 64 };
 
 static struct record made[RECORDS_MAX];

@@ -2,7 +2,6 @@
 #include "timeline.h"
 
 #include <redlock.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Pixels. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Strings and expiry. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/answer.h"

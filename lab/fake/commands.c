@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of commands, and what they share. */
 #include <ctype.h>
-#include <string.h>
 
 #include "core/answer.h"
 #include "lab/fake/commands.h"

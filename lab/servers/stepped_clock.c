@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stepped_clock.h"
 
-#include <stddef.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>

@@ -2,7 +2,6 @@
 #include "lab/sim/sets.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/time.h"
 #include "core/set.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A hung node slows no acquire down: measured in one run, healthy and hung in turns. */
-#include "clock.h"
 #include "fixture.h"
 #include "lab/stats/series.h"
 

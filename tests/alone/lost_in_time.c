@@ -3,7 +3,6 @@
  * With three of five nodes hung no renewal succeeds. A hundred holders must all be told before
  * their validity ends, which is before their keys expire; how long before is measured.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "lab/stats/series.h"
 #include "pulse.h"

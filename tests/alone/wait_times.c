@@ -3,7 +3,6 @@
  * How long a call takes: a wait ends at its deadline wherever the waiter stands, an attempt at
  * the node timeout, and what needs no wait takes none.
  */
-#include "clock.h"
 #include "crowd.h"
 #include "fixture.h"
 #include "lab/stats/series.h"

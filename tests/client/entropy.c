@@ -3,7 +3,6 @@
  * Values come fresh from getrandom(2): a machine that is cloned while a client runs does not
  * repeat what its twin draws. The linker sends the library's getrandom() here (--wrap).
  */
-#include "clock.h"
 #include "fixture.h"
 
 #include <errno.h>

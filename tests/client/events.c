@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What redlock.h promises of redlock_next() and redlock_fd(), of one thread that reads. */
 #include "drive/events.h"
-#include "clock.h"
 #include "drive/client.h"
 #include "fixture.h"
 #include "fleet.h"

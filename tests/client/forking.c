@@ -3,7 +3,6 @@
  * After fork() the child's copy of a client is dead: every call says so, and freeing it there
  * must not touch what the parent holds.
  */
-#include "clock.h"
 #include "fixture.h"
 
 #include <sys/wait.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A caller that is busy with other things for a while, as every caller of a lock is. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <time.h>

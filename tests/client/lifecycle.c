@@ -3,7 +3,6 @@
  * Opening, closing, freeing and giving up in every order. Under LeakSanitizer each case also
  * says that nothing is leaked; the descriptor count says so everywhere.
  */
-#include "clock.h"
 #include "fixture.h"
 
 #include <stdio.h>

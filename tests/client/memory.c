@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "check.h"
 #include "client.h"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The counters of a client: exact numbers for scripted sequences. */
-#include "clock.h"
 #include "fixture.h"
 #include "nodeclock.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LONG_MS = GIVE_UP_MS };

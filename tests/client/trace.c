@@ -3,7 +3,6 @@
  * The trace of a client: what it says, what it never says, and that neither a full disk nor a
  * pipe that is not read keeps a lock waiting.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "fleet.h"
 

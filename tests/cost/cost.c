@@ -8,7 +8,6 @@
  * can be lowered, and to what: copy the figure. A limit is raised only with a sentence that
  * says what is bought.
  */
-#include "clock.h"
 #include "cost_load.h"
 #include "cost_nodes.h"
 #include "cost_trace.h"

@@ -4,7 +4,6 @@
  * B asks: nodes 3, 4 and 5 would make a second majority. Each case is one way of forgetting;
  * whether B is kept out depends on the guard (G1, G2), and where it is not, the case says so.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "relay.h"
 

@@ -3,7 +3,6 @@
  * redlock_audit() must find each planted fault, name the node and say what to do; on healthy
  * nodes it must find nothing, and where a server does not tell it must say so.
  */
-#include "clock.h"
 #include "findings.h"
 #include "fixture.h"
 #include "nodeclock.h"

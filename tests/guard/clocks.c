@@ -3,7 +3,6 @@
  * Nodes whose clock is set (G6): expiry on such a node means nothing any more. It is found
  * out, leaves the locks we hold and may not vote; and no other node is suspected.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "helper.h"
 #include "nodeclock.h"
@@ -11,8 +10,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 
 enum { NODES = 5, STEPPED = 1, TTL_MS = LONG_TTL_MS };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The profile `correctness`: strict, with tokens, and only nodes that pass
  * the safety checks. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <stdio.h>

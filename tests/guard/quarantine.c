@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Young nodes: the error that says so, the wait that ends it, and the operator's word (G5). */
-#include "clock.h"
 #include "fixture.h"
 #include "kinds.h"
 

@@ -10,7 +10,6 @@
 #include "lab/history/holds.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 enum {
     SERVERS = 5,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `redlock init` makes nodes a set, and what clients and the audit tell of sets (G8). */
-#include "clock.h"
 #include "fixture.h"
 #include "proxy.h"
 #include "set_nodes.h"

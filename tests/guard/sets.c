@@ -3,7 +3,6 @@
  * Which nodes decide together (G8): clients with different nodes never both hold a lock, once
  * `redlock init` has written on the nodes which set they are.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "proxy.h"
 #include "set_nodes.h"

@@ -4,7 +4,6 @@
  * no leak, no descriptor left open, no grant that the servers do not know of, and the client
  * goes on when the call works again.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "helper.h"
 #include "inject_walk.h"

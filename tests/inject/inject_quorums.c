@@ -10,7 +10,6 @@
 #include "inject_shim.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 
 enum { CALLS_MAX = 400, TTL_MS = 8000 };
 

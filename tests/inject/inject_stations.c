@@ -2,7 +2,6 @@
 #include "inject_stations.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "check.h"
 #include "clock.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Guards for every kind: nodes that forgot, young nodes, markers, and the nodes' max_ttl. */
-#include "clock.h"
 #include "fixture.h"
 #include "kinds.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One owner, any number of holds: nesting, tokens, waiting, and what lost answers cannot do. */
-#include "clock.h"
 #include "fixture.h"
 #include "helper.h"
 #include "kinds.h"

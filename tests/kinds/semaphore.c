@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* At most k holders, and k if k want it: slots, hints, other k, failing nodes. */
-#include "clock.h"
 #include "fixture.h"
 #include "kinds.h"
 #include "semaphore_load.h"

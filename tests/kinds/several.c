@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several names at once: all or none, against single holders, without deadlock, one token. */
-#include "clock.h"
 #include "fixture.h"
 #include "kinds.h"
 #include "kinds_load.h"

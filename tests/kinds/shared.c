@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Readers beside each other, never beside a writer, and no writer left outside for ever. */
-#include "clock.h"
 #include "fixture.h"
 #include "helper.h"
 #include "kinds.h"

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* redlock_break(): exactly the holder that was found, whatever came after it. */
-#include "clock.h"
 #include "fixture.h"
 #include "fleet.h"
 #include "kinds.h"
 #include "proxy.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TTL_MS = LONG_TTL_MS };
 #define LABEL "the holder"

@@ -4,7 +4,6 @@
  * read-modify-write with a pause between read and write, under a detector of overlap: two
  * holders at once fail the case at once, and a lost update shows in the count.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "helper.h"
 

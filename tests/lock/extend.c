@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Extending a lock by hand, its caps, and handing it over to another client. */
-#include "clock.h"
 #include "fixture.h"
 #include "proxy.h"
 

@@ -7,8 +7,6 @@
 #include "pair.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 CASES_BEGIN_WITH(pair_begin);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Between a failed renewal and the end: jeopardy, recovery, and the repair of the margin. */
-#include "clock.h"
 #include "fixture.h"
 
 enum { NODES = 5, TTL_MS = RENEWED_TTL_MS };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What other programs see: the plain string key of the specification, with a PX expiry. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <stdio.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Labels and times of holders and waiters, from the request to queries and refusals. */
-#include "clock.h"
 #include "fixture.h"
 #include "kinds.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TTL_MS = LONG_TTL_MS };

@@ -3,7 +3,6 @@
  * wait_ms counts from the call, and no acquisition succeeds after it: not when the driver is
  * busy, not when the program reads its events late, and not when the caller itself wakes late.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "fleet.h"
 

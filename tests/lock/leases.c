@@ -8,8 +8,6 @@
 #include "pair.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 CASES_BEGIN_WITH(pair_begin);
 

@@ -4,7 +4,6 @@
  * connection, every attempt has a value of its own, and a late reply is no vote for another
  * request.
  */
-#include "clock.h"
 #include "fake.h"
 #include "fixture.h"
 #include "proxy.h"

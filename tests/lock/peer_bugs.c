@@ -5,7 +5,6 @@
  * lost_in_time.c, 9 (wall clocks) in wallclock.c, 11 (too many holders) in kinds/semaphore.c,
  * 12 (counters that never expire) in fencing/fencing.c, 13 in watchdog.c.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "proxy.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The watchdog that renews a lock, and the event that tells the loss of the lock. */
-#include "clock.h"
 #include "fixture.h"
 
 CASE_ON(renew_keeps_a_lock,

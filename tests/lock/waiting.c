@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Waiting for a lock: as long as asked, never longer, never granted late; and why it failed. */
-#include "clock.h"
 #include "fixture.h"
 #include "proxy.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 

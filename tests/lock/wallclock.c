@@ -5,7 +5,6 @@
  */
 #include "wallclock.h"
 
-#include "clock.h"
 #include "fixture.h"
 
 #include <pthread.h>

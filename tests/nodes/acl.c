@@ -3,11 +3,9 @@
  * Access control lists: the rights that the manual pages print are enough, word for word, and a
  * client that has them makes no server note a refusal.
  */
-#include "clock.h"
 #include "fixture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PASSWORD "s3cr3t-p@ss/w:rd"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ways to reach a node: unix sockets, IPv6, names, databases, and the name we go by. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <stdio.h>

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Users, passwords and rights; and that secrets stay secret. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PASSWORD "s3cr3t-p@ss/w:rd"
 #define ENCODED "s3cr3t-p%40ss%2Fw%3Ard"

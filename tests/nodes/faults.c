@@ -3,7 +3,6 @@
  * Nodes that die, hang and come back. Each case states the outcome, that a node is not waited
  * for where the others decide, and the recovery.
  */
-#include "clock.h"
 #include "fixture.h"
 
 #include <stdio.h>

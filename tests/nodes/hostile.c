@@ -4,7 +4,6 @@
  * Whatever they do, the others decide in time, memory stays small, the report tells the truth,
  * and a real server in their place is back in the vote within seconds.
  */
-#include "clock.h"
 #include "evil.h"
 #include "fake.h"
 #include "fixture.h"

@@ -4,7 +4,6 @@
  * and given back, because none of that needs memory. Only what is new is refused, in the
  * server's words.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "kinds.h"
 

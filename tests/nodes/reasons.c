@@ -3,8 +3,6 @@
  * Why a node does not vote or did not answer: each reason is provoked and read from the report
  * of a lock, from the node's info, or from the audit.
  */
-#include "certs.h"
-#include "clock.h"
 #include "fixture.h"
 #include "helper.h"
 #include "nodeclock.h"

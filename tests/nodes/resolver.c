@@ -5,7 +5,6 @@
  *     slow.test  answers after SLOW_MS, and not while answers are held back
  *     two.test   has an address without a listener, then the right one
  */
-#include "clock.h"
 #include "fixture.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Passwords that change while a client lives, from files and commands. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <signal.h>

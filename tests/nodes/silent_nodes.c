@@ -3,7 +3,6 @@
  * Nodes that fall silent while the client holds nothing: a hung server, a network that drops
  * packets. No connection ends, so only a question that stays unanswered tells.
  */
-#include "clock.h"
 #include "fixture.h"
 #include "proxy.h"
 

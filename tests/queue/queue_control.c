@@ -3,7 +3,6 @@
  * A waiter decides for how long it waits: a cancel works in every phase, and no end of a wait
  * leaves a place in a queue.
  */
-#include "clock.h"
 #include "core/lock.h"
 #include "crowd.h"
 #include "fixture.h"

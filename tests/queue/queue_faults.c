@@ -4,7 +4,6 @@
  * do not come, a waiter loses the majority. The next waiter is served, also while one of the
  * five nodes is down or hung; how soon, queue_times.c measures.
  */
-#include "clock.h"
 #include "core/lock.h"
 #include "fixture.h"
 #include "queue_load.h"

@@ -4,13 +4,11 @@
  * of their calls; all share one subscription per node, which is made when it is first needed.
  */
 #include "base/slice.h"
-#include "clock.h"
 #include "drive/client.h"
 #include "fixture.h"
 #include "queue_local_load.h"
 #include "waiter.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 

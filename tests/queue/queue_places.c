@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The places of waiters, as events QUEUED tell them. */
-#include "clock.h"
 #include "fixture.h"
 #include "waiter.h"
 

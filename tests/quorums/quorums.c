@@ -9,7 +9,6 @@
 #include "fleet.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *key_of(const char *name)

@@ -3,10 +3,8 @@
 #include "certs.h"
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 #include "fleet.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* How many nodes does a client with these options warn of? */

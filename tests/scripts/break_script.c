@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* break.lua and peek.lua by hand, and the scripts that meet labels in values and waiters. */
 #include "check.h"
-#include "clock.h"
 #include "resp.h"
 #include "script_calls.h"
 

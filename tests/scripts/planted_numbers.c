@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FENCE "redlock.fence:x"
 #define ALIVE "redlock.alive:x"

@@ -4,7 +4,6 @@
  * native command where the server has one. The native ones are tested on a fake server, since
  * the installed one may have none.
  */
-#include "clock.h"
 #include "fake.h"
 #include "fixture.h"
 

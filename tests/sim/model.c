@@ -8,7 +8,6 @@
 #include "check.h"
 #include "model_both.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

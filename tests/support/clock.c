@@ -2,7 +2,6 @@
 #include "clock.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 int64_t now_ns(void)

@@ -23,6 +23,7 @@
 
 #include "check.h"
 #include "client.h"
+#include "clock.h"
 
 enum { NO_CLIENT = -1 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The asynchronous interface: one descriptor, events, hundreds of locks in flight. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <poll.h>

@@ -2,7 +2,6 @@
 /*
  * Events and threads: one reads, others start, cancel and free; and notify on the I/O thread.
  */
-#include "clock.h"
 #include "fixture.h"
 
 #include <pthread.h>

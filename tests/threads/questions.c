@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Requests to the nodes that do not wait: their answers and their bounds. */
-#include "clock.h"
 #include "evil.h"
 #include "fixture.h"
 

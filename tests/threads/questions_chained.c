@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Jobs that are started for what the answers to others say. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <poll.h>

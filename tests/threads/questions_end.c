@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How jobs end: closed, canceled, beside blocked callers, refused. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <poll.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which thread drives a client with an I/O thread: that, or the reader of events
  * in its place. */
-#include "clock.h"
 #include "fixture.h"
 
 #include <pthread.h>

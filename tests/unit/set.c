@@ -5,7 +5,6 @@
 #include "base/slice.h"
 #include "core/set.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Their names are not the names of the clients here, but for THESE. */

@@ -2,9 +2,7 @@
 #include "floors.h"
 
 #include <err.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>

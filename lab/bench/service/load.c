@@ -2,9 +2,6 @@
 #include "load.h"
 
 #include <err.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>

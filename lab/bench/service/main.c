@@ -9,12 +9,9 @@
  * DIRECTORY exists and is the caller's: sockets, logs and the data of etcd go there.
  */
 #include <err.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "lab/stats/series.h"
 #include "parts.h"

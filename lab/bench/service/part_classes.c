@@ -7,7 +7,6 @@
 #include <err.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/time.h"

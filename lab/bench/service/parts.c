@@ -5,17 +5,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/time.h"
 #include "clients.h"
 #include "cycles.h"
-#include "io/clock.h"
-#include "lab/stats/series.h"
 #include "processes.h"
-#include "table.h"
 
 #define READY_TURNS 3000 /* of 10 ms */
 

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/time.h"
 #include "clients.h"
 #include "cycles.h"
 #include "io/clock.h"

@@ -8,7 +8,6 @@
 #include "kinds.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     WORKERS_MAX = 16,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "semaphore_load.h"
 
-#include "check.h"
 #include "client.h"
 #include "kinds.h"
 

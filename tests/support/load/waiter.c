@@ -6,7 +6,6 @@
 #include "clock.h"
 #include "helper.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
