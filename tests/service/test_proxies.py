@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """nginx and HAProxy before two replicas, with the settings that docs/production.md shows, word for word
 but for addresses, names and paths; and nginx as it is without them, which repeats requests by itself."""
+import os
 import re
 import shutil
 import subprocess
 import unittest
 
 from client import Client, fresh, tls
-from daemon import ENVIRONMENT, ME, TOP, Case, certificates, free_port, read, until, with_tls
+from daemon import ENVIRONMENT, ME, TOP, Case, certificates, free_port, read, run, until, with_tls
 
 PATH = ENVIRONMENT['PATH'] + ':/usr/sbin'
 NGINX, HAPROXY = [shutil.which(name, path=PATH) for name in ('nginx', 'haproxy')]
@@ -106,6 +107,17 @@ class Proxies(Case):
                                 {'Lease-Id': held.lease + '-stream', 'Accept': 'text/event-stream'})
         self.assertEqual(stream.verdict, (400, 'PROXIED'))
         self.assertEqual((client.release(held).status, client.release(held).status), (204, 410))
+        self.refuses_runs()
+
+    def refuses_runs(self):
+        """The command holds by a stream: it says what to name instead, and runs nothing."""
+        token = self.write(fresh('token'), 'secret-of-tester')
+        os.chmod(token, 0o600)
+        done = run('redlock', 'run', '--service', f'https://127.0.0.1:{self.port}', '--token-file', token,
+                   '--tls-ca', certificates() + '/ca.crt', self.name, '--', 'echo', 'no')
+        self.assertEqual((done.returncode, done.stdout), (64, ''), done)
+        self.assertRegex(done.stderr, 'a proxy is between .*: name a redlockd itself')
+        self.assertFalse(self.replicas[0].client().look(self.name)['held'])
 
     @unittest.skipUnless(NGINX, 'nginx is not installed')
     def test_nginx(self):
