@@ -62,7 +62,6 @@ static void fail(struct lease_actions *out, int error)
 static void undo(struct lease *lease, struct lease_actions *out)
 {
     lease->state = LEASE_UNDONE;
-    lease->in_jeopardy = false;
     if (!lease->is_extending)
         act(out, LEASE_END);
 }
@@ -70,7 +69,6 @@ static void undo(struct lease *lease, struct lease_actions *out)
 static void end(struct lease *lease)
 {
     lease->state = LEASE_OVER;
-    lease->in_jeopardy = false;
 }
 
 /* ---- time -------------------------------------------------------------------------------- */
@@ -134,7 +132,6 @@ int64_t lease_due_ns(const struct lease *lease)
 static void wait_from(struct lease *lease, int64_t now_ns)
 {
     lease->comment_ns = now_ns + lease->comment_every_ns;
-    lease->renew_ns = RL_NEVER_NS;
 }
 
 static bool is_spent(enum lease_memory memory)
@@ -184,7 +181,6 @@ static void begin_resume(struct lease *lease, const struct lease_event *event,
     } else {
         lease->state = LEASE_RESUMING;
         lease->has_returned = true;
-        lease->renew_ns = RL_NEVER_NS;
         remember(out, LEASE_STREAMS);
         act(out, LEASE_EXTEND);
     }

@@ -18,6 +18,7 @@ CASE(undelivered, "A grant of which no byte was sent is spent, then released.")
                 "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
                 "note grant: TOLD\n"
                 "[13] gone -> remember ENDED, note undelivered, end: UNDONE\n"
+                "[14] lost LOST                -> UNDONE\n"
                 "[15] released                 -> OVER\n");
     lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
                 "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
@@ -81,6 +82,27 @@ CASE(taken_over, "A repeated PUT takes the wait over, and counts from its own re
                 "[6002] sent                 -> OVER\n");
 }
 
+CASE(stream_taken_over,
+     "A stream that takes a wait over gets its place, and signs of life from then on.")
+{
+    lease_trace("[0] put stream              -> remember WAITS, start: WAITING\n"
+                "[1] queued 2                -> tell place: WAITING\n"
+                "[5000] again put            -> answer SUPERSEDED, take, tell place: WAITING\n"
+                "[10000] tick                -> WAITING\n"
+                "[15000] tick                -> tell alive: WAITING\n");
+    lease_trace("[0] put stream              -> remember WAITS, start: WAITING\n"
+                "[5] again put tcp           -> answer SUPERSEDED, take: WAITING\n"
+                "[6] acquired until=30006    -> remember STREAMS, "
+                "tell granted with grant 1+29698, note grant: STREAMING\n");
+}
+
+CASE(silent, "A wait without a stream sends neither its place nor signs of life.")
+{
+    lease_trace("[0] put                     -> remember WAITS, start: WAITING\n"
+                "[1] queued 2                -> WAITING\n"
+                "[10000] tick                -> WAITING\n");
+}
+
 CASE(asks_otherwise,
      "A PUT of a waiting id for something else is refused, and the wait goes on.")
 {
@@ -89,6 +111,8 @@ CASE(asks_otherwise,
                 "[6] again put eof        -> drop: WAITING\n"
                 "[7] again delete other   -> WAITING\n"
                 "[8] again resume         -> refuse YOURS_HERE: WAITING\n"
+                "[8] again resume eof     -> drop: WAITING\n"
+                "[8] again resume draining -> refuse DRAINING: WAITING\n"
                 "[9] again delete         -> remember UNKNOWN, answer STOP: OVER\n");
 }
 
@@ -98,6 +122,7 @@ CASE(renewed, "A renewal asks a majority, and one that is not confirmed is not r
                 "[4] extended until=30000     -> note held, answer HELD 4+29695: OVER\n");
     lease_trace("[0] post                     -> extend: RENEWING\n"
                 "[1] gone                     -> RENEWING\n"
+                "[2] lost LOST                -> RENEWING\n"
                 "[4] extended NOQUORUM        -> answer FAILURE NOQUORUM: OVER\n");
     lease_trace("[0] post                     -> extend: RENEWING\n"
                 "[4] extended until=5         -> answer FAILURE NOQUORUM: OVER\n");
@@ -201,7 +226,47 @@ CASE(stream_in_jeopardy,
         "[13003] tick                   -> extend: STREAMING\n"
         "[13004] extended until=43003   -> note recovery, "
         "tell recovered 13004+29998: STREAMING\n"
-        "[13005] lost LOST -> remember ENDED, note loss LOST, answer FAILURE LOST: OVER\n");
+        "[23003] tick                   -> tell alive, extend: STREAMING\n"
+        "[23004] extended until=53003   -> tell renewed 23004+29998: STREAMING\n"
+        "[23005] lost LOST -> remember ENDED, note loss LOST, answer FAILURE LOST: OVER\n");
+}
+
+CASE(stream_not_there, "A renewal that finds the lock gone ends its stream.")
+{
+    lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "note grant: STREAMING\n"
+                "[10001] tick                   -> tell alive, extend: STREAMING\n"
+                "[10002] extended LOST          -> remember ENDED, note loss LOST, "
+                "answer FAILURE LOST: OVER\n");
+}
+
+CASE(stream_renewed_too_late, "A renewal that leaves no time is one that failed.")
+{
+    lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "note grant: STREAMING\n"
+                "[10001] tick                   -> tell alive, extend: STREAMING\n"
+                "[29999] extended until=30000   -> note jeopardy NOQUORUM, "
+                "tell jeopardy 29999+0 NOQUORUM: STREAMING\n");
+}
+
+CASE(stream_old,
+     "A stream over TCP begins anew when the drift since its PUT is a third of its TTL.")
+{
+    lease_trace("[0] put stream tcp               -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000         -> remember STREAMS, "
+                "tell granted with grant 1+29698, note grant: STREAMING\n"
+                "[1000000] tick                   -> tell alive, extend: STREAMING\n"
+                "[1000099] extended until=1030000 -> tell renewed 1000099+19600: STREAMING\n"
+                "[1010100] tick                   -> tell alive, extend: STREAMING\n"
+                "[1010101] extended until=1040100 -> tell renewed 1010101+19597, "
+                "remember GRANTED, note left, tell reconnect with grant 1010101+19597: OVER\n");
+    lease_trace("[0] put stream                   -> remember WAITS, start: WAITING\n"
+                "[1] acquired until=30000         -> remember STREAMS, "
+                "tell granted 1+29998, note grant: STREAMING\n"
+                "[1010100] tick                   -> tell alive, extend: STREAMING\n"
+                "[1010101] extended until=1040100 -> tell renewed 1010101+29998: STREAMING\n");
 }
 
 CASE(stream_drained, "A stream is renewed once, left, and only then told to reconnect.")
@@ -238,6 +303,20 @@ CASE(stream_resumed, "A stream that came back extends exactly its grant, and is 
     lease_trace("[0] resume stream ENDED        -> answer STOP: OVER\n");
     lease_trace("[0] resume stream draining     -> answer DRAINING: OVER\n");
     lease_trace("[0] resume stream eof          -> drop: OVER\n");
+}
+
+CASE(stream_not_resumed,
+     "A stream that cannot go on here is refused, and its lock is left to another replica.")
+{
+    lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
+                "[1] lost LOST                  -> RESUMING\n"
+                "[4] extended NOQUORUM          -> remember GRANTED, "
+                "answer FAILURE NOQUORUM: OVER\n");
+    lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
+                "[4] extended draining until=30000 -> remember GRANTED, "
+                "answer DRAINING: OVER\n");
+    lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
+                "[29999] extended until=30000   -> remember GRANTED, answer LATE: OVER\n");
 }
 
 CASE(stream_repeated, "A stream that a close releases is not given away to what comes back.")

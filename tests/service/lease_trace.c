@@ -72,6 +72,8 @@ static void read_word(const char *word, struct lease *lease, struct lease_event 
         event->type = LEASE_REPEATED;
     else if (strcmp(word, "stream") == 0)
         lease->is_stream = true;
+    else if (strcmp(word, "tcp") == 0 && event->type == LEASE_REPEATED)
+        event->is_local = false;
     else if (strcmp(word, "tcp") == 0)
         lease->is_local = event->is_local = false;
     else if (strcmp(word, "leave") == 0)
