@@ -75,7 +75,7 @@ static int choose(struct breaking *b)
     if (b->chosen_count == 1 || (b->chosen_count > 1 && b->all))
         return 0;
     if (b->chosen_count == 0 && !b->holder)
-        return message_fail(EXIT_INTERNAL, "%s: the nodes do not tell what holds it", shown);
+        return message_fail(EXIT_INTERNAL, "%s: the nodes do not report its holder", shown);
     status = b->chosen_count == 0
                  ? message_fail(EXIT_USAGE, "%s: --holder names none of its holders", shown)
                  : message_fail(EXIT_USAGE,
@@ -87,7 +87,7 @@ static int choose(struct breaking *b)
     return status;
 }
 
-/* ---- asking ---- */
+/* ---- confirmation ---- */
 
 static int confirm(const struct breaking *b)
 {

@@ -28,9 +28,9 @@ struct hold {
     struct terms terms;
     struct held_lock held;
     int signal_fd;
-    int64_t told_ns;   /* the end of the validity, as last told */
-    size_t first_size; /* bytes of the line that reports it held */
-    int signal;        /* that ended it; 0: none */
+    int64_t reported_ns; /* the end of the validity, as last reported */
+    size_t first_size;   /* bytes of the line that reports it held */
+    int signal;          /* that ended it; 0: none */
 };
 
 /* Threads use them until the process ends. */
@@ -52,13 +52,13 @@ static void put_line(FILE *line, char **text, size_t *size)
 /* Could the line that reports it held not be written? Then no program works under the
  * lock. A later line is not worth the lock: a program that reads only the first one works under
  * it. */
-static bool is_untold(const struct hold *h)
+static bool is_unreported(const struct hold *h)
 {
     return out.error && out.written < h->first_size;
 }
 
 /* A line about the lock; `lost` has the reason of a loss, `text` more about the event. */
-static void tell(struct hold *h, const char *event, int lost, const char *text)
+static void report_event(struct hold *h, const char *event, int lost, const char *text)
 {
     char *bytes = NULL;
     size_t size = 0;
@@ -99,21 +99,21 @@ static void tell(struct hold *h, const char *event, int lost, const char *text)
     put_line(line, &bytes, &size);
 }
 
-static void tell_changes(struct hold *h, int before)
+static void report_changes(struct hold *h, int before)
 {
     char nodes[512];
     int state = h->held.state;
     int64_t deadline_ns = redlock_deadline_ns(h->held.lock);
     if (state == REDLOCK_STATE_JEOPARDY && state != before) {
         report_failed_nodes(&h->held.failed_renewal, nodes, sizeof nodes);
-        tell(h, "jeopardy", 0, nodes);
+        report_event(h, "jeopardy", 0, nodes);
     } else if (state == REDLOCK_STATE_HELD && state != before) {
-        tell(h, "recovered", 0, NULL);
-    } else if (h->settings.verbose && deadline_ns > h->told_ns) {
-        tell(h, "renewed", 0, NULL);
+        report_event(h, "recovered", 0, NULL);
+    } else if (h->settings.verbose && deadline_ns > h->reported_ns) {
+        report_event(h, "renewed", 0, NULL);
     }
-    if (deadline_ns > h->told_ns)
-        h->told_ns = deadline_ns;
+    if (deadline_ns > h->reported_ns)
+        h->reported_ns = deadline_ns;
 }
 
 /* ---- while it is held ---- */
@@ -134,7 +134,7 @@ static void keep(struct hold *h)
         {.fd = out.failed_fd, .events = POLLIN},
     };
     while (h->held.state != REDLOCK_STATE_LOST && !h->signal && !input_is_over(&input) &&
-           !is_untold(h)) {
+           !is_unreported(h)) {
         int before = h->held.state;
         if (poll(watched, 4, -1) < 0 && errno != EINTR)
             return;
@@ -143,14 +143,14 @@ static void keep(struct hold *h)
         if (watched[3].revents)
             watched[3].fd = -1; /* it is reported once */
         held_lock_process(&h->held, 0);
-        tell_changes(h, before);
+        report_changes(h, before);
     }
 }
 
 static int report_lost(struct hold *h, int error, const char *text)
 {
     struct failure f;
-    tell(h, "lost", error, text);
+    report_event(h, "lost", error, text);
     if (!h->settings.json)
         held_lock_find_successor(&h->held, &h->terms);
     f = (struct failure){
@@ -173,7 +173,7 @@ static int give_back(struct hold *h)
     if (error != REDLOCK_OK)
         message_warn("too few nodes confirmed the release; what is left of the lock expires "
                      "within its TTL");
-    tell(h, "released", 0, NULL);
+    report_event(h, "released", 0, NULL);
     return h->signal ? EXIT_SIGNAL + h->signal : 0;
 }
 
@@ -195,14 +195,14 @@ static int hold_it(struct hold *h)
         held_lock_release(&h->held);
         return message_fail(EXIT_INTERNAL, "%s", strerror(error));
     }
-    h->told_ns = redlock_deadline_ns(h->held.lock);
-    tell(h, "held", 0, NULL);
+    h->reported_ns = redlock_deadline_ns(h->held.lock);
+    report_event(h, "held", 0, NULL);
     if (h->settings.verbose)
         report_table(&h->held.report, errors_stream());
     keep(h);
     status = give_back(h);
     outlet_close(&out, LAST_LINES_S);
-    if (status == 0 && is_untold(h)) {
+    if (status == 0 && is_unreported(h)) {
         message_line("%s: standard output: %s; the lock was given back", h->terms.name[0],
                      strerror(out.error));
         status = EXIT_INTERNAL;

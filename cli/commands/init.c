@@ -169,7 +169,7 @@ static int look_at(const struct settings *s, const struct init *i, redlock *clie
 {
     const redlock_event *event;
     char missing[REPORT_TEXT_MAX];
-    bool told = s->quiet || s->json;
+    bool shown = s->quiet || s->json;
     int64_t limit_ms = i->wait                           ? START_MAX_MS
                        : guarantee_of(member).groups > 0 ? FIND_MAX_MS
                                                          : 0;
@@ -186,10 +186,10 @@ static int look_at(const struct settings *s, const struct init *i, redlock *clie
                    (error == REDLOCK_BUSY && i->wait);
         if (is_there || !may_come || timer_now_ns() >= end_ns)
             return error;
-        if (i->wait && !told) {
+        if (i->wait && !shown) {
             report_failed_nodes(report, missing, sizeof missing);
             message_line("waiting until all nodes are there: %s", missing);
-            told = true;
+            shown = true;
         }
         redlock_next(client, &event, LOOK_AGAIN_MS);
     }

@@ -19,7 +19,7 @@
 #define LOOK_EVERY_MS 500
 /* What guard_ms is longer than the longest TTL. */
 #define MARGIN_MS 2000
-#define TELL_EVERY_NS (10000 * RL_NS_PER_MS)
+#define SHOW_EVERY_NS (10000 * RL_NS_PER_MS)
 
 /*
  * Begins to watch, or goes on while no connection broke: what a node forgot unseen is not
@@ -39,19 +39,19 @@ static int64_t watch(struct init_watch *w, redlock *member, int64_t guard_ms)
     return guard_ms - (now_ns - w->since_ns) / RL_NS_PER_MS;
 }
 
-static void tell(const struct settings *s, struct init_watch *w, int64_t left_ms,
-                 const char *until)
+static void show_wait(const struct settings *s, struct init_watch *w, int64_t left_ms,
+                      const char *until)
 {
     char left[TEXT_TIME_MAX];
     int64_t now_ns = timer_now_ns();
-    bool again = w->told_ns != 0 && w->told_ns < w->since_ns;
+    bool again = w->shown_ns != 0 && w->shown_ns < w->since_ns;
     if (s->quiet || s->json ||
-        (w->told_ns != 0 && !again && now_ns - w->told_ns < TELL_EVERY_NS))
+        (w->shown_ns != 0 && !again && now_ns - w->shown_ns < SHOW_EVERY_NS))
         return;
     text_time_up(left, left_ms);
     message_line("%swaiting %s until %s", again ? "a node was connected to anew: " : "", left,
                  until);
-    w->told_ns = now_ns;
+    w->shown_ns = now_ns;
 }
 
 /* ---- --wait ---- */
@@ -114,7 +114,7 @@ int init_watch_step(const struct settings *s, struct init_watch *w, redlock *cli
         *left_ms = 0;
         return 0;
     }
-    tell(s, w, wait_ms, "all that a node may have forgotten has expired");
+    show_wait(s, w, wait_ms, "all that a node may have forgotten has expired");
     *left_ms = wait_ms <= 0 || wait_ms > LOOK_EVERY_MS ? LOOK_EVERY_MS : wait_ms;
     return 0;
 }
@@ -177,7 +177,7 @@ static int watch_without(const struct settings *s, redlock *member, redlock *old
         left_ms = watch(&w, member, guard_ms);
         if (left_ms <= 0)
             return 0;
-        tell(s, &w, left_ms, "no lock leans on the old server any more");
+        show_wait(s, &w, left_ms, "no lock leans on the old server any more");
         poll(NULL, 0, left_ms < LOOK_EVERY_MS ? (int)left_ms : LOOK_EVERY_MS);
     }
 }

@@ -25,7 +25,7 @@
 struct init_watch {
     uint32_t connects[REDLOCK_NODES_MAX]; /* of each node: another number, another connection */
     int64_t since_ns;                     /* 0: not begun */
-    int64_t told_ns;
+    int64_t shown_ns;
     uint32_t newcomers; /* as the look before found; one more: a node was emptied meanwhile */
 };
 

@@ -28,7 +28,7 @@ struct answer {
     char detail[512];
 };
 
-/* A majority may speak for the group while a sentinel is away: that is worth knowing early. */
+/* A majority may name the master while a sentinel is away: that is worth knowing early. */
 static void print_groups(const struct settings *s, redlock *member)
 {
     redlock_node_info node = REDLOCK_NODE_INFO();

@@ -105,9 +105,9 @@ static void take_answer(struct sample *s, struct sample_lock *lock, const struct
     lock->snapshot.name = lock->name;
     /* A node in quarantine has forgotten what the others know: its row shows it. */
     lock->snapshot.disagree = now->disagree && !s->quarantined;
-    lock->changes = lock->asked_ns ? has_changed(&before, now) : -1;
-    lock->span_ms = (now_ns - lock->asked_ns) / RL_NS_PER_MS;
-    lock->asked_ns = now_ns;
+    lock->changes = lock->looked_ns ? has_changed(&before, now) : -1;
+    lock->span_ms = (now_ns - lock->looked_ns) / RL_NS_PER_MS;
+    lock->looked_ns = now_ns;
     busy = now->votes > 0 || now->waiter_count > 0 || lock->changes > 0;
     lock->idle = busy ? 0 : lock->idle + 1;
     snapshot_free(&before);
@@ -131,7 +131,7 @@ static void forget_idle(struct sample *s)
     s->count = kept;
 }
 
-/* ---- the requests ---- */
+/* ---- the looks ---- */
 
 /* Takes those that are new out of the list. */
 static void add_names(struct sample *s, struct names *names)
@@ -177,7 +177,7 @@ static void list(struct sample *s)
     names_free(&names);
 }
 
-/* One round of questions: the locks are answered in their order. */
+/* one round of looks: the locks are answered in their order. */
 struct round {
     struct sample *sample;
     size_t next;
@@ -198,7 +198,7 @@ static bool on_answer(const struct snapshot *snapshot, void *data)
 }
 
 /* The busiest of the last time come first: they are seen whatever the rest costs. */
-static void ask_all(struct round *r)
+static void look_at_all(struct round *r)
 {
     struct sample *s = r->sample;
     char **names = calloc(s->count + 1, sizeof *names);
@@ -208,7 +208,7 @@ static void ask_all(struct round *r)
         look_at(s->look, names, s->count, on_answer, r);
     else
         fail(s, REDLOCK_NOMEM, "out of memory");
-    s->unasked = s->count - r->next;
+    s->unseen = s->count - r->next;
     free(names);
 }
 
@@ -218,7 +218,7 @@ void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void
                       .end_ns = timer_now_ns() + budget_ms * RL_NS_PER_MS,
                       .stop = stop,
                       .data = data};
-    s->unasked = 0;
+    s->unseen = 0;
     s->error = REDLOCK_OK;
     s->detail[0] = '\0';
     if (!s->pings)
@@ -230,7 +230,7 @@ void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void
     list(s);
     if (!s->available)
         return;
-    ask_all(&r);
+    look_at_all(&r);
     if (r.stopped)
         return;
     forget_idle(s);

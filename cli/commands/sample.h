@@ -16,8 +16,8 @@
 
 struct sample_lock {
     char *name;               /* owned */
-    struct snapshot snapshot; /* owned; of the last request for it */
-    int64_t asked_ns;         /* 0: not yet */
+    struct snapshot snapshot; /* owned; of the last look at it */
+    int64_t looked_ns;        /* 0: not yet */
     int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
     int64_t span_ms; /* that these took */
     uint32_t idle;   /* samples in a row in which it had neither holder nor waiter */
@@ -43,10 +43,10 @@ struct sample {
     char detail[SERVICE_DETAIL_MAX];
     struct sample_lock *locks; /* owned; in `order` */
     size_t count;
-    size_t unasked; /* of them, that there was no time for */
+    size_t unseen; /* of them, that there was no time for */
 };
 
-/* Called between two questions: whether to stop. */
+/* Called between two looks: whether to stop. */
 typedef bool sample_stop_fn(void *data);
 
 /* Looks anew. Locks that cannot be looked at within `budget_ms` are left for the next time. */

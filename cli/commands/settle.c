@@ -12,7 +12,7 @@
 
 #define LOOK_EVERY_MS 500
 #define PLAIN UINT64_C(1) /* the tenure of what is no Sentinel group, and stays what it is */
-#define TELL_EVERY_NS (10000 * RL_NS_PER_MS)
+#define SHOW_EVERY_NS (10000 * RL_NS_PER_MS)
 
 static void read_tenures(redlock *member, uint64_t tenure[REDLOCK_NODES_MAX])
 {
@@ -76,7 +76,7 @@ static int64_t left_ms(const struct settle *s, const redlock_report *report, int
     return final >= report->quorum ? 0 : longest_ms;
 }
 
-/* The client reads what its sentinels report meanwhile. */
+/* The client reads what its sentinels send meanwhile. */
 static void pause_a_moment(redlock *client)
 {
     const redlock_event *event;
@@ -90,7 +90,7 @@ static void pause_a_moment(redlock *client)
     }
 }
 
-static void tell(const struct settings *settings, int64_t wait_ms, bool again)
+static void show_wait(const struct settings *settings, int64_t wait_ms, bool again)
 {
     char left[TEXT_TIME_MAX];
     text_time_up(left, wait_ms);
@@ -105,7 +105,7 @@ int settle_wait(struct settle *s, struct look *look, const char *name, const cha
                 int64_t final_ms)
 {
     redlock_report report = {.size = sizeof report};
-    int64_t told_ns = 0;
+    int64_t shown_ns = 0;
     for (;;) {
         int64_t wait_ms, now_ns;
         settle_begin(s, look->client, name);
@@ -115,10 +115,10 @@ int settle_wait(struct settle *s, struct look *look, const char *name, const cha
         now_ns = timer_now_ns();
         if (wait_ms == 0)
             return 0;
-        if (s->changed || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {
-            tell(&look->settings, wait_ms, s->changed);
+        if (s->changed || shown_ns == 0 || now_ns - shown_ns >= SHOW_EVERY_NS) {
+            show_wait(&look->settings, wait_ms, s->changed);
             s->changed = false;
-            told_ns = now_ns;
+            shown_ns = now_ns;
         }
         pause_a_moment(look->client);
     }
@@ -155,7 +155,7 @@ void settle_wait_service(struct look *look, const char *name, const char *finger
                          int64_t final_ms)
 {
     uint64_t last[REDLOCK_NODES_MAX] = {0};
-    int64_t since_ns = -1, told_ns = 0;
+    int64_t since_ns = -1, shown_ns = 0;
     for (bool again = false;; poll(NULL, 0, LOOK_EVERY_MS)) {
         redlock_report report;
         struct service_tenures now;
@@ -176,11 +176,11 @@ void settle_wait_service(struct look *look, const char *name, const char *finger
         passed_ms = since_ns < 0 ? 0 : (now_ns - since_ns) / RL_NS_PER_MS;
         if (passed_ms >= final_ms && vouched)
             return;
-        if (again || told_ns == 0 || now_ns - told_ns >= TELL_EVERY_NS) {
-            tell(&look->settings, passed_ms < final_ms ? final_ms - passed_ms : LOOK_EVERY_MS,
-                 again);
+        if (again || shown_ns == 0 || now_ns - shown_ns >= SHOW_EVERY_NS) {
+            show_wait(&look->settings,
+                      passed_ms < final_ms ? final_ms - passed_ms : LOOK_EVERY_MS, again);
             again = false;
-            told_ns = now_ns;
+            shown_ns = now_ns;
         }
     }
 }

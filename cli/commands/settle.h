@@ -2,7 +2,7 @@
 /*
  * Waits until an eviction is final. On a Sentinel group a failover can lose the deletion, and
  * the holder goes on with the key that it finds there. So the holder is deleted again whenever
- * another server or incarnation speaks for the group, until one has done so for longer than
+ * another server or incarnation votes for the group, until one has done so for longer than
  * anything granted before can last (docs/elected.md, E13).
  */
 #ifndef CLI_SETTLE_H

@@ -12,7 +12,7 @@
 #include "ui/table.h"
 #include "ui/text.h"
 
-#define LIMIT_MS 5000 /* of a question */
+#define LIMIT_MS 5000 /* of a request */
 #define HOST_MAX 256
 #define PATTERN_MAX 256
 #define CLASSES_MAX 100 /* of a redlockd */
@@ -29,7 +29,7 @@ void top_classes_free(struct top_classes *c)
 
 int top_classes_take(struct top_classes *c, struct look *look)
 {
-    const struct service_question question = {
+    const struct service_request request = {
         .method = "GET",
         .path = "/v1/status",
         .limit_ms = LIMIT_MS,
@@ -38,7 +38,7 @@ int top_classes_take(struct top_classes *c, struct look *look)
     struct service_answer *a = &c->answer;
 
     service_answer_free(a);
-    service_ask(&look->service, &question, a);
+    service_fetch(&look->service, &request, a);
     /* A client without the right to see them gets null. */
     if (a->error == REDLOCK_OK && rl_json_member(a->body, "classes").type != RL_JSON_ARRAY) {
         a->error = REDLOCK_AUTH;

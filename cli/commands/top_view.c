@@ -54,8 +54,8 @@ static void print_title(struct screen *screen, const struct sample *s)
         strftime(line, sizeof line, "redlock top %H:%M:%S  ", &local);
     describe_nodes(s, nodes, sizeof nodes);
     text_add(line, sizeof line, "%s; %llu held, %llu waiting", nodes, held, waiters);
-    if (s->unasked > 0)
-        text_add(line, sizeof line, "; %zu not looked at", s->unasked);
+    if (s->unseen > 0)
+        text_add(line, sizeof line, "; %zu not looked at", s->unseen);
     screen_line(screen, TEXT_TITLE, line);
 }
 
@@ -153,7 +153,7 @@ static struct lines rows_of(struct screen *screen, const struct sample *s)
     show_rows_begin(&table);
     for (size_t i = 0; i < s->count && table.rows <= screen_left(screen); i++) {
         describe_rate(&s->locks[i], rate);
-        if (s->locks[i].asked_ns)
+        if (s->locks[i].looked_ns)
             show_row(&table, &s->locks[i].snapshot, rate);
     }
     return lines_of(screen, &table);
@@ -170,7 +170,7 @@ static void print_locks(struct screen *screen, const struct sample *s, size_t ke
         if (screen_left(screen) == kept + 1 && s->count - i > 1) {
             snprintf(more, sizeof more, "and %zu more", s->count - i);
             screen_line(screen, TEXT_PLAIN, more);
-        } else if (lock->asked_ns) {
+        } else if (lock->looked_ns) {
             print_line(screen, &rows, show_colour(&lock->snapshot));
             print_waiters(screen, &lock->snapshot, screen_left(screen) - kept);
         }
@@ -224,7 +224,7 @@ void top_view_json(const struct sample *s)
     rl_json_array(&j, "locks");
     for (size_t i = 0; i < s->count && s->available; i++) {
         const struct sample_lock *lock = &s->locks[i];
-        if (!lock->asked_ns)
+        if (!lock->looked_ns)
             continue;
         rl_json_object(&j, NULL);
         rl_json_string(&j, "name", lock->name);
@@ -234,6 +234,6 @@ void top_view_json(const struct sample *s)
         rl_json_end_object(&j);
     }
     rl_json_end_array(&j);
-    rl_json_integer(&j, "unasked", (int64_t)s->unasked);
+    rl_json_integer(&j, "unasked", (int64_t)s->unseen);
     rl_json_finish(&j);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How another process speaks to a running `redlock dev`: a socket in its directory, one
+ * How another process controls a running `redlock dev`: a socket in its directory, one
  * question per connection. The question is a line `VERB [NAME]`. The answer is a line per
  * server, `NAME PORT PID STATE ROLE [QUORUM]`, then `fresh` if it was started by this, and then
  * `ok`; or instead `error STATUS TEXT`.

@@ -238,11 +238,11 @@ static int serve(struct dev *d)
     return status;
 }
 
-static int ask(struct dev *d)
+static int run_verb(struct dev *d)
 {
     const char *directory = d->directory ? d->directory : getenv("REDLOCK_DEV");
     if (directory && *directory)
-        return dev_verbs_ask(&d->settings, directory, d->verb, d->name);
+        return dev_verbs_run(&d->settings, directory, d->verb, d->name);
     return message_usage("which servers? REDLOCK_DEV is not set; inside `redlock dev` it is, "
                          "elsewhere name the directory with --dir");
 }
@@ -255,7 +255,7 @@ static int dev_main(const struct command *command, int argc, char **argv)
         status = check_options(&d);
     if (status == 0) {
         message_use_json(d.settings.json);
-        status = d.verb ? ask(&d) : find_program(&d);
+        status = d.verb ? run_verb(&d) : find_program(&d);
     }
     if (status == 0 && !d.verb)
         status = serve(&d);

@@ -346,7 +346,7 @@ static int read_answer(char *answer, struct dev_row *rows, size_t *count, bool *
     return message_fail(EXIT_UNAVAILABLE, "`redlock dev` ended before it had answered");
 }
 
-int dev_verbs_ask(const struct settings *s, const char *directory, const char *verb,
+int dev_verbs_run(const struct settings *s, const char *directory, const char *verb,
                   const char *name)
 {
     char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];

@@ -40,7 +40,7 @@ void dev_verbs_serve(struct dev_quorum *q);
  * In another process: sends a request to the one that runs the servers in `directory` and
  * prints its answer. `name` is NULL where the verb wants none. Returns the exit status.
  */
-int dev_verbs_ask(const struct settings *s, const char *directory, const char *verb,
+int dev_verbs_run(const struct settings *s, const char *directory, const char *verb,
                   const char *name);
 
 /* The names of all verbs, NULL-terminated. */

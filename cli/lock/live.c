@@ -12,7 +12,7 @@
 #include "ui/errors.h"
 #include "ui/text.h"
 
-#define ASK_EVERY_NS 1000000000LL
+#define QUERY_EVERY_NS 1000000000LL
 /* A question takes as long as the slowest node may; the end of the wait does not
  * wait for it. */
 #define LAST_QUESTION_NS 250000000LL
@@ -54,14 +54,14 @@ static bool find_held(redlock *client, const struct terms *terms, const char **n
     return held;
 }
 
-static void ask(struct live *l, int64_t now_ns)
+static void query_holder(struct live *l, int64_t now_ns)
 {
     const char *name;
-    if ((l->asked && now_ns - l->asked_ns < ASK_EVERY_NS) || now_ns >= l->quiet_ns)
+    if ((l->queried && now_ns - l->queried_ns < QUERY_EVERY_NS) || now_ns >= l->quiet_ns)
         return;
     l->known = find_held(l->client, l->terms, &name, &l->error, &l->info);
-    l->asked = true;
-    l->asked_ns = timer_now_ns();
+    l->queried = true;
+    l->queried_ns = timer_now_ns();
 }
 
 static const char *ordinal(int number)
@@ -90,7 +90,7 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
 {
     char text[SHOW_TEXT_MAX];
     struct snapshot s = snapshot_of(l->terms->name[0], &l->info, NULL);
-    int64_t since_ms = (now_ns - l->asked_ns) / RL_NS_PER_MS;
+    int64_t since_ms = (now_ns - l->queried_ns) / RL_NS_PER_MS;
     if (s.left_ms >= 0)
         s.left_ms = s.left_ms > since_ms ? s.left_ms - since_ms : 0;
     show_holders(text, &s, style);
@@ -130,7 +130,7 @@ static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
     } else if (l->known) {
         text_add(line, LIVE_LINE_MAX, "%s", before);
         add_holders(l, line, now_ns, style);
-    } else if (!l->asked) {
+    } else if (!l->queried) {
         add_blocker(l, line, before, style);
     }
 }
@@ -139,7 +139,7 @@ void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns)
 {
     size_t width, room;
     int64_t now_ns;
-    ask(l, timer_now_ns());
+    query_holder(l, timer_now_ns());
     now_ns = timer_now_ns();
     describe(l, line, now_ns, (struct show_style){0});
     if (text_width(line) < columns)

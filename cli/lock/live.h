@@ -24,10 +24,10 @@ struct live {
     bool wanted; /* neither -q nor -n was given */
     bool on;     /* and standard error is a terminal on which a line can be drawn */
     bool known;  /* `info` describes a holder */
-    int error;   /* of the last question */
-    bool asked;
+    int error;   /* of the last query */
+    bool queried;
     int64_t started_ns;
-    int64_t asked_ns;
+    int64_t queried_ns;
     int64_t quiet_ns; /* from then on nothing is sent: the wait must end in time */
     redlock_info info;
 };

@@ -18,7 +18,7 @@
 #include "ui/exit.h"
 #include "ui/message.h"
 
-#define ASKED_AT_ONCE REDLOCK_JOBS_SENT
+#define QUERIES_AT_ONCE REDLOCK_JOBS_SENT
 /* A lock whose expiry was just missed, or is renewed in its last moment, is not looked at
  * once. */
 #define SLEEP_MIN_NS (20 * RL_NS_PER_MS)
@@ -183,8 +183,8 @@ void names_free(struct names *names)
 
 /* ---- what is known of each ---- */
 
-/* One question and its answer, which is shown when those before it have been. */
-struct question {
+/* One query and its answer, which is shown when those before it have been. */
+struct query {
     redlock_job job; /* 0: it has been answered */
     int error;
     char detail[SERVICE_DETAIL_MAX];
@@ -192,7 +192,7 @@ struct question {
     redlock_report report;
 };
 
-static void take_answer(struct question *q, int error, const char *detail,
+static void take_answer(struct query *q, int error, const char *detail,
                         const redlock_answer *answer)
 {
     q->job = 0;
@@ -205,17 +205,17 @@ static void take_answer(struct question *q, int error, const char *detail,
 }
 
 /* All of them at once: the answers take one round trip, not one each. */
-static int ask(struct look *l, struct question *question, char *const *name, size_t count)
+static int query_all(struct look *l, struct query *query, char *const *name, size_t count)
 {
     const redlock_event *event;
     size_t pending = 0;
     int got = 0;
     for (size_t i = 0; i < count; i++) {
         int error;
-        question[i] = (struct question){0};
-        error = redlock_start_query(l->client, name[i], &question[i], &question[i].job);
+        query[i] = (struct query){0};
+        error = redlock_start_query(l->client, name[i], &query[i], &query[i].job);
         if (error != REDLOCK_OK)
-            take_answer(&question[i], error, redlock_detail(), NULL);
+            take_answer(&query[i], error, redlock_detail(), NULL);
         pending += error == REDLOCK_OK;
     }
     while (pending > 0 && (got = client_next(&l->settings, l->client, &event, -1)) >= 0) {
@@ -225,12 +225,12 @@ static int ask(struct look *l, struct question *question, char *const *name, siz
         }
     }
     for (size_t i = 0; i < count && pending > 0; i++)
-        redlock_cancel_job(l->client, question[i].job);
+        redlock_cancel_job(l->client, query[i].job);
     return pending > 0 ? got : REDLOCK_OK;
 }
 
 /* What is seen of a lock, with what the next look has to know of it. */
-static struct snapshot see(struct look *l, const struct question *q, const char *name)
+static struct snapshot see(struct look *l, const struct query *q, const char *name)
 {
     struct snapshot s = q->error == REDLOCK_OK
                             ? snapshot_of(name, &q->info, &q->report)
@@ -252,26 +252,27 @@ static struct snapshot see(struct look *l, const struct question *q, const char 
 
 int look_at(struct look *l, char *const *name, size_t count, look_fn *each, void *data)
 {
-    size_t most = l->client ? ASKED_AT_ONCE : 1; /* a service answers for one name at a time */
-    struct question *question = calloc(most, sizeof *question);
+    size_t most =
+        l->client ? QUERIES_AT_ONCE : 1; /* a service answers for one name at a time */
+    struct query *query = calloc(most, sizeof *query);
     int error = REDLOCK_OK;
     bool go_on = true;
     l->failed.error = REDLOCK_OK;
-    if (!question)
+    if (!query)
         return message_fail(EXIT_INTERNAL, "out of memory");
     for (size_t at = 0; at < count && go_on && error == REDLOCK_OK; at += most) {
         size_t part = count - at < most ? count - at : most;
         if (l->client)
-            error = ask(l, question, name + at, part);
+            error = query_all(l, query, name + at, part);
         else
-            question->error = service_look(&l->service, name[at], &question->info,
-                                           &question->report, question->detail);
+            query->error = service_look(&l->service, name[at], &query->info, &query->report,
+                                        query->detail);
         for (size_t i = 0; i < part && go_on && error == REDLOCK_OK; i++) {
-            struct snapshot s = see(l, &question[i], name[at + i]);
+            struct snapshot s = see(l, &query[i], name[at + i]);
             go_on = each(&s, data);
         }
     }
-    free(question);
+    free(query);
     return error ? message_fail(exit_status_of(error), "%s", redlock_detail()) : 0;
 }
 

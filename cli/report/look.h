@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "report/show.h"
-#include "service/ask.h"
+#include "service/call.h"
 #include "settings/command.h"
 
 /*

@@ -73,7 +73,7 @@ int reaper_start(void)
     return ends[1];
 }
 
-static void say(int fd, pid_t word)
+static void send_word(int fd, pid_t word)
 {
     ssize_t ignored = fd >= 0 ? write(fd, &word, sizeof word) : 0;
     (void)ignored;
@@ -81,10 +81,10 @@ static void say(int fd, pid_t word)
 
 void reaper_add_group(int fd)
 {
-    say(fd, getpid());
+    send_word(fd, getpid());
 }
 
 void reaper_dismiss(int fd)
 {
-    say(fd, DISMISSED);
+    send_word(fd, DISMISSED);
 }

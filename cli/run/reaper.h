@@ -8,7 +8,7 @@
 #ifndef CLI_REAPER_H
 #define CLI_REAPER_H
 
-/* Starts it, before process_tree_adopt_orphans(). Returns the descriptor to speak to it, or
+/* Starts it, before process_tree_adopt_orphans(). Returns the descriptor to write to it, or
  * -1: go without. */
 int reaper_start(void);
 

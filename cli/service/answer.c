@@ -51,7 +51,7 @@ enum service_extent service_answer_extent(const char *text, size_t size, bool en
     return size - at >= wanted ? SERVICE_WHOLE : ended ? SERVICE_ALIEN : SERVICE_PART;
 }
 
-/* The library's error with this name; what it has no name for is told by the status. */
+/* The library's error with this name; without such a name the status decides. */
 static int error_of(const struct service_answer *a)
 {
 #define SAME_NAME(name, number, text)                                                          \
@@ -142,7 +142,7 @@ size_t service_answer_read_event(struct service_answer *a, const char *text, siz
     event = field(text, end, "event: ", &length);
     if (event) {
         snprintf(a->event, sizeof a->event, "%.*s", (int)length, event);
-        a->outcome = SERVICE_TOLD;
+        a->outcome = SERVICE_EVENT;
         a->status = 200;
         data = field(text, end, "data: ", &length);
         if (data)

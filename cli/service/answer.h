@@ -19,7 +19,7 @@
 /* What is known of a request. */
 enum service_outcome {
     SERVICE_UNDER_WAY,   /* nothing new */
-    SERVICE_TOLD,        /* its stream has sent an event, and goes on */
+    SERVICE_EVENT,       /* its stream has sent an event, and goes on */
     SERVICE_ANSWERED,    /* by the service, also with the event `lost`: status, code, body */
     SERVICE_UNREACHABLE, /* nothing was sent */
     SERVICE_UNKNOWN,     /* it was sent, and what became of it is not known; or its stream has
@@ -28,12 +28,12 @@ enum service_outcome {
 
 struct service_answer {
     enum service_outcome outcome;
-    int status;                      /* of HTTP; TOLD: 200 */
+    int status;                      /* of HTTP; EVENT: 200 */
     int error;                       /* enum redlock_error that means the same; OK for 2xx. Not
                                         ANSWERED: NOQUORUM if trying again may help */
     int64_t sent_ns;                 /* before the first byte of the request was sent */
     int64_t retry_ms;                /* Retry-After; 0: none */
-    char event[16];                  /* TOLD: its name */
+    char event[16];                  /* EVENT: its name */
     char code[32];                   /* for programs; empty: none */
     char detail[SERVICE_DETAIL_MAX]; /* for people */
     char *text;                      /* owned; NULL: the body is in that of the call */

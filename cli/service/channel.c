@@ -51,7 +51,7 @@ static void take_cipher(struct channel *c)
 }
 
 /* What cannot be sent any more is dropped: the next read finds the end, and before it what the
- * service had to say, such as a refusal of a request that it did not read to the end. */
+ * service had sent, such as a refusal of a request that it did not read to the end. */
 static void flush(struct channel *c)
 {
     ssize_t sent = 0;
@@ -88,7 +88,7 @@ static enum channel_state fail_tls(struct channel *c)
     const char *why;
     enum redlock_reason reason = rl_tls_error(c->tls, &why);
 
-    flush(c); /* the alert that says why must reach the other side */
+    flush(c); /* the alert with the reason must reach the other side */
     if (reason == REDLOCK_REASON_PLAIN_PORT)
         why = "no answer of TLS (is it a port without TLS?)";
     return fail(c, CHANNEL_HOPELESS, "TLS", why);

@@ -17,7 +17,7 @@
 #define WAIT_LEAST_NS (5 * RL_NS_PER_MS)
 #define ANSWER_EXTRA_MS 10000 /* how long an answer may take beyond the wait */
 #define SILENCE_MS 30000      /* of a stream that waits: a comment comes every 10 s */
-#define RETRY_MS 1000         /* after a failure that may pass, unless the service says more */
+#define RETRY_MS 1000 /* after a failure that may pass, unless the service asks for more */
 #define RETRY_MAX_MS 30000
 #define UNKNOWN_TRIES 3  /* of a PUT that is not to wait, and whose outcome is not known */
 #define TURNS_AT_ONCE 16 /* of the call: a service that floods delays nothing else */
@@ -45,7 +45,7 @@ struct service_hold {
     int unknown;        /* PUTs whose outcome was not known */
     int64_t put_ns;     /* when the last was begun */
     int64_t again_ns;   /* when the next is, while none is open */
-    int64_t overdue_ns; /* HELD: something should have been told by then */
+    int64_t overdue_ns; /* HELD: the next event should have come by then */
     struct service_state state;
 };
 
@@ -78,7 +78,7 @@ static bool make_id(char id[2 * ID_BYTES + 1])
     return true;
 }
 
-/* A stream that comes back tells its TTL alone: the rest is in its grant. */
+/* A stream that comes back sends its TTL alone: the rest is in its grant. */
 static void write_body(struct rl_json *j, const struct service_terms *t, bool comes_back,
                        int64_t wait_ms)
 {
@@ -124,7 +124,7 @@ static void put(struct service_hold *h, int64_t now_ns)
 {
     bool comes_back = h->state.phase == SERVICE_HELD;
     struct rl_json body = {0};
-    struct service_question q = {
+    struct service_request q = {
         .method = "PUT", .path = h->path, .lease = h->id, .is_stream = true};
 
     h->put_ns = now_ns;
@@ -152,18 +152,18 @@ static void put(struct service_hold *h, int64_t now_ns)
 static int delete_lease(struct service_hold *h, int tries)
 {
     struct service_answer a = {.error = REDLOCK_NOQUORUM};
-    struct service_question q = {.method = "DELETE",
-                                 .path = h->path,
-                                 .lease = h->id,
-                                 .grant = h->grant[0] ? h->grant : NULL,
-                                 .limit_ms = SERVICE_END_TRY_MS,
-                                 .cancel_fd = -1};
+    struct service_request q = {.method = "DELETE",
+                                .path = h->path,
+                                .lease = h->id,
+                                .grant = h->grant[0] ? h->grant : NULL,
+                                .limit_ms = SERVICE_END_TRY_MS,
+                                .cancel_fd = -1};
     bool is_known = false, is_gone;
     int i;
 
     service_call_close(&h->call);
     for (i = 0; i < tries && !is_known; i++) {
-        service_ask(h->service, &q, &a);
+        service_fetch(h->service, &q, &a);
         if (a.error == REDLOCK_OK && a.status != 204)
             service_answer_is_foreign(&a);
         service_answer_free(&a);
@@ -174,7 +174,7 @@ static int delete_lease(struct service_hold *h, int tries)
     return is_gone && i > 1 ? REDLOCK_OK : a.error;
 }
 
-/* From an event that says until when it is held. False: it does not, or that is over. */
+/* From an event with the end of the hold. False: it has none, or that is over. */
 static bool take_deadline(struct service_hold *h, const struct service_answer *a)
 {
     int64_t after_ms = rl_json_number(rl_json_member(a->body, "after_ms"), -1);
@@ -192,7 +192,7 @@ static bool take_deadline(struct service_hold *h, const struct service_answer *a
     return true;
 }
 
-/* Something was told: all is well, for as long as the next renewal takes. */
+/* An event has come: all is well, for as long as the next renewal takes. */
 static void note_news(struct service_hold *h)
 {
     h->state.phase = SERVICE_HELD;
@@ -206,7 +206,7 @@ static void note_news(struct service_hold *h)
 
 static bool is_event(const struct service_answer *a, const char *name)
 {
-    return a->outcome == SERVICE_TOLD && strcmp(a->event, name) == 0;
+    return a->outcome == SERVICE_EVENT && strcmp(a->event, name) == 0;
 }
 
 /* May another try help? */
@@ -278,7 +278,7 @@ static void on_waiting(struct service_hold *h, struct service_answer *a)
 {
     bool has_grant;
 
-    if (a->outcome == SERVICE_TOLD && !is_event(a, "granted")) {
+    if (a->outcome == SERVICE_EVENT && !is_event(a, "granted")) {
         h->state.error = REDLOCK_BUSY; /* a place in the queue */
         return;
     }
@@ -316,7 +316,7 @@ static void on_held(struct service_hold *h, struct service_answer *a)
     if (a->outcome == SERVICE_ANSWERED && a->status == 410) {
         set_failure(h, a);
         lose(h, REDLOCK_LOST);
-    } else if (a->outcome != SERVICE_TOLD) {
+    } else if (a->outcome != SERVICE_EVENT) {
         if (a->error == REDLOCK_OK)
             service_answer_is_foreign(a);
         set_failure(h, a);
@@ -338,7 +338,7 @@ static bool is_live(const struct service_hold *h)
     return h->state.phase == SERVICE_WAITING || h->state.phase == SERVICE_HELD;
 }
 
-/* A stream that is overdue has so much time to come back, before that is told. */
+/* A stream that is overdue may come back for so long before it is reported. */
 static int64_t jeopardy_ns(const struct service_hold *h)
 {
     return h->overdue_ns + part_ns(h, AGAIN_PART, AGAIN_MIN_MS);

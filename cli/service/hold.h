@@ -35,7 +35,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "service/ask.h"
+#include "service/call.h"
 
 #define SERVICE_END_TRIES 2 /* of a DELETE whose outcome is not known */
 #define SERVICE_END_TRY_MS 1000

@@ -12,15 +12,15 @@
 #define NAMES_AT_ONCE 1000 /* of a list: as many as the service gives */
 
 /* `member`: what the answer of a redlockd has. */
-static int ask(const struct service *s, const char *path, const char *body, const char *member,
-               struct service_answer *a, char detail[SERVICE_DETAIL_MAX])
+static int fetch(const struct service *s, const char *path, const char *body,
+                 const char *member, struct service_answer *a, char detail[SERVICE_DETAIL_MAX])
 {
-    struct service_question q = {.method = body ? "POST" : "GET",
-                                 .path = path,
-                                 .body = body,
-                                 .limit_ms = LIMIT_MS,
-                                 .cancel_fd = -1};
-    service_ask(s, &q, a);
+    struct service_request q = {.method = body ? "POST" : "GET",
+                                .path = path,
+                                .body = body,
+                                .limit_ms = LIMIT_MS,
+                                .cancel_fd = -1};
+    service_fetch(s, &q, a);
     if (a->error == REDLOCK_OK && rl_json_member(a->body, member).type == RL_JSON_ABSENT)
         service_answer_is_foreign(a);
     snprintf(detail, SERVICE_DETAIL_MAX, "%s", a->detail);
@@ -110,12 +110,12 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
     int error;
 
     service_path(path, SERVICE_LOCKS, name);
-    error = ask(s, path, NULL, "held", &a, detail);
+    error = fetch(s, path, NULL, "held", &a, detail);
     *report = (redlock_report){0};
     service_read_nodes(a.body, report);
     if (error == REDLOCK_OK)
         read_lock(a.body, info);
-    /* What a node has is told only in number: where all agree, it is what is held. */
+    /* Of a node the service reports numbers alone: where all agree, it has what is held. */
     for (uint32_t i = 0; error == REDLOCK_OK && !info->disagree && i < report->node_count;
          i++) {
         redlock_node_report *n = &report->node[i];
@@ -137,7 +137,7 @@ int service_look_tenures(const struct service *s, const char *name, struct servi
     int error;
 
     service_path(path, SERVICE_LOCKS, name);
-    error = ask(s, path, NULL, "held", &a, detail);
+    error = fetch(s, path, NULL, "held", &a, detail);
     nodes = rl_json_member(a.body, "nodes");
     out->count = 0;
     while (error == REDLOCK_OK && out->count < REDLOCK_NODES_MAX &&
@@ -165,7 +165,7 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
         int size = snprintf(path, sizeof path, "/v1/locks?limit=%d", NAMES_AT_ONCE);
         if (after[0])
             rl_percent_encode(stpcpy(path + size, "&after="), after, "._-");
-        error = ask(s, path, NULL, "names", &a, detail);
+        error = fetch(s, path, NULL, "names", &a, detail);
         more = rl_json_true(rl_json_member(a.body, "more"));
         names = rl_json_member(a.body, "names");
         while (error == REDLOCK_OK && rl_json_element(&names, &value)) {
@@ -189,7 +189,7 @@ int service_break(const struct service *s, const char *name, const char *fingerp
 
     service_path(path, SERVICE_BREAKS, name);
     snprintf(body, sizeof body, "{\"fingerprint\":\"%s\"}", fingerprint);
-    error = ask(s, path, body, "final", &a, detail);
+    error = fetch(s, path, body, "final", &a, detail);
     *report = (redlock_report){0};
     rl_json_text(rl_json_member(a.body, "label"), report->holder.label,
                  sizeof report->holder.label);

@@ -5,7 +5,7 @@
 
 #include <redlock.h>
 
-#include "service/ask.h"
+#include "service/call.h"
 
 /* As redlock_query(); in `detail` the words for an error. The value of a holder is not shown:
  * its fingerprint stands in its place. */
@@ -21,7 +21,7 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
 int service_break(const struct service *s, const char *name, const char *fingerprint,
                   redlock_report *report, char detail[SERVICE_DETAIL_MAX]);
 
-/* What speaks for each Sentinel group of the lock now (redlock_node_info); 0: none does. */
+/* The tenure of each Sentinel group of the lock (redlock_node_info); 0: no server has one. */
 struct service_tenures {
     uint32_t count;
     uint64_t tenure[REDLOCK_NODES_MAX];

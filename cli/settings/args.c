@@ -101,7 +101,7 @@ static int store_time(const struct cli_option *o, const char *value, int64_t *ou
     return message_usage("--%s: 0 is no limit; give a time, or leave it out", o->name);
 }
 
-/* Puts the value of an option where its table says. 0 or an exit status, after printing why. */
+/* Stores the value of an option. 0 or an exit status, after printing why. */
 static int store(const struct args *a, const struct cli_option *o, const char *value)
 {
     char option[NAME_MAX_BYTES + 2];

@@ -19,17 +19,17 @@
 /* Has this text not been printed yet? */
 static bool is_news(const char *text)
 {
-    static uint64_t told[WARNINGS_MAX];
-    static size_t told_count;
+    static uint64_t printed[WARNINGS_MAX];
+    static size_t printed_count;
     uint64_t digest = 14695981039346656037u; /* FNV-1a */
     for (const char *at = text; *at; at++)
         digest = (digest ^ (unsigned char)*at) * 1099511628211u;
-    for (size_t i = 0; i < told_count; i++) {
-        if (told[i] == digest)
+    for (size_t i = 0; i < printed_count; i++) {
+        if (printed[i] == digest)
             return false;
     }
-    if (told_count < WARNINGS_MAX)
-        told[told_count++] = digest;
+    if (printed_count < WARNINGS_MAX)
+        printed[printed_count++] = digest;
     return true;
 }
 
@@ -37,7 +37,7 @@ static bool is_news(const char *text)
  * The library reports every doubt once for each node. What is wrong with one is mostly wrong
  * with all: one line reports it, with the first of them, and `redlock doctor` names the rest.
  */
-static void tell_warning(const redlock_event *event)
+static void print_warning(const redlock_event *event)
 {
     char text[WARNING_MAX], safe[WARNING_MAX], node[REDLOCK_ADDRESS_MAX];
     snprintf(text, sizeof text, "%s%s", event->detail, subcommand_for(event->reason));
@@ -46,7 +46,7 @@ static void tell_warning(const redlock_event *event)
     if (is_news(event->detail))
         message_node_warning(node, safe);
     if (event->dropped)
-        message_warn("%u warnings before this were lost; `redlock doctor` tells all",
+        message_warn("%u warnings before this were lost; `redlock doctor` shows all",
                      event->dropped);
 }
 
@@ -58,7 +58,7 @@ int client_next(const struct settings *s, redlock *client, const redlock_event *
            (*event)->type == REDLOCK_EVENT_WARNING) {
         bool is_mended = s->has_admitted && subcommand_is_init((*event)->reason);
         if (!s->quiet && !s->json && !s->no_node_warnings && !is_mended)
-            tell_warning(*event);
+            print_warning(*event);
         timeout_ms = 0; /* the turn is over with its events */
     }
     return got;

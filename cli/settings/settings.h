@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every subcommand needs to know: which nodes, how to talk to them, how to speak to the
+ * What every subcommand needs to know: which nodes, how to connect to them, how to write to the
  * user. What the configuration file can set too is read by the library, for any program alike
  * (src/config/); the rest is for the command line only.
  */

@@ -40,7 +40,7 @@ void guarantee_text(const struct guarantee *g, bool guarded, char out[GUARANTEE_
 /* The library's word for an enum redlock_deployment. */
 const char *guarantee_deployment_word(int32_t deployment);
 
-/* Do others name the server that speaks for it: a Sentinel group, or a vote of a cluster? */
+/* Do others name its server: of a Sentinel group, or a vote of a cluster? */
 bool guarantee_is_elected(const redlock_node_info *node);
 
 struct rl_json;

@@ -86,7 +86,7 @@ CASE(events, "An event is read when its empty line has come; a comment is none."
         CHECK_INT(0, size);
     }
     a = event(text, &size);
-    CHECK_INT(SERVICE_TOLD, a.outcome);
+    CHECK_INT(SERVICE_EVENT, a.outcome);
     CHECK_INT(strlen(text), size);
     CHECK_STR("renewed", a.event);
     CHECK_INT(REDLOCK_OK, a.error);
@@ -102,7 +102,7 @@ CASE(jeopardy, "An event with a code has its error, and its stream goes on.")
                                     "\"detail\":\"two are silent\"}\n\n",
                                     &size);
 
-    CHECK_INT(SERVICE_TOLD, a.outcome);
+    CHECK_INT(SERVICE_EVENT, a.outcome);
     CHECK_INT(REDLOCK_NOQUORUM, a.error);
     CHECK_STR("two are silent", a.detail);
 }

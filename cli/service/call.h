@@ -2,10 +2,10 @@
 /*
  * Requests to a redlockd, a connection each. A call is carried on by turns that wait for
  * nothing: what holds a lock, and must end a command in time, uses it beside its other work.
- * service_ask() waits for the answer of one.
+ * service_fetch() waits for the answer of one.
  */
-#ifndef CLI_SERVICE_ASK_H
-#define CLI_SERVICE_ASK_H
+#ifndef CLI_SERVICE_CALL_H
+#define CLI_SERVICE_CALL_H
 
 #include <redlock.h>
 #include <stdbool.h>
@@ -24,12 +24,12 @@ struct service {
     bool insecure; /* it, and lease ids, go to other machines without TLS, too */
 };
 
-struct service_question {
+struct service_request {
     const char *method, *path; /* the path is encoded */
     const char *lease, *grant; /* headers; NULL: none */
     const char *body;          /* JSON; NULL: none */
     bool is_stream;            /* the answer is to be a stream of events */
-    int64_t limit_ms;          /* service_ask(): how long it may take ... */
+    int64_t limit_ms;          /* service_fetch(): how long it may take ... */
     int cancel_fd;             /* ... unless this becomes readable; -1: none */
 };
 
@@ -45,7 +45,7 @@ struct service_call {
     int64_t sent_ns;     /* before the first byte was sent; 0: nothing was */
     int64_t read_ns;     /* when bytes last came; 0: none have */
     struct rl_buffer in; /* what has come, and a NUL */
-    size_t told;         /* bytes in front of it that the last turn reported */
+    size_t reported;     /* bytes in front of it that the last turn reported */
     size_t request_size;
     char request[SERVICE_REQUEST_MAX]; /* until it is sent */
 };
@@ -57,10 +57,10 @@ void service_close(struct service *s);
 
 /* Begins to connect. The service and the reactor must outlive the call. */
 void service_call_begin(struct service_call *call, const struct service *s,
-                        struct rl_reactor *reactor, const struct service_question *q);
+                        struct rl_reactor *reactor, const struct service_request *q);
 
 /*
- * One turn: what is new, which stays valid until the next. Anything but UNDER_WAY and TOLD ends
+ * One turn: what is new, valid until the next. Anything but UNDER_WAY and EVENT ends
  * the call.
  */
 enum service_outcome service_call_turn(struct service_call *call, struct service_answer *a);
@@ -72,8 +72,8 @@ void service_drain(struct rl_reactor *reactor);
 void service_call_close(struct service_call *call);
 
 /* Sends, waits, and fills the answer, which service_answer_free() ends. */
-void service_ask(const struct service *s, const struct service_question *q,
-                 struct service_answer *a);
+void service_fetch(const struct service *s, const struct service_request *q,
+                   struct service_answer *a);
 
 /* "/v1/locks/NAME", as a path of a URL. */
 #define SERVICE_PATH_MAX (3 * REDLOCK_NAME_MAX + 64)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "service/ask.h"
+#include "service/call.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -69,7 +69,7 @@ void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char
  * HTTP/1.0: the answer ends with its connection or its length, and no proxy on the way may cut
  * it into chunks. 0: it does not fit.
  */
-static size_t write_request(const struct service *s, const struct service_question *q,
+static size_t write_request(const struct service *s, const struct service_request *q,
                             char out[SERVICE_REQUEST_MAX])
 {
     const char *body = q->body ? q->body : "";
@@ -95,7 +95,7 @@ static size_t write_request(const struct service *s, const struct service_questi
 }
 
 void service_call_begin(struct service_call *call, const struct service *s,
-                        struct rl_reactor *reactor, const struct service_question *q)
+                        struct rl_reactor *reactor, const struct service_request *q)
 {
     bool is_secret = !s->insecure && (s->token[0] || q->lease);
 
@@ -130,7 +130,7 @@ static enum service_outcome give_up(struct service_call *call, struct service_an
                                              : REDLOCK_NOQUORUM;
     snprintf(a->detail, sizeof a->detail, "the service %s: %s",
              is_sent      ? "does not answer"
-             : is_exposed ? "is not asked"
+             : is_exposed ? "gets no request"
                           : "cannot be reached",
              why);
     service_call_close(call);
@@ -152,7 +152,7 @@ static int send_request(struct service_call *call)
     return call->channel.state == CHANNEL_CLOSED ? -1 : 1;
 }
 
-/* What is told by the text that has come so far. `ended`: no more will. */
+/* What the text that has come so far means. `ended`: no more will come. */
 static enum service_outcome understand(struct service_call *call, struct service_answer *a,
                                        bool ended)
 {
@@ -166,23 +166,23 @@ static enum service_outcome understand(struct service_call *call, struct service
         case SERVICE_PART:
             return SERVICE_UNDER_WAY;
         case SERVICE_ALIEN:
-            return give_up(call, a, "it speaks no HTTP");
+            return give_up(call, a, "it does not answer in HTTP");
         case SERVICE_WHOLE:
             service_answer_read(a, text, text + body_at);
             call->is_open = false;
             return a->outcome;
         case SERVICE_STREAM:
             call->is_stream = true;
-            call->told = body_at;
+            call->reported = body_at;
         }
     }
     while (a->outcome == SERVICE_UNDER_WAY) {
         size_t size =
-            service_answer_read_event(a, text + call->told, call->in.size - call->told);
+            service_answer_read_event(a, text + call->reported, call->in.size - call->reported);
 
         if (size == 0)
             break;
-        call->told += size;
+        call->reported += size;
     }
     call->is_open = a->outcome != SERVICE_ANSWERED;
     return a->outcome;
@@ -220,8 +220,8 @@ enum service_outcome service_call_turn(struct service_call *call, struct service
     bool is_over;
 
     *a = (struct service_answer){.outcome = SERVICE_UNDER_WAY};
-    rl_buffer_take(&call->in, call->told);
-    call->told = 0;
+    rl_buffer_take(&call->in, call->reported);
+    call->reported = 0;
     call->is_busy = false;
     sent = send_request(call);
     is_over = sent < 0;
@@ -240,8 +240,8 @@ enum service_outcome service_call_turn(struct service_call *call, struct service
     return a->outcome;
 }
 
-void service_ask(const struct service *s, const struct service_question *q,
-                 struct service_answer *a)
+void service_fetch(const struct service *s, const struct service_request *q,
+                   struct service_answer *a)
 {
     struct service_call call;
     struct rl_reactor reactor;
@@ -249,7 +249,7 @@ void service_ask(const struct service *s, const struct service_question *q,
 
     *a = (struct service_answer){.outcome = SERVICE_UNREACHABLE, .error = REDLOCK_SYSTEM};
     if (rl_reactor_init(&reactor) < 0) {
-        snprintf(a->detail, sizeof a->detail, "the service cannot be asked: %s",
+        snprintf(a->detail, sizeof a->detail, "no request to the service is possible: %s",
                  strerror(errno));
         return;
     }
