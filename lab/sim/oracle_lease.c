@@ -145,13 +145,13 @@ void sim_lease_check(struct sim_world *world, const struct sim_worker *worker,
     bool is_closed =
         (event->type == LEASE_GONE || event->type == LEASE_CUT) && !event->is_older;
     bool is_first = before->state == LEASE_STREAMING && !before->has_returned;
-    bool is_unknown = before->state == LEASE_TOLD || (is_first && !event->was_told);
+    bool is_unknown = before->state == LEASE_ANSWERED || (is_first && !event->was_sent);
     bool is_left_alone =
         is_unknown || (is_first && before->is_local && event->type == LEASE_GONE);
     const char *what = NULL;
 
     if (event->type == LEASE_ACQUIRED && !event->may &&
-        (state == LEASE_TOLD || state == LEASE_STREAMING))
+        (state == LEASE_ANSWERED || state == LEASE_STREAMING))
         what = "is granted without a right";
     else if (event->is_older && state != before->state)
         what = "goes by the connection of a request whose wait was taken over";

@@ -224,7 +224,7 @@ static void answer(struct sim_world *world, struct sim_worker *worker,
 {
     struct sim_ask *ask = &worker->ask;
 
-    if (action->answer == LEASE_HELD && ask->rules.state == LEASE_TOLD) {
+    if (action->answer == LEASE_HELD && ask->rules.state == LEASE_ANSWERED) {
         ask->told = actions->deadline;
         draw_delivery(world, worker);
     } else if (ask->client_gone) {
@@ -240,18 +240,18 @@ static void tell(struct sim_world *world, struct sim_worker *worker,
                  const struct lease_action *action, const struct lease_actions *actions)
 {
     switch (action->word) {
-    case LEASE_SAYS_GRANTED:
+    case LEASE_SENDS_GRANTED:
         draw_stream(world, worker);
         if (worker->ask.is_told)
             sim_lease_held(world, worker, &actions->deadline, action->with_grant);
         break;
-    case LEASE_SAYS_RENEWED:
-    case LEASE_SAYS_JEOPARDY:
-    case LEASE_SAYS_RECOVERED:
+    case LEASE_SENDS_RENEWED:
+    case LEASE_SENDS_JEOPARDY:
+    case LEASE_SENDS_RECOVERED:
         if (worker->lease->connection == worker)
             sim_lease_held(world, worker, &actions->deadline, false);
         break;
-    case LEASE_SAYS_RECONNECT:
+    case LEASE_SENDS_RECONNECT:
         worker->ask.is_told = true;
         set_fate(world, worker, SIM_CLOSES, 200 * RL_NS_PER_MS); /* that of both sides */
         sim_lease_reconnects(world, worker, &actions->deadline);
@@ -301,7 +301,7 @@ static bool carry_out(struct sim_world *world, struct sim_worker *worker,
         case LEASE_ANSWER:
             answer(world, worker, action, actions);
             break;
-        case LEASE_TELL:
+        case LEASE_SEND:
             tell(world, worker, action, actions);
             break;
         case LEASE_REFUSE:
@@ -389,7 +389,7 @@ static struct lease_event event_of(struct sim_world *world, const struct sim_wor
                                 .may = worker->lease->may,
                                 .has_room = true,
                                 .is_seen = !worker->ask.has_vanished,
-                                .was_told = worker->ask.is_told,
+                                .was_sent = worker->ask.is_told,
                                 .deadline_ns = is_held ? lock->deadline_ns : 0};
 }
 
@@ -555,7 +555,7 @@ void sim_service_calm(struct sim_world *world, struct sim_worker *worker)
 
     if (worker->ask.rests) {
         rest(world, worker, sim_between(&world->rng, 1, CALM_NS));
-    } else if (state == LEASE_TOLD || state == LEASE_STREAMING || state == LEASE_RESUMING) {
+    } else if (state == LEASE_ANSWERED || state == LEASE_STREAMING || state == LEASE_RESUMING) {
         set_fate(world, worker, SIM_CLOSES, CALM_NS);
         plan(world, worker);
     }

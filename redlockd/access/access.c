@@ -41,7 +41,7 @@ static size_t supplementary(int fd, const gid_t **list)
 }
 
 /* Of those that rules name, the groups of the process at the other end of a unix socket when it
- * connected, the supplementary ones included. The kernel is asked if any is named. */
+ * connected, the supplementary ones included. The kernel is queried if any is named. */
 static void find_groups(const struct http_peer *peer, const struct access_groups *named,
                         struct access_groups *out)
 {

@@ -180,7 +180,7 @@ static void want_write(struct http_connection *connection, bool wanted)
 }
 
 /*
- * Bytes that were read, or HTTP_AGAIN, or HTTP_ENDED; `readable` says if another read makes
+ * Bytes that were read, or HTTP_AGAIN, or HTTP_ENDED; `readable` is true if another read makes
  * sense.
  */
 static ssize_t receive(struct http_connection *connection, char *bytes, size_t size)
@@ -292,7 +292,7 @@ static void begin(struct http_connection *connection)
     connection->is_known |= connection->exchange.is_known;
     rl_pooled_take(&connection->in, size);
     http_parser_reset(parser);
-    connection->said_continue = false;
+    connection->has_sent_continue = false;
 }
 
 /* Answers a request that no handler has seen, and closes. */
@@ -308,15 +308,15 @@ static void refuse(struct http_connection *connection, int status, const char *c
 }
 
 /* The client waits for permission to send the body. */
-static void say_continue(struct http_connection *connection)
+static void send_continue(struct http_connection *connection)
 {
     static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
     char *room;
 
-    connection->said_continue = true;
+    connection->has_sent_continue = true;
     room = reserve(connection, sizeof text - 1);
     if (!room)
-        return; /* it will send the body without being asked, after a while */
+        return; /* it will send the body all the same, after a while */
     memcpy(room, text, sizeof text - 1);
     commit(connection, sizeof text - 1);
 }
@@ -339,8 +339,8 @@ static bool take_request(struct http_connection *connection)
         refuse(connection, refusal->status, refusal->code, refusal->detail);
         return true;
     case HTTP_MORE:
-        if (!connection->said_continue && http_expects_continue(parser, size))
-            say_continue(connection);
+        if (!connection->has_sent_continue && http_expects_continue(parser, size))
+            send_continue(connection);
         break;
     }
     return false;

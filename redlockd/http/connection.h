@@ -86,7 +86,7 @@ struct http_connection {
     bool is_broken;    /* to be closed in that turn, whatever its state */
     bool is_advancing; /* http_connection_advance() is on the stack: it will see what changed */
     bool is_known;     /* a request of it was allowed by a rule */
-    bool said_continue; /* 100 Continue was sent for the request that is being read */
+    bool has_sent_continue; /* 100 Continue was sent for the request that is being read */
     struct http_parser parser;
 };
 

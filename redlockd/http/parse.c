@@ -247,7 +247,7 @@ static bool names_events(struct rl_slice member)
 }
 
 /* All Accept fields are one list (RFC 9110, 12.5.1). Ranges (*, text/) do not count: what is
- * asked for here changes what a request means, and is asked for by name. */
+ * accepted here changes what a request means, and is accepted by name. */
 static void read_accept(struct http_parser *parser, struct rl_slice value)
 {
     struct rl_slice member;
@@ -280,7 +280,7 @@ static int read_expect(struct http_parser *parser, struct rl_slice value)
     return 0;
 }
 
-/* The field that was read last is one that handlers ask for. */
+/* The field that was read last is one that handlers use. */
 static void know(struct http_parser *parser, enum http_known name)
 {
     if (parser->known[name].count++ == 0)
@@ -358,7 +358,7 @@ static int read_field(struct http_parser *parser, struct rl_slice line)
     return interpret(parser, name, value);
 }
 
-/* The empty line: what only the whole head can tell. */
+/* The empty line: what only the whole head shows. */
 static int finish_head(struct http_parser *parser)
 {
     bool may_have_body = parser->method == HTTP_PUT || parser->method == HTTP_POST;

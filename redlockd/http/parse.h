@@ -112,8 +112,8 @@ static inline size_t http_size(const struct http_parser *parser)
     return (size_t)parser->head_size + parser->body_size;
 }
 
-/* True if the client sends the body only after "100 Continue": its head is complete, it asked
- * for that, and of `size` bytes that have come none is of the body. */
+/* True if the client sends the body only after "100 Continue": its head is complete and
+ * expects that, and of `size` bytes that have come none is of the body. */
 bool http_expects_continue(const struct http_parser *parser, size_t size);
 
 /* The connection must end after the answer. */

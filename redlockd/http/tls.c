@@ -22,7 +22,7 @@ struct http_tls_context {
         generation;
 };
 
-/* Without this, OpenSSL asks for the passphrase of a key on the terminal. */
+/* Without this, OpenSSL prompts for the passphrase of a key on the terminal. */
 static int no_passphrase(char *buffer, int size, int writing, void *data)
 {
     (void)buffer, (void)size, (void)writing, (void)data;

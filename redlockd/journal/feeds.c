@@ -79,7 +79,7 @@ static bool may_see(const struct feed *feed, const char *name)
            access_still_may(feed->feeds->access, &feed->who, feed->exchange, ACCESS_READ, name);
 }
 
-/* Do both see the same? Certificates are asked by their connections. */
+/* Do both see the same? A certificate is looked at by its connection. */
 static bool is_like(const struct feed *feed, const struct feed *other)
 {
     const struct access_groups *groups = &feed->who.groups;

@@ -22,11 +22,11 @@ static void on_ended(struct http_completion *completion, enum http_ended how)
     struct lease_request *request =
         (struct lease_request *)(void *)((char *)completion -
                                          offsetof(struct lease_request, completion));
-    bool was_told =
+    bool was_sent =
         request->lease.is_stream && http_sent(request->exchange) > request->granted_mark;
 
     request->exchange = NULL;
-    lease_happened(request, &(struct lease_event){.type = types[how], .was_told = was_told},
+    lease_happened(request, &(struct lease_event){.type = types[how], .was_sent = was_sent},
                    NULL);
 }
 
@@ -41,7 +41,7 @@ struct lease_request *lease_request_new(struct leases *leases, const struct rout
         return NULL;
     }
     *made = (struct lease_request){
-        .asked_for = ASKED_RELEASE,
+        .job_type = JOB_RELEASE,
         .completion.ended = on_ended,
         .lease = {.is_stream = terms->is_stream,
                   .is_local = routed->request->peer->is_unix,
@@ -168,10 +168,10 @@ static int release(struct lease_request *request)
 
 /* ---- answers and events ------------------------------------------------------------------ */
 
-static struct lease_told told_of(const struct lease_request *request,
+static struct lease_hold hold_of(const struct lease_request *request,
                                  const struct lease_deadline *deadline)
 {
-    return (struct lease_told){.name = request->name,
+    return (struct lease_hold){.name = request->name,
                                .fence = request->fence,
                                .ttl_ms = request->lease.ttl_ms,
                                .deadline = *deadline,
@@ -180,18 +180,18 @@ static struct lease_told told_of(const struct lease_request *request,
 
 static void answer_held(struct lease_request *request, const struct lease_deadline *deadline)
 {
-    struct lease_told told = told_of(request, deadline);
-    bool is_new = request->lease.state == LEASE_TOLD;
+    struct lease_hold hold = hold_of(request, deadline);
+    bool is_new = request->lease.state == LEASE_ANSWERED;
     char text[LEASE_GRANT_MAX + 1];
 
     if (!request->exchange || !lease_write_grant(request, text))
         return;
-    told.grant = text;
-    /* The exchange of a new one keeps its completion: on_ended() hears whether a byte of this
+    hold.grant = text;
+    /* The exchange of a new one keeps its completion: on_ended() learns whether a byte of this
      * was sent. */
     lease_reply_held(&request->leases->body,
                      is_new ? request->exchange : lease_take_exchange(request),
-                     is_new ? 201 : 200, &told);
+                     is_new ? 201 : 200, &hold);
 }
 
 /* Redlock-Final-Ms: when no failover can bring the lease back to a replica, or a client,
@@ -234,7 +234,7 @@ static void begin_events(struct lease_request *request)
         http_stream_begin(request->exchange);
 }
 
-static void tell_place(struct lease_request *request)
+static void send_place(struct lease_request *request)
 {
     struct http_body *body = &request->leases->body;
 
@@ -243,45 +243,45 @@ static void tell_place(struct lease_request *request)
     http_body_send(body, request->exchange);
 }
 
-static void tell(struct lease_request *request, const struct lease_action *action,
-                 const struct lease_actions *actions, const struct lease_cause *cause)
+static void send_event(struct lease_request *request, const struct lease_action *action,
+                       const struct lease_actions *actions, const struct lease_cause *cause)
 {
     static const char *const words[] = {
-        [LEASE_SAYS_GRANTED] = "granted",     [LEASE_SAYS_RENEWED] = "renewed",
-        [LEASE_SAYS_JEOPARDY] = "jeopardy",   [LEASE_SAYS_RECOVERED] = "recovered",
-        [LEASE_SAYS_RECONNECT] = "reconnect",
+        [LEASE_SENDS_GRANTED] = "granted",     [LEASE_SENDS_RENEWED] = "renewed",
+        [LEASE_SENDS_JEOPARDY] = "jeopardy",   [LEASE_SENDS_RECOVERED] = "recovered",
+        [LEASE_SENDS_RECONNECT] = "reconnect",
     };
     static const char alive[] = ": alive\n\n";
-    struct lease_told told = told_of(request, &actions->deadline);
+    struct lease_hold hold = hold_of(request, &actions->deadline);
     char grant[LEASE_GRANT_MAX + 1];
     bool sees_nodes;
 
     begin_events(request);
-    if (action->word == LEASE_SAYS_ALIVE) {
+    if (action->word == LEASE_SENDS_ALIVE) {
         http_stream_send(request->exchange, alive, sizeof alive - 1);
         return;
     }
-    if (action->word == LEASE_SAYS_PLACE) {
-        tell_place(request);
+    if (action->word == LEASE_SENDS_PLACE) {
+        send_place(request);
         return;
     }
-    if (action->word == LEASE_SAYS_GRANTED)
+    if (action->word == LEASE_SENDS_GRANTED)
         request->granted_mark = http_written(request->exchange);
     if (action->with_grant && lease_write_grant(request, grant))
-        told.grant = grant;
+        hold.grant = grant;
     sees_nodes = action->error &&
                  access_sees_nodes(request->leases->access, &request->who, request->rule);
-    lease_tell_held(&request->leases->body, request->exchange, words[action->word], &told,
+    lease_send_held(&request->leases->body, request->exchange, words[action->word], &hold,
                     action->error,
                     lease_detail(action->error, cause->detail ? cause->detail : lease_too_late,
                                  sees_nodes));
-    if (action->word == LEASE_SAYS_RECONNECT)
+    if (action->word == LEASE_SENDS_RECONNECT)
         http_stream_end(lease_take_exchange(request));
 }
 
 /* ---- what is noted ----------------------------------------------------------------------- */
 
-/* What was never known here is no loss that this replica can tell of: a Grant can be made
+/* What was never known here is no loss that this replica can report: a Grant can be made
  * up. */
 static void note_missing(struct lease_request *request, const struct holding *holding,
                          int error)
@@ -402,10 +402,10 @@ static void drop(struct lease_request *request, struct lease_newer *newer)
     http_drop(newer ? newer->routed->exchange : lease_take_exchange(request));
 }
 
-/* What was given to the library is sent with this turn. 0, or its error: *failed says of
+/* What was given to the library is sent with this turn. 0, or its error: *failed names
  * what. */
-static int order(struct lease_request *request, const struct lease_action *action,
-                 enum lease_event_type *failed)
+static int call_library(struct lease_request *request, const struct lease_action *action,
+                        enum lease_event_type *failed)
 {
     int error;
 
@@ -429,7 +429,7 @@ static int order(struct lease_request *request, const struct lease_action *actio
     return 0;
 }
 
-/* False: one has failed, and *failed says so, with the error. */
+/* False: one has failed: *failed is it, with the error. */
 static bool carry_out(struct lease_request *request, const struct lease_actions *actions,
                       const struct lease_cause *cause, int64_t now_ns,
                       struct lease_event *failed)
@@ -448,15 +448,15 @@ static bool carry_out(struct lease_request *request, const struct lease_actions 
         case LEASE_START:
         case LEASE_EXTEND:
         case LEASE_END:
-            failed->error = order(request, action, &failed->type);
+            failed->error = call_library(request, action, &failed->type);
             if (failed->error)
                 return false;
             break;
         case LEASE_ANSWER:
             answer(request, action, actions, cause);
             break;
-        case LEASE_TELL:
-            tell(request, action, actions, cause);
+        case LEASE_SEND:
+            send_event(request, action, actions, cause);
             break;
         case LEASE_NOTE:
             note(request, action, cause, now_ns);
@@ -520,7 +520,7 @@ static bool has_room(const struct lease_request *request)
     return !request->rule || access_rule_has_room(request->rule, false);
 }
 
-void lease_heard(const redlock_event *event)
+void lease_on_event(const redlock_event *event)
 {
     struct lease_request *request = event->data;
     struct lease_event happened = {.error = event->error, .place = event->place};

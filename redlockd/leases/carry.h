@@ -37,7 +37,7 @@ struct lease_request *lease_request_new(struct leases *leases, const struct rout
 void lease_happened(struct lease_request *request, const struct lease_event *event,
                     const struct lease_cause *cause);
 /* The same for an event of the library about its lock, or of a release by its tag. */
-void lease_heard(const redlock_event *event);
+void lease_on_event(const redlock_event *event);
 
 /* Of a request that is under way, at this moment: may it go on? */
 bool lease_may(const struct lease_request *request);

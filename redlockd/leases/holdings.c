@@ -6,9 +6,9 @@
 #include "base/time.h"
 #include "io/clock.h"
 
-#define LOOKS_AT_ONCE 32 /* questions to the nodes under way: others wait for so many ... */
+#define LOOKS_AT_ONCE 32 /* queries of the nodes under way: others wait for so many ... */
 #define LOOKS_EVERY_NS (10 * RL_NS_PER_MS) /* ... in this time */
-#define LOOKS_MAX 3  /* after so many that could not tell, it is forgotten */
+#define LOOKS_MAX 3                        /* after so many without an answer it is forgotten */
 #define LAST_LOOK 16 /* the last look before its time is over: at 1 / 16 of the TTL before */
 #define LOOK_AGAIN_NS (2 * RL_NS_PER_S)
 #define SLACK_MS 200  /* beyond a TTL: scheduling here, rounding there */
@@ -67,8 +67,8 @@ static void count_no_more(struct lease_held *held)
     held->rule = NULL;
 }
 
-/* What the nodes are about to say is old. */
-static void stop_asking(struct leases *leases, struct lease_held *held)
+/* What the nodes are about to answer is old. */
+static void stop_looking(struct leases *leases, struct lease_held *held)
 {
     if (!held->job)
         return;
@@ -79,7 +79,7 @@ static void stop_asking(struct leases *leases, struct lease_held *held)
 
 static void forget(struct leases *leases, struct lease_held *held)
 {
-    stop_asking(leases, held);
+    stop_looking(leases, held);
     count_no_more(held);
     lease_table_let_go(&leases->table, held);
 }
@@ -115,14 +115,14 @@ static void keep(struct leases *leases, const struct holding *holding, bool is_g
     if (held && strcmp(held->name, holding->name) != 0)
         return;
     if (held) {
-        stop_asking(leases, held);
+        stop_looking(leases, held);
         count_no_more(held);
     } else {
         held = lease_table_hold(&leases->table, holding->tag, holding->name, holding->label);
         if (!held)
             return;
         held->granted_ns = now_ns;
-        /* The fence of a renewal is what its client says. */
+        /* The fence of a renewal is the word of its client. */
         held->fence = is_granted ? holding->fence : 0;
     }
     held->who = *holding->who;
@@ -168,7 +168,7 @@ bool holdings_are_over(const struct leases *leases, int64_t now_ns)
     return !leases->all;
 }
 
-/* ---- what is told ------------------------------------------------------------------------ */
+/* ---- what is noted ----------------------------------------------------------------------- */
 
 void holdings_held(struct leases *leases, const struct holding *holding, bool is_granted)
 {
@@ -239,8 +239,8 @@ void holdings_denied(struct leases *leases, const struct http_exchange *exchange
 
 /* ---- looking ----------------------------------------------------------------------------- */
 
-/* How long the nodes keep a value of this tag; 0: they do not have it; -1: they could not
- * tell. */
+/* How long the nodes keep a value of this tag; 0: they do not have it; -1: they did not
+ * answer. */
 static int64_t kept_ms(const redlock_event *event, const struct lease_tag *tag)
 {
     const redlock_info *info = event->error ? NULL : event->answer->info;
@@ -254,7 +254,7 @@ static int64_t kept_ms(const redlock_event *event, const struct lease_tag *tag)
 }
 
 /* The nodes do not have it. */
-static void tell_gone(struct leases *leases, struct lease_held *held)
+static void note_gone(struct leases *leases, struct lease_held *held)
 {
     struct holding holding = {.tag = &held->entry->tag, .who = &held->who, .name = held->name};
     bool is_early = rl_now_ns() < held->valid_ns;
@@ -274,9 +274,9 @@ void holdings_looked(struct leases *leases, struct lease_held *held, const redlo
     leases->looks--;
     held->job = 0;
     if (left_ms == 0) {
-        tell_gone(leases, held);
+        note_gone(leases, held);
     } else if (now_ns + (left_ms - slack_ms(held->ttl_ms)) * RL_NS_PER_MS > held->expires_ns) {
-        /* Renewed by another replica, which tells its end. */
+        /* Renewed by another replica, which notes its end. */
         forget(leases, held);
     } else if (now_ns < held->valid_ns) {
         plan_look(leases, held, now_ns);
@@ -291,13 +291,13 @@ void holdings_looked(struct leases *leases, struct lease_held *held, const redlo
 void holdings_look(struct leases *leases, struct lease_entry *entry, int64_t now_ns)
 {
     struct lease_held *held = entry->held;
-    int64_t next_ns = RL_NEVER_NS; /* the answer says what follows */
+    int64_t next_ns = RL_NEVER_NS; /* the answer decides what follows */
 
     if (!held || held->look_ns > now_ns) {
         lease_table_plan(&leases->table, entry);
         return;
     }
-    stop_asking(leases, held);
+    stop_looking(leases, held);
     if (leases->looks >= LOOKS_AT_ONCE) {
         next_ns = now_ns + (1 + leases->postponed++ / LOOKS_AT_ONCE) * LOOKS_EVERY_NS;
     } else if (redlock_start_query(leases->client, held->name, held, &held->job)) {

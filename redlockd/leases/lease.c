@@ -41,9 +41,9 @@ static void note(struct lease_actions *out, enum lease_note what, int error)
     action->error = error;
 }
 
-static struct lease_action *tell(struct lease_actions *out, enum lease_word word)
+static struct lease_action *send_event(struct lease_actions *out, enum lease_word word)
 {
-    struct lease_action *action = act(out, LEASE_TELL);
+    struct lease_action *action = act(out, LEASE_SEND);
 
     action->word = word;
     return action;
@@ -58,7 +58,7 @@ static void fail(struct lease_actions *out, int error)
 }
 
 /* What was granted and no client holds: its value is released, behind a renewal that is
- * under way. What becomes of that is told to no client: the TTL ends what is left. */
+ * under way. What becomes of that is sent to no client: the TTL ends what is left. */
 static void undo(struct lease *lease, struct lease_actions *out)
 {
     lease->state = LEASE_UNDONE;
@@ -85,7 +85,7 @@ struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
     return (struct lease_deadline){after_ms, remaining_ms > 0 ? remaining_ms : 0, deadline_ns};
 }
 
-/* Is time left that the client can be told of? */
+/* Is time left that the client can be sent? */
 static bool has_time(const struct lease *lease, const struct lease_event *event, int64_t now_ns,
                      struct lease_actions *out)
 {
@@ -108,7 +108,7 @@ static int64_t retry_ns(const struct lease *lease, int64_t now_ns)
     return now_ns + lease->ttl_ms * RL_NS_PER_MS / LEASE_RETRIES_PER_TTL;
 }
 
-/* The drift of a client's clock since its PUT takes so much of what it is told that it
+/* The drift of a client's clock since its PUT takes so much of what it is sent that it
  * should begin anew. */
 static bool is_old(const struct lease *lease, int64_t now_ns)
 {
@@ -209,7 +209,7 @@ static void begin_renew(struct lease *lease, const struct lease_event *event, in
     }
 }
 
-/* Spent before the first node is asked: a copy of the PUT that comes meanwhile is refused.
+/* Spent before the first request to a node: a copy of the PUT that comes meanwhile is refused.
  * Under another name the id ends nothing here, and stays what it is. */
 static void begin_release(struct lease *lease, const struct lease_event *event,
                           struct lease_actions *out)
@@ -259,9 +259,9 @@ static void take_over(struct lease *lease, const struct lease_event *event, int6
     if (LEASE_RULE(COUNTED_FROM_OWN))
         lease->received_ns = event->received_ns;
     wait_from(lease, now_ns);
-    /* Only the request whose wait it took over was told. */
+    /* Only the older request, whose wait it took over, was sent its place. */
     if (lease->place > 0)
-        tell(out, LEASE_SAYS_PLACE);
+        send_event(out, LEASE_SENDS_PLACE);
 }
 
 static void leave(struct lease *lease, enum lease_memory memory, struct lease_actions *out)
@@ -282,7 +282,7 @@ static void repeated(struct lease *lease, const struct lease_event *event, int64
         act(out, LEASE_DROP);
     } else if (event->verb == LEASE_ACQUIRE) {
         /* What would be granted is what this request asks for. A client that asks for a
-         * mutex must not be told 201 for the shared lock that its id waits for: one id, one
+         * mutex must not get 201 for the shared lock that its id waits for: one id, one
          * acquisition. */
         if (waits && (event->is_same || !LEASE_RULE(TAKEN_OVER_AS_ASKED))) {
             take_over(lease, event, now_ns, out);
@@ -312,7 +312,7 @@ static void repeated(struct lease *lease, const struct lease_event *event, int64
 
 /* ---- the library's word ------------------------------------------------------------------ */
 
-static void tell_grant(struct lease *lease, const struct lease_event *event, int64_t now_ns,
+static void send_grant(struct lease *lease, const struct lease_event *event, int64_t now_ns,
                        struct lease_actions *out)
 {
     lease->state = LEASE_STREAMING;
@@ -321,12 +321,12 @@ static void tell_grant(struct lease *lease, const struct lease_event *event, int
                             (!lease->is_local && LEASE_RULE(REMOTE_STAYS));
     lease->comment_ns = now_ns + lease->comment_every_ns;
     lease->renew_ns = next_renewal_ns(lease, event->deadline_ns);
-    tell(out, LEASE_SAYS_GRANTED)->with_grant =
+    send_event(out, LEASE_SENDS_GRANTED)->with_grant =
         lease->closing_leaves || !LEASE_RULE(GRANT_WITH_RECONNECT);
     note(out, lease->has_returned ? LEASE_NOTES_HELD : LEASE_NOTES_GRANT, 0);
 }
 
-/* Granted, and it will not be told: spent, answered, and given back. */
+/* Granted, and no answer gives it away: spent, answered with an error, and given back. */
 static void give_back(struct lease *lease, enum lease_answer what, struct lease_actions *out)
 {
     remember(out, LEASE_ENDED);
@@ -364,24 +364,24 @@ static void acquired(struct lease *lease, const struct lease_event *event, int64
         give_back(lease, LEASE_LATE, out);
     } else if (lease->is_stream) {
         remember(out, LEASE_STREAMS);
-        tell_grant(lease, event, now_ns, out);
+        send_grant(lease, event, now_ns, out);
     } else {
         /* Granted once, never again: from here on the table refuses this id. */
         remember(out, LEASE_GRANTED);
-        lease->state = LEASE_TOLD;
+        lease->state = LEASE_ANSWERED;
         answer(out, LEASE_HELD);
         note(out, LEASE_NOTES_GRANT, 0);
     }
 }
 
 /* Left first: once the client knows its grant, a close must delete nothing. */
-static void tell_reconnect(struct lease *lease, const struct lease_event *event, int64_t now_ns,
+static void send_reconnect(struct lease *lease, const struct lease_event *event, int64_t now_ns,
                            struct lease_actions *out)
 {
     has_time(lease, event, now_ns, out);
     if (LEASE_RULE(LEFT_BEFORE_RECONNECT))
         leave(lease, LEASE_GRANTED, out);
-    tell(out, LEASE_SAYS_RECONNECT)->with_grant = true;
+    send_event(out, LEASE_SENDS_RECONNECT)->with_grant = true;
 }
 
 static void endanger(struct lease *lease, int error, int64_t now_ns, struct lease_actions *out)
@@ -391,14 +391,14 @@ static void endanger(struct lease *lease, int error, int64_t now_ns, struct leas
         return;
     lease->in_jeopardy = true;
     note(out, LEASE_NOTES_JEOPARDY, error);
-    tell(out, LEASE_SAYS_JEOPARDY)->error = error;
+    send_event(out, LEASE_SENDS_JEOPARDY)->error = error;
 }
 
 static void lost(struct lease *lease, const struct lease_event *event,
                  struct lease_actions *out)
 {
     if (lease->state != LEASE_STREAMING)
-        return; /* released, or coming back: then the outcome of that is told */
+        return; /* released, or coming back: then the outcome of that is sent */
     remember(out, LEASE_ENDED);
     note(out, LEASE_NOTES_LOSS, event->error);
     fail(out, event->error);
@@ -419,11 +419,11 @@ static void extended_stream(struct lease *lease, const struct lease_event *event
         lease->renew_ns = next_renewal_ns(lease, event->deadline_ns);
         if (lease->in_jeopardy)
             note(out, LEASE_NOTES_RECOVERY, 0);
-        tell(out, lease->in_jeopardy ? LEASE_SAYS_RECOVERED : LEASE_SAYS_RENEWED);
+        send_event(out, lease->in_jeopardy ? LEASE_SENDS_RECOVERED : LEASE_SENDS_RENEWED);
         lease->in_jeopardy = false;
     }
     if (lease->is_going || is_old(lease, now_ns))
-        tell_reconnect(lease, event, now_ns, out);
+        send_reconnect(lease, event, now_ns, out);
 }
 
 static bool is_missing(int error)
@@ -437,7 +437,7 @@ static void resumed(struct lease *lease, const struct lease_event *event, int64_
     bool has_ended = is_missing(event->error);
 
     if (!event->error && !event->is_draining && has_time(lease, event, now_ns, out)) {
-        tell_grant(lease, event, now_ns, out);
+        send_grant(lease, event, now_ns, out);
         return;
     }
     if (has_ended)
@@ -451,8 +451,8 @@ static void resumed(struct lease *lease, const struct lease_event *event, int64_
 }
 
 /*
- * An extension is never rolled back, whatever the majority said and whether or not the client
- * is still there: to a renewal that failed, the deadline that the client knows stands.
+ * An extension is never rolled back, whatever the majority replied and whether the client is
+ * still there or not: to a renewal that failed, the deadline that the client knows stands.
  */
 static void renewed(struct lease *lease, const struct lease_event *event, int64_t now_ns,
                     struct lease_actions *out)
@@ -528,9 +528,9 @@ static void closed_stream(struct lease *lease, const struct lease_event *event,
                           struct lease_actions *out)
 {
     bool was_closed = event->type == LEASE_GONE && !lease->closing_leaves;
-    bool is_unknown = !event->was_told && !lease->has_returned;
+    bool is_unknown = !event->was_sent && !lease->has_returned;
 
-    if (was_closed && event->was_told && LEASE_RULE(CLOSE_RELEASES))
+    if (was_closed && event->was_sent && LEASE_RULE(CLOSE_RELEASES))
         release_unheld(lease, LEASE_NOTES_CLOSE, out);
     else if (is_unknown && LEASE_RULE(UNDELIVERED_RELEASED))
         release_unheld(lease, LEASE_NOTES_UNDELIVERED, out);
@@ -553,9 +553,9 @@ static void closed(struct lease *lease, const struct lease_event *event,
         remember(out, LEASE_UNKNOWN);
         end(lease);
         break;
-    case LEASE_TOLD:
+    case LEASE_ANSWERED:
         /* A byte of the grant was sent: the client may hold it, and only the client ends it.
-         * Else it was granted in the instant in which the client went: no client was told of
+         * Else it was granted in the instant in which the client went: no client learned of
          * it. */
         if (event->type == LEASE_SENT ? !LEASE_RULE(DELIVERED_STAYS)
                                       : LEASE_RULE(UNDELIVERED_RELEASED))
@@ -605,7 +605,7 @@ static void tick(struct lease *lease, const struct lease_event *event, int64_t n
     if (lease_due_ns(lease) > now_ns)
         return;
     if (now_ns >= lease->comment_ns) {
-        tell(out, LEASE_SAYS_ALIVE);
+        send_event(out, LEASE_SENDS_ALIVE);
         lease->comment_ns = now_ns + lease->comment_every_ns;
     }
     if (now_ns >= lease->renew_ns)
@@ -622,7 +622,7 @@ static void drain(struct lease *lease, const struct lease_event *event, int64_t 
     } else if (lease->state == LEASE_STREAMING) {
         lease->is_going = true;
         if (!lease->is_extending && !renew_stream(lease, event, now_ns, out))
-            tell_reconnect(lease, event, now_ns, out);
+            send_reconnect(lease, event, now_ns, out);
     }
 }
 
@@ -640,7 +640,7 @@ void lease_step(struct lease *lease, const struct lease_event *event, int64_t no
     case LEASE_QUEUED:
         if (lease->state == LEASE_WAITING && lease->is_stream) {
             lease->place = event->place;
-            tell(actions, LEASE_SAYS_PLACE);
+            send_event(actions, LEASE_SENDS_PLACE);
         }
         break;
     case LEASE_ACQUIRED:

@@ -12,7 +12,7 @@
  *                        |  the same id again: the newer request takes over, the older has 409
  *                        |  DELETE of the id: 410; refused: 423, 5xx
  *                        v
- *                     TOLD        granted, and 201 is written
+ *                     ANSWERED    granted, and 201 is written
  *                        |  a byte of it was sent: over. Only the client knows the lease now
  *                        v  none was, and the client is gone
  *                     UNDONE      released by its value: no answer gave it to a client
@@ -50,7 +50,7 @@
  * before `reconnect`, so that no request can renew what a close may be deleting.
  * `closing_leaves` is the other case: a client behind TCP may work on after its connection
  * broke, and a stream that came back shares its value with requests that may still be under
- * way. It is left on close, and may have its grant at once. So is a local stream that asks for
+ * way. It is left on close, and may have its grant at once. So is a local stream that requests
  * that: `redlock run` does, which may be killed while its command is still there.
  *
  * **Only a client's close releases.** A stream that this side cut (its client does not read;
@@ -81,7 +81,7 @@
 enum lease_state {
     LEASE_IDLE,      /* its request has not come */
     LEASE_WAITING,   /* PUT: the library acquires */
-    LEASE_TOLD,      /* PUT: 201 is written, perhaps not sent */
+    LEASE_ANSWERED,  /* PUT: 201 is written, perhaps not sent */
     LEASE_STREAMING, /* PUT: granted, renewed while its client lives */
     LEASE_RESUMING,  /* PUT with the grant of a stream: the library extends */
     LEASE_UNDONE,    /* PUT: being released, the client is gone */
@@ -167,7 +167,7 @@ struct lease_event {
     bool may;            /* it has the right, now; also ACQUIRED, TICK, RULED, DRAIN */
     bool has_room;       /* its rule has room for it; also ACQUIRED */
     bool is_seen;        /* TICK, DRAIN: its client has taken all that was sent */
-    bool was_told;       /* GONE, CUT of a stream: a byte of `granted` was sent */
+    bool was_sent;       /* GONE, CUT of a stream: a byte of `granted` was sent */
     bool is_older;       /* SENT, GONE, CUT: of a request whose wait was taken over */
     int error;           /* of the library's events */
     int place;           /* QUEUED */
@@ -198,13 +198,13 @@ enum lease_answer {
 
 /* Events of a stream. */
 enum lease_word {
-    LEASE_SAYS_PLACE, /* queued */
-    LEASE_SAYS_GRANTED,
-    LEASE_SAYS_RENEWED,
-    LEASE_SAYS_JEOPARDY,
-    LEASE_SAYS_RECOVERED,
-    LEASE_SAYS_RECONNECT, /* and the stream ends */
-    LEASE_SAYS_ALIVE,     /* a comment */
+    LEASE_SENDS_PLACE, /* queued */
+    LEASE_SENDS_GRANTED,
+    LEASE_SENDS_RENEWED,
+    LEASE_SENDS_JEOPARDY,
+    LEASE_SENDS_RECOVERED,
+    LEASE_SENDS_RECONNECT, /* and the stream ends */
+    LEASE_SENDS_ALIVE,     /* a comment */
 };
 
 /* For the audit log, the caps of rules and the counters. */
@@ -231,7 +231,7 @@ enum lease_action_type {
     LEASE_EXTEND,   /* exactly the value of the handle */
     LEASE_END,      /* release: that value, or without one what has the tag */
     LEASE_ANSWER,   /* the request; a stream that has begun gets `lost` */
-    LEASE_TELL,     /* a stream */
+    LEASE_SEND,     /* a stream */
     LEASE_NOTE,
     /* REPEATED, about the newer request: */
     LEASE_REFUSE, /* answers it */
@@ -249,7 +249,7 @@ struct lease_action {
         enum lease_note note;
         bool is_kept; /* START */
     };
-    bool with_grant; /* TELL */
+    bool with_grant; /* SEND */
     int error;       /* FAILURE, JEOPARDY and notes: an error of the library */
 };
 
@@ -263,7 +263,7 @@ struct lease_deadline {
 /* To be carried out in this order. Then a lease that is OVER is freed. */
 struct lease_actions {
     unsigned count;
-    struct lease_deadline deadline; /* of HELD and TELL */
+    struct lease_deadline deadline; /* of HELD and SEND */
     struct lease_action list[LEASE_ACTIONS_MAX];
 };
 

@@ -277,7 +277,7 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
 
 void leases_close(struct leases *leases)
 {
-    /* Sends what is under way; no event tells of it any more. */
+    /* Sends what is under way; no event reports it any more. */
     redlock_close(leases->client);
     while (leases->all)
         lease_request_free(leases->all);

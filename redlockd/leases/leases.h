@@ -21,7 +21,7 @@
 #include "leases/table.h"
 #include "leases/terms.h"
 #include "redlock.h"
-#include "system/asked.h"
+#include "system/job.h"
 #include "system/loop.h"
 
 /* A comment on every stream so often. */
@@ -29,7 +29,7 @@
 
 /* A request that is under way: the data of its lock. Small: thousands of them wait. */
 struct lease_request {
-    enum asked asked_for;              /* first: the data of a release by its tag */
+    enum job_type job_type;            /* first: the data of a release by its tag */
     struct http_completion completion; /* that of its exchange */
     struct lease lease;
     struct leases *leases;
@@ -62,7 +62,7 @@ struct leases {
     redlock *client;
     struct loop_part library; /* woken where the client was given something to do */
     struct lease_table table; /* what is known of each lease */
-    unsigned looks;           /* questions about leases near or past their end */
+    unsigned looks;           /* queries of leases near or past their end */
     unsigned postponed;       /* in this turn: too many of them at once */
     struct lease_request *all;
     const struct lease_terms *terms; /* of the request that leases_begin() is about */
@@ -86,7 +86,7 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
 void leases_close(struct leases *leases);
 
 /*
- * The turn of the table's part: renewals of streams, and questions about leases of which three
+ * The turn of the table's part: renewals of streams, and queries of leases of which three
  * quarters of the time are over.
  */
 int64_t leases_turn(void *leases, int64_t now_ns);

@@ -12,32 +12,32 @@
 
 /* ---- held -------------------------------------------------------------------------------- */
 
-static void write_held(struct rl_json *json, const struct lease_told *told)
+static void write_held(struct rl_json *json, const struct lease_hold *hold)
 {
-    rl_json_string(json, "name", told->name);
-    if (told->grant)
-        rl_json_string(json, "grant", told->grant);
-    rl_json_known(json, "fence", told->fence ? told->fence : -1);
-    rl_json_integer(json, "after_ms", told->deadline.after_ms);
-    rl_json_integer(json, "remaining_ms", told->deadline.remaining_ms);
-    rl_json_integer(json, "ttl_ms", told->ttl_ms);
-    if (told->is_local)
-        rl_json_integer(json, "deadline_boottime_ns", told->deadline.deadline_ns);
+    rl_json_string(json, "name", hold->name);
+    if (hold->grant)
+        rl_json_string(json, "grant", hold->grant);
+    rl_json_known(json, "fence", hold->fence ? hold->fence : -1);
+    rl_json_integer(json, "after_ms", hold->deadline.after_ms);
+    rl_json_integer(json, "remaining_ms", hold->deadline.remaining_ms);
+    rl_json_integer(json, "ttl_ms", hold->ttl_ms);
+    if (hold->is_local)
+        rl_json_integer(json, "deadline_boottime_ns", hold->deadline.deadline_ns);
 }
 
 void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
-                      const struct lease_told *told)
+                      const struct lease_hold *hold)
 {
     http_body_begin(body);
-    write_held(&body->json, told);
+    write_held(&body->json, hold);
     http_body_answer(body, exchange, status, "application/json", NULL);
 }
 
-void lease_tell_held(struct http_body *body, struct http_exchange *exchange, const char *event,
-                     const struct lease_told *told, int error, const char *detail)
+void lease_send_held(struct http_body *body, struct http_exchange *exchange, const char *event,
+                     const struct lease_hold *hold, int error, const char *detail)
 {
     http_body_begin_event(body, event);
-    write_held(&body->json, told);
+    write_held(&body->json, hold);
     if (error) {
         rl_json_string(&body->json, "code", redlock_error_name(error));
         rl_json_string(&body->json, "detail", detail);
@@ -123,7 +123,7 @@ static int status_of(int error)
 
 /*
  * The fingerprint of the value, as the nodes make it (src/scripts/pieces/fingerprint.lua);
- * NULL: the value was not told whole.
+ * NULL: the value was cut.
  */
 static const char *fingerprint_of(const char *value,
                                   char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1])

@@ -26,7 +26,7 @@
 #include "leases/carry.h"
 
 /* What a 200 or 201 has. */
-struct lease_told {
+struct lease_hold {
     const char *name;
     const char *grant; /* its text; NULL: it is not sent */
     int64_t fence;     /* 0: none, and null is sent */
@@ -36,13 +36,13 @@ struct lease_told {
 };
 
 void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
-                      const struct lease_told *told);
+                      const struct lease_hold *hold);
 
 /*
  * The same as an event of a stream; error: what endangers it, with its detail; 0: nothing does.
  */
-void lease_tell_held(struct http_body *body, struct http_exchange *exchange, const char *event,
-                     const struct lease_told *told, int error, const char *detail);
+void lease_send_held(struct http_body *body, struct http_exchange *exchange, const char *event,
+                     const struct lease_hold *hold, int error, const char *detail);
 
 /* Here and below: a stream that has begun gets the event `lost` with the status, and ends. */
 void lease_reply_refusal(struct http_exchange *exchange, enum lease_answer what);

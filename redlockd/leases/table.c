@@ -235,7 +235,7 @@ struct lease_held *lease_table_hold(struct lease_table *table, const struct leas
     }
     assert(!entry->held);
     *held = (struct lease_held){
-        .asked_for = ASKED_LOOK, .entry = entry, .next = table->held, .look_ns = RL_NEVER_NS};
+        .job_type = JOB_LOOK, .entry = entry, .next = table->held, .look_ns = RL_NEVER_NS};
     memcpy(held->name, name, name_size);
     memcpy(held->name + name_size, label, label_size);
     held->label = held->name + name_size;

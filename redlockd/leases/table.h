@@ -3,7 +3,7 @@
  * What this replica knows of leases, by their tags: one entry for each, with two parts.
  *
  * *The memory of its id* (enum lease_memory): it waits or streams here, or is spent. Memory
- * only ever refuses: a spent id gets 409 or 410 without a question to the nodes. Two minutes
+ * only ever refuses: a spent id gets 409 or 410 without a query of the nodes. Two minutes
  * are longer than any proxy keeps a copy of a request; beyond that the nodes show while it is
  * held.
  *
@@ -32,7 +32,7 @@
 #include "base/timers.h"
 #include "leases/id.h"
 #include "leases/lease.h"
-#include "system/asked.h"
+#include "system/job.h"
 #include "system/loop.h"
 
 #define LEASE_REMEMBERED_NS (120 * INT64_C(1000000000))
@@ -58,8 +58,8 @@ struct lease_entry {
 };
 
 struct lease_held {
-    enum asked asked_for; /* first: the data of `job` */
-    redlock_job job;      /* the nodes are being queried; 0: they are not */
+    enum job_type job_type; /* first: the data of `job` */
+    redlock_job job;        /* the nodes are being queried; 0: they are not */
     struct lease_entry *entry;
     struct lease_held *next, *previous; /* in table->held */
     struct access_who who;    /* of the request that was granted or has renewed it last */

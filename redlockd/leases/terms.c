@@ -49,7 +49,7 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
     if (count == 1 && request->method == HTTP_PUT && !terms->is_stream)
         return refuse(refusal, 400, "GRANT", "a lease is renewed by POST");
     /* A lease has one way to be renewed, and a stream the other: while a close may be
-     * deleting what a stream held, no POST may tell a client that it holds it. */
+     * deleting what a stream held, no POST may answer that it is held. */
     if (count == 1 && request->method == HTTP_POST && terms->grant.is_stream)
         return refuse(refusal, 400, "GRANT", "the grant of a stream serves for coming back");
     if (count == 1 && request->method == HTTP_PUT && !terms->grant.is_stream)

@@ -90,10 +90,10 @@ static bool is_private_directory(const char *path)
 /* Where sockets of this user belong, or else beside the logs of the servers. */
 static const char *runtime_directory(const char *fallback, char *room, size_t size)
 {
-    const char *said = getenv("XDG_RUNTIME_DIR");
+    const char *named = getenv("XDG_RUNTIME_DIR");
 
-    if (is_private_directory(said))
-        return said;
+    if (is_private_directory(named))
+        return named;
     snprintf(room, size, "/run/user/%lu", (unsigned long)geteuid());
     if (is_private_directory(room))
         return room;

@@ -17,7 +17,7 @@ static const char *or_null(const char *text)
 }
 
 /* Passwords of locks and who holds them do not travel in the clear unless that
- * was asked for. */
+ * was set. */
 int inputs_refuse_open(const char *address, char *why, size_t why_size)
 {
     snprintf(why, why_size, "%s: plain TCP is for loopback: use tls:%s, or set insecure to yes",

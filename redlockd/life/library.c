@@ -13,46 +13,46 @@
 
 static void answered(struct library *library, const redlock_event *event)
 {
-    switch (*(const enum asked *)event->data) {
-    case ASKED_RELEASE:
-        lease_heard(event);
+    switch (*(const enum job_type *)event->data) {
+    case JOB_RELEASE:
+        lease_on_event(event);
         break;
-    case ASKED_LOOK:
+    case JOB_LOOK:
         holdings_looked(library->leases, event->data, event);
         break;
-    case ASKED_LOCK:
+    case JOB_LOCK:
         view_answer_lock(library->view, event);
         break;
-    case ASKED_BREAK:
+    case JOB_BREAK:
         view_answer_break(library->view, event);
         break;
-    case ASKED_LIST:
+    case JOB_LIST:
         view_answer_list(library->view, event);
         break;
-    case ASKED_LEADER:
+    case JOB_LEADER:
         leaders_answered(&library->view->leaders, event);
         break;
-    case ASKED_ONCE:
-        once_heard(library->once, event);
+    case JOB_ONCE:
+        once_on_event(library->once, event);
         break;
-    case ASKED_SURVEY_NAMES:
-        survey_listed(&library->view->survey, event);
+    case JOB_OVERVIEW_NAMES:
+        overview_listed(&library->view->overview, event);
         break;
-    case ASKED_SURVEY_LOCK:
-        survey_answered(&library->view->survey, event);
+    case JOB_OVERVIEW_LOCK:
+        overview_answered(&library->view->overview, event);
         break;
     }
 }
 
 static bool is_of_once(const redlock_event *event)
 {
-    return event->data && *(const enum asked *)event->data == ASKED_ONCE;
+    return event->data && *(const enum job_type *)event->data == JOB_ONCE;
 }
 
 static void handle(struct library *library, const redlock_event *event)
 {
     if (is_of_once(event)) {
-        once_heard(library->once, event);
+        once_on_event(library->once, event);
         return;
     }
     switch (event->type) {
@@ -61,7 +61,7 @@ static void handle(struct library *library, const redlock_event *event)
     case REDLOCK_EVENT_RELEASED:
     case REDLOCK_EVENT_LOST:
     case REDLOCK_EVENT_QUEUED:
-        lease_heard(event);
+        lease_on_event(event);
         break;
     case REDLOCK_EVENT_ANSWERED:
         answered(library, event);
@@ -74,14 +74,14 @@ static void handle(struct library *library, const redlock_event *event)
     }
 }
 
-/* What a node has to be warned of is said by the client of the locks. */
+/* Warnings about nodes come from the client of the locks. */
 static void drain_records(struct library *library)
 {
     const redlock_event *event;
 
     while (redlock_next(library->records, &event, 0) > 0) {
         if (is_of_once(event))
-            once_heard(library->once, event);
+            once_on_event(library->once, event);
     }
 }
 
@@ -116,7 +116,7 @@ static void note_difference(const char *key)
     log_line("%s has changed since the start: no record of a run is kept until a restart", key);
 }
 
-/* The same nodes, though a file may say others by now; longer times, and no guard. */
+/* The same nodes, though a file may have others by now; longer times, and no guard. */
 static redlock *open_records(const struct library *library, char *why, size_t why_size)
 {
     redlock_options options =

@@ -43,7 +43,7 @@ int life_check(const struct settings *settings, unsigned *warnings, char *why, s
 
 /* ---- listeners --------------------------------------------------------------------------- */
 
-/* `how`: what `listen` says about its address; NULL: nothing. */
+/* `how`: what `listen` has for its address; NULL: nothing. */
 static int listen_on(struct life *life, int fd, const struct settings_listener *how, int number,
                      char *why, size_t why_size)
 {
@@ -78,7 +78,7 @@ static const struct settings_listener *listener_of(const struct settings *settin
     return NULL;
 }
 
-/* A socket of the manager: what `listen` says about its address counts for it, too. */
+/* A socket of the manager: what `listen` has for its address counts for it, too. */
 static int listen_inherited(struct life *life, int fd, int number, bool *is_named, char *why,
                             size_t why_size)
 {
@@ -151,7 +151,7 @@ static void on_end(void *context)
     drain_begin(&life->drain, life->settings.drain_s * RL_NS_PER_S);
 }
 
-static void tell_fixed(const char *key)
+static void warn_of_fixed(const char *key)
 {
     log_line(
         "%s has changed: it is read at the start only, and stays as it was until a restart",
@@ -182,14 +182,14 @@ static int reload(struct life *life, struct settings *settings, struct inputs *i
     if (!settings->dev &&
         settings_read(settings, settings->argc, settings->argv, why, why_size) < 0)
         return -1;
-    settings_keep_fixed(&life->settings, settings, tell_fixed);
+    settings_keep_fixed(&life->settings, settings, warn_of_fixed);
     if (inputs_read(inputs, settings, why, why_size) < 0)
         return -1;
     if (loses_tokens(life, settings, inputs, why, why_size)) {
         inputs_free(inputs);
         return -1;
     }
-    quorum_print_compare(&life->inputs.quorum, &inputs->quorum, tell_fixed);
+    quorum_print_compare(&life->inputs.quorum, &inputs->quorum, warn_of_fixed);
     inputs_replace(&life->inputs, inputs);
     life->settings = *settings;
     return 0;
@@ -296,8 +296,8 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     drain_init(&life->drain, &life->loop, life->server, &life->leases);
     loop_add_part(&life->loop, &life->routes.changes.part, &life->routes.changes, changes_turn);
     loop_add_part(&life->loop, &life->journal.feeds.part, &life->journal.feeds, feeds_turn);
-    loop_add_part(&life->loop, &life->routes.view.survey.part, &life->routes.view.survey,
-                  survey_turn);
+    loop_add_part(&life->loop, &life->routes.view.overview.part, &life->routes.view.overview,
+                  overview_turn);
     loop_add_part(&life->loop, &life->routes.view.leaders.part, &life->routes.view.leaders,
                   leaders_turn);
     return 0;

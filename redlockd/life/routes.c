@@ -74,7 +74,7 @@ static void begin_metrics(struct routes *routes, const struct routed *routed)
                    routes->listeners);
 }
 
-/* How many nodes vote in which quorum is for those that may look; others are told yes or no. */
+/* How many nodes vote in which quorum is for those that may look; others get yes or no. */
 static void begin_ready(struct routes *routes, const struct routed *routed)
 {
     const struct access *access = routes->access;
@@ -209,7 +209,7 @@ static void refuse_proof(struct http_exchange *exchange, bool is_wrong_token)
                         "WWW-Authenticate: Bearer\r\n");
 }
 
-/* With a Lease-Id it is a candidate's question: may it lead, and does it? */
+/* With a Lease-Id it is a candidate's: may it lead, and does it? */
 static enum access_right right_of(const struct route *route, const struct http_request *request)
 {
     struct rl_slice id;

@@ -97,7 +97,7 @@ static double quarantine(const redlock_node_info *node)
     return node->quarantine_ms > 0 ? (double)node->quarantine_ms / MS_PER_S : 0;
 }
 
-/* NaN is how this format says that it is unknown. */
+/* NaN: in this format, unknown. */
 static double rtt(const redlock_node_info *node)
 {
     return node->rtt_us >= 0 ? node->rtt_us / US_PER_S : strtod("nan", NULL);
@@ -300,28 +300,28 @@ static void write_quotas(FILE *out, const struct access *access)
 static void write_counts(FILE *out, const struct leases *leases)
 {
     const struct leases_counts *counts = &leases->counts;
-    const uint64_t *told = leases->journal->count;
+    const uint64_t *count = leases->journal->count;
     struct sink_counts lines = audit_counts(leases->journal->audit);
 
     number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
     number(out, "yours_total", "counter", "requests with an id that was granted already",
-           told[JOURNAL_YOURS]);
+           count[JOURNAL_YOURS]);
     number(out, "disconnected_waiters_total", "counter", "clients that went while they waited",
-           told[JOURNAL_DISCONNECTED]);
+           count[JOURNAL_DISCONNECTED]);
     number(
         out, "expired_unreleased_total", "counter",
         "leases that ran out without a release, as the nodes were seen to have forgotten them",
-        told[JOURNAL_EXPIRED]);
+        count[JOURNAL_EXPIRED]);
     number(out, "ended_elsewhere_total", "counter",
            "leases that were gone before their time was over: released through another replica",
-           told[JOURNAL_ENDED]);
+           count[JOURNAL_ENDED]);
     number(out, "unknown_renewals_total", "counter",
            "renewals that found nothing, of leases that this replica did not know",
-           told[JOURNAL_UNKNOWN]);
+           count[JOURNAL_UNKNOWN]);
     number(out, "broken_total", "counter", "holders that an operator evicted",
-           told[JOURNAL_BROKEN]);
+           count[JOURNAL_BROKEN]);
     number(out, "denied_total", "counter", "requests that got 401, 403 or 429",
-           told[JOURNAL_DENIED]);
+           count[JOURNAL_DENIED]);
     number(out, "audit_dropped_total", "counter",
            "lines of the audit log that its target did not take", lines.dropped);
     number(out, "audit_queued", "gauge", "lines of the audit log that are not written yet",

@@ -27,7 +27,7 @@ static bool note(struct change *change, enum changes_state state)
     return true;
 }
 
-/* True: the log is to say it now; `more` is for the end of the line. */
+/* True: the log is to have it now; `more` is for the end of the line. */
 static bool begin_line(struct change *change, int64_t now_ns, char more[MORE_MAX])
 {
     enum changes_state logged = change->logged ? change->logged : CHANGES_UP;

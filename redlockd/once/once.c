@@ -28,13 +28,13 @@ enum run_state {
     RUN_FINDING,
     RUN_EXTENDING,
     RUN_SURE,
-    RUN_TOLD,
+    RUN_ANSWERED,
     RUN_UNDOING,
     RUN_TAKING_BACK,
 };
 
 struct once_run {
-    enum asked asked_for; /* first: the data of its jobs and of its lock */
+    enum job_type job_type; /* first: the data of its jobs and of its lock */
     struct http_completion completion;
     struct once *once;
     struct once_run *previous, *next; /* in once->runs */
@@ -117,7 +117,7 @@ static void fail(struct once_run *run, int error, const char *detail)
     http_body_answer(body, exchange, status, PROBLEM, status == 503 ? AGAIN : NULL);
 }
 
-/* Another has run it, or runs it. When it may run again is for all that may ask. */
+/* Another has run it, or runs it. All that may acquire it learn when it may run again. */
 static void answer_done(struct once_run *run, const redlock_holder *holder)
 {
     struct http_body *body = &run->once->leases->body;
@@ -135,7 +135,7 @@ static void answer_done(struct once_run *run, const redlock_holder *holder)
     http_body_answer(body, exchange, 423, PROBLEM, NULL);
 }
 
-/* Its completion stays: it tells whether a byte of this was sent. */
+/* Its completion stays: it learns whether a byte of this was sent. */
 static void answer_recorded(struct once_run *run, const struct lease_deadline *start_by,
                             bool is_sure)
 {
@@ -173,7 +173,7 @@ static void undo(struct once_run *run)
         run_free(run);
 }
 
-static void tell(struct once_run *run, bool is_sure)
+static void answer_run(struct once_run *run, bool is_sure)
 {
     int64_t now_ns = rl_now_ns();
     struct lease_deadline start_by = lease_deadline_of(
@@ -184,7 +184,7 @@ static void tell(struct once_run *run, bool is_sure)
         undo(run);
         return;
     }
-    run->state = RUN_TOLD;
+    run->state = RUN_ANSWERED;
     answer_recorded(run, &start_by, is_sure);
 }
 
@@ -212,7 +212,7 @@ static void looked(struct once_run *run, const redlock_event *event)
     }
 }
 
-/* What a start that failed has left on too few nodes is in the way, and says of no run. */
+/* What a start that failed has left on too few nodes is in the way, and is no run. */
 static void found(struct once_run *run, const redlock_event *event)
 {
     if (event->error)
@@ -251,7 +251,7 @@ static void make_sure(struct once_run *run)
     if (redlock_start_replicate(home_of(run), run, &job) == REDLOCK_OK)
         loop_wake(&run->once->leases->library);
     else
-        tell(run, false);
+        answer_run(run, false);
 }
 
 static void extended(struct once_run *run)
@@ -260,7 +260,7 @@ static void extended(struct once_run *run)
     if (is_elected(home_of(run)))
         make_sure(run);
     else
-        tell(run, true);
+        answer_run(run, true);
 }
 
 static void recorded(struct once_run *run, const redlock_event *event)
@@ -304,13 +304,13 @@ static void taken_back(struct once_run *run, const redlock_event *event)
     run_free(run);
 }
 
-void once_heard(struct once *once, const redlock_event *event)
+void once_on_event(struct once *once, const redlock_event *event)
 {
     struct once_run *run = event->data;
 
     (void)once;
     if (event->type == REDLOCK_EVENT_LOST || event->type == REDLOCK_EVENT_QUEUED)
-        return; /* the outcome of what is under way is told */
+        return; /* the outcome of what is under way decides */
     switch (run->state) {
     case RUN_LOOKING:
         looked(run, event);
@@ -333,9 +333,9 @@ void once_heard(struct once *once, const redlock_event *event)
         if (event->error && rl_now_ns() < run->sure_by_ns)
             make_sure(run);
         else
-            tell(run, !event->error);
+            answer_run(run, !event->error);
         break;
-    case RUN_TOLD:
+    case RUN_ANSWERED:
         break;
     case RUN_UNDOING:
         run_free(run);
@@ -355,7 +355,7 @@ static void on_ended(struct http_completion *completion, enum http_ended how)
         (struct once_run *)(void *)((char *)completion - offsetof(struct once_run, completion));
 
     run->exchange = NULL;
-    if (run->state != RUN_TOLD)
+    if (run->state != RUN_ANSWERED)
         return;
     if (how == HTTP_ENDED_SENT) {
         redlock_lock_leave(run->record);
@@ -391,7 +391,7 @@ static struct once_run *run_new(struct once *once, const struct routed *routed)
 
     if (!run)
         return NULL;
-    run->asked_for = ASKED_ONCE;
+    run->job_type = JOB_ONCE;
     run->completion.ended = on_ended;
     run->once = once;
     run->exchange = routed->exchange;

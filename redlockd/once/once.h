@@ -12,7 +12,7 @@
  *             EXTENDING  for the period and a second
  *               |
  *             SURE       of Sentinel groups: until a replica has it, for a moment
- *             TOLD       201, unless its second is over
+ *             ANSWERED   201, unless its second is over
  *               |  a byte of it was sent: over; the record is left
  *               v  none was, or any of this failed
  *             UNDOING    the record is released
@@ -43,7 +43,7 @@ void once_free(struct once *once);
 /* PUT or DELETE, by a principal with the right to acquire the lock NAME. */
 void once_begin(struct once *once, const struct routed *routed);
 
-/* What has come of a question, or of a record: the run is the data of the event. */
-void once_heard(struct once *once, const redlock_event *event);
+/* What has come of a job, or of a record: the run is the data of the event. */
+void once_on_event(struct once *once, const redlock_event *event);
 
 #endif

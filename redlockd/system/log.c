@@ -13,7 +13,7 @@
 #define PATIENCE_MS 1000
 
 static struct sink *sink;
-static uint64_t dropped; /* lines, as told last */
+static uint64_t dropped; /* lines, as logged last */
 
 int log_descriptor(void)
 {
@@ -35,7 +35,7 @@ void log_end(void)
     sink = NULL;
 }
 
-/* How many lines were dropped since that was told. */
+/* How many lines were dropped since that was logged. */
 static uint64_t count_dropped(void)
 {
     struct sink_counts counts = {0};

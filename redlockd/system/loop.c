@@ -149,7 +149,7 @@ static void release_slots(struct loop *loop)
     }
 }
 
-/* Each once that is due by then. The earliest time that a part asks for; 0: one was woken. */
+/* Each once that is due by then. The earliest time at which a part is due; 0: one was woken. */
 static int64_t run_due(struct loop *loop, int64_t until_ns)
 {
     int64_t next_ns = RL_NEVER_NS;

@@ -67,7 +67,7 @@ void notify_free(struct notify *notify)
     notify->fd = -1;
 }
 
-static void tell(struct notify *notify, const char *message)
+static void notify_manager(struct notify *notify, const char *message)
 {
     if (notify->fd >= 0)
         send(notify->fd, message, strlen(message), MSG_NOSIGNAL);
@@ -75,12 +75,12 @@ static void tell(struct notify *notify, const char *message)
 
 void notify_ready(struct notify *notify)
 {
-    tell(notify, "READY=1");
+    notify_manager(notify, "READY=1");
 }
 
 void notify_stopping(struct notify *notify)
 {
-    tell(notify, "STOPPING=1");
+    notify_manager(notify, "STOPPING=1");
 }
 
 void notify_reloading(struct notify *notify)
@@ -91,7 +91,7 @@ void notify_reloading(struct notify *notify)
     clock_gettime(CLOCK_MONOTONIC, &now);
     snprintf(message, sizeof message, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
              (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    tell(notify, message);
+    notify_manager(notify, message);
 }
 
 void notify_status(struct notify *notify, const char *text)
@@ -99,7 +99,7 @@ void notify_status(struct notify *notify, const char *text)
     char message[MESSAGE_MAX];
 
     snprintf(message, sizeof message, "STATUS=%s", text);
-    tell(notify, message);
+    notify_manager(notify, message);
 }
 
 int64_t notify_turn(void *context, int64_t now_ns)
@@ -109,7 +109,7 @@ int64_t notify_turn(void *context, int64_t now_ns)
     if (notify->watchdog_ns == 0)
         return RL_NEVER_NS;
     if (now_ns >= notify->next_ns) {
-        tell(notify, "WATCHDOG=1");
+        notify_manager(notify, "WATCHDOG=1");
         notify->next_ns = now_ns + notify->watchdog_ns;
     }
     return notify->next_ns;

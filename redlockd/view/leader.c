@@ -32,7 +32,7 @@ struct leader_poll {
 
 /* A name, as long as polls wait for it or a look is under way. */
 struct leader_watch {
-    enum asked asked_for; /* first: the data of its job */
+    enum job_type job_type; /* first: the data of its job */
     bool is_looking;
     bool has_changed; /* or a poll has come, since the look began: look again at once */
     unsigned failures;
@@ -183,7 +183,7 @@ static bool settle(struct leaders *leaders, struct leader_poll *poll,
     return true;
 }
 
-/* When the nodes are asked next. */
+/* When the nodes are queried next. */
 static int64_t next_look_ns(const struct leader_watch *watch, const struct leadership *found,
                             int64_t now_ns)
 {
@@ -352,7 +352,7 @@ static struct leader_watch *watch_of(struct leaders *leaders, const char *name)
     watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
-    watch->asked_for = ASKED_LEADER;
+    watch->job_type = JOB_LEADER;
     strcpy(watch->name, name);
     watch->next = leaders->watches;
     leaders->watches = watch;

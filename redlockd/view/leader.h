@@ -25,8 +25,7 @@
 
 #define LEADER_LOOK_NS (500 * INT64_C(1000000))
 #define LEADER_WAIT_MAX_MS 50000 /* as of a lease: proxies cut at 60 s */
-#define LEADER_NAMES_MAX                                                                       \
-    256 /* that are looked at: each costs the nodes two questions a second */
+#define LEADER_NAMES_MAX 256 /* that are looked at: each costs the nodes two queries a second */
 #define LEADER_NAMES_OF_ONE_MAX 64 /* of one principal, as below */
 #define LEADER_POLLS_MAX 4096
 #define LEADER_POLLS_OF_ONE_MAX 1024

@@ -17,7 +17,7 @@
 
 /* ---- nodes ------------------------------------------------------------------------------- */
 
-/* As `redlock top` says it: between two tries what matters is how the last one ended. */
+/* As in `redlock top`: between two tries what matters is how the last one ended. */
 static const char *state_word(const redlock_node_info *node)
 {
     if (node->state == REDLOCK_NODE_UP)
@@ -84,10 +84,10 @@ void view_begin_nodes(struct view *view, const struct routed *routed)
 
 /* ---- status ------------------------------------------------------------------------------ */
 
-/* A request that waits for a survey. */
-struct status_question {
+/* A request that waits for the overview. */
+struct status_request {
     struct http_completion completion; /* first: that of its exchange */
-    struct survey_wait wait;
+    struct overview_wait wait;
     struct view *view;
     struct http_exchange *exchange;
     struct access_who who;
@@ -175,7 +175,7 @@ static void write_trouble(struct view *view, const struct access_who *who)
     rl_json_end_array(json);
 }
 
-static void write_lock(struct rl_json *json, const struct survey_lock *lock)
+static void write_lock(struct rl_json *json, const struct overview_lock *lock)
 {
     rl_json_object(json, NULL);
     rl_json_string(json, "name", lock->name);
@@ -194,7 +194,7 @@ static void write_lock(struct rl_json *json, const struct survey_lock *lock)
     rl_json_known(json, "held_ms", lock->held_ms);
     rl_json_bool(json, "held_at_least", lock->held_at_least);
     rl_json_known(json, "remaining_ms", lock->remaining_ms);
-    rl_json_integer(json, "waiters", survey_waiters(lock));
+    rl_json_integer(json, "waiters", overview_waiters(lock));
     rl_json_bool(json, "disagree", lock->disagree);
     rl_json_bool(json, "record", lock->is_record);
     rl_json_end_object(json);
@@ -204,30 +204,31 @@ static void write_lock(struct rl_json *json, const struct survey_lock *lock)
 static void write_locks(struct view *view, const struct access_who *who, bool is_admin,
                         unsigned limit)
 {
-    const struct survey *survey = &view->survey;
+    const struct overview *overview = &view->overview;
     struct rl_json *json = &view->body.json;
     unsigned count = 0, more = 0;
 
     rl_json_array(json, "locks");
-    for (size_t i = 0; i < survey->count; i++) {
-        if (!access_may(view->leases->access, who, ACCESS_READ, survey->locks[i].name))
+    for (size_t i = 0; i < overview->count; i++) {
+        if (!access_may(view->leases->access, who, ACCESS_READ, overview->locks[i].name))
             continue;
         if (count == limit) {
             more++;
         } else {
-            write_lock(json, &survey->locks[i]);
+            write_lock(json, &overview->locks[i]);
             count++;
         }
     }
     rl_json_end_array(json);
     rl_json_object(json, "look");
     rl_json_known(json, "age_ms",
-                  survey->looked_ns ? (rl_now_ns() - survey->looked_ns) / RL_NS_PER_MS : -1);
-    rl_json_string(json, "code", survey->error ? redlock_error_name(survey->error) : NULL);
-    rl_json_string(json, "detail", survey->error ? survey->detail : NULL);
+                  overview->looked_ns ? (rl_now_ns() - overview->looked_ns) / RL_NS_PER_MS
+                                      : -1);
+    rl_json_string(json, "code", overview->error ? redlock_error_name(overview->error) : NULL);
+    rl_json_string(json, "detail", overview->error ? overview->detail : NULL);
     rl_json_integer(json, "more", more);
-    /* Names that were not asked for may be such as the client must not know of. */
-    rl_json_known(json, "unasked", is_admin ? (int64_t)survey->unasked : -1);
+    /* Names that were not queried may be such as the client must not know of. */
+    rl_json_known(json, "unasked", is_admin ? (int64_t)overview->unasked : -1);
     rl_json_end_object(json);
 }
 
@@ -250,43 +251,42 @@ static void answer_status(struct view *view, struct http_exchange *exchange,
     http_body_answer(&view->body, exchange, 200, JSON, NULL);
 }
 
-static void on_surveyed(struct survey_wait *wait)
+static void on_overview(struct overview_wait *wait)
 {
-    struct status_question *question =
-        (struct status_question *)(void *)((char *)wait -
-                                           offsetof(struct status_question, wait));
+    struct status_request *request =
+        (struct status_request *)(void *)((char *)wait - offsetof(struct status_request, wait));
 
-    question->exchange->completion = NULL;
-    answer_status(question->view, question->exchange, &question->who, question->limit);
-    free(question);
+    request->exchange->completion = NULL;
+    answer_status(request->view, request->exchange, &request->who, request->limit);
+    free(request);
 }
 
 static void on_gone(struct http_completion *completion, enum http_ended how)
 {
-    struct status_question *question = (struct status_question *)(void *)completion;
+    struct status_request *request = (struct status_request *)(void *)completion;
 
     (void)how;
-    survey_forget(&question->view->survey, &question->wait);
-    free(question);
+    overview_forget(&request->view->overview, &request->wait);
+    free(request);
 }
 
-static void await_survey(struct view *view, const struct routed *routed, unsigned limit)
+static void await_overview(struct view *view, const struct routed *routed, unsigned limit)
 {
     struct http_exchange *exchange = routed->exchange;
-    struct status_question *question = calloc(1, sizeof *question);
+    struct status_request *request = calloc(1, sizeof *request);
 
-    if (!question) {
+    if (!request) {
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
         return;
     }
-    question->completion.ended = on_gone;
-    question->wait.done = on_surveyed;
-    question->view = view;
-    question->exchange = exchange;
-    question->who = routed->who;
-    question->limit = limit;
-    exchange->completion = &question->completion;
-    survey_await(&view->survey, &question->wait, rl_now_ns());
+    request->completion.ended = on_gone;
+    request->wait.done = on_overview;
+    request->view = view;
+    request->exchange = exchange;
+    request->who = routed->who;
+    request->limit = limit;
+    exchange->completion = &request->completion;
+    overview_await(&view->overview, &request->wait, rl_now_ns());
 }
 
 void view_begin_status(struct view *view, const struct routed *routed)
@@ -297,14 +297,14 @@ void view_begin_status(struct view *view, const struct routed *routed)
     unsigned limit = 0;
 
     if (!rl_target_query_only(request->query, names) ||
-        rl_target_query_number(request->query, "locks", 1, SURVEY_LOCKS_MAX, &limit) ==
+        rl_target_query_number(request->query, "locks", 1, OVERVIEW_LOCKS_MAX, &limit) ==
             RL_TARGET_BAD) {
         http_answer_problem(exchange, 400, "QUERY",
                             "there is no parameter but locks, a number from 1 to 1000", NULL);
         return;
     }
     if (limit > 0)
-        await_survey(view, routed, limit);
+        await_overview(view, routed, limit);
     else
         answer_status(view, exchange, &routed->who, 0);
 }

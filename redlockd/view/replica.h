@@ -4,8 +4,8 @@
  *
  *     GET /v1/nodes               view_begin_nodes()
  *     GET /v1/status[?locks=N]    view_begin_status(): names as the client may read them, nodes
- *                                 for those that may read /v1/nodes; with locks=N a survey of
- *                                 all locks
+ *                                 for those that may read /v1/nodes; with locks=N also the
+ *                                 overview of all locks
  *     GET /readyz[?verbose]       view_begin_ready(): a majority of each quorum votes, and the
  *                                 daemon does not drain; verbose: the quorums, if the client
  *                                 may look

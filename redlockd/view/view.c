@@ -18,68 +18,69 @@
 #define PROBLEM "application/problem+json"
 #define AGAIN "Retry-After: 1\r\n"
 
-/* A question that the nodes have not answered yet. */
-struct question {
-    enum asked asked_for; /* first: the data of its job */
+/* A request that the nodes have not answered yet. */
+struct view_request {
+    enum job_type job_type; /* first: the data of its job */
     struct http_completion completion;
-    struct http_exchange *exchange;   /* NULL: the client is gone, and the answer is dropped */
-    struct question *previous, *next; /* in view->questions */
-    struct access_who who;            /* of a list or break */
-    unsigned limit;                   /* list, as what follows */
+    struct http_exchange *exchange; /* NULL: the client is gone, and the answer is dropped */
+    struct view_request *previous, *next; /* in view->requests */
+    struct access_who who;                /* of a list or break */
+    unsigned limit;                       /* list, as what follows */
     char prefix[REDLOCK_NAME_MAX + 1];
     char after[REDLOCK_NAME_MAX + 1];
     char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1]; /* break */
 };
 
-/* ---- questions --------------------------------------------------------------------------- */
+/* ---- requests --------------------------------------------------------------------------- */
 
 static void on_gone(struct http_completion *completion, enum http_ended how)
 {
     (void)how;
-    ((struct question *)(void *)((char *)completion - offsetof(struct question, completion)))
+    ((struct view_request *)(void *)((char *)completion -
+                                     offsetof(struct view_request, completion)))
         ->exchange = NULL;
 }
 
-static struct question *question_new(struct view *view, const struct routed *routed,
-                                     enum asked asked_for)
+static struct view_request *request_new(struct view *view, const struct routed *routed,
+                                        enum job_type job_type)
 {
     struct http_exchange *exchange = routed->exchange;
-    struct question *question = calloc(1, sizeof *question);
+    struct view_request *request = calloc(1, sizeof *request);
 
-    if (!question) {
+    if (!request) {
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
         return NULL;
     }
-    question->asked_for = asked_for;
-    question->who = routed->who;
-    question->next = view->questions;
-    if (question->next)
-        question->next->previous = question;
-    view->questions = question;
-    question->completion.ended = on_gone;
-    question->exchange = exchange;
-    exchange->completion = &question->completion;
-    return question;
+    request->job_type = job_type;
+    request->who = routed->who;
+    request->next = view->requests;
+    if (request->next)
+        request->next->previous = request;
+    view->requests = request;
+    request->completion.ended = on_gone;
+    request->exchange = exchange;
+    exchange->completion = &request->completion;
+    return request;
 }
 
-/* The exchange to answer; NULL: gone. The question is freed. */
-static struct http_exchange *question_end(struct view *view, struct question *question)
+/* The exchange to answer; NULL: gone. The request is freed. */
+static struct http_exchange *request_end(struct view *view, struct view_request *request)
 {
-    struct http_exchange *exchange = question->exchange;
+    struct http_exchange *exchange = request->exchange;
 
     if (exchange)
         exchange->completion = NULL;
-    *(question->previous ? &question->previous->next : &view->questions) = question->next;
-    if (question->next)
-        question->next->previous = question->previous;
-    free(question);
+    *(request->previous ? &request->previous->next : &view->requests) = request->next;
+    if (request->next)
+        request->next->previous = request->previous;
+    free(request);
     return exchange;
 }
 
 int view_init(struct view *view, struct leases *leases)
 {
     *view = (struct view){.leases = leases, .leaders.view = view, .began_ns = rl_now_ns()};
-    survey_init(&view->survey, leases);
+    overview_init(&view->overview, leases);
     if (http_body_init(&view->body) < 0) {
         view_free(view);
         return -1;
@@ -89,10 +90,10 @@ int view_init(struct view *view, struct leases *leases)
 
 void view_free(struct view *view)
 {
-    while (view->questions)
-        question_end(view, view->questions);
+    while (view->requests)
+        request_end(view, view->requests);
     leaders_free(&view->leaders);
-    survey_free(&view->survey);
+    overview_free(&view->overview);
     http_body_free(&view->body);
 }
 
@@ -109,10 +110,10 @@ void view_answer_error(struct view *view, struct http_exchange *exchange, int er
 }
 
 /* What redlock_start_...() has answered. */
-static void asked(struct view *view, struct question *question, int error)
+static void started(struct view *view, struct view_request *request, int error)
 {
     if (error)
-        view_answer_error(view, question_end(view, question), error, redlock_detail());
+        view_answer_error(view, request_end(view, request), error, redlock_detail());
     else
         loop_wake(&view->leases->library);
 }
@@ -184,7 +185,7 @@ static void write_report(redlock *client, struct rl_json *json, const redlock_re
 
 void view_answer_lock(struct view *view, const redlock_event *event)
 {
-    struct http_exchange *exchange = question_end(view, event->data);
+    struct http_exchange *exchange = request_end(view, event->data);
     const redlock_answer *answer = event->answer;
     const redlock_info *info = answer->info;
     struct rl_json *json = &view->body.json;
@@ -214,26 +215,26 @@ void view_answer_lock(struct view *view, const redlock_event *event)
 
 void view_begin_lock(struct view *view, const struct routed *routed)
 {
-    struct question *question = question_new(view, routed, ASKED_LOCK);
+    struct view_request *request = request_new(view, routed, JOB_LOCK);
     redlock_job job;
 
-    if (question)
-        asked(view, question,
-              redlock_start_query(view->leases->client, routed->name, question, &job));
+    if (request)
+        started(view, request,
+                redlock_start_query(view->leases->client, routed->name, request, &job));
 }
 
 /* ---- break ------------------------------------------------------------------------------- */
 
 /* The value of a holder begins with the tag, by which this replica may know the lease. */
-static void note_broken(struct view *view, const struct question *question, const char *name,
+static void note_broken(struct view *view, const struct view_request *request, const char *name,
                         const redlock_holder *holder)
 {
     struct lease_tag tag = {{0}};
     struct holding holding = {.tag = &tag,
-                              .who = &question->who,
+                              .who = &request->who,
                               .name = name,
                               .label = holder->label,
-                              .peer = question->exchange ? question->exchange->peer : NULL};
+                              .peer = request->exchange ? request->exchange->peer : NULL};
 
     memcpy(tag.text, holder->value, LEASE_TAG_SIZE);
     holdings_ended(view->leases, &holding, JOURNAL_BROKEN, NULL);
@@ -242,15 +243,15 @@ static void note_broken(struct view *view, const struct question *question, cons
 void view_answer_break(struct view *view, const redlock_event *event)
 {
     const redlock_answer *answer = event->answer;
-    struct question *question = event->data;
+    struct view_request *request = event->data;
     char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
     struct http_exchange *exchange;
 
     /* Also if the operator is gone: the holder is. */
     if (!event->error)
-        note_broken(view, question, answer->name, &answer->report->holder);
-    strcpy(fingerprint, question->fingerprint);
-    exchange = question_end(view, question);
+        note_broken(view, request, answer->name, &answer->report->holder);
+    strcpy(fingerprint, request->fingerprint);
+    exchange = request_end(view, request);
     if (!exchange)
         return;
     if (event->error == REDLOCK_EXPIRED) {
@@ -264,7 +265,7 @@ void view_answer_break(struct view *view, const redlock_event *event)
         rl_json_string(&view->body.json, "label",
                        answer->report->holder.label[0] ? answer->report->holder.label : NULL);
         rl_json_string(&view->body.json, "fingerprint", fingerprint);
-        /* It is not asked: how long it may still believe in the lock. */
+        /* The holder gets no message: for so long it may still believe in the lock. */
         rl_json_known(&view->body.json, "remaining_ms", answer->report->holder.remaining_ms);
         rl_json_bool(&view->body.json, "final", answer->report->final_ms == 0);
         rl_json_integer(&view->body.json, "final_ms", answer->report->final_ms);
@@ -276,7 +277,7 @@ void view_begin_break(struct view *view, const struct routed *routed)
 {
     char fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
     struct lease_refusal refusal;
-    struct question *question;
+    struct view_request *request;
     redlock_job job;
 
     if (!break_terms_read(routed->request, fingerprint, &refusal)) {
@@ -284,12 +285,13 @@ void view_begin_break(struct view *view, const struct routed *routed)
                             NULL);
         return;
     }
-    question = question_new(view, routed, ASKED_BREAK);
-    if (!question)
+    request = request_new(view, routed, JOB_BREAK);
+    if (!request)
         return;
-    strcpy(question->fingerprint, fingerprint);
-    asked(view, question,
-          redlock_start_break(view->leases->client, routed->name, fingerprint, question, &job));
+    strcpy(request->fingerprint, fingerprint);
+    started(
+        view, request,
+        redlock_start_break(view->leases->client, routed->name, fingerprint, request, &job));
 }
 
 /* ---- which locks there are --------------------------------------------------------------- */
@@ -299,23 +301,23 @@ static unsigned lists_of(const struct view *view, const char *principal)
 {
     unsigned count = 0;
 
-    for (const struct question *question = view->questions; question; question = question->next)
-        count += question->asked_for == ASKED_LIST &&
-                 (!principal || strcmp(question->who.principal, principal) == 0);
+    for (const struct view_request *request = view->requests; request; request = request->next)
+        count += request->job_type == JOB_LIST &&
+                 (!principal || strcmp(request->who.principal, principal) == 0);
     return count;
 }
 
 void view_answer_list(struct view *view, const redlock_event *event)
 {
-    struct question *question = event->data;
+    struct view_request *request = event->data;
     const redlock_answer *answer = event->answer;
     struct rl_json *json = &view->body.json;
-    size_t prefix_size = strlen(question->prefix);
+    size_t prefix_size = strlen(request->prefix);
     unsigned count = 0;
     bool more = false;
 
-    if (!question->exchange || event->error) {
-        struct http_exchange *exchange = question_end(view, question);
+    if (!request->exchange || event->error) {
+        struct http_exchange *exchange = request_end(view, request);
 
         if (exchange)
             view_answer_error(view, exchange, event->error, event->detail);
@@ -326,18 +328,18 @@ void view_answer_list(struct view *view, const redlock_event *event)
     for (size_t i = 0; i < answer->name_count && !more; i++) {
         const char *name = answer->names[i];
 
-        if (strncmp(name, question->prefix, prefix_size) != 0 ||
-            (question->after[0] && strcmp(name, question->after) <= 0) ||
-            !access_may(view->leases->access, &question->who, ACCESS_READ, name))
+        if (strncmp(name, request->prefix, prefix_size) != 0 ||
+            (request->after[0] && strcmp(name, request->after) <= 0) ||
+            !access_may(view->leases->access, &request->who, ACCESS_READ, name))
             continue;
-        more = count == question->limit;
+        more = count == request->limit;
         if (!more)
             rl_json_string(json, NULL, name);
         count++;
     }
     rl_json_end_array(json);
     rl_json_bool(json, "more", more);
-    http_body_answer(&view->body, question_end(view, question), 200, JSON, NULL);
+    http_body_answer(&view->body, request_end(view, request), 200, JSON, NULL);
 }
 
 void view_begin_list(struct view *view, const struct routed *routed)
@@ -345,7 +347,7 @@ void view_begin_list(struct view *view, const struct routed *routed)
     static const char *const names[] = {"prefix", "limit", "after", NULL};
     struct http_exchange *exchange = routed->exchange;
     struct rl_slice query = routed->request->query;
-    struct question *question;
+    struct view_request *request;
     redlock_job job;
 
     if (lists_of(view, routed->who.principal) >= VIEW_LISTS_OF_ONE_MAX) {
@@ -353,28 +355,28 @@ void view_begin_list(struct view *view, const struct routed *routed)
                             "too many lists of this principal are under way already", AGAIN);
         return;
     }
-    /* A client that asks and goes costs itself nothing, and the nodes a walk that
-     * holders wait behind. */
+    /* A client that requests one and goes costs itself nothing, and the nodes a walk
+     * that holders wait behind. */
     if (lists_of(view, NULL) >= VIEW_LISTS_MAX) {
         http_answer_problem(exchange, 503, "LISTS", "too many lists are under way already",
                             AGAIN);
         return;
     }
-    question = question_new(view, routed, ASKED_LIST);
-    if (!question)
+    request = request_new(view, routed, JOB_LIST);
+    if (!request)
         return;
-    question->limit = VIEW_LIST_DEFAULT;
+    request->limit = VIEW_LIST_DEFAULT;
     if (!rl_target_query_only(query, names) ||
-        rl_target_query_number(query, "limit", 1, VIEW_LIST_MAX, &question->limit) ==
+        rl_target_query_number(query, "limit", 1, VIEW_LIST_MAX, &request->limit) ==
             RL_TARGET_BAD ||
-        rl_target_query_get(query, "prefix", question->prefix, sizeof question->prefix) ==
+        rl_target_query_get(query, "prefix", request->prefix, sizeof request->prefix) ==
             RL_TARGET_BAD ||
-        rl_target_query_get(query, "after", question->after, sizeof question->after) ==
+        rl_target_query_get(query, "after", request->after, sizeof request->after) ==
             RL_TARGET_BAD) {
-        http_answer_problem(question_end(view, question), 400, "QUERY",
+        http_answer_problem(request_end(view, request), 400, "QUERY",
                             "prefix and after are names, limit is 1 to 1000, and that is all",
                             NULL);
         return;
     }
-    asked(view, question, redlock_start_list(view->leases->client, question, &job));
+    started(view, request, redlock_start_list(view->leases->client, request, &job));
 }

@@ -19,7 +19,7 @@
 #include "http/server.h"
 #include "leases/leases.h"
 #include "view/leader.h"
-#include "view/survey.h"
+#include "view/overview.h"
 
 #define VIEW_LIST_DEFAULT 100
 #define VIEW_LIST_MAX 1000
@@ -29,10 +29,10 @@
 struct view {
     struct leases *leases;
     struct http_body body;
-    struct survey survey; /* with the waits of this replica */
+    struct overview overview; /* with the waits of this replica */
     struct leaders leaders;
-    int64_t began_ns;           /* of the process */
-    struct question *questions; /* under way, also those whose clients are gone */
+    int64_t began_ns;              /* of the process */
+    struct view_request *requests; /* under way, also those whose clients are gone */
     bool is_draining;
 };
 
@@ -49,7 +49,7 @@ void view_begin_break(struct view *view, const struct routed *routed);
 void view_answer_error(struct view *view, struct http_exchange *exchange, int error,
                        const char *detail);
 
-/* What the nodes answered; the question is the data of the job. */
+/* What the nodes answered; the request is the data of the job. */
 void view_answer_lock(struct view *view, const redlock_event *event);
 void view_answer_list(struct view *view, const redlock_event *event);
 void view_answer_break(struct view *view, const redlock_event *event);

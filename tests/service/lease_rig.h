@@ -59,7 +59,7 @@ int stream_open_tcp(const char *request);
 
 /* A stream that holds the lock for 30 s at a time, through the unix socket. */
 int hold(void);
-/* The same through TCP; grant is what it was told. */
+/* The same through TCP; grant is what it was sent. */
 int hold_tcp(char grant[LEASE_GRANT_MAX + 1]);
 
 /* The first stream; NULL: there is none. */

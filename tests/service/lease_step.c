@@ -8,7 +8,7 @@ CASE(granted, "A grant is remembered, then answered, and is the client's once a 
 {
     lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
                 "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
-                "note grant: TOLD\n"
+                "note grant: ANSWERED\n"
                 "[13] sent                     -> OVER\n");
 }
 
@@ -16,13 +16,13 @@ CASE(undelivered, "A grant of which no byte was sent is spent, then released.")
 {
     lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
                 "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
-                "note grant: TOLD\n"
+                "note grant: ANSWERED\n"
                 "[13] gone -> remember ENDED, note undelivered, end: UNDONE\n"
                 "[14] lost LOST                -> UNDONE\n"
                 "[15] released                 -> OVER\n");
     lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
                 "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
-                "note grant: TOLD\n"
+                "note grant: ANSWERED\n"
                 "[13] cut -> remember ENDED, note undelivered, end: UNDONE\n"
                 "[15] released NOQUORUM        -> OVER\n");
 }
@@ -77,8 +77,8 @@ CASE(taken_over, "A repeated PUT takes the wait over, and counts from its own re
                 "[5000] again put            -> answer SUPERSEDED, take: WAITING\n"
                 "[5001] gone older           -> WAITING\n"
                 "[6000] acquired until=36000 -> remember GRANTED, answer HELD 1000+29689, "
-                "note grant: TOLD\n"
-                "[6001] gone older           -> TOLD\n"
+                "note grant: ANSWERED\n"
+                "[6001] gone older           -> ANSWERED\n"
                 "[6002] sent                 -> OVER\n");
 }
 
@@ -86,14 +86,14 @@ CASE(stream_taken_over,
      "A stream that takes a wait over gets its place, and signs of life from then on.")
 {
     lease_trace("[0] put stream              -> remember WAITS, start: WAITING\n"
-                "[1] queued 2                -> tell place: WAITING\n"
-                "[5000] again put            -> answer SUPERSEDED, take, tell place: WAITING\n"
+                "[1] queued 2                -> send place: WAITING\n"
+                "[5000] again put            -> answer SUPERSEDED, take, send place: WAITING\n"
                 "[10000] tick                -> WAITING\n"
-                "[15000] tick                -> tell alive: WAITING\n");
+                "[15000] tick                -> send alive: WAITING\n");
     lease_trace("[0] put stream              -> remember WAITS, start: WAITING\n"
                 "[5] again put tcp           -> answer SUPERSEDED, take: WAITING\n"
                 "[6] acquired until=30006    -> remember STREAMS, "
-                "tell granted with grant 1+29698, note grant: STREAMING\n");
+                "send granted with grant 1+29698, note grant: STREAMING\n");
 }
 
 CASE(silent, "A wait without a stream sends neither its place nor signs of life.")
@@ -155,24 +155,24 @@ CASE(released, "An id is spent before its release begins, and only under its own
 CASE(stream, "A stream is renewed at a third of its TTL; its local client's close releases it.")
 {
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
-                "[1] queued 2                   -> tell place: WAITING\n"
+                "[1] queued 2                   -> send place: WAITING\n"
                 "[9999] tick                    -> WAITING\n"
-                "[10000] tick                   -> tell alive: WAITING\n"
+                "[10000] tick                   -> send alive: WAITING\n"
                 "[10001] acquired until=40000   -> remember STREAMS, "
-                "tell granted 10001+29998, note grant: STREAMING\n"
+                "send granted 10001+29998, note grant: STREAMING\n"
                 "[20000] tick                   -> extend: STREAMING\n"
-                "[20003] extended until=50000   -> tell renewed 20003+29996: STREAMING\n"
-                "[20004] gone told              -> remember ENDED, note close, end: UNDONE\n"
+                "[20003] extended until=50000   -> send renewed 20003+29996: STREAMING\n"
+                "[20004] gone sent           -> remember ENDED, note close, end: UNDONE\n"
                 "[20006] released               -> OVER\n");
 }
 
 CASE(stream_closed_while_renewed, "A release waits for the renewal that is under way.")
 {
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
-                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
-                "[10001] tick                   -> tell alive, extend: STREAMING\n"
-                "[10002] gone told              -> remember ENDED, note close: UNDONE\n"
+                "[10001] tick                   -> send alive, extend: STREAMING\n"
+                "[10002] gone sent           -> remember ENDED, note close: UNDONE\n"
                 "[10003] extended until=40001   -> end: UNDONE\n"
                 "[10004] released               -> OVER\n");
 }
@@ -180,11 +180,11 @@ CASE(stream_closed_while_renewed, "A release waits for the renewal that is under
 CASE(stream_cut, "A stream that this side cut is left, unless no byte of its grant was sent.")
 {
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
-                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
-                "[2] cut told                   -> remember GRANTED, note left: OVER\n");
+                "[2] cut sent                -> remember GRANTED, note left: OVER\n");
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
-                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
                 "[2] cut                        -> remember ENDED, note undelivered, end: "
                 "UNDONE\n");
@@ -195,48 +195,48 @@ CASE(stream_left,
 {
     lease_trace("[0] put stream leave           -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000       -> remember STREAMS, "
-                "tell granted with grant 1+29998, note grant: STREAMING\n"
-                "[2] gone told                  -> remember GRANTED, note left: OVER\n");
+                "send granted with grant 1+29998, note grant: STREAMING\n"
+                "[2] gone sent               -> remember GRANTED, note left: OVER\n");
 }
 
 CASE(stream_over_tcp, "A stream over TCP has its grant at once, and is left when it breaks.")
 {
     lease_trace("[0] put stream tcp             -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000       -> remember STREAMS, "
-                "tell granted with grant 1+29698, note grant: STREAMING\n"
+                "send granted with grant 1+29698, note grant: STREAMING\n"
                 "[10000] tick unseen            -> STREAMING\n"
-                "[10001] tick unseen            -> tell alive: STREAMING\n"
+                "[10001] tick unseen            -> send alive: STREAMING\n"
                 "[11500] tick denied            -> STREAMING\n"
                 "[13000] tick                   -> extend: STREAMING\n"
-                "[13001] gone told              -> remember GRANTED, note left: OVER\n");
+                "[13001] gone sent           -> remember GRANTED, note left: OVER\n");
 }
 
 CASE(stream_in_jeopardy,
-     "A renewal that fails is told once, tried again, and told when it recovers.")
+     "A renewal that fails is reported once, tried again, and reported when it recovers.")
 {
     lease_trace(
         "[0] put stream                 -> remember WAITS, start: WAITING\n"
-        "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+        "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
         "note grant: STREAMING\n"
-        "[10001] tick                   -> tell alive, extend: STREAMING\n"
+        "[10001] tick                   -> send alive, extend: STREAMING\n"
         "[10002] extended NOQUORUM until=30000 -> note jeopardy NOQUORUM, "
-        "tell jeopardy 10002+19997 NOQUORUM: STREAMING\n"
+        "send jeopardy 10002+19997 NOQUORUM: STREAMING\n"
         "[11502] tick                   -> extend: STREAMING\n"
         "[11503] extended NOQUORUM until=30000 -> STREAMING\n"
         "[13003] tick                   -> extend: STREAMING\n"
         "[13004] extended until=43003   -> note recovery, "
-        "tell recovered 13004+29998: STREAMING\n"
-        "[23003] tick                   -> tell alive, extend: STREAMING\n"
-        "[23004] extended until=53003   -> tell renewed 23004+29998: STREAMING\n"
+        "send recovered 13004+29998: STREAMING\n"
+        "[23003] tick                   -> send alive, extend: STREAMING\n"
+        "[23004] extended until=53003   -> send renewed 23004+29998: STREAMING\n"
         "[23005] lost LOST -> remember ENDED, note loss LOST, answer FAILURE LOST: OVER\n");
 }
 
 CASE(stream_not_there, "A renewal that finds the lock gone ends its stream.")
 {
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
-                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
-                "[10001] tick                   -> tell alive, extend: STREAMING\n"
+                "[10001] tick                   -> send alive, extend: STREAMING\n"
                 "[10002] extended LOST          -> remember ENDED, note loss LOST, "
                 "answer FAILURE LOST: OVER\n");
 }
@@ -244,11 +244,11 @@ CASE(stream_not_there, "A renewal that finds the lock gone ends its stream.")
 CASE(stream_renewed_too_late, "A renewal that leaves no time is one that failed.")
 {
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
-                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
-                "[10001] tick                   -> tell alive, extend: STREAMING\n"
+                "[10001] tick                   -> send alive, extend: STREAMING\n"
                 "[29999] extended until=30000   -> note jeopardy NOQUORUM, "
-                "tell jeopardy 29999+0 NOQUORUM: STREAMING\n");
+                "send jeopardy 29999+0 NOQUORUM: STREAMING\n");
 }
 
 CASE(stream_old,
@@ -256,45 +256,45 @@ CASE(stream_old,
 {
     lease_trace("[0] put stream tcp               -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000         -> remember STREAMS, "
-                "tell granted with grant 1+29698, note grant: STREAMING\n"
-                "[1000000] tick                   -> tell alive, extend: STREAMING\n"
-                "[1000099] extended until=1030000 -> tell renewed 1000099+19600: STREAMING\n"
-                "[1010100] tick                   -> tell alive, extend: STREAMING\n"
-                "[1010101] extended until=1040100 -> tell renewed 1010101+19597, "
-                "remember GRANTED, note left, tell reconnect with grant 1010101+19597: OVER\n");
+                "send granted with grant 1+29698, note grant: STREAMING\n"
+                "[1000000] tick                   -> send alive, extend: STREAMING\n"
+                "[1000099] extended until=1030000 -> send renewed 1000099+19600: STREAMING\n"
+                "[1010100] tick                   -> send alive, extend: STREAMING\n"
+                "[1010101] extended until=1040100 -> send renewed 1010101+19597, "
+                "remember GRANTED, note left, send reconnect with grant 1010101+19597: OVER\n");
     lease_trace("[0] put stream                   -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000         -> remember STREAMS, "
-                "tell granted 1+29998, note grant: STREAMING\n"
-                "[1010100] tick                   -> tell alive, extend: STREAMING\n"
-                "[1010101] extended until=1040100 -> tell renewed 1010101+29998: STREAMING\n");
+                "send granted 1+29998, note grant: STREAMING\n"
+                "[1010100] tick                   -> send alive, extend: STREAMING\n"
+                "[1010101] extended until=1040100 -> send renewed 1010101+29998: STREAMING\n");
 }
 
-CASE(stream_drained, "A stream is renewed once, left, and only then told to reconnect.")
+CASE(stream_drained, "A stream is renewed once, left, and only then sent `reconnect`.")
 {
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
-                "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+                "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
                 "[5000] drain                   -> extend: STREAMING\n"
-                "[5002] extended until=35000 -> tell renewed 5002+29997, remember GRANTED, "
-                "note left, tell reconnect with grant 5002+29997: OVER\n");
+                "[5002] extended until=35000 -> send renewed 5002+29997, remember GRANTED, "
+                "note left, send reconnect with grant 5002+29997: OVER\n");
     lease_trace("[0] put stream tcp             -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000       -> remember STREAMS, "
-                "tell granted with grant 1+29698, note grant: STREAMING\n"
+                "send granted with grant 1+29698, note grant: STREAMING\n"
                 "[5000] drain unseen until=30000 -> remember GRANTED, note left, "
-                "tell reconnect with grant 5000+24699: OVER\n");
+                "send reconnect with grant 5000+24699: OVER\n");
 }
 
 CASE(stream_resumed, "A stream that came back extends exactly its grant, and is left on close.")
 {
     lease_trace("[0] resume stream GRANTED      -> remember STREAMS, extend: RESUMING\n"
-                "[4] extended until=30000       -> tell granted with grant 4+29995, "
+                "[4] extended until=30000       -> send granted with grant 4+29995, "
                 "note held: STREAMING\n"
                 "[5] again resume               -> remember GRANTED, note left, "
                 "answer ELSEWHERE: OVER\n");
     lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
-                "[4] extended until=30000       -> tell granted with grant 4+29995, "
+                "[4] extended until=30000       -> send granted with grant 4+29995, "
                 "note held: STREAMING\n"
-                "[5] gone told                  -> remember GRANTED, note left: OVER\n");
+                "[5] gone sent               -> remember GRANTED, note left: OVER\n");
     lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
                 "[1] gone                       -> remember GRANTED, note left: OVER\n");
     lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
@@ -323,7 +323,7 @@ CASE(stream_repeated, "A stream that a close releases is not given away to what 
 {
     lease_trace(
         "[0] put stream                 -> remember WAITS, start: WAITING\n"
-        "[1] acquired until=30000       -> remember STREAMS, tell granted 1+29998, "
+        "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
         "note grant: STREAMING\n"
         "[2] again resume               -> refuse YOURS_HERE: STREAMING\n"
         "[3] again put                  -> note yours, refuse YOURS: STREAMING\n"

@@ -51,7 +51,7 @@ static struct lease_held *hold(unsigned number, int64_t look_ns)
 }
 
 CASE(spent_ids_are_forgotten,
-     "A spent id is known for two minutes after the last that was told of it.")
+     "A spent id is known for two minutes after the last answer about it.")
 {
     struct lease lease = {.state = LEASE_WAITING};
     struct lease_tag tag = numbered(1);

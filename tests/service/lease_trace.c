@@ -13,8 +13,8 @@
 
 #define LINE_MAX_SIZE 512
 
-static const char *const states[] = {"IDLE",   "WAITING",  "TOLD",   "STREAMING", "RESUMING",
-                                     "UNDONE", "RENEWING", "ENDING", "OVER"};
+static const char *const states[] = {"IDLE",   "WAITING",  "ANSWERED", "STREAMING", "RESUMING",
+                                     "UNDONE", "RENEWING", "ENDING",   "OVER"};
 static const char *const memories[] = {"UNKNOWN", "WAITS", "STREAMS", "GRANTED", "ENDED"};
 static const char *const verbs[] = {"put", "resume", "post", "delete"};
 static const char *const events[] = {"-",        "-",     "queued", "acquired", "extended",
@@ -96,8 +96,8 @@ static void read_word(const char *word, struct lease *lease, struct lease_event 
         event->may = false;
     else if (strcmp(word, "unseen") == 0)
         event->is_seen = false;
-    else if (strcmp(word, "told") == 0)
-        event->was_told = true;
+    else if (strcmp(word, "sent") == 0)
+        event->was_sent = true;
     else if (strcmp(word, "older") == 0)
         event->is_older = true;
     else if (strncmp(word, "until=", 6) == 0)
@@ -116,8 +116,8 @@ static void write_action(const struct lease_action *action, const struct lease_a
                                         [LEASE_TAKE] = "take",
                                         [LEASE_DROP] = "drop"};
     bool has_deadline = (action->type == LEASE_ANSWER && action->answer == LEASE_HELD) ||
-                        (action->type == LEASE_TELL && action->word != LEASE_SAYS_PLACE &&
-                         action->word != LEASE_SAYS_ALIVE);
+                        (action->type == LEASE_SEND && action->word != LEASE_SENDS_PLACE &&
+                         action->word != LEASE_SENDS_ALIVE);
 
     switch (action->type) {
     case LEASE_REMEMBER:
@@ -132,8 +132,8 @@ static void write_action(const struct lease_action *action, const struct lease_a
     case LEASE_REFUSE:
         add(out, "refuse %s", answers[action->answer]);
         break;
-    case LEASE_TELL:
-        add(out, "tell %s%s", words[action->word], action->with_grant ? " with grant" : "");
+    case LEASE_SEND:
+        add(out, "send %s%s", words[action->word], action->with_grant ? " with grant" : "");
         break;
     case LEASE_NOTE:
         add(out, "note %s", notes[action->note]);

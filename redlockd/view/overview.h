@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A survey: the nodes are queried for all locks, for GET /v1/status?locks=N and so for the
+ * The overview: the nodes are queried for all locks, for GET /v1/status?locks=N and so for the
  * page. Only while requests wait for it, however many, one look after another: the next begins
- * SURVEY_PAUSE times as long after the last one as that took, and not before SURVEY_EVERY_NS.
- * So it takes a small part of the nodes' time, and of ours, whatever they hold.
+ * OVERVIEW_PAUSE times as long after the last one as that took, and not before
+ * OVERVIEW_EVERY_NS. So it takes a small part of the nodes' time, and of ours, whatever they
+ * hold.
  *
  *     wait --> a look that begins after it: list the names of every quorum, query each lock
- *          `-> SURVEY_PATIENCE_NS is over first: what the last look found has to do
+ *          `-> OVERVIEW_PATIENCE_NS is over first: what the last look found has to do
  *
- * Beyond SURVEY_LOCKS_MAX names the locks that were contended in the last look are queried
+ * Beyond OVERVIEW_LOCKS_MAX names the locks that were contended in the last look are queried
  * again, and the others in turns.
  */
-#ifndef REDLOCKD_VIEW_SURVEY_H
-#define REDLOCKD_VIEW_SURVEY_H
+#ifndef REDLOCKD_VIEW_OVERVIEW_H
+#define REDLOCKD_VIEW_OVERVIEW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,16 +21,16 @@
 
 #include "leases/leases.h"
 
-#define SURVEY_LOCKS_MAX 1000
-#define SURVEY_NAMES_MAX 65536 /* remembered during a look: 64 doubled some times */
-#define SURVEY_SHOWN 3         /* holders that are named */
-#define SURVEY_EVERY_NS (250 * INT64_C(1000000))
-#define SURVEY_PATIENCE_NS (400 * INT64_C(1000000))
-#define SURVEY_PAUSE 9
+#define OVERVIEW_LOCKS_MAX 1000
+#define OVERVIEW_NAMES_MAX 65536 /* remembered during a look: 64 doubled some times */
+#define OVERVIEW_SHOWN 3         /* holders that are named */
+#define OVERVIEW_EVERY_NS (250 * INT64_C(1000000))
+#define OVERVIEW_PATIENCE_NS (400 * INT64_C(1000000))
+#define OVERVIEW_PAUSE 9
 
-struct survey_lock {
-    enum asked asked_for; /* first: the data of a job */
-    char *name;           /* owned */
+struct overview_lock {
+    enum job_type job_type; /* first: the data of a job */
+    char *name;             /* owned */
     bool answered;
     bool held;
     bool disagree;  /* the nodes did not all agree, in this look and in the one before, and
@@ -45,24 +46,24 @@ struct survey_lock {
     int64_t held_ms; /* of the one that has held for longest; -1: unknown */
     int64_t
         remaining_ms; /* until the last holder's time is over; -1: unknown, or without end */
-    char label[SURVEY_SHOWN][REDLOCK_LABEL_MAX + 1]; /* empty: none */
-    char fingerprint[SURVEY_SHOWN][REDLOCK_FINGERPRINT_SIZE + 1];
+    char label[OVERVIEW_SHOWN][REDLOCK_LABEL_MAX + 1]; /* empty: none */
+    char fingerprint[OVERVIEW_SHOWN][REDLOCK_FINGERPRINT_SIZE + 1];
 };
 
 /* Part of what waits. `done` may free it. */
-struct survey_wait {
-    struct survey_wait *previous, *next;
-    int64_t asked_ns;
-    void (*done)(struct survey_wait *wait);
+struct overview_wait {
+    struct overview_wait *previous, *next;
+    int64_t since_ns;
+    void (*done)(struct overview_wait *wait);
 };
 
-struct survey {
-    enum asked asked_for; /* first: the data of its jobs for names */
+struct overview {
+    enum job_type job_type; /* first: the data of its jobs for names */
     struct loop_part part;
     struct leases *leases;
-    struct survey_wait *waits;
+    struct overview_wait *waits;
     /* The last look. */
-    struct survey_lock *locks; /* owned; in the order of importance */
+    struct overview_lock *locks; /* owned; in the order of importance */
     size_t count;
     size_t unasked;    /* names that were not queried */
     int64_t looked_ns; /* when it was over; 0: there was none */
@@ -78,28 +79,28 @@ struct survey {
     size_t name_count, name_room;
     size_t unlisted; /* names beyond these */
     size_t cursor;   /* of more names than can be queried: where the next look begins */
-    struct survey_lock *asked; /* owned */
-    size_t asked_count, pending;
+    struct overview_lock *queried; /* owned */
+    size_t queried_count, pending;
 };
 
-void survey_init(struct survey *survey, struct leases *leases);
+void overview_init(struct overview *overview, struct leases *leases);
 /* After the client is closed. */
-void survey_free(struct survey *survey);
+void overview_free(struct overview *overview);
 
 /* done() is called, not from here, when a look is over that began after this,
  * or patience is. */
-void survey_await(struct survey *survey, struct survey_wait *wait, int64_t now_ns);
+void overview_await(struct overview *overview, struct overview_wait *wait, int64_t now_ns);
 /* It is gone: done() is not called. */
-void survey_forget(struct survey *survey, struct survey_wait *wait);
+void overview_forget(struct overview *overview, struct overview_wait *wait);
 
 /* What the nodes report: the names of a quorum; a lock, which is the data of the job. */
-void survey_listed(struct survey *survey, const redlock_event *event);
-void survey_answered(struct survey *survey, const redlock_event *event);
+void overview_listed(struct overview *overview, const redlock_event *event);
+void overview_answered(struct overview *overview, const redlock_event *event);
 
 /* All that wait for it, as far as this replica and the nodes know. */
-uint32_t survey_waiters(const struct survey_lock *lock);
+uint32_t overview_waiters(const struct overview_lock *lock);
 
 /* A part of the loop. */
-int64_t survey_turn(void *survey, int64_t now_ns);
+int64_t overview_turn(void *overview, int64_t now_ns);
 
 #endif
