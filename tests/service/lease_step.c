@@ -162,7 +162,7 @@ CASE(stream, "A stream is renewed at a third of its TTL; its local client's clos
                 "send granted 10001+29998, note grant: STREAMING\n"
                 "[20000] tick                   -> extend: STREAMING\n"
                 "[20003] extended until=50000   -> send renewed 20003+29996: STREAMING\n"
-                "[20004] gone sent           -> remember ENDED, note close, end: UNDONE\n"
+                "[20004] gone written        -> remember ENDED, note close, end: UNDONE\n"
                 "[20006] released               -> OVER\n");
 }
 
@@ -172,7 +172,7 @@ CASE(stream_closed_while_renewed, "A release waits for the renewal that is under
                 "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
                 "[10001] tick                   -> send alive, extend: STREAMING\n"
-                "[10002] gone sent           -> remember ENDED, note close: UNDONE\n"
+                "[10002] gone written        -> remember ENDED, note close: UNDONE\n"
                 "[10003] extended until=40001   -> end: UNDONE\n"
                 "[10004] released               -> OVER\n");
 }
@@ -182,7 +182,7 @@ CASE(stream_cut, "A stream that this side cut is left, unless no byte of its gra
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
-                "[2] cut sent                -> remember GRANTED, note left: OVER\n");
+                "[2] cut written             -> remember GRANTED, note left: OVER\n");
     lease_trace("[0] put stream                 -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000       -> remember STREAMS, send granted 1+29998, "
                 "note grant: STREAMING\n"
@@ -196,7 +196,7 @@ CASE(stream_left,
     lease_trace("[0] put stream leave           -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000       -> remember STREAMS, "
                 "send granted with grant 1+29998, note grant: STREAMING\n"
-                "[2] gone sent               -> remember GRANTED, note left: OVER\n");
+                "[2] gone written            -> remember GRANTED, note left: OVER\n");
 }
 
 CASE(stream_over_tcp, "A stream over TCP has its grant at once, and is left when it breaks.")
@@ -208,7 +208,7 @@ CASE(stream_over_tcp, "A stream over TCP has its grant at once, and is left when
                 "[10001] tick unseen            -> send alive: STREAMING\n"
                 "[11500] tick denied            -> STREAMING\n"
                 "[13000] tick                   -> extend: STREAMING\n"
-                "[13001] gone sent           -> remember GRANTED, note left: OVER\n");
+                "[13001] gone written        -> remember GRANTED, note left: OVER\n");
 }
 
 CASE(stream_in_jeopardy,
@@ -294,7 +294,7 @@ CASE(stream_resumed, "A stream that came back extends exactly its grant, and is 
     lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
                 "[4] extended until=30000       -> send granted with grant 4+29995, "
                 "note held: STREAMING\n"
-                "[5] gone sent               -> remember GRANTED, note left: OVER\n");
+                "[5] gone written            -> remember GRANTED, note left: OVER\n");
     lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"
                 "[1] gone                       -> remember GRANTED, note left: OVER\n");
     lease_trace("[0] resume stream              -> remember STREAMS, extend: RESUMING\n"

@@ -96,7 +96,7 @@ static void read_word(const char *word, struct lease *lease, struct lease_event 
         event->may = false;
     else if (strcmp(word, "unseen") == 0)
         event->is_seen = false;
-    else if (strcmp(word, "sent") == 0)
+    else if (strcmp(word, "written") == 0)
         event->was_sent = true;
     else if (strcmp(word, "older") == 0)
         event->is_older = true;

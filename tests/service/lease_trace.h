@@ -9,7 +9,7 @@
  * ruled, drain, failed. word: an error of the library; stream, tcp (else local), leave; eof,
  * draining, GRANTED or ENDED (what is remembered), other (it asks for something else, or by
  * another name), waited (it has ended a wait), streams (its Grant is that of a stream),
- * ungranted (it has none), full (no room), denied (no right), unseen, sent, older, until=MS
+ * ungranted (it has none), full (no room), denied (no right), unseen, written, older, until=MS
  * (the deadline of the lock).
  */
 #ifndef REDLOCK_TESTS_LEASE_TRACE_H
