@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "helper.h"
 #include "lab/stats/series.h"
+#include "proxy.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,7 +19,7 @@ enum {
     TTL_MS = 20000,
     HOLD_MS = 2, /* the last holder is back in the queue before the next release */
     SAMPLES_MAX = 1024,
-    UNCONTENDED = 80, /* acquires that handovers are compared with */
+    UNCONTENDED = 20, /* acquires that handovers are compared with */
 };
 
 struct passage {
@@ -117,9 +118,10 @@ static struct handover evaluate(const struct round *round)
     return h;
 }
 
-struct handover handover_measure(enum trouble trouble, int count, int64_t limit_ms)
+struct handover handover_measure(enum trouble trouble, int way_ms, int count, int64_t limit_ms)
 {
     static struct job job;
+    struct proxy way[NODES];
     pid_t pids[WAITERS];
     struct handover h;
     bool over;
@@ -128,6 +130,11 @@ struct handover handover_measure(enum trouble trouble, int count, int64_t limit_
     job.round->wanted = count + 1;
     job.up = NODES - (trouble != ALL_UP);
     cluster_start(&job.c, NODES);
+    proxies_start(way, &job.c, NODES);
+    for (int i = 0; i < NODES; i++) {
+        way[i].switches->up_delay_ms = way_ms;
+        way[i].switches->down_delay_ms = way_ms;
+    }
     trouble_begin(&job.c, trouble);
     for (int i = 0; i < WAITERS; i++)
         pids[i] = helper_start(wait_and_pass, &job);

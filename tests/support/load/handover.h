@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Handing a lock over: processes that queue for one name, each holding it for a moment, and the
- * time from a holder's release to the next waiter's return from its call.
+ * time from a holder's release to the next waiter's return from its call. The way to every node
+ * and back takes so long that a busy machine adds little to it: round trips are measured.
  */
 #ifndef REDLOCK_TESTS_HANDOVER_H
 #define REDLOCK_TESTS_HANDOVER_H
@@ -16,7 +17,7 @@ struct handover {
     int count;
 };
 
-/* So many handovers, or what happened within the time; prints the figures. */
-struct handover handover_measure(enum trouble trouble, int count, int64_t limit_ms);
+/* On a way of so long to a node; so many handovers, or what happened within the time. */
+struct handover handover_measure(enum trouble trouble, int way_ms, int count, int64_t limit_ms);
 
 #endif
