@@ -16,15 +16,12 @@ static void hand_over(enum trouble trouble)
     CHECK_BETWEEN(0, 5 * h.plain_us / 2, h.median_us);
 }
 
-CASE_OF(quick, "A handover takes at most two and a half uncontended acquires.",
-        hand_over(ALL_UP));
+CASE_OF(quick, "A handover takes at most 2.5 uncontended acquires.", hand_over(ALL_UP));
 
-CASE_OF(
-    quick_with_a_node_killed,
-    "With one of five nodes down a handover takes at most two and a half uncontended acquires.",
-    hand_over(ONE_KILLED));
+CASE_OF(quick_with_a_node_killed,
+        "With a node down a handover takes at most 2.5 uncontended acquires.",
+        hand_over(ONE_KILLED));
 
-CASE_OF(
-    quick_with_a_node_hung,
-    "With one of five nodes hung a handover takes at most two and a half uncontended acquires.",
-    hand_over(ONE_HUNG));
+CASE_OF(quick_with_a_node_hung,
+        "With a node hung a handover takes at most 2.5 uncontended acquires.",
+        hand_over(ONE_HUNG));
