@@ -9,13 +9,12 @@ Builds the tree into build/walk so that every function reports its entry (script
 Prints the files and functions in the order of their first call, a new line for every change of file,
 and the hops: how often file and room change in that order, and over all calls as they were made.
 The other rooms of the tree (for put: src/) are left out. So are, for put, the loop itself, which calls
-what is ready whatever that is, and what not every one of the PUTs had: another part was due then.
+what is ready whatever that is, and what not every one of the PUTs had: another part was due then. What is
+left out of the tree, and which tools of src/base/ a PUT uses, stands in the last line.
 With FILES and ROOMS it fails if there are more files, or more changes of room by first calls.
 """
-import http.client
 import mmap
 import os
-import socket
 import struct
 import subprocess
 import sys
@@ -23,6 +22,10 @@ import tempfile
 import time
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
+sys.path.insert(0, "tests/service")
+from client import Client  # noqa: E402: the rig of redlockd's tests
+
 BUILD = "build/walk"
 RECORDER = os.path.abspath(f"{BUILD}/walk_record.so")
 WIDTH = 92
@@ -31,6 +34,7 @@ WARM_UP_CYCLES = 20
 PUTS = 5
 TREE_OF = {"lock": "src", "put": "redlockd"}
 LEFT_OUT = {"lock": (), "put": ("system/loop.c",)}
+TOOLS = "src/base/"
 
 
 def run(*command, **options):
@@ -50,24 +54,10 @@ def build(way):
             f"{BUILD}/libredlock.a", "-lssl", "-lcrypto", "-lpthread")
 
 
-class Unix(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=10)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-    def ask(self, method, lease):
-        body = '{"ttl_ms":10000}' if method == "PUT" else None
-        self.request(method, "/v1/locks/walk", body,
-                     {"Lease-Id": f"walk{lease:018}", "Content-Type": "application/json"})
-        answer = self.getresponse()
-        if answer.status >= 300:
-            raise SystemExit(f"walk: {method}: {answer.status} {answer.read()!r}")
-        answer.read()
+def expect(status, answer):
+    if answer.status != status:
+        raise SystemExit(f"walk: {answer}")
+    return answer
 
 
 def wait_until_idle(memory):
@@ -95,18 +85,17 @@ def drive_put(file):
             for line in daemon.stderr:
                 if "listening" in line:
                     break
-            client = Unix(path)
-            for lease in range(WARM_UP_CYCLES):
-                client.ask("PUT", lease)
-                client.ask("DELETE", lease)
+            client = Client(path, keep=True)
+            for _ in range(WARM_UP_CYCLES):
+                expect(204, client.release(expect(201, client.acquire("walk", ttl_ms=10000))))
             with open(file, "r+b") as recorded, mmap.mmap(recorded.fileno(), 0) as memory:
-                for lease in range(WARM_UP_CYCLES, WARM_UP_CYCLES + PUTS):
+                for _ in range(PUTS):
                     memory[0] = 1
-                    client.ask("PUT", lease)
+                    held = expect(201, client.acquire("walk", ttl_ms=10000))
                     wait_until_idle(memory)
                     memory[0] = 0
                     end_recording(memory)
-                    client.ask("DELETE", lease)
+                    expect(204, client.release(held))
         finally:
             daemon.terminate()
             daemon.communicate()
@@ -136,22 +125,25 @@ def recordings(entered):
 
 def calls(program, file, way):
     """(file, function) of every call into a .c file of the tree, in order, of the first recording:
-    of what all of them have."""
+    of what all of them have. And which files on that way are left out: of the tree, and tools."""
     with open(file, "rb") as recorded:
         _, count, base = struct.unpack("=3Q", recorded.read(HEAD))
         entered = struct.unpack(f"={count}Q", recorded.read(8 * count))
     known = list(dict.fromkeys(at for at in entered if at))
     lines = run("addr2line", "-f", "-e", program, input="".join(f"{at - base:#x}\n" for at in known),
                 text=True, stdout=subprocess.PIPE).stdout.splitlines()
-    place = {}
+    place, left_out = {}, {}
     for i, at in enumerate(known):
         path = os.path.relpath(lines[2 * i + 1].split(":")[0])
         tree, _, inside = path.partition("/")
         if tree == TREE_OF[way] and path.endswith(".c") and inside not in LEFT_OUT[way]:
             place[at] = (inside, lines[2 * i])
+        elif path.endswith(".c") and (tree == TREE_OF[way] or path.startswith(TOOLS)):
+            left_out[at] = path
     each = list(recordings(entered))
     common = set.intersection(*map(set, each))
-    return [place[at] for at in each[0] if at in common and at in place]
+    return ([place[at] for at in each[0] if at in common and at in place],
+            sorted({left_out[at] for at in common if at in left_out}))
 
 
 def changes(values):
@@ -192,7 +184,7 @@ def main():
     file = os.path.abspath(f"{BUILD}/calls")
     if os.path.exists(file):
         os.remove(file)
-    every = calls(record(way, file), file, way)
+    every, left_out = calls(record(way, file), file, way)
     first = list(dict.fromkeys(every))
     show(first)
     hops = []
@@ -200,6 +192,8 @@ def main():
         files = changes(path for path, _ in sequence)
         hops.append(changes(room_of(path) for path, _ in sequence))
         print(f"hops, {name + ':':13} {files:4} changes of file {hops[-1]:4} of room")
+    if left_out:
+        print("not counted:", *left_out)
     for what, found, most in zip(("files", "changes of room, by first calls"),
                                  (len({path for path, _ in first}), hops[0]), map(int, sys.argv[2:])):
         if found > most:
