@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/quote.h"
 #include "run/child.h"
 #include "settings/command.h"
@@ -51,15 +52,12 @@ static int read_token(int64_t *out)
 {
     char shown[RL_QUOTE_MAX];
     const char *text = getenv("REDLOCK_FENCE");
-    char *end;
     if (!text)
         return message_usage(
             "REDLOCK_FENCE is not set: run this under `redlock run`, and with neither "
             "--no-fence, --shared nor --slots");
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9' && *out > 0 &&
-        *out < TOKEN_LIMIT)
+    *out = rl_number_read(rl_slice_of(text), TOKEN_LIMIT - 1);
+    if (*out > 0)
         return 0;
     rl_quote(shown, text);
     return message_usage("REDLOCK_FENCE: '%s' is not a fencing token", shown);

@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/quote.h"
 #include "base/slice.h"
 #include "settings/command.h"
@@ -300,12 +301,9 @@ int args_move_leading(int argc, char **argv)
 
 int args_number(const char *option, const char *value, long low, long high, long *out)
 {
-    char *end;
-    long number;
-    errno = 0;
-    number = strtol(value, &end, 10);
-    if (*value >= '0' && *value <= '9' && !*end && !errno && number >= low && number <= high) {
-        *out = number;
+    int64_t number = rl_number_read(rl_slice_of(value), high);
+    if (number >= low) {
+        *out = (long)number;
         return 0;
     }
     if (high == LONG_MAX)

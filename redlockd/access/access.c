@@ -11,8 +11,8 @@
 
 #include "access/certificate.h"
 #include "access/routed.h"
+#include "base/number.h"
 #include "io/clock.h"
-#include "protocol/resp.h"
 
 #define BEARER "Bearer "
 #define TOKEN "token:"
@@ -67,7 +67,7 @@ static bool identify_peer(const struct access *access, const struct http_peer *p
     if (!peer->is_unix || is_in(access->proxies, peer))
         return false;
     strcpy(who->principal, UID);
-    *rl_resp_decimal(peer->uid, who->principal + strlen(UID)) = '\0';
+    *rl_number_write(peer->uid, who->principal + strlen(UID)) = '\0';
     find_groups(peer, &access->rules.groups, &who->groups);
     return true;
 }

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/number.h"
 #include "base/time.h"
 #include "redlock.h"
 
 #define GID "gid:"
+#define ID_MOST 9999999999 /* above all of uid_t */
 #define COUNT_MAX 1000000u
 #define WORDS_MAX 8
 #define MISSES_OWED_S 10
@@ -66,17 +68,12 @@ static unsigned rights_of(const char *text)
     }
 }
 
-static bool is_number(const char *text)
-{
-    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10;
-}
-
 static bool is_principal(const char *text)
 {
     if (strlen(text) > ACCESS_PRINCIPAL_MAX)
         return false;
     if (strncmp(text, "uid:", 4) == 0 || strncmp(text, "gid:", 4) == 0)
-        return is_number(text + 4);
+        return rl_number_read(rl_slice_of(text + 4), ID_MOST) >= 0;
     return (strncmp(text, "token:", 6) == 0 && text[6] != '\0') ||
            (strncmp(text, "cert:", 5) == 0 && text[5] != '\0');
 }
@@ -91,7 +88,7 @@ static const char *read_cap(struct access_rule *rule, const char *word)
     size_t size = value ? (size_t)(value - word) : 0;
     int64_t ttl_ms;
     unsigned *number = NULL;
-    unsigned long count;
+    int64_t count;
 
     if (size == 6 && memcmp(word, "leases", size) == 0)
         number = &rule->leases_max;
@@ -109,8 +106,8 @@ static const char *read_cap(struct access_rule *rule, const char *word)
         rule->ttl_max_ms = ttl_ms;
         return NULL;
     }
-    count = is_number(value) ? strtoul(value, NULL, 10) : 0;
-    if (count < 1 || count > COUNT_MAX)
+    count = rl_number_read(rl_slice_of(value), COUNT_MAX);
+    if (count < 1)
         return unknown;
     *number = (unsigned)count;
     return NULL;
@@ -140,7 +137,7 @@ static const char *read_rule(struct access_rule *rule, char *text)
         return "a name is one name, a prefix that ends in a slash, or * by itself";
     strcpy(rule->principal, words[0]);
     rule->gid = strncmp(words[0], GID, strlen(GID)) == 0
-                    ? strtoll(words[0] + strlen(GID), NULL, 10)
+                    ? rl_number_read(rl_slice_of(words[0] + strlen(GID)), ID_MOST)
                     : -1;
     strcpy(rule->name, words[1]);
     for (unsigned i = 3; i < count && !wrong; i++)

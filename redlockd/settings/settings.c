@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/slice.h"
 #include "redlock.h"
 #include "settings/file.h"
@@ -143,12 +144,9 @@ static int add_text(struct settings_text *list, unsigned count, const struct key
 static int set_number(unsigned *out, const struct key *key, const char *value, char *why,
                       size_t why_size)
 {
-    char *end;
-    unsigned long long number;
+    int64_t number = rl_number_read(rl_slice_of(value), key->most);
 
-    errno = 0;
-    number = strtoull(value, &end, 10);
-    if (!rl_is_digit(value[0]) || *end || errno || number < key->least || number > key->most) {
+    if (number < key->least) {
         snprintf(why, why_size, "%s: is a number from %u to %u", key->name, key->least,
                  key->most);
         return -1;

@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 #define FIRST_INHERITED 3
 #define BACKLOG 1024
 
@@ -99,14 +101,13 @@ static int check_path(const char *path, char *why, size_t why_size)
 int64_t sockets_group(const char *group, char *why, size_t why_size)
 {
     const struct group *found = getgrnam(group);
-    unsigned long number;
-    char *end;
+    int64_t number;
 
     if (found)
         return found->gr_gid;
-    number = strtoul(group, &end, 10);
-    if (group[0] >= '0' && group[0] <= '9' && !*end && number < UINT32_MAX)
-        return (int64_t)number;
+    number = rl_number_read(rl_slice_of(group), UINT32_MAX - 1);
+    if (number >= 0)
+        return number;
     snprintf(why, why_size, "listen: group=%s: there is no such group", group);
     return -1;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/target.h"
 #include "base/time.h"
 #include "io/clock.h"
@@ -11,7 +12,7 @@
 #include "view/view.h"
 
 #define RETRY_NS (50 * RL_NS_PER_MS) /* after a look that had too few answers, once */
-#define TERM_SIZE 20                 /* 19 digits, which strtoll() reads without harm */
+#define TERM_SIZE 20                 /* 19 digits */
 
 /* One request. */
 struct leader_poll {
@@ -291,6 +292,8 @@ static const char *read_poll(const struct http_request *request, struct leader_p
     struct rl_slice id;
     int count = http_request_field(request, HTTP_FIELD_LEASE_ID, &id);
     int size = rl_target_query_get(request->query, "term", text, sizeof text);
+    int64_t term =
+        size < 0 ? -1 : rl_number_read((struct rl_slice){text, (size_t)size}, INT64_MAX);
     int wait =
         rl_target_query_number(request->query, "wait_ms", 0, LEADER_WAIT_MAX_MS, &wait_ms);
 
@@ -300,12 +303,11 @@ static const char *read_poll(const struct http_request *request, struct leader_p
         return "send one Lease-Id, as that of PUT, or none";
     *code = "QUERY";
     if (!rl_target_query_only(request->query, names) || size == RL_TARGET_BAD ||
-        wait == RL_TARGET_BAD ||
-        (size >= 0 && (size == 0 || text[strspn(text, "0123456789")] != '\0')) ||
+        wait == RL_TARGET_BAD || (size >= 0 && term < 0) ||
         (size == RL_TARGET_ABSENT && wait != RL_TARGET_ABSENT))
         return "term is that of an answer, or 0 for none; wait_ms is 0 to 50000, with term "
                "only; and that is all";
-    poll->term = size >= 0 ? strtoll(text, NULL, 10) : -1;
+    poll->term = term;
     poll->end_ns = size >= 0 ? rl_now_ns() + wait_ms * RL_NS_PER_MS : 0;
     return NULL;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/duration.h"
 
-#include <redlock.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -33,7 +32,7 @@ const char *rl_duration_parse(const char *text, int64_t *out_ms)
         return "is negative";
     for (; is_digit(*text); text++) {
         whole = whole * 10 + (*text - '0');
-        if (whole > REDLOCK_WAIT_MAX_MS)
+        if (whole > RL_DURATION_MAX_MS)
             return too_long;
         digits = true;
     }
@@ -53,10 +52,10 @@ const char *rl_duration_parse(const char *text, int64_t *out_ms)
             unit_ms = units[i].unit_ms;
     if (!digits || unit_ms == 0)
         return shape;
-    if (whole > REDLOCK_WAIT_MAX_MS / unit_ms)
+    if (whole > RL_DURATION_MAX_MS / unit_ms)
         return too_long;
     total_ms = whole * unit_ms + fraction * unit_ms / scale;
-    if (total_ms > REDLOCK_WAIT_MAX_MS)
+    if (total_ms > RL_DURATION_MAX_MS)
         return too_long;
     if (total_ms == 0 && nonzero)
         return "is shorter than a millisecond";

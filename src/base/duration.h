@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#define RL_DURATION_MAX_MS 31536000000 /* a year */
+
 /*
  * Reads a non-negative duration of at most a year into *out_ms; a number without a unit is in
  * seconds. Returns NULL, or what is wrong with the text (and *out_ms is untouched). What is

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/json_read.h"
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 #define WORD_MAX 64 /* bytes of a name that rl_json_is() compares with */
@@ -122,26 +123,6 @@ static const char *skip_digits(const char *at, const char *end)
     return at;
 }
 
-/* False: it does not fit. */
-static bool read_integer(const char *at, const char *end, int64_t *integer)
-{
-    bool is_negative = *at == '-';
-    int64_t number = 0;
-
-    /* Downwards, where there is one more. */
-    for (at += is_negative; at < end; at++) {
-        int digit = *at - '0';
-
-        if (number < (INT64_MIN + digit) / 10)
-            return false;
-        number = number * 10 - digit;
-    }
-    if (!is_negative && number == INT64_MIN)
-        return false;
-    *integer = is_negative ? number : -number;
-    return true;
-}
-
 static const char *read_number(const char *at, const char *end, struct rl_json_value *value)
 {
     const char *begin = at, *digits = at + (*at == '-');
@@ -166,7 +147,10 @@ static const char *read_number(const char *at, const char *end, struct rl_json_v
             return NULL;
     }
     *value = (struct rl_json_value){.type = is_real ? RL_JSON_REAL : RL_JSON_INTEGER};
-    return is_real || read_integer(begin, at, &value->integer) ? at : NULL;
+    return is_real || rl_integer_read((struct rl_slice){begin, (size_t)(at - begin)},
+                                      &value->integer)
+               ? at
+               : NULL;
 }
 
 static const char *read_word(const char *at, const char *end, struct rl_json_value *value)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 void rl_target_split(struct rl_slice target, struct rl_slice *path, struct rl_slice *query)
@@ -162,18 +163,14 @@ int rl_target_query_number(struct rl_slice query, const char *name, unsigned lea
 {
     char text[8];
     int size = rl_target_query_get(query, name, text, sizeof text);
-    unsigned value = 0;
+    int64_t value;
 
     if (size == RL_TARGET_ABSENT)
         return size;
-    for (int i = 0; i < size; i++) {
-        if (!rl_is_digit(text[i]))
-            return RL_TARGET_BAD;
-        value = 10 * value + (unsigned)(text[i] - '0');
-    }
-    if (size <= 0 || value < least || value > most)
+    value = size < 0 ? -1 : rl_number_read((struct rl_slice){text, (size_t)size}, most);
+    if (value < least)
         return RL_TARGET_BAD;
-    *number = value;
+    *number = (unsigned)value;
     return 0;
 }
 

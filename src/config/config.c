@@ -7,6 +7,7 @@
 #include "config/sources.h"
 
 #define TIMEOUT_MAX_MS 60000
+_Static_assert(RL_DURATION_MAX_MS == REDLOCK_WAIT_MAX_MS, "a duration can be a wait");
 
 const char rl_config_no_memory[] = "does not fit in memory";
 

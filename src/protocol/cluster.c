@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/slice.h"
 
-#define PORT_DIGITS_MAX 5
-#define EPOCH_DIGITS_MAX 18
+#define PORT_MOST 99999
+#define EPOCH_MOST INT64_C(999999999999999999)
 
 const struct rl_cluster_vote *rl_cluster_vote(uint8_t votes, uint8_t which)
 {
@@ -39,21 +40,6 @@ static struct rl_slice take_until(struct rl_slice *rest, char separator)
     rest->data += size;
     rest->size -= size;
     return taken;
-}
-
-/* -1: these are no digits, or too many. */
-static int64_t read_digits(struct rl_slice text, size_t digits_max)
-{
-    int64_t number = 0;
-
-    if (text.size == 0 || text.size > digits_max)
-        return -1;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9')
-            return -1;
-        number = number * 10 + (text.data[i] - '0');
-    }
-    return number;
 }
 
 struct line {
@@ -92,7 +78,7 @@ static bool read_line(struct rl_slice text, struct line *out)
     }
     for (int i = 0; i < 3; i++)
         take_until(&text, ' ');
-    out->epoch = read_digits(take_until(&text, ' '), EPOCH_DIGITS_MAX);
+    out->epoch = rl_number_read(take_until(&text, ' '), EPOCH_MOST);
     take_until(&text, ' ');
     out->slots = text;
     return is_id(out->id) && out->epoch >= 0;
@@ -107,8 +93,8 @@ static bool owns(const struct line *line, uint16_t slot)
     while (rest.size > 0) {
         struct rl_slice last = take_until(&rest, ' ');
         struct rl_slice first = take_until(&last, '-');
-        int64_t low = read_digits(first, PORT_DIGITS_MAX);
-        int64_t high = last.size > 0 ? read_digits(last, PORT_DIGITS_MAX) : low;
+        int64_t low = rl_number_read(first, PORT_MOST);
+        int64_t high = last.size > 0 ? rl_number_read(last, PORT_MOST) : low;
 
         if (low >= 0 && slot >= low && slot <= high)
             return true;
@@ -132,7 +118,7 @@ static bool write_address(const struct line *line, const char *self_host,
         return false;
     host = (struct rl_slice){place.data, colon - 1};
     port = (struct rl_slice){place.data + colon, place.size - colon};
-    if (read_digits(port, PORT_DIGITS_MAX) <= 0)
+    if (rl_number_read(port, PORT_MOST) <= 0)
         return false;
     if (host.size == 0 && line->is_self)
         host = rl_slice_of(self_host);

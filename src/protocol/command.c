@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/slice.h"
 #include "core/kind.h"
 #include "core/lock.h"
@@ -56,7 +57,7 @@ static void add_number(struct rl_command *command, int64_t number)
 {
     char *at = command->text + command->text_size;
 
-    add_written(command, rl_resp_decimal((uint64_t)number, at));
+    add_written(command, rl_number_write((uint64_t)number, at));
 }
 
 /*
@@ -128,7 +129,7 @@ static void add_waiter(struct rl_command *command, const struct rl_request *requ
     *at++ = rl_kinds[request->kind].waiter;
     at = rl_slice_append(at, (struct rl_slice){request->client_id, RL_CLIENT_ID_SIZE});
     *at++ = '.';
-    at = rl_resp_decimal(request->waiter, at);
+    at = rl_number_write(request->waiter, at);
     if (label.size) {
         *at++ = ' ';
         at = rl_slice_append(at, label);

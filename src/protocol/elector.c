@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
+#define NUMBER_MOST INT64_C(999999999999999999)
+
 int rl_elector_request(struct rl_session *session, int64_t now_ns)
 {
     struct rl_elector_talk *talk = &session->elector;
@@ -63,21 +67,6 @@ static struct rl_slice find(const struct rl_reply *reply, const char *name)
     return (struct rl_slice){"", 0};
 }
 
-/* -1: it is none, or none that an epoch has. */
-static int64_t read_number(struct rl_slice text)
-{
-    int64_t number = 0;
-
-    if (text.size == 0 || text.size > 18)
-        return -1;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9')
-            return -1;
-        number = number * 10 + (text.data[i] - '0');
-    }
-    return number;
-}
-
 static void note_answered(struct rl_elector_talk *talk)
 {
     talk->answered_requested_ns = talk->requested_ns;
@@ -91,7 +80,7 @@ static int note_term(struct rl_session *session, const struct rl_reply *reply)
     struct rl_elector_talk *talk = &session->elector;
     struct rl_slice ip = find(reply, "ip");
     struct rl_slice port = find(reply, "port");
-    int64_t epoch = read_number(find(reply, "config-epoch"));
+    int64_t epoch = rl_number_read(find(reply, "config-epoch"), NUMBER_MOST);
     bool is_ipv6 = memchr(ip.data, ':', ip.size) != NULL;
 
     if (reply->scalar.type != RL_REPLY_ARRAY || epoch < 0 || port.size == 0 || port.size > 5 ||
@@ -101,7 +90,7 @@ static int note_term(struct rl_session *session, const struct rl_reply *reply)
     snprintf(talk->term[0].owner, sizeof talk->term[0].owner,
              is_ipv6 ? "[%.*s]:%.*s" : "%.*s:%.*s", (int)ip.size, ip.data, (int)port.size,
              port.data);
-    talk->down_after_ms = read_number(find(reply, "down-after-milliseconds"));
+    talk->down_after_ms = rl_number_read(find(reply, "down-after-milliseconds"), NUMBER_MOST);
     note_answered(talk);
     return 0;
 }

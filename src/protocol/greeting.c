@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a session sends first, and what it learns from the answers. */
+#include "base/number.h"
 #include "protocol/elector.h"
 #include "protocol/scripts.h"
 #include "protocol/vetting.h"
@@ -22,7 +23,7 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
     if (!login->awaits_password && (login->user || login->password) &&
         rl_session_log_in(session) < 0)
         return -1;
-    *rl_resp_decimal(login->database, digits) = '\0';
+    *rl_number_write(login->database, digits) = '\0';
     if (login->database && RL_SEND(session, RL_STEP_SELECT, "SELECT", digits) < 0)
         return -1;
     if (session->greeting_left > 0) {

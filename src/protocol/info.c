@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#define DIGITS_MAX 18
+#include "base/number.h"
+
+#define NUMBER_LIMIT INT64_C(1000000000000000000)
 
 struct rl_slice rl_info_field(struct rl_slice info, const char *name)
 {
@@ -30,18 +32,11 @@ struct rl_slice rl_info_field(struct rl_slice info, const char *name)
 int64_t rl_info_number(struct rl_slice info, const char *name, int64_t otherwise)
 {
     struct rl_slice text = rl_info_field(info, name);
-    bool negative = text.size > 0 && text.data[0] == '-';
-    size_t i = negative ? 1 : 0;
-    int64_t number = 0;
+    int64_t number;
 
-    if (text.size == i || text.size > DIGITS_MAX)
-        return otherwise;
-    for (; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9')
-            return otherwise;
-        number = number * 10 + (text.data[i] - '0');
-    }
-    return negative ? -number : number;
+    return rl_integer_read(text, &number) && number > -NUMBER_LIMIT && number < NUMBER_LIMIT
+               ? number
+               : otherwise;
 }
 
 void rl_info_text(struct rl_slice info, const char *name, char *out, size_t size)

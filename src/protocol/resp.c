@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 #define CRLF_SIZE 2
 
 /* What a reply that is no array begins with. */
@@ -23,32 +25,6 @@ static long take_line(const char *bytes, size_t size, struct rl_slice *line)
         return -1;
     *line = (struct rl_slice){bytes, (size_t)(end - 1 - bytes)};
     return end + 1 - bytes;
-}
-
-/* The whole range of int64_t: a script that answers inf or 1e300 makes its
- * server reply INT64_MIN. */
-static int parse_integer(struct rl_slice digits, int64_t *out)
-{
-    bool negative = digits.size > 0 && digits.data[0] == '-';
-    int64_t value = 0; /* never positive: the negative range is the larger one */
-
-    if (negative) {
-        digits.data++;
-        digits.size--;
-    }
-    if (digits.size == 0)
-        return -1;
-    for (size_t i = 0; i < digits.size; i++) {
-        int digit = digits.data[i] - '0';
-
-        if (digit < 0 || digit > 9 || value < (INT64_MIN + digit) / 10)
-            return -1;
-        value = value * 10 - digit;
-    }
-    if (!negative && value == INT64_MIN)
-        return -1;
-    *out = negative ? value : -value;
-    return 0;
 }
 
 static long take_bulk(const char *bytes, size_t size, int64_t length, int64_t limit,
@@ -96,9 +72,9 @@ static long take_scalar(const char *bytes, size_t size, int64_t bulk_max, struct
         return head;
     case ':':
         out->type = RL_REPLY_INTEGER;
-        return parse_integer(line, &out->integer) == 0 ? head : -1;
+        return rl_integer_read(line, &out->integer) ? head : -1;
     case '$':
-        if (parse_integer(line, &out->integer) < 0)
+        if (!rl_integer_read(line, &out->integer))
             return -1;
         body = take_bulk(bytes + head, size - (size_t)head, out->integer, bulk_max, out);
         if (body < 0)
@@ -117,7 +93,7 @@ static long take_array(const char *bytes, size_t size, struct rl_reply *out)
 
     if (used <= 0)
         return used;
-    if (parse_integer(line, &count) < 0 || count < -1 || count > RL_REPLY_ELEMENTS_MAX)
+    if (!rl_integer_read(line, &count) || count < -1 || count > RL_REPLY_ELEMENTS_MAX)
         return -1;
     used++;
     out->scalar = (struct rl_scalar){.type = count < 0 ? RL_REPLY_NIL : RL_REPLY_ARRAY};
@@ -158,24 +134,6 @@ long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out)
     return rl_resp_decode_long(bytes, size, RL_RESP_BULK_MAX, out);
 }
 
-static size_t decimal_size(uint64_t value)
-{
-    size_t size = 1;
-
-    for (; value >= 10; value /= 10)
-        size++;
-    return size;
-}
-
-char *rl_resp_decimal(uint64_t value, char *out)
-{
-    char *end = out + decimal_size(value);
-
-    for (char *at = end; at > out; value /= 10)
-        *--at = (char)('0' + value % 10);
-    return end;
-}
-
 static size_t tag_size(const struct rl_command *command, uint32_t argument)
 {
     return command->is_key[argument] ? command->tag.size : 0;
@@ -183,12 +141,12 @@ static size_t tag_size(const struct rl_command *command, uint32_t argument)
 
 size_t rl_resp_encoded_size(const struct rl_command *command)
 {
-    size_t size = 1 + decimal_size(command->argument_count) + CRLF_SIZE;
+    size_t size = 1 + rl_number_size(command->argument_count) + CRLF_SIZE;
 
     for (uint32_t i = 0; i < command->argument_count; i++) {
         size_t length = command->argument[i].size + tag_size(command, i);
 
-        size += 1 + decimal_size(length) + CRLF_SIZE + length + CRLF_SIZE;
+        size += 1 + rl_number_size(length) + CRLF_SIZE + length + CRLF_SIZE;
     }
     return size;
 }
@@ -196,7 +154,7 @@ size_t rl_resp_encoded_size(const struct rl_command *command)
 static char *put_header(char kind, size_t number, char *out)
 {
     *out++ = kind;
-    out = rl_resp_decimal(number, out);
+    out = rl_number_write(number, out);
     *out++ = '\r';
     *out++ = '\n';
     return out;

@@ -35,7 +35,4 @@ size_t rl_resp_encoded_size(const struct rl_command *command);
 /* Writes the command, rl_resp_encoded_size() bytes of it; returns the end. */
 char *rl_resp_encode(const struct rl_command *command, char *out);
 
-/* Decimal digits of value, at most 20, not terminated; returns the end. */
-char *rl_resp_decimal(uint64_t value, char *out);
-
 #endif

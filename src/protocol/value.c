@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "protocol/resp.h"
 
 static const char hex_digits[] = "0123456789abcdef";
@@ -168,7 +169,7 @@ size_t rl_value_write(const struct rl_value *value, char *out)
     at = rl_slice_append(at, value->random);
     if (value->slot) {
         *at++ = '#';
-        at = rl_resp_decimal(value->slot, at);
+        at = rl_number_write(value->slot, at);
     }
     if (value->label.size) {
         *at++ = '@';

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "core/rules.h"
 #include "protocol/scripts.h"
 
@@ -94,7 +95,7 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
 {
     char max_ttl_ms[DIGITS_SIZE];
 
-    *rl_resp_decimal((uint64_t)(session->guard.max_ttl_ns / RL_NS_PER_MS), max_ttl_ms) = '\0';
+    *rl_number_write((uint64_t)(session->guard.max_ttl_ns / RL_NS_PER_MS), max_ttl_ms) = '\0';
     if (RL_SEND(session, RL_STEP_ADMIT, "EVAL", RL_SCRIPT(ADMIT).text.data, "2", RL_MARKER_KEY,
                 RL_PROBATION_KEY, session->guard.admitted, session->guard.probation,
                 max_ttl_ms) < 0)
@@ -114,7 +115,7 @@ int rl_vetting_stamp(struct rl_session *session, int64_t now_ns)
 {
     char guard_ms[DIGITS_SIZE];
 
-    *rl_resp_decimal((uint64_t)(rl_guard_time_ns(&session->guard) / RL_NS_PER_MS), guard_ms) =
+    *rl_number_write((uint64_t)(rl_guard_time_ns(&session->guard) / RL_NS_PER_MS), guard_ms) =
         '\0';
     if (RL_SEND(session, RL_STEP_STAMP, "EVAL", RL_SCRIPT(STAMP).text.data, "1", RL_MARKER_KEY,
                 session->guard.admitted, RL_RULE(STAMP_AGE) ? guard_ms : "0") < 0)

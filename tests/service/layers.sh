@@ -7,8 +7,8 @@
 set -eu
 cd "$1/redlockd"
 
-# base/, the reactor, clock and words of the library; what the command takes for a record of --every.
-library='base/.*|config/config.h|io/(reactor|clock).h|protocol/(resp|value).h|redlock.h'
+# base/, the reactor, clock, sink and values of the library; what the command takes for a record of --every.
+library='base/.*|config/config.h|io/(reactor|clock|sink).h|protocol/value.h|redlock.h'
 
 # allowed ROOM: the headers that its files may include, as an extended regular expression.
 allowed() {

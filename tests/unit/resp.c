@@ -6,6 +6,7 @@
  */
 #include "check.h"
 
+#include "base/number.h"
 #include "protocol/answer.h"
 #include "protocol/resp.h"
 
@@ -335,7 +336,7 @@ CASE(encodes_numbers, "The encoder writes numbers as decimal digits, from 0 to t
     static const uint64_t numbers[] = {0, 9, 10, 86400000, 18446744073709551615u};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         char ours[32] = "", theirs[32];
-        *rl_resp_decimal(numbers[i], ours) = '\0';
+        *rl_number_write(numbers[i], ours) = '\0';
         snprintf(theirs, sizeof theirs, "%llu", (unsigned long long)numbers[i]);
         CHECK_STR(theirs, ours);
     }
