@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "io/sink.h"
 #include "lock/held_lock.h"
 #include "lock/value_word.h"
 #include "report/report.h"
@@ -17,11 +18,11 @@
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/message.h"
-#include "ui/outlet.h"
 #include "ui/text.h"
 
 /* A reader of the last lines that takes longer than this does not read them. */
-#define LAST_LINES_S 1
+#define LAST_LINES_MS 1000
+#define OUT_BYTES (256u << 10) /* of lines that wait for the reader */
 
 struct hold {
     struct settings settings;
@@ -34,7 +35,7 @@ struct hold {
 };
 
 /* Threads use them until the process ends. */
-static struct outlet out;
+static struct rl_sink *out;
 static struct input input;
 
 /* ---- what is reported ---- */
@@ -43,9 +44,8 @@ static struct input input;
  * which may have many names, always finds room. */
 static void put_line(FILE *line, char **text, size_t *size)
 {
-    bool ok = fclose(line) == 0;
-    for (size_t at = 0; ok && at < *size; at += PIPE_BUF)
-        ok = outlet_put(&out, *text + at, *size - at < PIPE_BUF ? *size - at : PIPE_BUF);
+    if (fclose(line) == 0)
+        rl_sink_put(out, *text, *size);
     free(*text);
 }
 
@@ -54,7 +54,9 @@ static void put_line(FILE *line, char **text, size_t *size)
  * it. */
 static bool is_unreported(const struct hold *h)
 {
-    return out.error && out.written < h->first_size;
+    struct rl_sink_counts counts;
+    rl_sink_count(out, &counts);
+    return counts.error && counts.written < h->first_size;
 }
 
 /* A line about the lock; `lost` has the reason of a loss, `text` more about the event. */
@@ -131,7 +133,7 @@ static void keep(struct hold *h)
         {.fd = redlock_fd(h->held.client), .events = POLLIN},
         {.fd = h->signal_fd, .events = POLLIN},
         {.fd = input.over_fd, .events = POLLIN},
-        {.fd = out.failed_fd, .events = POLLIN},
+        {.fd = rl_sink_failed_fd(out), .events = POLLIN},
     };
     while (h->held.state != REDLOCK_STATE_LOST && !h->signal && !input_is_over(&input) &&
            !is_unreported(h)) {
@@ -180,6 +182,7 @@ static int give_back(struct hold *h)
 static int hold_it(struct hold *h)
 {
     struct held_lock_watch watch = {.fd = input.over_fd, .is_over = has_ended, .data = &input};
+    struct rl_sink_counts written;
     int status, error;
     h->held.watch = &watch;
     error = held_lock_acquire(&h->held, &h->settings, &h->terms, REDLOCK_RENEW, h->signal_fd,
@@ -190,8 +193,10 @@ static int hold_it(struct hold *h)
         return EXIT_BUSY; /* the program that wanted it is gone, or no longer wants it */
     if (error != REDLOCK_OK)
         return held_lock_report_failure(&h->held, &h->settings, &h->terms, error, EXIT_BUSY);
-    error = outlet_open(&out, STDOUT_FILENO);
-    if (error) {
+    out = rl_sink_open(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDOUT_FILENO), RL_SINK_TEXT,
+                       OUT_BYTES);
+    if (!out) {
+        error = errno;
         held_lock_release(&h->held);
         return message_fail(EXIT_INTERNAL, "%s", strerror(error));
     }
@@ -201,10 +206,11 @@ static int hold_it(struct hold *h)
         report_table(&h->held.report, errors_stream());
     keep(h);
     status = give_back(h);
-    outlet_close(&out, LAST_LINES_S);
+    rl_sink_wait(out, LAST_LINES_MS);
+    rl_sink_count(out, &written);
     if (status == 0 && is_unreported(h)) {
         message_line("%s: standard output: %s; the lock was given back", h->terms.name[0],
-                     strerror(out.error));
+                     strerror(written.error));
         status = EXIT_INTERNAL;
     }
     return status;

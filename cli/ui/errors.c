@@ -2,22 +2,22 @@
 #include "ui/errors.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "ui/outlet.h"
+#include "io/sink.h"
 #include "ui/text.h"
 
 /* A reader that takes longer than this at the end has stopped reading: let signals
  * end the wait. */
-#define DRAIN_LIMIT_S 1
+#define DRAIN_LIMIT_MS 1000
+#define QUEUE_BYTES 65536
 
 static struct {
     FILE *stream;
-    bool detached;
-    struct outlet outlet; /* where the stream writes while detached */
+    struct rl_sink *sink; /* where the stream writes while detached; NULL: it is not */
     size_t dropped_lines;
     bool drawn; /* a live line is there to be erased */
 } errors;
@@ -37,33 +37,26 @@ static size_t dropped_note(char *note, size_t size)
     return (size_t)length;
 }
 
-/* At most PIPE_BUF bytes: a pipe takes all of them or none. */
 static bool enqueue(const char *bytes, size_t size)
 {
     char note[128];
     if (errors.dropped_lines > 0) {
         size_t length = dropped_note(note, sizeof note);
-        if (!outlet_put(&errors.outlet, note, length))
+        if (!rl_sink_put(errors.sink, note, length))
             return false;
         errors.dropped_lines = 0;
     }
-    return outlet_put(&errors.outlet, bytes, size);
+    return rl_sink_put(errors.sink, bytes, size);
 }
 
 /* What the stream calls. It always succeeds: an error would stop the stream for good. */
 static ssize_t on_write(void *cookie, const char *bytes, size_t size)
 {
     (void)cookie;
-    if (!errors.detached) {
-        outlet_write(STDERR_FILENO, bytes, size);
-        return (ssize_t)size;
-    }
-    for (size_t at = 0; at < size;) {
-        size_t part = size - at < PIPE_BUF ? size - at : PIPE_BUF;
-        if (!enqueue(bytes + at, part))
-            errors.dropped_lines += count_lines(bytes + at, part);
-        at += part;
-    }
+    if (!errors.sink)
+        rl_write_all(STDERR_FILENO, bytes, size);
+    else if (!enqueue(bytes, size))
+        errors.dropped_lines += count_lines(bytes, size);
     return (ssize_t)size;
 }
 
@@ -81,16 +74,15 @@ FILE *errors_stream(void)
 
 int errors_detach(void)
 {
-    int error;
-    if (errors.detached)
+    if (errors.sink)
         return 0;
     errors_stream();
     if (!errors.stream)
         return ENOMEM;
     fflush(errors.stream);
-    error = outlet_open(&errors.outlet, STDERR_FILENO);
-    errors.detached = error == 0;
-    return error;
+    errors.sink = rl_sink_open(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+                               RL_SINK_TEXT, QUEUE_BYTES);
+    return errors.sink ? 0 : errno;
 }
 
 /* A process whose last messages are not read must still end when it is signalled. */
@@ -107,16 +99,17 @@ static void let_signals_end_us(void)
 void errors_drain(void)
 {
     char note[128];
-    if (!errors.detached)
+    if (!errors.sink)
         return;
     fflush(errors.stream);
-    errors.detached = false;
-    if (!outlet_close(&errors.outlet, DRAIN_LIMIT_S)) {
+    if (!rl_sink_wait(errors.sink, DRAIN_LIMIT_MS)) {
         let_signals_end_us();
-        outlet_join(&errors.outlet);
+        rl_sink_wait(errors.sink, -1);
     }
+    rl_sink_close(errors.sink, 0);
+    errors.sink = NULL;
     if (errors.dropped_lines > 0)
-        outlet_write(STDERR_FILENO, note, dropped_note(note, sizeof note));
+        rl_write_all(STDERR_FILENO, note, dropped_note(note, sizeof note));
     errors.dropped_lines = 0;
 }
 
@@ -124,7 +117,7 @@ void errors_draw(const char *line)
 {
     size_t columns = errors_columns(), used;
     size_t size;
-    if (errors.detached && !outlet_is_empty(&errors.outlet))
+    if (errors.sink && !rl_sink_wait(errors.sink, 0))
         return;
     /* A line that wraps could not be erased. */
     size = text_fitting(line, columns > 0 ? columns - 1 : 0, &used);

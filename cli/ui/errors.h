@@ -4,8 +4,8 @@
  * tests/cli/errors.sh.
  *
  * A process that holds a lock must not wait for a reader that stops reading, so
- * held_lock_acquire() detaches the stream first: from then on text goes through an outlet
- * (ui/outlet.h). Text for which that has no room is dropped, and a line reports it as soon as
+ * held_lock_acquire() detaches the stream first: from then on text goes through a sink
+ * (io/sink.h). Text for which that has no room is dropped, and a line reports it as soon as
  * there is room again.
  */
 #ifndef CLI_ERRORS_H
@@ -19,8 +19,7 @@
 FILE *errors_stream(void);
 
 /*
- * From now on writing to the stream waits for nothing. To be called with the signals blocked
- * that the process reads elsewhere: the thread inherits the mask. Returns 0 or errno.
+ * From now on writing to the stream waits for nothing. Returns 0 or errno.
  */
 int errors_detach(void);
 

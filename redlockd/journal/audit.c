@@ -35,7 +35,7 @@ int audit_open(struct audit *audit, const char *path, char *why, size_t why_size
         snprintf(why, why_size, "audit: %.200s: cannot be opened: %s", path, strerror(errno));
         return -1;
     }
-    audit->sink = sink_open(fd);
+    audit->sink = rl_sink_open(fd, RL_SINK_LINES, AUDIT_BYTES);
     if (audit->sink)
         return 0;
     snprintf(why, why_size, "audit: out of memory");
@@ -59,7 +59,7 @@ int audit_check(const char *path, char *why, size_t why_size)
 
 void audit_close(struct audit *audit)
 {
-    sink_close(audit->sink, AUDIT_PATIENCE_MS);
+    rl_sink_close(audit->sink, AUDIT_PATIENCE_MS);
     free(audit->json.text);
     *audit = (struct audit){.sink = NULL};
 }
@@ -68,17 +68,17 @@ void audit_replace(struct audit *audit, struct audit *fresh)
 {
     audit->dropped = audit_counts(audit).dropped;
     /* What is not written yet goes to the file that it was meant for. */
-    sink_close(audit->sink, 0);
+    rl_sink_close(audit->sink, 0);
     audit->sink = fresh->sink;
     fresh->sink = NULL;
 }
 
-struct sink_counts audit_counts(const struct audit *audit)
+struct rl_sink_counts audit_counts(const struct audit *audit)
 {
-    struct sink_counts counts = {0};
+    struct rl_sink_counts counts = {0};
 
     if (audit->sink)
-        sink_count(audit->sink, &counts);
+        rl_sink_count(audit->sink, &counts);
     counts.dropped += audit->dropped;
     return counts;
 }
@@ -205,5 +205,5 @@ void audit_note(struct audit *audit, const struct journal_entry *entry)
     if (!write_line(audit, entry, left_out))
         audit->dropped++;
     else
-        sink_put(audit->sink, audit->json.text, audit->json.size);
+        rl_sink_put(audit->sink, audit->json.text, audit->json.size);
 }

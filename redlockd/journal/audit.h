@@ -26,7 +26,7 @@
  * not know them by itself: what a client claims in a Grant is not written.
  *
  * Names and labels are other people's text: the JSON writer escapes what could end a line or
- * steer a terminal. The loop waits for no disk and no reader (system/sink.h): a line that finds
+ * steer a terminal. The loop waits for no disk and no reader (io/sink.h): a line that finds
  * no room is dropped and counted (redlockd_audit_dropped_total).
  *
  * Requests that are denied cost their sender nothing, so that a flood of them could fill a
@@ -42,13 +42,14 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "io/sink.h"
 #include "journal/entry.h"
-#include "system/sink.h"
 
 #define AUDIT_STDERR "stderr"
-#define AUDIT_DENIALS 10        /* lines a second */
-#define AUDIT_DENIAL_PLACES 256 /* two that share a place share its lines */
-#define AUDIT_PATIENCE_MS 1000  /* at the end: for what is not written yet */
+#define AUDIT_DENIALS 10         /* lines a second */
+#define AUDIT_DENIAL_PLACES 256  /* two that share a place share its lines */
+#define AUDIT_BYTES (256u << 10) /* of lines that wait for the disk */
+#define AUDIT_PATIENCE_MS 1000   /* at the end: for what is not written yet */
 
 /* Denials of one principal for one reason, in the second that is counted. */
 struct audit_denials {
@@ -58,8 +59,8 @@ struct audit_denials {
 };
 
 struct audit {
-    struct sink *sink;   /* NULL: there is no target */
-    struct rl_json json; /* one line, in memory */
+    struct rl_sink *sink; /* NULL: there is no target */
+    struct rl_json json;  /* one line, in memory */
     struct audit_denials denials[AUDIT_DENIAL_PLACES];
     uint64_t dropped;             /* without those that `sink` counts */
     const char *const *listeners; /* their names, by number; NULL: unknown */
@@ -77,7 +78,7 @@ void audit_close(struct audit *audit);
 void audit_replace(struct audit *audit, struct audit *fresh);
 
 /* Lines that were dropped, and those that are not written yet. */
-struct sink_counts audit_counts(const struct audit *audit);
+struct rl_sink_counts audit_counts(const struct audit *audit);
 
 /* Of an event that is for the log, where there is a target. */
 void audit_note(struct audit *audit, const struct journal_entry *entry);

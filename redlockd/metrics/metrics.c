@@ -301,7 +301,7 @@ static void write_counts(FILE *out, const struct leases *leases)
 {
     const struct leases_counts *counts = &leases->counts;
     const uint64_t *count = leases->journal->count;
-    struct sink_counts lines = audit_counts(leases->journal->audit);
+    struct rl_sink_counts lines = audit_counts(leases->journal->audit);
 
     number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
     number(out, "yours_total", "counter", "requests with an id that was granted already",

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "system/sink.h"
+#include "io/sink.h"
 
 #define LINE_MAX_BYTES 1000
+#define LOG_BYTES (256u << 10) /* of lines that wait for the disk */
 #define PATIENCE_MS 1000
 
-static struct sink *sink;
+static struct rl_sink *sink;
 static uint64_t dropped; /* lines, as logged last */
 
 int log_descriptor(void)
@@ -24,25 +25,25 @@ int log_begin(void)
 {
     int fd = log_descriptor();
 
-    sink = fd >= 0 ? sink_open(fd) : NULL;
+    sink = fd >= 0 ? rl_sink_open(fd, RL_SINK_LINES, LOG_BYTES) : NULL;
     dropped = 0;
     return sink ? 0 : -1;
 }
 
 void log_end(void)
 {
-    sink_close(sink, PATIENCE_MS);
+    rl_sink_close(sink, PATIENCE_MS);
     sink = NULL;
 }
 
 /* How many lines were dropped since that was logged. */
 static uint64_t count_dropped(void)
 {
-    struct sink_counts counts = {0};
+    struct rl_sink_counts counts = {0};
     uint64_t fresh;
 
     if (sink)
-        sink_count(sink, &counts);
+        rl_sink_count(sink, &counts);
     fresh = counts.dropped - dropped;
     dropped = counts.dropped;
     return fresh;
@@ -66,7 +67,7 @@ void log_line(const char *format, ...)
         size = LINE_MAX_BYTES - 1;
     line[size++] = '\n';
     if (sink)
-        sink_put(sink, line, (size_t)size);
+        rl_sink_put(sink, line, (size_t)size);
     else
         (void)!write(STDERR_FILENO, line, (size_t)size);
 }

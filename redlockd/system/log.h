@@ -3,7 +3,7 @@
  * Lines for the operator, on standard error: the one file of the daemon that writes to it.
  *
  * The daemon renews locks and waits for no reader: from log_begin() on no line is waited for
- * (system/sink.h). A line that finds no room is dropped, and the next that does shows how many
+ * (io/sink.h). A line that finds no room is dropped, and the next that does shows how many
  * were.
  */
 #ifndef REDLOCKD_SYSTEM_LOG_H

@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include "ui/errors.h"
-#include "ui/outlet.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -145,7 +144,7 @@ CASE(frames_do_not_pile_up, "A line that is drawn over and over leaves room for 
     /* More than standard error and the thread take, less than the queue. */
     for (int i = 0; i < 1000; i++)
         fprintf(errors_stream(), "line %d of twenty\n", i);
-    for (int i = 0; i < 10 * OUTLET_BYTES; i++)
+    for (int i = 0; i < 10 * PIPE_BYTES; i++)
         errors_draw("frame\r");
     fprintf(errors_stream(), "the end\n");
     text = read_until("the end\n");

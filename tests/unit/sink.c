@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The file of the audit log, on a disk that hangs, is full, or is fine. */
-#include "system/sink.h"
+#include "io/sink.h"
 #include "check.h"
 
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 
 #define LINE                                                                                   \
     "{\"event\":\"granted\",\"name\":\"a lock of the test, and its label to make it longer\"}\n"
+#define SINK_BYTES (256u << 10)
 #define LINES_FIT (SINK_BYTES / (sizeof LINE - 1))
 #define HUNG_LIMIT_MS 20
 
@@ -68,29 +69,29 @@ static void set_room(ssize_t bytes)
 
 /* ---- the sink ---------------------------------------------------------------------------- */
 
-static struct sink *open_sink(char *path, size_t size)
+static struct rl_sink *open_sink(char *path, size_t size)
 {
-    struct sink *sink;
+    struct rl_sink *sink;
     int fd;
 
     snprintf(path, size, "%s/audit", check_dir());
     fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0);
-    sink = sink_open(fd);
+    sink = rl_sink_open(fd, RL_SINK_LINES, SINK_BYTES);
     CHECK(sink);
     return sink;
 }
 
-static struct sink_counts counts_of(struct sink *sink)
+static struct rl_sink_counts counts_of(struct rl_sink *sink)
 {
-    struct sink_counts counts;
+    struct rl_sink_counts counts;
 
-    sink_count(sink, &counts);
+    rl_sink_count(sink, &counts);
     return counts;
 }
 
 /* All that was put is written or dropped. */
-static void settle(struct sink *sink)
+static void settle(struct rl_sink *sink)
 {
     while (counts_of(sink).queued > 0)
         usleep(1000);
@@ -112,15 +113,15 @@ static size_t count_lines(const char *path, const char *line)
 CASE(order, "Lines are in the file when it is closed, in the order in which they were put.")
 {
     char path[256], line[32], text[32];
-    struct sink *sink = open_sink(path, sizeof path);
+    struct rl_sink *sink = open_sink(path, sizeof path);
     FILE *file;
 
     for (int i = 0; i < 1000; i++) {
         int size = snprintf(line, sizeof line, "%d\n", i);
 
-        sink_put(sink, line, (size_t)size);
+        rl_sink_put(sink, line, (size_t)size);
     }
-    sink_close(sink, 60000);
+    rl_sink_close(sink, 60000);
     file = fopen(path, "re");
     CHECK(file);
     for (int i = 0; i < 1000; i++) {
@@ -135,33 +136,33 @@ CASE(order, "Lines are in the file when it is closed, in the order in which they
 CASE(hung, "A disk that hangs holds up no line; what finds no room in the queue is counted.")
 {
     char path[256];
-    struct sink *sink = open_sink(path, sizeof path);
+    struct rl_sink *sink = open_sink(path, sizeof path);
     size_t put = 1;
 
     set_hanging(true);
-    sink_put(sink, LINE, sizeof LINE - 1);
+    rl_sink_put(sink, LINE, sizeof LINE - 1);
     wait_for_writer();
     for (; put < LINES_FIT + 100; put++)
-        sink_put(sink, LINE, sizeof LINE - 1);
+        rl_sink_put(sink, LINE, sizeof LINE - 1);
     CHECK_INT(99, counts_of(sink).dropped); /* one is being written, and LINES_FIT wait */
     CHECK_INT(LINES_FIT + 1, counts_of(sink).queued);
     set_hanging(false);
     settle(sink);
     CHECK_INT(99, counts_of(sink).dropped);
-    sink_close(sink, 60000);
+    rl_sink_close(sink, 60000);
     CHECK_INT(put - 99, count_lines(path, LINE));
 }
 
 CASE(hung_end, "The end waits for a disk that hangs as long as it is told, and for no longer.")
 {
     char path[256];
-    struct sink *sink = open_sink(path, sizeof path);
+    struct rl_sink *sink = open_sink(path, sizeof path);
 
     set_hanging(true);
-    sink_put(sink, LINE, sizeof LINE - 1);
+    rl_sink_put(sink, LINE, sizeof LINE - 1);
     wait_for_writer();
-    sink_put(sink, LINE, sizeof LINE - 1);
-    sink_close(sink, HUNG_LIMIT_MS); /* returns */
+    rl_sink_put(sink, LINE, sizeof LINE - 1);
+    rl_sink_close(sink, HUNG_LIMIT_MS); /* returns */
     set_hanging(false);
     while (count_lines(path, LINE) < 2)
         usleep(1000);
@@ -170,18 +171,18 @@ CASE(hung_end, "The end waits for a disk that hangs as long as it is told, and f
 CASE(full, "After a line that a full disk cut off the next begins on a line of its own.")
 {
     char path[256];
-    struct sink *sink = open_sink(path, sizeof path);
+    struct rl_sink *sink = open_sink(path, sizeof path);
 
     set_room(10);
-    sink_put(sink, LINE, sizeof LINE - 1);
+    rl_sink_put(sink, LINE, sizeof LINE - 1);
     settle(sink);
-    sink_put(sink, LINE, sizeof LINE - 1);
+    rl_sink_put(sink, LINE, sizeof LINE - 1);
     settle(sink);
     CHECK_INT(2, counts_of(sink).dropped);
     set_room(-1);
-    sink_put(sink, LINE, sizeof LINE - 1);
+    rl_sink_put(sink, LINE, sizeof LINE - 1);
     settle(sink);
     CHECK_INT(2, counts_of(sink).dropped);
-    sink_close(sink, 60000);
+    rl_sink_close(sink, 60000);
     CHECK_INT(1, count_lines(path, LINE));
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "system/sink.h"
+#include "io/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,29 +19,32 @@
 
 struct queue {
     size_t size;
-    unsigned lines;
-    char bytes[SINK_BYTES];
+    unsigned texts;
+    char *bytes;
 };
 
 /* Freed by the last of its two users: the owner, which closes it, and the thread. */
-struct sink {
+struct rl_sink {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
+    size_t size;
     struct queue queue[2];
     unsigned filling; /* which of them the owner adds to; the other one is the thread's */
-    unsigned writing; /* lines of that other one */
-    uint64_t dropped;
+    unsigned writing; /* texts of that other one */
+    struct rl_sink_counts counts; /* without `queued` */
+    enum rl_sink_kind kind;
+    int failed_fd;
     bool is_closed; /* by the owner: the thread ends when all is written */
-    bool has_ended; /* the thread */
     bool is_torn;   /* a line was cut, by a full disk or terminal, and the next begins a line */
     unsigned users;
     bool is_socket;
     bool is_direct; /* no write waits: there is no thread, and the queues stay empty */
     int fd;
+    char bytes[]; /* of both queues */
 };
 
 /* With the mutex, which it gives back. */
-static void leave(struct sink *sink)
+static void leave(struct rl_sink *sink)
 {
     bool is_last = --sink->users == 0;
 
@@ -50,12 +55,12 @@ static void leave(struct sink *sink)
     pthread_cond_destroy(&sink->changed);
     pthread_mutex_destroy(&sink->mutex);
     close(sink->fd);
+    if (sink->failed_fd >= 0)
+        close(sink->failed_fd);
     free(sink);
 }
 
-/* ---- writing ----------------------------------------------------------------------------- */
-
-static ssize_t write_some(const struct sink *sink, const char *bytes, size_t size)
+static ssize_t write_some(const struct rl_sink *sink, const char *bytes, size_t size)
 {
     ssize_t written;
 
@@ -66,7 +71,7 @@ static ssize_t write_some(const struct sink *sink, const char *bytes, size_t siz
     return written;
 }
 
-static bool write_line(struct sink *sink, const char *line, size_t size)
+static bool write_line(struct rl_sink *sink, const char *line, size_t size)
 {
     ssize_t written;
 
@@ -77,32 +82,73 @@ static bool write_line(struct sink *sink, const char *line, size_t size)
     return written == (ssize_t)size;
 }
 
-/* ---- the thread -------------------------------------------------------------------------- */
+size_t rl_write_all(int fd, const char *bytes, size_t size)
+{
+    size_t done = 0;
 
-/* The number of lines that were not taken. One write per line: a pipe takes it whole or
- * not at all. */
-static unsigned write_queue(struct sink *sink, const struct queue *queue)
+    while (done < size) {
+        ssize_t wrote = write(fd, bytes + done, size - done);
+
+        if (wrote < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+        else if (wrote < 0 && errno != EINTR)
+            break;
+        else if (wrote > 0)
+            done += (size_t)wrote;
+    }
+    return done;
+}
+
+/* What came of a queue. */
+struct outcome {
+    unsigned dropped;
+    size_t written;
+    int error;
+};
+
+/* Behind an error the next queue is tried all the same: a disk may have room again. */
+static struct outcome write_text(const struct rl_sink *sink, const struct queue *queue)
+{
+    size_t written = rl_write_all(sink->fd, queue->bytes, queue->size);
+
+    return (struct outcome){.written = written, .error = written < queue->size ? errno : 0};
+}
+
+/* One write per line: a pipe takes it whole or not at all. */
+static struct outcome write_lines(struct rl_sink *sink, const struct queue *queue)
 {
     const char *line = queue->bytes, *end = queue->bytes + queue->size;
-    unsigned dropped = 0;
+    struct outcome outcome = {.dropped = 0};
 
     while (line < end) {
         const char *next = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
 
-        dropped += !write_line(sink, line, (size_t)(next - line));
+        outcome.dropped += !write_line(sink, line, (size_t)(next - line));
         line = next;
     }
-    return dropped;
+    return outcome;
+}
+
+/* With the mutex. */
+static void count(struct rl_sink *sink, const struct outcome *outcome)
+{
+    sink->counts.dropped += outcome->dropped;
+    if (sink->counts.error)
+        return;
+    sink->counts.written += outcome->written;
+    sink->counts.error = outcome->error;
+    if (outcome->error)
+        eventfd_write(sink->failed_fd, 1);
 }
 
 static void *run(void *data)
 {
-    struct sink *sink = data;
+    struct rl_sink *sink = data;
 
     pthread_mutex_lock(&sink->mutex);
     for (;;) {
         struct queue *queue = &sink->queue[sink->filling];
-        unsigned dropped;
+        struct outcome outcome;
 
         if (queue->size == 0) {
             if (sink->is_closed)
@@ -111,20 +157,21 @@ static void *run(void *data)
             continue;
         }
         sink->filling = !sink->filling;
-        sink->writing = queue->lines;
+        sink->writing = queue->texts;
         pthread_mutex_unlock(&sink->mutex);
-        dropped = write_queue(sink, queue);
+        outcome =
+            sink->kind == RL_SINK_TEXT ? write_text(sink, queue) : write_lines(sink, queue);
         pthread_mutex_lock(&sink->mutex);
-        queue->size = queue->lines = sink->writing = 0;
-        sink->dropped += dropped;
+        queue->size = queue->texts = sink->writing = 0;
+        count(sink, &outcome);
+        pthread_cond_broadcast(&sink->changed);
     }
-    sink->has_ended = true;
     leave(sink);
     return NULL;
 }
 
-/* Detached, and with all signals blocked: they are the loop's. */
-static int start(struct sink *sink)
+/* Detached, and with all signals blocked: they are the owner's. 0 or errno. */
+static int start(struct rl_sink *sink)
 {
     pthread_t thread;
     sigset_t all, before;
@@ -137,13 +184,11 @@ static int start(struct sink *sink)
     return error ? error : pthread_detach(thread);
 }
 
-/* ---- the owner --------------------------------------------------------------------------- */
-
 /*
  * Makes writes that do not wait out of sink->fd, if it can. O_NONBLOCK belongs to the open
  * file, which other processes may have, too: a terminal or a pipe is opened once more.
  */
-static void make_direct(struct sink *sink)
+static void make_direct(struct rl_sink *sink)
 {
     char path[64];
     struct stat status;
@@ -163,70 +208,91 @@ static void make_direct(struct sink *sink)
     sink->is_direct = true;
 }
 
-struct sink *sink_open(int fd)
+struct rl_sink *rl_sink_open(int fd, enum rl_sink_kind kind, size_t size)
 {
-    struct sink *sink = calloc(1, sizeof *sink);
+    struct rl_sink *sink = fd < 0 ? NULL : calloc(1, sizeof *sink + 2 * size);
     pthread_condattr_t attributes;
+    int error = 0;
 
     if (!sink) {
+        error = errno;
         close(fd);
+        errno = error;
         return NULL;
     }
     sink->fd = fd;
+    sink->kind = kind;
+    sink->size = size;
+    sink->queue[0].bytes = sink->bytes;
+    sink->queue[1].bytes = sink->bytes + size;
     sink->users = 2;
     pthread_mutex_init(&sink->mutex, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&sink->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    make_direct(sink);
-    sink->has_ended = sink->is_direct;
+    sink->failed_fd = kind == RL_SINK_TEXT ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (kind == RL_SINK_LINES)
+        make_direct(sink);
     if (sink->is_direct)
         sink->users = 1;
-    if (sink->is_direct || start(sink) == 0)
+    else
+        error = kind == RL_SINK_TEXT && sink->failed_fd < 0 ? errno : start(sink);
+    if (!error)
         return sink;
     sink->users = 1;
     pthread_mutex_lock(&sink->mutex);
     leave(sink);
+    errno = error;
     return NULL;
 }
 
-void sink_put(struct sink *sink, const char *line, size_t size)
+bool rl_sink_put(struct rl_sink *sink, const char *text, size_t size)
 {
     struct queue *queue;
+    bool is_taken;
 
-    if (sink->is_direct) {
-        sink->dropped += !write_line(sink, line, size);
-        return;
-    }
     pthread_mutex_lock(&sink->mutex);
     queue = &sink->queue[sink->filling];
-    if (size > sizeof queue->bytes - queue->size) {
-        sink->dropped++;
-    } else {
-        memcpy(queue->bytes + queue->size, line, size);
+    is_taken =
+        sink->is_direct ? write_line(sink, text, size) : size <= sink->size - queue->size;
+    if (!is_taken) {
+        sink->counts.dropped++;
+    } else if (!sink->is_direct) {
+        memcpy(queue->bytes + queue->size, text, size);
         queue->size += size;
         /* Later ones find the thread awake, or writing. */
-        if (queue->lines++ == 0)
+        if (queue->texts++ == 0)
             pthread_cond_broadcast(&sink->changed);
     }
     pthread_mutex_unlock(&sink->mutex);
+    return is_taken;
 }
 
-void sink_count(struct sink *sink, struct sink_counts *counts)
+int rl_sink_failed_fd(const struct rl_sink *sink)
+{
+    return sink->failed_fd;
+}
+
+static unsigned queued(const struct rl_sink *sink)
+{
+    return sink->queue[sink->filling].texts + sink->writing;
+}
+
+void rl_sink_count(struct rl_sink *sink, struct rl_sink_counts *counts)
 {
     pthread_mutex_lock(&sink->mutex);
-    counts->dropped = sink->dropped;
-    counts->queued = sink->queue[sink->filling].lines + sink->writing;
+    *counts = sink->counts;
+    counts->queued = queued(sink);
     pthread_mutex_unlock(&sink->mutex);
 }
 
-void sink_close(struct sink *sink, int limit_ms)
+/* With the mutex. */
+static bool wait_until_written(struct rl_sink *sink, int limit_ms)
 {
     struct timespec until;
+    int error = limit_ms == 0 ? ETIMEDOUT : 0;
 
-    if (!sink)
-        return;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += limit_ms / 1000;
     until.tv_nsec += limit_ms % 1000 * RL_NS_PER_MS;
@@ -234,11 +300,29 @@ void sink_close(struct sink *sink, int limit_ms)
         until.tv_sec++;
         until.tv_nsec -= RL_NS_PER_S;
     }
+    while (queued(sink) > 0 && !error)
+        error = limit_ms < 0 ? pthread_cond_wait(&sink->changed, &sink->mutex)
+                             : pthread_cond_timedwait(&sink->changed, &sink->mutex, &until);
+    return queued(sink) == 0;
+}
+
+bool rl_sink_wait(struct rl_sink *sink, int limit_ms)
+{
+    bool is_written;
+
+    pthread_mutex_lock(&sink->mutex);
+    is_written = wait_until_written(sink, limit_ms);
+    pthread_mutex_unlock(&sink->mutex);
+    return is_written;
+}
+
+void rl_sink_close(struct rl_sink *sink, int limit_ms)
+{
+    if (!sink)
+        return;
     pthread_mutex_lock(&sink->mutex);
     sink->is_closed = true;
     pthread_cond_broadcast(&sink->changed);
-    while (!sink->has_ended && limit_ms > 0 &&
-           pthread_cond_timedwait(&sink->changed, &sink->mutex, &until) == 0)
-        ;
+    wait_until_written(sink, limit_ms);
     leave(sink);
 }
