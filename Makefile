@@ -336,12 +336,14 @@ bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters,
 MEASURE ?= 1000
 
 .PHONY: bench-go
-bench-go: ## the client for Go beside the same requests in C, and the time from kill -9 of a leader to the next
+bench-go: ## the client for Go beside the same requests of wrk and in C, and the time from kill -9 of a leader to the next
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock redlockd redlock-bench-asked) >/dev/null
+	@scripts/deps.sh bench-go || echo "what is missing is left out"
+	@$(call built,release,--target redlock redlockd redlock-bench-asked redlock-bench-wrk-socket) >/dev/null
 	@echo 'node-timeout = 3s' >build/bench-go.conf
 	@cd bindings/go && \
 	    REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd \
+	    REDLOCK_WRK_SOCKET=$(CURDIR)/$(RELEASE)/lab/bench/libredlock-bench-wrk-socket.so \
 	    REDLOCK_ASKED=$(CURDIR)/$(RELEASE)/lab/bench/redlock-bench-asked REDLOCK_MEASURE=$(MEASURE) $(CURDIR)/$(RELEASE)/redlock dev -c 3 -- \
 	    env REDLOCK_CONFIG=$(CURDIR)/build/bench-go.conf go test -count 1 -timeout 30m -run 'TestFailover|TestCycles' -v
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|databases|etcd|browser|node|python|python-package|
-#         deb|deb-test|abi|static-ARCH|static-check-ARCH|docker|compose|bare-debian]...
+#         bench-go|deb|deb-test|abi|static-ARCH|static-check-ARCH|docker|compose|bare-debian]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
@@ -9,7 +9,7 @@
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
 # what stands before the service and asks it, `node` what makes and checks the package of Node,
 # `python-package` what makes that of Python, `etcd` what the service is measured against, `browser` what
-# shows its page in tests,
+# shows its page in tests, `bench-go` what the client for Go is measured beside,
 # `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian,
 # `abi` what compares the binary interface with that of the last release, `static-amd64` and `static-arm64` what links
 # static programs for these, `static-check-...` what runs them here, `docker` what runs containers,
@@ -239,6 +239,7 @@ for purpose in "${@:-test}"; do
     node) check_node ;;
     databases) check_databases ;;
     etcd) check_etcd ;;
+    bench-go) have wrk || miss wrk ;;
     browser) check_browser ;;
     python) check_python ;;
     python-package) check_python_package ;;

@@ -6,7 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"net/http"
+	"encoding/json"
 	"time"
 )
 
@@ -126,9 +126,9 @@ func (c *Client) try(ctx context.Context, name string, t *terms, wait time.Durat
 		limit, l.accept = streamMax, aStream
 	}
 	wait = least(wait, limit)
-	r, body := l.request("PUT"), *t
-	body.WaitMs = wait.Milliseconds()
-	r.accept, r.body = l.accept, &body
+	t.WaitMs = wait.Milliseconds()
+	body, _ := json.Marshal(t)
+	r := l.request("PUT", string(body))
 	k, e := l.ask(ctx, r, wait+answerExtra)
 	if e == nil {
 		l.ctx, l.cancel = context.WithCancel(ctx)
@@ -142,7 +142,7 @@ func (c *Client) try(ctx context.Context, name string, t *terms, wait time.Durat
 	if k == nil || e.isRefusal() {
 		c.done(k)
 	} else {
-		c.endLater(l.request("DELETE"), k)
+		c.endLater(l.request("DELETE", ""), k)
 	}
 	return nil, e
 }
@@ -161,12 +161,12 @@ func (c *Client) endLater(r *request, k *conn) {
 
 // DELETE until it is known to be gone, but not for long: what is left then expires.
 func (c *Client) end(ctx context.Context, r *request) (err error) {
-	r.method, r.body = "DELETE", nil
+	r.method, r.accept, r.body = "DELETE", "", ""
 	for i, pause := 0, retryFirst; i < endTries; i, pause = i+1, 4*pause {
 		k, _, e := c.send(ctx, r, endLimit)
 		c.done(k)
 		// An earlier try, whose answer was lost, may have deleted it; a record need not be there.
-		if e == nil || e.Status == http.StatusGone && (i > 0 || r.path == once) {
+		if e == nil || e.Status == 410 && (i > 0 || r.path == once) {
 			return nil
 		} else if e.Code != "" && e.Status < 429 {
 			return e

@@ -68,7 +68,6 @@ func WithTokenFile(path string) Option {
 // connection.
 func WithCertificate(ca, certificate, key string) Option {
 	return func(c *Client) error {
-		c.security = &tls.Config{}
 		if ca != "" {
 			pem, err := os.ReadFile(ca)
 			c.security.RootCAs = x509.NewCertPool()
@@ -111,10 +110,10 @@ func New(service string, options ...Option) (*Client, error) {
 	if strings.HasPrefix(service, "unix:") && strings.HasPrefix(socket, "/") {
 		network, address, c.host = "unix", socket, "localhost"
 		c.streams.Store(true)
-	} else if err == nil && ports[at.Scheme] != "" && at.Hostname() != "" && at.String() == at.Scheme+"://"+at.Host {
+	} else if err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Hostname() != "" && at.String() == at.Scheme+"://"+at.Host {
 		c.host, address = at.Host, at.Host
 		if at.Port() == "" {
-			address = net.JoinHostPort(at.Hostname(), ports[at.Scheme])
+			address = net.JoinHostPort(at.Hostname(), at.Scheme)
 		}
 	} else {
 		return nil, fmt.Errorf("redlock: %w: the service %q is none of unix:/path, "+
@@ -134,8 +133,6 @@ func New(service string, options ...Option) (*Client, error) {
 	}
 	return c, nil
 }
-
-var ports = map[string]string{"http": "80", "https": "443"}
 
 // Must is the client, or a panic: for settings that cannot be wrong.
 func Must(c *Client, err error) *Client {

@@ -1,22 +1,29 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- For wrk -t1 -c64: PUT of 64 locks, then DELETE of each with its grant, again and again: what the client for Go sends. A
--- DELETE goes out 64 requests after its PUT, when no more than 63 others can be under way. $TOKEN is the bearer token.
-local count, start, grants = 0, os.time(), {}
-local both = "Host: localhost\r\nAuthorization: Bearer " .. os.getenv("TOKEN") .. "\r\nLease-Id: "
-local body = '{"ttl_ms":30000,"wait_ms":0}'
-local tail = "\r\nContent-Type: application/json\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body
+-- For wrk -t1 -c64: PUT of a lock, and DELETE with its grant as soon as that has come, in the words of the client for Go.
+-- A name comes again long after its DELETE was sent; those of an earlier run, whose last PUTs nothing deletes, never.
+local NAMES = 512
+local start, count, granted, lease = os.time(), 0, {}, {}
+local put, delete = '{"ttl_ms":30000,"wait_ms":0}', ""
+
+local function write(method, name, grant, body)
+    return method .. " /v1/locks/" .. name .. " HTTP/1.1\r\nHost: localhost\r\nLease-Id: " .. lease[name] .. "\r\n" ..
+        grant .. "Content-Type: application/json\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body
+end
 
 function request()
-    local round, who, is_put = math.floor(count / 128), count % 64, count % 128 < 64
-    local id = string.format("lease-%010d-%012d-%02d", start, round, who)
+    local held = table.remove(granted, 1)
+    if held then
+        return write("DELETE", held.name, "Grant: " .. held.grant .. "\r\n", delete)
+    end
+    local name = "wrk/" .. start .. "/" .. count % NAMES
+    lease[name] = string.format("lease-%010d-%016d", start, count)
     count = count + 1
-    return (is_put and "PUT" or "DELETE") .. " /v1/locks/wrk/" .. who .. " HTTP/1.1\r\n" .. both .. id ..
-        (is_put and tail or "\r\nGrant: " .. (grants[who] or "none") .. "\r\n\r\n")
+    return write("PUT", name, "", put)
 end
 
 function response(_, _, text)
-    local who, grant = text:match('"name":"wrk/(%d+)".-"grant":"([^"]+)"')
+    local name, grant = text:match('"name":"([^"]+)".-"grant":"([^"]+)"')
     if grant then
-        grants[tonumber(who)] = grant
+        table.insert(granted, {name = name, grant = grant})
     end
 end

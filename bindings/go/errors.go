@@ -56,7 +56,7 @@ type Error struct {
 	Nodes   []Node  `json:"nodes"`   // what each said, where the caller may see that
 
 	kind, cause error
-	retry       time.Duration // Retry-After
+	retry       time.Duration // after which another try makes sense, if told
 }
 
 // Error is the detail, or the reason.

@@ -117,34 +117,30 @@ func (e *Elector) Close() error {
 // that interface.
 //
 //	gocron.WithDistributedLocker(redlock.NewLocker[gocron.Lock](client, 5*time.Second))
-type Locker[L any] struct {
-	client  *Client
-	splay   time.Duration
-	options []LockOption
-}
+type Locker[L any] func(ctx context.Context, key string) (L, error)
+
+// Lock tries to acquire the lock key.
+func (l Locker[L]) Lock(ctx context.Context, key string) (L, error) { return l(ctx, key) }
 
 // NewLocker tries each lock once. The schedulers of a fleet come at times that differ by what their
 // clocks differ: a job that was done sooner keeps its lock for splay from its start, so that none
 // runs it again. It panics if L is another interface.
-func NewLocker[L any](c *Client, splay time.Duration, options ...LockOption) *Locker[L] {
+func NewLocker[L any](c *Client, splay time.Duration, options ...LockOption) Locker[L] {
 	_ = any(unlocker(nil)).(L)
-	return &Locker[L]{c, splay, options}
-}
-
-// Lock tries to acquire the lock key.
-func (l *Locker[L]) Lock(ctx context.Context, key string) (held L, err error) {
-	start := processClock.now()
-	lock, err := l.client.Acquire(ctx, key, l.options...)
-	if err != nil {
-		return held, err
-	}
-	return any(unlocker(func(ctx context.Context) error {
-		if left := start + l.splay - processClock.now(); left > 0 && lock.Err() == nil {
-			time.AfterFunc(left, func() { lock.Release(context.Background()) })
-			return nil
+	return func(ctx context.Context, key string) (held L, err error) {
+		start := processClock.now()
+		lock, err := c.Acquire(ctx, key, options...)
+		if err != nil {
+			return held, err
 		}
-		return lock.Release(ctx)
-	})).(L), nil
+		return any(unlocker(func(ctx context.Context) error {
+			if left := start + splay - processClock.now(); left > 0 && lock.Err() == nil {
+				time.AfterFunc(left, func() { lock.Release(context.Background()) })
+				return nil
+			}
+			return lock.Release(ctx)
+		})).(L), nil
+	}
 }
 
 type unlocker func(context.Context) error

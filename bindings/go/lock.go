@@ -4,7 +4,7 @@ package redlock
 
 import (
 	"context"
-	"net/http"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -99,9 +99,8 @@ func (l *Lock) ask(ctx context.Context, r *request, limit time.Duration) (*conn,
 }
 
 // What is asked about it next.
-func (l *Lock) request(method string) *request {
-	return &request{method: method, path: locks, name: l.name, id: l.id, grant: l.grant,
-		body: map[string]int64{"ttl_ms": l.ttl.Milliseconds()}}
+func (l *Lock) request(method, body string) *request {
+	return &request{method: method, path: locks, name: l.name, id: l.id, grant: l.grant, accept: l.accept, body: body}
 }
 
 func (l *Lock) hold(k *conn) {
@@ -154,15 +153,15 @@ func (l *Lock) lose(err error) {
 
 // Renews a lease, or takes a stream that has ended up again, before the deadline: its grant is known.
 func (l *Lock) renew(left time.Duration) {
-	r, pause := l.request("POST"), -least(-l.ttl/againPart, -againLeast)
-	if r.accept = l.accept; r.accept != "" {
+	r := l.request("POST", fmt.Sprintf(`{"ttl_ms":%d}`, l.ttl.Milliseconds()))
+	limit, pause := -least(-l.ttl/answerPart, -answerLeast), -least(-l.ttl/againPart, -againLeast)
+	if r.accept != "" {
 		r.method, pause = "PUT", least(pause, retryMax)
 	}
-	limit := -least(-l.ttl/answerPart, -answerLeast)
 	k, e := l.ask(l.held, r, least(limit, left))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e != nil && e.Code != "" && (e.Status == http.StatusGone || e.Status == http.StatusConflict) {
+	if e != nil && e.Code != "" && (e.Status == 410 || e.Status == 409) {
 		e.kind = ErrLost
 		l.lose(e)
 	}
@@ -172,9 +171,7 @@ func (l *Lock) renew(left time.Duration) {
 		l.client.done(k)
 		l.renewal = processClock.now() + pause // 503, an answer of a proxy or none: the known deadline stands
 	}
-	if l.held.Err() == nil {
-		l.timer.Reset(l.next(processClock.now()))
-	}
+	l.timer.Reset(l.next(processClock.now()))
 }
 
 // To the end of the stream. Where closing releases, that is the end of the lock, too. Elsewhere, and after
@@ -207,7 +204,7 @@ func (l *Lock) follow(k *conn) {
 func (l *Lock) Release(ctx context.Context) error {
 	l.mu.Lock()
 	lost, again, k := l.err, l.released, l.stream
-	r := l.request("DELETE")
+	r := l.request("DELETE", "")
 	l.released = true
 	l.timer.Stop()
 	l.cancel()

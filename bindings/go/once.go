@@ -4,6 +4,7 @@ package redlock
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -41,7 +42,7 @@ func (c *Client) Once(ctx context.Context, name string, every time.Duration, act
 func (l *Lock) record(every time.Duration) *Error {
 	for tries := 1; ; tries++ {
 		r := &request{method: "PUT", path: once, name: l.name, id: l.id,
-			body: map[string]int64{"every_ms": every.Milliseconds()}}
+			body: fmt.Sprintf(`{"every_ms":%d}`, every.Milliseconds())}
 		sent := processClock.now()
 		k, a, e := l.client.send(l.ctx, r, answerExtra)
 		l.client.done(k)

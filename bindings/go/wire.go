@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -20,32 +21,34 @@ import (
 const (
 	answerMax, eventMax = 1 << 20, 1 << 16 // bytes of an answer, and of a line of a stream
 	idleMax, idleFor    = 256, 60 * time.Second
-	streamSilence       = 30 * time.Second // of a stream that waits: a comment comes every 10 s
+
+	// Of a stream that waits: a comment comes every 10 s. And from when on a goroutine looks for the end of the context.
+	streamSilence, watchAfter = 30 * time.Second, 5 * time.Millisecond
 
 	locks, once, aStream = "/v1/locks/", "/v1/once/", "text/event-stream"
 )
 
 // One request about a lease. Its zero values are left out.
 type request struct {
-	method, path, name, id, grant, accept string
-	body                                  any
+	method, path, name, id, grant, accept, body string
 }
 
 // What an answer or an event has. An event has its name in `event`.
 type answer struct {
-	Error  // status, code, detail, holder, waiters, nodes
-	event  string
-	Grant  string `json:"grant"`
-	Fence  int64  `json:"fence"`
-	After  int64  `json:"after_ms"`
-	Remain int64  `json:"remaining_ms"`
-	Label  string `json:"label"`
-	Next   int64  `json:"next_ms"` // until a run may begin again
+	Error             // status, code, detail, holder, waiters, nodes
+	event, retryAfter string
+	Grant             string `json:"grant"`
+	Fence             int64  `json:"fence"`
+	After             int64  `json:"after_ms"`
+	Remain            int64  `json:"remaining_ms"`
+	Label             string `json:"label"`
+	Next              int64  `json:"next_ms"` // until a run may begin again
 }
 
 func (a *answer) failure(name string) *Error {
 	e := &a.Error
 	e.Name, e.kind = name, kindOf(e.Status, e.Code)
+	e.retry, _ = time.ParseDuration(a.retryAfter + "s")
 	if e.Code == "" {
 		e.Detail = fmt.Sprintf("an answer that is not of redlockd, with the status %d", e.Status)
 	}
@@ -71,11 +74,7 @@ func (c *Client) write(text *bytes.Buffer, r *request) (err error) {
 			text.WriteString(field[0] + ": " + field[1] + "\r\n")
 		}
 	}
-	var body []byte
-	if r.body != nil {
-		body, _ = json.Marshal(r.body)
-	}
-	fmt.Fprintf(text, "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	text.WriteString("Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(r.body)) + "\r\n\r\n" + r.body)
 	return err
 }
 
@@ -108,7 +107,7 @@ type conn struct {
 func (c *Client) connect(ctx context.Context, end time.Time) (*conn, error) {
 	c.sweep(idleFor)
 	c.mu.Lock()
-	if last := len(c.idle) - 1; last >= 0 {
+	if last := len(c.idle) - 1; last >= 0 && ctx.Err() == nil {
 		defer c.mu.Unlock()
 		k := c.idle[last]
 		c.idle = c.idle[:last]
@@ -171,28 +170,42 @@ func (c *Client) send(ctx context.Context, r *request, limit time.Duration) (*co
 	return k, nil, &Error{Name: r.name, kind: ErrUnavailable, Detail: err.Error(), cause: err}
 }
 
-// Ends what is under way when ctx is done.
-func (k *conn) watch(ctx context.Context, over chan struct{}) {
-	select {
-	case <-ctx.Done():
-		k.SetDeadline(started) // over long ago
-		<-over
-	case <-over:
-	}
-}
-
-// Sends the request in text, and reads the answer: of a stream, until it is granted.
+// Sends the request in text, and reads the answer: of a stream, until it is granted. It ends when ctx is done: most answers
+// come before it is worth a goroutine to look for that.
 func (k *conn) ask(ctx context.Context, end time.Time) (*answer, error) {
 	k.SetDeadline(end)
 	if ctx.Done() != nil {
 		over := make(chan struct{})
-		go k.watch(ctx, over)
-		defer func() { over <- struct{}{} }()
+		watch := time.AfterFunc(watchAfter, func() {
+			select {
+			case <-ctx.Done():
+				k.SetDeadline(started) // over long ago
+				<-over
+			case <-over:
+			}
+		})
+		defer func() {
+			if !watch.Stop() {
+				over <- struct{}{}
+			}
+		}()
 	}
 	k.room.N, k.isOpen = answerMax, false
 	_, err := k.text.WriteTo(k)
-	response := &http.Response{}
-	for err == nil && response.StatusCode < http.StatusOK {
+	// What redlockd itself writes of a grant or an end, and has come as a whole, is not for net/http: its map of a head costs as much
+	// as all else.
+	var response *http.Response
+	k.in.Peek(1)
+	text, _ := k.in.Peek(k.in.Buffered())
+	head, body, _ := bytes.Cut(text, []byte("\r\n\r\n"))
+	_, length, _ := bytes.Cut(head, []byte("\r\nX-Content-Type-Options: nosniff\r\nContent-Length: "))
+	isGrant := bytes.HasPrefix(head, []byte("HTTP/1.1 201 ")) && string(length) == strconv.Itoa(len(body))
+	isEnd := bytes.HasPrefix(head, []byte("HTTP/1.1 204 ")) && bytes.HasSuffix(text, []byte("\r\nCache-Control: no-store\r\n\r\n"))
+	if isGrant || isEnd {
+		k.in.Discard(len(text) - len(body))
+		response = &http.Response{StatusCode: 200 + int(head[11]-'0'), Body: io.NopCloser(io.LimitReader(k.in, int64(len(body))))}
+	}
+	for err == nil && (response == nil || response.StatusCode < http.StatusOK) {
 		response, err = http.ReadResponse(k.in, nil)
 	}
 	if err != nil {
@@ -205,11 +218,10 @@ func (k *conn) ask(ctx context.Context, end time.Time) (*answer, error) {
 	_, err = k.text.ReadFrom(response.Body)
 	k.isOpen = err == nil && !response.Close && k.in.Buffered() == 0
 	a := &answer{}
-	if json.Unmarshal(k.text.Bytes(), a) != nil {
-		*a = answer{} // none, or of a proxy: it has neither grant nor code
+	if k.text.Len() > 0 && json.Unmarshal(k.text.Bytes(), a) != nil {
+		*a = answer{} // of a proxy: it has neither grant nor code
 	}
-	a.Status = response.StatusCode
-	a.retry, _ = time.ParseDuration(response.Header.Get("Retry-After") + "s")
+	a.Status, a.retryAfter = response.StatusCode, response.Header.Get("Retry-After")
 	return a, err
 }
 
