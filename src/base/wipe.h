@@ -9,6 +9,8 @@
 /* To the compiler, something may read the bytes behind the stores: they stay. */
 static inline void rl_wipe(void *bytes, size_t size)
 {
+    if (size == 0) /* of nothing: bytes may be NULL */
+        return;
     memset(bytes, 0, size);
     __asm__ volatile("" : : "r"(bytes) : "memory");
 }
