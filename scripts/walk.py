@@ -7,10 +7,11 @@ Builds the tree into build/walk so that every function reports its entry (script
     put   sends PUTs of a free lock to a warm redlockd, one node, each from the reading of its bytes
           to the end of its exchange.
 Prints the files and functions in the order of their first call, a new line for every change of file,
-and the hops: how often file and room change in that order, and over all calls as they were made.
-The other rooms of the tree (for put: src/) are left out. So are, for put, the loop itself, which calls
-what is ready whatever that is, and what not every one of the PUTs had: another part was due then. What is
-left out of the tree, and which tools of src/base/ a PUT uses, stands in the last line.
+and the hops: how often file and room change in that order, and over all calls as they were made (of
+a cycle, in the mean).
+The other rooms of the tree (for put: src/) are left out, and so are the tools of src/base/, which know
+nothing of locks; for put also the loop itself, which calls what is ready whatever that is, and what not
+every one of the PUTs had: another part was due then. What is left out stands in the last line.
 With FILES and ROOMS it fails if there are more files, or more changes of room by first calls.
 """
 import mmap
@@ -31,6 +32,7 @@ RECORDER = os.path.abspath(f"{BUILD}/walk_record.so")
 WIDTH = 92
 HEAD = 3 * 8  # is_on, count, base
 WARM_UP_CYCLES = 20
+CYCLES = 100  # as in walk.c
 PUTS = 5
 TREE_OF = {"lock": "src", "put": "redlockd"}
 LEFT_OUT = {"lock": (), "put": ("system/loop.c",)}
@@ -136,7 +138,8 @@ def calls(program, file, way):
     for i, at in enumerate(known):
         path = os.path.relpath(lines[2 * i + 1].split(":")[0])
         tree, _, inside = path.partition("/")
-        if tree == TREE_OF[way] and path.endswith(".c") and inside not in LEFT_OUT[way]:
+        if tree == TREE_OF[way] and path.endswith(".c") and inside not in LEFT_OUT[way] and \
+                not path.startswith(TOOLS):
             place[at] = (inside, lines[2 * i])
         elif path.endswith(".c") and (tree == TREE_OF[way] or path.startswith(TOOLS)):
             left_out[at] = path
@@ -191,7 +194,8 @@ def main():
     for name, sequence in (("first calls", first), ("all calls", every)):
         files = changes(path for path, _ in sequence)
         hops.append(changes(room_of(path) for path, _ in sequence))
-        print(f"hops, {name + ':':13} {files:4} changes of file {hops[-1]:4} of room")
+        ways = CYCLES if way == "lock" and sequence is every else 1
+        print(f"hops, {name + ':':13} {files // ways:4} changes of file {hops[-1] // ways:4} of room")
     if left_out:
         print("not counted:", *left_out)
     for what, found, most in zip(("files", "changes of room, by first calls"),

@@ -22,7 +22,7 @@
 
 /* A reader of the last lines that takes longer than this does not read them. */
 #define LAST_LINES_MS 1000
-#define OUT_BYTES (256u << 10) /* of lines that wait for the reader */
+#define OUT_BYTES 65536 /* of lines that wait for the reader */
 
 struct hold {
     struct settings settings;
