@@ -96,16 +96,32 @@ struct http_exchange *lease_take_exchange(struct lease_request *request)
     return exchange;
 }
 
+static void grant_of(const struct lease_request *request, struct lease_grant *grant)
+{
+    grant->kind = request->kind;
+    grant->is_stream = request->lease.is_stream;
+    grant->slots = request->slots;
+    grant->fence = request->fence;
+    strcpy(grant->owner, request->owner);
+    strcpy(grant->value, redlock_value(request->lock));
+}
+
 bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRANT_MAX + 1])
 {
-    struct lease_grant grant = {.kind = request->kind,
-                                .is_stream = request->lease.is_stream,
-                                .slots = request->slots,
-                                .fence = request->fence};
+    struct lease_grant grant;
 
-    strcpy(grant.owner, request->owner);
-    strcpy(grant.value, redlock_value(request->lock));
+    grant_of(request, &grant);
     return lease_grant_write(&grant, text);
+}
+
+uint64_t lease_mark(const struct lease_request *request)
+{
+    struct lease_grant grant;
+
+    if (!request->lock)
+        return 0;
+    grant_of(request, &grant);
+    return lease_grant_mark(&grant, request->leases->table.key);
 }
 
 bool lease_may(const struct lease_request *request)
@@ -282,14 +298,15 @@ static void send_event(struct lease_request *request, const struct lease_action 
 /* ---- what is noted ----------------------------------------------------------------------- */
 
 /* What was never known here is no loss that this replica can report: a Grant can be made
- * up. */
+ * up, also one for a lease that is held. */
 static void note_missing(struct lease_request *request, const struct holding *holding,
                          int error)
 {
     struct leases *leases = request->leases;
+    const struct lease_held *held = holdings_find(leases, holding->tag, holding->name);
 
-    if (request->lease.verb != LEASE_RESUME &&
-        holdings_find(leases, holding->tag, holding->name))
+    if (request->lease.verb != LEASE_RESUME && held &&
+        (!request->lock || held->mark == lease_mark(request)))
         holdings_ended(leases, holding, JOURNAL_LOST, redlock_error_name(error));
     else if (request->lease.verb == LEASE_RENEW)
         journal_note(leases->journal, &(struct journal_entry){.event = JOURNAL_UNKNOWN});
@@ -318,6 +335,7 @@ static void note(struct lease_request *request, const struct lease_action *actio
     switch (action->note) {
     case LEASE_NOTES_GRANT:
     case LEASE_NOTES_HELD:
+        holding.mark = lease_mark(request);
         holdings_held(leases, &holding, action->note == LEASE_NOTES_GRANT);
         break;
     case LEASE_NOTES_RELEASE:

@@ -51,6 +51,9 @@ void lease_request_free(struct lease_request *request);
 /* The text of its grant; false: none can be written. */
 bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRANT_MAX + 1]);
 
+/* lease_grant_mark() of that grant; 0: a release by its tag. */
+uint64_t lease_mark(const struct lease_request *request);
+
 /* The exchange, which gets an answer now, and which leaves the request; NULL:
  * gone. */
 struct http_exchange *lease_take_exchange(struct lease_request *request);

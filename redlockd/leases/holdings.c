@@ -125,6 +125,7 @@ static void keep(struct leases *leases, const struct holding *holding, bool is_g
         /* The fence of a renewal is the word of its client. */
         held->fence = is_granted ? holding->fence : 0;
     }
+    held->mark = holding->mark;
     held->who = *holding->who;
     held->ttl_ms = holding->ttl_ms;
     held->valid_ns = holding->valid_ns;

@@ -24,6 +24,7 @@ struct holding {
     struct access_rule *rule; /* whose cap it counts for; NULL: none */
     const char *name;
     const char *label; /* empty: none, or unknown */
+    uint64_t mark;     /* of its grant, for what is held from then on */
     int64_t fence;     /* 0: none; of a renewal: as its client has it */
     int64_t ttl_ms;
     int64_t at_ns;                /* when that happened, for what is held from then on */

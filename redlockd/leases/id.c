@@ -194,6 +194,21 @@ bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MA
     return true;
 }
 
+uint64_t lease_grant_mark(const struct lease_grant *grant, uint64_t key)
+{
+    char bytes[sizeof key + 3 + LEASE_TAG_SIZE + REDLOCK_VALUE_MAX + 1];
+    size_t owner_size = strlen(grant->owner), value_size = strlen(grant->value);
+    char *at = bytes + sizeof key;
+
+    memcpy(bytes, &key, sizeof key);
+    *at++ = (char)grant->kind;
+    *at++ = (char)(grant->slots >> 8);
+    *at++ = (char)grant->slots;
+    at = rl_slice_append(at, (struct rl_slice){grant->owner, owner_size + 1});
+    at = rl_slice_append(at, (struct rl_slice){grant->value, value_size});
+    return rl_slice_hash((struct rl_slice){bytes, (size_t)(at - bytes)});
+}
+
 /* Nodes are sent no control and no NUL that a client made up. */
 static bool is_text(const uint8_t *bytes, size_t size)
 {

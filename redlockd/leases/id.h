@@ -65,6 +65,10 @@ bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MA
 bool lease_grant_read(struct rl_slice text, const struct lease_tag *tag,
                       struct lease_grant *grant);
 
+/* The same for all grants of one lock, and not to be met by another without the key: of all
+ * that a key is compared with, and neither of the fence nor of the way to hold. */
+uint64_t lease_grant_mark(const struct lease_grant *grant, uint64_t key);
+
 /* An owner as the nodes have it: two principals with the same word are two owners. */
 void lease_owner_of(const char *principal, const char *owner, char out[LEASE_TAG_SIZE + 1]);
 

@@ -114,11 +114,6 @@ static struct lease_request *under_way(const struct lease_entry *entry)
     return is_here ? lease_request_of(entry->lease) : NULL;
 }
 
-static enum lease_memory memory_of(const struct lease_entry *entry)
-{
-    return entry ? (enum lease_memory)entry->memory : LEASE_UNKNOWN;
-}
-
 /* The id waits or streams here: what becomes of that, and perhaps of the newer request as
  * well. */
 static void begin_again(struct lease_request *other, const struct lease_terms *terms,
@@ -148,7 +143,7 @@ static void begin(struct leases *leases, const struct routed *routed, struct lea
     struct lease_entry *entry = lease_table_find(&leases->table, &terms->tag, now_ns);
     struct lease_request *other = under_way(entry), *own;
 
-    event.memory = memory_of(entry);
+    event.memory = lease_memory_of(entry);
     /* Under another name a release ends nothing here. */
     event.is_same = other                  ? has_name(other, terms)
                     : entry && entry->held ? strcmp(entry->held->name, terms->name) == 0
@@ -158,7 +153,7 @@ static void begin(struct leases *leases, const struct routed *routed, struct lea
         begin_again(other, terms, event, &newer);
         if (newer.is_settled)
             return;
-        event.memory = memory_of(lease_table_find(&leases->table, &terms->tag, now_ns));
+        event.memory = lease_memory_of(lease_table_find(&leases->table, &terms->tag, now_ns));
     }
     event.has_room = !routed->rule || access_rule_has_room(routed->rule, terms->wait_ms > 0);
     own = lease_request_new(leases, routed, terms);
@@ -166,14 +161,18 @@ static void begin(struct leases *leases, const struct routed *routed, struct lea
         lease_happened(own, &event, NULL);
 }
 
-/* Does this replica know the lease, under this name: held, streamed or waited for here? */
+/* Does this replica know the lease, under this name: held, streamed or waited for here? With
+ * another grant than its own it does not. */
 static bool is_known(struct leases *leases, const struct lease_terms *terms, int64_t now_ns)
 {
     struct lease_request *other =
         under_way(lease_table_find(&leases->table, &terms->tag, now_ns));
+    const struct lease_held *held = holdings_find(leases, &terms->tag, terms->name);
 
-    return other ? has_name(other, terms)
-                 : holdings_find(leases, &terms->tag, terms->name) != NULL;
+    if (held && terms->has_grant &&
+        held->mark != lease_grant_mark(&terms->grant, leases->table.key))
+        return false;
+    return other ? has_name(other, terms) : held != NULL;
 }
 
 void leases_begin(struct leases *leases, const struct routed *routed)

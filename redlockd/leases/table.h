@@ -64,6 +64,7 @@ struct lease_held {
     struct lease_held *next, *previous; /* in table->held */
     struct access_who who;    /* of the request that was granted or has renewed it last */
     struct access_rule *rule; /* whose cap it counts for; NULL: none */
+    uint64_t mark;            /* of its grant: what a client sends as such may be made up */
     int64_t fence;            /* 0: none */
     int64_t ttl_ms;
     int64_t granted_ns; /* when this replica granted it, or learned of it first */
@@ -90,7 +91,7 @@ struct lease_table {
     struct lease_entry **buckets;
     size_t bucket_count;        /* a power of two */
     size_t count;               /* all entries */
-    uint64_t key;               /* random and odd: clients choose tags, not buckets */
+    uint64_t key;               /* random and odd: clients choose tags, not buckets and marks */
     struct rl_timers due;       /* with room for every entry */
     struct lease_spent known;   /* bounded by LEASES_SPENT_MAX */
     struct lease_spent strange; /* ended, and not known before: by LEASES_STRANGE_MAX */
@@ -105,6 +106,15 @@ void lease_table_free(struct lease_table *table);
 /* What is known at now_ns; NULL: nothing. Valid until something else is remembered of it. */
 struct lease_entry *lease_table_find(struct lease_table *table, const struct lease_tag *tag,
                                      int64_t now_ns);
+
+/* What is remembered of the id. One that is held was granted, however long ago. */
+static inline enum lease_memory lease_memory_of(const struct lease_entry *entry)
+{
+    if (!entry)
+        return LEASE_UNKNOWN;
+    return entry->memory == LEASE_UNKNOWN && entry->held ? LEASE_GRANTED
+                                                         : (enum lease_memory)entry->memory;
+}
 
 /* What is held of it, or NULL. */
 struct lease_held *lease_table_held(const struct lease_table *table,

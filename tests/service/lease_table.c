@@ -25,9 +25,8 @@ static struct lease_tag numbered(unsigned number)
 static enum lease_memory memory_of(unsigned number, int64_t now_ns)
 {
     struct lease_tag tag = numbered(number);
-    struct lease_entry *entry = lease_table_find(&table, &tag, now_ns);
 
-    return entry ? (enum lease_memory)entry->memory : LEASE_UNKNOWN;
+    return lease_memory_of(lease_table_find(&table, &tag, now_ns));
 }
 
 static void remember(unsigned number, enum lease_memory memory, struct lease *lease,
@@ -110,14 +109,16 @@ CASE(strange_ids_push_out_none,
     lease_table_free(&table);
 }
 
-CASE(held_outlives_memory, "What is held stays when its id is forgotten, and is no strange id.")
+CASE(held_outlives_memory,
+     "An id whose lease is held is known as granted for as long, and is no strange id.")
 {
     struct lease_held *held;
 
     CHECK_INT(0, lease_table_init(&table));
     remember(1, LEASE_GRANTED, NULL, 1);
     held = hold(1, 500);
-    CHECK_INT(LEASE_UNKNOWN, memory_of(1, 1 + LEASE_REMEMBERED_NS));
+    CHECK_INT(LEASE_GRANTED, memory_of(1, 1 + LEASE_REMEMBERED_NS));
+    CHECK_INT(0, table.known.count);
     CHECK(lease_table_held(&table, &held->entry->tag) == held);
     remember(1, LEASE_ENDED, NULL, 1);
     CHECK_INT(1, table.known.count);

@@ -95,6 +95,22 @@ class Quotas(Case):
         self.assertEqual(made_up.release(real).status, 204)
         self.assertEqual(self.daemon.metric('lost_total'), lost)
 
+    def test_made_up_for_held(self):
+        """A made-up Grant for a lease that is held ends nothing: it makes no room, and is no loss."""
+        ci, name = self.daemon.client('ci', keep=True), 'ci/' + fresh()
+        lost = self.daemon.metric('lost_total')
+        held = [ci.acquire(name + word) for word in 'ab']
+        for word, body in ('POST', {}), ('DELETE', None):
+            for lease, other in held, reversed(held):
+                answer = ci.request(word, '/v1/locks/' + lease.name, body,
+                                    {'Lease-Id': lease.lease, 'Grant': other['grant']})
+                self.assertEqual(answer.status, 410)
+            self.assertEqual(ci.acquire(name + 'c').verdict, (429, 'QUOTA'), word)
+        self.assertEqual(self.daemon.metric('lost_total'), lost)
+        for lease in held:
+            self.assertEqual(ci.release(lease).status, 204)
+        self.assertEqual(ci.acquire(name + 'c').status, 201)
+
     def flood(self, number, stop, seen):
         client = self.daemon.client('flood', keep=True)
         while not stop.is_set():
