@@ -28,8 +28,6 @@ struct breaking {
     size_t chosen_count;
 };
 
-/* ---- which ---- */
-
 /* All holds of a re-entrant lock are its owner's, and go together. */
 static uint32_t count_holders(const struct snapshot *lock)
 {
@@ -87,8 +85,6 @@ static int choose(struct breaking *b)
     return status;
 }
 
-/* ---- confirmation ---- */
-
 static int confirm(const struct breaking *b)
 {
     char question[64], shown[RL_QUOTE_MAX], holders[SHOW_TEXT_MAX];
@@ -113,8 +109,6 @@ static int confirm(const struct breaking *b)
         snprintf(question, sizeof question, "Evict it?");
     return message_confirm(question);
 }
-
-/* ---- doing ---- */
 
 static void print_json(const struct breaking *b, const redlock_holder *h,
                        const redlock_report *report)

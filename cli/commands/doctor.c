@@ -54,8 +54,6 @@ static void count_checks(struct doctor *d, const redlock_answer *answer)
     }
 }
 
-/* ---- for people ---- */
-
 static void print_check(const redlock_check *c)
 {
     static const enum text_colour colours[] = {
@@ -116,8 +114,6 @@ static void print_text(const struct doctor *d, redlock *client)
     text_wrap(stdout, sum, 0, 2, text_line_columns(STDOUT_FILENO));
     putchar('\n');
 }
-
-/* ---- for programs ---- */
 
 static void print_json(const struct doctor *d, redlock *client, int status)
 {

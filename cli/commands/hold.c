@@ -38,8 +38,6 @@ struct hold {
 static struct rl_sink *out;
 static struct input input;
 
-/* ---- what is reported ---- */
-
 /* Nothing waits for the reader: a line for which there is no room is dropped. The first one,
  * which may have many names, always finds room. */
 static void put_line(FILE *line, char **text, size_t *size)
@@ -117,8 +115,6 @@ static void report_changes(struct hold *h, int before)
     if (deadline_ns > h->reported_ns)
         h->reported_ns = deadline_ns;
 }
-
-/* ---- while it is held ---- */
 
 static bool has_ended(void *data)
 {
@@ -215,8 +211,6 @@ static int hold_it(struct hold *h)
     }
     return status;
 }
-
-/* ---- the command line ---- */
 
 static int take(void *data, struct args *a, int id, const char *value)
 {

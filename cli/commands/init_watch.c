@@ -54,8 +54,6 @@ static void show_wait(const struct settings *s, struct init_watch *w, int64_t le
     w->shown_ns = now_ns;
 }
 
-/* ---- --wait ---- */
-
 /* What no wait makes safe. */
 static int refuse(const struct settings *s, redlock *member, const redlock_admission *found)
 {
@@ -118,8 +116,6 @@ int init_watch_step(const struct settings *s, struct init_watch *w, redlock *cli
     *left_ms = wait_ms <= 0 || wait_ms > LOOK_EVERY_MS ? LOOK_EVERY_MS : wait_ms;
     return 0;
 }
-
-/* ---- --replace ---- */
 
 /* Is it a node of the list still, by the name that the new server has taken over? */
 static bool keeps_name(redlock *member, redlock *old)

@@ -176,8 +176,6 @@ static int show(const struct settings *s, redlock *client)
     return status;
 }
 
-/* ---- where a name lives ---- */
-
 static void join_addresses(redlock *member, char *out, size_t size)
 {
     redlock_node_info info = REDLOCK_NODE_INFO();

@@ -11,8 +11,6 @@
 #define IDLE_MAX 10
 #define LOCKS_MAX 20000 /* remembered; the least busy are forgotten first */
 
-/* ---- orders ---- */
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(((const struct sample_lock *)a)->name, ((const struct sample_lock *)b)->name);
@@ -74,8 +72,6 @@ const char *sample_order_word(enum sample_order order)
     return words[order];
 }
 
-/* ---- what is seen ---- */
-
 /* Of several failures the first is kept. */
 static void fail(struct sample *s, int error, const char *detail)
 {
@@ -130,8 +126,6 @@ static void forget_idle(struct sample *s)
     }
     s->count = kept;
 }
-
-/* ---- the looks ---- */
 
 /* Takes those that are new out of the list. */
 static void add_names(struct sample *s, struct names *names)

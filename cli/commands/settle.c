@@ -124,8 +124,6 @@ int settle_wait(struct settle *s, struct look *look, const char *name, const cha
     }
 }
 
-/* ---- through a service ---- */
-
 /*
  * Has a tenure changed since the last look? *vouched: all groups are sure of theirs. A service
  * that reports none is never sure.

@@ -22,8 +22,6 @@ struct status {
     int status;
 };
 
-/* ---- certain locks ---- */
-
 /* Someone who writes a pattern does not mean a lock of that name. */
 static void hint_at_list(const char *name)
 {
@@ -67,8 +65,6 @@ static int show_named(struct status *c)
     c->status = c->status ? c->status : message_flush();
     return c->status == 0 && c->test && c->some_free ? EXIT_NOT_HELD : c->status;
 }
-
-/* ---- all that are there ---- */
 
 static bool on_listed(const struct snapshot *s, void *data)
 {
@@ -125,8 +121,6 @@ static int show_all(void *data)
     unwritten = message_flush();
     return c->status ? c->status : unwritten;
 }
-
-/* ---- the subcommands ---- */
 
 static int check(void *data)
 {

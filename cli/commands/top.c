@@ -42,8 +42,6 @@ static void draw(struct top *t)
         top_view_draw(&t->screen, &t->sample);
 }
 
-/* ---- going on ---- */
-
 static void on_signals(struct top *t)
 {
     for (int signal = signals_next(); signal; signal = signals_next()) {

@@ -59,8 +59,6 @@ static void print_title(struct screen *screen, const struct sample *s)
     screen_line(screen, TEXT_TITLE, line);
 }
 
-/* ---- tables ---- */
-
 /* A table as lines, the first of them its heading. */
 struct lines {
     char *text; /* owned; NULL: it has no rows, or out of memory */

@@ -20,8 +20,6 @@
 #include "ui/exit.h"
 #include "ui/message.h"
 
-/* ---- watch ---- */
-
 #define DELAY_MS 1000
 #define DELAY_MIN_MS 50
 #define DELAY_MAX_MS 3600000
@@ -157,8 +155,6 @@ static int watch_main(const struct command *command, int argc, char **argv)
     return status;
 }
 
-/* ---- wait ---- */
-
 /* The longer the wait so far, the rarer the looks: a tenth of it lies between them. */
 #define PAUSE_PART 10
 #define PAUSE_MIN_MS 20
@@ -272,8 +268,6 @@ static int wait_main(const struct command *command, int argc, char **argv)
     struct wait w = {.held = NULL};
     return look_main(&w.look, command, argc, argv, &own);
 }
-
-/* ---- the subcommands ---- */
 
 static const struct cli_option watch_options[] = {
     TIME('d', "delay", "look again after this time (1s)", struct watch, delay_ms, DELAY_MIN_MS,

@@ -274,8 +274,6 @@ const char *advice_for(int error, const redlock_report *report, bool service,
     return of_a_node && error == REDLOCK_NOQUORUM ? for_silence(report) : of_nodes(error);
 }
 
-/* ---- nodes that may not vote yet ---- */
-
 static int compare_ms(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -23,8 +23,6 @@
  * once. */
 #define SLEEP_MIN_NS (20 * RL_NS_PER_MS)
 
-/* ---- a subcommand ---- */
-
 /* Moves the words to the front of argv. */
 static int take(void *data, struct args *a, int id, const char *value)
 {
@@ -68,8 +66,6 @@ int look_main(struct look *l, const struct command *command, int argc, char **ar
     settings_free(&l->settings);
     return status;
 }
-
-/* ---- which are there ---- */
 
 /* One listing of one quorum. */
 struct listing {
@@ -180,8 +176,6 @@ void names_free(struct names *names)
     free(names->name);
     *names = (struct names){0};
 }
-
-/* ---- what is known of each ---- */
 
 /* One query and its answer, which is shown when those before it have been. */
 struct query {

@@ -74,8 +74,6 @@ uint32_t nodes_voting(redlock *member, const redlock_report *ping)
     return count;
 }
 
-/* ---- rows ---- */
-
 enum { QUORUM, NODE, STATE, VOTES, VERSION, RTT, CLOCK, TLS, NATIVE, CONNECTS, WHY };
 
 /* Do its grants count? "yes", "in 12.0 s", "no"; "unchecked" without the guard; "-" if it is
@@ -142,8 +140,6 @@ void nodes_rows(struct table *t, const struct settings *s, redlock *member,
     }
 }
 
-/* ---- JSON ---- */
-
 void nodes_json(redlock *member, const redlock_report *ping, bool named, struct rl_json *j)
 {
     for (uint32_t i = 0; i < ping->node_count; i++) {
@@ -171,8 +167,6 @@ void nodes_json(redlock *member, const redlock_report *ping, bool named, struct 
         rl_json_end_object(j);
     }
 }
-
-/* ---- what a quorum promises ---- */
 
 void guarantee_print(const struct settings *s, redlock *member, FILE *out)
 {

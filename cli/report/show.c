@@ -17,8 +17,6 @@
 #define NAMES_SHOWN 3 /* of several holders or waiters in one line */
 #define LINE_MAX_BYTES (2 * REDLOCK_NAME_MAX + 2 * SHOW_TEXT_MAX + 256)
 
-/* ---- what a look found ---- */
-
 /* Its last holder, on the node that keeps it longest. */
 static int64_t longest_ms(const redlock_info *info, const redlock_report *report)
 {
@@ -103,8 +101,6 @@ const redlock_holder *snapshot_longest(const struct snapshot *s)
     }
     return longest;
 }
-
-/* ---- in words ---- */
 
 void show_name(char out[SHOW_NAME_MAX], const char *label, const char *value)
 {
@@ -355,8 +351,6 @@ void show_lock(const struct settings *settings, const struct snapshot *s)
         print_waiters(s);
 }
 
-/* ---- as a row ---- */
-
 enum { NAME, HOLDER, KIND, AGE, LEFT, WAITERS, CHANGES, MARK };
 
 void show_rows_begin(struct table *t)
@@ -409,8 +403,6 @@ void show_row(struct table *t, const struct snapshot *s, const char *changes)
                                [CHANGES] = changes,
                                [MARK] = s->disagree ? "!" : ""});
 }
-
-/* ---- for programs ---- */
 
 static void json_holders(const struct snapshot *s, struct rl_json *j)
 {
@@ -481,8 +473,6 @@ void show_time_json(const struct snapshot *s, struct rl_json *j)
     rl_json_string(j, "name", s->name);
     rl_json_integer(j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
-
-/* ---- with the nodes ---- */
 
 /* The next node from *at on that is in quarantine; false when there is none left. */
 static bool next_quarantined(redlock *client, size_t *at, redlock_node_info *info)

@@ -23,8 +23,6 @@
 
 enum call { ACCEPT, RECV, SEND, EPOLL_CTL, EPOLL_WAIT, RANDOM, OPTION };
 
-/* ---- the calls: they fail only inside the loop, since the test's clients make them too --- */
-
 static struct {
     enum call call;
     int nth;   /* 0: none fails */
@@ -81,8 +79,6 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
         return __real_send(fd, bytes, size, flags);
     return armed.error == -1 ? __real_send(fd, bytes, (size + 1) / 2, flags) : -1;
 }
-
-/* ---- clients whose connections may break ------------------------------------------------ */
 
 /* The status; 0: the connection ended without an answer. */
 static int ask(const char *request, char *answer, size_t size)

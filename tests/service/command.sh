@@ -26,8 +26,6 @@ again() {
     eventually ready
 }
 
-# ---- run ----
-
 try "$redlock" run job -- sh -c 'echo "$REDLOCK_NAME $REDLOCK_KIND ${REDLOCK_FENCE:+fenced} ${REDLOCK_VALUE-none}"; exit 7'
 expect 'run: the status is that of the command' 7
 is '   it knows what it has' "$out" 'job reentrant fenced none'
@@ -49,8 +47,6 @@ try "$redlock" run --slots 1 s -- env -u REDLOCK_HELD "$redlock" run --slots 1 -
 expect 'one slot' 75
 try "$redlock" run --label 'a "label" \ of it' job -- "$redlock" status --json job
 is 'a label arrives as it is' "$(jq -r .label <<<"$out")" 'a "label" \ of it'
-
-# ---- loss ----
 
 try "$redlock" run -t 9s job -- sh -c '"$0" break --yes job >/dev/null; sleep 60' "$redlock"
 expect 'evicted by break: 76, and the command is ended' 76 'lost'
@@ -77,8 +73,6 @@ like '   it says so' "$(cat "$tmp/err")" 'could not be renewed|was lost while th
 kill -CONT "$pid"
 rm "$tmp/runs"
 
-# ---- signals while it waits ----
-
 "$redlock" run job -- sh -c 'touch "$0/held"; while [ -e "$0/held" ]; do sleep 0.05; done' "$tmp" &
 holder=$!
 eventually test -e "$tmp/held"
@@ -92,8 +86,6 @@ is '   TERM ends it' $? 143
 that '   and its place in the queue' eventually waits 0
 rm "$tmp/held"
 wait "$holder"
-
-# ---- looking ----
 
 "$redlock" run look -- sh -c 'touch "$0/held"; while [ -e "$0/held" ]; do sleep 0.05; done' "$tmp" &
 holder=$!
@@ -111,8 +103,6 @@ rm "$tmp/held"
 wait "$holder"
 try "$redlock" break --yes look
 expect 'break: there is nothing to break' 1 'is free'
-
-# ---- ways to it ----
 
 url=http://127.0.0.1:$tcp
 kill -KILL "$pid"
@@ -150,8 +140,6 @@ encoded=http+unix://${socket//\//%2F}
 try "$redlock" run --service "$encoded" job -- echo encoded
 is 'a socket in a URL' "$status $out" '0 encoded'
 
-# ---- a look-up of its name that hangs ----
-
 can_stall
 named=(env REDLOCK_STALL=names "REDLOCK_STALL_WHILE=$tmp/hangs" "LD_PRELOAD=$tmp/stall.so" "$redlock" run -q
     --service "http://localhost:$tcp" --token-file "$tmp/token")
@@ -167,8 +155,6 @@ rm "$tmp/hangs"
 try "${named[@]}" job -- sh -c 'touch "$0"; exit 5' "$tmp/hangs"
 is 'a look-up that hangs when the command has ended delays its status no longer than the release may take' "$status" 5
 rm "$tmp/hangs"
-
-# ---- what is refused ----
 
 try "$redlock" run -n --service unix:/nonexistent/socket job -- echo no
 expect 'no service there: 69' 69 'cannot be reached: /nonexistent/socket: No such file'
@@ -234,8 +220,6 @@ expect 'a name that a proxy would rewrite' 64 'segment'
 try "$redlock" run -n -t 1d a -- echo no
 expect 'a TTL beyond what the nodes allow' 64
 
-# ---- another program that answers with success ----
-
 python3 -B "$(dirname "$0")/impostor.py" "$tmp/other" &
 other=$!
 eventually test -s "$tmp/other"
@@ -247,8 +231,6 @@ for subcommand in 'run -n job -- echo no' 'status job' list 'break --yes job' 'w
 done
 kill "$other"
 wait "$other" 2>/dev/null
-
-# ---- a proxy between them: a lost answer costs a DELETE and a new id, not the TTL ----
 
 python3 -B "$(dirname "$0")/losing_proxy.py" "$tmp/proxy" "$socket" "$tmp/requests" &
 proxy=$!

@@ -11,8 +11,6 @@ printf 'ci %064d\n' 0 >"$tmp/tokens"
 echo 'nodes = 127.0.0.1:1' >"$tmp/nodes"
 (cd "$tmp/certs" && openssl ca -gencrl -crldays 30 -config ca.cnf -cert ca.crt -keyfile ca.key -out "$tmp/crl") 2>/dev/null
 
-# ---- the keys ----
-
 page=$(sed -n '/^\.Ss Keys/,/^\.Ss Rules/s/^\.It Li \([a-z-]*\)\( , \([a-z-]*\)\)\{0,1\}$/\1\n\3/p' \
     "$tree/man/redlockd.conf.5" | grep . | sort)
 help=$("$redlockd" --help | grep -oE '^  --[a-z-]+' | cut -c 5- |
@@ -23,8 +21,6 @@ between 'there are keys' "$(wc -w <<<"$known")" 14 40
 is 'the manual page has all of them' "$page" "$known"
 is '--help, too' "$help" "$known"
 is 'and so has the example' "$example" "$known"
-
-# ---- the example ----
 
 # place: paths of a machine become those of this test.
 place() {
@@ -42,8 +38,6 @@ sed -n '/^\.Sh EXAMPLES/,$p' "$tree/man/redlockd.conf.5" | grep -E '^[a-z-]+ = '
 between 'the manual page has an example' "$(wc -l <"$tmp/conf2")" 5 20
 try "$redlockd" --config "$tmp/conf2" --check
 expect '   which can be used' 0
-
-# ---- what is wrong with each ----
 
 # wrong KEY VALUE PATTERN BEFORE: in the last line of a file, behind the lines BEFORE.
 seen=
@@ -87,8 +81,6 @@ expect 'a line that is none' 78 "$tmp/bad:2: expected: key = value"
 printf 'drain = 1%04100d\n' 0 >"$tmp/bad"
 try "$redlockd" --config "$tmp/bad" --check
 expect 'a line that is too long' 78 "$tmp/bad:1: the line is too long: at most 4095 bytes"
-
-# ---- what can be used, and is hardly meant ----
 
 # warned WHAT LINE PATTERN LINES...: status 0, and a warning about that line.
 warned() {
@@ -136,8 +128,6 @@ try "$redlockd" --config "$tmp/odd" --check
 expect 'nothing odd' 0
 is '   no warning' "$err" ''
 like '   as which user it looked' "$out" "^the settings can be used, as $(id -un) \\(uid $(id -u)\\) sees them$"
-
-# ---- a new token ----
 
 try "$redlockd" token robot
 expect 'a new token' 0

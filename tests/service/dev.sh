@@ -40,8 +40,6 @@ numbers="$pid $(inner) $(servers | tr '\n' ' ')"
 is 'it starts five servers' "$(servers | wc -l)" 5
 is 'the socket is in the runtime directory' "$(stat -c '%F %a' "$tmp/run/redlockd-dev.sock")" 'socket 600'
 
-# ---- what it prints is what to paste ----
-
 take=$(line 'take a lock') look=$(line 'who holds it') give=$(line 'give it back')
 by_tcp=$(line 'the same by TCP')
 # While too few nodes answer, at first or on a busy machine, there is a 503, which is printed, too.
@@ -57,16 +55,12 @@ unlike '   and which is in no command line' "$(cat "$tmp/said" "$tmp/log")" "$(s
 like 'it says what redlock --service wants' "$(cat "$tmp/said")" \
     "^export REDLOCK_SERVICE=unix:'$tmp/run/redlockd-dev.sock'$"
 
-# ---- a second one ----
-
 try env REDLOCK_DEV="$tmp/t" REDLOCK_NODES=127.0.0.1:1 "$redlockd" --dev
 expect 'a second one does not take the socket' 69 'another process listens on'
 that '   which stays' test -S "$tmp/run/redlockd-dev.sock"
 is '   and is served' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' --unix-socket \
     "$tmp/run/redlockd-dev.sock" http://h/livez)" 200
 is '   nothing of its own is left' "$(find "$tmp/t" -maxdepth 1 -type f)" ''
-
-# ---- the end ----
 
 stop
 is 'TERM ends it' "$status" 0
@@ -84,8 +78,6 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 that 'kill -9 of what was started ends everything' eventually all_gone
 
-# ---- inside of `redlock dev`, whose servers it uses ----
-
 export REDLOCK_DEV=$tmp/t REDLOCK_NODES=127.0.0.1:1
 begin
 is 'a socket that was left behind is replaced' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
@@ -101,8 +93,6 @@ begin
 unlike 'a runtime directory that others can write to is not used' "$(cat "$tmp/said")" "$tmp/run"
 stop
 unset REDLOCK_DEV REDLOCK_NODES
-
-# ---- what it refuses ----
 
 try "$redlockd" --dev --quorum-config /dev/null
 expect 'it has nodes of its own' 69 'leave out --config, --quorum-config'

@@ -40,8 +40,6 @@ int message_fail(int status, const char *format, ...)
     return status;
 }
 
-/* ---- the connection ---- */
-
 void channel_begin(struct channel *c, struct rl_reactor *reactor, const struct service_url *url,
                    const struct channel_tls *files, bool is_secret)
 {
@@ -96,8 +94,6 @@ void channel_close(struct channel *c)
 {
     c->state = CHANNEL_CLOSED;
 }
-
-/* ---- what cases say ---- */
 
 static struct service service;
 static struct service_terms terms;

@@ -92,8 +92,6 @@ void await_nodes(int wanted)
     CHECK_INT(wanted, cluster_count(&cluster, KEY));
 }
 
-/* ---- requests ---------------------------------------------------------------------------- */
-
 static const char *write_request(const char *method, const char *accept, const char *id,
                                  const char *grant, const char *body)
 {
@@ -139,8 +137,6 @@ int stream_open_tcp(const char *request)
     return fd;
 }
 
-/* ---- streams ----------------------------------------------------------------------------- */
-
 int hold(void)
 {
     int fd = rig_request(one.rig, lease_stream_request(ID_A, NULL, "{}"));
@@ -181,8 +177,6 @@ void renew_now(void)
                      lease_table_find(&one.leases.table, &stream->tag, rl_now_ns()));
     replica_run(5);
 }
-
-/* ---- what came --------------------------------------------------------------------------- */
 
 const char *stream_event(const char *text, const char *name)
 {

@@ -14,8 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- time ------------------------------------------------------------------------------- */
-
 CASE(slow_head, "A head that trickles in is refused with 408 when its time is over.")
 {
     struct http_options options = {.head_timeout_ns = 80 * RL_NS_PER_MS};
@@ -81,8 +79,6 @@ CASE(stalled, "A client that does not take its answer is given up.")
     CHECK_INT(1, rig_counts(rig).connections);
     rig_await_connections(rig, 0);
 }
-
-/* ---- memory ----------------------------------------------------------------------------- */
 
 CASE(back_pressure, "Requests of a client that does not read are not begun.")
 {
@@ -284,8 +280,6 @@ CASE(waiting_memory, "A waiting request costs less than 3 KiB.")
     CHECK_INT(0, rig_counts(rig).suspended);
 }
 
-/* ---- connections ------------------------------------------------------------------------ */
-
 CASE(evicted, "At the limit of connections the one that is idle for longest makes room.")
 {
     struct http_options options = {.connections_max = 3};
@@ -318,8 +312,6 @@ CASE(full, "A client that finds no room waits until a connection ends.")
     close(fds[0]);
     CHECK_HAS("200 OK", rig_read(rig, fds[2], NULL));
 }
-
-/* ---- refusals --------------------------------------------------------------------------- */
 
 CASE(refused_while_sending, "A client that goes on sending still reads why it was refused.")
 {

@@ -20,8 +20,6 @@
 
 enum { LISTENER_TCP = 1, LISTENER_UNIX = 7 }; /* their numbers */
 
-/* ---- the handler ------------------------------------------------------------------------- */
-
 static void note(struct rig *rig, const char *what, struct rl_slice text)
 {
     size_t used = strlen(rig->trace);
@@ -99,8 +97,6 @@ static void begin(void *context, struct http_exchange *exchange,
     /* All that the request points to lives until begin() returns, also behind an answer. */
     CHECK_INT('/', request->path.data[0]);
 }
-
-/* ---- the rig ----------------------------------------------------------------------------- */
 
 static struct rig the_rig;
 

@@ -13,8 +13,6 @@
 
 #define FAILURES_MAX 200
 
-/* ---- rules ------------------------------------------------------------------------------- */
-
 static struct access_rules rules;
 
 static void allow(const char *text)
@@ -161,8 +159,6 @@ CASE(misses, "Leases that are not there are charged afterwards, and refused beyo
     access_rule_missed(&rules.rule[1], now_ns);
     CHECK(access_rule_may_miss(&rules.rule[1], now_ns));
 }
-
-/* ---- what HUP reads ---------------------------------------------------------------------- */
 
 static void write_file(char *path, size_t size, const char *name, const char *text)
 {

@@ -30,8 +30,6 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     return result;
 }
 
-/* ---- a grant that is not sent ------------------------------------------------------------ */
-
 /* Granted, and the answer is queued; the loop has not turned since, so no byte of
  * it is sent. */
 static void grant_unsent(int fd, const char *request)
@@ -102,8 +100,6 @@ CASE(cut_leaves, "A local client that does not read is given up, and its lock le
     replica_run(200);
     CHECK_INT(3, cluster_count(&cluster, KEY));
 }
-
-/* ---- who is seen to live ----------------------------------------------------------------- */
 
 static void check_not_renewed(int fd)
 {
@@ -189,8 +185,6 @@ CASE(old_age, "A TCP stream comes back before the drift of its clock has eaten t
     CHECK(lease_number(text, "remaining_ms") > 20000);
     CHECK(lease_number(text, "after_ms") < 30000);
 }
-
-/* ---- rights that end --------------------------------------------------------------------- */
 
 /* As a certificate that ends: no reload looks at streams and waits. */
 static void end_right(void)
