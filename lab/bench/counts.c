@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "counts.h"
+#include "measure.h"
 
 #include <dlfcn.h>
 #include <poll.h>

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "counts.h"
 #include "floor.h"
 #include "measure.h"
 #include "variant.h"

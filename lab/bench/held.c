@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "measure.h"
 #include "parts.h"
-#include "table.h"
+#include "results.h"
 
 #define IN_FLIGHT 64 /* acquires under way at the same time */
 #define ACQUIRE_WAIT_MS 10000

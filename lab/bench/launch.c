@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "measure.h"
-#include "quorum.h"
+#include "servers.h"
 
 #define LAUNCHES 40 /* of each side in a round */
 #define LAUNCHES_QUICK 15

@@ -11,7 +11,6 @@
 
 #include "parts.h"
 #include "results.h"
-#include "table.h"
 
 #define CHECK_MARGIN 0.2 /* machines are noisy: only what is missed by more fails --check */
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "measure.h"
 
-#include "counts.h"
-
 /* Of the window under way, when it began. */
 static struct {
     const struct servers *servers;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "measure.h"
-#include "quorum.h"
+#include "servers.h"
 #include "variant.h"
 
 #define IN_FLIGHT 64

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "quorum.h"
+#include "servers.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,13 +3,13 @@
 #ifndef BENCH_RESULTS_H
 #define BENCH_RESULTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bench/latency.h"
 #include "lab/stats/series.h"
 #include "machine.h"
 #include "variant.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define ROWS_MAX 40
 #define CALLERS_MAX 20
@@ -103,5 +103,13 @@ void target_text(const struct target *target, char out[24]);
 
 /* Writes all of them; 0, or -1 with a message. */
 int results_json_write(const struct results *results, const char *path);
+
+#define FIGURE_MAX 32
+
+/* 43210 as "43,210"; three digits of what is small. Returns out. */
+const char *figure(double value, char out[FIGURE_MAX]);
+
+/* For people: one table, and what the machine did meanwhile. */
+void table_print(const struct results *results);
 
 #endif

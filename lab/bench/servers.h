@@ -3,12 +3,14 @@
 #ifndef BENCH_SERVERS_H
 #define BENCH_SERVERS_H
 
+#include "options.h"
+#include "redlock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 #include <time.h>
-
-#include "redlock.h"
 
 struct servers {
     const char *url[REDLOCK_NODES_MAX]; /* borrowed */
@@ -28,5 +30,22 @@ int servers_find(struct servers *servers, const char *const *urls, size_t count)
 
 /* CPU seconds of all nodes since they started; negative when unknown. */
 double servers_cpu_s(const struct servers *servers);
+
+/* Servers of another kind than those of the run: `redlock dev` as a child process. */
+struct quorum {
+    pid_t pid; /* of redlock dev; it ends its servers when it gets TERM */
+    FILE *output;
+    char nodes_text[NODES_TEXT_MAX];
+    const char *node[REDLOCK_NODES_MAX];
+    size_t node_count;
+};
+
+/* The path of the command `redlock`: beside this program's directory, else a word for PATH. */
+const char *quorum_command(void);
+
+/* Starts five servers of this program. 0, or -1 without them, silently: it may not exist. */
+int quorum_start(struct quorum *quorum, const char *server);
+
+void quorum_stop(struct quorum *quorum);
 
 #endif

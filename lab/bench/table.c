@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "redlock.h"
-#include "table.h"
+#include "results.h"
 
 static int decimals(double size)
 {

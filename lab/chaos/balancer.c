@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "balancer.h"
+#include "replicas.h"
 
 #include "random.h"
 

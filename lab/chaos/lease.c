@@ -3,7 +3,6 @@
 
 #include "record.h"
 #include "rig.h"
-#include "stream.h"
 
 #include "base/time.h"
 #include "clock.h"

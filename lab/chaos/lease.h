@@ -23,8 +23,6 @@ bool lease_take(struct crew *c, struct hold *h);
 void lease_stay(struct crew *c, struct hold *h);
 void lease_end(struct crew *c, struct hold *h);
 
-/* ---- for streams ------------------------------------------------------------------------ */
-
 void lease_choose_id(struct hold *h);
 /* The body of a PUT, and a whole request with further `fields`. */
 void lease_write_terms(const struct crew *c, const struct hold *h, int64_t wait_ms, char *out,
@@ -38,5 +36,23 @@ void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char 
 
 /* GET on the unix socket at `socket`; the status, 0: no answer. */
 int lease_get(const char *socket, const char *path, int64_t timeout_ms, char *answer);
+
+/*
+ * A hold by a stream of redlockd: PUT with `Accept: text/event-stream` straight to the socket
+ * of one replica, which renews the lock while the stream is open. The worker believes in the
+ * last deadline that an event told, and in nothing once the stream has ended, unless it was
+ * told `reconnect`: then it comes back to any replica with the grant of that event before the
+ * deadline. It ends its hold by closing, which releases; after a return, which a close only
+ * leaves, by DELETE.
+ */
+
+/* Asks once. */
+enum outcome stream_try(struct crew *c, struct hold *h, int64_t wait_ms);
+
+/* Takes into account what comes within wait_ms, or comes back. */
+void stream_look(struct crew *c, struct hold *h, int64_t wait_ms);
+
+/* True: that ends the hold. */
+bool stream_close(struct hold *h);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How each fault is done and undone. */
-#include "overthrow.h"
 #include "record.h"
 #include "rig.h"
 

@@ -2,8 +2,6 @@
 /* How each fault of elected masters is done and undone. */
 #include "rig.h"
 
-#include "overthrow.h"
-
 /* The server that a fault has hit and the links that it has cut, to be undone later. */
 static struct hit {
     int member; /* -1: nothing was done */

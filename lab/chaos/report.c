@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report.h"
 
-#include "timeline.h"
-
 #include <redlock.h>
 #include <stdarg.h>
 #include <stdlib.h>

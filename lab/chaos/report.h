@@ -3,8 +3,8 @@
 #ifndef REDLOCK_CHAOS_REPORT_H
 #define REDLOCK_CHAOS_REPORT_H
 
-#include "balancer.h"
 #include "checker.h"
+#include "replicas.h"
 #include "turns.h"
 
 /* What the run was, for the heading. */
@@ -25,5 +25,12 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
 /* report.html, timeline.svg and history.txt in `dir`. False when they cannot be written. */
 bool report_write(const char *dir, struct history *h, const struct verdict *v,
                   const struct report_about *about);
+
+/*
+ * The run as one picture: faults per node and worker, holders per name, what went wrong. Of a
+ * sorted history. False when the file cannot be written.
+ */
+bool timeline_write(const char *path, const struct history *h, const struct verdict *v,
+                    const char *title);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "record.h"
 #include "register.h"
-#include "worker.h"
 
 #include "check.h"
 #include "clock.h"

@@ -18,6 +18,7 @@
 #include "standing.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 struct board {
     _Atomic int phase;                /* enum phase */
@@ -80,5 +81,21 @@ void rig_reap_worker(struct rig *r, int index);
 void fault_begin(struct rig *r, const struct fault *f, size_t number);
 void fault_go_on(struct rig *r, const struct fault *f); /* every turn in between */
 void fault_end(struct rig *r, const struct fault *f, size_t number);
+
+/* Of elected masters: which member of the group it hits, or has hit; -1: nothing to be done. */
+int overthrow_begin(struct rig *r, const struct fault *f, size_t number);
+int overthrow_end(struct rig *r, const struct fault *f, size_t number);
+
+/* A worker: locks, renews, waits and writes through the public header alone, and notes it. */
+struct worker_job {
+    struct rig *rig;
+    int index;
+};
+
+/* "library", "service" or "command": how this one asks. */
+const char *worker_words(const struct schedule *s, int index);
+
+/* In a process of its own, for helper_start(). Returns when the quiet phase is done. */
+void worker_run(void *job);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream.h"
+#include "lease.h"
 
 #include "random.h"
 #include "rig.h"

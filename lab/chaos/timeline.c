@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "timeline.h"
+#include "report.h"
 
 #include <redlock.h>
 #include <string.h>

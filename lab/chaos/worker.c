@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "worker.h"
 
 #include "hold.h"
 #include "random.h"

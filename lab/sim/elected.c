@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "core/electors.h"
-#include "lab/sim/faults_node.h"
+#include "lab/sim/faults.h"
 #include "lab/sim/sets.h"
 #include "lab/sim/world.h"
 

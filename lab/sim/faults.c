@@ -2,7 +2,6 @@
 #include "lab/sim/faults.h"
 
 #include "base/time.h"
-#include "lab/sim/faults_node.h"
 #include "lab/sim/sets.h"
 #include "lab/sim/world.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lab/sim/faults_node.h"
+#include "lab/sim/faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>

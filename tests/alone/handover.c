@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From a holder's release to the next waiter's return: round trips, not polling. */
-#include "handover.h"
 #include "check.h"
 #include "clock.h"
+#include "loads.h"
 #include "pulse.h"
 
 enum { HANDOVERS = 40, WAY_MS = 10, LIMIT_MS = 15000 };

@@ -3,8 +3,8 @@
  * no message comes. */
 #include "check.h"
 #include "core/lock.h"
+#include "loads.h"
 #include "pulse.h"
-#include "queue_load.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * No wake-up is lost: where no process died, no waiter is served by the timer of its heartbeat.
  */
 #include "check.h"
-#include "wakeup_load.h"
+#include "loads.h"
 
 #include <redlock.h>
 

@@ -7,16 +7,9 @@
 #include "check.h"
 #include "client.h"
 #include "crowd.h"
-#include "handover.h"
-#include "hog.h"
 #include "kinds.h"
 #include "lab/planted/planted.h"
-#include "queue_load.h"
-#include "queue_local_load.h"
-#include "reentrant_load.h"
-#include "semaphore_load.h"
-#include "shared_load.h"
-#include "wakeup_load.h"
+#include "loads.h"
 
 #include <redlock.h>
 

@@ -8,9 +8,8 @@
  * can be lowered, and to what: copy the figure. A limit is raised only with a sentence that
  * says what is bought.
  */
+#include "cost_counts.h"
 #include "cost_load.h"
-#include "cost_nodes.h"
-#include "cost_trace.h"
 #include "fixture.h"
 #include "helper.h"
 

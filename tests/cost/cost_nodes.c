@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cost_nodes.h"
+#include "cost_counts.h"
 
 #include "check.h"
 #include "resp.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cost_trace.h"
+#include "cost_counts.h"
 
 #include "check.h"
 #include "cost_own.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tokens of the unchanged library under stress; fencing_unaligned.c is the faulty twin. */
 #include "check.h"
-#include "fencing_load.h"
+#include "loads.h"
 
 CASE_OF(strictly_increasing,
         "Tokens grow in the order of completion while nodes and connections fail.",

@@ -4,8 +4,8 @@
  * (core/rules.h): it must find tokens out of order, or it would not find them elsewhere either.
  */
 #include "check.h"
-#include "fencing_load.h"
 #include "lab/planted/planted.h"
+#include "loads.h"
 
 CASE(disorder_without_alignment,
      "Without the alignment of counters the fencing stress finds tokens out of order.")

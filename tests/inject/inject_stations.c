@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inject_stations.h"
+#include "inject_walk.h"
 
 #include <stdio.h>
 

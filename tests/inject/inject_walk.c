@@ -7,7 +7,6 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
-#include "inject_stations.h"
 
 enum {
     TTL_MS = 5000,

@@ -4,7 +4,7 @@
 #include "helper.h"
 #include "kinds.h"
 #include "kinds_load.h"
-#include "reentrant_load.h"
+#include "loads.h"
 
 #include <string.h>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 /* At most k holders, and k if k want it: slots, hints, other k, failing nodes. */
 #include "fixture.h"
 #include "kinds.h"
-#include "semaphore_load.h"
+#include "loads.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include "helper.h"
 #include "kinds.h"
 #include "kinds_load.h"
-#include "shared_load.h"
+#include "loads.h"
 
 #include <pthread.h>
 #include <stdio.h>

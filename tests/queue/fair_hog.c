@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "clock.h"
-#include "hog.h"
+#include "loads.h"
 
 #include <redlock.h>
 

@@ -6,7 +6,7 @@
  */
 #include "core/lock.h"
 #include "fixture.h"
-#include "queue_load.h"
+#include "loads.h"
 #include "waiter.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/slice.h"
 #include "drive/client.h"
 #include "fixture.h"
-#include "queue_local_load.h"
+#include "loads.h"
 #include "waiter.h"
 
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include "lab/stats/series.h"
 #include "parts.h"
 #include "processes.h"
-#include "table.h"
 
 #define CROWD 10000
 #define CROWD_SLICE_NS (500 * RL_NS_PER_MS)

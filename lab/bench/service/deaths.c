@@ -16,7 +16,6 @@
 #include "parts.h"
 #include "processes.h"
 #include "resp.h"
-#include "table.h"
 
 #define DEATHS 1000
 #define NODES_MAX 16

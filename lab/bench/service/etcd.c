@@ -20,7 +20,6 @@
 #include "lab/stats/series.h"
 #include "parts.h"
 #include "processes.h"
-#include "table.h"
 
 #define MEMBERS 3
 #define ELECTION_TURNS 600 /* of 100 ms */

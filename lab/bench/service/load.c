@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "load.h"
+#include "floors.h"
 
 #include <err.h>
 #include <sys/epoll.h>

@@ -15,7 +15,6 @@
 
 #include "lab/stats/series.h"
 #include "parts.h"
-#include "table.h"
 
 #define ROUNDS_DEFAULT 12
 

@@ -17,7 +17,6 @@
 #include "lab/stats/series.h"
 #include "parts.h"
 #include "processes.h"
-#include "table.h"
 
 #define SLICE_NS (100 * RL_NS_PER_MS)
 #define SLICES_PER_ROUND 20

@@ -13,10 +13,8 @@
 #include "io/clock.h"
 #include "lab/callers/callers.h"
 #include "lab/stats/series.h"
-#include "load.h"
 #include "parts.h"
 #include "processes.h"
-#include "table.h"
 
 #define MANY 64
 #define SLICE_NS (300 * RL_NS_PER_MS)

@@ -3,10 +3,11 @@
 #ifndef REDLOCK_BENCH_SERVICE_PARTS_H
 #define REDLOCK_BENCH_SERVICE_PARTS_H
 
+#include "redlock.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-
-#include "redlock.h"
 
 #define BENCH_PATH_MAX 192
 
@@ -31,5 +32,17 @@ void part_classes(struct bench *bench); /* counting by a hundred classes of lock
 void part_deaths(struct bench *bench);  /* clients that are killed */
 void part_restart(struct bench *bench); /* the daemon replaced under load */
 void part_etcd(struct bench *bench);    /* what a user would pick instead */
+
+/* One row per figure: what it is, how much, the goal, and whether it is met. */
+void table_begin(int rounds);
+/* A figure without a goal of its own: a floor, or what a ratio is made of. */
+__attribute__((format(printf, 2, 3))) void table_note(const char *what, const char *format,
+                                                      ...);
+/* value <= goal, or >= goal where more is better. */
+void table_most(const char *what, double value, double goal, const char *unit);
+void table_least(const char *what, double value, double goal, const char *unit);
+void table_left_out(const char *what, const char *why);
+/* 0 when every goal was met, else 1. */
+int table_end(void);
 
 #endif

@@ -19,7 +19,6 @@
 #include "lab/stats/series.h"
 #include "parts.h"
 #include "processes.h"
-#include "table.h"
 
 #define RESTARTS 5
 #define LEASES 16

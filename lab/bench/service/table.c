@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "table.h"
+#include "parts.h"
 
 #include <stdarg.h>
 #include <stdio.h>

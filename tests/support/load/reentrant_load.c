@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "reentrant_load.h"
+#include "loads.h"
 
 #include "check.h"
 #include "client.h"
@@ -27,7 +27,7 @@ struct shared {
     _Atomic int nested, failed, running;
 };
 
-struct load {
+struct nesting {
     struct cluster direct, relayed;
     struct relay relay[NODES];
     struct shared *shared;
@@ -54,7 +54,7 @@ static void recover(redlock *r)
 }
 
 /* Holds it up to DEPTH_MAX times, lets go in any order, or leaves that to the handle's end. */
-static void nest(redlock *r, struct load *l)
+static void nest(redlock *r, struct nesting *l)
 {
     redlock_lock *lock[DEPTH_MAX] = {NULL};
     int depth = seed_draw(&l->seed, 1, DEPTH_MAX);
@@ -76,7 +76,7 @@ static void nest(redlock *r, struct load *l)
 
 static void work(void *data)
 {
-    struct load *l = data;
+    struct nesting *l = data;
     redlock *r = open_hasty(&l->relayed);
     for (int i = 0; i < l->iterations; i++)
         nest(r, l);
@@ -84,7 +84,7 @@ static void work(void *data)
     l->shared->running--;
 }
 
-static void make_noise(struct load *l, int drop_percent, int lose_percent)
+static void make_noise(struct nesting *l, int drop_percent, int lose_percent)
 {
     for (int i = 0; i < NODES; i++) {
         l->relay[i].switches->drop_percent = drop_percent;
@@ -102,7 +102,7 @@ static int intrude(redlock *rival, const redlock_lock *outer)
     return got;
 }
 
-static void start(struct load *l)
+static void start(struct nesting *l)
 {
     cluster_start(&l->direct, NODES);
     l->relayed = l->direct;
@@ -117,7 +117,7 @@ static void start(struct load *l)
 struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned seed,
                                         bool noise)
 {
-    static struct load l;
+    static struct nesting l;
     struct reentrant_outcome out = {0};
     pid_t pids[PROCESSES_MAX];
     int error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "semaphore_load.h"
+#include "loads.h"
 
 #include "client.h"
 #include "kinds.h"

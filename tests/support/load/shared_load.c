@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "shared_load.h"
+#include "loads.h"
 
 #include "check.h"
 #include "client.h"

@@ -4,8 +4,10 @@
  * marks (cost_own.h), its threads' included. A seccomp filter stops each call once for us, the
  * tracer; nothing is counted that stays in the process, as reading the clock does.
  */
-#ifndef REDLOCK_TESTS_COST_TRACE_H
-#define REDLOCK_TESTS_COST_TRACE_H
+#ifndef REDLOCK_TESTS_COST_COUNTS_H
+#define REDLOCK_TESTS_COST_COUNTS_H
+
+#include "servers.h"
 
 /* One line per name that is told apart: name, printable word. */
 #define TRACE_CALLS(X)                                                                         \
@@ -38,5 +40,23 @@ struct trace {
 
 /* Fails the case when `run` does not reach both marks and end well; skips it without rights. */
 void trace_run(struct trace *trace, void (*run)(void *), void *argument);
+
+/*
+ * What the nodes have received, sent and executed by their own count. Asking adds to that, but
+ * by an amount that is known to the byte and taken off again.
+ */
+struct node_counts {
+    long long bytes_in;  /* from clients */
+    long long bytes_out; /* to clients */
+    long long commands;  /* executed, within scripts too */
+    char text[4096];     /* "name calls" per line */
+};
+
+struct node_eyes;
+
+struct node_eyes *node_eyes_open(const struct server *server);
+
+/* Counts since the last call; the first one answers nothing of use. */
+void node_eyes_look(struct node_eyes *eyes, struct node_counts *out);
 
 #endif
