@@ -2,7 +2,7 @@
 """redlock in Python, with asyncio: bindings/python as its README says, one client for all tasks."""
 import asyncio
 
-import aio
+import driver
 import redlock_native as redlock
 
 TTL_S = 10
@@ -23,12 +23,12 @@ class Ours:
 
 
 async def main():
-    words = aio.parser()
+    words = driver.parser()
     words.add_argument("--fair", action="store_true")
     options = words.parse_args()
     async with redlock.AsyncClient(options.nodes.split(",")) as client:
         ours = Ours(client, options.workload == "one_name", options.fair)
-        await aio.drive(ours, options, redlock.Error)
+        await driver.drive(ours, options, redlock.Error)
 
 
 asyncio.run(main())

@@ -7,7 +7,6 @@
 
 --timeout-ms sets socket_timeout, without which a server that hangs is waited for without end.
 """
-import argparse
 import json
 import os
 import random
@@ -15,10 +14,10 @@ import sys
 import threading
 import time
 
+import driver
 import redis
 
 TTL_S = 10  # of every lock, as ours
-WARM_S = 0.3
 STUCK_S = 5  # a call that takes longer counts as one that never returns
 
 
@@ -74,23 +73,14 @@ class Quorum:
                 pass
 
 
-class Run:
-    """Callers, one thread each, for so long; and what they counted."""
+class Run(driver.Counts):
+    """Callers, one thread each, for so long."""
 
-    def __init__(self, client, callers, workload):
-        self.client = client
-        self.workload = workload
-        self.process = os.getpid()
-        self.over = False
-        self.done = [0] * callers
-        self.took = [[] for _ in range(callers)]
-        self.open = [None] * callers
-        self.failures = [0] * callers
+    over = False
 
-    def name(self, number, serial):
-        if self.workload == "one_name":
-            return f"bench-{self.process}"
-        return f"bench-{self.process}-{self.workload}-{number}-{serial}"
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.open = [None] * len(self.done)
 
     def caller(self, number):
         serial = 0
@@ -123,7 +113,6 @@ class Run:
         self.cpu_us = (time.process_time() - cpu) * 1e6
         self.seconds = time.monotonic() - started
         self.over = True
-        self.stuck = None
         if self.workload == "warm":
             for thread in threads:
                 thread.join()
@@ -132,40 +121,18 @@ class Run:
             threads[0].join(max(0, waiting[1] + STUCK_S - time.monotonic()))
             self.stuck = waiting[0] if threads[0].is_alive() else None
 
-    def result(self):
-        cycles = sum(self.done)
-        took = sorted(us for each in self.took for us in each)
-        quantile = lambda q: took[min(len(took) - 1, int(len(took) * q))] if took else None
-        return {
-            "cycles": cycles,
-            "least": min(self.done),
-            "most": max(self.done),
-            "failures": sum(self.failures),
-            "seconds": self.seconds,
-            "p50_us": quantile(0.5),
-            "p99_us": quantile(0.99),
-            "client_us": self.cpu_us / max(1, cycles),
-            "stuck": self.stuck,
-        }
-
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--nodes", required=True)
-    parser.add_argument("--workload", required=True)
-    parser.add_argument("--callers", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=1)
+    parser = driver.parser()
     parser.add_argument("--retry-ms", type=float, default=100)
     parser.add_argument("--timeout-ms", type=float)
     parser.add_argument("--single", action="store_true")
     options = parser.parse_args()
-    servers = []
-    for node in options.nodes.split(","):
-        host, port = node.rsplit(":", 1)
-        timeout = options.timeout_ms / 1000 if options.timeout_ms else None
-        servers.append(redis.Redis(host=host, port=int(port), socket_timeout=timeout))
+    timeout = options.timeout_ms / 1000 if options.timeout_ms else None
+    servers = [redis.Redis(host=host, port=port, socket_timeout=timeout)
+               for host, port in driver.addresses(options)]
     client = (Single if options.single else Quorum)(servers, options.retry_ms / 1000)
-    Run(client, options.callers, "warm").run(WARM_S)
+    Run(client, options.callers, "warm").run(driver.WARM_S)
     print("ready", flush=True)
     if not sys.stdin.readline():
         return

@@ -8,7 +8,7 @@ import asyncio
 import random
 import time
 
-import aio
+import driver
 import redis.asyncio as redis
 
 TTL_S = 10
@@ -53,16 +53,13 @@ class Quorum:
 
 
 async def main():
-    words = aio.parser()
+    words = driver.parser()
     words.add_argument("--retry-ms", type=float, default=100)
     words.add_argument("--one-by-one", action="store_true")
     options = words.parse_args()
-    servers = []
-    for node in options.nodes.split(","):
-        host, port = node.rsplit(":", 1)
-        servers.append(redis.Redis(host=host, port=int(port)))
+    servers = [redis.Redis(host=host, port=port) for host, port in driver.addresses(options)]
     client = Quorum(servers, options.retry_ms / 1000, options.one_by_one)
-    await aio.drive(client, options, redis.RedisError)
+    await driver.drive(client, options, redis.RedisError)
     for server in servers:
         await server.close()
 

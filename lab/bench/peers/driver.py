@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the drivers for asyncio share: arguments, callers, and the line of JSON (run.py says which)."""
+"""What the drivers in Python share: arguments, callers, and the line of JSON (run.py says which)."""
 import argparse
 import asyncio
 import json
@@ -19,21 +19,45 @@ def parser():
     return words
 
 
-class Run:
-    """Callers, one task each, for so long; and what they counted."""
+def addresses(options):
+    for node in options.nodes.split(","):
+        host, port = node.rsplit(":", 1)
+        yield host, int(port)
 
-    def __init__(self, client, options, workload, failure):
+
+class Counts:
+    """What callers have counted."""
+
+    def __init__(self, client, callers, workload):
         self.client = client
         self.workload = workload
-        self.failure = failure
-        self.done = [0] * options.callers
-        self.took = []
-        self.failures = 0
+        self.process = os.getpid()
+        self.done = [0] * callers
+        self.took = [[] for _ in range(callers)]
+        self.failures = [0] * callers
+        self.stuck = None
 
     def name(self, number, serial):
         if self.workload == "one_name":
-            return f"bench-{os.getpid()}"
-        return f"bench-{os.getpid()}-{self.workload}-{number}-{serial}"
+            return f"bench-{self.process}"
+        return f"bench-{self.process}-{self.workload}-{number}-{serial}"
+
+    def result(self):
+        cycles = sum(self.done)
+        took = sorted(us for each in self.took for us in each)
+        quantile = lambda q: took[min(len(took) - 1, int(len(took) * q))] if took else None
+        return {"cycles": cycles, "least": min(self.done), "most": max(self.done),
+                "failures": sum(self.failures), "seconds": self.seconds, "p50_us": quantile(0.5),
+                "p99_us": quantile(0.99), "client_us": self.cpu_us / max(1, cycles),
+                "stuck": self.stuck}
+
+
+class Run(Counts):
+    """Callers, one task each, for so long."""
+
+    def __init__(self, client, options, workload, failure):
+        super().__init__(client, options.callers, workload)
+        self.failure = failure
 
     async def caller(self, number):
         serial = 0
@@ -43,12 +67,12 @@ class Run:
             try:
                 lock = await self.client.acquire(self.name(number, serial))
                 if time.monotonic() < self.end:
-                    self.took.append((time.monotonic() - started) * 1e6)
+                    self.took[number].append((time.monotonic() - started) * 1e6)
                 await self.client.release(lock)
                 if time.monotonic() < self.end:
                     self.done[number] += 1
             except self.failure:
-                self.failures += 1
+                self.failures[number] += 1
 
     async def run(self, seconds):
         cpu = time.process_time()
@@ -59,13 +83,6 @@ class Run:
         self.cpu_us = (time.process_time() - cpu) * 1e6
         self.seconds = time.monotonic() - started
         await asyncio.wait(tasks)
-
-    def result(self):
-        cycles, took = sum(self.done), sorted(self.took)
-        quantile = lambda q: took[min(len(took) - 1, int(len(took) * q))] if took else None
-        return {"cycles": cycles, "least": min(self.done), "most": max(self.done),
-                "failures": self.failures, "seconds": self.seconds, "p50_us": quantile(0.5),
-                "p99_us": quantile(0.99), "client_us": self.cpu_us / max(1, cycles)}
 
 
 async def drive(client, options, failure):
