@@ -87,12 +87,12 @@ CASE(give_slot,
 
 CASE(give_several, "Giving back several names deletes all of them and reports a missing one.")
 {
-    GRANTED({"a", "b", "c"}, .value = "v");
-    CHECK_STR("1", GIVE({"a", "b", "c"}, .value = "v"));
+    GRANTED("a,b,c", .value = "v");
+    CHECK_STR("1", GIVE("a,b,c", .value = "v"));
     CHECK_INT(0, server_keys(&node));
-    GRANTED({"a", "b", "c"}, .value = "v");
+    GRANTED("a,b,c", .value = "v");
     server_cmd(&node, "SET", "redlock:b", "another", NULL);
-    CHECK_STR("0", GIVE({"a", "b", "c"}, .value = "v"));
+    CHECK_STR("0", GIVE("a,b,c", .value = "v"));
     CHECK_INT(1, server_keys(&node)); /* the others went, the stranger stays */
     CHECK_STR("another", server_cmd(&node, "GET", "redlock:b", NULL));
 }
@@ -102,10 +102,10 @@ CASE(give_strangers, "Giving back leaves keys of other holders and other types a
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
     server_cmd(&node, "SADD", "redlock:set", "v", NULL);
     server_cmd(&node, "HSET", "redlock:hash", "v", "v", "slots", "v", NULL);
-    CHECK_STR("0", GIVE({"list"}, .value = "v"));
-    CHECK_STR("0", GIVE({"set"}, .value = "v"));
-    CHECK_STR("0", GIVE({"hash"}, .value = "v"));
-    CHECK_STR("0", GIVE({"nothing"}, .value = "v"));
+    CHECK_STR("0", GIVE("list", .value = "v"));
+    CHECK_STR("0", GIVE("set", .value = "v"));
+    CHECK_STR("0", GIVE("hash", .value = "v"));
+    CHECK_STR("0", GIVE("nothing", .value = "v"));
     CHECK_INT(3, server_keys(&node));
     CHECK_INT(2, server_int(&node, "HLEN", "redlock:hash", NULL));
 }
@@ -178,7 +178,7 @@ CASE(renew_too_late, "A renewal does not revive an expired hold in a key that li
 
 CASE(renew_several, "A renewal renews all of several names or none.")
 {
-    GRANTED({"a", "b", "c"}, .value = "v", .ttl = "4000");
+    GRANTED("a,b,c", .value = "v", .ttl = "4000");
     CHECK_STR("1", call_renew(&node, "a,b,c", "v", "6000"));
     CHECK_LEFT(6000, pttl("redlock:c"));
     server_cmd(&node, "DEL", "redlock:c", NULL);
@@ -203,7 +203,7 @@ CASE(renew_strangers, "A renewal reports keys of other types as not its own, wit
 CASE(align,
      "Aligning raises a counter, never lowers it, and only while the caller holds the lock.")
 {
-    GRANTED({"a", "b"}, .value = "v", .fence_life = "1000");
+    GRANTED("a,b", .value = "v", .fence_life = "1000");
     CHECK_STR("1", call_align(&node, "a,b", "v", "4000000000000000"));
     CHECK_STR("i1\n4000000000000000", server_cmd(&node, "HGETALL", "redlock.fence:a", NULL));
     CHECK_STR("i1\n4000000000000000", server_cmd(&node, "HGETALL", "redlock.fence:b", NULL));

@@ -29,7 +29,7 @@ CASES_BEGIN_WITH(begin);
 static const char *take(struct take t)
 {
 #ifdef BY_WAIT
-    if (!t.name[1] && t.waiter && (!t.kind || t.kind[0] == 'm'))
+    if ((!t.name || !strchr(t.name, ',')) && t.waiter && (!t.kind || t.kind[0] == 'm'))
         return call_wait(&node, t);
 #endif
     return call_take(&node, t);
@@ -110,9 +110,9 @@ CASE(ticket_of_several, "A ticket for several names is larger than the last of e
     const char *reply = call_ticket(&node, "a,b");
     CHECK_BETWEEN(before_us, server_now_ms(&node) * 1000 + 1000, part_int(reply, 0));
     CHECK_INT(-2, part_int(reply, 1));
-    GRANTED({"b"}, .waiter = W1, .ticket = "4000000000000000"); /* served, and remembered */
+    GRANTED("b", .waiter = W1, .ticket = "4000000000000000"); /* served, and remembered */
     server_cmd(&node, "DEL", "redlock:b", NULL);
-    GRANTED({"a"}, .ttl = "5000");
+    GRANTED("a", .ttl = "5000");
     CHECK_INT(4000000000000001, part_int(call_ticket(&node, "a,b"), 0));
     CHECK_LEFT(5000, part_int(call_ticket(&node, "a,b"), 1));
     CHECK_INT(4000000000000001, part_int(call_ticket(&node, "b,a"), 0));
@@ -189,19 +189,19 @@ CASE(queue_of_several,
      "A request for several names queues where they are taken, and for the head of each.")
 {
     const char *reply;
-    GRANTED({"a"}, .value = "held");
-    REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
+    GRANTED("a", .value = "held");
+    REFUSED("a,b", .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:a", NULL));
     /* The holder of a may want b now: no waiter is in its way. */
     CHECK_INT(0, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
-    GRANTED({"b"}, .value = "u", .waiter = W2, .ticket = "20");
-    REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
+    GRANTED("b", .value = "u", .waiter = W2, .ticket = "20");
+    REFUSED("a,b", .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
     server_cmd(&node, "DEL", "redlock:a", "redlock:b", NULL);
-    reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
+    reply = TAKE("b", .value = "u", .waiter = W2, .ticket = "20");
     CHECK_INT(0, part_int(reply, 0)); /* free, but another waiter was first */
     CHECK_INT(2, part_int(reply, 7));
-    GRANTED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
+    GRANTED("a,b", .value = "v", .waiter = W1, .ticket = "10");
 }
 
 static struct resp *subscriber;

@@ -36,21 +36,15 @@ struct eval {
     char number[16];
 };
 
-static void eval_begin(struct eval *e, const char *text)
+static void add_key(struct eval *e, char kind, const char *name)
 {
-    *e = (struct eval){.count = 3, .argument = {"EVAL", text}};
-}
-
-static void add_key(struct eval *e, const char *prefix, const char *name)
-{
+    static const char *const prefix[] = {['l'] = "redlock:",
+                                         ['f'] = "redlock.fence:",
+                                         ['q'] = "redlock.queue:",
+                                         ['a'] = "redlock.alive:"};
     char *key = e->key[e->key_count++];
-    snprintf(key, KEY_SIZE, "%s%s", prefix, name);
+    snprintf(key, KEY_SIZE, "%s%s", prefix[(unsigned char)kind], name);
     e->argument[e->count++] = key;
-}
-
-static void add(struct eval *e, const char *argument, const char *otherwise)
-{
-    e->argument[e->count++] = argument != NULL ? argument : otherwise;
 }
 
 static const char *eval_send(struct eval *e, const struct server *s)
@@ -64,12 +58,34 @@ static const char *eval_send(struct eval *e, const struct server *s)
                       NULL);
 }
 
-static int count_names(const char *const *name)
+/*
+ * Runs a script. Its keys are, for each of the names (which commas part), the lock, the fence
+ * counter, the queue and the living, by the letters of `kinds`; M: the marker, behind them.
+ */
+static const char *call(const struct server *s, const char *script, const char *kinds,
+                        const char *names, const char *const *words)
 {
-    int count = 0;
-    while (count < CALL_NAMES_MAX && name[count] != NULL)
-        count++;
-    return count;
+    struct eval e = {.count = 3, .argument = {"EVAL", script}};
+    char copy[KEY_SIZE], *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", names);
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        for (const char *kind = kinds; *kind != '\0' && *kind != 'M'; kind++)
+            add_key(&e, *kind, name);
+    if (strchr(kinds, 'M') != NULL) {
+        e.argument[e.count++] = MARKER;
+        e.key_count++;
+    }
+    for (; *words != NULL; words++)
+        e.argument[e.count++] = *words;
+    return eval_send(&e, s);
+}
+
+#define CALL(s, script, kinds, names, ...)                                                     \
+    call(s, RL_SCRIPT_##script, kinds, names, (const char *const[]){__VA_ARGS__, NULL})
+
+static const char *or_else(const char *given, const char *otherwise)
+{
+    return given != NULL ? given : otherwise;
 }
 
 static const char *take_script(const char *kind)
@@ -90,30 +106,20 @@ static const char *take_script(const char *kind)
 
 const char *call_take(const struct server *s, struct take t)
 {
-    struct eval e;
-    int count;
-    if (t.name[0] == NULL)
-        t.name[0] = "x";
-    count = count_names(t.name);
-    eval_begin(&e, take_script(t.kind));
-    for (int i = 0; i < count; i++) {
-        add_key(&e, "redlock:", t.name[i]);
-        add_key(&e, "redlock.fence:", t.name[i]);
-        add_key(&e, "redlock.queue:", t.name[i]);
-        add_key(&e, "redlock.alive:", t.name[i]);
-    }
-    add_key(&e, MARKER, "");
-    add(&e, t.value, "v");
-    add(&e, t.ttl, "20000");
-    add(&e, t.waiter, "");
-    add(&e, t.ticket, "0");
-    add(&e, t.life, "3000");
-    add(&e, t.fence_life, "0");
-    add(&e, t.identity, "0");
-    add(&e, t.incarnation, "i1");
-    add(&e, t.group, "");
-    add(&e, t.slot, "0");
-    return eval_send(&e, s);
+    const char *const words[] = {
+        or_else(t.value, "v"),
+        or_else(t.ttl, "20000"),
+        or_else(t.waiter, ""),
+        or_else(t.ticket, "0"),
+        or_else(t.life, "3000"),
+        or_else(t.fence_life, "0"),
+        or_else(t.identity, "0"),
+        or_else(t.incarnation, "i1"),
+        or_else(t.group, ""),
+        or_else(t.slot, "0"),
+        NULL,
+    };
+    return call(s, take_script(t.kind), "lfqaM", or_else(t.name, "x"), words);
 }
 
 /* The reply of wait.lua with the elements that it leaves out. */
@@ -130,140 +136,68 @@ static const char *as_take(const char *reply)
 
 const char *call_wait(const struct server *s, struct take t)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_WAIT);
-    add_key(&e, "redlock:", t.name[0] ? t.name[0] : "x");
-    add_key(&e, "redlock.queue:", t.name[0] ? t.name[0] : "x");
-    add_key(&e, "redlock.alive:", t.name[0] ? t.name[0] : "x");
-    if (t.fence_life)
-        add_key(&e, "redlock.fence:", t.name[0] ? t.name[0] : "x");
-    add(&e, t.value, "v");
-    add(&e, t.ttl, "20000");
-    add(&e, t.waiter, "");
-    add(&e, t.ticket, "0");
-    add(&e, t.life, "3000");
-    if (t.fence_life)
-        add(&e, t.incarnation, "i1");
-    return as_take(eval_send(&e, s));
+    const char *const words[] = {
+        or_else(t.value, "v"),
+        or_else(t.ttl, "20000"),
+        or_else(t.waiter, ""),
+        or_else(t.ticket, "0"),
+        or_else(t.life, "3000"),
+        t.fence_life ? or_else(t.incarnation, "i1") : NULL,
+        NULL,
+    };
+    return as_take(
+        call(s, RL_SCRIPT_WAIT, t.fence_life ? "lqaf" : "lqa", or_else(t.name, "x"), words));
 }
 
 const char *call_acquire(const struct server *s, struct acquire a)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_ACQUIRE);
-    add_key(&e, "redlock:", "x");
-    add_key(&e, "redlock.fence:", "x");
-    if (a.strict)
-        add_key(&e, MARKER, "");
-    add(&e, a.value, "v");
-    add(&e, "20000", NULL);
-    add(&e, a.incarnation, NULL);
-    if (a.in_doubt)
-        add(&e, "?", NULL);
-    return eval_send(&e, s);
+    return CALL(s, ACQUIRE, a.strict ? "lfM" : "lf", "x", or_else(a.value, "v"), "20000",
+                a.incarnation, a.in_doubt ? "?" : NULL);
 }
 
 const char *call_give(const struct server *s, struct give g)
 {
-    struct eval e;
-    if (g.name[0] == NULL)
-        g.name[0] = "x";
-    eval_begin(&e, g.value ? RL_SCRIPT_GIVEBACK : RL_SCRIPT_LEAVE);
-    for (int i = 0; i < count_names(g.name); i++) {
-        add_key(&e, "redlock:", g.name[i]);
-        add_key(&e, "redlock.queue:", g.name[i]);
-        add_key(&e, "redlock.alive:", g.name[i]);
-    }
-    if (g.value)
-        add(&e, g.value, NULL);
-    add(&e, g.waiter, "");
-    add(&e, g.ticket, "0");
-    add(&e, NULL, "3000");
-    return eval_send(&e, s);
-}
-
-/* The keys of names separated by commas, each with up to two prefixes. */
-static void add_list(struct eval *e, const char *names, const char *first, const char *second)
-{
-    char copy[KEY_SIZE], *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", names);
-    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-        add_key(e, first, name);
-        if (second != NULL)
-            add_key(e, second, name);
-    }
+    const char *name = or_else(g.name, "x"), *waiter = or_else(g.waiter, "");
+    const char *ticket = or_else(g.ticket, "0");
+    return g.value ? CALL(s, GIVEBACK, "lqa", name, g.value, waiter, ticket, "3000")
+                   : CALL(s, LEAVE, "lqa", name, waiter, ticket, "3000");
 }
 
 const char *call_renew(const struct server *s, const char *names, const char *value,
                        const char *ttl)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_RENEW);
-    add_list(&e, names, "redlock:", NULL);
-    add(&e, value, NULL);
-    add(&e, ttl, NULL);
-    return eval_send(&e, s);
+    return CALL(s, RENEW, "l", names, value, ttl);
 }
 
 const char *call_align(const struct server *s, const char *names, const char *value,
                        const char *token)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_ALIGN);
-    add_list(&e, names, "redlock:", "redlock.fence:");
-    add(&e, value, NULL);
-    add(&e, token, NULL);
-    add(&e, "86400000", NULL);
-    add(&e, "i1", NULL);
-    return eval_send(&e, s);
+    return CALL(s, ALIGN, "lf", names, value, token, "86400000", "i1");
 }
 
 const char *call_ticket(const struct server *s, const char *names)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_TICKET);
-    add_list(&e, names, "redlock:", "redlock.alive:");
-    return eval_send(&e, s);
+    return call(s, RL_SCRIPT_TICKET, "la", names, (const char *const[]){NULL});
 }
 
 const char *call_look(const struct server *s, const char *name)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_LOOK);
-    add_list(&e, name, "redlock:", "redlock.fence:");
-    add_list(&e, name, "redlock.queue:", "redlock.alive:");
-    return eval_send(&e, s);
+    return call(s, RL_SCRIPT_LOOK, "lfqa", name, (const char *const[]){NULL});
 }
 
 const char *call_peek(const struct server *s, const char *name)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_PEEK);
-    add_list(&e, name, "redlock:", "redlock.queue:");
-    return eval_send(&e, s);
+    return call(s, RL_SCRIPT_PEEK, "lq", name, (const char *const[]){NULL});
 }
 
 const char *call_break(const struct server *s, const char *name, const char *fingerprint)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_BREAK);
-    add_key(&e, "redlock:", name);
-    add_key(&e, "redlock.queue:", name);
-    add_key(&e, "redlock.alive:", name);
-    add(&e, fingerprint, NULL);
-    add(&e, "60000", NULL);
-    return eval_send(&e, s);
+    return CALL(s, BREAK, "lqa", name, fingerprint, "60000");
 }
 
 const char *call_release(const struct server *s, const char *name, const char *value)
 {
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_RELEASE);
-    add_list(&e, name, "redlock:", "redlock.queue:");
-    add_list(&e, name, "redlock.alive:", NULL);
-    add(&e, value, NULL);
-    add(&e, "1", NULL);
-    return eval_send(&e, s);
+    return CALL(s, RELEASE, "lqa", name, value, "1");
 }
 
 const char *part(const char *reply, int index)

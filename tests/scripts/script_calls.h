@@ -6,14 +6,12 @@
 #include "check.h"
 #include "servers.h"
 
-enum { CALL_NAMES_MAX = 3 };
-
 /*
  * What the scripts that take a lock are asked; NULL: what a first attempt on a mutex would
  * send. kind: m mutex, s shared, o re-entrant (owner), k semaphore.
  */
 struct take {
-    const char *name[CALL_NAMES_MAX]; /* the first is "x" by default */
+    const char *name; /* one, or several separated by commas; "x" by default */
     const char *value, *ttl, *kind, *group, *slot, *fence_life, *identity, *waiter, *ticket,
         *life, *incarnation; /* "i1" by default */
 };
@@ -25,7 +23,7 @@ struct acquire {
 };
 
 struct give {
-    const char *name[CALL_NAMES_MAX];
+    const char *name;
     const char *value;  /* NULL: leave.lua, which only leaves the queue */
     const char *waiter; /* "" by default */
     const char *ticket; /* to be put back in its place; NULL: to leave the queue */

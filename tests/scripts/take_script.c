@@ -133,7 +133,7 @@ CASE(wrong_types, "Every take script refuses a key of any other type and leaves 
     for (int i = 0; i < 4; i++) {
         static const char *const names[] = {"list", "set", "hash"};
         for (int n = 0; n < 3; n++) {
-            const char *reply = TAKE({names[n]}, .kind = kinds[i], .group = "2", .slot = "1");
+            const char *reply = TAKE(names[n], .kind = kinds[i], .group = "2", .slot = "1");
             CHECK_INT(0, part_int(reply, 0));
             CHECK_INT(-1, part_int(reply, 1)); /* it has no expiry */
         }
@@ -276,12 +276,12 @@ CASE(expired_slot,
 
 CASE(several, "take_mutex.lua grants all of several names or none, and tells the longest TTL.")
 {
-    GRANTED({"b"}, .value = "other", .ttl = "4000");
-    GRANTED({"c"}, .value = "third", .ttl = "9000");
-    CHECK_PARTS("0=0, 1~9000", TAKE({"a", "b", "c"}, .value = "v", .fence_life = "86400000"));
+    GRANTED("b", .value = "other", .ttl = "4000");
+    GRANTED("c", .value = "third", .ttl = "9000");
+    CHECK_PARTS("0=0, 1~9000", TAKE("a,b,c", .value = "v", .fence_life = "86400000"));
     CHECK_INT(2, server_keys(&node)); /* nothing of ours, no counter either */
     server_cmd(&node, "DEL", "redlock:b", "redlock:c", NULL);
-    GRANTED({"a", "b", "c"}, .value = "v", .ttl = "5000");
+    GRANTED("a,b,c", .value = "v", .ttl = "5000");
     CHECK_INT(3, server_keys(&node));
     for (int i = 0; i < 3; i++) {
         static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
@@ -294,8 +294,7 @@ CASE(several_tokens, "take_mutex.lua gives one token for several names, above ea
 {
     server_cmd(&node, "HSET", "redlock.fence:a", "i1", "3000000000000000", NULL);
     server_cmd(&node, "HSET", "redlock.fence:b", "i1", "3000000000000007", NULL);
-    CHECK_PARTS("1=3000000000000008",
-                TAKE({"a", "b", "c"}, .value = "v", .fence_life = "86400000"));
+    CHECK_PARTS("1=3000000000000008", TAKE("a,b,c", .value = "v", .fence_life = "86400000"));
     for (int i = 0; i < 3; i++) {
         static const char *const keys[] = {"redlock.fence:a", "redlock.fence:b",
                                            "redlock.fence:c"};
