@@ -75,6 +75,12 @@ enum scenario {
  */
 #define VALUES_DRAWN 1.0
 
+/* Requests and answers go out and come in with one call a node. */
+#define CALLS(sends, waits) [SEND] = sends, [RECEIVE] = sends, [EPOLL_WAIT] = waits
+#define DRAWN(cycles) [OTHER] = VALUES_DRAWN / (cycles) + 1.0 / 100
+#define ON_NODE(bytes_in, bytes_out, commands)                                                 \
+    [BYTES_IN] = bytes_in, [BYTES_OUT] = bytes_out, [COMMAND] = commands
+
 /*
  * What is not named must not happen: no allocation anywhere. Bytes and commands are those of
  * scripts, which are the same on every server; BLOCKING_NATIVE is what the server at hand can
@@ -82,127 +88,44 @@ enum scenario {
  * the first three to answer are aligned when they first are.
  */
 static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
-    [ASYNC_64] = {[SEND] = 10.0 / 64,
-                  [RECEIVE] = 10.0 / 64,
-                  [EPOLL_WAIT] = 2.0 / 64,
-                  [OTHER] = VALUES_DRAWN / 64 + 1.0 / 100,
-                  [CLOCK] = 210.0 / 64,
-                  [BYTES_IN] = 316,
-                  [BYTES_OUT] = 9,
-                  [COMMAND] = 5},
-    [ASYNC_1] = {[SEND] = 10,
-                 [RECEIVE] = 10,
-                 [EPOLL_WAIT] = 2,
-                 [OTHER] = VALUES_DRAWN + 1.0 / 100,
-                 [CLOCK] = 21,
-                 [BYTES_IN] = 316,
-                 [BYTES_OUT] = 9,
-                 [COMMAND] = 5},
-    [BLOCKING] = {[SEND] = 10,
-                  [RECEIVE] = 10,
-                  [EPOLL_WAIT] = 2,
-                  [OTHER] = VALUES_DRAWN + 1.0 / 100,
-                  [CLOCK] = 23,
-                  [BYTES_IN] = 316,
-                  [BYTES_OUT] = 9,
-                  [COMMAND] = 5},
-    [BLOCKING_NATIVE] = {[SEND] = 10,
-                         [RECEIVE] = 10,
-                         [EPOLL_WAIT] = 2,
-                         [OTHER] = VALUES_DRAWN + 1.0 / 100,
-                         [CLOCK] = 23,
-                         [BYTES_IN] = 316,
-                         [BYTES_OUT] = 13,
-                         [COMMAND] = 5},
+    [ASYNC_64] = {CALLS(10.0 / 64, 2.0 / 64), DRAWN(64), [CLOCK] = 210.0 / 64,
+                  ON_NODE(316, 9, 5)},
+    [ASYNC_1] = {CALLS(10, 2), DRAWN(1), [CLOCK] = 21, ON_NODE(316, 9, 5)},
+    [BLOCKING] = {CALLS(10, 2), DRAWN(1), [CLOCK] = 23, ON_NODE(316, 9, 5)},
+    [BLOCKING_NATIVE] = {CALLS(10, 2), DRAWN(1), [CLOCK] = 23, ON_NODE(316, 13, 5)},
     /* An order and its outcome: two sleeps and two wake-ups. */
-    [BLOCKING_THREAD] = {[SEND] = 10,
-                         [RECEIVE] = 10,
-                         [EPOLL_WAIT] = 4,
-                         [TIMER] = 1.0 / 100,
-                         [WRITE] = 2,
-                         [FUTEX] = 4,
-                         [OTHER] = VALUES_DRAWN + 1.0 / 100,
-                         [CLOCK] = 29,
-                         [BYTES_IN] = 316,
-                         [BYTES_OUT] = 9,
-                         [COMMAND] = 5},
+    [BLOCKING_THREAD] = {CALLS(10, 4), [TIMER] = 1.0 / 100, [WRITE] = 2, [FUTEX] = 4,
+                         DRAWN(1), [CLOCK] = 29, ON_NODE(316, 9, 5)},
     /*
      * A turn finds the orders of all: the same for 64 as for one, but for what each asks and is
      * told.
      */
-    [THREADS_64] = {[SEND] = 10.0 / 64,
-                    [RECEIVE] = 10.0 / 64,
-                    [EPOLL_WAIT] = 4.0 / 64,
-                    [TIMER] = 1.0 / 100,
-                    [WRITE] = 2.0 / 64,
-                    [FUTEX] = 4,
-                    [OTHER] = VALUES_DRAWN / 64 + 1.0 / 100,
-                    [CLOCK] = 4,
-                    [BYTES_IN] = 316,
-                    [BYTES_OUT] = 9,
-                    [COMMAND] = 5},
-    [FENCED] = {[SEND] = 10.06,
-                [RECEIVE] = 10.06,
-                [EPOLL_WAIT] = 2.03,
-                [OTHER] = VALUES_DRAWN + 1.0 / 100,
-                [CLOCK] = 23.5,
-                [BYTES_IN] = 430,
-                [BYTES_OUT] = 24,
-                [COMMAND] = 7.6},
-    [STRICT_FENCED] = {[SEND] = 10.06,
-                       [RECEIVE] = 10.06,
-                       [EPOLL_WAIT] = 2.03,
-                       [OTHER] = VALUES_DRAWN + 1.0 / 100,
-                       [CLOCK] = 23.5,
-                       [BYTES_IN] = 540,
-                       [BYTES_OUT] = 242,
-                       [COMMAND] = 11.6},
-    [EXTEND] = {[SEND] = 5,
-                [RECEIVE] = 5,
-                [EPOLL_WAIT] = 1,
-                [CLOCK] = 11,
-                [BYTES_IN] = 152,
-                [BYTES_OUT] = 4,
-                [COMMAND] = 4},
-    [RENEWED] = {[SEND] = 5,
-                 [RECEIVE] = 5,
-                 [EPOLL_WAIT] = 3,
-                 [TIMER] = 2,
-                 [CLOCK] = 20,
-                 [BYTES_IN] = 152,
-                 [BYTES_OUT] = 4,
-                 [COMMAND] = 4},
+    [THREADS_64] =
+        {CALLS(10.0 / 64, 4.0 / 64), [TIMER] = 1.0 / 100, [WRITE] = 2.0 / 64, [FUTEX] = 4,
+         DRAWN(64), [CLOCK] = 4, ON_NODE(316, 9, 5)},
+    [FENCED] = {CALLS(10.06, 2.03), DRAWN(1), [CLOCK] = 23.5, ON_NODE(430, 24, 7.6)},
+    [STRICT_FENCED] = {CALLS(10.06, 2.03), DRAWN(1), [CLOCK] = 23.5, ON_NODE(540, 242, 11.6)},
+    [EXTEND] = {CALLS(5, 1), [CLOCK] = 11, ON_NODE(152, 4, 4)},
+    [RENEWED] = {CALLS(5, 3), [TIMER] = 2, [CLOCK] = 20, ON_NODE(152, 4, 4)},
     /*
      * Each side waits for its events until a time of its own: one reading more than a callback.
+     * Two attempts of the waiter draw a value, and one of the other.
      */
     [HANDOVER] = {[SEND] = 20,
                   [RECEIVE] = 25,
                   [EPOLL_WAIT] = 5,
                   [TIMER] = 0.05,
                   [WRITE] = 2,
-                  [OTHER] = 3 * VALUES_DRAWN, /* two attempts of the waiter, one of the other */
+                  [OTHER] = 3 * VALUES_DRAWN,
                   [CLOCK] = 49,
-                  [BYTES_IN] = 1082,
-                  [BYTES_OUT] = 216,
-                  [COMMAND] = 27},
+                  ON_NODE(1082, 216, 27)},
     /* The very first of them follows no other, and if it is fair it asks the queue. */
-    [ONE_NAME] = {[SEND] = 5.02,
-                  [RECEIVE] = 5.02,
-                  [EPOLL_WAIT] = 1.01,
-                  [WRITE] = 1.0 / 100,
-                  [OTHER] = VALUES_DRAWN + 1.0 / 100,
-                  [CLOCK] = 12.05,
-                  [BYTES_IN] = 317,
-                  [BYTES_OUT] = 9.1,
-                  [COMMAND] = 5.01},
+    [ONE_NAME] = {CALLS(5.02, 1.01), [WRITE] = 1.0 / 100, DRAWN(1), [CLOCK] = 12.05,
+                  ON_NODE(317, 9.1, 5.01)},
 };
 
 /* A lock that is held and renewed, of 2,000. */
 static const double limit_memory_bytes = 480;
-
-/*
- * ---- measuring -----------------------------------------------------------------------------
- */
 
 struct measurement {
     struct load load;
@@ -317,10 +240,6 @@ static void measure(enum scenario scenario, void (*run)(void *), struct load loa
     trace_run(&m.trace, run, &m.load);
     CHECK_INT(0, judge(&m, scenario));
 }
-
-/*
- * ---- the cases -----------------------------------------------------------------------------
- */
 
 CASE_OF(async_64, "64 acquires in flight in one thread cost one write and one read per node.",
         measure(ASYNC_64, load_async, (struct load){.in_flight = 64, .cycles = 64 * 20}));
