@@ -45,17 +45,14 @@ CASE_NODES(hundred_losses,
 {
     static struct holder h[LOCKS];
     int64_t early_us[LOCKS];
-    redlock_options o = client_options(c);
     int late = 0;
-    o.flags = REDLOCK_THREAD;
-    o.node_timeout_ms = DEFAULT_MS;
-    o.notify = notify;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .node_timeout_ms = DEFAULT_MS,
+                    .notify = notify);
     client_warm(r);
     for (int i = 0; i < LOCKS; i++) {
-        redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .data = &h[i]);
         snprintf(h[i].name, sizeof h[i].name, "x%d", i);
-        CHECK_OK(redlock_acquire(r, h[i].name, 400 + 4 * i, &q, &h[i].lock));
+        h[i].lock =
+            CLIENT_LOCK(r, h[i].name, 400 + 4 * i, .flags = REDLOCK_RENEW, .data = &h[i]);
         if (i % 4 == 0)
             sleep_ms(3); /* so that they stand at different points of their renewal */
     }
@@ -113,18 +110,15 @@ CASE_ON(nobody_else_before_the_deadline,
         "No other client gets the lock before the holder's deadline.", .nodes = 5,
         .flags = REDLOCK_THREAD)
 {
-    redlock_options o = client_options(c);
     redlock *rival;
     int64_t least_us = INT64_MAX;
-    o.retry_max_ms = 2;
-    rival = client_open_with(&o);
+    rival = CLIENT_OPEN(c, .retry_max_ms = 2);
     client_warm(rival);
     for (int i = 0; i < 10; i++) {
         redlock_lock *lock = client_lock(r, "x", 100 + 20 * i), *next = NULL;
         int64_t deadline_ns = redlock_deadline_ns(lock);
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = 5000);
         int64_t after_us;
-        CHECK_OK(redlock_acquire(rival, "x", 20000, &q, &next));
+        next = CLIENT_LOCK(rival, "x", 20000, .wait_ms = 5000);
         after_us = (now_ns() - deadline_ns) / 1000;
         least_us = after_us < least_us ? after_us : least_us;
         redlock_lock_free(lock);

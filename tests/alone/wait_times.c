@@ -46,7 +46,6 @@ CASE_EACH(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 t
     /* A starved machine only ever adds: what the library does itself shows in the best. */
     quantile_of(took_ms, 5, 0.5); /* sorts */
     CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);
-    client_close(r);
 }
 
 CASE(try_is_quick, "A try on a held lock is BUSY at once.")
@@ -79,9 +78,7 @@ CASE_ON(node_timeout_is_exact, "An attempt without a majority ends at the node t
 
 static redlock_lock *start(redlock *r)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, "x", TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
     return lock;
 }
 

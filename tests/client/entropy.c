@@ -75,10 +75,9 @@ static void run_batch(redlock *r)
     redlock_lock *lock[IN_FLIGHT];
     char name[16];
     struct tally tally = {0};
-    redlock_request q = REDLOCK_REQUEST(.data = &tally);
     for (int i = 0; i < IN_FLIGHT; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &lock[i]));
+        lock[i] = CLIENT_START(r, name, TTL_MS, .data = &tally);
     }
     DRAIN_UNTIL(r, &tally, ACQUIRED, IN_FLIGHT);
     CHECK_OK(tally.error);

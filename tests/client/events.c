@@ -15,9 +15,7 @@ enum { TTL_MS = LONG_TTL_MS, SHORT_TTL_MS = 2000, MANY = CHECK_SANITIZED ? 1000 
 
 static redlock_lock *start(redlock *r, const char *name, void *data)
 {
-    redlock_request q = REDLOCK_REQUEST(.data = data);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, name, TTL_MS, .data = data);
     return lock;
 }
 
@@ -203,12 +201,6 @@ static void note_trouble(void *data)
     notified_ns = now_ns();
 }
 
-static bool is_notified(void *data)
-{
-    (void)data;
-    return notified_ns != 0;
-}
-
 static bool are_granted(void *client)
 {
     redlock_counters counters = REDLOCK_COUNTERS();
@@ -218,13 +210,9 @@ static bool are_granted(void *client)
 
 static redlock *open_notified(struct cluster *c)
 {
-    redlock_options o;
     redlock *r;
     cluster_start(c, 3);
-    o = client_options(c);
-    o.flags = REDLOCK_THREAD;
-    o.notify = note_trouble;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .notify = note_trouble);
     client_warm(r);
     return r;
 }
@@ -248,7 +236,7 @@ CASE(loss_behind_ten_thousand,
     CHECK_OK(redlock_acquire(r, "lost", SHORT_TTL_MS, &q, &lost));
     deadline_ns = redlock_deadline_ns(lost);
     watched = lost;
-    CHECK(wait_until(is_notified, NULL));
+    AWAIT(notified_ns != 0);
     printf("# notified %lld us before the end\n",
            (long long)(deadline_ns - notified_ns) / 1000);
     CHECK_BETWEEN(0, (int64_t)SOON_MS * 1000000,
@@ -269,12 +257,9 @@ CASE_NODES(jeopardy_overtakes,
            "Jeopardy is notified, and read before the events of other locks.")
 {
     redlock_lock *lock = NULL, *second;
-    redlock_options o = client_options(c);
     redlock_request q;
-    o.flags = REDLOCK_THREAD;
-    o.node_timeout_ms = STEADY_MS;
-    o.notify = note_trouble;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS,
+                    .notify = note_trouble);
     client_warm(r);
     q = (redlock_request)REDLOCK_REQUEST(.data = &watched);
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
@@ -283,7 +268,7 @@ CASE_NODES(jeopardy_overtakes,
     client_unlock(client_lock(r, "later", TTL_MS)); /* its event waits */
     cluster_each(c, 0, 2, server_freeze);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_extend(lock, TTL_MS));
-    CHECK(wait_until(is_notified, NULL));
+    AWAIT(notified_ns != 0);
     CHECK_INT(REDLOCK_STATE_JEOPARDY, notified_state);
     EXPECT(r, JEOPARDY, REDLOCK_NOQUORUM, lock);
     EXPECT(r, ACQUIRED, REDLOCK_OK, second);
@@ -313,9 +298,7 @@ CASE_ON(taken_back_at_once,
         .flags = REDLOCK_THREAD | REDLOCK_NO_GUARD)
 {
     enum { WAIT_MS = 2000 };
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = WAIT_MS);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, "x", TTL_MS, .wait_ms = WAIT_MS);
     CHECK(cluster_await(c, "redlock:x", 3));
     sleep_ms(WAIT_MS);
     EXPECT(r, ACQUIRED, REDLOCK_TIMEOUT, lock);
@@ -347,9 +330,7 @@ CASE(validity_from_the_grant, "The validity counts from the grant, however late 
 CASE_ON(renewed_before_it_is_read, "REDLOCK_RENEW renews from the grant on, read or not.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     sleep_ms(RENEWED_TTL_MS * 3 / 2);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
     CHECK(redlock_remaining_ms(lock) > 0);

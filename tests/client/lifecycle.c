@@ -109,9 +109,7 @@ CASE_ON(close_with_hung_nodes, "Closing with held locks and hung nodes takes one
 
 static redlock_lock *start_waiting(redlock *r)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, "x", 10000, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, "x", 10000, .wait_ms = REDLOCK_WAIT_FOREVER);
     return lock;
 }
 
@@ -197,11 +195,6 @@ CASE_EACH(free_while_waiting,
     client_close(r);
 }
 
-static bool has_keys(void *server)
-{
-    return server_keys(server) > 0;
-}
-
 CASE_ON(leave_while_acquiring,
         "Leaving a lock that is not held yet takes back what it has set.",
         .also = {REDLOCK_THREAD})
@@ -210,7 +203,7 @@ CASE_ON(leave_while_acquiring,
     cluster_each(c, 1, 2, server_freeze);
     lock = start_waiting(r);
     NO_EVENT(r);
-    CHECK(wait_until(has_keys, &c->node[0]));
+    AWAIT(server_keys(&c->node[0]) > 0);
     redlock_lock_leave(lock);
     cluster_each(c, 1, 2, server_thaw);
     wait_for(r, 30);

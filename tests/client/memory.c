@@ -83,12 +83,12 @@ static void count_end(struct many *m)
 
 static void start_one(struct many *m, uint32_t flags)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = flags, .wait_ms = WAIT_MS);
     char name[32];
 
     /* 26 bytes, as many names are. */
     snprintf(name, sizeof name, "orders/eu-west/item-%06zu", m->started);
-    CHECK_OK(redlock_start_acquire(m->client, name, TTL_MS, &q, &m->lock[m->started]));
+    m->lock[m->started] =
+        CLIENT_START(m->client, name, TTL_MS, .flags = flags, .wait_ms = WAIT_MS);
     m->started++;
 }
 

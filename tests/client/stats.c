@@ -91,8 +91,8 @@ CASE_ON(waiters, "Waiters are counted while they wait, and as canceled when they
     redlock_counters s;
     cluster_set(c, 0, 3, "redlock:taken", "somebody", 600000);
     for (int i = 0; i < 4; i++) {
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-        CHECK_OK(redlock_start_acquire(r, i < 2 ? "taken" : "taken too", 10000, &q, &lock[i]));
+        lock[i] = CLIENT_START(r, i < 2 ? "taken" : "taken too", 10000,
+                               .wait_ms = REDLOCK_WAIT_FOREVER);
         cluster_set(c, 0, 3, "redlock:taken too", "somebody", 600000);
     }
     NO_EVENT(r);
@@ -140,28 +140,18 @@ CASE_ON(extended, "Extensions and releases are counted, and those that failed be
     check_books(&s, 2);
 }
 
-static bool has_renewed(void *data)
-{
-    return stats_of(data).renewed >= 3;
-}
-
 CASE_ON(renewed, "Renewals of the watchdog are counted, and a lock that is freed was released.",
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     redlock_counters s;
-    CHECK(wait_until(has_renewed, r));
+    AWAIT(stats_of(r).renewed >= 3);
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(c));
     s = stats_of(r);
     CHECK_INT(1, s.released);
     CHECK_INT(0, s.held);
     check_books(&s, s.acquired + refused(&s));
-}
-
-static bool is_lost(void *data)
-{
-    return redlock_state(data) == REDLOCK_STATE_LOST;
 }
 
 CASE_ON(lost,
@@ -173,7 +163,7 @@ CASE_ON(lost,
     redlock_counters s;
     cluster_del(c, 0, 3, "redlock:deleted");
     CHECK_ERR(REDLOCK_LOST, redlock_extend(deleted, 20000));
-    CHECK(wait_until(is_lost, expired));
+    AWAIT(redlock_state(expired) == REDLOCK_STATE_LOST);
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(expired));
     s = stats_of(r);
     CHECK_INT(1, s.lost_expired);
@@ -197,7 +187,7 @@ CASE_ON(doubted, "A hold that rests on clocks which stepped is counted as lost i
     redlock_counters s;
     for (size_t i = 0; i < 2; i++)
         nodeclock_step(&c->node[i], 3600000);
-    CHECK(wait_until(is_lost, lock));
+    AWAIT(redlock_state(lock) == REDLOCK_STATE_LOST);
     s = stats_of(r);
     CHECK_INT(1, s.lost_doubt);
     check_books(&s, s.acquired + refused(&s));
@@ -230,12 +220,11 @@ CASE_ON(adopted, "A lock that is taken over is held, and left or released as oth
 CASE_ON(times, "Waits and holds are in the buckets of their bounds, and add up.")
 {
     static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = LONG_MS);
     redlock_lock *lock = NULL;
     int64_t start_ns = now_ns();
     redlock_counters s;
     cluster_set(c, 0, 3, "redlock:x", "somebody", 2000);
-    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    lock = CLIENT_LOCK(r, "x", 20000, .wait_ms = LONG_MS);
     s = stats_of(r);
     CHECK_BETWEEN(1, (now_ns() - start_ns) / 1000, s.wait.sum_us);
     sleep_ms(30);
@@ -252,10 +241,9 @@ CASE_ON(times, "Waits and holds are in the buckets of their bounds, and add up."
 CASE_ON(late, "A lock that was granted after its wait is counted as late, not as released.")
 {
     redlock_lock *lock[2] = {0};
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     redlock_counters s;
     CHECK_OK(redlock_start_acquire(r, "first", 20000, NULL, &lock[0]));
-    CHECK_OK(redlock_start_acquire(r, "second", 20000, &q, &lock[1]));
+    lock[1] = CLIENT_START(r, "second", 20000, .wait_ms = 2000);
     EXPECT(r, ACQUIRED, REDLOCK_OK, lock[0]);
     sleep_ms(2200);
     EXPECT(r, ACQUIRED, REDLOCK_TIMEOUT, lock[1]);

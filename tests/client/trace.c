@@ -44,10 +44,7 @@ static const char *read_trace(void)
 
 static redlock *open_traced(const struct cluster *c, uint32_t flags)
 {
-    redlock_options o = client_options(c);
-    o.flags = flags;
-    o.trace_file = trace_path();
-    return client_open_with(&o);
+    return CLIENT_OPEN(c, .flags = flags, .trace_file = trace_path());
 }
 
 /* Every line has a time, an offset, a client, five columns and words; the number of lines. */
@@ -149,11 +146,8 @@ CASE_NODES(hold,
 
 CASE_NODES(silence, "A node that hangs, or is down, is told by its vote.")
 {
-    redlock_options o = client_options(c);
     const char *text;
-    o.node_timeout_ms = 200;
-    o.trace_file = trace_path();
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .node_timeout_ms = 200, .trace_file = trace_path());
     client_warm(r);
     server_freeze(&c->node[0]);
     server_kill(&c->node[1]);
@@ -330,9 +324,7 @@ CASE_NODES(child, "A forked child adds nothing to the trace.", .nodes = 1)
 
 CASE_NODES(full_disk, "A full disk loses lines and keeps no lock waiting.")
 {
-    redlock_options o = client_options(c);
-    o.trace_file = "/dev/full";
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .trace_file = "/dev/full");
     for (int i = 0; i < 20; i++)
         CHECK_OK(client_try(r, "x", TTL_MS));
 }

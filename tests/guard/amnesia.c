@@ -37,12 +37,6 @@ static void swap(struct scene *s)
     CHECK_STR("OK", server_cmd(&s->c.node[FORGETFUL], "SWAPDB", "0", "1", NULL));
 }
 
-static bool is_synchronised(void *data)
-{
-    const struct server *s = data;
-    return strstr(server_cmd(s, "INFO", "replication", NULL), "master_link_status:up") != NULL;
-}
-
 static void demote_and_promote(struct scene *s)
 {
     struct server *node = &s->c.node[FORGETFUL];
@@ -51,7 +45,8 @@ static void demote_and_promote(struct scene *s)
     server_start(&s->outside, at_once);
     snprintf(port, sizeof port, "%d", s->outside.port.number);
     CHECK_STR("OK", server_cmd(node, "REPLICAOF", "127.0.0.1", port, NULL));
-    CHECK(wait_until(is_synchronised, node));
+    AWAIT(strstr(server_cmd(node, "INFO", "replication", NULL), "master_link_status:up") !=
+          NULL);
     CHECK_STR("OK", server_cmd(node, "REPLICAOF", "NO", "ONE", NULL));
 }
 
@@ -194,11 +189,7 @@ enum { SHORT_TTL_MS = 2000 };
 
 static redlock *open_short(const struct cluster *c, uint32_t flags)
 {
-    redlock_options o = client_options(c);
-    redlock *r;
-    o.max_ttl_ms = SHORT_TTL_MS;
-    o.flags = flags;
-    r = client_open_with(&o);
+    redlock *r = CLIENT_OPEN(c, .max_ttl_ms = SHORT_TTL_MS, .flags = flags);
     client_warm(r);
     return r;
 }
@@ -231,7 +222,6 @@ static void comes_back(uint32_t flags, forget_fn *forget)
         sleep_ms(20);
     }
     CHECK(now_ms() - start_ms >= GUARD_MS - 5);
-    client_close(r);
 }
 
 CASE_OF(restarted_node_returns, "After max_ttl and two seconds a restarted node votes again.",
@@ -326,28 +316,22 @@ CASE_OF(renewal_is_attested_strict,
         "In strict mode a renewal counts on an uncounted grant if its own attestation answers.",
         CHECK_OK(extend_on_uncounted(false)));
 
-static bool is_out(void *data)
-{
-    return is_quarantined(data, FORGETFUL, "");
-}
-
 CASE(follower_finds_it_strict,
      "In strict mode the waiter that gets a handover checks the node's marker.")
 {
     struct scene s = {0};
     redlock_lock *next[2], *held;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock *r;
     cluster_start(&s.c, 5);
     r = client_open_warm(&s.c, REDLOCK_THREAD | REDLOCK_STRICT);
     held = client_lock(r, "x", TTL_MS);
     for (int i = 0; i < 2; i++)
-        CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &next[i]));
+        next[i] = CLIENT_START(r, "x", TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
     client_unlock(held);
     EXPECT(r, ACQUIRED, REDLOCK_OK, next[0]);
     flush(&s);
     CHECK_OK(redlock_start_release(next[0]));
     EXPECT(r, RELEASED, REDLOCK_OK, next[0]);
     EXPECT(r, ACQUIRED, REDLOCK_OK, next[1]);
-    CHECK(wait_until(is_out, r));
+    AWAIT(is_quarantined(r, FORGETFUL, ""));
 }

@@ -119,12 +119,6 @@ static void work(void *data)
     client_close(r);
 }
 
-static bool is_synchronised(void *data)
-{
-    const struct server *s = data;
-    return strstr(server_cmd(s, "INFO", "replication", NULL), "master_link_status:up") != NULL;
-}
-
 static void inflict(struct stress *s, int node, enum fault fault)
 {
     struct server *n = &s->c.node[node];
@@ -144,7 +138,8 @@ static void inflict(struct stress *s, int node, enum fault fault)
     default:
         snprintf(port, sizeof port, "%d", s->outside.port.number);
         CHECK_STR("OK", server_cmd(n, "REPLICAOF", "127.0.0.1", port, NULL));
-        CHECK(wait_until(is_synchronised, n));
+        AWAIT(strstr(server_cmd(n, "INFO", "replication", NULL), "master_link_status:up") !=
+              NULL);
         CHECK_STR("OK", server_cmd(n, "REPLICAOF", "NO", "ONE", NULL));
         break;
     }

@@ -59,11 +59,6 @@ CASE_NODES(replica, "The audit of a replica fails its role and its rights.")
     expect_only(&all, (const char *const[]){"role", "rights", "fencing", "guard", NULL});
 }
 
-static bool has_replica(void *data)
-{
-    return strstr(server_cmd(data, "INFO", "replication", NULL), "connected_slaves:1") != NULL;
-}
-
 CASE_NODES(failover,
            "The audit warns of a master that has a replica, or that a Sentinel watches.")
 {
@@ -75,7 +70,8 @@ CASE_NODES(failover,
     server_start(&outside, NULL);
     snprintf(port, sizeof port, "%d", c->node[0].port.number);
     CHECK_STR("OK", server_cmd(&outside, "REPLICAOF", "127.0.0.1", port, NULL));
-    CHECK(wait_until(has_replica, &c->node[0]));
+    AWAIT(strstr(server_cmd(&c->node[0], "INFO", "replication", NULL), "connected_slaves:1") !=
+          NULL);
     sentinel = resp_unix(c->node[1].socket_path);
     CHECK(sentinel != NULL && resp_send(sentinel, hello) == 0 &&
           resp_read(sentinel, reply, sizeof reply) == 0);

@@ -72,9 +72,6 @@ static void step_one(int64_t step_ms, uint32_t flags)
     CHECK(client_await_margin(other, 1));
     sleep_ms(50);
     CHECK_INT(1, redlock_margin(other));
-    client_unlock(other);
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE_OF(forward,
@@ -92,11 +89,6 @@ CASE_OF(backward_strict,
         "In strict mode a node whose clock is set back loses its marker as well.",
         step_one(-120000, REDLOCK_STRICT));
 
-static bool is_lost(void *data)
-{
-    return redlock_state(data) == REDLOCK_STATE_LOST;
-}
-
 CASE_ON(majority_gone, "Holds that are left without a majority by set clocks are lost.",
         .nodes = NODES, .start = nodeclock_cluster, .flags = REDLOCK_THREAD)
 {
@@ -105,7 +97,7 @@ CASE_ON(majority_gone, "Holds that are left without a majority by set clocks are
     sleep_ms(2500);
     for (int i = 0; i < 3; i++)
         nodeclock_step(&c->node[i], 60000);
-    CHECK(wait_until(is_lost, lock));
+    AWAIT(redlock_state(lock) == REDLOCK_STATE_LOST);
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_INT(3, count_out(r));
 }
@@ -163,27 +155,17 @@ static void be_paused(void *data)
     p->diary->done = 1;
 }
 
-static bool is_ready(void *data)
-{
-    return ((struct diary *)data)->ready != 0;
-}
-
-static bool is_done(void *data)
-{
-    return ((struct diary *)data)->done != 0;
-}
-
 CASE_NODES(no_alarm_after_a_pause,
            "A client that was stopped and continued suspects no node's clock.", .nodes = NODES)
 {
     struct diary *d = helper_memory(sizeof *d);
     struct paused p = {c, d};
     pid_t pid = helper_start(be_paused, &p);
-    CHECK(wait_until(is_ready, d));
+    AWAIT(d->ready != 0);
     kill(pid, SIGSTOP);
     sleep_ms(3000);
     kill(pid, SIGCONT);
-    CHECK(wait_until(is_done, d));
+    AWAIT(d->done != 0);
     CHECK_INT(0, d->out);
     CHECK_INT(REDLOCK_STATE_HELD, d->state);
     CHECK_INT(2, d->margin);

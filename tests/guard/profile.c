@@ -18,10 +18,7 @@ static void start(struct cluster *c, size_t count)
 
 static redlock *open_correct(const struct cluster *c)
 {
-    redlock_options o = client_options(c);
-    redlock *r;
-    o.profile = REDLOCK_PROFILE_CORRECTNESS;
-    r = client_open_with(&o);
+    redlock *r = CLIENT_OPEN(c, .profile = REDLOCK_PROFILE_CORRECTNESS);
     client_warm(r);
     return r;
 }
@@ -100,12 +97,9 @@ CASE_NODES(majority_is_unsafe, "With correctness a majority of unsafe nodes gran
 CASE_NODES(minority_is_unsafe_or_down, "With correctness a majority that passes is enough.",
            .nodes = 5, .start = start)
 {
-    redlock_options o;
     allow_eviction(c, 1);
     server_kill(&c->node[4]);
-    o = client_options(c);
-    o.profile = REDLOCK_PROFILE_CORRECTNESS;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .profile = REDLOCK_PROFILE_CORRECTNESS);
     client_warm_nodes(r, 4);
     CHECK_OK(acquire(r, REDLOCK_MUTEX));
     server_kill(&c->node[3]);

@@ -52,34 +52,27 @@ CASE_EACH(waits_it_out, "A waiter whose wait is longer than the quarantine gets 
     int64_t start_ms = now_ms();
     redlock_options o;
     redlock *r;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
     cluster_start_young(&c, 3, NULL);
     o = short_options(&c, flags);
     r = client_open_with(&o);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", SHORT_TTL_MS));
-    CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
+    CLIENT_LOCK(r, "x", SHORT_TTL_MS, .wait_ms = GIVE_UP_MS);
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS + GUARD_MARGIN_MS - 1000);
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
            .young = true)
 {
     redlock_options o;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     int64_t start_ms;
-    redlock_lock *lock = NULL;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "default", "-info", NULL));
-    }
     o = short_options(c, 0);
     start_ms = now_ms();
     r = client_open_with(&o);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", SHORT_TTL_MS));
     CHECK_HAS("INFO", redlock_detail());
-    CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
+    CLIENT_LOCK(r, "x", SHORT_TTL_MS, .wait_ms = GIVE_UP_MS);
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS);
 }
 
@@ -108,9 +101,6 @@ CASE_EACH(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every
         CHECK_STR("60000", server_cmd(&c.node[i], "HGET", "redlock.admit", "max_ttl", NULL));
         CHECK_INT(-1, server_int(&c.node[i], "PTTL", "redlock.admit", NULL));
     }
-    client_close(fresh);
-    client_close(waiting);
-    client_close(r);
 }
 
 CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no node.")
@@ -133,14 +123,11 @@ CASE_NODES(admit_says_who_did_not,
            "redlock_admit() with a node away is NOQUORUM, and the report names the node.",
            .young = true)
 {
-    redlock_options o;
     for (int i = 0; i < 3; i++) /* that they are a set is known */
         CHECK_INT(1, server_int(&c->node[i], "HSET", "redlock.admit", "set",
                                 "0123456789abcdef:0000000000000000/3", NULL));
     server_kill(&c->node[1]);
-    o = client_options(c);
-    o.node_timeout_ms = 500;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .node_timeout_ms = 500);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_INT(REDLOCK_VOTE_REFUSED, redlock_failure_report()->node[1].vote);
     CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_GRANTED));

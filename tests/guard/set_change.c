@@ -122,11 +122,6 @@ static void await_grants(struct worker *w)
         FAIL("%d grants; the last error is %s", w->grants, redlock_strerror(w->error));
 }
 
-static bool is_guarded(void *data)
-{
-    return ((struct worker *)data)->error == REDLOCK_GUARDED;
-}
-
 static void init_list(const struct cluster *c, const struct list *list)
 {
     redlock *r = open_list(c, list, 0);
@@ -184,17 +179,17 @@ static void change(const struct list *before, const struct list *after, uint32_t
     init_list(&c, after);
     /* Strict: at once. By default it has read the set up to a second ago. */
     if (!(flags & REDLOCK_STRICT))
-        CHECK(wait_until(is_guarded, forgotten));
+        AWAIT(forgotten->error == REDLOCK_GUARDED);
     young = start(&c, h, after, flags);
     await_grants(young);
-    CHECK(wait_until(is_guarded, forgotten));
+    AWAIT(forgotten->error == REDLOCK_GUARDED);
     forgotten->grants = 0;
     await_grants(young);
     CHECK_NEVER(forgotten->grants);
     stop(forgotten);
     /* A process that is started with the old list gets nothing either. */
     late = start(&c, h, before, flags);
-    CHECK(wait_until(is_guarded, late));
+    AWAIT(late->error == REDLOCK_GUARDED);
     await_grants(young);
     CHECK_NEVER(late->grants);
     stop(late);

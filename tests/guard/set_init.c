@@ -13,7 +13,6 @@ enum { TTL_MS = 10000 };
 CASE_NODES(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.")
 {
     char first[96];
-    redlock_options o;
     CHECK_OK(init_nodes(c, 0, 3));
     snprintf(first, sizeof first, "%s", set_of(c, 0));
     CHECK_INT(37, strlen(first));
@@ -25,9 +24,7 @@ CASE_NODES(init_again_keeps_the_set, "Running init again on the same nodes keeps
         CHECK_STR(first, set_of(c, i));
     /* Also while one of them is down: it says the same when it comes back. */
     server_freeze(&c->node[2]);
-    o = client_options(c);
-    o.node_timeout_ms = 300;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .node_timeout_ms = 300);
     client_warm_nodes(r, 2);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_HAS("2 of 3", redlock_detail());
@@ -58,11 +55,8 @@ CASE_NODES(init_splits_no_set, "init takes no node from a set whose majority sta
 
 CASE_NODES(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on none.")
 {
-    redlock_options o;
     server_freeze(&c->node[2]);
-    o = client_options(c);
-    o.node_timeout_ms = 300;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .node_timeout_ms = 300);
     client_warm_nodes(r, 2);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
     CHECK_HAS("Nothing was changed", redlock_detail());
@@ -178,11 +172,6 @@ static void *run_init(void *data)
     return NULL;
 }
 
-static bool has_mark(void *data)
-{
-    return strcmp("(nil)", set_of(data, 3)) != 0;
-}
-
 CASE(an_init_in_between,
      "An init whose node another has made part of its set does not succeed.")
 {
@@ -195,7 +184,7 @@ CASE(an_init_in_between,
     slow = c;
     proxy_before(&p, &slow, 2);
     CHECK_INT(0, pthread_create(&thread, NULL, run_init, &late));
-    CHECK(wait_until(has_mark, &c)); /* on n4; what n3 is to write is on its way */
+    AWAIT(strcmp("(nil)", set_of(&c, 3)) != 0); /* on n4; what n3 is to write is on its way */
     CHECK_OK(init_nodes(&c, 0, 3));
     CHECK_INT(0, pthread_join(thread, NULL));
     CHECK_ERR(REDLOCK_BUSY, late.error);

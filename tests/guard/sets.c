@@ -113,13 +113,10 @@ CASE_NODES(a_silent_node_delays_once,
            "Nodes without a set await a silent node once, and not longer.")
 {
     enum { NODE_TIMEOUT_MS = 2000 };
-    redlock_options o;
     int64_t start_ms;
     redlock_lock *lock;
     server_freeze(&c->node[2]);
-    o = client_options(c);
-    o.node_timeout_ms = NODE_TIMEOUT_MS;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .node_timeout_ms = NODE_TIMEOUT_MS);
     start_ms = now_ms();
     lock = client_lock(r, "x", TTL_MS);
     CHECK(now_ms() - start_ms >= NODE_TIMEOUT_MS - 50);
@@ -207,15 +204,11 @@ CASE_EACH(a_client_restores_the_set,
 {
     struct cluster c;
     char set[96];
-    redlock_options o;
     redlock *r;
     int64_t end_ms;
     redlock_lock *lock;
     cluster_start_limited(&c, 3, "2000");
-    o = client_options(&c);
-    o.max_ttl_ms = 2000;
-    o.flags = flags | REDLOCK_THREAD;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(&c, .max_ttl_ms = 2000, .flags = flags | REDLOCK_THREAD);
     client_warm(r);
     CHECK_OK(redlock_admit(r, NULL));
     restored_set(&c, set);
@@ -232,7 +225,6 @@ CASE_EACH(a_client_restores_the_set,
     server_stop(&c.node[0]);
     lock = CLIENT_LOCK(r, "x", 2000, .wait_ms = GIVE_UP_MS);
     redlock_lock_free(lock);
-    client_close(r);
 }
 
 static void forget_set(const struct cluster *c, size_t node)
@@ -243,15 +235,13 @@ static void forget_set(const struct cluster *c, size_t node)
 /* Each try is that of a new client, as `redlock run -n` is. */
 static void try_once(const struct cluster *c, int number)
 {
-    redlock_options o = client_options(c);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED);
     redlock_lock *lock = NULL;
     char name[16];
     redlock *r;
     snprintf(name, sizeof name, "x%d",
              number); /* counters that begin differ: they are aligned */
-    r = client_open_with(&o);
-    CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
+    r = CLIENT_OPEN(c, .flags = 0);
+    lock = CLIENT_LOCK(r, name, TTL_MS, .flags = REDLOCK_FENCED);
     redlock_lock_free(lock);
     client_close(r);
 }
@@ -282,16 +272,6 @@ static void use_blind_user_on(struct cluster *c, size_t first, size_t count, con
 static void use_blind_user(struct cluster *c, const char *marker)
 {
     use_blind_user_on(c, 0, c->count, marker);
-}
-
-static bool is_readable(void *data)
-{
-    return client_try(data, "x", TTL_MS) == REDLOCK_OK;
-}
-
-static bool is_unreadable(void *data)
-{
-    return client_try(data, "x", TTL_MS) == REDLOCK_GUARDED;
 }
 
 CASE_NODES(an_error_is_not_no_set,
@@ -335,8 +315,8 @@ CASE_NODES(a_right_taken_away,
     r = open_nodes(c, 0, 3, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
     use_blind_user(c, "~no-marker");
-    CHECK(wait_until(is_unreadable, r));
+    AWAIT(client_try(r, "x", TTL_MS) == REDLOCK_GUARDED);
     CHECK_NEVER(client_try(r, "x", TTL_MS) == REDLOCK_OK);
     use_blind_user(c, "~redlock.admit");
-    CHECK(wait_until(is_readable, r));
+    AWAIT(client_try(r, "x", TTL_MS) == REDLOCK_OK);
 }

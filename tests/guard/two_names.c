@@ -17,11 +17,7 @@ static int try_as(redlock *r, const char *owner, int64_t wait_ms)
 static redlock *open_doubled(const struct cluster *c, const struct proxy *p, uint32_t flags)
 {
     const char *const urls[] = {c->urls[0], p->url, c->urls[1]};
-    redlock_options o = client_options(c);
-    o.nodes = urls;
-    o.node_count = 3;
-    o.flags = flags;
-    return client_open_with(&o);
+    return CLIENT_OPEN(c, .nodes = urls, .node_count = 3, .flags = flags);
 }
 
 CASE_NODES(one_server_two_names, "A server that a client has two names for counts once.",

@@ -197,12 +197,10 @@ CASE(repeat_after_release,
         server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL);
         p.switches->hold = 1; /* its answer waits on the way */
         lock = client_lock_as(r, "x", TTL_MS, q);
-        for (int64_t end_ms = now_ms() + GIVE_UP_MS; p.switches->down_bytes == before;)
-            CHECK(now_ms() < end_ms);
+        AWAIT(p.switches->down_bytes != before);
         before = p.switches->down_bytes;
         client_unlock(lock);
-        for (int64_t end_ms = now_ms() + GIVE_UP_MS; p.switches->down_bytes == before;)
-            CHECK(now_ms() < end_ms);
+        AWAIT(p.switches->down_bytes != before);
         p.switches->hold = 0;
         client_warm(r); /* whatever follows from the answers has been sent */
         client_warm(r);
@@ -244,8 +242,7 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
 {
     static const char *const more[] = {"y", ""};
     static char long_owner[REDLOCK_OWNER_MAX + 2];
-    redlock_request q;
-    q = reader_request();
+    redlock_request q = reader_request();
     q.flags = REDLOCK_FENCED;
     INVALID(ask(q));
     CHECK_HAS("shared", redlock_detail());

@@ -18,11 +18,6 @@ static redlock_lock *held(redlock *r, enum shape shape)
     return lock;
 }
 
-static bool is_first(void *data)
-{
-    return redlock_position(data) == 1;
-}
-
 CASE(cancelled,
      "A waiter of any kind that is canceled, freed or timed out leaves nothing on the nodes.")
 {
@@ -34,7 +29,7 @@ CASE(cancelled,
             kind_start(b, "x", TTL_MS, shape_request(shape), how == 2 ? 1000 : 20000, &w);
             if (how != 2) {
                 CHECK(cluster_await(&c, "redlock.queue:x", 3));
-                CHECK(wait_until(is_first, w.lock)); /* the answers may be on their way */
+                AWAIT(redlock_position(w.lock) == 1); /* the answers may be on their way */
             }
             if (how == 0) {
                 CHECK_OK(redlock_cancel(w.lock));
@@ -82,8 +77,7 @@ CASE(fair, "A fair request never overtakes a waiter; of the others only readers 
 
 CASE(first_come, "Waiters of every kind are served in the order in which they came.")
 {
-    redlock *third;
-    third = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *third = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
         struct kind_waiter first, second;
@@ -93,8 +87,7 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
         kind_start(b, "x", TTL_MS, q, 20000, &first);
         CHECK(cluster_await(&c, "redlock.queue:x", 3));
         kind_start(third, "x", TTL_MS, mutex, 20000, &second);
-        for (int64_t end_ms = now_ms() + GIVE_UP_MS; redlock_position(second.lock) != 2;)
-            CHECK(now_ms() < end_ms);
+        AWAIT(redlock_position(second.lock) == 2);
         client_unlock(lock);
         KIND_EXPECT(REDLOCK_OK, first);
         NO_EVENT(second.client);

@@ -154,7 +154,6 @@ static void woken_together(redlock_request writer)
         client_close(w[i].client);
     }
     CHECK(cluster_await_empty(&c));
-    client_close(a);
 }
 
 CASE_OF(readers_woken_together,

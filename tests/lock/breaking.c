@@ -183,11 +183,10 @@ CASE_NODES(stays_broken,
 
 CASE_ON(wakes_waiters, "Breaking wakes the waiter, as a release does.")
 {
-    redlock_lock *held, *lock = NULL;
-    redlock_request q = REDLOCK_REQUEST(.label = "next", .wait_ms = REDLOCK_WAIT_FOREVER);
+    redlock_lock *held, *lock;
     other = client_open_warm(c, REDLOCK_THREAD);
     held = client_lock(r, "x", TTL_MS);
-    CHECK_OK(redlock_start_acquire(other, "x", TTL_MS, &q, &lock));
+    lock = CLIENT_START(other, "x", TTL_MS, .label = "next", .wait_ms = REDLOCK_WAIT_FOREVER);
     CHECK(cluster_await(c, "redlock.queue:x", 3));
     CHECK_OK(redlock_break(r, "x", first_holder(r).fingerprint, NULL));
     EXPECT(other, ACQUIRED, REDLOCK_OK, lock); /* long before the TTL */

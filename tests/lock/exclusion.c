@@ -7,13 +7,9 @@
 #include "fixture.h"
 #include "helper.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum {
     WORKERS = 8,
@@ -30,47 +26,67 @@ static redlock_lock *acquire(redlock *r)
     return lock;
 }
 
-/* Atomic only so that a sanitizer does not see what the test is about: no single step of the
- * read-modify-write is protected from the other threads by anything but the lock. */
-static _Atomic int counter;
-static _Atomic int inside;
+/*
+ * What threads and processes have in common. Atomic only so that a sanitizer does not see what
+ * the test is about: no single step of the read-modify-write is protected from the others by
+ * anything but the lock.
+ */
+static struct shared {
+    _Atomic int counter;
+    _Atomic int inside;
+} * shared;
+
+static void begin(void)
+{
+    shared = helper_memory(sizeof *shared);
+}
+
+CASES_BEGIN_WITH(begin);
 
 struct worker {
     pthread_t thread;
     redlock *client; /* NULL: opens its own */
     const struct cluster *cluster;
+    uint32_t node_timeout_ms;
 };
 
-static void *work(void *data)
+static void work(void *data)
 {
-    struct worker *w = data;
-    redlock *r = w->client != NULL ? w->client : client_open(w->cluster, 0);
+    const struct worker *w = data;
+    redlock *r = w->client;
+    if (r == NULL)
+        r = client_open_hasty(w->cluster, 0, w->node_timeout_ms);
     for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock = acquire(r);
         int value;
-        CHECK_NEVER(atomic_exchange(&inside, 1));
-        value = atomic_load(&counter);
+        CHECK_NEVER(atomic_exchange(&shared->inside, 1));
+        value = atomic_load(&shared->counter);
         sched_yield();
-        atomic_store(&counter, value + 1);
-        CHECK_INT(1, atomic_exchange(&inside, 0));
+        atomic_store(&shared->counter, value + 1);
+        CHECK_INT(1, atomic_exchange(&shared->inside, 0));
         CHECK(redlock_remaining_ms(lock) > 0);
         client_unlock(lock);
     }
     if (w->client == NULL)
         client_close(r);
+}
+
+static void *work_in_thread(void *worker)
+{
+    work(worker);
     return NULL;
 }
 
-static void contend(struct cluster *c, redlock *shared)
+static void contend(struct cluster *c, redlock *client)
 {
     struct worker w[WORKERS];
     for (int i = 0; i < WORKERS; i++) {
-        w[i] = (struct worker){.client = shared, .cluster = c};
-        CHECK_INT(0, pthread_create(&w[i].thread, NULL, work, &w[i]));
+        w[i] = (struct worker){.client = client, .cluster = c, .node_timeout_ms = PATIENT_MS};
+        CHECK_INT(0, pthread_create(&w[i].thread, NULL, work_in_thread, &w[i]));
     }
     for (int i = 0; i < WORKERS; i++)
         pthread_join(w[i].thread, NULL);
-    CHECK_INT(WORKERS * ROUNDS, counter);
+    CHECK_INT(WORKERS * ROUNDS, shared->counter);
 }
 
 CASE_ON(threads_share_a_client,
@@ -88,93 +104,24 @@ CASE_NODES(threads_with_own_clients,
     CHECK(cluster_await_empty(c));
 }
 
-static void path_of(char *path, size_t size, const char *file)
-{
-    snprintf(path, size, "%s/%s", check_dir(), file);
-}
-
-static int read_count(void)
-{
-    char path[128], text[32] = "";
-    int fd;
-    path_of(path, sizeof path, "count");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    CHECK(read(fd, text, sizeof text - 1) > 0);
-    close(fd);
-    return atoi(text);
-}
-
-static void write_count(int value)
-{
-    char path[128], text[32];
-    int size, fd;
-    path_of(path, sizeof path, "count");
-    size = snprintf(text, sizeof text, "%d\n", value);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    CHECK(fd >= 0 && write(fd, text, (size_t)size) == size);
-    close(fd);
-}
-
-static void section(void)
-{
-    char marker[128];
-    int fd, value;
-    path_of(marker, sizeof marker, "inside");
-    fd = open(marker, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        FAIL("unsafe: two processes inside at once");
-    value = read_count();
-    sched_yield();
-    write_count(value + 1);
-    close(fd);
-    CHECK_INT(0, unlink(marker));
-}
-
-static pid_t spawn(const struct cluster *c, uint32_t node_timeout_ms)
-{
-    pid_t pid = fork();
-    redlock *r;
-    CHECK(pid >= 0);
-    if (pid > 0)
-        return pid;
-    r = client_open_hasty(c, 0, node_timeout_ms);
-    for (int i = 0; i < ROUNDS; i++) {
-        redlock_lock *lock = acquire(r);
-        section();
-        CHECK(redlock_remaining_ms(lock) > 0);
-        client_unlock(lock);
-    }
-    client_close(r);
-    _exit(0);
-}
-
 static void spawn_all(pid_t pids[WORKERS], const struct cluster *c, uint32_t node_timeout_ms)
 {
+    static struct worker w;
+    w = (struct worker){.cluster = c, .node_timeout_ms = node_timeout_ms};
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(c, node_timeout_ms);
+        pids[i] = helper_start(work, &w);
 }
 
 static void reap(const pid_t *pids)
 {
     helpers_join(pids, WORKERS);
-    CHECK_NEVER(WORKERS * ROUNDS - read_count());
+    CHECK_NEVER(WORKERS * ROUNDS - shared->counter);
 }
 
 /* Waits until the workers have counted that far. */
 static bool counted(void *data)
 {
-    char path[128];
-    int fd;
-    char text[32] = "";
-    bool done;
-    path_of(path, sizeof path, "count");
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    done = fd >= 0 && read(fd, text, sizeof text - 1) > 0 && atoi(text) >= *(int *)data;
-    if (fd >= 0)
-        close(fd);
-    return done;
+    return shared->counter >= *(int *)data;
 }
 
 static void await_count(int value)
@@ -183,7 +130,7 @@ static void await_count(int value)
 }
 
 CASE_NODES(processes_exclude_each_other,
-           "Processes that update one file under the lock lose no update.", .nodes = 5)
+           "Processes that update one counter under the lock lose no update.", .nodes = 5)
 {
     pid_t pids[WORKERS];
     spawn_all(pids, c, PATIENT_MS);
@@ -203,19 +150,23 @@ CASE_NODES(processes_with_a_dying_node, "Processes lose no update while a node d
 
 /* The node keeps its keys on disk: without that, a restart forgets locks, which no count of
  * the others can make up for. */
-CASE(processes_with_a_restarted_node,
-     "Processes lose no update while a node restarts with its keys.")
+static void start_durable(struct cluster *c, size_t nodes)
 {
     static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "always",
                                           NULL};
-    struct cluster c;
+    cluster_start_with(c, nodes, durable);
+}
+
+CASE_NODES(processes_with_a_restarted_node,
+           "Processes lose no update while a node restarts with its keys.", .nodes = 5,
+           .start = start_durable)
+{
     pid_t pids[WORKERS];
-    cluster_start_with(&c, 5, durable);
-    spawn_all(pids, &c, PATIENT_MS);
+    spawn_all(pids, c, PATIENT_MS);
     await_count(WORKERS * ROUNDS / 3);
-    server_restart(&c.node[1]);
+    server_restart(&c->node[1]);
     await_count(WORKERS * ROUNDS / 2);
-    server_restart(&c.node[4]);
+    server_restart(&c->node[4]);
     reap(pids); /* a key whose rollback was cut off may stay for its TTL */
 }
 
@@ -235,9 +186,9 @@ static void *count_bare(void *data)
 {
     (void)data;
     for (int i = 0; i < 2000; i++) {
-        int value = atomic_load(&counter);
+        int value = atomic_load(&shared->counter);
         sched_yield();
-        atomic_store(&counter, value + 1);
+        atomic_store(&shared->counter, value + 1);
     }
     return NULL;
 }
@@ -247,12 +198,12 @@ CASE(the_detector_detects,
 {
     pthread_t threads[WORKERS];
     for (int attempt = 0; attempt < 20; attempt++) {
-        counter = 0;
+        shared->counter = 0;
         for (int i = 0; i < WORKERS; i++)
             CHECK_INT(0, pthread_create(&threads[i], NULL, count_bare, NULL));
         for (int i = 0; i < WORKERS; i++)
             pthread_join(threads[i], NULL);
-        if (counter < WORKERS * 2000)
+        if (shared->counter < WORKERS * 2000)
             return;
     }
     FAIL("no update lost in 20 runs without a lock");

@@ -124,11 +124,10 @@ CASE(by_key_bound,
 CASE(by_key_waits_on,
      "Releasing by the key ends no request of that key that waits: it is served later.")
 {
-    redlock_request q =
-        REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER, .idempotency_key = KEY);
     redlock_lock *other, *lock = NULL;
     other = client_lock(b, "x", TTL_MS);
-    CHECK_OK(redlock_start_acquire(a, "x", TTL_MS, &q, &lock));
+    lock =
+        CLIENT_START(a, "x", TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER, .idempotency_key = KEY);
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release_by_key(b, "x", KEY, NULL));
     CHECK_INT(3, cluster_count(&c, "redlock.queue:x"));
@@ -140,9 +139,8 @@ CASE(by_key_waits_on,
 CASE(by_key_wakes, "Releasing by the key wakes the waiter, as a release does.")
 {
     redlock_lock *lock, *next = NULL;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     lock = keyed(SHAPE_MUTEX, KEY);
-    CHECK_OK(redlock_start_acquire(b, "x", TTL_MS, &q, &next));
+    next = CLIENT_START(b, "x", TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
     CHECK_OK(redlock_release_by_key(a, "x", KEY, NULL));
     EXPECT(b, ACQUIRED, REDLOCK_OK, next); /* long before the TTL */
@@ -153,8 +151,7 @@ CASE(by_key_wakes, "Releasing by the key wakes the waiter, as a release does.")
 CASE(by_key_async, "The asynchronous release by key answers what the blocking one returns.")
 {
     redlock_job job = 0;
-    redlock_lock *lock;
-    lock = keyed(SHAPE_MUTEX, KEY);
+    redlock_lock *lock = keyed(SHAPE_MUTEX, KEY);
     for (int had = 3; had >= 0; had -= 3) {
         const redlock_event *event;
         CHECK_OK(redlock_start_release_by_key(b, "x", KEY, lock, &job));
@@ -219,10 +216,9 @@ CASE_OF(granted_once_fair, "A fair request with a key that is held is YOURS.",
 CASE(granted_once_while_waiting, "A request that waits is told YOURS once its key is granted.")
 {
     redlock_lock *other, *late = NULL;
-    redlock_request q =
-        REDLOCK_REQUEST(.idempotency_key = KEY, .wait_ms = REDLOCK_WAIT_FOREVER);
     other = client_lock(a, "x", TTL_MS);
-    CHECK_OK(redlock_start_acquire(b, "x", TTL_MS, &q, &late));
+    late =
+        CLIENT_START(b, "x", TTL_MS, .idempotency_key = KEY, .wait_ms = REDLOCK_WAIT_FOREVER);
     CHECK(cluster_await(&c, "redlock.queue:x", 3));
     /* The same request came to another client, and was granted there. */
     for (int i = 0; i < 3; i++)

@@ -47,10 +47,8 @@ CASE_ON(validity_is_ttl_less_drift,
 
 CASE_NODES(empty_prefix, "With an empty prefix the key is the name, as other clients write it.")
 {
-    redlock_options o = client_options(c);
     redlock_lock *lock;
-    o.prefix = "";
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .prefix = "");
     client_warm(r);
     lock = client_lock(r, "resource", 10000);
     CHECK(cluster_await(c, "resource", 3));

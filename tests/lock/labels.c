@@ -195,16 +195,6 @@ CASE_ON(refusals_name_the_holder,
     CHECK_BETWEEN(200, 60000, report->holder.held_ms);
 }
 
-static bool is_refused(void *data)
-{
-    return redlock_lock_report(data)->holder.label[0] != '\0';
-}
-
-static bool has_waiter(void *data)
-{
-    return query(data).waiters_shown > 0;
-}
-
 CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits and how long.")
 {
     other = client_open_warm(c, REDLOCK_THREAD);
@@ -217,11 +207,12 @@ CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits 
                             .slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0,
                             .label = "the waiter #3", .wait_ms = REDLOCK_WAIT_FOREVER);
         CHECK_OK(redlock_start_acquire(other, "x", TTL_MS, &q, &first));
-        CHECK(wait_until(is_refused, first));
-        CHECK(wait_until(has_waiter, r));
+        AWAIT(redlock_lock_report(first)->holder.label[0] != '\0');
+        AWAIT(query(r).waiters_shown > 0);
         q.label = "the second";
         CHECK_OK(redlock_start_acquire(other, "x", TTL_MS, &q, &second));
-        CHECK(wait_until(is_refused, second)); /* behind the first, in its client */
+        AWAIT(redlock_lock_report(second)->holder.label[0] !=
+              '\0'); /* behind the first, in its client */
         info = query(r);
         CHECK_STR("the waiter #3", info.waiters[0].label);
         CHECK_STR(info.head, info.waiters[0].name);

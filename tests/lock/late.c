@@ -13,11 +13,6 @@
 
 enum { WAIT_MS = 1000, BUSY_MS = 3000, TTL_MS = LONG_TTL_MS, SHORT_TTL_MS = 2000 };
 
-static bool is_set(void *flag)
-{
-    return *(_Atomic int *)flag != 0;
-}
-
 static _Atomic int notified;
 
 static void be_slow(void *data)
@@ -38,18 +33,13 @@ static redlock_request request(uint32_t flags)
     return (redlock_request)REDLOCK_REQUEST(.flags = flags, .wait_ms = WAIT_MS);
 }
 
-static bool is_gone(void *cluster)
-{
-    return cluster_count(cluster, "redlock:x") == 0;
-}
-
 /*
  * Nothing of the lock is on any node, nor comes back with a renewal, and no event is about it.
  */
 static void check_given_back(struct cluster *c, redlock *r)
 {
     NO_EVENT(r);
-    CHECK(wait_until(is_gone, c));
+    AWAIT(cluster_count(c, "redlock:x") == 0);
     sleep_ms(300); /* a renewal at a third of the TTL, a loss at its end */
     CHECK_INT(0, cluster_count(c, "redlock:x"));
     NO_EVENT(r);
@@ -66,19 +56,15 @@ static void check_refused(int error)
 static void acquire_beside_slow(uint32_t request_flags)
 {
     struct cluster c;
-    redlock_options o;
     redlock_request q = request(request_flags);
     redlock_lock *slow, *lock = NULL;
     redlock *r;
 
     cluster_start(&c, 3);
-    o = client_options(&c);
-    o.flags = REDLOCK_THREAD;
-    o.notify = be_slow;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(&c, .flags = REDLOCK_THREAD, .notify = be_slow);
     client_warm(r);
     slow = lock_to_lose(r, "slow");
-    CHECK(wait_until(is_set, &notified));
+    AWAIT(notified != 0);
     server_forget_commands(&c.node[0]);
     check_refused(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK(lock == NULL);
@@ -88,7 +74,6 @@ static void acquire_beside_slow(uint32_t request_flags)
     EXPECT(r, LOST, REDLOCK_LOST, slow);
     redlock_lock_free(slow);
     check_given_back(&c, r);
-    client_close(r);
 }
 
 CASE_OF(io_thread_is_busy,
@@ -115,7 +100,7 @@ CASE(quorum_is_busy,
     r = client_open_with(&o);
     client_warm(redlock_member(r, 1));
     slow = lock_to_lose(r, fleet_name(&f, 1, 0));
-    CHECK(wait_until(is_set, &notified));
+    AWAIT(notified != 0);
     check_refused(redlock_acquire(r, fleet_name(&f, 1, 1), TTL_MS, &q, &lock));
     CHECK(lock == NULL);
     EXPECT(r, LOST, REDLOCK_LOST, slow);
@@ -142,21 +127,18 @@ static void *drive(void *data)
 CASE_NODES(blocked_driver_is_busy,
            "Without an I/O thread no wait succeeds late because the driving caller is busy.")
 {
-    redlock_options o;
     redlock_request q = request(REDLOCK_RENEW);
     redlock_lock *slow, *lock = NULL;
     struct driver driver;
     pthread_t thread;
 
-    o = client_options(c);
-    o.notify = be_slow;
-    driver.client = client_open_with(&o);
+    driver.client = CLIENT_OPEN(c, .notify = be_slow);
     client_warm(driver.client);
     CHECK(redlock_fd(driver.client) >= 0); /* else a lock that is to be renewed is refused */
     cluster_set(c, 0, 3, "redlock:held", "another", 60000);
     slow = lock_to_lose(driver.client, "slow");
     CHECK_INT(0, pthread_create(&thread, NULL, drive, &driver));
-    CHECK(wait_until(is_set, &notified));
+    AWAIT(notified != 0);
     check_refused(redlock_acquire(driver.client, "x", TTL_MS, &q, &lock));
     CHECK(lock == NULL);
     pthread_join(thread, NULL);
@@ -314,10 +296,10 @@ static void wake_late(struct sleeper *s, struct cluster *c)
     other = client_open_warm(c, 0);
     held = client_lock(other, "x", TTL_MS);
     CHECK_INT(0, pthread_create(&thread, NULL, acquire_and_sleep, s));
-    CHECK(wait_until(is_set, &s->calling));
+    AWAIT(s->calling != 0);
     sleep_ms(100); /* in its call, and asleep */
     CHECK_INT(0, pthread_kill(thread, SIGUSR1));
-    CHECK(wait_until(is_set, &in_handler));
+    AWAIT(in_handler != 0);
     client_unlock(held);
     while (now_ms() < s->called_ms + LONG_WAIT_MS + 100)
         sleep_ms(10);

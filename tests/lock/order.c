@@ -99,9 +99,8 @@ static void *cycle(void *data)
     for (int i = 0; i < 30; i++) {
         char name[64];
         redlock_lock *lock = NULL;
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = 10000);
         snprintf(name, sizeof name, "%lx-%d", (unsigned long)pthread_self(), i);
-        CHECK_OK(redlock_acquire(r, i % 3 == 0 ? "shared" : name, 20000, &q, &lock));
+        lock = CLIENT_LOCK(r, i % 3 == 0 ? "shared" : name, 20000, .wait_ms = 10000);
         redlock_release(lock);
         redlock_lock_free(lock);
     }

@@ -70,11 +70,10 @@ static void hold_and_sleep(void *data)
 {
     struct play *p = data;
     redlock *r = client_open_warm(&p->cluster, p->client_flags);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FENCED | REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     if (!(p->client_flags & REDLOCK_THREAD))
         CHECK(redlock_fd(r) >= 0); /* else a lock that is to be renewed is refused */
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_FENCED | REDLOCK_RENEW);
     p->token = redlock_fence(lock);
     p->wrote_before = storage_write(&p->storage, p->token, 1);
     p->held = 1;
@@ -85,16 +84,6 @@ static void hold_and_sleep(void *data)
     p->done = 1;
     for (;;)
         sleep_ms(1000);
-}
-
-static bool is_held(void *data)
-{
-    return ((struct play *)data)->held != 0;
-}
-
-static bool is_done(void *data)
-{
-    return ((struct play *)data)->done != 0;
 }
 
 struct repair {
@@ -122,7 +111,7 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     p->client_flags = client_flags;
     p->first = first;
     pid = helper_start(hold_and_sleep, p);
-    CHECK(wait_until(is_held, p));
+    AWAIT(p->held != 0);
     kill(pid, SIGSTOP);
     CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
 
@@ -137,7 +126,7 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
 
     p->go = 1;
     kill(pid, SIGCONT);
-    CHECK(wait_until(is_done, p));
+    AWAIT(p->done != 0);
     CHECK_INT(1, p->wrote_before); /* while it was the holder */
     CHECK_INT(1, p->answer);
     CHECK_INT(0, p->wrote_after);
@@ -147,8 +136,6 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     CHECK_OK(redlock_extend(lock, LONG_TTL_MS));
     CHECK(storage_write(&p->storage, redlock_fence(lock), 4));
     helper_stop(&pid);
-    client_unlock(lock);
-    client_close(r);
 }
 
 CASE_OF(woken_state, "For a holder stopped past its TTL the first redlock_state() says LOST.",

@@ -129,10 +129,8 @@ CASE(peer_bug_01_paused_client,
 CASE_ON(peer_bug_02_own_minority_keys,
         "A majority that becomes free while a client waits is won.", .nodes = 5)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-    redlock_lock *lock = NULL;
     cluster_set(c, 0, 3, "redlock:x", "another", 2000);
-    CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &lock));
+    CLIENT_LOCK(r, "x", LONG_TTL_MS, .wait_ms = GIVE_UP_MS);
 }
 
 CASE_NODES(peer_bug_02_split_vote,

@@ -7,10 +7,9 @@ CASE_ON(renew_keeps_a_lock,
         .flags = REDLOCK_THREAD)
 {
     redlock *rival = client_open(c, 0);
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     int64_t ttl_ms = RENEWED_TTL_MS;
-    CHECK_OK(redlock_acquire(r, "x", ttl_ms, &q, &lock));
+    lock = CLIENT_LOCK(r, "x", ttl_ms, .flags = REDLOCK_RENEW);
     for (int64_t end_ms = now_ms() + 3 * ttl_ms / 2; now_ms() < end_ms; sleep_ms(20)) {
         CHECK(redlock_remaining_ms(lock) > 0);
         CHECK_ERR(REDLOCK_BUSY, client_try(rival, "x", 10000));
@@ -26,11 +25,10 @@ CASE_ON(renew_keeps_a_lock,
 CASE_ON(renew_in_a_poll_loop,
         "REDLOCK_RENEW keeps a lock where the caller's redlock_next() renews.")
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     redlock_lock *lock = NULL;
     int64_t ttl_ms = RENEWED_TTL_MS;
     CHECK(redlock_fd(r) >= 0);
-    CHECK_OK(redlock_acquire(r, "x", ttl_ms, &q, &lock));
+    lock = CLIENT_LOCK(r, "x", ttl_ms, .flags = REDLOCK_RENEW);
     for (int64_t end_ms = now_ms() + 3 * ttl_ms / 2; now_ms() < end_ms;) {
         CHECK(next_event(r, 20) == NULL);
         CHECK(redlock_remaining_ms(lock) > 0);
@@ -83,10 +81,9 @@ CASE_NODES(renew_needs_a_driver_of_quorums,
 CASE_ON(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.",
         .flags = REDLOCK_THREAD)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .max_extensions = 2);
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
-    CHECK_OK(redlock_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW, .max_extensions = 2);
     EXPECT(r, LOST, REDLOCK_LOST, lock);
     CHECK(now_ms() - start_ms >=
           RENEWED_TTL_MS * 4 / 3); /* TTL + 2 * a third of it, and drift */

@@ -93,11 +93,8 @@ CASE_NODES(waiting_is_cheap,
 CASE_NODES(retries_are_bounded,
            "Without a majority a waiter neither sleeps too long nor hammers.")
 {
-    redlock_options o = client_options(c);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
-    o.retry_min_ms = 10;
-    o.retry_max_ms = 100;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .retry_min_ms = 10, .retry_max_ms = 100);
     client_warm(r);
     server_kill(&c->node[1]);
     server_kill(&c->node[2]);
@@ -152,12 +149,11 @@ CASE_ON(cancel_from_another_thread,
         "Another thread can cancel a wait, whichever thread drives the client.",
         .also = {REDLOCK_THREAD})
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     hold_elsewhere(c);
     for (int i = 0; i < 10; i++) {
         redlock_lock *lock = NULL;
         pthread_t thread;
-        CHECK_OK(redlock_start_acquire(r, "x", 10000, &q, &lock));
+        lock = CLIENT_START(r, "x", 10000, .wait_ms = REDLOCK_WAIT_FOREVER);
         CHECK_INT(0, pthread_create(&thread, NULL, cancel_soon, lock));
         for (int64_t end_ms = now_ms() + 60; now_ms() < end_ms; sleep_ms(1))
             NO_EVENT(r);
@@ -168,16 +164,14 @@ CASE_ON(cancel_from_another_thread,
     }
     cluster_del(c, 0, 3, "redlock:x");
     CHECK(cluster_await_empty(c));
-    client_close(r);
 }
 
 CASE_ON(blocking_calls_are_independent, "A wait under way does not delay a blocking call.",
         .also = {REDLOCK_THREAD})
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *lock = NULL;
     hold_elsewhere(c);
-    CHECK_OK(redlock_start_acquire(r, "x", 10000, &q, &lock));
+    lock = CLIENT_START(r, "x", 10000, .wait_ms = REDLOCK_WAIT_FOREVER);
     for (int i = 0; i < 20; i++)
         CHECK_OK(client_try(r, "free", 10000)); /* returns while the other waits on */
     NO_EVENT(r);

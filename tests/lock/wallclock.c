@@ -98,15 +98,12 @@ CASE_ON(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
 CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.")
 {
     struct cluster c;
-    redlock_options o;
     redlock *r;
     redlock_lock *lock;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_MAX_MS);
     int64_t day_ms = REDLOCK_TTL_LIMIT_MS;
     cluster_start_limited(&c, 3, "86400000"); /* the nodes have to allow it as well */
-    o = client_options(&c);
-    o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(&c, .max_ttl_ms = REDLOCK_TTL_LIMIT_MS);
     client_warm(r);
     lock = client_lock(r, "x", REDLOCK_TTL_LIMIT_MS);
     CHECK_BETWEEN(day_ms - day_ms / 100 - 2 - 10000, day_ms - day_ms / 100 - 2,

@@ -49,12 +49,6 @@ static void forget(void)
         server_forget_commands(&c.node[i]);
 }
 
-static bool was_renewed(void *data)
-{
-    (void)data;
-    return renewals() >= 2 * NODES;
-}
-
 /* Held, and renewed already: this can fail. */
 static redlock_lock *hold(redlock_request q)
 {
@@ -64,7 +58,7 @@ static redlock_lock *hold(redlock_request q)
     lock = client_lock_as(r, "x", TTL_MS, q);
     granted_ns = now_ns();
     forget();
-    CHECK(wait_until(was_renewed, NULL));
+    AWAIT(renewals() >= 2 * NODES);
     return lock;
 }
 
@@ -106,10 +100,9 @@ CASE(ends_with_close, "The watchdog renews no lock after its client was closed."
 
 CASE(ends_with_cancel, "A canceled acquire is never granted, renewed or repaired afterwards.")
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .wait_ms = 20000);
     redlock_lock *lock = NULL;
     cluster_set(&c, 0, NODES, "redlock:x", "another", 20000);
-    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
+    lock = CLIENT_START(r, "x", TTL_MS, .flags = REDLOCK_RENEW, .wait_ms = 20000);
     sleep_ms(50);
     CHECK_OK(redlock_cancel(lock));
     cluster_del(&c, 0, NODES, "redlock:x");
@@ -161,8 +154,7 @@ struct release_scene {
 static void *acquire_only(void *data)
 {
     struct release_scene *s = data;
-    redlock_request q = REDLOCK_REQUEST(.flags = s->flags | REDLOCK_RENEW);
-    CHECK_OK(redlock_acquire(r, "x", LONG_TTL_MS, &q, &s->lock));
+    s->lock = CLIENT_LOCK(r, "x", LONG_TTL_MS, .flags = s->flags | REDLOCK_RENEW);
     return NULL;
 }
 

@@ -108,10 +108,7 @@ static void use_user(struct cluster *c, const char *user)
 
 static void check_mutex(const struct cluster *c, uint32_t flags)
 {
-    redlock_options o = client_options(c);
-    redlock *r;
-    o.flags = flags;
-    r = client_open_with(&o);
+    redlock *r = CLIENT_OPEN(c, .flags = flags);
     client_warm(r);
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = client_lock(r, "x", 10000);
@@ -155,10 +152,7 @@ static void check_kinds(const struct cluster *c, uint32_t flags, bool lists)
         REDLOCK_REQUEST(.kind = REDLOCK_SEMAPHORE, .slots = 2),
         REDLOCK_REQUEST(.more_names = more, .more_name_count = 1),
     };
-    redlock_options o = client_options(c);
-    redlock *r;
-    o.flags = flags;
-    r = client_open_with(&o);
+    redlock *r = CLIENT_OPEN(c, .flags = flags);
     client_warm(r);
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
         check_kind(r, &requests[i], lists);
@@ -170,14 +164,9 @@ static void wait_for_turn(const struct cluster *c, int kind)
 {
     redlock *holder = client_open_warm(c, 0), *waiter = client_open_warm(c, 0);
     redlock_lock *held = client_lock(holder, "turn", 20000), *lock = NULL;
-    redlock_request q =
-        REDLOCK_REQUEST(.kind = kind, .wait_ms = GIVE_UP_MS,
+    lock = CLIENT_START(waiter, "turn", 20000, .kind = kind, .wait_ms = GIVE_UP_MS,
                         .slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0);
-    CHECK_OK(redlock_start_acquire(waiter, "turn", 20000, &q, &lock));
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS; redlock_position(lock) != 1;) {
-        next_event(waiter, 20);
-        CHECK(now_ms() < end_ms);
-    }
+    AWAIT_DOING(redlock_position(lock) == 1, next_event(waiter, 20));
     /* Long enough for a connection that listens, where that is allowed. */
     for (int64_t end_ms = now_ms() + 300; now_ms() < end_ms; sleep_ms(5))
         NO_EVENT(waiter);
@@ -238,15 +227,12 @@ CASE_NODES(rights_of_an_operator,
            "A user that only admits nodes needs what libredlock(3) says.")
 {
     struct rights rights;
-    redlock_options o;
     redlock *client;
     read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", rights.text);
     collect_rights(&rights);
     add_user(c, "operator", &rights);
     use_user(c, "operator");
-    o = client_options(c);
-    o.flags = REDLOCK_NO_NATIVE;
-    client = client_open_with(&o);
+    client = CLIENT_OPEN(c, .flags = REDLOCK_NO_NATIVE);
     CHECK_OK(redlock_admit(client, NULL));
     client_close(client);
     check_acl_log_empty(c);

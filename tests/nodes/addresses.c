@@ -7,8 +7,7 @@
 
 static void check_works(const struct cluster *c, const char *address)
 {
-    redlock_options o = client_options(c);
-    redlock *r = client_open_with(&o);
+    redlock *r = CLIENT_OPEN(c, .flags = 0);
     redlock_lock *lock = client_lock(r, "x", 10000);
     CHECK(cluster_await(c, "redlock:x", (int)c->count));
     CHECK_STR(address, redlock_lock_report(lock)->node[0].address);

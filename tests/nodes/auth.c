@@ -160,10 +160,8 @@ CASE_NODES(password_changed,
            "after a reconnect.",
            .start = start_protected, .nodes = 1)
 {
-    redlock_options o = client_options(c);
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
-    o.password = PASSWORD;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .password = PASSWORD);
     client_unlock(client_lock(r, "x", 10000));
     CHECK_STR("OK", server_cmd(&c->node[0], "CONFIG", "SET", "requirepass", "new", NULL));
     c->node[0].password = "new";

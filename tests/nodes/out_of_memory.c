@@ -41,14 +41,6 @@ static void take(redlock *r, enum shape shape, struct hold *h)
     h->until_ns = now_ns() + (int64_t)LIFETIMES * TTL_MS * 1000000;
 }
 
-/* Renewed beyond some lifetimes, or lost. */
-static bool is_decided(void *data)
-{
-    struct hold *h = data;
-    return redlock_state(h->lock) == REDLOCK_STATE_LOST ||
-           redlock_deadline_ns(h->lock) >= h->until_ns;
-}
-
 static void hold_every_kind(struct cluster *c, redlock *r, int first)
 {
     struct hold hold[SHAPES] = {0};
@@ -58,7 +50,8 @@ static void hold_every_kind(struct cluster *c, redlock *r, int first)
     use_up(c, first);
     FOR_SHAPES(shape)
     {
-        CHECK(wait_until(is_decided, &hold[shape]));
+        AWAIT(redlock_state(hold[shape].lock) == REDLOCK_STATE_LOST ||
+              redlock_deadline_ns(hold[shape].lock) >= hold[shape].until_ns);
         CHECK(redlock_state(hold[shape].lock) != REDLOCK_STATE_LOST);
         CHECK_OK(redlock_extend(hold[shape].lock, 20000));
     }

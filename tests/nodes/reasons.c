@@ -311,8 +311,7 @@ CASE_NODES(info, "Without INFO the age of a node is unknown, and init cannot nam
 CASE_NODES(max_ttl, "A node that allows no such TTL is told as that.", .nodes = 1,
            .max_ttl_ms = "5000")
 {
-    redlock_options o;
-    o = client_options(c);
+    redlock_options o = client_options(c);
     check_reason(&o, REDLOCK_REASON_MAX_TTL);
 }
 

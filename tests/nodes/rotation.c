@@ -105,28 +105,12 @@ static int64_t connections(redlock *r)
     return count;
 }
 
-struct renewal {
-    const redlock_lock *lock;
-    int64_t after_ns; /* a deadline of a renewal that was made later than some moment */
-};
-
-static bool is_renewed(void *data)
-{
-    const struct renewal *renewal = data;
-    return redlock_deadline_ns(renewal->lock) > renewal->after_ns;
-}
-
 /* A renewal succeeds after this call. */
 static void await_renewal(const redlock_lock *lock, int64_t ttl_ms)
 {
-    struct renewal renewal = {lock, now_ns() + ttl_ms * 1000000};
-    CHECK(wait_until(is_renewed, &renewal));
+    int64_t after_ns = now_ns() + ttl_ms * 1000000; /* of what was renewed before */
+    AWAIT(redlock_deadline_ns(lock) > after_ns);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
-}
-
-static bool has_auth(void *data)
-{
-    return strstr(server_cmd(data, "INFO", "commandstats", NULL), "cmdstat_auth:") != NULL;
 }
 
 static redlock_lock *hold(redlock *r, const char *name)
@@ -199,7 +183,8 @@ CASE_NODES(login_again_by_age,
     }
     write_file(password_file(), NEW, 0600);
     for (size_t i = 0; i < 3; i++)
-        CHECK(wait_until(has_auth, &c->node[i]));
+        AWAIT(strstr(server_cmd(&c->node[i], "INFO", "commandstats", NULL), "cmdstat_auth:") !=
+              NULL);
     client_unlock(lock);
     CHECK_INT(before, connections(r));
 }
@@ -236,7 +221,8 @@ CASE_NODES(login_again_on_request,
     client_warm(r);
     server_forget_commands(&c->node[0]);
     CHECK_OK(redlock_reload_passwords(r));
-    CHECK(wait_until(has_auth, &c->node[0]));
+    AWAIT(strstr(server_cmd(&c->node[0], "INFO", "commandstats", NULL), "cmdstat_auth:") !=
+          NULL);
     client_close(r);
     CHECK_ERR(REDLOCK_INVAL, redlock_reload_passwords(NULL));
 }

@@ -70,18 +70,14 @@ CASE_NODES(password_not_kept_in_buffers,
 {
     enum { MANY = 400 };
     redlock_lock *locks[MANY];
-    redlock_options o;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     if (CHECK_SANITIZED)
         check_skip("a sanitizer's memory is too large to be searched");
     for (size_t i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", "locker", "on", PASSWORD_HASH,
                                    "~*", "&*", "+@all", NULL));
-    o = client_options(c);
-    o.username = "locker";
-    o.password = PASSWORD;
     CHECK_INT(0, count_logins());
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .username = "locker", .password = PASSWORD);
     start_many(r, locks, MANY);
     CHECK(count_logins() >= 3); /* they wait to be sent: the search finds what is there */
     client_warm(r);

@@ -133,11 +133,6 @@ static int count_time(const struct cluster *c)
     return found ? atoi(found + sizeof field - 1) : 0;
 }
 
-static bool has_asked(void *data)
-{
-    return count_time(data) >= 2;
-}
-
 CASE_NODES(asked_in_moderation,
            "An idle client asks nothing unless redlock_node() was called, and then seldom.",
            .nodes = NODES)
@@ -151,6 +146,6 @@ CASE_NODES(asked_in_moderation,
     CHECK_INT(0, count_time(c));
     began_ms = now_ms();
     client_node(r, 0);
-    CHECK(wait_until(has_asked, c));
+    AWAIT(count_time(c) >= 2);
     CHECK(now_ms() - began_ms >= 3000);
 }

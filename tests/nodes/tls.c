@@ -107,8 +107,7 @@ CASE(good_certificate,
     redlock_options o = start("good", "no");
     redlock_lock *lock;
     redlock_node_info info;
-    redlock *r;
-    r = client_open_with(&o);
+    redlock *r = client_open_with(&o);
     client_warm(r);
     lock = client_lock(r, "x", 10000);
     CHECK_INT(1, cluster_count(&c, "redlock:x"));
@@ -129,8 +128,7 @@ CASE(long_conversation, "One encrypted connection carries many locks, also with 
 {
     char name[REDLOCK_NAME_MAX + 1];
     redlock_options o = start("good", "no");
-    redlock *r;
-    r = client_open_with(&o);
+    redlock *r = client_open_with(&o);
     memset(name, 'n', REDLOCK_NAME_MAX);
     name[REDLOCK_NAME_MAX] = '\0';
     for (int i = 0; i < 200; i++)
@@ -234,11 +232,7 @@ CASE(plaintext_to_tls_port,
     CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
     CHECK_HAS("use rediss://", await_reason(&o, REDLOCK_REASON_TLS_PORT).text);
     r = client_open_with(&o); /* the node's own part says it, too */
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
-         client_node(r, 0).reason != REDLOCK_REASON_TLS_PORT;) {
-        client_try(r, "x", 10000);
-        CHECK(now_ms() < end_ms);
-    }
+    AWAIT_DOING(client_node(r, 0).reason == REDLOCK_REASON_TLS_PORT, client_try(r, "x", 10000));
 }
 
 CASE(old_protocols_refused, "A server that only speaks TLS 1.1 is refused.")

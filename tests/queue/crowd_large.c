@@ -87,20 +87,14 @@ struct threads {
 static void *wait_and_serve(void *data)
 {
     struct threads *t = data;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *lock = NULL;
     t->calling++;
-    CHECK_OK(redlock_acquire(t->r, "x", TTL_MS, &q, &lock));
+    lock = CLIENT_LOCK(t->r, "x", TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
     CHECK_INT(0, atomic_exchange(&t->inside, 1));
     t->served++;
     CHECK_INT(1, atomic_exchange(&t->inside, 0));
     client_unlock(lock);
     return NULL;
-}
-
-static bool all_calling(void *data)
-{
-    return ((struct threads *)data)->calling == THREADS;
 }
 
 CASE_EACH(threads, "A thousand threads that block on one lock are all served.", 0,
@@ -119,7 +113,7 @@ CASE_EACH(threads, "A thousand threads that block on one lock are all served.", 
     start = price_now(&c);
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_create(&thread[i], &attr, wait_and_serve, &t));
-    CHECK(wait_until(all_calling, &t));
+    AWAIT(t.calling == THREADS);
     sleep_ms(100); /* until the last of them is inside its call */
     waiting = price_now(&c);
     sleep_ms(IDLE_MS);
@@ -137,7 +131,6 @@ CASE_EACH(threads, "A thousand threads that block on one lock are all served.", 
     CHECK(waited.own_ms - waiting.own_ms < (CHECK_SANITIZED ? 500 : 100));
     CHECK(cluster_await_empty(&c));
     client_close(t.r);
-    client_close(other);
 }
 
 struct handles {

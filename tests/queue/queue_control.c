@@ -19,9 +19,7 @@ enum {
 
 static redlock_lock *start(redlock *r, const char *name)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, name, TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
     return lock;
 }
 
@@ -151,8 +149,6 @@ static void end_a_wait(int ahead, void (*end)(redlock *, redlock_lock *))
         client_unlock(mine[i]);
     }
     CHECK(cluster_await_empty(&c));
-    client_close(r);
-    client_close(other);
 }
 
 CASE_OF(cancel_first, "Canceling the first waiter of a client lets its others through.",
@@ -180,10 +176,7 @@ CASE_NODES(close_first_and_parked,
     r = client_open_warm(c, flags);
     for (int i = 0; i < 5; i++)
         mine[i] = start(r, "x");
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS; queue_length(&c->node[0], "x") == 0;) {
-        CHECK(now_ms() < end_ms);
-        next_event(r, 5);
-    }
+    AWAIT_DOING(queue_length(&c->node[0], "x") != 0, next_event(r, 5));
     client_close(r);
     for (int i = 0; i < 5; i++)
         redlock_lock_free(mine[i]);

@@ -177,11 +177,6 @@ CASE_OF_ON(no_right_to_any_channel,
            "A waiter without the right to any channel is served by its timer.",
            without_right(c, "resetchannels", "+ping"), .nodes = 5, .clients = NO_CLIENT);
 
-static bool next_is_queued(void *data)
-{
-    return queue_length(data, "x") == 1;
-}
-
 CASE_NODES(release_without_channels,
            "A holder without the right to publish can release beside waiters.")
 {
@@ -198,7 +193,7 @@ CASE_NODES(release_without_channels,
     CHECK(waiter_await(&holder));
     CHECK_OK(holder.news->error);
     waiter_start(&next, c, 3, &terms);
-    CHECK(wait_until(next_is_queued, &c->node[0]));
+    AWAIT(queue_length(&c->node[0], "x") == 1);
     waiter_end(&holder); /* checks that its release was OK */
     CHECK(waiter_await(&next));
     waiter_end(&next);
@@ -236,13 +231,12 @@ CASE_NODES(flooded_subscriber,
     redlock_lock *lock = NULL, *held;
     char channel[128];
     redlock *holder, *waiter;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 30000);
     long long before;
     bool left = false, back = false;
     holder = client_open_warm(c, 0);
     waiter = client_open_warm(c, 0);
     held = client_lock(holder, "x", 60000);
-    CHECK_OK(redlock_start_acquire(waiter, "x", 10000, &q, &lock));
+    lock = CLIENT_START(waiter, "x", 10000, .wait_ms = 30000);
     for (int64_t end_ms = now_ms() + GIVE_UP_MS;
          now_ms() < end_ms && !*wake_channel(&c->node[0]);)
         next_event(waiter, 20);

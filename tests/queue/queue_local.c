@@ -59,8 +59,7 @@ CASE_ON(subscriptions,
         snprintf(key, sizeof key, "redlock:n%d", k);
         cluster_set(c, 0, NODES, key, "another", TTL_MS);
         for (int i = 0; i < 2; i++) {
-            redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
-            CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &lock[k][i]));
+            lock[k][i] = CLIENT_START(r, name, TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
         }
     }
     for (int k = 0; k < NAMES; k++) {
@@ -102,7 +101,6 @@ CASE_ON(position_in_the_nodes_queue,
     struct waiter w[AHEAD];
     struct waiter_terms terms = {
         .name = "x", .ttl_ms = TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *mine[2];
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     for (int i = 0; i < AHEAD; i++) {
@@ -110,7 +108,7 @@ CASE_ON(position_in_the_nodes_queue,
         CHECK(queue_await(c, "x", i + 1));
     }
     for (int i = 0; i < 2; i++)
-        CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &mine[i]));
+        mine[i] = CLIENT_START(r, "x", TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
     await_place(mine[0], AHEAD + 1);
     await_place(mine[1], AHEAD + 2);
     client_unlock(held);
@@ -130,9 +128,8 @@ CASE_ON(position_in_the_nodes_queue,
 
 static redlock_lock *start(redlock *r, uint32_t flags)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = flags, .wait_ms = REDLOCK_WAIT_FOREVER);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock =
+        CLIENT_START(r, "x", TTL_MS, .flags = flags, .wait_ms = REDLOCK_WAIT_FOREVER);
     return lock;
 }
 
@@ -209,10 +206,8 @@ CASE_ON(chosen_names,
         "Names that share a bucket of a hash without a key are spread by the one that has it.",
         .nodes = NODES, .clients = 2)
 {
-    redlock_lock *lock[CHOSEN];
     int count = 0;
     for (int number = 0; count < CHOSEN; number++) {
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
         char key[32];
         uint64_t hash;
         snprintf(key, sizeof key, "redlock:n%d", number);
@@ -220,8 +215,8 @@ CASE_ON(chosen_names,
         if ((hash ^ hash >> 32) % CHOSEN_BUCKETS != 0)
             continue;
         cluster_set(c, 0, NODES, key, "another", TTL_MS);
-        CHECK_OK(
-            redlock_start_acquire(r, key + strlen("redlock:"), TTL_MS, &q, &lock[count++]));
+        CLIENT_START(r, key + strlen("redlock:"), TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER);
+        count++;
     }
     while (r->engine.local_queues.count < CHOSEN)
         next_event(r, 100);

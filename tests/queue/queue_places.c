@@ -9,10 +9,8 @@ enum { NODES = 3, TTL_MS = LONG_TTL_MS, MINE = 3, MANY = 100, SERVED = 30 };
 
 static redlock_lock *start(redlock *r, struct tally *tally)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_PLACES,
-                                        .wait_ms = REDLOCK_WAIT_FOREVER, .data = tally);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, "x", TTL_MS, .flags = REDLOCK_PLACES,
+                                      .wait_ms = REDLOCK_WAIT_FOREVER, .data = tally);
     return lock;
 }
 
@@ -136,8 +134,7 @@ CASE_ON(latest_place_waits,
     await_place(other, &ahead, 1);
     lock = start(r, NULL);
     for (int place = 2; place > 0; place--) {
-        for (int64_t end_ms = now_ms() + GIVE_UP_MS; redlock_position(lock) != place;)
-            CHECK(now_ms() < end_ms);
+        AWAIT(redlock_position(lock) == place);
         if (place == 2)
             redlock_lock_free(first);
     }

@@ -76,7 +76,6 @@ CASE_EACH(poll_loop,
     CHECK(event->data == &f);
     CHECK_STR("b", event->answer->report->quorum_name);
     NO_EVENT(r);
-    client_close(r);
 }
 
 CASE(blocking_calls_alone,
@@ -132,7 +131,6 @@ CASE_EACH(one_down, "The answer of several quorums is the failure of the one tha
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_STR("b", redlock_failure_report()->quorum_name);
     CHECK_HAS("'b'", redlock_detail());
-    client_close(r);
 }
 
 CASE(all_hung, "Quorums that are all hung cost a blocked caller their time once, not each.")
@@ -193,7 +191,6 @@ CASE_EACH(early_end,
         CHECK_OK(redlock_cancel_job(r, jobs[i]));
         CHECK_ERR(REDLOCK_INVAL, redlock_cancel_job(r, jobs[i]));
     }
-    client_close(r);
 }
 
 CASE_EACH(cancel, "No event comes of a job of all quorums that was canceled, and others go on.",
@@ -216,7 +213,6 @@ CASE_EACH(cancel, "No event comes of a job of all quorums that was canceled, and
     EXPECT_ANSWER(r, REDLOCK_OK, kept);
     CHECK_OK(redlock_list(r, NULL));
     NO_EVENT(r);
-    client_close(r);
 }
 
 CASE(not_behind_unread_answers,

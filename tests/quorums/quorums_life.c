@@ -26,10 +26,9 @@ static void *work(void *data)
     for (int i = 0; i < ROUNDS; i++) {
         int which = i % SHARED_NAMES;
         char name[32];
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = 20000);
         redlock_lock *lock = NULL;
         snprintf(name, sizeof name, "shared-%d", which);
-        CHECK_OK(redlock_acquire(crew->client, name, 20000, &q, &lock));
+        lock = CLIENT_LOCK(crew->client, name, 20000, .wait_ms = 20000);
         if (++crew->inside[which] != 1)
             crew->collisions++;
         crew->inside[which]--;
@@ -88,9 +87,8 @@ CASE_EACH(close_gives_all_up,
     r = fleet_open_warm(&f, flags);
     for (size_t i = 0; i < 2; i++) {
         const char *name = fleet_name(&f, i, 0);
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = 60000);
         held[i] = client_lock(r, name, 20000);
-        CHECK_OK(redlock_start_acquire(r, name, 20000, &q, &waiting[i]));
+        waiting[i] = CLIENT_START(r, name, 20000, .wait_ms = 60000);
     }
     client_close(r);
     for (size_t i = 0; i < 2; i++) {
@@ -152,5 +150,4 @@ CASE_EACH(forked_child,
         CHECK_OK(redlock_extend(lock[i], 20000));
         client_unlock(lock[i]);
     }
-    client_close(r);
 }

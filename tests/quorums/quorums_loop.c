@@ -14,9 +14,7 @@
 static redlock_lock *start(redlock *r, const char *name, int64_t ttl_ms, uint32_t flags,
                            struct tally *tally)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = flags, .data = tally);
-    redlock_lock *lock = NULL;
-    CHECK_OK(redlock_start_acquire(r, name, ttl_ms, &q, &lock));
+    redlock_lock *lock = CLIENT_START(r, name, ttl_ms, .flags = flags, .data = tally);
     return lock;
 }
 
@@ -58,7 +56,6 @@ CASE_EACH(one_descriptor_for_all,
         quiet = poll(&p, 1, 30) == 0 ? quiet + 1 : 0;
         NO_EVENT(r);
     }
-    client_close(r);
 }
 
 CASE(renewals_and_losses_in_a_loop,

@@ -12,12 +12,27 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+static uint32_t or_else(uint32_t given, uint32_t otherwise)
+{
+    return given != 0 ? given : otherwise;
+}
+
+static redlock_options complete(redlock_options o, const struct cluster *c)
+{
+    if (o.nodes == NULL) {
+        o.nodes = c->urls;
+        o.node_count = c->count;
+    }
+    o.node_timeout_ms = or_else(o.node_timeout_ms, PATIENT_MS);
+    o.connect_timeout_ms = or_else(o.connect_timeout_ms, 5000);
+    o.retry_min_ms = or_else(o.retry_min_ms, 2);
+    o.retry_max_ms = or_else(o.retry_max_ms, 20);
+    return o;
+}
+
 redlock_options client_options(const struct cluster *c)
 {
-    return (redlock_options)REDLOCK_OPTIONS(.nodes = c->urls, .node_count = c->count,
-                                            .node_timeout_ms = PATIENT_MS,
-                                            .connect_timeout_ms = 5000, .retry_min_ms = 2,
-                                            .retry_max_ms = 20);
+    return complete((redlock_options)REDLOCK_OPTIONS(), c);
 }
 
 static struct opened {
@@ -99,11 +114,15 @@ void client_close(redlock *r)
     redlock_close(r);
 }
 
+redlock *client_open_as(const struct cluster *c, redlock_options o)
+{
+    o = complete(o, c);
+    return client_open_with(&o);
+}
+
 redlock *client_open(const struct cluster *c, uint32_t flags)
 {
-    redlock_options o = client_options(c);
-    o.flags = flags;
-    return client_open_with(&o);
+    return CLIENT_OPEN(c, .flags = flags);
 }
 
 redlock *client_open_warm(const struct cluster *c, uint32_t flags)
@@ -115,10 +134,7 @@ redlock *client_open_warm(const struct cluster *c, uint32_t flags)
 
 redlock *client_open_hasty(const struct cluster *c, uint32_t flags, uint32_t node_timeout_ms)
 {
-    redlock_options o = client_options(c);
-    o.flags = flags;
-    o.node_timeout_ms = node_timeout_ms;
-    return client_open_with(&o);
+    return CLIENT_OPEN(c, .flags = flags, .node_timeout_ms = node_timeout_ms);
 }
 
 redlock *client_start(struct cluster *c, size_t count, uint32_t flags)
@@ -215,6 +231,13 @@ void client_unlock(redlock_lock *lock)
 {
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
+}
+
+redlock_lock *client_start_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
+{
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_start_acquire(r, name, ttl_ms, &q, &lock));
+    return lock;
 }
 
 redlock_lock *client_lock_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)

@@ -31,6 +31,10 @@ redlock_options client_options(const struct cluster *c);
 redlock *client_open(const struct cluster *c, uint32_t flags);
 redlock *client_open_with(const redlock_options *options);
 
+/* With these fields of the options; those of client_options() where they are 0. */
+redlock *client_open_as(const struct cluster *c, redlock_options o);
+#define CLIENT_OPEN(c, ...) client_open_as(c, (redlock_options)REDLOCK_OPTIONS(__VA_ARGS__))
+
 /* Before the end of the case. */
 void client_close(redlock *r);
 
@@ -71,6 +75,11 @@ redlock_lock *client_lock_as(redlock *r, const char *name, int64_t ttl_ms, redlo
 /* By a request with these fields. */
 #define CLIENT_LOCK(r, name, ttl_ms, ...)                                                      \
     client_lock_as(r, name, ttl_ms, (redlock_request)REDLOCK_REQUEST(__VA_ARGS__))
+
+/* The handle of a request that was started. */
+redlock_lock *client_start_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
+#define CLIENT_START(r, name, ttl_ms, ...)                                                     \
+    client_start_as(r, name, ttl_ms, (redlock_request)REDLOCK_REQUEST(__VA_ARGS__))
 
 /* A lock held on exactly `count` nodes of the cluster, the last of them a moment later. */
 redlock_lock *client_lock_on(redlock *r, const struct cluster *c, int count, const char *name,

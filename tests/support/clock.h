@@ -22,6 +22,21 @@ enum { GIVE_UP_MS = 30000 };
  */
 enum { SOON_MS = 10000 };
 
+/*
+ * Looks every two milliseconds, or after each `step`, until the condition is true; fails the
+ * case after GIVE_UP_MS.
+ */
+#define AWAIT(condition) AWAIT_DOING(condition, sleep_ms(2))
+#define AWAIT_DOING(condition, step)                                                           \
+    do {                                                                                       \
+        int64_t await_until_ms = now_ms() + GIVE_UP_MS;                                        \
+        while (!(condition)) {                                                                 \
+            step;                                                                              \
+            if (now_ms() >= await_until_ms)                                                    \
+                FAIL("not in time: %s", #condition);                                           \
+        }                                                                                      \
+    } while (0)
+
 /* Asks `done` every two milliseconds until it says true; false after GIVE_UP_MS. */
 bool wait_until(bool (*done)(void *), void *data);
 

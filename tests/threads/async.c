@@ -19,10 +19,9 @@ static void poll_expect(redlock *r, int type, const redlock_lock *lock)
 
 static redlock_lock *start(redlock *r, const char *name, void *data)
 {
-    redlock_request q = REDLOCK_REQUEST(.data = data);
     redlock_lock *lock = NULL;
 
-    CHECK_OK(redlock_start_acquire(r, name, 20000, &q, &lock));
+    lock = CLIENT_START(r, name, 20000, .data = data);
     CHECK(lock != NULL);
     return lock;
 }
@@ -141,10 +140,9 @@ CASE_NODES(contended_in_flight,
            "64 requests of one client for one name all get it, one after the other.")
 {
     redlock_lock *lock[64];
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     r = client_open(c, 0);
     for (int i = 0; i < 64; i++)
-        CHECK_OK(redlock_start_acquire(r, "x", 20000, &q, &lock[i]));
+        lock[i] = CLIENT_START(r, "x", 20000, .wait_ms = REDLOCK_WAIT_FOREVER);
     for (int i = 0; i < 64; i++) {
         EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);
         NO_EVENT(r); /* no other while it is held */

@@ -148,10 +148,10 @@ static void *start_and_end(void *data)
     struct worker *w = data;
     for (int i = 0; i < ROUNDS; i++) {
         struct flight *f = &w->flight[i];
-        redlock_request q = REDLOCK_REQUEST(.data = f, .wait_ms = i % 4 ? 0 : GIVE_UP_MS);
         char name[32];
         snprintf(name, sizeof name, i % 4 ? "w%d-%d" : "contended", w->number, i);
-        CHECK_OK(redlock_start_acquire(w->client, name, TTL_MS, &q, &f->lock));
+        f->lock =
+            CLIENT_START(w->client, name, TTL_MS, .data = f, .wait_ms = i % 4 ? 0 : GIVE_UP_MS);
         if (i % 3 == 0)
             sleep_ms(i % 5);
         f->is_ended = i % 4 == 0 || i % 2;
@@ -228,11 +228,6 @@ static void stay_inside(void *data)
     has_left = true;
 }
 
-static bool is_set(void *flag)
-{
-    return *(_Atomic bool *)flag;
-}
-
 static void *let_leave(void *data)
 {
     (void)data;
@@ -248,16 +243,13 @@ CASE_NODES(free_waits_for_notify,
     pthread_t thread;
     redlock_counters counters = REDLOCK_COUNTERS();
     redlock_lock *lock = NULL;
-    redlock_options o = client_options(c);
     redlock_request q;
-    o.flags = REDLOCK_THREAD;
-    o.notify = stay_inside;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .notify = stay_inside);
     client_warm(r);
     q = (redlock_request)REDLOCK_REQUEST(.data = r);
     client_lock(r, "y", TTL_MS);
     CHECK_OK(redlock_acquire(r, "x", SHORT_TTL_MS, &q, &lock));
-    CHECK(wait_until(is_set, &is_inside));
+    AWAIT(is_inside);
     CHECK_OK(redlock_stats(r, &counters)); /* takes the mutex */
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
     EXPECT(r, LOST, REDLOCK_LOST, lock); /* the event waits when notify runs */

@@ -18,21 +18,14 @@ static void note_thread(void *data)
     was_notified = true;
 }
 
-static bool is_notified(void *data)
-{
-    (void)data;
-    return was_notified;
-}
-
 /* A renewed lock whose reader has waited for events, and whose keys are gone. */
 static redlock_lock *begin_loss(const struct cluster *c, redlock *r)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_RENEW);
     const redlock_event *event;
     redlock_lock *lock = NULL;
 
     was_notified = false;
-    CHECK_OK(redlock_start_acquire(r, "x", RENEWED_TTL_MS, &q, &lock));
+    lock = CLIENT_START(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
     while (redlock_next(r, &event, -1) == 0)
         ;
     CHECK_OK(event->error);
@@ -43,14 +36,10 @@ static redlock_lock *begin_loss(const struct cluster *c, redlock *r)
 
 static redlock *open_notified(struct cluster *c)
 {
-    redlock_options o;
     redlock *r;
 
     cluster_start(c, 3);
-    o = client_options(c);
-    o.flags = REDLOCK_THREAD;
-    o.notify = note_thread;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .notify = note_thread);
     client_warm(r);
     return r;
 }
@@ -86,7 +75,7 @@ CASE(the_io_thread_takes_over,
     redlock *r = open_notified(&c);
     redlock_lock *lock = begin_loss(&c, r);
 
-    CHECK(wait_until(is_notified, NULL));
+    AWAIT(was_notified);
     CHECK(!pthread_equal(notifier, pthread_self()));
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
 }

@@ -55,16 +55,11 @@ static const char *output(void)
     return text;
 }
 
-static bool exists(void *name)
-{
-    return access(path(name), F_OK) == 0;
-}
-
 static pid_t number_in(const char *name)
 {
     int number = 0;
     FILE *file;
-    CHECK(wait_until(exists, (void *)name));
+    AWAIT(access(path(name), F_OK) == 0);
     file = fopen(path(name), "r");
     CHECK(file != NULL && fscanf(file, "%d", &number) == 1);
     fclose(file);

@@ -67,10 +67,9 @@ static void take_turn(struct job *job, redlock *r)
     struct crowd *crowd = job->crowd;
     struct tally tally = {0};
     struct crowd_record record = {.who = job->who, .asked_ns = now_ns()};
-    redlock_lock *lock = NULL;
-    redlock_request q = REDLOCK_REQUEST(.flags = crowd->terms.flags | REDLOCK_PLACES,
-                                        .wait_ms = REDLOCK_WAIT_FOREVER, .data = &tally);
-    CHECK_OK(redlock_start_acquire(r, NAME, TTL_MS, &q, &lock));
+    redlock_lock *lock =
+        CLIENT_START(r, NAME, TTL_MS, .flags = crowd->terms.flags | REDLOCK_PLACES,
+                     .wait_ms = REDLOCK_WAIT_FOREVER, .data = &tally);
     while (!tally.count[REDLOCK_EVENT_ACQUIRED] && !crowd->stop) {
         /* No event comes when the node that completes the majority has confirmed the place. */
         drain_within(r, record.queued_ns ? 20 : 1);
@@ -101,12 +100,6 @@ static void work(void *data)
     while (!job->crowd->stop)
         take_turn(job, r);
     client_close(r);
-}
-
-static bool all_ready(void *data)
-{
-    struct crowd *crowd = data;
-    return crowd->ready == crowd->terms.processes;
 }
 
 static bool is_over(void *data)
@@ -172,7 +165,7 @@ struct crowd *crowd_run(const struct crowd_terms *terms)
     rest = trouble_rest(&job.c, terms->trouble);
     for (job.who = 0; job.who < terms->processes; job.who++)
         pids[job.who] = helper_start(work, &job);
-    CHECK(wait_until(all_ready, crowd));
+    AWAIT(crowd->ready == crowd->terms.processes);
     for (size_t i = 0; i < rest.count; i++)
         server_forget_commands(&rest.node[i]);
     start_ms = now_ms();

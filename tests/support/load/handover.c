@@ -41,11 +41,10 @@ struct job {
 
 static void pass(redlock *r, struct round *round)
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_FAIR, .wait_ms = REDLOCK_WAIT_FOREVER);
     redlock_lock *lock = NULL;
     struct passage p = {.asked_ns = now_ns()};
     int place;
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    lock = CLIENT_LOCK(r, "x", TTL_MS, .flags = REDLOCK_FAIR, .wait_ms = REDLOCK_WAIT_FOREVER);
     p.granted_ns = now_ns();
     sleep_ms(HOLD_MS);
     place = atomic_fetch_add(&round->count, 1);
@@ -78,22 +77,16 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
     redlock *r = client_open_hasty(&job->c, 0, STEADY_MS);
     client_warm_nodes(r, job->up);
     for (int i = 0; i < UNCONTENDED; i++) {
-        redlock_request q = REDLOCK_REQUEST(.flags = flags);
         redlock_lock *lock = NULL;
         int64_t start_ns;
         sleep_ms(WAITERS * HOLD_MS);
         start_ns = now_ns();
-        CHECK_OK(redlock_acquire(r, "uncontended", TTL_MS, &q, &lock));
+        lock = CLIENT_LOCK(r, "uncontended", TTL_MS, .flags = flags);
         took_ns[i] = now_ns() - start_ns;
         client_unlock(lock);
     }
     client_close(r);
     return quantile_of(took_ns, UNCONTENDED, 0.5) / 1000;
-}
-
-static bool all_ready(void *data)
-{
-    return ((struct round *)data)->ready == WAITERS;
 }
 
 static bool is_over(void *data)
@@ -138,7 +131,7 @@ struct handover handover_measure(enum trouble trouble, int way_ms, int count, in
     trouble_begin(&job.c, trouble);
     for (int i = 0; i < WAITERS; i++)
         pids[i] = helper_start(wait_and_pass, &job);
-    CHECK(wait_until(all_ready, job.round));
+    AWAIT(job.round->ready == WAITERS);
     plain_us = uncontended_us(&job, 0);
     acquire_us = uncontended_us(&job, REDLOCK_FAIR);
     job.round->go = 1;

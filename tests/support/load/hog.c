@@ -24,9 +24,8 @@ struct hog {
 
 static void ask(struct hog *hog)
 {
-    redlock_request q =
-        REDLOCK_REQUEST(.flags = hog->flags, .wait_ms = REDLOCK_WAIT_FOREVER, .data = hog);
-    CHECK_OK(redlock_start_acquire(hog->r, "x", TTL_MS, &q, &hog->lock));
+    hog->lock = CLIENT_START(hog->r, "x", TTL_MS, .flags = hog->flags,
+                             .wait_ms = REDLOCK_WAIT_FOREVER, .data = hog);
 }
 
 /* Gives the lock back and asks for it again in the same moment. */
@@ -51,11 +50,6 @@ static void ask_at_once(void *data)
     client_close(hog->r);
 }
 
-static bool is_busy(void *data)
-{
-    return ((struct hog *)data)->shared->turns > 10;
-}
-
 /* Tries, holds for a moment, tries again. */
 static void try_all_the_time(void *data)
 {
@@ -70,7 +64,7 @@ static int wait_beside(struct hog *hog, int services, int64_t wait_ms)
 {
     redlock *r = client_open_warm(&hog->c, 0);
     int served = 0;
-    CHECK(wait_until(is_busy, hog));
+    AWAIT(hog->shared->turns > 10);
     for (int i = 0; i < services; i++) {
         redlock_request q = REDLOCK_REQUEST(.flags = hog->flags, .wait_ms = wait_ms);
         redlock_lock *lock = NULL;

@@ -82,14 +82,10 @@ static void work(void *data)
     unsigned seed = w->spec->seed * 100 + (unsigned)w->number;
     struct cluster c = w->load->c;
     redlock *r;
-    redlock_options o;
     for (size_t i = 0; i < c.count && w->load->relay[i].pid != 0 && w->number % 4 == 0; i++)
         c.urls[i] = w->load->relay[i].url;
-    o = client_options(&c);
-    o.max_ttl_ms = LOAD_MAX_TTL_MS;
-    o.node_timeout_ms = CHECK_SANITIZED ? 60 : 20;
-    o.flags = w->spec->flags;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(&c, .max_ttl_ms = LOAD_MAX_TTL_MS,
+                    .node_timeout_ms = CHECK_SANITIZED ? 60 : 20, .flags = w->spec->flags);
     while (!w->load->holds->stop)
         hold_once(w, r, &seed);
     client_close(r);

@@ -38,9 +38,7 @@ struct nesting {
 
 static redlock *open_hasty(const struct cluster *c)
 {
-    redlock_options o = client_options(c);
-    o.node_timeout_ms = CHECK_SANITIZED ? 400 : 100;
-    return client_open_with(&o);
+    return CLIENT_OPEN(c, .node_timeout_ms = CHECK_SANITIZED ? 400 : 100);
 }
 
 /* Cut connections come back after a while: an attempt without them would try nothing. */

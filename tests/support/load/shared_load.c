@@ -49,10 +49,7 @@ struct shared_outcome shared_stream(int64_t wait_ms)
     for (int i = 0; i < READERS; i++)
         pids[i] = helper_start(read_on, s);
     r = client_open_warm(&s->c, 0);
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS; s->holds < 3 * READERS;) {
-        CHECK(now_ms() < end_ms);
-        sleep_ms(1);
-    }
+    AWAIT(s->holds >= 3 * READERS);
     q = (redlock_request)REDLOCK_REQUEST(.wait_ms = wait_ms);
     before = s->holds;
     out.error = redlock_acquire(r, "x", TTL_MS, &q, &lock);

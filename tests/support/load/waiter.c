@@ -9,22 +9,16 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-static bool may_go(void *data)
-{
-    return ((struct waiter_news *)data)->let_go != 0;
-}
-
 static void wait_for_it(void *data)
 {
     struct waiter *w = data;
-    redlock_options o = client_options(w->cluster);
     redlock *r;
     redlock_lock *lock = NULL;
     redlock_request q;
-    o.node_timeout_ms = w->terms.node_timeout_ms ? w->terms.node_timeout_ms : STEADY_MS;
-    o.username = w->terms.username;
-    o.password = w->terms.password;
-    r = client_open_with(&o);
+    r = CLIENT_OPEN(w->cluster,
+                    .node_timeout_ms =
+                        w->terms.node_timeout_ms ? w->terms.node_timeout_ms : STEADY_MS,
+                    .username = w->terms.username, .password = w->terms.password);
     q = (redlock_request)REDLOCK_REQUEST(.flags = w->terms.flags, .wait_ms = w->terms.wait_ms);
     client_warm_nodes(r, w->up);
     w->news->asked_ns = now_ns();
@@ -32,17 +26,12 @@ static void wait_for_it(void *data)
     w->news->error = redlock_acquire(r, w->terms.name, w->terms.ttl_ms, &q, &lock);
     w->news->granted_ns = now_ns();
     w->news->done = 1;
-    CHECK(wait_until(may_go, w->news));
+    AWAIT(w->news->let_go != 0);
     if (lock != NULL) {
         CHECK_OK(redlock_release(lock));
         redlock_lock_free(lock);
     }
     client_close(r);
-}
-
-static bool is_asking(void *data)
-{
-    return ((struct waiter_news *)data)->asking != 0;
 }
 
 void waiter_start(struct waiter *w, const struct cluster *c, int up,
@@ -53,7 +42,7 @@ void waiter_start(struct waiter *w, const struct cluster *c, int up,
                          .news = helper_memory(sizeof(struct waiter_news)),
                          .up = up};
     w->pid = helper_start(wait_for_it, w);
-    CHECK(wait_until(is_asking, w->news));
+    AWAIT(w->news->asking != 0);
 }
 
 static bool is_done(void *data)
