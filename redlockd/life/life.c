@@ -207,6 +207,7 @@ static void on_reload(void *context)
         /* What was begun by rights that are gone ends before the next request is read. */
         leases_reload(&life->leases);
         leaders_reload(&life->routes.view.leaders);
+        once_reload(&life->routes.once);
         redlock_reload_passwords(life->leases.client);
         if (life->library.records)
             redlock_reload_passwords(life->library.records);

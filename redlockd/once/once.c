@@ -90,6 +90,18 @@ static struct http_exchange *take_exchange(struct once_run *run)
     return exchange;
 }
 
+void once_reload(struct once *once)
+{
+    char name[REDLOCK_NAME_MAX + 1];
+
+    for (struct once_run *run = once->runs; run; run = run->next) {
+        /* The rule is that of the lock. */
+        strcpy(name, run->name);
+        name[strlen(name) - strlen(RECORD_SUFFIX)] = '\0';
+        run->rule = access_rule_of(once->leases->access, &run->who, name);
+    }
+}
+
 /* ---- answers ----------------------------------------------------------------------------- */
 
 static void refuse(struct once_run *run, int status, const char *code, const char *detail)
@@ -175,10 +187,16 @@ static void undo(struct once_run *run)
 
 static void answer_run(struct once_run *run, bool is_sure)
 {
+    struct access *access = run->once->leases->access;
     int64_t now_ns = rl_now_ns();
     struct lease_deadline start_by = lease_deadline_of(
         run->received_ns, now_ns, run->start_by_ns, run->once->leases->drift_ppm);
 
+    if (!access_still_gives(access, &run->who, run->rule, run->exchange, ACCESS_ACQUIRE)) {
+        refuse(run, 403, "FORBIDDEN", "no rule allows that any more");
+        undo(run);
+        return;
+    }
     if (!run->exchange || start_by.remaining_ms == 0) {
         refuse(run, 503, "LATE", lease_too_late);
         undo(run);

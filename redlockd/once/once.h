@@ -43,6 +43,9 @@ void once_free(struct once *once);
 /* PUT or DELETE, by a principal with the right to acquire the lock NAME. */
 void once_begin(struct once *once, const struct routed *routed);
 
+/* Rules or tokens are new: a run without the right is not answered with 201. */
+void once_reload(struct once *once);
+
 /* What has come of a job, or of a record: the run is the data of the event. */
 void once_on_event(struct once *once, const redlock_event *event);
 

@@ -149,15 +149,19 @@ static void answer(struct leaders *leaders, const struct leader_poll *poll,
     struct http_body *body = &leaders->view->body;
     struct rl_json *json = &body->json;
     const char *label = found->term ? found->holder->label : "";
+    bool leads =
+        found->term && poll->has_tag && lease_has_tag(found->holder->value, &poll->tag);
+    /* A candidate that may not read learns its own label, and no other. */
+    bool may_read = leads || access_gives(leaders->view->leases->access, &poll->who, poll->rule,
+                                          ACCESS_READ);
 
     http_body_begin(body);
     rl_json_string(json, "name", poll->watch->name);
     rl_json_known(json, "term", found->term ? found->term : -1);
-    rl_json_string(json, "label", label[0] ? label : NULL);
+    rl_json_string(json, "label", may_read && label[0] ? label : NULL);
     rl_json_known(json, "remaining_ms", found->remaining_ms);
     if (poll->has_tag)
-        rl_json_bool(json, "leads",
-                     found->term && lease_has_tag(found->holder->value, &poll->tag));
+        rl_json_bool(json, "leads", leads);
     http_body_answer(body, poll->exchange, 200, "application/json", NULL);
 }
 

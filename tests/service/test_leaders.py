@@ -64,6 +64,7 @@ class Leaders(Case):
         mine, others = self.ask(client=self.pod, lease=held.lease), self.ask(client=self.pod, lease=new_lease())
         self.assertEqual((mine['leads'], mine['term']), (True, held['fence']))
         self.assertEqual((others['leads'], others['term']), (False, held['fence']), 'of the same principal')
+        self.assertEqual((mine['label'], others['label']), ('web1:8080', None), 'without the right to read')
         self.assertEqual(self.ask(client=self.pod).verdict, (403, 'FORBIDDEN'), 'to acquire is not to read')
         self.assertEqual(self.ask(client=self.reader, lease=held.lease).verdict, (403, 'FORBIDDEN'))
         self.assertEqual(self.ask(lease='short').verdict, (400, 'LEASE_ID'))

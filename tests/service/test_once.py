@@ -121,6 +121,27 @@ class Once(Pair):
         until(lambda: not self.is_recorded(), 'the end of the record')
         until(lambda: self.once(held, client=client).status == 201, 'another beginning')
 
+    def test_right_taken(self):
+        """A run whose right ends while it is recorded does not begin, and leaves no record."""
+        relays = [Relay(port) for port in self.nodes.ports[:2]]
+        nodes = ','.join([relay.address for relay in relays] + ['127.0.0.1:%d' % self.nodes.ports[2]])
+        conf = self.write('conf', f'allow = {ME} * acquire,read,admin\nallow = token:worker * acquire\n')
+        slow = self.start_ready('--config', conf, nodes=nodes)
+        worker = slow.client('worker')
+        held = self.candidate(client=worker)
+        for relay in relays:
+            relay.is_slow = True
+        pending = self.begin_once(held, client=worker)
+        until(lambda: all(relay.late for relay in relays), 'a look at the lock')
+        self.write('conf', f'allow = token:worker other/ acquire\nallow = {ME} * acquire,read,admin\n')
+        slow.reload()
+        for relay in relays:
+            relay.is_slow = False
+        refused = pending.answer()
+        self.assertEqual((refused.verdict, refused['detail']),
+                         ((403, 'FORBIDDEN'), 'no rule allows that any more'))
+        until(lambda: not self.is_recorded(), 'the end of the record')
+
     def test_refused(self):
         """Refused: other periods, names without room, and nodes that are not those of the start."""
         held = self.candidate()
