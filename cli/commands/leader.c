@@ -135,10 +135,10 @@ const struct command command_leader = {
     .usage = "[OPTION...] NAME",
     .about =
         "Prints the term and the label of the leader of NAME (`redlock lead`, lead() of Python "
-        "and Node). What it prints is old when it arrives: by then the term may have ended. A "
-        "leader must not ask this whether it leads, but stop before the deadline of its lock; "
-        "a request to a leader carries the term that is meant, and one of a smaller term is "
-        "refused.\n\n"
+        "and Node, Lead() of Go). What it prints is old when it arrives: by then the term may "
+        "have ended. A leader must not ask this whether it leads, but stop before the deadline "
+        "of its lock; a request to a leader carries the term that is meant, and one of a "
+        "smaller term is refused.\n\n"
         "--watch polls, every half second and when a term must have expired: a term that "
         "begins and ends between two looks is not seen.\n\n"
         "Exits with 0, or with 1 when there is no leader, 69 when too few nodes answer, 77 "

@@ -43,21 +43,25 @@ stop() { # no SIGTERM: what the lock protects must not be touched after the dead
     exit 76
 } 2>/dev/null
 
+watch() {
+    sleep 0.05
+    look
+    [ "$now" -lt $((until - 100)) ] || stop 'no answer before the deadline'
+}
+
 renew_at=$((sent + ttl / 3))
 while kill -0 "$work" 2>/dev/null; do
-    look
-    sent=$now left=$((until - 100 - sent))
-    [ "$left" -gt 0 ] || stop 'no answer before the deadline'
-    if [ "$sent" -ge "$renew_at" ]; then
-        renew_at=$((sent + ttl / 20)) # 503, a proxy's answer or none: the old deadline stands, ask again
-        answer=$(ask "$(printf '%d.%03d' $((left / 1000)) $((left % 1000)))" POST -H "Grant: $grant" \
-            -d "{\"ttl_ms\":$ttl}" 2>/dev/null)
+    watch
+    if [ "$now" -ge "$renew_at" ]; then
+        sent=$now renew_at=$((now + ttl / 20)) # 503, a proxy's answer or none: the old deadline stands, ask again
+        exec 3< <(ask 5 POST -H "Grant: $grant" -d "{\"ttl_ms\":$ttl}" 2>/dev/null)
+        until read -t 0 -u 3; do watch; done # curl itself counts what the monotonic clock counts
+        answer=$(cat <&3)
         case $(jq -r '.grant // .code' <<<"$answer" 2>/dev/null) in
         "$grant") until=$(deadline "$sent" "$answer") renew_at=$((sent + ttl / 3)) ;;
         LOST | EXPIRED | ENDED) stop "$answer" ;;
         esac
     fi
-    sleep 0.05
 done
 wait "$work"
 status=$?

@@ -3,12 +3,14 @@
 on the fence, trusts no clock that stands still or is set, and all of them take turns, on two replicas. What
 else they do: bindings/cases."""
 import glob
+import http.server
 import itertools
 import os
 import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from client import fresh
@@ -32,6 +34,41 @@ def build_go():
                GOFLAGS='-mod=mod', GOPROXY='off', GO111MODULE='on')
     assert done.returncode == 0, done
     return folder + '/hold'
+
+
+class Silent(http.server.ThreadingHTTPServer):
+    """A service that grants for five minutes, and does not answer renewals."""
+
+    class Request(http.server.BaseHTTPRequestHandler):
+        def do_PUT(self):
+            self.answer(201, b'{"grant":"g","fence":7,"after_ms":0,"remaining_ms":300000}')
+
+        def do_POST(self):
+            self.server.asked.release()
+            self.server.is_over.wait()
+
+        def do_DELETE(self):
+            self.answer(204, b'')
+
+        def answer(self, status, body):
+            self.rfile.read(int(self.headers.get('Content-Length', 0)))
+            self.send_response(status)
+            self.send_header('Content-Length', len(body))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *words):
+            pass
+
+    def __init__(self):
+        super().__init__(('127.0.0.1', 0), self.Request)
+        self.port, self.asked, self.is_over = self.server_port, threading.Semaphore(0), threading.Event()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def end(self):
+        self.is_over.set()
+        self.shutdown()
+        self.server_close()
 
 
 class Languages(Pair):
@@ -86,14 +123,15 @@ class Languages(Pair):
         with open(self.path('clock'), 'r+b') as clock:
             clock.write(struct.pack('q', ms))
 
-    def begin(self, ttl_ms):
+    def begin(self, ttl_ms, service=None):
         """Examples that hold locks, once their commands run: (language, process, pid of its command)."""
         self.write('clock', '\0' * 8)
         begun = []
         for language in STEPPED:
             pid_path = self.path(fresh('pid'))
             process = subprocess.Popen(
-                self.words(language, self.daemon, fresh(language), 'bash', '-c', f'echo $$ >{pid_path}; exec sleep 60'),
+                self.words(language, service or self.daemon, fresh(language), 'bash', '-c',
+                           f'echo $$ >{pid_path}; exec sleep 600'),
                 stderr=subprocess.DEVNULL, env={
                     **ENVIRONMENT, **self.environment, 'TTL_MS': str(ttl_ms), 'REDLOCK_TEST_CLOCK': self.path('clock'),
                     'LD_PRELOAD': BUILD + '/tests/libredlock_test_servershim.so'})
@@ -110,6 +148,17 @@ class Languages(Pair):
     def test_suspended(self):
         """A lock is lost when the wall clock has gone on beyond the deadline, as in a suspend."""
         begun = self.begin(60000)
+        self.step(3600000)
+        self.all_lose(begun)
+
+    def test_suspended_in_a_renewal(self):
+        """A lock is lost when the wall clock goes on beyond the deadline while a renewal is not answered."""
+        service = Silent()
+        self.addCleanup(service.end)
+        begun = self.begin(300000, service)
+        self.step(120000)
+        for _ in begun:
+            self.assertTrue(service.asked.acquire(timeout=60), 'no renewal')
         self.step(3600000)
         self.all_lose(begun)
 
