@@ -152,7 +152,7 @@ class Languages(Pair):
         self.all_lose(begun)
 
     def test_suspended_in_a_renewal(self):
-        """A lock is lost when the wall clock goes on beyond the deadline while a renewal is not answered."""
+        """A lock is lost when the clock passes the deadline while a renewal is not answered."""
         service = Silent()
         self.addCleanup(service.end)
         begun = self.begin(300000, service)
