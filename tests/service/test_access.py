@@ -152,6 +152,11 @@ class Nodes(Case):
 
     def test_nodes(self):
         """Where too few nodes answer, readers get the answers of each, others the code alone."""
+        streams = [client.hold(name, ttl_ms=9000) for client, name in
+                   ((self.daemon.client(), 'own/stream'), (self.daemon.client('blind'), 'stream'))]
+        for stream in streams:
+            self.addCleanup(stream.close)
+            stream.find('granted')
         self.nodes.dev('hang', 1, 2)
         few = self.daemon.client().acquire('own/few')
         self.assertEqual(few.status, 503)
@@ -159,6 +164,9 @@ class Nodes(Case):
         few = self.daemon.client('blind').acquire('few')
         self.assertEqual(few.verdict, (503, 'NOQUORUM'))
         self.assertNotRegex(few.text, 'nodes"|127.0.0.1|redis')
+        seen, unseen = [stream.find('jeopardy')['detail'] for stream in streams]
+        self.assertIn('127.0.0.1', seen)
+        self.assertNotIn('127.0.0.1', unseen)
         self.assertEqual(self.daemon.client('viewer').look('few').status, 503)
 
 

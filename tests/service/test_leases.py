@@ -87,6 +87,10 @@ class Leases(Pair):
         made_up = {'Lease-Id': held.lease, 'Grant': base64.urlsafe_b64encode(text).decode().rstrip('=')}
         at = '/v1/locks/' + self.name
         self.assertEqual(self.first.request('POST', at, {}, made_up).status, 400)
+        # One that clocks of nodes may have given, which differ from that of this host.
+        text[3:11] = struct.pack('>Q', (int(time.time()) + 3600) * 1000000)
+        ahead = {**made_up, 'Grant': base64.urlsafe_b64encode(text).decode().rstrip('=')}
+        self.assertEqual(self.first.request('POST', at, {}, ahead).status, 200)
         # A release raises nothing, and is always allowed.
         self.assertEqual(self.first.request('DELETE', at, headers=made_up).status, 204)
 
@@ -147,6 +151,7 @@ class Leases(Pair):
         waiting.close()
         slots, owner = (lambda n: dict(kind='semaphore', slots=n)), (lambda who: dict(kind='reentrant', owner=who))
         for terms, again, code in ((dict(kind='shared'), dict(kind='mutex'), 'YOURS'),
+                                   (dict(kind='shared'), dict(kind='mutex', fenced=False), 'YOURS'),
                                    (dict(kind='mutex'), dict(kind='shared'), 'YOURS'),
                                    (slots(2), slots(1), 'YOURS'), (owner('x'), owner('y'), 'YOURS'),
                                    (dict(fenced=False), dict(fenced=True), 'YOURS'),
@@ -159,6 +164,21 @@ class Leases(Pair):
             self.assertEqual(refused.answer().verdict, (409, code), again)
             first.close()
             second.close()
+
+    def test_asks_for_another_way(self):
+        """A wait is taken over by no request that would hold the lock in another way."""
+        self.take()
+        waiting, terms = self.daemon.begin_wait(self.name), dict(wait_ms=50000)
+        stream = self.first.begin_hold(self.name, waiting.lease, terms=terms)
+        self.assertEqual(stream.answer().verdict, (409, 'YOURS'))
+        waiting.close()
+        self.daemon.until_metric(0, 'waiters')
+        stream = self.first.hold(self.name, **terms)
+        self.daemon.until_metric(1, 'waiters')
+        self.assertEqual(self.first.acquire(self.name, stream.lease, **terms).verdict, (409, 'YOURS'))
+        left = self.first.begin_hold(self.name, stream.lease, terms=dict(**terms, leave=True))
+        self.assertEqual(left.answer().verdict, (409, 'YOURS'))
+        stream.close()
 
     def test_delete(self):
         """DELETE ends the wait of its id on this replica, which gets 410."""

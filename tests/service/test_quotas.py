@@ -10,13 +10,14 @@ from daemon import ME, Case, until
 
 
 class Quotas(Case):
-    tokens = ('ci', 'queue', 'flood', 'made-up')
+    tokens = ('ci', 'queue', 'flood', 'made-up', 'back')
     audit = True
     options = ('--allow', 'token:ci ci/ acquire leases=2 ttl=20s',
                '--allow', f'{ME} * acquire,read,admin',
                '--allow', 'token:flood * acquire,read requests=20',
                '--allow', 'token:made-up made/ acquire requests=2',
-               '--allow', 'token:queue queue/ acquire leases=2 waiters=1')
+               '--allow', 'token:queue queue/ acquire leases=2 waiters=1',
+               '--allow', 'token:back back/ acquire requests=2')
 
     def setUp(self):
         self.owner = self.daemon.client()  # under another rule than the tokens
@@ -31,9 +32,11 @@ class Quotas(Case):
         """A rule has so many leases; a release or an expiry makes room, and other rules are free."""
         ci, name = self.daemon.client('ci', keep=True), 'ci/' + fresh()
         held = [ci.acquire(name + word) for word in 'ab']
+        rejected = self.daemon.metric('quota_rejected_total', rule='1')
         self.assertEqual([(h.status, h['ttl_ms']) for h in held], [(201, 20000)] * 2, 'as the rule allows')
         refused = ci.acquire(name + 'c')
         self.assertEqual((*refused.verdict, refused.headers['Retry-After']), (429, 'QUOTA', '1'))
+        self.assertEqual(self.daemon.metric('quota_rejected_total', rule='1'), rejected + 1)
         self.assertEqual(self.owner.acquire(name + 'c', ttl_ms=60000).status, 201, 'another rule')
         self.assertEqual(ci.renew(held[0], ttl_ms=20001).verdict, (422, 'INVALID'), 'beyond ttl=')
         self.assertEqual(ci.renew(held[0], ttl_ms=20000).status, 200)
@@ -44,6 +47,24 @@ class Quotas(Case):
         self.assertEqual(last.status, 201, 'what runs out makes room, too')
         for each in held[1], last:
             self.assertEqual(ci.release(each).status, 204)
+
+    def test_taken_over(self):
+        """A wait that another principal takes over is granted under the rule of that one."""
+        ci, name = self.daemon.client('ci'), 'ci/' + fresh()
+        held = self.owner.acquire(name, ttl_ms=60000)
+        first = ci.begin_acquire(name, wait_ms=50000, label='taken over', ttl_ms=20000)
+        self.daemon.until_metric(1, 'waiters')
+        second = self.owner.begin_acquire(name, first.lease, wait_ms=50000, label='taken over', ttl_ms=20000)
+        self.assertEqual(first.answer().verdict, (409, 'SUPERSEDED'))
+        self.owner.release(held)
+        granted = [second.answer()]
+        self.assertEqual(granted[0].status, 201)
+        record, = self.daemon.audited(event='granted', label='taken over')
+        self.assertEqual(record['principal'], ME)
+        granted += [ci.acquire(name + word) for word in 'ab']
+        self.assertEqual([each.status for each in granted[1:]], [201, 201], 'the rule of the first has room')
+        for each in granted:
+            self.assertEqual(self.owner.release(each).status, 204)
 
     def test_waiters(self):
         """A rule has so many waiters; an attempt that does not wait, and the end of a wait, count."""
@@ -109,7 +130,18 @@ class Quotas(Case):
         self.assertEqual(self.daemon.metric('lost_total'), lost)
         for lease in held:
             self.assertEqual(ci.release(lease).status, 204)
-        self.assertEqual(ci.acquire(name + 'c').status, 201)
+        last = ci.acquire(name + 'c')
+        self.assertEqual((last.status, ci.release(last).status), (201, 204))
+
+    def test_stream_comes_back(self):
+        """A stream that comes back renews: that its rule has no request left does not refuse it."""
+        client, name = self.daemon.client('back'), 'back/' + fresh()
+        stream = client.hold(name, ttl_ms=60000)
+        granted = stream.find('granted')
+        self.count_until_refused(lambda: client.acquire(name), 5)
+        back = client.hold(name, stream.lease, granted['grant'])
+        self.assertEqual(back.find('granted')['fence'], granted['fence'])
+        self.assertEqual(client.release(back).status, 204)
 
     def flood(self, number, stop, seen):
         client = self.daemon.client('flood', keep=True)
