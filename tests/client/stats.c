@@ -47,7 +47,6 @@ static void check_books(const redlock_counters *s, uint64_t begun)
 CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
         .also = {REDLOCK_THREAD})
 {
-    redlock_request wait = REDLOCK_REQUEST(.wait_ms = 1000);
     redlock_counters s = stats_of(r);
     check_books(&s, 0);
 
@@ -55,7 +54,7 @@ CASE_ON(acquisitions, "Each acquisition is counted once, by its outcome.",
     cluster_set(c, 0, 3, "redlock:taken", "somebody", 600000);
     for (int i = 0; i < 3; i++)
         CHECK_ERR(REDLOCK_BUSY, client_try(r, "taken", 10000));
-    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "taken", 10000, wait));
+    CHECK_ERR(REDLOCK_TIMEOUT, CLIENT_TRY(r, "taken", 10000, .wait_ms = 1000));
     /* What is refused as an argument was never begun. */
     CHECK_ERR(REDLOCK_INVAL, client_try(r, "", 10000));
     s = stats_of(r);
@@ -114,8 +113,7 @@ CASE_ON(waiters, "Waiters are counted while they wait, and as canceled when they
 CASE_ON(extended, "Extensions and releases are counted, and those that failed beside them.",
         .also = {REDLOCK_THREAD})
 {
-    redlock_request capped = REDLOCK_REQUEST(.max_extensions = 1);
-    redlock_lock *lock = client_lock_as(r, "x", 20000, capped);
+    redlock_lock *lock = CLIENT_LOCK(r, "x", 20000, .max_extensions = 1);
     redlock_counters s;
     CHECK_OK(redlock_extend(lock, 20000));
     CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000)); /* by the cap: not tried */

@@ -27,9 +27,8 @@ static redlock *open_correct(const struct cluster *c)
  * told at once. */
 static int acquire(redlock *r, int32_t kind)
 {
-    redlock_request q = REDLOCK_REQUEST(.kind = kind, .wait_ms = GIVE_UP_MS,
-                                        .slots = kind == REDLOCK_SEMAPHORE);
-    return client_try_as(r, "x", 10000, q);
+    return CLIENT_TRY(r, "x", 10000, .kind = kind, .wait_ms = GIVE_UP_MS,
+                      .slots = kind == REDLOCK_SEMAPHORE);
 }
 
 CASE_NODES(every_lock_has_a_token, "With correctness a lock that asks for no token has one.",

@@ -109,14 +109,13 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
                                           NULL};
     struct cluster c;
     redlock *r;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1500);
     cluster_start_young(&c, 1, durable);
     r = client_open_warm(&c, 0);
     CHECK_OK(redlock_admit(r, NULL));
     CHECK_OK(client_try(r, "x", 10000));
     server_restart(&c.node[0]);
     CHECK_INT(1, server_int(&c.node[0], "EXISTS", "redlock.admit", NULL)); /* it survived */
-    CHECK_ERR(REDLOCK_GUARDED, client_try_as(r, "x", 10000, q));
+    CHECK_ERR(REDLOCK_GUARDED, CLIENT_TRY(r, "x", 10000, .wait_ms = 1500));
 }
 
 CASE_NODES(admit_says_who_did_not,

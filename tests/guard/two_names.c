@@ -8,9 +8,8 @@ enum { TTL_MS = 10000 };
 
 static int try_as(redlock *r, const char *owner, int64_t wait_ms)
 {
-    redlock_request q =
-        REDLOCK_REQUEST(.kind = REDLOCK_REENTRANT, .owner = owner, .wait_ms = wait_ms);
-    return client_try_as(r, "x", TTL_MS, q);
+    return CLIENT_TRY(r, "x", TTL_MS, .kind = REDLOCK_REENTRANT, .owner = owner,
+                      .wait_ms = wait_ms);
 }
 
 /* Node 0 by two names, and node 1: by itself it is no majority of these. */

@@ -48,7 +48,6 @@ CASE_ON(own_expiry, "A dead reader's hold expires by itself, and a living reader
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *alive = client_lock_as(r, "x", TTL_MS, reader_request());
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     redlock_lock_leave(client_lock_as(r, "x", 2000, reader_request()));
     sleep_ms(2010);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
@@ -59,7 +58,8 @@ CASE_ON(own_expiry, "A dead reader's hold expires by itself, and a living reader
     alive = client_lock_as(r, "x", TTL_MS, reader_request());
     client_unlock(alive);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS)); /* the left one still counts */
-    client_unlock(client_lock_as(r, "x", TTL_MS, q));    /* its end needs no message */
+    client_unlock(
+        CLIENT_LOCK(r, "x", TTL_MS, .wait_ms = GIVE_UP_MS)); /* its end needs no message */
 }
 
 CASE_ON(renewed_and_lost,

@@ -99,9 +99,8 @@ CASE_ON(beside_others,
 CASE_ON(several_names,
         "Of several names the one that is broken goes, and the holder has lost them all.")
 {
-    redlock_request q =
-        REDLOCK_REQUEST(.more_names = (const char *[]){"y"}, .more_name_count = 1);
-    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, q);
+    redlock_lock *lock =
+        CLIENT_LOCK(r, "x", TTL_MS, .more_names = (const char *[]){"y"}, .more_name_count = 1);
     CHECK_OK(redlock_break(r, "x", first_holder(r).fingerprint, NULL));
     CHECK_INT(0, cluster_count(c, "redlock:x"));
     CHECK_INT(3, cluster_count(c, "redlock:y"));
@@ -116,9 +115,8 @@ CASE(several_quorums, "A holder is found and evicted in the quorum where its nam
     r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 3; i++) {
         const char *name = fleet_name(&f, i, 0);
-        redlock_request q = REDLOCK_REQUEST(.label = LABEL);
         redlock_answer *answer = NULL;
-        redlock_lock *lock = client_lock_as(r, name, TTL_MS, q);
+        redlock_lock *lock = CLIENT_LOCK(r, name, TTL_MS, .label = LABEL);
         redlock_info info;
         CHECK_ERR(REDLOCK_BUSY, client_try(r, name, TTL_MS));
         CHECK_HAS("held by " LABEL, redlock_detail());

@@ -271,7 +271,6 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
 
 CASE(bad_keep, "A kept lock cannot be bound to a thread.")
 {
-    redlock_request q = REDLOCK_REQUEST(.flags = REDLOCK_KEEP | REDLOCK_BOUND);
-    CHECK_ERR(REDLOCK_INVAL, client_try_as(a, "x", TTL_MS, q));
+    CHECK_ERR(REDLOCK_INVAL, CLIENT_TRY(a, "x", TTL_MS, .flags = REDLOCK_KEEP | REDLOCK_BOUND));
     CHECK_HAS("contradict", redlock_detail());
 }

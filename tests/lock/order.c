@@ -136,13 +136,12 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
     redlock *r;
     redlock_lock *held;
     int attempts = 0;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2300);
     bench_start(&b);
     r = bench_open(&b, 0, PATIENT_MS);
     client_warm(r);
     held = client_lock(r, "x", 20000);
     /* A waiter sends a heartbeat every second. */
-    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 20000, q));
+    CHECK_ERR(REDLOCK_TIMEOUT, CLIENT_TRY(r, "x", 20000, .wait_ms = 2300));
     client_unlock(held);
     client_warm(r);
     for (int i = 0; i < fake_count(&b.fake[0]); i++) {

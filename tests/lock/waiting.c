@@ -15,11 +15,11 @@ static void hold_elsewhere(const struct cluster *c)
 CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
         .node_timeout_ms = FAR_MS)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 10); /* short: no node answers */
     int64_t start_ms;
     cluster_each(c, 0, 3, server_freeze);
     start_ms = now_ms();
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", LONG_TTL_MS, q));
+    /* short: no node answers */
+    CHECK_ERR(REDLOCK_NOQUORUM, CLIENT_TRY(r, "x", LONG_TTL_MS, .wait_ms = 10));
     CHECK_BETWEEN(10, SOON_MS, now_ms() - start_ms);
     cluster_each(c, 0, 3, server_thaw); /* the close waits for no node */
 }
@@ -28,7 +28,6 @@ CASE_ON(short_wait, "A wait shorter than one attempt ends at its deadline.",
 CASE_NODES(never_granted_late, "Grants that arrive after the end of the wait do not count.")
 {
     struct proxy p[3];
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 100); /* short: no answer arrives */
     int64_t start_ms;
     proxies_start(p, c, 3);
     r = client_open_hasty(c, 0, FAR_MS);
@@ -36,7 +35,8 @@ CASE_NODES(never_granted_late, "Grants that arrive after the end of the wait do 
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
     start_ms = now_ms();
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", LONG_TTL_MS, q));
+    /* short: no answer arrives */
+    CHECK_ERR(REDLOCK_NOQUORUM, CLIENT_TRY(r, "x", LONG_TTL_MS, .wait_ms = 100));
     CHECK_BETWEEN(100, SOON_MS, now_ms() - start_ms);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 0;
@@ -72,14 +72,13 @@ CASE_NODES(waiting_is_cheap,
 {
     enum { FEW = 50 }; /* a poll every millisecond would be thousands */
     redlock_options o = client_options(c);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2500);
     o.retry_min_ms = 1;
     o.retry_max_ms = 1; /* no matter: this is no retry */
     r = client_open_with(&o);
     client_warm(r);
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     server_forget_commands(&c->node[0]);
-    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 10000, q));
+    CHECK_ERR(REDLOCK_TIMEOUT, CLIENT_TRY(r, "x", 10000, .wait_ms = 2500));
     /*
      * A try, a ticket, a place, a heartbeat every second, a departure; some of them twice where
      * a node is late. The try, the place, the look after subscribing and two heartbeats set the
@@ -93,13 +92,12 @@ CASE_NODES(waiting_is_cheap,
 CASE_NODES(retries_are_bounded,
            "Without a majority a waiter neither sleeps too long nor hammers.")
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     r = CLIENT_OPEN(c, .retry_min_ms = 10, .retry_max_ms = 100);
     client_warm(r);
     server_kill(&c->node[1]);
     server_kill(&c->node[2]);
     server_forget_commands(&c->node[0]);
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
+    CHECK_ERR(REDLOCK_NOQUORUM, CLIENT_TRY(r, "x", 10000, .wait_ms = 2000));
     CHECK_BETWEEN(3, 120, calls(&c->node[0], "set")); /* 20 or more on a calm machine */
 }
 

@@ -51,12 +51,11 @@ static void *step_later(void *data)
 static void wait_through_a_step(struct cluster *c, redlock *r, int64_t step_ms)
 {
     pthread_t thread;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     int64_t start_ms;
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     CHECK_INT(0, pthread_create(&thread, NULL, step_later, &step_ms));
     start_ms = now_ms();
-    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", 10000, q));
+    CHECK_ERR(REDLOCK_TIMEOUT, CLIENT_TRY(r, "x", 10000, .wait_ms = 2000));
     CHECK_BETWEEN(2000, SOON_MS, now_ms() - start_ms);
     pthread_join(thread, NULL);
 }

@@ -64,13 +64,12 @@ CASE_NODES(unknown_host,
            "A name that does not resolve is one unreachable node, reported by that name.")
 {
     redlock *hopeless;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     c->urls[1] = "redis://no-such-host.invalid:6379";
     r = client_open(c, 0);
     client_unlock(client_lock(r, "x", 10000));
     c->urls[2] = "redis://no-such-host-either.invalid:6379";
     hopeless = client_open(c, 0);
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(hopeless, "x", 10000, q));
+    CHECK_ERR(REDLOCK_NOQUORUM, CLIENT_TRY(hopeless, "x", 10000, .wait_ms = 1000));
     CHECK_STR("no-such-host.invalid:6379", redlock_failure_report()->node[1].address);
 }
 

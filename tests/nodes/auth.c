@@ -160,14 +160,13 @@ CASE_NODES(password_changed,
            "after a reconnect.",
            .start = start_protected, .nodes = 1)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 3000);
     r = CLIENT_OPEN(c, .password = PASSWORD);
     client_unlock(client_lock(r, "x", 10000));
     CHECK_STR("OK", server_cmd(&c->node[0], "CONFIG", "SET", "requirepass", "new", NULL));
     c->node[0].password = "new";
     CHECK_HAS(
         "", server_cmd(&c->node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL));
-    CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", 10000, q));
+    CHECK_ERR(REDLOCK_AUTH, CLIENT_TRY(r, "x", 10000, .wait_ms = 3000));
 }
 
 static void add_user(const struct cluster *c, const char *user)

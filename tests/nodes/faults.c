@@ -103,11 +103,10 @@ CASE_ON(refused_is_told,
         "The report says connection refused for dead and granted for live nodes.", .nodes = 5,
         .node_timeout_ms = STEADY_MS)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 2000);
     const redlock_report *report;
     cluster_each(c, 0, 3, server_kill);
     /* Past the first notice of the closed connection, the new tries are refused. */
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try_as(r, "x", 10000, q));
+    CHECK_ERR(REDLOCK_NOQUORUM, CLIENT_TRY(r, "x", 10000, .wait_ms = 2000));
     report = redlock_failure_report();
     for (uint32_t i = 0; i < 3; i++) {
         char address[64];

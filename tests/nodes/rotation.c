@@ -333,10 +333,9 @@ CASE_NODES(command_fails,
            .start = start)
 {
     redlock_options o = options_of(c);
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
     o.password_command = make_command("echo s3cr3t-half; exit 3");
     r = client_open_with(&o);
-    CHECK_ERR(REDLOCK_AUTH, client_try_as(r, "x", RENEWED_TTL_MS, q));
+    CHECK_ERR(REDLOCK_AUTH, CLIENT_TRY(r, "x", RENEWED_TTL_MS, .wait_ms = GIVE_UP_MS));
     CHECK_HAS("exited with 3", redlock_failure_report()->node[0].text);
     CHECK_LACKS("s3cr3t", redlock_failure_report()->node[0].text);
 }

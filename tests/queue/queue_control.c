@@ -59,8 +59,7 @@ CASE_NODES(try_takes_no_place, "A try leaves no queue entry behind, fair or not.
     cluster_set(c, 0, NODES, "redlock:x", "another", 60000);
     r = client_open_warm(c, 0);
     for (uint32_t fair = 0; fair <= REDLOCK_FAIR; fair += REDLOCK_FAIR) {
-        redlock_request q = REDLOCK_REQUEST(.flags = fair);
-        CHECK_ERR(REDLOCK_BUSY, client_try_as(r, "x", TTL_MS, q));
+        CHECK_ERR(REDLOCK_BUSY, CLIENT_TRY(r, "x", TTL_MS, .flags = fair));
         for (int i = 0; i < NODES; i++)
             CHECK_INT(1, server_keys(&c->node[i]));
     }

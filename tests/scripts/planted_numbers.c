@@ -224,7 +224,6 @@ CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listi
 {
     redlock_answer *answer = NULL;
     redlock_info info;
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
     for (int i = 0; i < 3; i++) {
         server_cmd(&c->node[i], "HSET", FENCE, "i", "1e300", NULL);
         server_cmd(&c->node[i], "ZADD", KEY, "inf", "r", NULL);
@@ -243,7 +242,7 @@ CASE_ON(everything_goes_on, "Numbers planted under one name stop no query, listi
     CHECK_INT(0, info.fence);
     /* The key is in the way, and that is all: held by another, for an unknown time. */
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
-    CHECK_ERR(REDLOCK_TIMEOUT, client_try_as(r, "x", TTL_MS, q));
+    CHECK_ERR(REDLOCK_TIMEOUT, CLIENT_TRY(r, "x", TTL_MS, .wait_ms = 1000));
     CHECK_OK(client_try(r, "z", TTL_MS));
 }
 

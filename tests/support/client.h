@@ -91,6 +91,8 @@ void client_unlock(redlock_lock *lock);
 /* Tries once; the outcome, with nothing left held by us. */
 int client_try(redlock *r, const char *name, int64_t ttl_ms);
 int client_try_as(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
+#define CLIENT_TRY(r, name, ttl_ms, ...)                                                       \
+    client_try_as(r, name, ttl_ms, (redlock_request)REDLOCK_REQUEST(__VA_ARGS__))
 
 /* Acquires, waits until the key is on `wanted` nodes, releases; false:
  * not within GIVE_UP_MS. */
