@@ -3,7 +3,6 @@
 # `redlock run -w TIME` waits for exactly as long as was said.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 "$redlock" lock -t 60s w >/dev/null
 # As long as was said: by the best reading, a busy machine only adds.

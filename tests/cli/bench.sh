@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq iconv
 inside_dev 3 "$@"
-unhurried
 export LC_ALL=C
 alive='1 2 3'
 

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq
 inside_dev 3 "$@"
-unhurried
 
 # A command under `redlock run` is ended when the run notices.
 "$redlock" run -t 9s --label 'alice@web1:7 (make)' deploy -- sh -c 'echo $$ >"$0"; exec sleep 60' "$tmp/pid" 2>"$tmp/run" &

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 own_servers
 inside_dev '6 --no-init' "$@"
-unhurried
 
 # start K: a server in cluster mode; its ports in ${port[K]} and ${bus[K]}.
 start() {

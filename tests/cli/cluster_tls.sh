@@ -5,6 +5,7 @@
 needs openssl
 find_server
 inside_dev '6 --no-init' "$@"
+hurried
 sh "$here/../../lab/servers/certs.sh" "$tmp" || skip 'certificates cannot be made'
 pids=
 trap 'kill $pids 2>/dev/null; rm -rf "$tmp"' EXIT

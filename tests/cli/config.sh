@@ -58,44 +58,32 @@ is '   the command line' "$(REDLOCK_NODES=127.0.0.1:1 from --nodes 127.0.0.1:2)"
 try "$redlock" nodes -v --connect-timeout 200ms
 like '   for people, with -v' "$out" "^nodes named by $conf$"
 
-# mistake PATTERN: the file in $conf is refused.
+# mistake PATTERN [TEXT]: the file in $conf, with this text, is refused.
 mistake() {
+    # shellcheck disable=SC2059 # it has \n, and no %
+    [ $# = 1 ] || printf "$2" >"$conf"
     try "$redlock" lock -n x
     expect "$1" 78 "redlock.conf:$1"
 }
-printf 'nodes = 127.0.0.1:1\nnoddes = 127.0.0.1:2\n' >"$conf"
-mistake "2: unknown key 'noddes'; did you mean 'nodes'"
-printf '\n\nttl = banana\n' >"$conf"
-mistake "3: ttl: 'banana' is not a duration"
-printf 'ttl = 0\n' >"$conf"
-mistake "1: ttl: '0' must be more than zero"
-printf 'wait = -1\n' >"$conf"
-mistake "1: wait: '-1' is negative"
-printf 'no-native = maybe\n' >"$conf"
-mistake "1: no-native: 'maybe' is neither yes nor no"
-printf 'guard = maybe\n' >"$conf"
-mistake "1: guard: 'maybe' is neither on, off nor strict"
-printf 'nodes\n' >"$conf"
-mistake '1: expected: key = value'
-printf '= 3\n' >"$conf"
-mistake '1: expected: key = value'
-printf 'nodes = \n' >"$conf"
-mistake "1: 'nodes' names no node"
-printf 'user =\n' >"$conf"
-mistake "1: 'user' is empty"
-printf 'ttl = 3\nttl = 4\n' >"$conf"
-mistake "2: 'ttl' is given twice"
-printf 'ttl = 3\0\n' >"$conf"
-mistake '1: the line contains a NUL byte'
+mistake "2: unknown key 'noddes'; did you mean 'nodes'" 'nodes = 127.0.0.1:1\nnoddes = 127.0.0.1:2\n'
+mistake "3: ttl: 'banana' is not a duration" '\n\nttl = banana\n'
+mistake "1: ttl: '0' must be more than zero" 'ttl = 0\n'
+mistake "1: wait: '-1' is negative" 'wait = -1\n'
+mistake "1: no-native: 'maybe' is neither yes nor no" 'no-native = maybe\n'
+mistake "1: guard: 'maybe' is neither on, off nor strict" 'guard = maybe\n'
+mistake '1: expected: key = value' 'nodes\n'
+mistake '1: expected: key = value' '= 3\n'
+mistake "1: 'nodes' names no node" 'nodes = \n'
+mistake "1: 'user' is empty" 'user =\n'
+mistake "2: 'ttl' is given twice" 'ttl = 3\nttl = 4\n'
+mistake '1: the line contains a NUL byte' 'ttl = 3\0\n'
 { echo '# fine'; head -c 5000 /dev/zero | tr '\0' a; echo; } >"$conf"
 mistake '2: the line is too long'
-printf 'json = yes\n' >"$conf"
-mistake "1: unknown key 'json'"
+mistake "1: unknown key 'json'" 'json = yes\n'
 printf 'ttl = banana\n' >"$conf"
 try "$redlock" lock -n -t 3 x
 expect 'a bad value is found even where the command line wins' 78 'redlock.conf:1: ttl'
-printf 'redis://user:sEcReT@host/?a=b\nredis://user:sEcReT@host\n' >"$conf"
-mistake '1: expected: key = value'
+mistake '1: expected: key = value' 'redis://user:sEcReT@host/?a=b\nredis://user:sEcReT@host\n'
 unlike '   and what may be a password is not shown' "$err" sEcReT
 printf 'ttl = 2m\nnodes = 127.0.0.1:1\n' >"$conf"
 try "$redlock" lock -n x

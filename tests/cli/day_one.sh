@@ -4,7 +4,6 @@
 # helps and why; the recipe for continuous integration of docs/containers.md takes a lock at once.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev '2 --no-init' "$@"
-unhurried
 both=$REDLOCK_NODES
 
 export REDLOCK_NODES=127.0.0.1:$(port 1)

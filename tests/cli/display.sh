@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq iconv
 inside_dev 3 "$@"
-unhurried
 
 # C0, DEL, C1 (CSI), line separators and the characters that change the direction of writing.
 steering=$'\033[31m\177\302\233\302\200\302\237\330\234\342\200\216\342\200\217\342\200\250\342\200\251\342\200\252\342\200\256\342\201\246\342\201\251'

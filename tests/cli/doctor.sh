@@ -4,7 +4,6 @@
 # Its cheap half is a warning of every subcommand that opens a client.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 # finds WHAT STATUS PATTERN REMEDY OPTION...
 finds() {

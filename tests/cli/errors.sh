@@ -4,7 +4,6 @@
 # a lock that is held is renewed, and no command runs without one.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 can_stall
 
 # full_pipe: $tmp/full takes nothing more until descriptor $full is read. Processes that write to it

@@ -3,7 +3,6 @@
 # `run --every`: at most one start in a period, on however many machines, whatever dies meanwhile.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 5 "$@"
-unhurried
 can_stall
 
 # ten OPTION... -- COMMAND: as cron starts it on ten machines within a second; statuses in $statuses.

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs python3
 inside_dev 3 "$@"
-unhurried
 
 # A proxy for each node: what it is sent arrives so many seconds later. Prints its ports and stays.
 cat >"$tmp/far.py" <<'END'

@@ -3,7 +3,6 @@
 # `redlock fence`: a command writes a file unless a later holder has. Paused holders: tests/fencing/resources.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 cd "$tmp" || exit 1
 
 # fence TOKEN [OPTION...] FILE COMMAND...

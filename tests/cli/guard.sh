@@ -3,7 +3,6 @@
 # Servers that have just started do not vote: which, why, for how long, and the two ways out.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 5 "$@"
-unhurried
 
 try "$redlock" run -n a -- true
 expect 'servers of `redlock dev` vote at once' 0

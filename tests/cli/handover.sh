@@ -3,7 +3,6 @@
 # `lock`, `extend`, `unlock` and `status`: a lock that goes from process to process.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 try "$redlock" lock -t 30s a
 expect 'lock' 0

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs python3 setsid
 inside_dev 3 "$@"
-unhurried
 
 # hold OPTION...: in the background, with $tmp/in as its input, descriptor $in, and lines in $tmp/lines.
 hold() {

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq iconv
 inside_dev 3 "$@"
-unhurried
 export LC_ALL=C
 
 bytes=$'[\001-\010\013-\037\177]|\302[\200-\237]|\330\234|\342\200[\216\217\250-\256]|\342\201[\246-\251]'

@@ -4,7 +4,6 @@
 # is replaced under held locks in the time that this takes, whatever interrupts it.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 4 "$@"
-unhurried
 needs jq
 first=127.0.0.1:$(port 1) second=127.0.0.1:$(port 2) third=127.0.0.1:$(port 3) fourth=127.0.0.1:$(port 4)
 for k in 1 2 3 4; do ask "$(port $k)" FLUSHALL >/dev/null; done

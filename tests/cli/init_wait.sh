@@ -5,7 +5,6 @@
 # while locks are held; it refuses what no wait makes safe.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev '4 --no-init' "$@"
-unhurried
 first=127.0.0.1:$(port 1) second=127.0.0.1:$(port 2) third=127.0.0.1:$(port 3) fourth=127.0.0.1:$(port 4)
 export REDLOCK_NODES=$first,$second,$third
 # The longest TTL is 3 s here, so that the nodes are watched for 5.

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq iconv
 inside_dev 3 "$@"
-unhurried
 
 # json WHAT STATUS PATTERN COMMAND...: the answer is JSON, contains PATTERN, and is all there is.
 json() {

@@ -4,7 +4,6 @@
 # to give back.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 # holding OPTION... NAME...: holds it in the background until `let_go`; returns when it is held.
 holding() {

@@ -4,7 +4,6 @@
 # anew after a loss.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 # Each start of the command is a line: machine, term, REDLOCK_HELD. It ends with 7 when told to.
 cat >"$tmp/command" <<END

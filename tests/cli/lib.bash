@@ -149,21 +149,25 @@ has_terminal() {
 }
 no_terminal='script(1) is missing, or cannot open a pseudo-terminal'
 
-# inside_dev 'N [OPTION...]' "$@": runs the rest of the script inside N servers of `redlock dev`.
+# inside_dev 'N [OPTION...]' "$@": runs the rest of the script inside N servers of `redlock dev`, unhurried.
 inside_dev() {
     local options
     read -r -a options <<<"$1"
     shift
-    [ -n "${REDLOCK_DEV:-}" ] && return 0
+    if [ -n "${REDLOCK_DEV:-}" ]; then
+        unhurried
+        return
+    fi
     rm -rf "$tmp"
     exec "$redlock" dev -c "${options[@]}" -- bash "$0" "$@"
 }
 
-# unhurried: a busy machine may take its time to answer; for tests in which no node hangs.
+# unhurried: a busy machine may take its time to answer. hurried: by default, where nodes hang.
 unhurried() {
     echo 'node-timeout = 3s' >"$tmp/unhurried"
     export REDLOCK_CONFIG=$tmp/unhurried
 }
+hurried() { export REDLOCK_CONFIG=/dev/null; }
 
 # can_stall: makes $tmp/stall.so, for LD_PRELOAD into a `redlock run` that is to stop at REDLOCK_STALL.
 can_stall() {

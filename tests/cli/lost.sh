@@ -3,6 +3,7 @@
 # `redlock run` when the lock ends under the command: it is stopped in time, and 76 says so.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+hurried
 
 dev() {
     "$redlock" dev "$@" >/dev/null 2>&1 || not_ok "redlock dev $*"

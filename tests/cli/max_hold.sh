@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs "${CC:-cc}"
 inside_dev 3 "$@"
-unhurried
 "${CC:-cc}" -D_GNU_SOURCE -o "$tmp/stamp" "$here/stamp.c" || exit 1
 
 start=$(now_ms)

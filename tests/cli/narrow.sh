@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs terminal stty
 inside_dev 5 "$@"
-unhurried
 export LC_ALL=C.UTF-8
 
 # widest: columns of the widest line on the screen, without the lines of script(1) and escape codes.

@@ -4,7 +4,6 @@
 # a `redlock run` that would wait for itself is refused at once.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 export redlock
 
 try timeout 60 "$redlock" run a -- redlock run b -- redlock run a -- \

@@ -4,6 +4,7 @@
 # refused are not.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+hurried
 
 # attempts: how many acquires the first server has seen since the last reset.
 attempts() {

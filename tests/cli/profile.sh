@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq
 inside_dev 3 "$@"
-unhurried
 echo 'profile = correctness' >>"$tmp/unhurried"
 
 try "$redlock" run x -- sh -c '[ "$REDLOCK_FENCE" -gt 0 ]'

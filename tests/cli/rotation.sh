@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 channel_rights || skip "$no_channel_rights"
-unhurried
 
 # each WORD...: the command on every server.
 each() {

@@ -4,7 +4,6 @@
 # through: status, input, output, arguments.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 try "$redlock" run a -- sh -c 'redlock status --held -q a'
 expect 'the lock is held while the command runs' 0

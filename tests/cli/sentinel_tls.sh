@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs openssl
 inside_dev '4 --no-init' "$@"
+hurried
 sh "$here/../../lab/servers/certs.sh" "$tmp" || skip 'certificates cannot be made'
 program=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) || skip 'there is no server'
 master=$(port 1)

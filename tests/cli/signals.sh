@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs ps setsid
 inside_dev 3 "$@"
-unhurried
 
 # A command that writes its pid, then the name of each signal it gets; TERM ends it with 7.
 cat >"$tmp/listener" <<'EOF'

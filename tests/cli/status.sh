@@ -3,7 +3,6 @@
 # `redlock status`: every kind, the waiters, the list of all locks, and nodes that disagree.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 try "$redlock" status
 expect 'nothing is there' 0 'no locks'

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs terminal ps
 inside_dev 3 "$@"
-unhurried
 
 terminal "$redlock run a -- sh -c 'read -r line; echo \"<\$line>\"; exit 3'"
 printf 'typed\n' >&"$keys"

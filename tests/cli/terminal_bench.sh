@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs terminal stty
 inside_dev 3 "$@"
-unhurried
 export LC_ALL=C
 
 terminal "stty rows 24 cols 80; LC_ALL=C $redlock bench --duration 60s"

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs terminal stty
 inside_dev 3 "$@"
-unhurried
 
 # What is typed must not be seen before the mode is set: keys come when the screen is there.
 for end in q '\003'; do

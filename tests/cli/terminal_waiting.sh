@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs terminal stty
 inside_dev 3 "$@"
-unhurried
 
 value=$("$redlock" lock -t 40s w)
 for i in 1 2; do

@@ -3,7 +3,6 @@
 # `redlock top`: frames for scripts (terminal_top.sh: a screen for people).
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 try "$redlock" top -c 1
 expect 'one frame' 0

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 channel_rights || skip "$no_channel_rights"
-unhurried
 secret=sEcReT-0815
 conf=$tmp/test.conf
 echo 'node-timeout = 1s' >"$conf"

@@ -4,7 +4,6 @@
 # they start runs a short job once on ten machines.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 packaging=$(readlink -f "$here/../../packaging")
 sed "s|@CMAKE_INSTALL_FULL_BINDIR@|$(dirname "$redlock")|" "$packaging/redlock@.service.in" >"$tmp/redlock@.service"
 

@@ -3,6 +3,7 @@
 # Bad input: every mistake has a message of its own and the right status, and nothing is sent.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 1 "$@"
+hurried
 
 # The server numbers its connections: it will show whether a client came.
 first=$(ask "$(port 1)" CLIENT ID)

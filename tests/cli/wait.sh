@@ -3,7 +3,6 @@
 # `redlock wait`: ends when a lock is free, and takes nothing.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 try "$redlock" wait a
 is 'a free lock: at once, without a word' "$status:$out$err" 0:

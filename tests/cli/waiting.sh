@@ -3,7 +3,6 @@
 # Waiting: in line, and gone without a trace when it is ended.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 value=$("$redlock" lock -t 40s w)
 

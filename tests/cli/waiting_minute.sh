@@ -3,7 +3,6 @@
 # A wait without a terminal says again every minute what it waits for. Takes a minute, of idleness.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 
 # says SECONDS: the next line of the waiter comes within that time.
 says() {

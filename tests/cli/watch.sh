@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs python3
 inside_dev 3 "$@"
-unhurried
 
 lines() { [ "$(wc -l <"$tmp/lines")" -ge "$1" ]; }
 # watch OPTION...: in the background; its lines are in $tmp/lines.

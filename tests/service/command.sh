@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq openssl
 inside_dev 3 "$@"
-unhurried
 nodes=$REDLOCK_NODES
 mkdir "$tmp/certs"
 "$certs" "$tmp/certs" >/dev/null

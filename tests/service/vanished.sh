@@ -6,6 +6,7 @@
 needs curl jq ip sha256sum
 [ "$(id -u)" = 0 ] || { echo '1..0 # SKIP needs root'; exit 77; }
 inside_dev 3 "$@"
+hurried
 space=redlockd-$$
 link=rl$$
 clients=()

@@ -7,6 +7,7 @@
 bench=$(readlink -f "${2:?usage: $0 PATH-OF-REDLOCK PATH-OF-BENCH}")
 needs jq iconv
 inside_dev 5 "$@"
+hurried
 
 
 try "$bench" -r 1 -s 0.02 --only cycles,crowd,run,held --locks 50,100 \

@@ -3,7 +3,6 @@
 # once.sh REDLOCK EXAMPLE: examples/once.h and `run --every` keep one record, and one promise.
 . "$(dirname "$0")/../lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 once=$2
 
 for k in 0 1 2 3 4 5; do

@@ -3,7 +3,6 @@
 # examples/scheduler.c: one of two processes leads, the other one after it was killed or has resigned.
 . "$(dirname "$0")/../lib.bash" "$@"
 inside_dev 3 "$@"
-unhurried
 scheduler=$2
 
 jobs() { [ "$(wc -l <"$tmp/$1")" -ge "$2" ]; }

@@ -5,7 +5,6 @@
 # without rights.
 . "$(dirname "$0")/../../cli/lib.bash" "$1"
 inside_dev 3 "$@"
-unhurried
 export REDLOCK_COMMAND=$redlock
 python=$2 kind=$3
 shift 3

@@ -5,7 +5,6 @@
 # holders, with the options of run.py.
 . "$(dirname "$0")/../../cli/lib.bash" "$1"
 inside_dev 3 "$@"
-unhurried
 export REDLOCK_COMMAND=$redlock
 python=$2 language=$3
 shift 3

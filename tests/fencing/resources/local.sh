@@ -4,7 +4,6 @@
 # redis or file, with the options of run.py; and what the check refuses besides.
 . "$(dirname "$0")/../../cli/lib.bash" "$1"
 inside_dev 3 "$@"
-unhurried
 export REDLOCK_COMMAND=$redlock
 python=$2 kind=$3
 shift 3
