@@ -18,7 +18,6 @@
 #include "redlock.h"
 #include "resp.h"
 
-#define NODES_TEXT_MAX 8192
 #define NODES_MAX 128
 #define CALLERS_MAX 16384
 #define TTL_MS 10000
@@ -26,46 +25,21 @@
 #define LOAD 0.7 /* of a core, in plans: what is busier than that makes others wait */
 
 struct nodes {
-    char text[NODES_TEXT_MAX];
-    const char *url[NODES_MAX];
-    size_t count;
-    redlock_quorum quorum[REDLOCK_QUORUMS_MAX];
-    size_t quorum_count; /* at least 1; without a name: none was given */
     struct resp *node[NODES_MAX];
+    size_t count;
+    size_t quorum_count;
 };
 
-static void add_nodes(struct nodes *n, redlock_quorum *quorum, char *list)
+/* Those that the client of this environment has. */
+static bool find_nodes(struct nodes *n, redlock *client)
 {
-    char *rest = NULL;
-    quorum->nodes = &n->url[n->count];
-    for (char *url = strtok_r(list, ", ", &rest); url && n->count < NODES_MAX;
-         url = strtok_r(NULL, ", ", &rest)) {
-        n->url[n->count++] = url;
-        quorum->node_count++;
-    }
-}
-
-/* "a,b,c" or "x=a,b,c;y=d,e,f", as `redlock dev` writes it. */
-static bool find_nodes(struct nodes *n)
-{
-    const char *text = getenv("REDLOCK_NODES");
-    char *rest = NULL;
-    if (!text || strlen(text) >= sizeof n->text)
-        return false;
-    strcpy(n->text, text);
-    for (char *part = strtok_r(n->text, ";", &rest);
-         part && n->quorum_count < REDLOCK_QUORUMS_MAX; part = strtok_r(NULL, ";", &rest)) {
-        redlock_quorum *quorum = &n->quorum[n->quorum_count++];
-        char *equals = strchr(part, '=');
-        if (equals)
-            *equals = '\0';
-        quorum->name = equals ? part : NULL;
-        add_nodes(n, quorum, equals ? equals + 1 : part);
-    }
-    for (size_t i = 0; i < n->count; i++) {
-        n->node[i] = resp_url(n->url[i]);
-        if (!n->node[i])
+    redlock_node_info info = REDLOCK_NODE_INFO();
+    for (; n->count < NODES_MAX && redlock_node(client, n->count, &info) == REDLOCK_OK;
+         n->count++) {
+        n->node[n->count] = resp_url(info.address);
+        if (!n->node[n->count])
             return false;
+        n->quorum_count = info.quorum_index + 1;
     }
     return n->count > 0;
 }
@@ -117,15 +91,11 @@ struct cost {
     double failures;
 };
 
-static redlock *open_client(const struct nodes *n, const struct settings *s, uint32_t flags)
+/* Of the nodes of REDLOCK_NODES. */
+static redlock *open_client(const struct settings *s, uint32_t flags)
 {
-    bool named = n->quorum[0].name;
-    redlock_options o =
-        REDLOCK_OPTIONS(.nodes = named ? NULL : n->url, .node_count = named ? 0 : n->count,
-                        .quorums = named ? n->quorum : NULL,
-                        .quorum_count = named ? n->quorum_count : 0,
-                        .flags = flags | (s->threaded ? REDLOCK_THREAD : 0),
-                        .node_timeout_ms = 2000);
+    redlock_options o = REDLOCK_OPTIONS(.flags = flags | (s->threaded ? REDLOCK_THREAD : 0),
+                                        .node_timeout_ms = 2000);
     return callers_open(&o, TTL_MS);
 }
 
@@ -209,7 +179,7 @@ static int run(const struct nodes *n, const struct settings *s)
            "commands | bytes to it | bytes back | reads | writes |\n"
            "|---|---|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < 4; i++) {
-        redlock *client = open_client(n, s, variant[i].client);
+        redlock *client = open_client(s, variant[i].client);
         if (!client)
             return 69;
         measured[i] = !variant[i].native || is_native(client);
@@ -258,6 +228,7 @@ int main(int argc, char **argv)
     };
     static struct nodes nodes;
     struct settings s = {.seconds = 2, .in_flight = 256, .plan = true};
+    redlock *client;
     int option;
     while ((option = getopt_long(argc, argv, "s:i:tnh", options, NULL)) != -1) {
         if (option == 's')
@@ -271,11 +242,13 @@ int main(int argc, char **argv)
         else
             return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? 0 : 64;
     }
-    if (!find_nodes(&nodes)) {
+    client = open_client(&s, 0);
+    if (!client || !find_nodes(&nodes, client)) {
         fprintf(stderr, "redlock-capacity: REDLOCK_NODES names no nodes that answer; "
                         "`redlock dev -c 5 -- redlock-capacity` starts some\n");
         return 69;
     }
+    redlock_close(client);
     if (!(s.seconds >= 0.1 && s.seconds <= 600) || s.in_flight == 0 ||
         s.in_flight * nodes.quorum_count > CALLERS_MAX) {
         fputs(usage, stderr);

@@ -133,7 +133,7 @@ static void write_words(struct words *w, const struct crew *c, const struct hold
 static void hand_over(const struct crew *c, const struct hold *h)
 {
     char text[96];
-    struct record r = hold_record(c, h, RECORD_GRANT);
+    struct record r = hold_record(c, h, (struct record){.what = RECORD_GRANT});
     int history = dup(c->rig->history); /* without FD_CLOEXEC */
     snprintf(text, sizeof text, HOLDER_FORMAT, history, r.worker, r.life, r.hold, r.kind,
              r.names, r.flags);
@@ -303,23 +303,22 @@ bool command_take(struct crew *c, struct hold *h)
     struct record r;
     h->command.run = c->way == WAY_COMMAND && random_next(&c->random) % 2;
     slack_ms = c->way == WAY_GO ? SERVED_MS : START_MS;
-    r = hold_record(c, h, RECORD_ASK);
-    r.at_ns = now_ns();
+    r = (struct record){.what = RECORD_ASK, .at_ns = now_ns()};
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + (h->wait_ms + slack_ms) * 1000000 : 0;
-    record_append(c->rig->history, r);
+    hold_note(c, h, r);
     status = take_in_time(c, h, r.at_ns + h->wait_ms * 1000000);
     if (status == 0) {
         /* holder.c has noted its own start. */
-        r = hold_record(c, h, RECORD_GRANT);
-        r.deadline_ns = h->deadline_ns;
-        r.token = h->fence;
         if (!h->command.run)
-            record_append(c->rig->history, r);
+            hold_note(c, h,
+                      (struct record){.what = RECORD_GRANT,
+                                      .deadline_ns = h->deadline_ns,
+                                      .token = h->fence});
         return true;
     }
-    r = hold_record(c, h, RECORD_DENY);
-    r.error = status == BUSY ? REDLOCK_TIMEOUT : REDLOCK_NOQUORUM;
-    record_append(c->rig->history, r);
+    hold_note(c, h,
+              (struct record){.what = RECORD_DENY,
+                              .error = status == BUSY ? REDLOCK_TIMEOUT : REDLOCK_NOQUORUM});
     if (status != BUSY && status != NO_QUORUM && status != LOST) {
         fprintf(stderr, "worker %d: %s ended with %d\n", c->index + 1,
                 h->command.run ? "run" : "hold", status);
@@ -348,11 +347,11 @@ void command_stay(struct crew *c, struct hold *h)
         enum event event = listen_for(h, left_ms < LOOK_MS ? left_ms : LOOK_MS);
         if (event == OVER)
             h->deadline_ns = 0;
-        if (!h->command.run) {
-            struct record r = hold_record(c, h, RECORD_SEEN);
-            r.deadline_ns = hold_remaining_ms(h) > 0 ? h->deadline_ns : 0;
-            record_append(c->rig->history, r);
-        }
+        if (!h->command.run)
+            hold_note(
+                c, h,
+                (struct record){.what = RECORD_SEEN,
+                                .deadline_ns = hold_remaining_ms(h) > 0 ? h->deadline_ns : 0});
         if (event == OVER)
             return;
     }
@@ -360,13 +359,12 @@ void command_stay(struct crew *c, struct hold *h)
 
 void command_end(struct crew *c, struct hold *h)
 {
-    struct record r = hold_record(c, h, RECORD_RELEASE);
     int status;
     if (!h->command.run)
-        record_append(c->rig->history, r);
+        hold_note(c, h, (struct record){.what = RECORD_RELEASE});
     status = reap(h);
-    r = hold_record(c, h, RECORD_RELEASED);
-    r.error = status == 0 ? REDLOCK_OK : REDLOCK_LOST;
-    record_append(c->rig->history, r);
+    hold_note(c, h,
+              (struct record){.what = RECORD_RELEASED,
+                              .error = status == 0 ? REDLOCK_OK : REDLOCK_LOST});
     h->deadline_ns = 0;
 }

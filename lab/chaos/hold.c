@@ -12,21 +12,23 @@
 
 enum { LOOK_MS = 20, TOLD_MAX = 16384 };
 
-struct record hold_record(const struct crew *c, const struct hold *h, int what)
+struct record hold_record(const struct crew *c, const struct hold *h, struct record r)
 {
-    return (struct record){
-        .what = (uint8_t)what,
-        .worker = (uint16_t)c->index,
-        .life = (uint16_t)c->life,
-        .hold = h->number,
-        .kind = (uint8_t)h->kind,
-        .names = h->names,
-        .flags =
-            (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
-                      (c->way == WAY_LIBRARY ? 0 : RECORD_LEASE) |
-                      (c->way >= WAY_COMMAND ? RECORD_COMMAND : 0) |
-                      (h->command.run ? RECORD_RUN : 0) | (h->streamed ? RECORD_STREAM : 0)),
-    };
+    r.worker = (uint16_t)c->index;
+    r.life = (uint16_t)c->life;
+    r.hold = h->number;
+    r.kind = (uint8_t)h->kind;
+    r.names = h->names;
+    r.flags = (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
+                        (c->way == WAY_LIBRARY ? 0 : RECORD_LEASE) |
+                        (c->way >= WAY_COMMAND ? RECORD_COMMAND : 0) |
+                        (h->command.run ? RECORD_RUN : 0) | (h->streamed ? RECORD_STREAM : 0));
+    return r;
+}
+
+void hold_note(const struct crew *c, const struct hold *h, struct record r)
+{
+    record_append(c->rig->history, hold_record(c, h, r));
 }
 
 /*
@@ -43,14 +45,9 @@ void hold_notify(void *data)
 {
     struct told *t = data;
     redlock_lock *lock = atomic_load(&t->lock);
-    struct hold h;
-    struct record r;
-    if (lock == NULL || redlock_state(lock) != REDLOCK_STATE_LOST)
-        return;
-    h = (struct hold){.number = t->number};
-    r = hold_record(only_crew, &h, RECORD_LOST);
-    r.error = REDLOCK_LOST;
-    record_append(only_crew->rig->history, r);
+    if (lock != NULL && redlock_state(lock) == REDLOCK_STATE_LOST)
+        hold_note(only_crew, &(struct hold){.number = t->number},
+                  (struct record){.what = RECORD_LOST, .error = REDLOCK_LOST});
 }
 
 static struct told *told_of(const struct hold *h)
@@ -107,21 +104,19 @@ bool hold_take(struct crew *c, struct hold *h)
             .idempotency_key = h->names == 1u << NAME_EVICTED ? key : NULL,
             .more_names = count > 1 ? name + 1 : NULL, .more_name_count = count - 1);
     told_of(h)->number = h->number;
-    r = hold_record(c, h, RECORD_ASK);
-    r.at_ns = now_ns();
+    r = (struct record){.what = RECORD_ASK, .at_ns = now_ns(), .value = h->ttl_ms};
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * 1000000 : 0;
-    r.value = h->ttl_ms;
-    record_append(c->rig->history, r);
+    hold_note(c, h, r);
     error = redlock_acquire(c->client, name[0], h->ttl_ms, &q, &h->lock);
-    r = hold_record(c, h, error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY);
-    r.at_ns = now_ns();
-    r.error = error;
+    r = (struct record){.what = error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY,
+                        .at_ns = now_ns(),
+                        .error = error};
     if (error == REDLOCK_OK) {
         r.deadline_ns = redlock_deadline_ns(h->lock);
         r.token = redlock_fence(h->lock);
         r.slot = (uint8_t)redlock_slot(h->lock);
     }
-    record_append(c->rig->history, r);
+    hold_note(c, h, r);
     if (error != REDLOCK_OK)
         return false;
     atomic_store(&told_of(h)->lock, h->lock);
@@ -133,10 +128,9 @@ bool hold_take(struct crew *c, struct hold *h)
 
 bool hold_look(struct crew *c, const struct hold *h)
 {
-    struct record r = hold_record(c, h, RECORD_SEEN);
-    r.deadline_ns = redlock_deadline_ns(h->lock);
-    record_append(c->rig->history, r);
-    return r.deadline_ns != 0;
+    int64_t deadline_ns = redlock_deadline_ns(h->lock);
+    hold_note(c, h, (struct record){.what = RECORD_SEEN, .deadline_ns = deadline_ns});
+    return deadline_ns != 0;
 }
 
 void hold_stay(struct crew *c, struct hold *h)
@@ -166,7 +160,6 @@ void hold_stay(struct crew *c, struct hold *h)
 
 void hold_end(struct crew *c, struct hold *h)
 {
-    struct record r;
     if (c->way == WAY_SERVICE) {
         lease_end(c, h);
         return;
@@ -175,11 +168,9 @@ void hold_end(struct crew *c, struct hold *h)
         command_end(c, h);
         return;
     }
-    r = hold_record(c, h, RECORD_RELEASE);
-    record_append(c->rig->history, r);
-    r = hold_record(c, h, RECORD_RELEASED);
-    r.error = redlock_release(h->lock);
-    record_append(c->rig->history, r);
+    hold_note(c, h, (struct record){.what = RECORD_RELEASE});
+    hold_note(c, h,
+              (struct record){.what = RECORD_RELEASED, .error = redlock_release(h->lock)});
     atomic_store(&told_of(h)->lock, NULL);
     redlock_lock_free(h->lock);
     h->lock = NULL;

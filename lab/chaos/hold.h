@@ -46,7 +46,10 @@ struct hold {
     char events[8192];
 };
 
-struct record hold_record(const struct crew *c, const struct hold *h, int what);
+/* A record of this hold, with what the rest of it has in common. */
+struct record hold_record(const struct crew *c, const struct hold *h, struct record r);
+void hold_note(const struct crew *c, const struct hold *h,
+               struct record r); /* in the history */
 
 /* How long it may still be acted upon, as far as the worker knows. */
 int64_t hold_remaining_ms(const struct hold *h);

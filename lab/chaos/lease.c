@@ -182,12 +182,11 @@ static enum outcome try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
 bool lease_take(struct crew *c, struct hold *h)
 {
     int64_t slack_ms = h->streamed ? ANSWER_MS : TAKING_MS, end_ns;
-    struct record r = hold_record(c, h, RECORD_ASK);
+    struct record r = {.what = RECORD_ASK, .at_ns = now_ns()};
     enum outcome outcome;
-    r.at_ns = now_ns();
     end_ns = r.at_ns + h->wait_ms * RL_NS_PER_MS;
     r.deadline_ns = h->wait_ms > 0 ? end_ns + slack_ms * RL_NS_PER_MS : 0;
-    record_append(c->rig->history, r);
+    hold_note(c, h, r);
     do {
         int64_t left_ms = (end_ns - now_ns()) / RL_NS_PER_MS;
         left_ms = left_ms < 0 ? 0 : left_ms;
@@ -195,15 +194,15 @@ bool lease_take(struct crew *c, struct hold *h)
                       ? stream_try(c, h, left_ms)
                       : try_to_take(c, h, left_ms < MAX_WAIT_MS ? left_ms : MAX_WAIT_MS);
     } while (outcome != GRANTED && now_ns() < end_ns);
-    r = hold_record(c, h, outcome == GRANTED ? RECORD_GRANT : RECORD_DENY);
-    r.at_ns = now_ns();
+    r = (struct record){.what = outcome == GRANTED ? RECORD_GRANT : RECORD_DENY,
+                        .at_ns = now_ns()};
     if (outcome == GRANTED) {
         r.deadline_ns = h->deadline_ns;
         r.token = h->fence;
     } else {
         r.error = outcome == REFUSED ? REDLOCK_TIMEOUT : REDLOCK_NOQUORUM;
     }
-    record_append(c->rig->history, r);
+    hold_note(c, h, r);
     return outcome == GRANTED;
 }
 
@@ -220,7 +219,7 @@ static void renew(struct crew *c, struct hold *h)
     if (status == 200) {
         lease_believe(c, h, began_ns, answer);
     } else if (status == 410) {
-        record_append(c->rig->history, hold_record(c, h, RECORD_LOST));
+        hold_note(c, h, (struct record){.what = RECORD_LOST});
         h->deadline_ns = 0;
     }
 }
@@ -229,7 +228,7 @@ void lease_stay(struct crew *c, struct hold *h)
 {
     int64_t end_ms = now_ms() + h->stay_ms;
     for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
-        struct record r = hold_record(c, h, RECORD_SEEN);
+        int64_t deadline_ns;
         int64_t wait_ms = left_ms < LOOK_MS ? left_ms : LOOK_MS;
         if (h->streamed) {
             stream_look(c, h, wait_ms);
@@ -238,21 +237,20 @@ void lease_stay(struct crew *c, struct hold *h)
             if (h->renewed && hold_remaining_ms(h) < h->ttl_ms / 2)
                 renew(c, h);
         }
-        r.deadline_ns = hold_remaining_ms(h) > 0 ? h->deadline_ns : 0;
-        record_append(c->rig->history, r);
-        if (r.deadline_ns == 0)
+        deadline_ns = hold_remaining_ms(h) > 0 ? h->deadline_ns : 0;
+        hold_note(c, h, (struct record){.what = RECORD_SEEN, .deadline_ns = deadline_ns});
+        if (deadline_ns == 0)
             return;
     }
 }
 
 void lease_end(struct crew *c, struct hold *h)
 {
-    struct record r;
     bool is_ended;
-    record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
+    hold_note(c, h, (struct record){.what = RECORD_RELEASE});
     is_ended = (h->streamed && stream_close(h)) || lease_end_id(c, h);
-    r = hold_record(c, h, RECORD_RELEASED);
-    r.error = is_ended ? REDLOCK_OK : REDLOCK_NOQUORUM;
-    record_append(c->rig->history, r);
+    hold_note(c, h,
+              (struct record){.what = RECORD_RELEASED,
+                              .error = is_ended ? REDLOCK_OK : REDLOCK_NOQUORUM});
     h->deadline_ns = 0;
 }
