@@ -30,14 +30,20 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     return result;
 }
 
+/* Its requests to the nodes leave; their answers are not read by the loop. */
+static void begin_unanswered(int fd, const char *request)
+{
+    CHECK_INT((long long)strlen(request), send(fd, request, strlen(request), 0));
+    for (int i = 0; i < SOON_MS && !one.leases.all; i++)
+        loop_turn(&one.rig->loop, 0);
+    CHECK(one.leases.all);
+}
+
 /* Granted, and the answer is queued; the loop has not turned since, so no byte of
  * it is sent. */
 static void grant_unsent(int fd, const char *request)
 {
-    CHECK_INT((long long)strlen(request), send(fd, request, strlen(request), 0));
-    /* The requests to the nodes leave; their answers are not read by the loop. */
-    for (int i = 0; i < SOON_MS && one.leases.counts.waiting == 0; i++)
-        loop_turn(&one.rig->loop, 0);
+    begin_unanswered(fd, request);
     while (one.leases.counts.waiting > 0)
         library_drain(&one.library, 10);
     CHECK(cluster_count(&cluster, KEY) >= 2);
@@ -164,6 +170,21 @@ CASE(drained_unseen, "A stream whose client is not seen to live is not renewed b
     leases_drain(&one.leases);
     CHECK_STR(grant, lease_member(read_reconnect(fd), "grant"));
     CHECK_BETWEEN(1, 10000, server_int(&cluster.node[0], "PTTL", KEY, NULL));
+}
+
+CASE(drained_on_return,
+     "A stream that is coming back when the drain begins is refused, and its lock stays.")
+{
+    char grant[LEASE_GRANT_MAX + 1];
+    int fd;
+
+    replica_begin();
+    rig_disconnect(one.rig, hold_tcp(grant));
+    fd = rig_connect(one.rig);
+    begin_unanswered(fd, lease_stream_request(ID_A, grant, "{}"));
+    leases_drain(&one.leases);
+    CHECK_STR("DRAINING", lease_member(rig_read_until(one.rig, fd, "}\n"), "code"));
+    CHECK_INT(3, cluster_count(&cluster, KEY));
 }
 
 CASE(old_age, "A TCP stream comes back before the drift of its clock has eaten the deadline.")
