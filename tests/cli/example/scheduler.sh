@@ -11,6 +11,9 @@ term() { sed -n "${2}s/term \([0-9]*\): a job/\1/p" "$tmp/$1"; }
 : >"$tmp/one" >"$tmp/two"
 "$scheduler" >"$tmp/one" &
 one=$!
+# example.ten_lines runs it.
+program=$(sed -n '/^```c$/,/^```$/p' "$(dirname "$0")/../../../bindings/README.md" | sed '1d;$d' | grep -c .)
+that 'the program of bindings/README.md has at most ten lines' [ "$program" -le 10 ]
 that 'a candidate that is alone leads' eventually jobs one 2
 "$scheduler" 2 >"$tmp/two" &
 two=$!
