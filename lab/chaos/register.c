@@ -20,47 +20,47 @@ struct registers {
     int history;
 };
 
-bool register_ask(int fd, const struct register_request *ask, struct register_reply *reply)
+bool register_send(int fd, const struct register_request *request, struct register_reply *reply)
 {
-    return send(fd, ask, sizeof *ask, MSG_NOSIGNAL) == (ssize_t)sizeof *ask &&
+    return send(fd, request, sizeof *request, MSG_NOSIGNAL) == (ssize_t)sizeof *request &&
            recv(fd, reply, sizeof *reply, 0) == (ssize_t)sizeof *reply;
 }
 
-static void note_write(struct registers *r, const struct register_request *ask, int what)
+static void note_write(struct registers *r, const struct register_request *request, int what)
 {
     record_append(r->history, (struct record){.what = (uint8_t)what,
-                                              .worker = ask->worker,
-                                              .life = ask->life,
-                                              .hold = ask->hold,
-                                              .names = 1u << ask->name,
-                                              .token = ask->token,
-                                              .based_on = ask->based_on,
-                                              .value = ask->based_on + 1});
+                                              .worker = request->worker,
+                                              .life = request->life,
+                                              .hold = request->hold,
+                                              .names = 1u << request->name,
+                                              .token = request->token,
+                                              .based_on = request->based_on,
+                                              .value = request->based_on + 1});
 }
 
-static struct register_reply serve(struct registers *r, const struct register_request *ask)
+static struct register_reply serve(struct registers *r, const struct register_request *request)
 {
-    struct content *c = ask->fenced ? &r->fenced[ask->name] : &r->plain[ask->name];
-    if (ask->fenced && ask->token < c->largest) {
-        if (ask->write)
-            note_write(r, ask, RECORD_REFUSED);
+    struct content *c = request->fenced ? &r->fenced[request->name] : &r->plain[request->name];
+    if (request->fenced && request->token < c->largest) {
+        if (request->write)
+            note_write(r, request, RECORD_REFUSED);
         return (struct register_reply){false, c->value};
     }
-    if (ask->fenced)
-        c->largest = ask->token;
-    if (ask->write) {
-        c->value = ask->based_on + 1;
-        note_write(r, ask, ask->fenced ? RECORD_FENCED : RECORD_PLAIN);
+    if (request->fenced)
+        c->largest = request->token;
+    if (request->write) {
+        c->value = request->based_on + 1;
+        note_write(r, request, request->fenced ? RECORD_FENCED : RECORD_PLAIN);
     }
     return (struct register_reply){true, c->value};
 }
 
-static void hear(struct registers *r, struct pollfd *caller)
+static void serve_caller(struct registers *r, struct pollfd *caller)
 {
-    struct register_request ask;
-    ssize_t n = recv(caller->fd, &ask, sizeof ask, 0);
-    if (n == (ssize_t)sizeof ask && ask.name < REGISTERS) {
-        struct register_reply reply = serve(r, &ask);
+    struct register_request request;
+    ssize_t n = recv(caller->fd, &request, sizeof request, 0);
+    if (n == (ssize_t)sizeof request && request.name < REGISTERS) {
+        struct register_reply reply = serve(r, &request);
         if (send(caller->fd, &reply, sizeof reply, MSG_NOSIGNAL) == (ssize_t)sizeof reply)
             return;
     }
@@ -90,7 +90,7 @@ void register_serve(void *data)
     while (poll(callers, CALLERS_MAX, -1) > 0) {
         for (int i = 1; i < CALLERS_MAX; i++)
             if (callers[i].fd >= 0 && callers[i].revents != 0)
-                hear(&r, &callers[i]);
+                serve_caller(&r, &callers[i]);
         if (callers[0].revents != 0)
             admit(place->listener, callers);
     }

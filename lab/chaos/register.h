@@ -37,6 +37,7 @@ struct register_reply {
 };
 
 /* False when the register process is gone. */
-bool register_ask(int fd, const struct register_request *ask, struct register_reply *reply);
+bool register_send(int fd, const struct register_request *request,
+                   struct register_reply *reply);
 
 #endif

@@ -89,7 +89,7 @@ static bool is(const char *event, const char *word)
 enum news { NOTHING, HELD, AWAY, OVER };
 
 /* Takes one event into account. */
-static enum news hear(struct crew *c, struct hold *h, const char *event)
+static enum news take_event(struct crew *c, struct hold *h, const char *event)
 {
     if (strncmp(event, "HTTP/1.1 200", 12) == 0 || event[0] == ':' || is(event, "queued"))
         return NOTHING;
@@ -116,7 +116,7 @@ static enum news await(struct crew *c, struct hold *h, int64_t end_ns)
         const char *event;
         int64_t left_ms;
         while ((event = next_event(h)) != NULL) {
-            enum news news = hear(c, h, event);
+            enum news news = take_event(c, h, event);
             if (news != NOTHING)
                 return news;
         }
@@ -182,7 +182,7 @@ static enum news look(struct crew *c, struct hold *h, int64_t wait_ms)
     enum news news = NOTHING;
     bool goes_on = receive(h, wait_ms);
     while ((event = next_event(h)) != NULL && news != OVER && news != AWAY)
-        news = hear(c, h, event);
+        news = take_event(c, h, event);
     return goes_on || news == AWAY ? news : OVER;
 }
 

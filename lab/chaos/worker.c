@@ -34,16 +34,16 @@ enum {
    look whether the lock is still ours, write. */
 static void add_one(struct crew *c, struct hold *h, int name, bool fenced)
 {
-    struct register_request ask = {.worker = (uint16_t)c->index,
-                                   .life = (uint16_t)c->life,
-                                   .hold = h->number,
-                                   .name = (uint8_t)name,
-                                   .fenced = fenced,
-                                   .token = hold_fence(h)};
+    struct register_request request = {.worker = (uint16_t)c->index,
+                                       .life = (uint16_t)c->life,
+                                       .hold = h->number,
+                                       .name = (uint8_t)name,
+                                       .fenced = fenced,
+                                       .token = hold_fence(h)};
     struct register_reply reply;
     if (hold_remaining_ms(h) < WRITE_MARGIN_MS)
         return;
-    if (!register_ask(c->registers, &ask, &reply) || !reply.accepted)
+    if (!register_send(c->registers, &request, &reply) || !reply.accepted)
         return;
     sleep_ms(random_between(&c->random, 1, 5));
     if (hold_remaining_ms(h) < WRITE_MARGIN_MS)
@@ -51,9 +51,9 @@ static void add_one(struct crew *c, struct hold *h, int name, bool fenced)
     /* Here nothing can help but the token. */
     if (atomic_exchange(&c->rig->board->stop_writer[c->index], 0))
         raise(SIGSTOP);
-    ask.write = true;
-    ask.based_on = reply.value;
-    register_ask(c->registers, &ask, &reply);
+    request.write = true;
+    request.based_on = reply.value;
+    register_send(c->registers, &request, &reply);
 }
 
 static void write_registers(struct crew *c, struct hold *h)

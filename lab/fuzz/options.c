@@ -70,7 +70,7 @@ static void check_options(const redlock_options *o)
     FUZZ_CHECK(o->client_name && *o->client_name);
 }
 
-static void ask(struct fuzz_input *input, redlock *client)
+static void call_acquire(struct fuzz_input *input, redlock *client)
 {
     redlock_request known = REDLOCK_REQUEST();
     redlock_lock *const nothing = (redlock_lock *)&known;
@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (redlock_open(given, &client) == REDLOCK_OK) {
         FUZZ_CHECK(error == REDLOCK_OK && client);
         for (int i = 0; i < 4 && input.left > 0; i++)
-            ask(&input, client);
+            call_acquire(&input, client);
         redlock_close(client);
     } else {
         FUZZ_CHECK(!client && redlock_detail()[0] != '\0');

@@ -39,7 +39,7 @@ static uint32_t draw_number(void *data)
     return number;
 }
 
-static int64_t tell_wall_ms(void *data)
+static int64_t read_wall_ms(void *data)
 {
     (void)data;
     return 1790000000000;
@@ -326,7 +326,7 @@ static void begin(struct world *world, struct fuzz_input *input)
     engine->stall_ns = 1000 * (int64_t)RL_NS_PER_MS;
     engine->random = draw_number;
     engine->secret = draw_secret;
-    engine->wall_ms = tell_wall_ms;
+    engine->wall_ms = read_wall_ms;
     engine->random_data = world;
     for (uint8_t i = 0; i < count; i++) {
         world->node[i].index = i;

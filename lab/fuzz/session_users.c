@@ -98,14 +98,14 @@ static void release(struct world *world, struct slot *slot)
     rl_handle_release(&world->engine, &slot->handle, world->now_ns);
 }
 
-static void ask(struct world *world, struct slot *slot, struct fuzz_input *input)
+static void start_survey(struct world *world, struct slot *slot, struct fuzz_input *input)
 {
-    static const enum rl_op questions[] = {RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT};
+    static const enum rl_op surveys[] = {RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT};
 
     if (!begin_slot(world, slot, 0))
         return;
     slot->operation = ASKING;
-    rl_handle_survey(&world->engine, &slot->handle, questions[fuzz_byte(input) % 3],
+    rl_handle_survey(&world->engine, &slot->handle, surveys[fuzz_byte(input) % 3],
                      &slot->survey, world->now_ns);
 }
 
@@ -143,7 +143,7 @@ void user_step(struct world *world, struct fuzz_input *input, uint8_t choice)
         adopt(world, slot, input);
         break;
     default:
-        ask(world, slot, input);
+        start_survey(world, slot, input);
         break;
     }
     world_look(world);

@@ -25,7 +25,7 @@ const char *evil_name(enum evil_kind kind)
 }
 
 /* False when the client is gone. */
-static bool hear(int fd)
+static bool read_request(int fd)
 {
     char buffer[4096];
     return recv(fd, buffer, sizeof buffer, 0) > 0;
@@ -39,14 +39,14 @@ static void stream(struct evil_shared *shared, int fd, const char *head, const c
         memcpy(block + used, unit, length);
         used += length;
     }
-    if (!hear(fd) || helper_write(fd, head, strlen(head)) != 0)
+    if (!read_request(fd) || helper_write(fd, head, strlen(head)) != 0)
         return;
     for (long long sent = 0; sent < STREAM_BYTES_MAX; sent += (long long)used) {
         if (helper_write(fd, block, used) != 0)
             return;
         shared->sent += (long long)used;
     }
-    while (hear(fd))
+    while (read_request(fd))
         continue;
 }
 
@@ -59,22 +59,22 @@ static void serve(struct helper_connection *c)
     e->shared->connections++;
     switch (e->kind) {
     case EVIL_SILENT:
-        while (hear(c->fd))
+        while (read_request(c->fd))
             continue;
         break;
     case EVIL_DEAF:
         for (;;)
             pause();
     case EVIL_GARBAGE:
-        while (hear(c->fd) && helper_write(c->fd, garbage, sizeof garbage) == 0)
+        while (read_request(c->fd) && helper_write(c->fd, garbage, sizeof garbage) == 0)
             continue;
         break;
     case EVIL_HTTP:
-        if (hear(c->fd))
+        if (read_request(c->fd))
             helper_write(c->fd, http, sizeof http - 1);
         /* As web servers do: unread requests at the close would turn the page into a reset. */
         shutdown(c->fd, SHUT_WR);
-        while (hear(c->fd))
+        while (read_request(c->fd))
             continue;
         break;
     case EVIL_HUGE_BULK:
@@ -91,7 +91,7 @@ static void serve(struct helper_connection *c)
         break;
     case EVIL_CHATTY:
         helper_write(c->fd, "+OK\r\n", 5);
-        while (hear(c->fd) && helper_write(c->fd, "+OK\r\n+OK\r\n", 10) == 0)
+        while (read_request(c->fd) && helper_write(c->fd, "+OK\r\n+OK\r\n", 10) == 0)
             continue;
         break;
     case EVIL_CLOSES:

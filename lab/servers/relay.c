@@ -102,7 +102,7 @@ static bool strikes(struct pair *p, int percent, bool (*fit)(struct message *),
 }
 
 /* The server's answer to the request is in p->reply; false without one. */
-static bool ask_server(struct pair *p)
+static bool forward_request(struct pair *p)
 {
     if (p->server == NULL) {
         p->server = connect_to(p->relay->target);
@@ -119,7 +119,7 @@ static bool ask_server(struct pair *p)
     return false;
 }
 
-static void say(struct pair *p, const char *text)
+static void set_reply(struct pair *p, const char *text)
 {
     p->reply.size = strlen(text);
     memcpy(p->reply.data, text, p->reply.size);
@@ -133,11 +133,11 @@ static void serve_pair(struct pair *p)
         if (!read_message(p->client, &p->request, 0) || w->cut != p->cuts_seen)
             return;
         if (strikes(p, w->drop_percent, is_acquire, &w->dropped))
-            say(p, "-ERR lost on the way\r\n");
-        else if (!ask_server(p)) {
+            set_reply(p, "-ERR lost on the way\r\n");
+        else if (!forward_request(p)) {
             if (!w->keep)
                 return;
-            say(p, "-ERR the server is away\r\n");
+            set_reply(p, "-ERR the server is away\r\n");
         }
         if (strikes(p, w->lose_percent, is_script, &w->lost))
             return;

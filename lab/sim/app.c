@@ -36,7 +36,7 @@ void sim_app_plan(struct sim_world *world, struct sim_worker *worker, int64_t de
     sim_events_add(&world->events, world->now_ns + delay_ns, due, worker, worker->plan_stamp);
 }
 
-void sim_app_say(struct sim_world *world, const struct sim_worker *worker, const char *text)
+void sim_app_note(struct sim_world *world, const struct sim_worker *worker, const char *text)
 {
     sim_trace(world, "c%u.%u %s: %s", worker->client->index + 1, worker->index + 1,
               worker->label, text);
@@ -52,7 +52,7 @@ void sim_app_drop(struct sim_world *world, struct sim_worker *worker, const char
 {
     struct sim_client *client = worker->client;
 
-    sim_app_say(world, worker, why);
+    sim_app_note(world, worker, why);
     worker->believed_ns = 0;
     rl_handle_drop(client->engine, &worker->handle, !worker->leaves,
                    sim_client_now_ns(world, client));
@@ -154,7 +154,7 @@ static void draw_terms(struct sim_world *world, struct sim_worker *worker,
         .fenced = worker->fenced,
         .renew = worker->renews,
         .tagged = worker->tag[0],
-        .keep = worker->lease && worker->ask.is_kept,
+        .keep = worker->lease && worker->exchange.is_kept,
         .max_extensions = sim_chance(rng, 100) ? 3 : 0,
     };
     if (worker->lease)
@@ -200,11 +200,11 @@ void sim_app_acquire(struct sim_world *world, struct sim_worker *worker)
     memset(worker->proof_of, 0, sizeof worker->proof_of);
     sim_app_make_handle(world, worker, &terms);
     sim_app_begin_operation(world, worker, SIM_ACQUIRE);
-    sim_app_say(world, worker,
-                worker->wait_deadline_ns == 0 ? "tries"
-                : worker->wait_deadline_ns == RL_NEVER_NS
-                    ? (worker->fair ? "waits for ever, fairly" : "waits for ever")
-                    : (worker->fair ? "waits fairly" : "waits"));
+    sim_app_note(world, worker,
+                 worker->wait_deadline_ns == 0 ? "tries"
+                 : worker->wait_deadline_ns == RL_NEVER_NS
+                     ? (worker->fair ? "waits for ever, fairly" : "waits for ever")
+                     : (worker->fair ? "waits fairly" : "waits"));
     rl_handle_acquire(client->engine, &worker->handle, worker->ttl_ns, worker->wait_deadline_ns,
                       now_ns);
     /* Some workers cancel their wait. */
@@ -224,7 +224,7 @@ static void extend(struct sim_world *world, struct sim_worker *worker)
 
     worker->extensions_left--;
     sim_app_begin_operation(world, worker, SIM_EXTEND);
-    sim_app_say(world, worker, "extends");
+    sim_app_note(world, worker, "extends");
     rl_handle_extend(client->engine, &worker->handle, ttl_ns, sim_client_now_ns(world, client));
 }
 
@@ -235,7 +235,7 @@ void sim_app_release(struct sim_world *world, struct sim_worker *worker)
     worker->believed_ns = 0;
     sim_app_begin_operation(world, worker, SIM_RELEASE);
     worker->held = false;
-    sim_app_say(world, worker, "releases");
+    sim_app_note(world, worker, "releases");
     rl_handle_release(client->engine, &worker->handle, sim_client_now_ns(world, client));
 }
 
@@ -253,7 +253,7 @@ void sim_app_evict(struct sim_world *world, struct sim_worker *worker, bool by_t
                                         .evicted = &worker->evicted};
     worker->leaves = true;
     sim_app_begin_operation(world, worker, SIM_RELEASE);
-    sim_app_say(world, worker, by_tag ? "releases by tag" : "breaks");
+    sim_app_note(world, worker, by_tag ? "releases by tag" : "breaks");
     rl_handle_survey(client->engine, &worker->handle, RL_OP_BREAK, &worker->survey,
                      sim_client_now_ns(world, client));
 }
@@ -382,7 +382,7 @@ static void act(struct sim_world *world, struct sim_worker *worker)
         if (worker->will_cancel && sim_chance(&world->rng, 500)) {
             sim_app_drop(world, worker, "is dropped while waiting");
         } else if (worker->will_cancel) {
-            sim_app_say(world, worker, "is canceled");
+            sim_app_note(world, worker, "is canceled");
             rl_handle_cancel(client->engine, &worker->handle, sim_client_now_ns(world, client));
         }
     } else if (worker->operation == SIM_NO_OPERATION) {
@@ -453,7 +453,7 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
 
 static void told_lost(struct sim_world *world, struct sim_worker *worker)
 {
-    sim_app_say(world, worker, "is LOST");
+    sim_app_note(world, worker, "is LOST");
     sim_oracle_lost(world, worker);
     worker->held = false;
     if (worker->lease)

@@ -31,7 +31,7 @@ struct sim_grant {
 enum sim_fate { SIM_STAYS, SIM_SENDS, SIM_CLOSES, SIM_CUTS, SIM_VANISHES };
 
 /* A request to a replica of the service, as its worker carries it out (service.h, lease.h). */
-struct sim_ask {
+struct sim_exchange {
     struct lease rules;     /* the file that ships decides by it */
     struct sim_grant grant; /* as it was when the request came */
     bool is_copy;           /* of a proxy: the program does not read its answer */
@@ -40,7 +40,7 @@ struct sim_ask {
     bool is_kept;           /* PUT: its handle deletes nothing by itself */
     bool is_settled;        /* another request of its id has decided about it */
     bool was_granted;
-    bool is_told;       /* a stream: a byte of `granted` was sent */
+    bool was_sent;      /* a stream: a byte of `granted` was sent */
     bool client_gone;   /* it has closed */
     bool has_vanished;  /* it acknowledges nothing any more */
     bool rests;         /* it is over, and its handle is freed later */
@@ -49,7 +49,7 @@ struct sim_ask {
     int64_t older_ns;        /* the connection whose wait it took over ends; 0: there is none */
     int64_t sent_ns;         /* when its program began to send, true time */
     int64_t holder_rate_ppb; /* of the clock of that program */
-    struct lease_deadline told; /* 201 is written */
+    struct lease_deadline sent; /* 201 is written */
 };
 
 #define SIM_KEYS_SIZE 80
@@ -120,7 +120,7 @@ struct sim_worker {
     struct sim_lease *lease; /* whose request it carries out; NULL: it wants the lock itself */
     uint32_t lease_number;   /* of the acquisition that it is about; 0: an old one */
     char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
-    struct sim_ask ask;
+    struct sim_exchange exchange;
     bool leaves; /* granted with KEEP and told, or adopted: only a release deletes the lock */
     char ends[SIM_HOLD_SIZE];      /* the value that it releases or evicts; empty: unknown */
     uint16_t ends_on;              /* nodes that had it then, a bit each */
@@ -131,7 +131,7 @@ struct sim_worker {
 
 /* It acts again then. */
 void sim_app_plan(struct sim_world *world, struct sim_worker *worker, int64_t delay_ns);
-void sim_app_say(struct sim_world *world, const struct sim_worker *worker, const char *text);
+void sim_app_note(struct sim_world *world, const struct sim_worker *worker, const char *text);
 /* The handle is freed; whatever it holds or waits for is given up, unless it is left. */
 void sim_app_drop(struct sim_world *world, struct sim_worker *worker, const char *why);
 void sim_app_begin_operation(struct sim_world *world, struct sim_worker *worker,

@@ -264,7 +264,7 @@ static uint32_t draw_number(void *data)
 }
 
 /* It decides nothing: any time will do. */
-static int64_t tell_wall_ms(void *data)
+static int64_t read_wall_ms(void *data)
 {
     return ((struct sim_client *)data)->wall_step_ns / RL_NS_PER_MS + 1;
 }
@@ -332,7 +332,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->engine->watches_idle = client->index % 2 != 0;
     client->engine->random = draw_number;
     client->engine->secret = draw_secret;
-    client->engine->wall_ms = tell_wall_ms;
+    client->engine->wall_ms = read_wall_ms;
     client->engine->random_data = client;
     for (uint8_t i = 0; i < client->node_count; i++) {
         client->engine->node[i].login = (struct rl_login){

@@ -73,11 +73,11 @@ void sim_elected_answer(struct sim_world *world, struct sim_node *elector,
 }
 
 /* What an event tells an elector: its stamp has the group, the elector, server and epoch. */
-#define TOLD(vote, elector, server, epoch)                                                     \
+#define REPORT(vote, elector, server, epoch)                                                   \
     ((uint64_t)(vote) << 56 | (uint64_t)(elector) << 48 | (uint64_t)(server) << 40 | (epoch))
 
 /* An elector only moves up (X2'). */
-static void told(struct sim_world *world, void *subject, uint64_t stamp)
+static void spread(struct sim_world *world, void *subject, uint64_t stamp)
 {
     struct sim_view *view = &world->group[stamp >> 56].view[stamp >> 48 & 0xff];
     uint64_t epoch = stamp & 0xffffffffff;
@@ -285,7 +285,7 @@ static void refollowed(struct sim_world *world, void *subject, uint64_t stamp)
         follow(world, node, group->leader);
 }
 
-static void tell_electors(struct sim_world *world, uint8_t vote)
+static void inform_electors(struct sim_world *world, uint8_t vote)
 {
     struct sim_group *group = &world->group[vote];
     bool is_slow = sim_chance(&world->rng, 300);
@@ -308,8 +308,8 @@ static void tell_electors(struct sim_world *world, uint8_t vote)
             delay_ms %= 100;
         if (world->options.swings)
             delay_ms = sim_between(&world->rng, 2000, 6000);
-        sim_fault_later(world, delay_ms * RL_NS_PER_MS, told, NULL,
-                        TOLD(vote, i, group->leader, group->epoch));
+        sim_fault_later(world, delay_ms * RL_NS_PER_MS, spread, NULL,
+                        REPORT(vote, i, group->leader, group->epoch));
     }
 }
 
@@ -372,7 +372,7 @@ static void fail_over(struct sim_world *world, bool loses)
         if (other != node && other->server.replica)
             sim_fault_later(world, sim_fault_length_ns(world, 1, 2000), refollowed, other, 0);
     }
-    tell_electors(world, vote);
+    inform_electors(world, vote);
     if (world->options.skew_ns > RL_NS_PER_S)
         hide(world, node);
 }

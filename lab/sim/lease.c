@@ -30,7 +30,7 @@ static bool is_current(const struct sim_worker *worker)
 /* The program reads what comes on this connection. */
 static bool reads(const struct sim_worker *worker)
 {
-    return is_current(worker) && !worker->ask.is_copy;
+    return is_current(worker) && !worker->exchange.is_copy;
 }
 
 static void draw_lease(struct sim_world *world, struct sim_worker *worker,
@@ -54,8 +54,9 @@ static void draw_lease(struct sim_world *world, struct sim_worker *worker,
     stop_believing(lease, SIM_LEASE_ASKS);
 }
 
-static void ask(struct sim_world *world, struct sim_worker *worker, struct sim_lease *lease,
-                const struct sim_grant *grant, enum lease_verb verb, bool is_copy)
+static void send_request(struct sim_world *world, struct sim_worker *worker,
+                         struct sim_lease *lease, const struct sim_grant *grant,
+                         enum lease_verb verb, bool is_copy)
 {
     bool is_put = verb == LEASE_ACQUIRE;
     struct sim_request request = {
@@ -83,7 +84,7 @@ static void copy_at_once(struct sim_world *world, struct sim_worker *worker,
 
     for (uint8_t i = 0; i < world->options.worker_count; i++)
         if (!client->worker[i].has_lock && &client->worker[i] != worker) {
-            ask(world, &client->worker[i], lease, &lease->grant, LEASE_ACQUIRE, true);
+            send_request(world, &client->worker[i], lease, &lease->grant, LEASE_ACQUIRE, true);
             return;
         }
 }
@@ -94,7 +95,7 @@ static void end_lease(struct sim_world *world, struct sim_worker *worker,
 {
     lease->ended = true;
     stop_believing(lease, SIM_LEASE_NEW);
-    ask(world, worker, lease, &lease->grant, LEASE_RELEASE, false);
+    send_request(world, worker, lease, &lease->grant, LEASE_RELEASE, false);
     if (sim_chance(&world->rng, 300))
         copy_at_once(world, worker, lease);
 }
@@ -111,11 +112,11 @@ static void serve_holder(struct sim_world *world, struct sim_worker *worker,
     uint64_t way = sim_below(&world->rng, 20);
 
     if (way < 10)
-        ask(world, worker, lease, &lease->grant, LEASE_RENEW, false);
+        send_request(world, worker, lease, &lease->grant, LEASE_RENEW, false);
     else if (way < 12)
-        ask(world, worker, lease, &lease->grant, LEASE_RENEW, true);
+        send_request(world, worker, lease, &lease->grant, LEASE_RENEW, true);
     else if (way < 15)
-        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, false);
+        send_request(world, worker, lease, &lease->grant, LEASE_ACQUIRE, false);
     else if (way < 19)
         end_lease(world, worker, lease);
     else
@@ -128,15 +129,15 @@ static void serve_stream(struct sim_world *world, struct sim_worker *worker,
     uint64_t way = sim_below(&world->rng, 20);
 
     if (!lease->connection && way < 12)
-        ask(world, worker, lease, &lease->grant, LEASE_RESUME, false);
+        send_request(world, worker, lease, &lease->grant, LEASE_RESUME, false);
     else if (way < 4)
         sim_service_drain(world, worker->client);
     else if (way < 8 && lease->has_grant)
-        ask(world, worker, lease, &lease->grant, LEASE_RENEW, false);
+        send_request(world, worker, lease, &lease->grant, LEASE_RENEW, false);
     else if (way < 14 && lease->has_grant)
-        ask(world, worker, lease, &lease->grant, LEASE_RESUME, true);
+        send_request(world, worker, lease, &lease->grant, LEASE_RESUME, true);
     else if (way < 16)
-        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, true);
+        send_request(world, worker, lease, &lease->grant, LEASE_ACQUIRE, true);
     else if (way < 17)
         end_lease(world, worker, lease);
 }
@@ -148,11 +149,11 @@ static void serve_asking(struct sim_world *world, struct sim_worker *worker,
     uint64_t way = sim_below(&world->rng, 20);
 
     if (way < 6)
-        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, way == 0);
+        send_request(world, worker, lease, &lease->grant, LEASE_ACQUIRE, way == 0);
     else if (way < 9)
         end_lease(world, worker, lease);
     else if (way < 11)
-        ask(world, worker, lease, &lease->grant, LEASE_RENEW, false);
+        send_request(world, worker, lease, &lease->grant, LEASE_RENEW, false);
     else if (way < 12)
         revoke(world, lease);
     else if (way < 13)
@@ -166,7 +167,7 @@ static void serve_copy(struct sim_world *world, struct sim_worker *worker,
     static const enum lease_verb verbs[] = {LEASE_ACQUIRE, LEASE_RENEW, LEASE_RENEW,
                                             LEASE_RELEASE};
 
-    ask(world, worker, lease, &lease->old, verbs[sim_below(&world->rng, 4)], true);
+    send_request(world, worker, lease, &lease->old, verbs[sim_below(&world->rng, 4)], true);
 }
 
 void sim_lease_serve(struct sim_world *world, struct sim_worker *worker)
@@ -178,7 +179,7 @@ void sim_lease_serve(struct sim_world *world, struct sim_worker *worker)
         serve_copy(world, worker, lease);
     } else if (lease->phase == SIM_LEASE_NEW) {
         draw_lease(world, worker, lease);
-        ask(world, worker, lease, &lease->grant, LEASE_ACQUIRE, false);
+        send_request(world, worker, lease, &lease->grant, LEASE_ACQUIRE, false);
     } else if (lease->phase == SIM_LEASE_ENDS) {
         end_lease(world, worker, lease);
     } else if (lease->phase == SIM_LEASE_ASKS) {
@@ -200,8 +201,8 @@ static void believe(struct sim_world *world, struct sim_worker *worker,
 {
     struct sim_lease *lease = worker->lease;
     int64_t span_ns = (deadline->after_ms + deadline->remaining_ms) * RL_NS_PER_MS;
-    struct sim_clock clock = {.rate_ppb = worker->ask.holder_rate_ppb};
-    int64_t until_ns = worker->ask.sent_ns + sim_clock_when(&clock, span_ns);
+    struct sim_clock clock = {.rate_ppb = worker->exchange.holder_rate_ppb};
+    int64_t until_ns = worker->exchange.sent_ns + sim_clock_when(&clock, span_ns);
 
     if (until_ns > sim_client_when_ns(worker->client, deadline->deadline_ns))
         sim_fail(world, "answers are true", "lease %s believes for longer than its replica",
@@ -226,12 +227,12 @@ void sim_lease_note_held(const struct sim_world *world, struct sim_worker *worke
 }
 
 /* The answer to a PUT. */
-static void hear_grant(struct sim_world *world, struct sim_worker *worker)
+static void receive_grant(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_lease *lease = worker->lease;
 
-    sim_app_say(world, worker, "is told to the lease");
-    if (worker->ask.is_other)
+    sim_app_note(world, worker, "is told to the lease");
+    if (worker->exchange.is_other)
         sim_fail(world, "answers are true", "lease %s is told 201 of another request",
                  lease->grant.tag);
     lease->phase = SIM_LEASE_HOLDS;
@@ -245,11 +246,12 @@ void sim_lease_held(struct sim_world *world, struct sim_worker *worker,
                     const struct lease_deadline *deadline, bool with_grant)
 {
     struct sim_lease *lease = worker->lease;
-    bool is_stream = worker->ask.rules.is_stream;
+    bool is_stream = worker->exchange.rules.is_stream;
     /* A renewal without a grant would be the first that it hears of its lock. */
-    bool is_new = worker->ask.rules.verb == LEASE_ACQUIRE
-                      ? lease->connection != worker
-                      : worker->ask.rules.verb == LEASE_RENEW && !worker->ask.by_value;
+    bool is_new =
+        worker->exchange.rules.verb == LEASE_ACQUIRE
+            ? lease->connection != worker
+            : worker->exchange.rules.verb == LEASE_RENEW && !worker->exchange.by_value;
 
     /* Events of a stream are not lost: it is closed. */
     if (!reads(worker) || (!is_stream && sim_chance(&world->rng, 200)))
@@ -259,7 +261,7 @@ void sim_lease_held(struct sim_world *world, struct sim_worker *worker,
     if (!is_new && lease->phase != SIM_LEASE_HOLDS)
         return;
     if (is_new)
-        hear_grant(world, worker);
+        receive_grant(world, worker);
     if (is_stream)
         lease->connection = worker;
     lease->has_grant |= with_grant;

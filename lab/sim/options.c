@@ -248,7 +248,7 @@ static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
 /*
  * A client whose only node has its clock set, and may vote again while the set still has a
  * majority without it: does it know then that the node is in a set? Guard times are short, so
- * that it has the time to ask.
+ * that it has the time to exchange.
  */
 static void draw_loner(struct sim_options *o, struct sim_rng *rng)
 {

@@ -93,7 +93,7 @@ void sim_lease_observe(struct sim_world *world)
 static uint32_t *spent_of(struct sim_worker *worker)
 {
     struct sim_lease *lease = worker->lease;
-    uint32_t number = worker->ask.grant.number;
+    uint32_t number = worker->exchange.grant.number;
     struct sim_grant *grant = lease->grant.number == number ? &lease->grant
                               : lease->old.number == number ? &lease->old
                                                             : NULL;
@@ -120,7 +120,7 @@ void sim_lease_granted(struct sim_world *world, struct sim_worker *worker)
                  worker->client->index + 1, worker->index + 1, lease->grant.tag);
     if (spent && *spent == worker->client->life + 1u)
         sim_fail(world, "a tag is granted once", "c%u.%u is granted %s, which was spent there",
-                 worker->client->index + 1, worker->index + 1, worker->ask.grant.tag);
+                 worker->client->index + 1, worker->index + 1, worker->exchange.grant.tag);
     sim_lease_spent(worker);
 }
 
@@ -141,7 +141,7 @@ void sim_lease_check(struct sim_world *world, const struct sim_worker *worker,
                      const struct lease *before, const struct lease_event *event,
                      const struct lease_actions *actions)
 {
-    enum lease_state state = worker->ask.rules.state;
+    enum lease_state state = worker->exchange.rules.state;
     bool is_closed =
         (event->type == LEASE_GONE || event->type == LEASE_CUT) && !event->is_older;
     bool is_first = before->state == LEASE_STREAMING && !before->has_returned;

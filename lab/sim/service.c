@@ -47,7 +47,7 @@ static void remember(struct sim_world *world, struct sim_worker *worker,
     bool is_open = memory == LEASE_WAITS || memory == LEASE_STREAMS;
     uint32_t at = 0;
 
-    while (at < SIM_IDS_MAX && strcmp(service->id[at].tag, worker->ask.grant.tag) != 0)
+    while (at < SIM_IDS_MAX && strcmp(service->id[at].tag, worker->exchange.grant.tag) != 0)
         at++;
     if (at == SIM_IDS_MAX) {
         do
@@ -55,7 +55,7 @@ static void remember(struct sim_world *world, struct sim_worker *worker,
         while (service->id[at].worker);
     }
     snprintf(service->id[at].tag, sizeof service->id[at].tag, "%s",
-             memory == LEASE_UNKNOWN ? "" : worker->ask.grant.tag);
+             memory == LEASE_UNKNOWN ? "" : worker->exchange.grant.tag);
     service->id[at].memory = memory;
     service->id[at].worker = is_open ? worker : NULL;
 }
@@ -97,9 +97,10 @@ static const char *find_value(struct sim_world *world, const char *tag)
 /* A handle for the value that an answer gave; now and then only the value is known. */
 static bool adopt(struct sim_world *world, struct sim_worker *worker)
 {
-    const struct sim_grant *grant = &worker->ask.grant;
-    const char *value =
-        worker->ask.by_value ? grant->value : find_value(world, worker->ask.grant.tag);
+    const struct sim_grant *grant = &worker->exchange.grant;
+    const char *value = worker->exchange.by_value
+                            ? grant->value
+                            : find_value(world, worker->exchange.grant.tag);
     bool knows_kind = sim_chance(&world->rng, 700);
     struct rl_lock_terms terms = {0};
 
@@ -120,13 +121,13 @@ static bool adopt(struct sim_world *world, struct sim_worker *worker)
 
 static void start(struct sim_world *world, struct sim_worker *worker, bool is_kept)
 {
-    snprintf(worker->tag, sizeof worker->tag, "%s", worker->ask.grant.tag);
-    worker->ask.is_kept = is_kept;
-    if (worker->ask.client_gone)
+    snprintf(worker->tag, sizeof worker->tag, "%s", worker->exchange.grant.tag);
+    worker->exchange.is_kept = is_kept;
+    if (worker->exchange.client_gone)
         sim_fail(world, "for a client", "c%u.%u begins for one that has closed",
                  worker->client->index + 1, worker->index + 1);
     sim_app_acquire(world, worker);
-    worker->ask.rules.ttl_ms = worker->ttl_ns / RL_NS_PER_MS;
+    worker->exchange.rules.ttl_ms = worker->ttl_ns / RL_NS_PER_MS;
 }
 
 /* False: there is no such value. */
@@ -137,7 +138,7 @@ static bool extend(struct sim_world *world, struct sim_worker *worker)
     if (!worker->has_lock && !adopt(world, worker))
         return false;
     sim_app_begin_operation(world, worker, SIM_EXTEND);
-    sim_app_say(world, worker, worker->ask.is_copy ? "extends for a copy" : "extends");
+    sim_app_note(world, worker, worker->exchange.is_copy ? "extends for a copy" : "extends");
     rl_handle_extend(client->engine, &worker->handle, worker->ttl_ns,
                      sim_client_now_ns(world, client));
     return true;
@@ -145,16 +146,16 @@ static bool extend(struct sim_world *world, struct sim_worker *worker)
 
 static void end(struct sim_world *world, struct sim_worker *worker)
 {
-    bool by_tag = !worker->has_lock && !worker->ask.by_value;
+    bool by_tag = !worker->has_lock && !worker->exchange.by_value;
 
-    if (worker->ask.rules.verb == LEASE_ACQUIRE &&
+    if (worker->exchange.rules.verb == LEASE_ACQUIRE &&
         worker->lease_number == worker->lease->number)
         worker->lease->ended = true;
     /* What a DELETE has confirmed stays ended. */
-    if (worker->ask.rules.verb == LEASE_RELEASE && worker->ask.grant.value[0])
-        sim_ended_begin(world, worker, worker->ask.grant.value);
+    if (worker->exchange.rules.verb == LEASE_RELEASE && worker->exchange.grant.value[0])
+        sim_ended_begin(world, worker, worker->exchange.grant.value);
     if (by_tag) {
-        snprintf(worker->wanted, sizeof worker->wanted, "%s:", worker->ask.grant.tag);
+        snprintf(worker->wanted, sizeof worker->wanted, "%s:", worker->exchange.grant.tag);
         sim_app_evict(world, worker, true);
     } else {
         if (!worker->has_lock)
@@ -166,15 +167,15 @@ static void end(struct sim_world *world, struct sim_worker *worker)
 static void set_fate(struct sim_world *world, struct sim_worker *worker, enum sim_fate fate,
                      int64_t within_ns)
 {
-    worker->ask.fate = fate;
-    worker->ask.fate_ns = world->now_ns + sim_spread(&world->rng, 1, within_ns);
+    worker->exchange.fate = fate;
+    worker->exchange.fate_ns = world->now_ns + sim_spread(&world->rng, 1, within_ns);
 }
 
 /* Of a request that has just been begun, or has taken a wait over. */
 static void draw_fate(struct sim_world *world, struct sim_worker *worker)
 {
-    worker->ask.fate = SIM_STAYS;
-    if (sim_chance(&world->rng, worker->ask.is_copy ? 500 : 150))
+    worker->exchange.fate = SIM_STAYS;
+    if (sim_chance(&world->rng, worker->exchange.is_copy ? 500 : 150))
         set_fate(world, worker, SIM_CLOSES, 2000 * RL_NS_PER_MS);
 }
 
@@ -193,28 +194,28 @@ static void draw_delivery(struct sim_world *world, struct sim_worker *worker)
 /* `granted` is written to a stream. */
 static void draw_stream(struct sim_world *world, struct sim_worker *worker)
 {
-    struct sim_ask *ask = &worker->ask;
+    struct sim_exchange *exchange = &worker->exchange;
     uint64_t way = sim_below(&world->rng, 10);
 
-    ask->is_told = !world->calm && sim_chance(&world->rng, 900);
+    exchange->was_sent = !world->calm && sim_chance(&world->rng, 900);
     set_fate(world, worker,
-             way < 6                          ? SIM_CLOSES
-             : way < 8 || ask->rules.is_local ? SIM_CUTS
-                                              : SIM_VANISHES,
-             ask->is_told ? world->options.hold_max_ns : WRITE_NS);
+             way < 6                               ? SIM_CLOSES
+             : way < 8 || exchange->rules.is_local ? SIM_CUTS
+                                                   : SIM_VANISHES,
+             exchange->was_sent ? world->options.hold_max_ns : WRITE_NS);
 }
 
 static void plan(struct sim_world *world, struct sim_worker *worker)
 {
-    struct sim_ask *ask = &worker->ask;
-    int64_t due_ns = lease_due_ns(&ask->rules), at_ns = RL_NEVER_NS;
+    struct sim_exchange *exchange = &worker->exchange;
+    int64_t due_ns = lease_due_ns(&exchange->rules), at_ns = RL_NEVER_NS;
 
     if (due_ns != RL_NEVER_NS)
         at_ns = sim_client_when_ns(worker->client, due_ns);
-    if (ask->fate != SIM_STAYS && ask->fate_ns < at_ns)
-        at_ns = ask->fate_ns;
-    if (ask->older_ns && ask->older_ns < at_ns)
-        at_ns = ask->older_ns;
+    if (exchange->fate != SIM_STAYS && exchange->fate_ns < at_ns)
+        at_ns = exchange->fate_ns;
+    if (exchange->older_ns && exchange->older_ns < at_ns)
+        at_ns = exchange->older_ns;
     if (at_ns != RL_NEVER_NS)
         sim_app_plan(world, worker, at_ns > world->now_ns ? at_ns - world->now_ns : 1);
 }
@@ -222,12 +223,12 @@ static void plan(struct sim_world *world, struct sim_worker *worker)
 static void answer(struct sim_world *world, struct sim_worker *worker,
                    const struct lease_action *action, const struct lease_actions *actions)
 {
-    struct sim_ask *ask = &worker->ask;
+    struct sim_exchange *exchange = &worker->exchange;
 
-    if (action->answer == LEASE_HELD && ask->rules.state == LEASE_ANSWERED) {
-        ask->told = actions->deadline;
+    if (action->answer == LEASE_HELD && exchange->rules.state == LEASE_ANSWERED) {
+        exchange->sent = actions->deadline;
         draw_delivery(world, worker);
-    } else if (ask->client_gone) {
+    } else if (exchange->client_gone) {
         return;
     } else if (action->answer == LEASE_HELD) {
         sim_lease_held(world, worker, &actions->deadline, false);
@@ -236,13 +237,13 @@ static void answer(struct sim_world *world, struct sim_worker *worker,
     }
 }
 
-static void tell(struct sim_world *world, struct sim_worker *worker,
-                 const struct lease_action *action, const struct lease_actions *actions)
+static void send_event(struct sim_world *world, struct sim_worker *worker,
+                       const struct lease_action *action, const struct lease_actions *actions)
 {
     switch (action->word) {
     case LEASE_SENDS_GRANTED:
         draw_stream(world, worker);
-        if (worker->ask.is_told)
+        if (worker->exchange.was_sent)
             sim_lease_held(world, worker, &actions->deadline, action->with_grant);
         break;
     case LEASE_SENDS_RENEWED:
@@ -252,7 +253,7 @@ static void tell(struct sim_world *world, struct sim_worker *worker,
             sim_lease_held(world, worker, &actions->deadline, false);
         break;
     case LEASE_SENDS_RECONNECT:
-        worker->ask.is_told = true;
+        worker->exchange.was_sent = true;
         set_fate(world, worker, SIM_CLOSES, 200 * RL_NS_PER_MS); /* that of both sides */
         sim_lease_reconnects(world, worker, &actions->deadline);
         break;
@@ -265,13 +266,13 @@ static void tell(struct sim_world *world, struct sim_worker *worker,
 static void take(struct sim_world *world, struct sim_worker *worker,
                  const struct sim_worker *newer)
 {
-    struct sim_ask *ask = &worker->ask;
+    struct sim_exchange *exchange = &worker->exchange;
 
-    ask->older_ns = world->now_ns + sim_spread(&world->rng, 1, 200 * RL_NS_PER_MS);
-    ask->is_copy = newer->ask.is_copy;
-    ask->is_other = newer->ask.is_other;
-    ask->sent_ns = newer->ask.sent_ns;
-    ask->holder_rate_ppb = newer->ask.holder_rate_ppb;
+    exchange->older_ns = world->now_ns + sim_spread(&world->rng, 1, 200 * RL_NS_PER_MS);
+    exchange->is_copy = newer->exchange.is_copy;
+    exchange->is_other = newer->exchange.is_other;
+    exchange->sent_ns = newer->exchange.sent_ns;
+    exchange->holder_rate_ppb = newer->exchange.holder_rate_ppb;
     draw_fate(world, worker);
 }
 
@@ -302,19 +303,19 @@ static bool carry_out(struct sim_world *world, struct sim_worker *worker,
             answer(world, worker, action, actions);
             break;
         case LEASE_SEND:
-            tell(world, worker, action, actions);
+            send_event(world, worker, action, actions);
             break;
         case LEASE_REFUSE:
-            newer->ask.is_settled = true;
+            newer->exchange.is_settled = true;
             sim_lease_refused(world, newer, action->answer, 0);
             break;
         case LEASE_TAKE:
-            newer->ask.is_settled = true;
+            newer->exchange.is_settled = true;
             take(world, worker, newer);
             break;
         case LEASE_DROP:
             if (newer)
-                newer->ask.is_settled = true;
+                newer->exchange.is_settled = true;
             break;
         case LEASE_NOTE:
             break;
@@ -325,7 +326,7 @@ static bool carry_out(struct sim_world *world, struct sim_worker *worker,
 
 static void rest(struct sim_world *world, struct sim_worker *worker, int64_t for_ns)
 {
-    worker->ask.rests = true;
+    worker->exchange.rests = true;
     sim_app_plan(world, worker, for_ns);
 }
 
@@ -336,14 +337,14 @@ static void finish(struct sim_world *world, struct sim_worker *worker)
     bool was_granted = worker->has_lock && worker->held;
 
     sim_lease_closed(world, worker);
-    worker->leaves = worker->ask.rules.verb != LEASE_ACQUIRE ||
-                     (worker->ask.was_granted && worker->ask.is_kept);
+    worker->leaves = worker->exchange.rules.verb != LEASE_ACQUIRE ||
+                     (worker->exchange.was_granted && worker->exchange.is_kept);
     if (!worker->has_lock) {
         worker->lease = NULL;
         if (!world->calm)
             sim_app_plan(world, worker,
                          sim_between(&world->rng, 1, world->options.think_max_ns));
-    } else if (was_granted && !world->calm && worker->ask.rules.verb == LEASE_RENEW) {
+    } else if (was_granted && !world->calm && worker->exchange.rules.verb == LEASE_RENEW) {
         rest(world, worker, sim_between(&world->rng, 1, REST_NS));
     } else if (was_granted && !world->calm && worker->leaves && sim_chance(&world->rng, 500)) {
         rest(world, worker, worker->ttl_ns + BEYOND_NS);
@@ -355,13 +356,13 @@ static void finish(struct sim_world *world, struct sim_worker *worker)
 static void happened(struct sim_world *world, struct sim_worker *worker,
                      const struct lease_event *event, struct sim_worker *newer)
 {
-    struct lease before = worker->ask.rules;
+    struct lease before = worker->exchange.rules;
     struct lease_actions actions;
     struct lease_event failed;
     bool is_done;
 
     do {
-        lease_step(&worker->ask.rules, event, sim_client_now_ns(world, worker->client),
+        lease_step(&worker->exchange.rules, event, sim_client_now_ns(world, worker->client),
                    &actions);
         if (event != &failed)
             sim_lease_check(world, worker, &before, event, &actions);
@@ -370,7 +371,7 @@ static void happened(struct sim_world *world, struct sim_worker *worker,
     } while (!is_done && !world->failed);
     if (world->failed)
         return;
-    if (worker->ask.rules.state == LEASE_OVER)
+    if (worker->exchange.rules.state == LEASE_OVER)
         finish(world, worker);
     else
         plan(world, worker);
@@ -388,8 +389,8 @@ static struct lease_event event_of(struct sim_world *world, const struct sim_wor
                                                world->now_ns,
                                 .may = worker->lease->may,
                                 .has_room = true,
-                                .is_seen = !worker->ask.has_vanished,
-                                .was_sent = worker->ask.is_told,
+                                .is_seen = !worker->exchange.has_vanished,
+                                .was_sent = worker->exchange.was_sent,
                                 .deadline_ns = is_held ? lock->deadline_ns : 0};
 }
 
@@ -398,7 +399,7 @@ static int64_t draw_rate(struct sim_world *world, const struct sim_worker *worke
 {
     int64_t most = (int64_t)world->options.drift_ppm * 1000 * 49 / 100;
 
-    if (worker->ask.rules.is_local)
+    if (worker->exchange.rules.is_local)
         return worker->client->clock.rate_ppb;
     return sim_chance(&world->rng, 500) ? -most : sim_between(&world->rng, -most, most);
 }
@@ -410,7 +411,7 @@ static void receive(struct sim_world *world, struct sim_worker *worker,
     bool is_local = !grant->is_remote && request->verb != LEASE_RENEW;
 
     take_up(worker, request);
-    worker->ask = (struct sim_ask){
+    worker->exchange = (struct sim_exchange){
         .rules = {.is_stream = grant->is_stream && request->verb <= LEASE_RESUME,
                   .is_local = is_local,
                   .drift_ppm = world->options.drift_ppm,
@@ -423,11 +424,11 @@ static void receive(struct sim_world *world, struct sim_worker *worker,
         .client_gone = request->eof,
         .sent_ns = world->now_ns,
     };
-    worker->ask.holder_rate_ppb = draw_rate(world, worker);
+    worker->exchange.holder_rate_ppb = draw_rate(world, worker);
     worker->ttl_ns =
         sim_between(&world->rng, world->options.ttl_min_ms, world->options.ttl_max_ms) *
         RL_NS_PER_MS;
-    worker->ask.rules.ttl_ms = worker->ttl_ns / RL_NS_PER_MS;
+    worker->exchange.rules.ttl_ms = worker->ttl_ns / RL_NS_PER_MS;
 }
 
 void sim_service_serve(struct sim_world *world, struct sim_worker *worker,
@@ -439,32 +440,32 @@ void sim_service_serve(struct sim_world *world, struct sim_worker *worker,
     enum lease_memory memory = find(world, client, request->grant->tag, &other);
 
     receive(world, worker, request);
-    sim_app_say(world, worker,
-                request->verb == LEASE_ACQUIRE  ? "serves a PUT"
-                : request->verb == LEASE_RESUME ? "serves a stream that comes back"
-                : request->verb == LEASE_RENEW  ? "serves a POST"
-                                                : "serves a DELETE");
+    sim_app_note(world, worker,
+                 request->verb == LEASE_ACQUIRE  ? "serves a PUT"
+                 : request->verb == LEASE_RESUME ? "serves a stream that comes back"
+                 : request->verb == LEASE_RENEW  ? "serves a POST"
+                                                 : "serves a DELETE");
     event = event_of(world, worker, LEASE_REPEATED);
     event.verb = request->verb;
     event.eof = request->eof;
     event.has_grant = request->by_value;
     event.is_streams_grant = request->grant->is_stream;
-    event.is_local = worker->ask.rules.is_local;
+    event.is_local = worker->exchange.rules.is_local;
     event.is_same = !request->is_other;
-    event.received_ns = worker->ask.rules.received_ns;
+    event.received_ns = worker->exchange.rules.received_ns;
     event.had_wait = memory == LEASE_WAITS;
     if (request->verb == LEASE_RELEASE)
         sim_lease_spent(worker);
     if (other) {
         happened(world, other, &event, worker);
-        if (worker->ask.is_settled || world->failed) {
-            worker->ask.rules.state = LEASE_OVER;
+        if (worker->exchange.is_settled || world->failed) {
+            worker->exchange.rules.state = LEASE_OVER;
             finish(world, worker);
             return;
         }
         memory = find(world, client, request->grant->tag, &other);
     }
-    worker->ask.is_other = false;
+    worker->exchange.is_other = false;
     event.type = LEASE_REQUESTED;
     event.is_same = true;
     event.memory = memory;
@@ -482,7 +483,7 @@ void sim_service_finished(struct sim_world *world, struct sim_worker *worker,
 
     event.error = error;
     if (operation == SIM_ACQUIRE && error == REDLOCK_OK) {
-        worker->held = worker->ask.was_granted = true;
+        worker->held = worker->exchange.was_granted = true;
         world->grants++;
         sim_oracle_granted(world, worker);
         sim_lease_granted(world, worker);
@@ -496,7 +497,7 @@ void sim_service_lost(struct sim_world *world, struct sim_worker *worker)
 {
     struct lease_event event = event_of(world, worker, LEASE_LOST);
 
-    if (worker->ask.rests)
+    if (worker->exchange.rests)
         return; /* nothing of it is left but its handle */
     event.error = REDLOCK_LOST;
     happened(world, worker, &event, NULL);
@@ -507,41 +508,41 @@ static void meet_fate(struct sim_world *world, struct sim_worker *worker)
 {
     static const enum lease_event_type types[] = {
         [SIM_SENDS] = LEASE_SENT, [SIM_CLOSES] = LEASE_GONE, [SIM_CUTS] = LEASE_CUT};
-    struct sim_ask *ask = &worker->ask;
-    enum sim_fate fate = ask->fate;
+    struct sim_exchange *exchange = &worker->exchange;
+    enum sim_fate fate = exchange->fate;
     struct lease_event event;
 
-    ask->fate = SIM_STAYS;
+    exchange->fate = SIM_STAYS;
     if (fate == SIM_VANISHES) {
         sim_lease_dies(world, worker);
-        ask->has_vanished = true;
+        exchange->has_vanished = true;
         set_fate(world, worker, SIM_CLOSES, 3 * worker->ttl_ns);
         plan(world, worker);
         return;
     }
     if (fate == SIM_SENDS)
-        sim_lease_held(world, worker, &ask->told, true);
+        sim_lease_held(world, worker, &exchange->sent, true);
     else
         sim_lease_closed(world, worker);
-    ask->client_gone = ask->client_gone || fate != SIM_SENDS;
+    exchange->client_gone = exchange->client_gone || fate != SIM_SENDS;
     event = event_of(world, worker, types[fate]);
     happened(world, worker, &event, NULL);
 }
 
 void sim_service_act(struct sim_world *world, struct sim_worker *worker)
 {
-    struct sim_ask *ask = &worker->ask;
+    struct sim_exchange *exchange = &worker->exchange;
     struct lease_event event;
 
-    if (ask->rests) {
+    if (exchange->rests) {
         if (worker->operation == SIM_NO_OPERATION)
             sim_app_drop(world, worker, "is left");
-    } else if (ask->older_ns && world->now_ns >= ask->older_ns) {
-        ask->older_ns = 0;
+    } else if (exchange->older_ns && world->now_ns >= exchange->older_ns) {
+        exchange->older_ns = 0;
         event = event_of(world, worker, LEASE_GONE);
         event.is_older = true;
         happened(world, worker, &event, NULL);
-    } else if (ask->fate != SIM_STAYS && world->now_ns >= ask->fate_ns) {
+    } else if (exchange->fate != SIM_STAYS && world->now_ns >= exchange->fate_ns) {
         meet_fate(world, worker);
     } else {
         event = event_of(world, worker, LEASE_TICK);
@@ -551,9 +552,9 @@ void sim_service_act(struct sim_world *world, struct sim_worker *worker)
 
 void sim_service_calm(struct sim_world *world, struct sim_worker *worker)
 {
-    enum lease_state state = worker->ask.rules.state;
+    enum lease_state state = worker->exchange.rules.state;
 
-    if (worker->ask.rests) {
+    if (worker->exchange.rests) {
         rest(world, worker, sim_between(&world->rng, 1, CALM_NS));
     } else if (state == LEASE_ANSWERED || state == LEASE_STREAMING || state == LEASE_RESUMING) {
         set_fate(world, worker, SIM_CLOSES, CALM_NS);
@@ -569,7 +570,7 @@ void sim_service_drain(struct sim_world *world, struct sim_client *client)
         struct sim_worker *worker = &client->worker[i];
         struct lease_event event;
 
-        if (!worker->lease || !worker->has_lock || worker->ask.rests)
+        if (!worker->lease || !worker->has_lock || worker->exchange.rests)
             continue;
         event = event_of(world, worker, LEASE_DRAIN);
         happened(world, worker, &event, NULL);
@@ -587,7 +588,7 @@ void sim_service_rule(struct sim_world *world, const struct sim_lease *lease)
             struct sim_worker *worker = &client->worker[j];
             struct lease_event event;
 
-            if (worker->lease != lease || !worker->has_lock || worker->ask.rests)
+            if (worker->lease != lease || !worker->has_lock || worker->exchange.rests)
                 continue;
             event = event_of(world, worker, LEASE_RULED);
             happened(world, worker, &event, NULL);

@@ -298,7 +298,7 @@ struct side {
     bool done;
 };
 
-static void ask(struct side *side)
+static void start_acquire(struct side *side)
 {
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
     side->done = false;
@@ -332,7 +332,7 @@ static void await_place(struct side *side)
 
 static void hand_over(struct side *from, struct side *to, size_t node_count)
 {
-    ask(to);
+    start_acquire(to);
     await_place(to);
     CHECK(!to->done);
     from->done = false;
@@ -353,7 +353,7 @@ void load_handover(void *data)
 {
     const struct load *load = data;
     struct side side[2] = {{.client = open_client(load)}, {.client = open_client(load)}};
-    ask(&side[0]);
+    start_acquire(&side[0]);
     await_done(&side[0]);
     hand_to_and_fro(side, load->cluster->count, WARM_UP_CYCLES);
     begin(load);

@@ -45,7 +45,7 @@ static long long request_size(const char *section)
 }
 
 /* The text, and how many bytes it took on the wire. */
-static long long ask(struct node_eyes *eyes, const char *section, char *out)
+static long long read_info(struct node_eyes *eyes, const char *section, char *out)
 {
     const char *argv[] = {"INFO", section, NULL};
     char head[32];
@@ -106,9 +106,9 @@ void node_eyes_look(struct node_eyes *eyes, struct node_counts *out)
     static char info[INFO_MAX];
     long long bytes_out, bytes_in, first_reply, second_reply;
     memset(out, 0, sizeof *out);
-    first_reply = ask(eyes, "commandstats", info);
+    first_reply = read_info(eyes, "commandstats", info);
     read_commands(eyes, info, out);
-    second_reply = ask(eyes, "stats", info);
+    second_reply = read_info(eyes, "stats", info);
     bytes_in = field(info, "total_net_input_bytes:");
     bytes_out = field(info, "total_net_output_bytes:");
     out->bytes_in =

@@ -33,7 +33,7 @@ static void check_error(const char *what, int error)
 }
 
 /* Started or refused; what was started has one event, made of what all quorums answer. */
-static void ask(redlock *r)
+static void list_all(redlock *r)
 {
     const redlock_event *event = NULL;
     redlock_job job = 0;
@@ -64,7 +64,7 @@ static void use(struct walk *w, redlock *r)
     }
     check_error("list", redlock_list(r, NULL));
     check_error("ping", redlock_ping(r, NULL));
-    ask(r);
+    list_all(r);
 }
 
 /* True: it came to the failing call. */

@@ -162,7 +162,7 @@ void wait_and_cancel(struct walk *w, redlock *r)
 }
 
 /* Each is started or refused, and what was started is told once. */
-void ask_asynchronously(struct walk *w, redlock *r)
+void start_jobs(struct walk *w, redlock *r)
 {
     for (int i = 0; i < 4; i++) {
         const redlock_answer *answer;

@@ -36,7 +36,7 @@ static void walk(struct walk *w)
     hold_lease(w, r);
     wait_and_cancel(w, r);
     look_around(w, r);
-    ask_asynchronously(w, r);
+    start_jobs(w, r);
     await_all_up(w, r);
     client_close(r);
 }

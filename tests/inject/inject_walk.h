@@ -51,7 +51,7 @@ void station_check_grant(struct walk *w, const redlock_lock *lock);
 void lock_blocking(struct walk *w, redlock *r, const char *what, uint32_t flags);
 void lock_asynchronously(struct walk *w, redlock *r);
 void wait_and_cancel(struct walk *w, redlock *r);
-void ask_asynchronously(struct walk *w, redlock *r);
+void start_jobs(struct walk *w, redlock *r);
 void hold_lease(struct walk *w, redlock *r);
 void look_around(struct walk *w, redlock *r);
 

@@ -230,7 +230,7 @@ CASE(token_of_the_first_call,
     }
 }
 
-static int ask(redlock_request q)
+static int try_acquire(redlock_request q)
 {
     redlock_lock *lock = NULL;
     int error = redlock_acquire(a, "x", TTL_MS, &q, &lock);
@@ -244,26 +244,26 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     static char long_owner[REDLOCK_OWNER_MAX + 2];
     redlock_request q = reader_request();
     q.flags = REDLOCK_FENCED;
-    INVALID(ask(q));
+    INVALID(try_acquire(q));
     CHECK_HAS("shared", redlock_detail());
     q = slots_request(2);
     q.flags = REDLOCK_FENCED;
-    INVALID(ask(q));
+    INVALID(try_acquire(q));
     CHECK_HAS("semaphore", redlock_detail());
     q = slots_request(0);
-    INVALID(ask(q));
+    INVALID(try_acquire(q));
     CHECK_HAS("1 to 1024", redlock_detail());
     q = slots_request(REDLOCK_SLOTS_MAX + 1);
-    INVALID(ask(q));
+    INVALID(try_acquire(q));
     q = reader_request();
     q.slots = 2;
-    INVALID(ask(q));
+    INVALID(try_acquire(q));
     q = reader_request();
     q.owner = "me";
-    INVALID(ask(q));
-    INVALID(ask(owner_request("")));
+    INVALID(try_acquire(q));
+    INVALID(try_acquire(owner_request("")));
     memset(long_owner, 'o', sizeof long_owner - 1);
-    INVALID_TOO(ask(owner_request(long_owner)));
+    INVALID_TOO(try_acquire(owner_request(long_owner)));
     long_owner[REDLOCK_OWNER_MAX] = '\0';
     CHECK_OK(client_try_as(a, "x", TTL_MS, owner_request(long_owner)));
     CHECK_OK(client_try_as(a, "x", TTL_MS, slots_request(REDLOCK_SLOTS_MAX)));
@@ -273,13 +273,13 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
         q = (redlock_request)REDLOCK_REQUEST(.kind = kind, .more_names = more);
         q.more_name_count = 1;
         q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 2 : 0;
-        INVALID(ask(q));
+        INVALID(try_acquire(q));
         CHECK_HAS(redlock_kind_text(kind), redlock_detail());
     }
     q = (redlock_request)REDLOCK_REQUEST(.more_name_count = 1);
-    INVALID(ask(q));
+    INVALID(try_acquire(q));
     q = (redlock_request)REDLOCK_REQUEST(.more_names = more, .more_name_count = 2);
-    INVALID(ask(q)); /* an empty name among them */
+    INVALID(try_acquire(q)); /* an empty name among them */
     CHECK(cluster_await_empty(&c));
 }
 
@@ -298,13 +298,13 @@ CASE(unknown_kinds, "A number or word that is no kind is refused by every call t
         redlock_request q = REDLOCK_REQUEST(.kind = numbers[i]);
         CHECK_INT(0, redlock_kind_traits(numbers[i]));
         CHECK_STR("unknown", redlock_kind_text(numbers[i]));
-        INVALID_TOO(ask(q));
+        INVALID_TOO(try_acquire(q));
         CHECK_HAS("unknown kind", redlock_detail());
         CHECK_ERR(REDLOCK_INVAL, redlock_adopt(a, "x", "value", &q, &lock));
         CHECK_HAS("unknown kind", redlock_detail());
         q.slots = 2;
         q.owner = "me";
-        INVALID_TOO(ask(q));
+        INVALID_TOO(try_acquire(q));
         CHECK_HAS("unknown kind", redlock_detail());
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -181,7 +181,7 @@ CASE(by_bad_key, "What is no key is INVAL, and too few nodes are NOQUORUM.")
 }
 
 /* Which client flags the second request comes with, and whether it waits. */
-static void ask_again(uint32_t flags, uint32_t request_flags)
+static void acquire_again(uint32_t flags, uint32_t request_flags)
 {
     client_close(b);
     b = client_open_warm(&c, flags);
@@ -205,13 +205,13 @@ static void ask_again(uint32_t flags, uint32_t request_flags)
 
 CASE_OF(granted_once,
         "A request of any kind with a key that is held is YOURS, and waits for nothing.",
-        ask_again(0, 0));
+        acquire_again(0, 0));
 
 CASE_OF(granted_once_strict, "In strict mode a request with a key that is held is YOURS.",
-        ask_again(REDLOCK_STRICT, 0));
+        acquire_again(REDLOCK_STRICT, 0));
 
 CASE_OF(granted_once_fair, "A fair request with a key that is held is YOURS.",
-        ask_again(REDLOCK_NO_NATIVE, REDLOCK_FAIR));
+        acquire_again(REDLOCK_NO_NATIVE, REDLOCK_FAIR));
 
 CASE(granted_once_while_waiting, "A request that waits is told YOURS once its key is granted.")
 {

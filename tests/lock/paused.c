@@ -45,7 +45,7 @@ struct play {
 };
 
 /* Answers 1 when the call said that the lock is over. */
-static int ask_first(redlock_lock *lock, enum first_call first)
+static int call_first(redlock_lock *lock, enum first_call first)
 {
     switch (first) {
     case BY_STATE:
@@ -79,7 +79,7 @@ static void hold_and_sleep(void *data)
     p->held = 1;
     while (!p->go)
         continue; /* stopped in here: no call of the library comes between waking and asking */
-    p->answer = ask_first(lock, p->first);
+    p->answer = call_first(lock, p->first);
     p->wrote_after = storage_write(&p->storage, p->token, 2); /* and if it did not ask */
     p->done = 1;
     for (;;)

@@ -81,7 +81,7 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
 }
 
 /* The status; 0: the connection ended without an answer. */
-static int ask(const char *request, char *answer, size_t size)
+static int exchange(const char *request, char *answer, size_t size)
 {
     int fd = rig_request(one.rig, request);
     bool has_body = strncmp(request, "DELETE ", 7) != 0;
@@ -108,7 +108,7 @@ static void end_lease(const char *id)
     int status = 0;
 
     for (int i = 0; i < TRIES && status != 204 && status != 410; i++)
-        status = ask(lease_request("DELETE", id, NULL, NULL), answer, sizeof answer);
+        status = exchange(lease_request("DELETE", id, NULL, NULL), answer, sizeof answer);
     if (status != 204 && status != 410)
         FAIL("%s is not ended: %s", id, answer);
 }
@@ -119,11 +119,12 @@ static void use_once(void)
     int status;
 
     strcpy(id, new_id());
-    status = ask(lease_request("PUT", id, NULL, "{\"ttl_ms\":20000}"), answer, sizeof answer);
+    status =
+        exchange(lease_request("PUT", id, NULL, "{\"ttl_ms\":20000}"), answer, sizeof answer);
     if (status == 201) {
         strcpy(grant, lease_member(answer, "grant"));
-        status =
-            ask(lease_request("POST", id, grant, "{\"ttl_ms\":20000}"), answer, sizeof answer);
+        status = exchange(lease_request("POST", id, grant, "{\"ttl_ms\":20000}"), answer,
+                          sizeof answer);
         if (status != 200 && status != 0 && status != 503)
             FAIL("a renewal: %s", answer);
     } else if (status != 0 && status != 503) {
@@ -150,7 +151,7 @@ static void check_recovered(int descriptors)
     for (size_t i = 0; i < cluster.count; i++)
         server_cmd(&cluster.node[i], "DEL", KEY, NULL);
     strcpy(id, new_id());
-    if (ask(lease_request("PUT", id, NULL, "{}"), answer, sizeof answer) != 201)
+    if (exchange(lease_request("PUT", id, NULL, "{}"), answer, sizeof answer) != 201)
         FAIL("afterwards: %s", answer);
     end_lease(id);
 }

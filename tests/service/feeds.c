@@ -13,7 +13,7 @@ static struct feeds *feeds(void)
     return &one.journal.feeds;
 }
 
-/* Of this path; nothing is told before tell_now(). */
+/* Of this path; nothing is told before write_now(). */
 static int feed_open(const char *path)
 {
     int fd = rig_request(one.rig, rig_get(path));
@@ -24,12 +24,12 @@ static int feed_open(const char *path)
     return fd;
 }
 
-static void tell(const char *name)
+static void note(const char *name)
 {
     journal_note(&one.journal, &(struct journal_entry){.event = JOURNAL_GRANTED, .name = name});
 }
 
-static void tell_now(void)
+static void write_now(void)
 {
     int64_t now_ns = rl_now_ns();
 
@@ -47,11 +47,11 @@ CASE(together, "What happens within a while is told together, to each feed what 
     all = feed_open("/v1/events");
     also = feed_open("/v1/events");
     some = feed_open("/v1/events?prefix=b");
-    tell("a");
-    tell("b");
+    note("a");
+    note("b");
     feeds_turn(feeds(), rl_now_ns());
     CHECK_LACKS("granted", rig_read(one.rig, all, NULL));
-    tell_now();
+    write_now();
     text = rig_read(one.rig, all, NULL);
     CHECK_HAS("\"name\":\"a\"", text);
     CHECK(strstr(text, "\"a\"") < strstr(text, "\"b\""));
@@ -67,11 +67,11 @@ CASE(before_its_time, "A feed is told nothing that happened before it began.")
 
     replica_begin();
     older = feed_open("/v1/events");
-    tell("a");
+    note("a");
     newer = feed_open("/v1/events");
     CHECK_HAS("\"a\"", rig_read(one.rig, older, NULL));
-    tell("b");
-    tell_now();
+    note("b");
+    write_now();
     CHECK_HAS("\"b\"", rig_read(one.rig, older, NULL));
     CHECK_LACKS("\"a\"", rig_read(one.rig, newer, NULL));
 }
@@ -86,11 +86,11 @@ CASE(many_at_once, "More events than are kept for later are told at once, each i
     fd = feed_open("/v1/events");
     for (int i = 0; i <= FEEDS_BATCH_EVENTS; i++) {
         snprintf(name, sizeof name, "job%d", i);
-        tell(name);
+        note(name);
     }
     text = rig_read_until(one.rig, fd, "\"job100\"");
     CHECK_HAS("\"job0\"", text);
     CHECK_LACKS("\"job256\"", text);
-    tell_now();
+    write_now();
     rig_read_until(one.rig, fd, "\"job256\"");
 }

@@ -26,7 +26,7 @@ static struct {
     bool is_refused;      /* none can be made */
     bool floods, has_closed;
     char request[SERVICE_REQUEST_MAX]; /* the last PUT */
-    char said[4096];                   /* by the service, and not read yet */
+    char sent[4096];                   /* by the service, and not read yet */
 } far;
 
 int64_t timer_now_ns(void)
@@ -48,7 +48,7 @@ void channel_begin(struct channel *c, struct rl_reactor *reactor, const struct s
     far.tried++;
     far.connected_ms = clock_ms + far.connects_ms;
     far.has_closed = false;
-    far.said[0] = '\0';
+    far.sent[0] = '\0';
 }
 
 enum channel_state channel_turn(struct channel *c)
@@ -65,7 +65,7 @@ void channel_write(struct channel *c, const char *bytes, size_t size)
     (void)c;
     if (memcmp(bytes, "DELETE", 6) == 0) {
         far.deleted++;
-        strcpy(far.said, "HTTP/1.1 204 No Content\r\n\r\n");
+        strcpy(far.sent, "HTTP/1.1 204 No Content\r\n\r\n");
         return;
     }
     far.begun++;
@@ -75,11 +75,11 @@ void channel_write(struct channel *c, const char *bytes, size_t size)
 
 ssize_t channel_read(struct channel *c, char *bytes, size_t size)
 {
-    size_t length = strlen(far.said);
+    size_t length = strlen(far.sent);
 
     CHECK(length < size);
-    memcpy(bytes, far.said, length);
-    far.said[0] = '\0';
+    memcpy(bytes, far.sent, length);
+    far.sent[0] = '\0';
     if (length == 0 && far.floods) {
         length = strlen(FLOOD);
         memcpy(bytes, FLOOD, length);
@@ -128,18 +128,18 @@ static void begin(const char *url)
     turn();
 }
 
-static void say(const char *event, const char *data)
+static void send_event(const char *event, const char *data)
 {
     char text[512];
 
     snprintf(text, sizeof text, "event: %s\ndata: {%s}\n\n", event, data);
-    strcat(far.said, text);
+    strcat(far.sent, text);
     turn();
 }
 
 static void begin_stream(void)
 {
-    strcat(far.said, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+    strcat(far.sent, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
 }
 
 static void grant(int fence, int64_t after_ms)
@@ -150,12 +150,12 @@ static void grant(int fence, int64_t after_ms)
     snprintf(data, sizeof data,
              "\"grant\":\"the-grant\",\"fence\":%d,\"after_ms\":%lld,\"remaining_ms\":%d",
              fence, (long long)after_ms, TTL_MS);
-    say("granted", data);
+    send_event("granted", data);
 }
 
 static void refuse(int status, const char *code)
 {
-    snprintf(far.said, sizeof far.said,
+    snprintf(far.sent, sizeof far.sent,
              "HTTP/1.1 %d No\r\nContent-Length: %zu\r\n\r\n{\"code\":\"%s\"}", status,
              strlen(code) + 11, code);
     turn();
@@ -213,7 +213,7 @@ CASE(reconnect, "A stream that is told to reconnect comes back with its grant an
 {
     begin_held();
     pass(2000);
-    say("reconnect", "\"grant\":\"the-grant\",\"after_ms\":2000,\"remaining_ms\":12000");
+    send_event("reconnect", "\"grant\":\"the-grant\",\"after_ms\":2000,\"remaining_ms\":12000");
     CHECK_INT(2, far.begun);
     CHECK_HAS("\r\nGrant: the-grant\r\n", far.request);
     CHECK_LACKS("wait_ms", far.request);
@@ -280,12 +280,12 @@ CASE(jeopardy, "A service that tells of a renewal that failed is left to try aga
 {
     begin_held();
     pass(4000);
-    say("jeopardy", "\"after_ms\":4000,\"remaining_ms\":7000,\"code\":\"NOQUORUM\"");
+    send_event("jeopardy", "\"after_ms\":4000,\"remaining_ms\":7000,\"code\":\"NOQUORUM\"");
     CHECK(state->jeopardy);
     CHECK_INT(TTL_MS - 4000, left_ms()); /* what was told before stands */
     pass(4000);
     CHECK_INT(1, far.begun);
-    say("recovered", "\"after_ms\":8000,\"remaining_ms\":12000");
+    send_event("recovered", "\"after_ms\":8000,\"remaining_ms\":12000");
     CHECK(!state->jeopardy);
     CHECK_INT(TTL_MS, left_ms());
     end();
@@ -308,7 +308,7 @@ CASE(waiting, "A stream that waits is silent for 30 s at most, and begun anew.")
     begin("unix:/socket");
     begin_stream();
     pass(29000);
-    strcat(far.said, ": alive\n\n");
+    strcat(far.sent, ": alive\n\n");
     turn();
     pass(29900);
     CHECK_INT(1, far.begun);

@@ -115,7 +115,7 @@ CASE(unsent_together, "Answers that many clients do not take have a bound togeth
     static int fds[UNREAD];
     int known = rig_connect(rig);
 
-    CHECK_HAS("/known", rig_ask(rig, known, rig_get("/known")));
+    CHECK_HAS("/known", rig_exchange(rig, known, rig_get("/known")));
     rig_send(rig, known, rig_get("/most"));
     for (int i = 0; i < UNREAD; i++) {
         fds[i] = rig_request(rig, rig_get("/most"));
@@ -211,7 +211,7 @@ CASE(too_large_an_answer, "An answer beyond the bound becomes a 500.")
 {
     struct rig *rig = rig_begin(NULL);
 
-    CHECK_HAS("HTTP/1.1 500 ", rig_ask(rig, rig_connect(rig), rig_get("/huge")));
+    CHECK_HAS("HTTP/1.1 500 ", rig_exchange(rig, rig_connect(rig), rig_get("/huge")));
 }
 
 CASE(no_memory_for_an_answer, "An answer for which there is no memory is a 500.")
@@ -219,11 +219,11 @@ CASE(no_memory_for_an_answer, "An answer for which there is no memory is a 500."
     struct rig *rig = rig_begin(NULL);
     int fd = rig_connect(rig);
 
-    CHECK_HAS("HTTP/1.1 200 ", rig_ask(rig, fd, rig_get("/now")));
+    CHECK_HAS("HTTP/1.1 200 ", rig_exchange(rig, fd, rig_get("/now")));
     memory_count(1);
-    CHECK_HAS("HTTP/1.1 500 ", rig_ask(rig, fd, rig_get("/big")));
+    CHECK_HAS("HTTP/1.1 500 ", rig_exchange(rig, fd, rig_get("/big")));
     CHECK_INT(1, memory_counted());
-    CHECK_HAS("HTTP/1.1 200 ", rig_ask(rig, fd, rig_get("/now")));
+    CHECK_HAS("HTTP/1.1 200 ", rig_exchange(rig, fd, rig_get("/now")));
 }
 
 static void check_wiped(const struct rig *rig, const char *secret)
@@ -291,7 +291,7 @@ CASE(evicted, "At the limit of connections the one that is idle for longest make
         fds[i] = rig_connect(rig);
     rig_send(rig, fds[0], rig_get("/now")); /* now the second is the oldest */
     fds[3] = rig_connect(rig);
-    CHECK_HAS("200 OK", rig_ask(rig, fds[3], rig_get("/now")));
+    CHECK_HAS("200 OK", rig_exchange(rig, fds[3], rig_get("/now")));
     rig_read(rig, fds[1], &end);
     CHECK(end);
     CHECK_HAS("200 OK", rig_read(rig, fds[0], &end));

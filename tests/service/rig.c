@@ -263,7 +263,7 @@ const char *rig_read(struct rig *rig, int fd, bool *is_end)
     return text;
 }
 
-const char *rig_ask(struct rig *rig, int fd, const char *text)
+const char *rig_exchange(struct rig *rig, int fd, const char *text)
 {
     rig_send(rig, fd, text);
     return rig_read(rig, fd, NULL);

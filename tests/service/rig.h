@@ -68,7 +68,7 @@ void rig_await_connections(struct rig *rig, unsigned most);
 /* What the client has got since the last time; *ended: then the end. Settles first. */
 const char *rig_read(struct rig *rig, int fd, bool *ended);
 /* A client sends it, and has all of the answer that comes at once. */
-const char *rig_ask(struct rig *rig, int fd, const char *text);
+const char *rig_exchange(struct rig *rig, int fd, const char *text);
 /* Turns until the client has been told `needle`, or fails. All that came; where connections
  * may break NULL if it ended before. */
 const char *rig_read_until(struct rig *rig, int fd, const char *needle);

@@ -158,7 +158,7 @@ CASE(stopped, "A server that stops closes idle connections and finishes the othe
     int idle_fd = rig_connect(rig), waiting_fd, new_fd;
     bool end;
 
-    CHECK_HAS("HTTP/1.1 200 ", rig_ask(rig, idle_fd, rig_get("/now")));
+    CHECK_HAS("HTTP/1.1 200 ", rig_exchange(rig, idle_fd, rig_get("/now")));
     CHECK(http_server_is_idle(rig->server));
     waiting_fd = rig_request(rig, rig_get("/wait"));
     CHECK(!http_server_is_idle(rig->server));

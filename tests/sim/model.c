@@ -238,16 +238,16 @@ CASE(info_agrees, "What the vetting reads of INFO and TIME is in both, and the s
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         const char *const argv[] = {"INFO", sections[i][0], NULL};
 
-        ask_real(argv, theirs);
-        ask_model(argv, ours);
+        call_real(argv, theirs);
+        call_model(argv, ours);
         for (int j = 1; j < 4 && sections[i][j]; j++) {
             field_of(theirs, sections[i][j], a, sizeof a);
             field_of(ours, sections[i][j], b, sizeof b);
             CHECK_STR(a, b);
         }
     }
-    ask_real((const char *const[]){"TIME", NULL}, theirs);
-    ask_model((const char *const[]){"TIME", NULL}, ours);
+    call_real((const char *const[]){"TIME", NULL}, theirs);
+    call_model((const char *const[]){"TIME", NULL}, ours);
     CHECK_BETWEEN(-1, 1, strtoll(theirs, NULL, 10) - strtoll(ours, NULL, 10));
     CHECK(strchr(theirs, '\n') && strchr(ours, '\n'));
     both_end();

@@ -30,7 +30,7 @@ static int64_t wall_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-void ask_real(const char *const *argv, char *out)
+void call_real(const char *const *argv, char *out)
 {
     CHECK(resp_send(line, argv) == 0);
     CHECK(resp_read(line, out, REPLY_SIZE) == 0);
@@ -51,7 +51,7 @@ static void read_model(struct fake_bytes *reply, char *out)
     fake_bytes_free(reply);
 }
 
-void ask_model(const char *const *argv, char *out)
+void call_model(const char *const *argv, char *out)
 {
     struct fake_words words = {0};
     struct fake_bytes reply = {0};
@@ -82,7 +82,7 @@ static bool real_knows(const char *const *argv)
 {
     char reply[REPLY_SIZE];
 
-    ask_real(argv, reply);
+    call_real(argv, reply);
     return reply[0] != '-';
 }
 
@@ -94,15 +94,15 @@ void both_begin(uint64_t seed)
     server_start(&real, NULL);
     line = resp_tcp("127.0.0.1", real.port.number);
     CHECK(line != NULL);
-    ask_real((const char *const[]){"FLUSHALL", NULL}, reply);
+    call_real((const char *const[]){"FLUSHALL", NULL}, reply);
     model = (struct fake_server){0};
     model.has_delifeq = real_knows((const char *const[]){"DELIFEQ", "none", "x", NULL});
     model.has_delex = real_knows((const char *const[]){"DELEX", "none", "IFEQ", "x", NULL});
     model.has_set_ifeq =
         real_knows((const char *const[]){"SET", "none", "x", "IFEQ", "x", "PX", "1", NULL});
-    ask_real((const char *const[]){"INFO", "server", NULL}, reply);
+    call_real((const char *const[]){"INFO", "server", NULL}, reply);
     field_of(reply, "run_id:", model.run_id, sizeof model.run_id);
-    ask_real((const char *const[]){"INFO", "replication", NULL}, reply);
+    call_real((const char *const[]){"INFO", "replication", NULL}, reply);
     field_of(reply, "master_replid:", model.replid, sizeof model.replid);
     model.started_us = wall_us();
 }
@@ -176,8 +176,8 @@ void compare(const char *const *argv, int64_t slack, char *out)
 {
     char ours[REPLY_SIZE];
 
-    ask_real(argv, out);
-    ask_model(argv, ours);
+    call_real(argv, out);
+    call_model(argv, ours);
     check_alike(argv, out, ours, slack);
 }
 
@@ -189,7 +189,7 @@ void compare_lua(const char *text)
     char theirs[REPLY_SIZE];
     char ours[REPLY_SIZE];
 
-    ask_real(argv, theirs);
+    call_real(argv, theirs);
     model.now_us = wall_us();
     fake_lua_run(&model, &call, &reply);
     read_model(&reply, ours);
@@ -211,7 +211,7 @@ void share_counter(const char *key)
         at += strcspn(at, "\n");
         if (*at)
             *at++ = '\0';
-        ask_model((const char *const[]){"HSET", key, field, value, NULL}, ignored);
+        call_model((const char *const[]){"HSET", key, field, value, NULL}, ignored);
     }
 }
 

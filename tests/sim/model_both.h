@@ -21,8 +21,8 @@ extern struct sim_rng rng;
 void both_begin(uint64_t seed);
 void both_end(void);
 /* Words that end with NULL; the reply as resp_read() has it. */
-void ask_real(const char *const *argv, char *out);
-void ask_model(const char *const *argv, char *out);
+void call_real(const char *const *argv, char *out);
+void call_model(const char *const *argv, char *out);
 /* The same text, run by the Lua of both. */
 void compare_lua(const char *text);
 /* Asks both; the real reply is left in `out`. */

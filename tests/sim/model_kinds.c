@@ -46,13 +46,13 @@ static uint32_t listeners(const struct fake_server *server, const char *channel)
 }
 
 /* Everything that was published since the last time, each as the three lines of a message. */
-static void hear_real(char *out)
+static void read_real(char *out)
 {
     char reply[REPLY_SIZE];
     size_t at = 0;
 
     out[0] = '\0';
-    ask_real((const char *const[]){"PUBLISH", "redlock.wake:sync", "x", NULL}, reply);
+    call_real((const char *const[]){"PUBLISH", "redlock.wake:sync", "x", NULL}, reply);
     for (;;) {
         CHECK(resp_read(ears, reply, sizeof reply) == 0);
         if (strstr(reply, "redlock.wake:sync"))
@@ -62,7 +62,7 @@ static void hear_real(char *out)
     }
 }
 
-static void hear_model(char *out)
+static void read_model(char *out)
 {
     size_t at = 0;
 
@@ -103,8 +103,8 @@ static void compare_members(const char *key)
     char theirs[REPLY_SIZE];
     char ours[REPLY_SIZE];
 
-    ask_real(argv, theirs);
-    ask_model(argv, ours);
+    call_real(argv, theirs);
+    call_model(argv, ours);
     if (theirs[0] == '-')
         return;
     sort_lines(theirs);
@@ -196,9 +196,9 @@ static void share_owners_token(const char *key)
     char reply[REPLY_SIZE];
     char ignored[REPLY_SIZE];
 
-    ask_real(get, reply);
+    call_real(get, reply);
     if (reply[0] >= '0' && reply[0] <= '9')
-        ask_model((const char *const[]){"HSET", key, "fence", reply, NULL}, ignored);
+        call_model((const char *const[]){"HSET", key, "fence", reply, NULL}, ignored);
 }
 
 /*
@@ -213,8 +213,8 @@ static bool prolong_places(int64_t begun_ms)
     bool same = true;
 
     for (int i = 0; i < 2; i++) {
-        ask_real((const char *const[]){"PEXPIRE", key[i], "1000000", NULL}, theirs);
-        ask_model((const char *const[]){"PEXPIRE", key[i], "1000000", NULL}, ours);
+        call_real((const char *const[]){"PEXPIRE", key[i], "1000000", NULL}, theirs);
+        call_model((const char *const[]){"PEXPIRE", key[i], "1000000", NULL}, ours);
         same = same && strcmp(theirs, ours) == 0;
     }
     if (now_ms() - begun_ms < KEPT_MS) {
@@ -222,7 +222,7 @@ static bool prolong_places(int64_t begun_ms)
         return true;
     }
     compare((const char *const[]){"FLUSHALL", NULL}, 0, theirs);
-    hear_real(theirs);
+    read_real(theirs);
     model.message_count = 0;
     return false;
 }
@@ -253,8 +253,8 @@ static void play(void)
         usleep(5000);
     if (!prolong_places(begun_ms))
         return;
-    hear_real(theirs);
-    hear_model(ours);
+    read_real(theirs);
+    read_model(ours);
     CHECK_STR(ours, theirs);
     share_counter("redlock.fence:a");
     share_counter("redlock.fence:b");

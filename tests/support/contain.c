@@ -53,7 +53,7 @@ static bool describe(pid_t pid, pid_t *parent, char name[32])
 }
 
 /* Says what is killed, once: what was killed a moment ago may still be there. */
-static void say(const char *why, pid_t pid, const char *name)
+static void print_killed(const char *why, pid_t pid, const char *name)
 {
     static pid_t named[NAMED_MAX];
     static int count;
@@ -78,7 +78,7 @@ static void kill_children(const char *why)
         char name[32];
         if (pid <= 0 || !describe(pid, &parent, name) || parent != getpid())
             continue;
-        say(why, pid, name);
+        print_killed(why, pid, name);
         kill(pid, SIGKILL);
     }
     closedir(dir);

@@ -98,7 +98,7 @@ CASE_ON(beside_blocked_caller, "A caller blocked in a query drives the jobs of o
 
 enum { THREADS = 4, ROUNDS = 50 };
 
-struct asker {
+struct starter {
     redlock *client;
     pthread_t thread;
     atomic_int ended[ROUNDS]; /* answered, or canceled */
@@ -106,9 +106,9 @@ struct asker {
 
 static atomic_int ended_count;
 
-static void *ask_much(void *data)
+static void *start_many(void *data)
 {
-    struct asker *a = data;
+    struct starter *a = data;
 
     for (int i = 0; i < ROUNDS; i++) {
         redlock_job job;
@@ -127,10 +127,10 @@ CASE_ON(threads,
         "Jobs that threads start and cancel on one client are answered or canceled, once.",
         .flags = REDLOCK_THREAD)
 {
-    static struct asker asker[THREADS];
+    static struct starter asker[THREADS];
     for (int i = 0; i < THREADS; i++) {
         asker[i].client = r;
-        CHECK_INT(0, pthread_create(&asker[i].thread, NULL, ask_much, &asker[i]));
+        CHECK_INT(0, pthread_create(&asker[i].thread, NULL, start_many, &asker[i]));
     }
     for (int64_t end_ms = now_ms() + GIVE_UP_MS; ended_count < THREADS * ROUNDS;) {
         const redlock_event *event = next_event(r, 10);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const char *ask(struct resp *r, const char *arg, ...)
+static const char *command(struct resp *r, const char *arg, ...)
 {
     static char reply[4096];
     const char *argv[16];
@@ -42,7 +42,7 @@ CASE(real_servers_obey, "Servers start, forget on kill -9, and come back on thei
     CHECK_INT(1, cluster_count(&c, "k"));
     r = resp_tcp("127.0.0.1", c.node[0].port.number);
     CHECK(r != NULL);
-    CHECK_STR("PONG", ask(r, "PING", NULL));
+    CHECK_STR("PONG", command(r, "PING", NULL));
     CHECK_INT(1, server_clients(&c.node[0]));
     resp_free(r);
     server_forget_commands(&c.node[1]);
@@ -88,21 +88,21 @@ CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
     char sha[64];
     fake_start(&f);
     r = resp_tcp("127.0.0.1", f.port.number);
-    CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "1000", NULL));
-    CHECK_STR("(nil)", ask(r, "SET", "k", "w", "NX", "PX", "1000", NULL));
-    CHECK_HAS("-ERR unknown command", ask(r, "DELIFEQ", "k", "w", NULL));
-    CHECK_HAS("-ERR syntax", ask(r, "SET", "k", "v", "IFEQ", "v", "PX", "1000", NULL));
+    CHECK_STR("OK", command(r, "SET", "k", "v", "NX", "PX", "1000", NULL));
+    CHECK_STR("(nil)", command(r, "SET", "k", "w", "NX", "PX", "1000", NULL));
+    CHECK_HAS("-ERR unknown command", command(r, "DELIFEQ", "k", "w", NULL));
+    CHECK_HAS("-ERR syntax", command(r, "SET", "k", "v", "IFEQ", "v", "PX", "1000", NULL));
     f.shared->delifeq = FAKE_PRESENT;
-    CHECK_STR("0", ask(r, "DELIFEQ", "k", "w", NULL));
+    CHECK_STR("0", command(r, "DELIFEQ", "k", "w", NULL));
     sleep_ms(1010);
-    CHECK_STR("-2", ask(r, "PTTL", "k", NULL));
-    CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "6000", NULL));
-    CHECK_HAS("-NOSCRIPT", ask(r, "EVALSHA", "00", "1", "k", "v", NULL));
-    snprintf(sha, sizeof sha, "%s", ask(r, "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL));
+    CHECK_STR("-2", command(r, "PTTL", "k", NULL));
+    CHECK_STR("OK", command(r, "SET", "k", "v", "NX", "PX", "6000", NULL));
+    CHECK_HAS("-NOSCRIPT", command(r, "EVALSHA", "00", "1", "k", "v", NULL));
+    snprintf(sha, sizeof sha, "%s", command(r, "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL));
     CHECK_INT(40, strlen(sha));
-    CHECK_STR("0", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "w", "0", NULL));
-    CHECK_STR("1", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "v", "0", NULL));
-    CHECK_STR("0", ask(r, "EXISTS", "k", NULL));
+    CHECK_STR("0", command(r, "EVALSHA", sha, "3", "k", "q", "a", "w", "0", NULL));
+    CHECK_STR("1", command(r, "EVALSHA", sha, "3", "k", "q", "a", "v", "0", NULL));
+    CHECK_STR("0", command(r, "EXISTS", "k", NULL));
     CHECK_INT(0, fake_find(&f, 0, "SET k v NX PX 1000"));
     CHECK_INT(5, fake_find(&f, 0, "PTTL k"));
     CHECK_INT(-1, fake_find(&f, 0, "QUIT"));
@@ -120,14 +120,14 @@ CASE(proxy_obeys, "The proxy delays, swallows, cuts, trickles and injects in ord
     server_start(&s, NULL);
     proxy_start(&p, s.port.number);
     r = resp_tcp("127.0.0.1", p.port.number);
-    CHECK_STR("PONG", ask(r, "PING", NULL));
+    CHECK_STR("PONG", command(r, "PING", NULL));
     p.switches->down_delay_ms = 50;
     start_ms = now_ms();
-    CHECK_STR("PONG", ask(r, "PING", NULL));
+    CHECK_STR("PONG", command(r, "PING", NULL));
     CHECK_BETWEEN(50, SOON_MS, now_ms() - start_ms);
     p.switches->down_delay_ms = 0;
     p.switches->trickle = 1;
-    CHECK_STR("PONG", ask(r, "PING", NULL));
+    CHECK_STR("PONG", command(r, "PING", NULL));
     p.switches->inject++;
     CHECK(resp_read(r, reply, sizeof reply) == 0);
     CHECK_STR("OK", reply);

@@ -14,13 +14,13 @@
 #define TOLD "ffffffffffffffff~1234567890abcdef" /* by a client */
 
 /* What the nodes say, one word each: "" none, "-" not heard yet, "!" an error. */
-#define SAY(...)                                                                               \
+#define ANSWERS(...)                                                                           \
     const char *const words[] = {__VA_ARGS__};                                                 \
     enum { COUNT = sizeof words / sizeof words[0] };                                           \
-    struct rl_set_answer said[COUNT], *answer = say(said, COUNT, words)
+    struct rl_set_answer answers[COUNT], *answer = answer_all(answers, COUNT, words)
 
-static struct rl_set_answer *say(struct rl_set_answer *answer, uint8_t count,
-                                 const char *const *words)
+static struct rl_set_answer *answer_all(struct rl_set_answer *answer, uint8_t count,
+                                        const char *const *words)
 {
     for (uint8_t i = 0; i < count; i++) {
         answer[i] = (struct rl_set_answer){0};
@@ -81,7 +81,7 @@ static const char *judge(const struct rl_set_answer *answer, uint8_t count, cons
 
 #define COUNTS(verdicts, quorum, ...)                                                          \
     do {                                                                                       \
-        SAY(__VA_ARGS__);                                                                      \
+        ANSWERS(__VA_ARGS__);                                                                  \
         CHECK_STR(verdicts, judge(answer, COUNT, quorum, ""));                                 \
     } while (0)
 
@@ -101,7 +101,7 @@ CASE(a_set_without_a_version,
      "G8: a set without a version counts, but not where an elected vote is among the nodes.")
 {
     struct rl_set_self self = self_of(1, "@sentinel1");
-    SAY(A "/1 @sentinel1");
+    ANSWERS(A "/1 @sentinel1");
 
     CHECK_INT(0, rl_set_in_force(&self, answer, ""));
     CHECK_INT(REDLOCK_REASON_NONE, rl_set_objection(&self, answer, 0, A "/1 @sentinel1"));
@@ -140,8 +140,8 @@ CASE(nodes_that_do_not_tell,
     COUNTS("uuu", "", "!", "!", "!");
     COUNTS("u00", "", "!", "", "");
     {
-        /* What it said before is not forgotten: the set stays in force, without this node. */
-        SAY(A "/3", A "/3", B "/3");
+        /* Its earlier answer is not forgotten: the set stays in force, without this node. */
+        ANSWERS(A "/3", A "/3", B "/3");
         rl_set_answer_refuse(&answer[0]);
         CHECK_STR("uYs", judge(answer, COUNT, "", A "/3"));
         rl_set_answer_read(&answer[0], (struct rl_slice){A "/3", strlen(A "/3")});
@@ -208,7 +208,7 @@ CASE(quorums_by_name, "G8: a set is one quorum's, of one set of quorums.")
 
 CASE(equals_stay, "G8: of two sets that equally many nodes say, the one in force stays.")
 {
-    SAY(A "/4", B "/4", "-", "-");
+    ANSWERS(A "/4", B "/4", "-", "-");
     CHECK_STR("YsYY", judge(answer, COUNT, "", A "/4"));
     CHECK_STR("sYYY", judge(answer, COUNT, "", B "/4"));
 }
@@ -216,7 +216,7 @@ CASE(equals_stay, "G8: of two sets that equally many nodes say, the one in force
 #define PLAN(expected, ...)                                                                    \
     do {                                                                                       \
         uint8_t node = 0;                                                                      \
-        SAY(__VA_ARGS__);                                                                      \
+        ANSWERS(__VA_ARGS__);                                                                  \
         struct rl_set_self self = self_of(COUNT, "");                                          \
         CHECK_INT(expected, rl_set_plan(&self, answer, &node));                                \
     } while (0)
@@ -250,7 +250,7 @@ CASE(init_keeps_or_draws, "G8: init keeps a set that all say, else draws; it spl
 
 #define NEWCOMERS(expected, ...)                                                               \
     do {                                                                                       \
-        SAY(__VA_ARGS__);                                                                      \
+        ANSWERS(__VA_ARGS__);                                                                  \
         struct rl_set_self self = self_of(COUNT, "");                                          \
         CHECK_INT(expected, rl_set_count_newcomers(&self, answer));                            \
     } while (0)
@@ -272,7 +272,7 @@ CASE(newcomers, "Nodes are new to the set, of as many, that most of the others a
 
 #define REGROUPS(expected, ...)                                                                \
     do {                                                                                       \
-        SAY(__VA_ARGS__);                                                                      \
+        ANSWERS(__VA_ARGS__);                                                                  \
         struct rl_set_self self = self_of(COUNT, "");                                          \
         CHECK_INT(expected, rl_set_regroups(&self, answer));                                   \
     } while (0)

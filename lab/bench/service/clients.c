@@ -113,7 +113,7 @@ static void receive(int fd, char *bytes, size_t size, size_t *got)
     *got += (size_t)count;
 }
 
-int clients_ask(int fd, const char *request, size_t size, char *body, size_t body_size)
+int clients_exchange(int fd, const char *request, size_t size, char *body, size_t body_size)
 {
     static char bytes[65536];
     size_t got = 0;

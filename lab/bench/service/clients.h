@@ -60,6 +60,6 @@ void clients_run(struct clients *callers, const struct cycle *cycle, int64_t dur
                  struct clients_result *result);
 
 /* The whole answer, of a blocking connection; its status. */
-int clients_ask(int fd, const char *request, size_t size, char *body, size_t body_size);
+int clients_exchange(int fd, const char *request, size_t size, char *body, size_t body_size);
 
 #endif

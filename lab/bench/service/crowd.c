@@ -32,7 +32,7 @@ static unsigned count_waiting(const char *address)
     int fd = clients_connect(address);
     const char *at;
 
-    if (clients_ask(fd, request, sizeof request - 1, body, sizeof body) != 200)
+    if (clients_exchange(fd, request, sizeof request - 1, body, sizeof body) != 200)
         errx(1, "metrics: %s", body);
     close(fd);
     at = strstr(body, "\nredlockd_waiters ");

@@ -82,7 +82,7 @@ static bool leads(const char *address)
         "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
     int fd = clients_connect(address);
     char body[4096];
-    int status = clients_ask(fd, request, sizeof request - 1, body, sizeof body);
+    int status = clients_exchange(fd, request, sizeof request - 1, body, sizeof body);
     const char *member = strstr(body, "\"member_id\":\""),
                *leader = strstr(body, "\"leader\":\"");
 

@@ -62,7 +62,7 @@ void load_send(struct load *load, const char *request, size_t request_size);
 void load_take(struct load *load, size_t answer_size);
 
 /* Sends one request and returns the size of its answer, which is copied to out. */
-size_t load_ask(struct load *load, const char *request, size_t request_size, char *out,
-                size_t size);
+size_t load_exchange(struct load *load, const char *request, size_t request_size, char *out,
+                     size_t size);
 
 #endif

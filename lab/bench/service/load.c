@@ -103,8 +103,8 @@ void load_take(struct load *load, size_t answer_size)
     }
 }
 
-size_t load_ask(struct load *load, const char *request, size_t request_size, char *out,
-                size_t size)
+size_t load_exchange(struct load *load, const char *request, size_t request_size, char *out,
+                     size_t size)
 {
     send_all(load->fds[0], request, request_size);
     return receive(load->fds[0], out, size);

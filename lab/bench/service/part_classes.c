@@ -58,7 +58,7 @@ static bool has_classes(const struct daemon *d)
     static const char request[] = "GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static char body[ANSWER_MAX];
 
-    if (clients_ask(d->fd, request, sizeof request - 1, body, sizeof body) != 200)
+    if (clients_exchange(d->fd, request, sizeof request - 1, body, sizeof body) != 200)
         errx(1, "GET /v1/status: %s", body);
     return strstr(body, "\"classes\":[{") != NULL;
 }

@@ -107,7 +107,7 @@ static void open_servers(const struct bench *bench)
     e1->pid = floors_http(e1->path, body, sizeof body - 1);
     load_open(&e1->load, e1->path, MANY);
     floors.answer_size =
-        load_ask(&e1->load, request, sizeof request - 1, answer, sizeof answer);
+        load_exchange(&e1->load, request, sizeof request - 1, answer, sizeof answer);
     if (floors.answer_size < 12 || memcmp(answer, "HTTP/1.1 201", 12) != 0)
         errx(1, "unexpected answer: %.*s", (int)floors.answer_size, answer);
     e0->pid = floors_echo(e0->path, answer, floors.answer_size);

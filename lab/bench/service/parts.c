@@ -20,7 +20,7 @@ void bench_await_ready(const char *address)
     char body[1024];
 
     for (int i = 0; i < READY_TURNS && status != 200; i++) {
-        status = clients_ask(fd, request, sizeof request - 1, body, sizeof body);
+        status = clients_exchange(fd, request, sizeof request - 1, body, sizeof body);
         if (status != 200)
             usleep(10000);
     }

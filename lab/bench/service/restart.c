@@ -60,7 +60,7 @@ static int try_request(const char *request, char *answer, size_t size)
 }
 
 /* Until there is an answer that decides. */
-static int ask(struct board *board, const char *request, char *answer, size_t size)
+static int await_answer(struct board *board, const char *request, char *answer, size_t size)
 {
     int64_t from_ns = rl_now_ns();
     double ms;
@@ -101,14 +101,16 @@ static unsigned take(struct board *board, unsigned lease, unsigned turn, char gr
     const char *at;
 
     for (;; turn++) {
-        int status = ask(board, write_request("PUT", lease, turn, NULL, "{\"ttl_ms\":20000}"),
+        int status =
+            await_answer(board, write_request("PUT", lease, turn, NULL, "{\"ttl_ms\":20000}"),
                          answer, sizeof answer);
 
         if (status == 201)
             break;
         if (status != 409)
             errx(1, "PUT: %s", answer);
-        ask(board, write_request("DELETE", lease, turn, NULL, ""), answer, sizeof answer);
+        await_answer(board, write_request("DELETE", lease, turn, NULL, ""), answer,
+                     sizeof answer);
     }
     at = strstr(answer, "\"grant\":\"") + strlen("\"grant\":\"");
     snprintf(grant, 256, "%.*s", (int)strcspn(at, "\""), at);
@@ -125,9 +127,9 @@ static void load(struct board *board)
         turns[i] = take(board, i, 0, grants[i]);
     while (!board->stop) {
         for (unsigned i = 0; i < LEASES; i++) {
-            int status =
-                ask(board, write_request("POST", i, turns[i], grants[i], "{\"ttl_ms\":20000}"),
-                    answer, sizeof answer);
+            int status = await_answer(
+                board, write_request("POST", i, turns[i], grants[i], "{\"ttl_ms\":20000}"),
+                answer, sizeof answer);
 
             board->result.renewals += status == 200;
             board->result.lost += status == 410;
@@ -136,12 +138,13 @@ static void load(struct board *board)
         }
         turn = take(board, LEASES, turn, grant);
         /* A repeated DELETE finds it gone: its first answer was lost. */
-        ask(board, write_request("DELETE", LEASES, turn++, grant, ""), answer, sizeof answer);
+        await_answer(board, write_request("DELETE", LEASES, turn++, grant, ""), answer,
+                     sizeof answer);
         board->result.cycles++;
     }
     for (unsigned i = 0; i < LEASES; i++)
-        if (ask(board, write_request("DELETE", i, turns[i], grants[i], ""), answer,
-                sizeof answer) == 410 &&
+        if (await_answer(board, write_request("DELETE", i, turns[i], grants[i], ""), answer,
+                         sizeof answer) == 410 &&
             !strstr(answer, "ENDED"))
             board->result.lost++;
 }

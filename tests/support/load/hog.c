@@ -22,19 +22,19 @@ struct hog {
     } * shared;
 };
 
-static void ask(struct hog *hog)
+static void start_acquire(struct hog *hog)
 {
     hog->lock = CLIENT_START(hog->r, "x", TTL_MS, .flags = hog->flags,
                              .wait_ms = REDLOCK_WAIT_FOREVER, .data = hog);
 }
 
 /* Gives the lock back and asks for it again in the same moment. */
-static void ask_at_once(void *data)
+static void release_and_acquire(void *data)
 {
     struct hog *hog = data;
     const redlock_event *event;
     hog->r = client_open_warm(&hog->c, 0);
-    ask(hog);
+    start_acquire(hog);
     while (!hog->shared->stop) {
         if (!(event = next_event(hog->r, 20)))
             continue;
@@ -45,7 +45,7 @@ static void ask_at_once(void *data)
         CHECK_OK(event->error);
         hog->shared->turns++;
         CHECK_OK(redlock_start_release(event->lock));
-        ask(hog);
+        start_acquire(hog);
     }
     client_close(hog->r);
 }
@@ -100,7 +100,7 @@ static int run(void (*others)(void *), int count, uint32_t flags, int services, 
 
 int hog_beside_asker(uint32_t flags, int services, int64_t wait_ms)
 {
-    return run(ask_at_once, 1, flags, services, wait_ms);
+    return run(release_and_acquire, 1, flags, services, wait_ms);
 }
 
 int hog_beside_triers(int services, int64_t wait_ms)

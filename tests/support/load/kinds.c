@@ -27,7 +27,7 @@ bool shape_may_be_held_twice(enum shape shape)
     return shape_traits(shape) & (REDLOCK_KIND_SEVERAL | REDLOCK_KIND_OWNER);
 }
 
-bool shape_say(enum shape shape)
+bool shape_announce(enum shape shape)
 {
     printf("# %s\n", shape_text(shape));
     fflush(stdout);

@@ -24,8 +24,8 @@ bool shape_may_be_held_twice(enum shape shape);
 
 /* Does what follows for every shape, and prints which: a failure comes behind it. */
 #define FOR_SHAPES(each)                                                                       \
-    for (enum shape each = SHAPE_MUTEX; each < SHAPES && shape_say(each); each++)
-bool shape_say(enum shape shape);
+    for (enum shape each = SHAPE_MUTEX; each < SHAPES && shape_announce(each); each++)
+bool shape_announce(enum shape shape);
 
 /*
  * A request of that shape, tried once: owner "owner-a", two slots, and beside the name that is
