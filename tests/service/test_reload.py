@@ -81,6 +81,24 @@ class Reload(Configured):
         kept.close()
         self.daemon.until_metric(0, 'waiters')
 
+    def test_caps(self):
+        """What is held and what waits count for the rules that are new."""
+        def renewed():
+            self.configure(OWNER, 'token:ci ci/ acquire leases=1 waiters=1')
+            self.daemon.reload('reloaded: 2 rules')
+        renewed()
+        self.assertEqual(self.put(name=self.name, ttl_ms=60000), 201)
+        waiting = self.begin_wait('ci', self.name)
+        held = self.daemon.client('ci').acquire('ci/' + fresh(), ttl_ms=60000)
+        renewed()
+        self.assertEqual(self.put('ci'), 429, 'a lease is held')
+        self.assertEqual(self.daemon.client('ci').release(held).status, 204)
+        self.assertEqual(self.put('ci', self.name, wait_ms=1000), 429, 'a request waits')
+        waiting.close()
+        self.daemon.until_metric(0, 'waiters')
+        self.assertEqual(self.put('ci', self.name, wait_ms=1000), 423, 'none waits')
+        self.assertEqual(self.put('ci'), 201, 'none is held')
+
     def test_days(self):
         """A token that has ended is wrong, and another of its name is right."""
         self.configure(OWNER, CI, tokens=[token('ci', day='2021-01-01'), token('ci', 'ci-next', '2099-12-31')])
