@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bench/bar.h"
+#include "bench/display.h"
 
 #include <string.h>
 

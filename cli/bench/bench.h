@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bench/display.h"
 #include "bench/latency.h"
-#include "bench/progress.h"
 #include "settings/settings.h"
 
 #define BENCH_CALLERS_MAX 10000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bench/histogram.h"
+#include "bench/display.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "bench/bench.h"
-#include "bench/histogram.h"
+#include "bench/display.h"
 #include "report/nodes.h"
 #include "ui/message.h"
 

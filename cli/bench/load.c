@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bench/caller.h"
-#include "bench/progress.h"
+#include "bench/display.h"
 #include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bench/progress.h"
+#include "bench/display.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "bench/bar.h"
 #include "bench/bench.h"
 #include "system/timer.h"
 #include "ui/errors.h"

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "bench/bar.h"
 #include "bench/bench.h"
-#include "bench/histogram.h"
+#include "bench/display.h"
 #include "ui/table.h"
 #include "ui/text.h"
 

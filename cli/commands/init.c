@@ -8,8 +8,7 @@
 
 #include "base/json.h"
 #include "base/quote.h"
-#include "commands/init_held.h"
-#include "commands/init_watch.h"
+#include "commands/init.h"
 #include "report/advice.h"
 #include "report/nodes.h"
 #include "report/report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "commands/init_held.h"
+#include "commands/init.h"
 
 #include <stdio.h>
 

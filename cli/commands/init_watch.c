@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "commands/init_watch.h"
+#include "commands/init.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/quote.h"
-#include "commands/init_held.h"
 #include "report/report.h"
 #include "settings/open_client.h"
 #include "system/timer.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "commands/sample.h"
+#include "commands/top.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/sample.h"
-#include "commands/top_classes.h"
-#include "commands/top_view.h"
+#include "commands/top.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"

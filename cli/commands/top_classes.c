@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "commands/top_classes.h"
+#include "commands/top.h"
 
 #include <stdio.h>
 #include <time.h>
 
 #include "base/json.h"
 #include "base/quote.h"
-#include "commands/top_view.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/table.h"

@@ -1,4 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* `redlock init`: what may be held, and waiting until nothing can be. */
+#ifndef CLI_INIT_H
+#define CLI_INIT_H
+
+#include <redlock.h>
+#include <stdbool.h>
+
+#include "settings/settings.h"
+
+/* What is held on the nodes that `redlock init` is to let vote. */
+
+/*
+ * Looks for locks of one quorum. 0 when there are none; EXIT_IN_USE after listing them with
+ * their holders, or another exit status after printing why it could not be seen.
+ */
+int init_refuse_held(const struct settings *s, redlock *client, redlock *member);
+
 /*
  * `redlock init` while locks may be held: all nodes are watched for the guard time on one
  * connection each, as a client watches a young node (G1), before a marker shows that one of
@@ -13,13 +30,6 @@
  * that leaned on the old server has ended, or was renewed on the others, once the longest TTL
  * has passed since it stopped: it must not answer meanwhile.
  */
-#ifndef CLI_INIT_WATCH_H
-#define CLI_INIT_WATCH_H
-
-#include <redlock.h>
-#include <stdbool.h>
-
-#include "settings/settings.h"
 
 /* Zero: not begun. */
 struct init_watch {

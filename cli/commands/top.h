@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What `redlock top` sees: every now and then all nodes and all locks are looked at, and what
- * has changed since the last time is counted. A lock that is free at the moment of looking is
- * remembered for a while: those that come and go quickly are the busiest.
- */
-#ifndef CLI_SAMPLE_H
-#define CLI_SAMPLE_H
+/* `redlock top`: what it sees, and how it is drawn. */
+#ifndef CLI_TOP_H
+#define CLI_TOP_H
 
 #include <redlock.h>
 #include <stdbool.h>
@@ -13,7 +9,13 @@
 #include <stdint.h>
 
 #include "report/look.h"
+#include "ui/screen.h"
 
+/*
+ * What `redlock top` sees: every now and then all nodes and all locks are looked at, and what
+ * has changed since the last time is counted. A lock that is free at the moment of looking is
+ * remembered for a while: those that come and go quickly are the busiest.
+ */
 struct sample_lock {
     char *name;               /* owned */
     struct snapshot snapshot; /* owned; of the last look at it */
@@ -59,5 +61,29 @@ void sample_sort(struct sample *s, enum sample_order order);
 const char *sample_order_word(enum sample_order order);
 
 void sample_free(struct sample *s);
+
+/* What `redlock top` draws of one look at the nodes. */
+
+void top_view_draw(struct screen *screen, const struct sample *sample);
+
+/* The same as JSON. */
+void top_view_json(const struct sample *s);
+
+/* A table whose rows are lines, each in the colour of its first cell. */
+void top_view_table(struct screen *screen, struct table *table);
+
+/* `redlock top --by class`: what a replica of redlockd has counted of each class of locks. */
+
+/* Zero: nothing was requested yet. */
+struct top_classes {
+    struct service_answer answer; /* owned; to the last question */
+};
+void top_classes_free(struct top_classes *c);
+
+/* Queries the service anew; ends early when a signal has come. OK, or an enum redlock_error. */
+int top_classes_take(struct top_classes *c, struct look *look);
+
+void top_classes_draw(struct screen *screen, const struct top_classes *c);
+void top_classes_json(const struct top_classes *c);
 
 #endif
