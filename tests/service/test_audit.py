@@ -59,6 +59,14 @@ class Audit(Case):
         self.assertEqual(self.client.renew(held).status, 410)
         self.assertEqual(self.told(event='lost', name=self.name), self.line('lost', **about, reason='LOST'))
 
+    def test_break_unnoticed(self):
+        """A break is its only line, if the holder never asks again: the end of its time is none."""
+        before = self.daemon.metric('leases', way='lease', state='held')
+        self.client.acquire(self.name, ttl_ms=2000)
+        self.assertEqual(self.client.evict(self.name).status, 200)
+        self.daemon.until_metric(before, 'leases', way='lease', state='held')
+        self.assertEqual([line['event'] for line in self.daemon.audited(name=self.name)], ['granted', 'broken'])
+
     def test_denials(self):
         """A denial names its principal, if it has one, and its address, listener and path."""
         port = self.daemon.port

@@ -13,7 +13,7 @@ class Quotas(Case):
     tokens = ('ci', 'queue', 'flood', 'made-up', 'back')
     audit = True
     options = ('--allow', 'token:ci ci/ acquire leases=2 ttl=20s',
-               '--allow', f'{ME} * acquire,read,admin',
+               '--allow', f'{ME} * acquire,read,break,admin',
                '--allow', 'token:flood * acquire,read requests=20',
                '--allow', 'token:made-up made/ acquire requests=2',
                '--allow', 'token:queue queue/ acquire leases=2 waiters=1',
@@ -65,6 +65,16 @@ class Quotas(Case):
         self.assertEqual([each.status for each in granted[1:]], [201, 201], 'the rule of the first has room')
         for each in granted:
             self.assertEqual(self.owner.release(each).status, 204)
+
+    def test_broken(self):
+        """A break makes room, although its holder does not know yet."""
+        ci, name = self.daemon.client('ci'), 'ci/' + fresh()
+        held = [ci.acquire(name + word) for word in 'ab']
+        self.assertEqual(ci.acquire(name + 'c').status, 429)
+        self.assertEqual(self.owner.evict(name + 'a').status, 200)
+        held.append(ci.acquire(name + 'c'))
+        self.assertEqual(held[2].status, 201)
+        self.assertEqual([ci.release(each).status for each in held], [410, 204, 204])
 
     def test_waiters(self):
         """A rule has so many waiters; an attempt that does not wait, and the end of a wait, count."""

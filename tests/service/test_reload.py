@@ -84,7 +84,7 @@ class Reload(Configured):
     def test_caps(self):
         """What is held and what waits count for the rules that are new."""
         def renewed():
-            self.configure(OWNER, 'token:ci ci/ acquire leases=1 waiters=1')
+            self.configure(f'{ME} * acquire,read,break,admin', 'token:ci ci/ acquire leases=1 waiters=1')
             self.daemon.reload('reloaded: 2 rules')
         renewed()
         self.assertEqual(self.put(name=self.name, ttl_ms=60000), 201)
@@ -97,7 +97,11 @@ class Reload(Configured):
         waiting.close()
         self.daemon.until_metric(0, 'waiters')
         self.assertEqual(self.put('ci', self.name, wait_ms=1000), 423, 'none waits')
-        self.assertEqual(self.put('ci'), 201, 'none is held')
+        held = self.daemon.client('ci').acquire('ci/' + fresh(), ttl_ms=60000)
+        self.assertEqual(held.status, 201, 'none is held')
+        self.assertEqual(self.daemon.client().evict(held.name).status, 200)
+        renewed()
+        self.assertEqual(self.put('ci'), 201, 'none is held any more')
 
     def test_days(self):
         """A token that has ended is wrong, and another of its name is right."""
