@@ -68,6 +68,11 @@ func Fenced(wanted bool) LockOption { return func(t *terms) { t.Fenced = &wanted
 // Acquire acquires a lock, which is renewed until it is released. The context ends the wait, and
 // the context of the lock is derived from it: to bound the wait alone, use [Wait].
 func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (*Lock, error) {
+	return c.acquire(ctx, name, processClock.now(), options)
+}
+
+// The wait has begun at start.
+func (c *Client) acquire(ctx context.Context, name string, start time.Duration, options []LockOption) (*Lock, error) {
 	t := &terms{TTLMs: ttlDefault.Milliseconds()}
 	for _, option := range options {
 		option(t)
@@ -76,7 +81,7 @@ func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption
 		return nil, &Error{Name: name, kind: ErrInvalid,
 			Detail: "a lock needs a name, a TTL of milliseconds, and a wait that is not negative"}
 	}
-	end := processClock.now() + t.wait
+	end := start + t.wait
 	for pause, tries := retryFirst, 1; ; tries++ {
 		lock, e := c.try(ctx, name, t, -least(processClock.now()-end, 0))
 		if e == nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The last: records under which act could not begin in time, or of which nothing is known.
+// The last: locks under which act could not begin in time, or with a record of which nothing is known.
 const everyMin, everyMax, startTries = time.Second, 24 * time.Hour, 5
 
 // Once runs act if it is this program's turn: of all that try, one begins, and none again before
@@ -23,42 +23,40 @@ func (c *Client) Once(ctx context.Context, name string, every time.Duration, act
 	if every < everyMin || every > everyMax {
 		return &Error{Name: name, kind: ErrInvalid, Detail: "a period is one second to one day"}
 	}
-	lock, err := c.Acquire(ctx, name, options...)
-	if e, ok := err.(*Error); ok && (e.kind == ErrTaken || e.kind == ErrTimeout) {
-		e.kind = ErrSkipped
+	for start, tries := processClock.now(), 1; ; tries++ {
+		lock, err := c.acquire(ctx, name, start, options)
+		if e, ok := err.(*Error); ok && (e.kind == ErrTaken || e.kind == ErrTimeout) {
+			e.kind = ErrSkipped
+		}
+		if err != nil {
+			return err
+		}
+		e, mayPass := lock.record(every)
+		if e == nil {
+			return lock.run(ctx, act)
+		} else if err := lock.Release(ctx); err != nil || !mayPass || tries == startTries {
+			return e
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if e := lock.record(every); e != nil {
-		lock.Release(ctx)
-		return e
-	}
-	return lock.run(ctx, act)
 }
 
 // Nil: recorded, and act begins now. Whatever is not known to be refused is taken back, before the lock is
-// released: the next holder must not meet it. A copy of the PUT that comes later still finds no lock.
-func (l *Lock) record(every time.Duration) *Error {
-	for tries := 1; ; tries++ {
-		r := &request{method: "PUT", path: once, name: l.name, id: l.id,
-			body: fmt.Sprintf(`{"every_ms":%d}`, every.Milliseconds())}
-		sent := processClock.now()
-		k, a, e := l.client.send(l.ctx, r, answerExtra)
-		l.client.done(k)
-		if e == nil {
-			if processClock.now() < sent+a.span() && l.ctx.Err() == nil {
-				return nil
-			}
-			e = &Error{Name: l.name, kind: ErrUnavailable, cause: l.ctx.Err(), Detail: "it was recorded too late to begin"}
-		}
-		if e.isRefusal() {
-			e.Holder = &Holder{Label: a.Label, RemainingMs: a.Next}
-			return e
-		}
-		err := l.client.end(context.Background(), r)
-		if tries == startTries || err != nil || l.ctx.Err() != nil || e.kind != ErrUnavailable {
-			return e
-		}
+// released: the next holder must not meet it. A copy of the PUT that comes later still finds no lock, and one
+// of the DELETE no record: another try acquires the lock anew, with an id of its own.
+func (l *Lock) record(every time.Duration) (e *Error, mayPass bool) {
+	r := &request{method: "PUT", path: once, name: l.name, id: l.id,
+		body: fmt.Sprintf(`{"every_ms":%d}`, every.Milliseconds())}
+	sent := processClock.now()
+	k, a, e := l.client.send(l.ctx, r, answerExtra)
+	l.client.done(k)
+	if e == nil && processClock.now() < sent+a.span() && l.ctx.Err() == nil {
+		return nil, false
+	} else if e == nil {
+		e = &Error{Name: l.name, kind: ErrUnavailable, cause: l.ctx.Err(), Detail: "it was recorded too late to begin"}
 	}
+	if e.isRefusal() {
+		e.Holder = &Holder{Label: a.Label, RemainingMs: a.Next}
+		return e, false
+	}
+	return e, l.client.end(context.Background(), r) == nil && l.ctx.Err() == nil && e.kind == ErrUnavailable
 }

@@ -20,12 +20,17 @@ import (
 
 // Locks are granted; what is asked of records is answered by the test. Asked is each method, `o` for a record.
 func newOnce(t *testing.T, put func(w http.ResponseWriter, r *http.Request, count int)) (*fake, func() string) {
-	asked, puts := "", 0
+	asked, puts, ended := "", 0, map[string]bool{} // by lease ids
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {})
 	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		f.mu.Lock()
 		isRecord := strings.HasPrefix(r.URL.Path, "/v1/once/")
+		id := r.Header.Get("Lease-Id")
+		if isRecord && r.Method == "PUT" && ended[id] {
+			t.Error("a lease that took its record back records again")
+		}
+		ended[id] = ended[id] || r.Method == "DELETE"
 		asked += " " + map[bool]string{true: "o"}[isRecord] + r.Method
 		if isRecord && r.Method == "PUT" {
 			puts++
@@ -47,6 +52,9 @@ func newOnce(t *testing.T, put func(w http.ResponseWriter, r *http.Request, coun
 		return strings.TrimSpace(asked)
 	}
 }
+
+// The second time with another lease: a late copy of the DELETE would delete what the same one records then.
+const twice = "PUT oPUT oDELETE DELETE PUT oPUT DELETE"
 
 const begin = `{"every_ms":60000,"after_ms":0,"remaining_ms":900,"sure":true}`
 
@@ -75,7 +83,7 @@ func TestOnceBeginsOrTakesBack(t *testing.T) {
 			} else {
 				say(w, 201, begin)
 			}
-		}, nil, "PUT oPUT oDELETE oPUT DELETE"},
+		}, nil, twice},
 		{"an answer that is lost", func(w http.ResponseWriter, r *http.Request, count int) {
 			if count == 1 {
 				socket, _, _ := w.(http.Hijacker).Hijack()
@@ -83,22 +91,22 @@ func TestOnceBeginsOrTakesBack(t *testing.T) {
 				return
 			}
 			say(w, 201, begin)
-		}, nil, "PUT oPUT oDELETE oPUT DELETE"},
+		}, nil, twice},
 		{"an answer of a proxy", func(w http.ResponseWriter, r *http.Request, count int) {
 			say(w, map[bool]int{true: 200, false: 201}[count == 1], begin)
-		}, nil, "PUT oPUT oDELETE oPUT DELETE"},
+		}, nil, twice},
 		{"a record of ours that came first", func(w http.ResponseWriter, r *http.Request, count int) {
 			if count == 1 {
 				say(w, 409, `{"code":"YOURS"}`)
 			} else {
 				say(w, 201, begin)
 			}
-		}, nil, "PUT oPUT oDELETE oPUT DELETE"},
+		}, nil, twice},
 		{"too late, always", func(w http.ResponseWriter, r *http.Request, count int) {
 			say(w, 201, `{"every_ms":60000,"after_ms":0,"remaining_ms":0}`)
-		}, ErrUnavailable, "PUT" + strings.Repeat(" oPUT oDELETE", startTries) + " DELETE"},
+		}, ErrUnavailable, strings.Repeat(" PUT oPUT oDELETE DELETE", startTries)[1:]},
 		{"no time is told", func(w http.ResponseWriter, r *http.Request, count int) { say(w, 201, `{}`) }, ErrUnavailable,
-			"PUT" + strings.Repeat(" oPUT oDELETE", startTries) + " DELETE"},
+			strings.Repeat(" PUT oPUT oDELETE DELETE", startTries)[1:]},
 	} {
 		f, asked := newOnce(t, c.put)
 		ran := 0

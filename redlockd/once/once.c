@@ -289,7 +289,8 @@ static void recorded(struct once_run *run, const redlock_event *event)
         go_on(run, RUN_FINDING, redlock_start_query(run->records, run->name, run, &job));
     } else if (event->error) {
         if (event->error == REDLOCK_YOURS)
-            refuse(run, 409, "YOURS", "this lease has a record already: DELETE it");
+            refuse(run, 409, "YOURS",
+                   "this lease has a record already: DELETE it, acquire with a new id");
         else
             fail(run, event->error, event->detail);
         run_free(run);
