@@ -271,6 +271,27 @@ func TestReleaseWithACanceledContext(t *testing.T) {
 	}
 }
 
+// A context that is done already asks nothing, whether a connection is idle or not, and is told as such.
+func TestDoneContextAsksNothing(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) { busy(w) })
+	canceled, cancel := context.WithCancel(background)
+	cancel()
+	expired, cancel := context.WithTimeout(background, -time.Second)
+	defer cancel()
+	for _, idle := range []int{0, 1} {
+		c := f.client(t)
+		for i := 0; i < idle; i++ {
+			c.Acquire(background, "n")
+		}
+		before := len(f.methods())
+		for ctx, why := range map[context.Context]error{canceled: context.Canceled, expired: context.DeadlineExceeded} {
+			if _, err := c.Acquire(ctx, "n", Wait(Forever)); !errors.Is(err, why) || len(f.methods()) != before {
+				t.Errorf("%d idle: %v; asked %v", idle, err, f.methods()[before:])
+			}
+		}
+	}
+}
+
 // A refused stream is a lease from then on; an error of the daemon is in the words of the service.
 func TestProxyThatRefusesStreams(t *testing.T) {
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {
