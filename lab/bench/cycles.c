@@ -164,13 +164,11 @@ static void add_blocking(const struct cycles *cycles, struct results *results)
     row->theirs = floor->cycle_p50_us;
     row->cost = variant_cost(threaded);
     variant_note_failures(row, threaded);
-    row->cost.calls = -1; /* those that wake threads are not counted */
     row->target = (struct target){TARGET_AT_MOST, 1.5, false};
 
     row = results_row(results, "threads_64", "blocking, 64 threads on one client", "cycles/s",
                       same_commands);
     variant_compare(row, find(cycles, THREADS, 64), find(cycles, FLOOR, 64));
-    row->cost.calls = -1;
 }
 
 static void add_fenced(const struct cycles *cycles, struct results *results)
@@ -179,18 +177,6 @@ static void add_fenced(const struct cycles *cycles, struct results *results)
                                   "fenced and strict, 64 in flight", "cycles/s", "plain locks");
     variant_compare(row, find(cycles, FENCED, 64), find(cycles, ASYNC, 64));
     row->target = (struct target){TARGET_AT_LEAST, 0.6, false};
-}
-
-static void add_allocations(const struct cycles *cycles, struct results *results)
-{
-    struct row *row = results_row(results, "allocations_64",
-                                  "allocations, asynchronous, 64 in flight", "per cycle", NULL);
-    if (!counts_see_allocations()) {
-        snprintf(row->note, sizeof row->note, "cannot be counted in this build");
-        return;
-    }
-    row->ours = find(cycles, ASYNC, 64)->allocations;
-    row->target = (struct target){TARGET_AT_MOST, 0, true};
 }
 
 static void add_callers(const struct cycles *cycles, struct results *results)
@@ -219,7 +205,6 @@ static void add_rows(const struct cycles *cycles, struct results *results)
               "asynchronous, 256 in flight, client CPU");
     add_blocking(cycles, results);
     add_fenced(cycles, results);
-    add_allocations(cycles, results);
     add_callers(cycles, results);
     for (unsigned i = first; i < results->row_count; i++)
         if (results->row[i].ours.count == 0 && !results->row[i].note[0])

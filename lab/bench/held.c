@@ -270,7 +270,7 @@ static int keep_some(const struct options *options, const struct servers *server
     cpu_s = sample.client_cpu_s - result->look_cpu_s;
     renewals = result->renewals ? (double)result->renewals : 1;
     renewal =
-        (struct cost){(double)sample.calls / renewals, cpu_s * 1e6 / renewals,
+        (struct cost){cpu_s * 1e6 / renewals,
                       sample.servers_cpu_s < 0 ? -1 : sample.servers_cpu_s * 1e6 / renewals};
     *out = (struct held_point){.locks = locks,
                                .bytes_per_lock = result->bytes / locks,
@@ -343,7 +343,7 @@ static void add_rows(struct results *results)
     row->baseline = about("%s locks held", fewest);
     series_add(&row->theirs, first->cpu_us_per_lock_s);
     row->cost = last->renewal;
-    snprintf(row->note, sizeof row->note, "the last three per renewal");
+    snprintf(row->note, sizeof row->note, "the last two per renewal");
 }
 
 int held_measure(const struct options *options, const struct servers *servers,

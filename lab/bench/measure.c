@@ -5,22 +5,16 @@
 static struct {
     const struct servers *servers;
     double servers_cpu_s;
-    struct counts counts;
 } start;
 
 static void note_costs(struct window *window)
 {
     struct sample *sample = window->sample;
     double cpu_s = servers_cpu_s(start.servers);
-    struct counts counts = counts_now();
     if (!window->has_begun) {
         start.servers_cpu_s = cpu_s;
-        start.counts = counts;
         return;
     }
-    sample->calls = counts.calls - start.counts.calls;
-    sample->switches = counts.switches - start.counts.switches;
-    sample->allocations = counts.allocations - start.counts.allocations;
     sample->servers_cpu_s = cpu_s < 0 ? -1 : cpu_s - start.servers_cpu_s;
 }
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How a variant of the benchmark is measured: the window of its callers, and besides what they
- * cost the servers and this process. */
+ * cost the servers. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
 #include "lab/callers/callers.h"
 #include "servers.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define BENCH_TTL_MS 10000 /* of every lock, ours and the floor's */
 #define BENCH_PREFIX "redlock:"
@@ -22,20 +19,5 @@ redlock *measure_client(const struct servers *servers, uint32_t flags);
 
 /* Runs the callers, with BENCH_TTL_MS, until their nodes owe nothing, and closes the window. */
 int measure_callers(struct callers callers, struct window *window);
-
-/*
- * How often this process allocated memory and entered the kernel, the library included: the
- * executable defines these functions, so the library calls them here.
- */
-struct counts {
-    uint64_t allocations; /* malloc, calloc, realloc; of libc itself too */
-    uint64_t calls;       /* system calls for input, output, waiting and timers; no futexes */
-    uint64_t switches;    /* how often a thread gave its core up to wait */
-};
-
-struct counts counts_now(void);
-
-/* False where allocations cannot be counted: another libc, or a sanitizer that wants to. */
-bool counts_see_allocations(void);
 
 #endif

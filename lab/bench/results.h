@@ -27,12 +27,11 @@ enum verdict { VERDICT_NONE, VERDICT_MET, VERDICT_MISSED };
 
 /* What a cycle costs besides time; negative: unknown, or it makes no sense here. */
 struct cost {
-    double calls;      /* system calls of this process */
     double client_us;  /* CPU of this process */
     double servers_us; /* CPU of all nodes together */
 };
 
-#define COST_UNKNOWN ((struct cost){-1, -1, -1})
+#define COST_UNKNOWN ((struct cost){-1, -1})
 
 /*
  * A line of the table. The target speaks of the ratio where there is something to compare with,

@@ -58,7 +58,6 @@ static void write_row(struct rl_json *j, const struct row *row)
     else
         rl_json_bool(j, "met", verdict == VERDICT_MET);
     rl_json_measured(j, "spread_percent", row->ours.count > 1 ? row_spread_percent(row) : -1);
-    rl_json_measured(j, "calls", row->cost.calls);
     rl_json_measured(j, "client_us", row->cost.client_us);
     rl_json_measured(j, "servers_us", row->cost.servers_us);
     rl_json_string(j, "note", row->note[0] ? row->note : NULL);
@@ -78,8 +77,6 @@ static void write_callers(struct rl_json *j, const struct caller_point *p)
     write_median(j, "p99_us", &v->p99_us);
     write_median(j, "client_us", &v->client_us);
     write_median(j, "servers_us", &v->servers_us);
-    write_median(j, "calls", &v->calls);
-    write_median(j, "switches", &v->switches);
     rl_json_end_object(j);
 }
 
@@ -109,7 +106,6 @@ static void write_held(struct rl_json *j, const struct held_point *p)
     rl_json_measured(j, "bytes_per_lock", p->bytes_per_lock);
     rl_json_measured(j, "rss_per_lock", p->rss_per_lock);
     rl_json_measured(j, "cpu_us_per_lock_s", p->cpu_us_per_lock_s);
-    rl_json_measured(j, "calls_per_renewal", p->renewal.calls);
     rl_json_measured(j, "client_us_per_renewal", p->renewal.client_us);
     rl_json_measured(j, "servers_us_per_renewal", p->renewal.servers_us);
     rl_json_measured(j, "late_p99_ms", p->late_p99_ms);

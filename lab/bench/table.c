@@ -45,7 +45,7 @@ static const char *const verdict_words[] = {
 
 static void print_row(const struct row *row)
 {
-    char cell[7][FIGURE_MAX], target[24];
+    char cell[5][FIGURE_MAX], target[24];
     char spread[FIGURE_MAX] = "";
     double ratio = row_ratio(row);
 
@@ -56,14 +56,13 @@ static void print_row(const struct row *row)
     }
     if (row->ours.count > 1)
         snprintf(spread, sizeof spread, "%.0f %%", row_spread_percent(row));
-    printf("%-48s %9s %-10s %-21s %9s %7s %8s %4s %7s %7s %7s %8s%s%s\n", row->what,
+    printf("%-48s %9s %-10s %-21s %9s %7s %8s %4s %7s %7s %8s%s%s\n", row->what,
            figure(series_median(&row->ours), cell[0]), row->unit,
            row->baseline ? row->baseline : "",
            row->theirs.count ? figure(series_median(&row->theirs), cell[1]) : "",
            ratio >= 0 ? figure(ratio, cell[2]) : "", target, verdict_words[row_verdict(row, 0)],
-           spread, figure_or_dash(row->cost.calls, cell[3]),
-           figure_or_dash(row->cost.client_us, cell[4]),
-           figure_or_dash(row->cost.servers_us, cell[5]), row->note[0] ? "  " : "", row->note);
+           spread, figure_or_dash(row->cost.client_us, cell[3]),
+           figure_or_dash(row->cost.servers_us, cell[4]), row->note[0] ? "  " : "", row->note);
 }
 
 static void print_noise(const struct results *results)
@@ -86,17 +85,15 @@ void table_print(const struct results *results)
     printf("\nredlock %s on %zu nodes (%s); medians of %u rounds of %g s, sides in turn\n\n",
            redlock_version(), results->machine.nodes, results->machine.server, results->rounds,
            results->seconds);
-    printf("%-48s %9s %-10s %-21s %9s %7s %8s %4s %7s %7s %7s %8s\n", "measure", "ours", "",
-           "compared with", "", "ratio", "target", "met", "spread", "calls", "client",
-           "servers");
+    printf("%-48s %9s %-10s %-21s %9s %7s %8s %4s %7s %7s %8s\n", "measure", "ours", "",
+           "compared with", "", "ratio", "target", "met", "spread", "client", "servers");
     for (unsigned i = 0; i < results->row_count; i++)
         print_row(&results->row[i]);
     puts("\nA cycle is an acquire and a release, each decided by a majority of the nodes. "
          "Floor: raw\n"
          "pipelined sockets that do the same commands and nothing else. Spread: from the least "
          "to\n"
-         "the largest of the rounds. Calls: system calls of the client per cycle (without "
-         "those\n"
-         "that wake threads). Client, servers: CPU in us per cycle, of all nodes together.");
+         "the largest of the rounds. Client, servers: CPU in us per cycle, of all nodes "
+         "together.");
     print_noise(results);
 }

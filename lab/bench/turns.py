@@ -45,7 +45,7 @@ def main():
     print(f"16 clients on one name, medians of {options.rounds} rounds in turn")
     print(f"{'':20} {'before':>10} {'after':>10} {'after/before':>14}")
     for field, what in (("ours", "acquisitions/s"), ("servers_us", "servers' CPU, us"),
-                        ("client_us", "clients' CPU, us"), ("calls", "clients' calls")):
+                        ("client_us", "clients' CPU, us")):
         old, new = (median(row[field] for row in rows[side]) for side in (before, after))
         print(f"{what:20} {old:10,.0f} {new:10,.0f} {new / old:14.2f}")
 

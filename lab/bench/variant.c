@@ -19,18 +19,13 @@ void variant_add(struct variant *variant, const struct sample *sample)
     series_add(&variant->cycle_p50_us, latency_quantile_us(&sample->cycle, 0.50));
     series_add(&variant->client_us, per(sample->client_cpu_s * 1e6, sample->cycles));
     series_add(&variant->servers_us, servers_s < 0 ? -1 : per(servers_s * 1e6, sample->cycles));
-    series_add(&variant->calls, per((double)sample->calls, sample->cycles));
-    series_add(&variant->switches, per((double)sample->switches, sample->cycles));
-    series_add(&variant->allocations, per((double)sample->allocations, sample->cycles));
     variant->cycles += sample->cycles;
     variant->failures += sample->failures;
 }
 
 struct cost variant_cost(const struct variant *variant)
 {
-    double calls = series_median(&variant->calls);
-    /* No cycle does without: they were not counted. */
-    return (struct cost){calls > 0 ? calls : -1, series_median(&variant->client_us),
+    return (struct cost){series_median(&variant->client_us),
                          series_median(&variant->servers_us)};
 }
 

@@ -18,9 +18,6 @@ struct variant {
     struct series cycle_p50_us;
     struct series client_us; /* CPU per cycle */
     struct series servers_us;
-    struct series calls;    /* system calls per cycle */
-    struct series switches; /* voluntary ones of threads, per cycle */
-    struct series allocations;
     uint64_t cycles;
     uint64_t failures;
 };

@@ -23,11 +23,7 @@ struct sample {
     double client_cpu_s;    /* this process, all threads */
     struct latency acquire; /* from the call to the deciding reply */
     struct latency cycle;   /* from there to that of the release */
-    /* Of those that also watch the servers and count calls; else 0: */
-    double servers_cpu_s; /* all nodes; negative: unknown, they are not on this machine */
-    uint64_t calls;       /* system calls of this process */
-    uint64_t allocations; /* of this process */
-    uint64_t switches;    /* of its threads, voluntary */
+    double servers_cpu_s;   /* all nodes, where they are watched; else 0; negative: unknown */
 };
 
 enum window_state {

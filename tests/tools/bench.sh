@@ -16,7 +16,7 @@ expect 'a very short run' 0
 that 'its file is JSON' json_lines <"$tmp/bench.json"
 ids=$(jq -r '.rows[].id' "$tmp/bench.json")
 for id in async_64 async_cpu_64 async_total_cpu_64 async_64_classic async_256 async_cpu_256 blocking_1 \
-    blocking_thread_1 threads_64 fenced_strict_64 allocations_64 crowd_16 crowd_share_16 \
+    blocking_thread_1 threads_64 fenced_strict_64 crowd_16 crowd_share_16 \
     crowd_fair_16 crowd_fair_share_16 crowd_async_16 crowd_async_share_16 \
     crowd_async_fair_16 crowd_async_fair_share_16 run held_bytes held_late held_lost held_cpu; do
     like "the file has the row $id" "$ids" "^$id\$"

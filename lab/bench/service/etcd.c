@@ -71,7 +71,7 @@ static void start_member(struct etcd *etcd, int i, int port, int peer_port, char
     snprintf(log, sizeof log, "%s/m%d.log", directory, i);
     snprintf(client, sizeof client, "http://127.0.0.1:%d", port);
     snprintf(peer, sizeof peer, "http://127.0.0.1:%d", peer_port);
-    etcd->pids[i] = process_start(argv, -1, log);
+    etcd->pids[i] = process_start(argv, log);
 }
 
 /* True: this member is elected. */

@@ -126,7 +126,7 @@ static void open_daemon(struct daemon *d, const struct bench *bench)
     snprintf(listen, sizeof listen, "unix:%s", d->address);
     snprintf(log, sizeof log, "%s/classes.log", bench->directory);
     write_settings(d, false);
-    d->pid = process_start(argv, -1, log);
+    d->pid = process_start(argv, log);
     process_await(d->address);
     bench_await_ready(d->address);
     clients_open(&d->callers, d->address, CLIENTS_MAX);

@@ -93,7 +93,7 @@ void bench_open(struct bench *bench)
     snprintf(bench->address, sizeof bench->address, "%s/redlockd", bench->directory);
     snprintf(listen, sizeof listen, "unix:%s", bench->address);
     snprintf(log, sizeof log, "%s/redlockd.log", bench->directory);
-    bench->daemon = process_start(argv, -1, log);
+    bench->daemon = process_start(argv, log);
     process_await(bench->address);
     bench_await_ready(bench->address);
     if (redlock_open(&options, &bench->client) != REDLOCK_OK)

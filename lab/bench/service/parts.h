@@ -6,7 +6,7 @@
 #include "redlock.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+
 #include <sys/types.h>
 
 #define BENCH_PATH_MAX 192
@@ -30,7 +30,6 @@ void part_floors(struct bench *bench);  /* E0, E1, R and the daemon */
 void part_crowd(struct bench *bench);   /* beside 10,000 that wait */
 void part_classes(struct bench *bench); /* counting by a hundred classes of locks */
 void part_deaths(struct bench *bench);  /* clients that are killed */
-void part_restart(struct bench *bench); /* the daemon replaced under load */
 void part_etcd(struct bench *bench);    /* what a user would pick instead */
 
 /* One row per figure: what it is, how much, the goal, and whether it is met. */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,7 +12,6 @@
 
 #include "clients.h"
 
-#define INHERITED 3
 #define AWAIT_TURNS 3000 /* of 10 ms */
 
 pid_t process_fork(void)
@@ -31,20 +29,7 @@ pid_t process_fork(void)
     return pid;
 }
 
-static void pass_on(int listener)
-{
-    char self[32];
-
-    if (listener == INHERITED)
-        fcntl(INHERITED, F_SETFD, 0);
-    else
-        dup2(listener, INHERITED);
-    snprintf(self, sizeof self, "%d", (int)getpid());
-    setenv("LISTEN_PID", self, 1);
-    setenv("LISTEN_FDS", "1", 1);
-}
-
-pid_t process_start(const char *const *argv, int listener, const char *log)
+pid_t process_start(const char *const *argv, const char *log)
 {
     pid_t pid = process_fork();
 
@@ -55,8 +40,6 @@ pid_t process_start(const char *const *argv, int listener, const char *log)
             dup2(fd, STDOUT_FILENO);
             dup2(fd, STDERR_FILENO);
         }
-        if (listener >= 0)
-            pass_on(listener);
         execvp(argv[0], (char *const *)(uintptr_t)argv);
         err(1, "%s", argv[0]);
     }

@@ -3,12 +3,10 @@
 #ifndef REDLOCK_BENCH_SERVICE_PROCESSES_H
 #define REDLOCK_BENCH_SERVICE_PROCESSES_H
 
-#include <stdint.h>
 #include <sys/types.h>
 
-/* argv ends with NULL. listener: a socket to pass on as systemd does, or -1. Output
- * goes to `log`. */
-pid_t process_start(const char *const *argv, int listener, const char *log);
+/* argv ends with NULL. Output goes to `log`. */
+pid_t process_start(const char *const *argv, const char *log);
 /* Forks: 0 in the child, which ends with its parent. */
 pid_t process_fork(void);
 /* With this signal, and waits for its end; its status as wait() has it. */
