@@ -21,7 +21,7 @@ static void complain(const char *what, int error)
     fprintf(stderr, "%s: %s: %s\n", what, redlock_strerror(error), redlock_detail());
 }
 
-/* What every node said: the answer to "why did that fail?" */
+/* What every node replied: the answer to "why did that fail?" */
 static void print_report(const redlock_report *report)
 {
     if (report == NULL) {

@@ -38,8 +38,8 @@ static void complain(const char *what, int error)
 static char storage_path[512]; /* the program beside this one */
 static char register_path[512];
 
-__attribute__((format(printf, 2, 3))) static void say(const char *holder, const char *format,
-                                                      ...)
+__attribute__((format(printf, 2, 3))) static void narrate(const char *holder,
+                                                          const char *format, ...)
 {
     va_list arguments;
 
@@ -48,10 +48,10 @@ __attribute__((format(printf, 2, 3))) static void say(const char *holder, const 
     vprintf(format, arguments);
     printf("\n");
     va_end(arguments);
-    fflush(stdout); /* before other processes speak */
+    fflush(stdout); /* before other processes print */
 }
 
-/* Asks the storage to write. Its exit status: 0 written, 1 refused; -1: it could
+/* Sends a write to the storage. Its exit status: 0 written, 1 refused; -1: it could
  * not be asked. */
 static int store(const char *holder, int64_t token, const char *text)
 {
@@ -88,7 +88,7 @@ static redlock_lock *acquire(const char *holder, redlock **client)
         complain("acquire", error);
         exit(1);
     }
-    say(holder, "holds the lock; its token is %" PRId64, redlock_fence(lock));
+    narrate(holder, "holds the lock; its token is %" PRId64, redlock_fence(lock));
     return lock;
 }
 
@@ -97,21 +97,21 @@ static int holder_a(void)
     redlock *client;
     redlock_lock *lock = acquire("A", &client);
     bool ok = store("A", redlock_fence(lock), "A, in time") == 0;
-    bool told;
+    bool knows;
     bool refused;
 
-    say("A", "has %lld ms left, so it may write once more ...",
-        (long long)redlock_remaining_ms(lock));
+    narrate("A", "has %lld ms left, so it may write once more ...",
+            (long long)redlock_remaining_ms(lock));
     raise(SIGSTOP); /* between looking and acting: the worst moment there is */
 
-    told = redlock_state(lock) == REDLOCK_STATE_LOST;
-    say("A", "wakes up; the library says the lock is %s", told ? "lost" : "still held");
-    say("A", "does not care and goes on where it was");
+    knows = redlock_state(lock) == REDLOCK_STATE_LOST;
+    narrate("A", "wakes up; the library says the lock is %s", knows ? "lost" : "still held");
+    narrate("A", "does not care and goes on where it was");
     refused = store("A", redlock_fence(lock), "A, too late") == 1;
 
     redlock_lock_free(lock);
     redlock_close(client);
-    return ok && told && refused ? 0 : 1;
+    return ok && knows && refused ? 0 : 1;
 }
 
 static int holder_b(void)
@@ -157,16 +157,16 @@ static int tell_the_story(void)
 
     if (a < 0 || waitpid(a, &status, WUNTRACED) != a || !WIFSTOPPED(status))
         return 1;
-    say(" ", "(A is stopped; B asks for the lock and waits until A's has expired)");
+    narrate(" ", "(A is stopped; B asks for the lock and waits until A's has expired)");
     b = start(holder_b);
     b_ok = b > 0 && succeeded(b);
-    say(" ", "(A is continued)");
+    narrate(" ", "(A is continued)");
     kill(a, SIGCONT);
     a_ok = succeeded(a);
     if (a_ok && b_ok)
-        say(" ", "The late write was refused: the register is B's.");
+        narrate(" ", "The late write was refused: the register is B's.");
     else
-        say(" ", "This did not go as it should.");
+        narrate(" ", "This did not go as it should.");
     return a_ok && b_ok ? 0 : 1;
 }
 

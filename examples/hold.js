@@ -10,9 +10,9 @@ async function work(token) {
 const lock = spawn("redlock", ["hold", "--json", "report"],
                    { stdio: ["pipe", "pipe", "inherit"] });
 createInterface({ input: lock.stdout }).on("line", (line) => {
-  const told = JSON.parse(line);
-  if (!told.ok) console.error(told.message); // busy, or lost
-  if (told.event === "held")
-    work(told.fence).finally(() => lock.stdin.end());
+  const report = JSON.parse(line);
+  if (!report.ok) console.error(report.message); // busy, or lost
+  if (report.event === "held")
+    work(report.fence).finally(() => lock.stdin.end());
 });
 lock.on("exit", (status) => process.exit(status ?? 76));

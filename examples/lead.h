@@ -7,7 +7,7 @@
  *
  * A term is the fencing token of its lock: larger than that of every term before. What a leader
  * writes or sends carries it, for the other side to refuse smaller ones. A leader stops before
- * lead_stop_by_ns(), which nothing has to tell it: it is a time of its own clock.
+ * lead_stop_by_ns(), of which it needs no message: it is a time of its own clock.
  */
 #ifndef EXAMPLE_LEAD_H
 #define EXAMPLE_LEAD_H

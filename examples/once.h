@@ -30,7 +30,7 @@
 struct once {
     redlock *client;          /* with REDLOCK_THREAD: the lock is renewed */
     redlock *records;         /* of once_open_records() */
-    const char *name, *label; /* the label says who has run it; NULL: none */
+    const char *name, *label; /* the label of what has run it; NULL: none */
     int64_t ttl_ms;           /* of the lock: after a crash the name is locked for so long */
     int64_t period_ms;        /* 1 s to a day */
     redlock_lock *lock;       /* of the run; NULL: there is none */
@@ -97,7 +97,7 @@ static inline int once_write(struct once *o, const char *record)
         error =
             redlock_acquire(o->records, record, o->ttl_ms < record_ms ? o->ttl_ms : record_ms,
                             &request, &written);
-        /* What a start that failed has left on too few nodes says of no run. */
+        /* What a start that failed has left on too few nodes is no run. */
         if (error != REDLOCK_OK)
             return error != REDLOCK_BUSY || once_find(o, record) == REDLOCK_OK
                        ? error

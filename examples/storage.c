@@ -40,7 +40,7 @@ static int load(int fd, struct record *record)
     return 0;
 }
 
-/* Token and text in one write, on the disk before the writer is told that it is accepted. */
+/* Token and text in one write, on the disk before the writer learns that it is accepted. */
 static int save(int fd, const struct record *record)
 {
     char line[TEXT_MAX + 32];

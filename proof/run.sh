@@ -80,7 +80,7 @@ row() {
                 sed -n -e '/^spin: trail ends/q' -e '/^ *$/d' -e 's/^  *//' -e p
         } >"$trail"
     fi
-    rm -f pan pan.? pan_* # the trail and what pan said stay
+    rm -f pan pan.? pan_* # the trail and what pan printed stay
     printf '%-21s %-8s %-8s %10s %6s %6s  %-14s %-5s  %s\n' "$name" "$expected" "$found" \
         "${states:--}" "${depth:--}" "${seconds:--}" "$coverage" "$verdict" "$model.pml $*"
     [ $verdict = ok ]
@@ -112,6 +112,6 @@ xargs -d '\n' -n 1 -P "${PROOF_JOBS:-2}" "$0" --row <"$rows" || status=1
 if [ $status = 0 ]; then
     echo "proof: $(wc -l <"$rows") searches, every verdict as expected; traces in build/proof"
 else
-    echo "proof: at least one verdict is not what verdicts.txt says" >&2
+    echo "proof: at least one verdict is not that of verdicts.txt" >&2
 fi
 exit $status

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # abi.sh describe LIBRARY HEADERS FILE   writes what programs that were built with this library rely on
-# abi.sh compare FILE LIBRARY HEADERS    says what of that has changed, with status 1; more functions are no change
+# abi.sh compare FILE LIBRARY HEADERS    prints what of that has changed, with status 1; more functions are no change
 #
 # Of the shared library: its functions, and the types of the headers in the directory HEADERS.
 set -eu

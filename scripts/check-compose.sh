@@ -23,7 +23,7 @@ servers=$PWD/build/servers/valkey-8.0
 mkdir -p "$tmp/valkey/usr/bin" "$tmp/valkey/usr/lib/valkey" "$tmp/valkey/data" "$tmp/valkey/tmp"
 for program in "$servers"/programs/*; do
     cp "$program" "$tmp/valkey/usr/bin"
-    # The loader stands where the program says, and finds the other libraries by a variable.
+    # The loader stands where the program names it, and finds the other libraries by a variable.
     LD_LIBRARY_PATH=$servers/lib ldd "$program" | awk '/=> \// { print $3 }' | xargs cp -Lt "$tmp/valkey/usr/lib/valkey"
     loader=$(ldd "$program" | awk '/ld-linux/ { print $1 }')
     mkdir -p "$tmp/valkey${loader%/*}"
@@ -36,7 +36,7 @@ tar -C "$tmp/valkey" -c . | docker import --change 'ENV PATH=/usr/bin LD_LIBRARY
 
 export COMPOSE_PROJECT_NAME=redlock COMPOSE_HTTP_TIMEOUT=120
 compose() {
-    docker-compose --ansi never "$@" >"$tmp/said" 2>&1 || fail "docker-compose $*: $(tail -n 20 "$tmp/said") $(said 0)"
+    docker-compose --ansi never "$@" >"$tmp/printed" 2>&1 || fail "docker-compose $*: $(tail -n 20 "$tmp/printed") $(job_log 0)"
 }
 inside() { docker-compose exec -T "$@"; }
 through=(--service unix:/run/redlock/redlockd.sock)
@@ -46,8 +46,8 @@ now_ms() {
     read -r up _ </proc/uptime
     echo $((${up/./}0))
 }
-# said SINCE: what the job has printed since then.
-said() { docker logs --since "$1" "$(docker ps -aq --filter label=com.docker.compose.service=init --latest)" 2>&1; }
+# job_log SINCE: what the job has printed since then.
+job_log() { docker logs --since "$1" "$(docker ps -aq --filter label=com.docker.compose.service=init --latest)" 2>&1; }
 # crash SERVICE: without docker knowing, as by the kernel that has no memory left.
 crash() { kill -9 "$(docker inspect --format '{{.State.Pid}}' "$(container "$1")")"; }
 is_healthy() { [ "$(docker inspect --format '{{.State.Health.Status}}' "$(container "$1")")" = healthy ]; }
@@ -83,7 +83,7 @@ ok 'which become healthy'
 before=$(marker valkey1) time=$(date +%s)
 start=$(now_ms)
 compose up --detach
-grep -q 'nothing was to be done' <<<"$(said "$time")" || fail "the job says: $(said "$time")"
+grep -q 'nothing was to be done' <<<"$(job_log "$time")" || fail "the job prints: $(job_log "$time")"
 [ "$(marker valkey1)" = "$before" ] || fail 'the job has written something'
 ok "\`up\` again: the job writes nothing, in $((($(now_ms) - start + 999) / 1000)) s"
 
@@ -102,7 +102,7 @@ ok 'a Valkey is killed: the other two give locks'
 remove valkey1
 time=$(date +%s)
 compose up --detach
-said "$time" | grep -q 'waiting 22' || fail "the job does not wait for a Valkey without data: $(said "$time")"
+job_log "$time" | grep -q 'waiting 22' || fail "the job does not wait for a Valkey without data: $(job_log "$time")"
 [ "$(voters redlockd1)" = 3 ] || fail "it does not vote: $(inside redlockd1 redlock nodes)"
 kill -0 $holder && is_held || fail "a lock was lost: $(cat "$tmp/kept")"
 ok 'set up anew it votes after 22 s, and the lock is held all the time'

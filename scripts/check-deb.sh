@@ -9,13 +9,13 @@ built=${1:-build/deb}
 version=$(scripts/version.sh)
 
 # Experimental tags are left out: they count long lines in what fuzzing found.
-# As root lintian drops what protects it, and asks for the option.
+# As root lintian drops what protects it, and wants the option.
 found=$(lintian --allow-root --display-info --pedantic "$built/redlock_${version}_"*.changes)
 if [ -n "$found" ]; then
     echo "$found" >&2
     exit 1
 fi
-echo "lintian has nothing to say"
+echo "lintian reports nothing"
 
 again=build/deb-again-at-a-longer-path
 (
@@ -23,12 +23,12 @@ again=build/deb-again-at-a-longer-path
     export TZ=Pacific/Kiritimati LC_ALL=C.UTF-8 DEB_BUILD_OPTIONS=parallel=1 USER=another HOME=/nonexistent
     scripts/deb.sh "$again" >/dev/null
 )
-# The names and digests of everything but .changes and .buildinfo, which tell when and where it was built.
+# The names and digests of everything but .changes and .buildinfo, which name when and where it was built.
 digests() { (cd "$1" && sha256sum ./*.deb ./*.dsc ./*.tar.*); }
 digests "$built" >"$again/first"
 digests "$again" >"$again/second"
 if ! diff "$again/first" "$again/second" >&2; then
-    echo "check-deb: the second build, in $again, differs; diffoscope says in what" >&2
+    echo "check-deb: the second build, in $again, differs; diffoscope shows in what" >&2
     exit 1
 fi
 echo "built twice, the same bytes: $(wc -l <"$again/first") files"

@@ -115,5 +115,5 @@ ok 'the health check finds the listener of other arguments'
 "$redlock" dev kill 2 >/dev/null
 is_unwell() { ! inside other redlockd --ready >"$tmp/why" 2>&1; }
 eventually is_unwell
-grep -q 'too few nodes vote' "$tmp/why" || fail "it says: $(cat "$tmp/why")"
-ok 'without a majority of the servers it is not healthy, and says so'
+grep -q 'too few nodes vote' "$tmp/why" || fail "it prints: $(cat "$tmp/why")"
+ok 'without a majority of the servers it is not healthy, and reports it'

@@ -95,13 +95,13 @@ cmake --build "$stage/consumer/build" >/dev/null
 
 # ---- do they start? ------------------------------------------------------------------------
 
-# Without nodes the program says so and ends with 1.
+# Without nodes the program reports it and ends with 1.
 unset REDLOCK_NODES
 export REDLOCK_CONFIG=/dev/null
 for made in shared static consumer/build/with-redlock consumer/build/with-redlock-static; do
     status=0
-    LD_LIBRARY_PATH=$libdir "$stage/$made" 2>"$stage/said" || status=$?
-    [ $status = 1 ] && grep -q '^open: .*no nodes: set REDLOCK_NODES' "$stage/said" ||
-        fail "$made ended with $status: $(cat "$stage/said")"
+    LD_LIBRARY_PATH=$libdir "$stage/$made" 2>"$stage/printed" || status=$?
+    [ $status = 1 ] && grep -q '^open: .*no nodes: set REDLOCK_NODES' "$stage/printed" ||
+        fail "$made ended with $status: $(cat "$stage/printed")"
 done
 echo "installed files, exported names, pkg-config and CMake package are good"

@@ -79,13 +79,13 @@ words() { mapfile -t words < <(get "$1 | .[]" | moved); }
 export REDLOCK_CONFIG=$tmp/etc/redlock/redlock.conf REDLOCK_MAX_TTL=2s
 unset REDLOCK_NODES
 words "$(container Job redlock-init init).command"
-"${words[@]}" >"$tmp/said" 2>&1 || fail "the job: $(cat "$tmp/said")"
-grep -q '^3 of 3 nodes may vote$' "$tmp/said" || fail "the job says: $(cat "$tmp/said")"
+"${words[@]}" >"$tmp/printed" 2>&1 || fail "the job: $(cat "$tmp/printed")"
+grep -q '^3 of 3 nodes may vote$' "$tmp/printed" || fail "the job prints: $(cat "$tmp/printed")"
 "${words[@]}" 2>&1 | grep -q 'nothing was to be done' || fail 'the job does something again'
 ok 'the job lets servers with these users vote, once'
 
 words "$(container Deployment redlockd redlockd).args"
-redlockd "${words[@]}" --check >"$tmp/said" 2>&1 || fail "redlockd: $(cat "$tmp/said")"
+redlockd "${words[@]}" --check >"$tmp/printed" 2>&1 || fail "redlockd: $(cat "$tmp/printed")"
 redlockd "${words[@]}" 2>"$tmp/log" &
 daemons+=($!)
 port_of() { sed -n 's/.*listening on tls:127.0.0.1:\([0-9]*\)$/\1/p' "$tmp/log"; }
@@ -134,6 +134,6 @@ redlock run -w 20s between -- true || fail 'the new password is not accepted bes
 write_users admin
 redlock run -w 20s after -- true || fail 'the new password alone is not accepted'
 printf old-secret >"$tmp/etc/redlock/secret/password"
-! redlock run -n after -- true 2>"$tmp/said" || fail 'the old password is still accepted'
-grep -q password "$tmp/said" || fail "without it: $(cat "$tmp/said")"
+! redlock run -n after -- true 2>"$tmp/printed" || fail 'the old password is still accepted'
+grep -q password "$tmp/printed" || fail "without it: $(cat "$tmp/printed")"
 ok 'the Valkeys accept the old password and the new one, then the new one alone'

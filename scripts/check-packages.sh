@@ -65,11 +65,11 @@ boot() {
     for service in redis-server nginx haproxy prometheus; do
         ln -sf /dev/null "$rooms/room/etc/systemd/system/$service.service"
     done
-    : >"$rooms/room/check/said"
+    : >"$rooms/room/check/printed"
     timeout -k 10 600 "${nspawn[@]}" --private-network --console=pipe --boot </dev/null \
         >"$rooms/console.log" 2>&1 || status=$?
-    cat "$rooms/room/check/said"
-    if [ $status != 0 ] || ! tail -n 1 "$rooms/room/check/said" | grep -q '^# done$'; then
+    cat "$rooms/room/check/printed"
+    if [ $status != 0 ] || ! tail -n 1 "$rooms/room/check/printed" | grep -q '^# done$'; then
         echo "check-packages: the booted room ended with $status ($rooms/console.log)" >&2
         exit 1
     fi

@@ -41,9 +41,9 @@ client=$(command -v redis-cli || command -v valkey-cli)
 secure=
 for k in 0 1 2; do
     port=${nodes[k + 3]##*:}
-    said=$("$client" -p "${nodes[k]##*:}" config set tls-auth-clients no tls-cert-file "$tmp/ca.pem" \
+    printed=$("$client" -p "${nodes[k]##*:}" config set tls-auth-clients no tls-cert-file "$tmp/ca.pem" \
         tls-key-file "$tmp/key.pem" tls-ca-cert-file "$tmp/ca.pem" tls-port "$port")
-    [ "$said" = OK ] || fail "no TLS: $said"
+    [ "$printed" = OK ] || fail "no TLS: $printed"
     secure=$secure${secure:+,}rediss://127.0.0.1:$port
 done
 plain=${nodes[0]},${nodes[1]},${nodes[2]}
@@ -84,14 +84,14 @@ inside() {
     env -i "${variables[@]}" timeout -k 5 300 unshare --mount --propagation private sh -ec '
         mount -t proc proc "$0/proc"
         mount --rbind /dev "$0/dev"
-        exec chroot "$0" "$@"' "$room" "${enter[@]}" "$@" >"$tmp/said" 2>&1
+        exec chroot "$0" "$@"' "$room" "${enter[@]}" "$@" >"$tmp/printed" 2>&1
 }
 
 # holds INTENT [VARIABLE=VALUE...] PROGRAM...: it takes its locks.
 holds() {
     local intent=$1
     shift
-    if ! inside "$@" || [ "$(cat "$tmp/said")" != held ]; then fail "$intent ($*): $(cat "$tmp/said")"; fi
+    if ! inside "$@" || [ "$(cat "$tmp/printed")" != held ]; then fail "$intent ($*): $(cat "$tmp/printed")"; fi
     echo "ok - $intent"
 }
 
@@ -127,8 +127,8 @@ refuses_without_prebuilt() {
     tar -xzf "build/redlock-native-$version.tgz" -C "$room/app/bare"
     rm -r "$room/app/bare/package/prebuilt"
     inside /bin/sh -c 'cd /app/bare/package && node install.js' && fail 'it installs without an addon'
-    [ "$(grep -c 'needs a C compiler.*run .apt-get install gcc' "$tmp/said") $(wc -l <"$tmp/said")" = '1 1' ] ||
-        fail "without an addon and a compiler: $(cat "$tmp/said")"
+    [ "$(grep -c 'needs a C compiler.*run .apt-get install gcc' "$tmp/printed") $(wc -l <"$tmp/printed")" = '1 1' ] ||
+        fail "without an addon and a compiler: $(cat "$tmp/printed")"
     echo "ok - $architecture, node: without an addon and a compiler one sentence names what to install"
 }
 
@@ -142,7 +142,7 @@ try_node() {
     # An emulated npm cannot start the emulator for an install script. Users have reasons to leave them out, too.
     [ "$architecture" = "$native" ] || npm=(/usr/bin/node /usr/share/nodejs/npm/bin/npm-cli.js --ignore-scripts)
     inside "${npm[@]}" install --prefix /app --offline --no-audit --no-fund "/app/redlock-native-$version.tgz" ||
-        fail "npm install: $(cat "$tmp/said")"
+        fail "npm install: $(cat "$tmp/printed")"
     [ ! -e "$room/app/node_modules/redlock-native/build" ] || fail 'something was compiled'
     [ "$architecture" != "$native" ] || refuses_without_prebuilt
     uses_node "Debian's node" /usr/bin/node
@@ -157,7 +157,7 @@ try_node() {
 
 try_python() {
     inside /usr/bin/python3 -m pip install --no-index --break-system-packages --root-user-action ignore \
-        "/app/${wheel##*/}" || fail "pip install: $(cat "$tmp/said")"
+        "/app/${wheel##*/}" || fail "pip install: $(cat "$tmp/printed")"
     uses "Debian's python" /usr/bin/python3 /app/use.py
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check-service.sh BUILD_DIR: what redlockd says of itself, judged by programs that others wrote. The
+# check-service.sh BUILD_DIR: what redlockd reports of itself, judged by programs that others wrote. The
 # document at /openapi.json by a validator from npm, the answer of /metrics by promtool of Prometheus.
 set -euo pipefail
 build=$(cd "${1:?usage: check-service.sh BUILD_DIR}" && pwd)

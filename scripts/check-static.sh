@@ -81,12 +81,12 @@ inside() {
 # under_lock OPTION...: the command runs another under a lock. Emulation is slow.
 under_lock() { inside /redlock run --node-timeout 5s -w 30s "$@" job -- "${run[@]}" /redlock --version; }
 
-said=$(under_lock) || fail "run: $said"
-[ "$said" = "$("$redlock" --version)" ] || fail "run says: $said"
+printed=$(under_lock) || fail "run: $printed"
+[ "$printed" = "$("$redlock" --version)" ] || fail "run prints: $printed"
 echo 'ok - in an empty root the command runs another under a lock'
 value=$(inside /redlock lock --node-timeout 5s -w 20s -t 60s held) || fail "lock: $value"
-said=$("$redlock" status held) || true
-grep -q held <<<"$said" || fail "nobody else sees its lock: $said"
+printed=$("$redlock" status held) || true
+grep -q held <<<"$printed" || fail "another program does not see its lock: $printed"
 inside /redlock unlock held "$value" || fail 'unlock'
 echo 'ok - its lock is seen from outside, and given back'
 inside /redlock bench --duration 1s --callers 8 >"$tmp/bench" || fail "bench: $(cat "$tmp/bench")"
@@ -107,8 +107,8 @@ service=$!
 started+=("$service")
 is_ready() { inside /redlockd --ready --listen unix:/socket >/dev/null || ! kill -0 "$service" 2>/dev/null; }
 eventually is_ready
-said=$(inside /redlock run --service unix:/socket -w 30s job -- "${run[@]}" /redlock --version) ||
-    fail "through the service: $said; $(cat "$tmp/log")"
+printed=$(inside /redlock run --service unix:/socket -w 30s job -- "${run[@]}" /redlock --version) ||
+    fail "through the service: $printed; $(cat "$tmp/log")"
 kill "$service"
 wait "$service" || fail "the service ends with $?: $(cat "$tmp/log")"
 started=()
@@ -119,13 +119,13 @@ echo 'ok - the service runs there, is ready, grants a lock, and ends with 0'
 ports=$(tr , '\n' <<<"$REDLOCK_NODES" | sed 's/.*://')
 # named NAME...: the nodes under these names.
 named() { paste -d : <(printf '%s\n' "$@") <(echo "$ports") | paste -sd ,; }
-said=$(under_lock --nodes "$(named localhost localhost localhost)") || fail "localhost: $said"
+printed=$(under_lock --nodes "$(named localhost localhost localhost)") || fail "localhost: $printed"
 echo 'ok - it knows localhost where there is no file of hosts'
 mkdir "$root/etc"
 printf '127.0.0.1 %s\n' one two three >"$root/etc/hosts"
 # A module that is not there would end the lookup.
 echo 'hosts: nosuchmodule [UNAVAIL=return NOTFOUND=return] files' >"$root/etc/nsswitch.conf"
-said=$(under_lock --nodes "$(named one two three)") || fail "names: $said"
+printed=$(under_lock --nodes "$(named one two three)") || fail "names: $printed"
 echo 'ok - it finds hosts by name, whatever modules the machine has'
 if [ "$(id -u)" = 0 ]; then
     # A name server of its own, at an address that no other has: the port cannot be chosen.
@@ -136,7 +136,7 @@ if [ "$(id -u)" = 0 ]; then
     eventually has_started
     echo "nameserver $address" >"$root/etc/resolv.conf"
     rm "$root/etc/hosts" "$root/etc/nsswitch.conf"
-    said=$(under_lock --nodes "$(named r1.locks.test r2.locks.test r3.locks.test)") || fail "DNS: $said"
+    printed=$(under_lock --nodes "$(named r1.locks.test r2.locks.test r3.locks.test)") || fail "DNS: $printed"
     grep -q 'r3.locks.test' "$tmp/names" || fail 'the name server was not asked'
     echo 'ok - and by DNS'
 else
@@ -163,26 +163,26 @@ for k in 1 2 3; do
     done
     secure=$secure${secure:+,}rediss://127.0.0.1:$port
 done
-said=$(inside /redlock init --yes --nodes "$secure" --tls-ca /ca.pem --node-timeout 5s) || fail "init over TLS: $said"
-said=$(under_lock --nodes "$secure" --tls-ca /ca.pem) || fail "TLS: $said"
+printed=$(inside /redlock init --yes --nodes "$secure" --tls-ca /ca.pem --node-timeout 5s) || fail "init over TLS: $printed"
+printed=$(under_lock --nodes "$secure" --tls-ca /ca.pem) || fail "TLS: $printed"
 echo 'ok - over TLS, with the certificate it is given'
-if inside /redlock run --nodes "$secure" -n job -- "${run[@]}" /redlock --version >"$tmp/said"; then
+if inside /redlock run --nodes "$secure" -n job -- "${run[@]}" /redlock --version >"$tmp/printed"; then
     fail 'it trusts a certificate that nothing vouches for'
 fi
-grep -q 'no store of CA certificates: set the TLS CA file' "$tmp/said" || fail "without one it says: $(cat "$tmp/said")"
-echo 'ok - without it there is none to trust, and it says so'
+grep -q 'no store of CA certificates: set the TLS CA file' "$tmp/printed" || fail "without one it prints: $(cat "$tmp/printed")"
+echo 'ok - without it there is none to trust, and it reports that'
 for place in /usr/lib/ssl/cert.pem $(sed -n 's|^ *"\(/etc/[^"]*\)",.*|\1|p' src/io/trust.c); do
     mkdir -p "$root${place%/*}"
     cp "$root/ca.pem" "$root$place"
-    said=$(under_lock --nodes "$secure") || fail "with $place: $said"
+    printed=$(under_lock --nodes "$secure") || fail "with $place: $printed"
     rm "$root$place"
     [ "$place" != /usr/lib/ssl/cert.pem ] || rm -r "$root/usr"
 done
 echo 'ok - it finds the store of a distribution in each place that it knows'
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=other \
     -keyout "$tmp/other.key" -out "$root/etc/ssl/cert.pem" 2>/dev/null
-if inside /redlock run --nodes "$secure" -n job -- "${run[@]}" /redlock --version >"$tmp/said"; then
+if inside /redlock run --nodes "$secure" -n job -- "${run[@]}" /redlock --version >"$tmp/printed"; then
     fail 'it trusts a certificate of another authority'
 fi
-grep -q 'certificate' "$tmp/said" || fail "with another authority it says: $(cat "$tmp/said")"
+grep -q 'certificate' "$tmp/printed" || fail "with another authority it prints: $(cat "$tmp/printed")"
 echo 'ok - and refuses servers that the store does not vouch for'

@@ -7,7 +7,7 @@
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
-# what stands before the service and asks it, `node` what makes and checks the package of Node,
+# what stands before the service and queries it, `node` what makes and checks the package of Node,
 # `python-package` what makes that of Python, `etcd` what the service is measured against, `browser` what
 # shows its page in tests, `bench-go` what the client for Go is measured beside,
 # `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian,
@@ -16,7 +16,7 @@
 # `compose` several of them by compose.yaml, and `bare-debian` what makes a Debian to try packages in.
 #
 # Does nothing, quickly and without the network, when all is there. What is missing is installed with
-# apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
+# apt-get, as root or through sudo, after a line that reports it; on other systems, without the rights
 # and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
 set -eu
 
@@ -145,7 +145,7 @@ check_peers() {
         miss python3-redis
 }
 
-# The service's tests run without these, too, and say what they leave out.
+# The service's tests run without these, too, and report what they leave out.
 check_clients() {
     have nginx || have /usr/sbin/nginx || miss nginx
     have haproxy || have /usr/sbin/haproxy || miss haproxy

@@ -3,7 +3,7 @@
 """The table of docs/servers.md, from the results that scripts/matrix.sh has left.
 
 matrix.py RESULTS PAGE        writes the table and the lists below it between their marks
-matrix.py --one RESULTS NAME  says what came of one server
+matrix.py --one RESULTS NAME  prints what came of one server
 matrix.py --failed FILE       a regular expression for the tests that failed
 matrix.py --left-out NAME BUILD
                               one for the tests that are left out on a server (scripts/matrix.skips)
@@ -38,8 +38,8 @@ def reason(text):
         match = re.search(r"(?:# )?skip(?:ped)?[: -]+(.*)", line, re.I)
         if match and match.group(1).strip():
             return match.group(1).strip()
-    said = [line[2:] for line in text.splitlines() if line.startswith("# ")]
-    return said[0] if said else "no reason given"
+    reasons = [line[2:] for line in text.splitlines() if line.startswith("# ")]
+    return reasons[0] if reasons else "no reason given"
 
 
 class Server:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# release.sh: makes everything that a release consists of, in build/release-VERSION/upload, and says what is left to do by
+# release.sh: makes everything that a release consists of, in build/release-VERSION/upload, and prints what is left to do by
 # hand: tag, publish. Nothing of that is done here, and the tree that it is called in stays as it is: the commit of the
 # release is made in a clone, build/release-VERSION/tree, and checked there. docs/releasing.md explains.
 #

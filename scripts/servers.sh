@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # servers.sh [NAME...]: fetches servers of Debian's suites into build/servers, all that are known or the named
-# ones, without touching the system. `servers.sh --list` says which there are.
+# ones, without touching the system. `servers.sh --list` prints which there are.
 #
 # Packages come from the archive that the machine's own apt uses (REDLOCK_DEBIAN names another), checked with its
 # keyring, and are unpacked, not installed. build/servers/NAME/bin has redis-server, redis-cli and valkey-server, scripts that

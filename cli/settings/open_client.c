@@ -34,7 +34,7 @@ static bool is_news(const char *text)
 }
 
 /*
- * The library reports every doubt once for each node. What is wrong with one is mostly wrong
+ * The library reports every finding once for each node. What is wrong with one is mostly wrong
  * with all: one line reports it, with the first of them, and `redlock doctor` names the rest.
  */
 static void print_warning(const redlock_event *event)

@@ -31,7 +31,7 @@ struct settings {
     int64_t ttl_ms, wait_ms; /* of the configuration, once complete */
     const char *service;     /* URL of a redlockd, used instead of the nodes; NULL: they are */
     bool json, verbose, quiet;
-    bool no_node_warnings; /* doubts about the nodes are shown otherwise, or by doctor */
+    bool no_node_warnings; /* findings about the nodes are shown otherwise, or by doctor */
     bool has_admitted;     /* what an init mends is no news any more */
     uint32_t given;        /* bit per setting that the command line has */
 };

@@ -26,12 +26,12 @@ function now() {
 // What was answered, with its deadline; {} if nothing was in time, or by something that is not redlockd.
 async function ask(limit, method, body) {
   const sent = now();
-  let told;
+  let reply;
   const answer = fetch(url, { method, headers, body }).then((response) => response.json());
-  const come = answer.then((value) => (told = value), () => (told = {}));
+  const come = answer.then((value) => (reply = value), () => (reply = {}));
   // Short timers, which stand still in suspend, and no AbortSignal: fetch of Node 18 may forget its signal.
-  while (!told && now() < sent + limit) await Promise.race([come, sleep(50)]);
-  return told ? { ...told, until: sent + told.after_ms + told.remaining_ms } : {}; // from the sending
+  while (!reply && now() < sent + limit) await Promise.race([come, sleep(50)]);
+  return reply ? { ...reply, until: sent + reply.after_ms + reply.remaining_ms } : {}; // from the sending
 }
 
 let renewAt = now() + ttl / 3;
@@ -49,15 +49,15 @@ let status;
 ended.then((code) => (status = code ?? 137));
 
 for (; status === undefined; await Promise.race([sleep(50), ended])) {
-  let told = {};
+  let reply = {};
   if (now() >= renewAt && now() < held.until - 100) {
     renewAt = now() + ttl / 20; // 503, another's answer or none: the old deadline stands, ask again
-    told = await ask(held.until - 100 - now(), 'POST', JSON.stringify({ ttl_ms: ttl }));
-    if (told.grant) [held, renewAt] = [told, now() + ttl / 3];
+    reply = await ask(held.until - 100 - now(), 'POST', JSON.stringify({ ttl_ms: ttl }));
+    if (reply.grant) [held, renewAt] = [reply, now() + ttl / 3];
   }
-  if (now() < held.until - 100 && !['LOST', 'EXPIRED', 'ENDED'].includes(told.code)) continue;
+  if (now() < held.until - 100 && !['LOST', 'EXPIRED', 'ENDED'].includes(reply.code)) continue;
   process.kill(-work.pid, 'SIGKILL'); // no SIGTERM: the deadline is near
-  console.error('hold.mjs: lost:', told.detail ?? 'no answer before the deadline');
+  console.error('hold.mjs: lost:', reply.detail ?? 'no answer before the deadline');
   process.exit(76);
 }
 await ask(10_000, 'DELETE');

@@ -24,8 +24,8 @@ def ask(method, seconds=5.0, body=None):
     connection, sent = http.client.HTTPConnection(url.netloc, timeout=seconds), now()
     try:
         connection.request(method, url.path, json.dumps(body) if body else None, headers)
-        told = json.loads(connection.getresponse().read())
-        return {**told, "until": sent + told.get("after_ms", 0) + told.get("remaining_ms", 0)}  # from the sending
+        reply = json.loads(connection.getresponse().read())
+        return {**reply, "until": sent + reply.get("after_ms", 0) + reply.get("remaining_ms", 0)}  # from the sending
     except (OSError, http.client.HTTPException, ValueError, TypeError):
         return {}
     finally:
@@ -55,11 +55,11 @@ threading.Thread(target=watch, daemon=True).start()
 while work.poll() is None:
     if renew_at <= now() < held["until"] - 100:
         renew_at = now() + ttl / 20  # 503, another's answer or none: the old deadline stands, ask again
-        told = ask("POST", 5, {"ttl_ms": ttl})
-        if "grant" in told:
-            held, renew_at = told, now() + ttl / 3
-        elif told.get("code") in ("LOST", "EXPIRED", "ENDED"):
-            stop(told["detail"])
+        reply = ask("POST", 5, {"ttl_ms": ttl})
+        if "grant" in reply:
+            held, renew_at = reply, now() + ttl / 3
+        elif reply.get("code") in ("LOST", "EXPIRED", "ENDED"):
+            stop(reply["detail"])
     time.sleep(0.02)
 ask("DELETE")
 sys.exit(work.returncode if work.returncode >= 0 else 128 - work.returncode)

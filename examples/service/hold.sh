@@ -7,7 +7,7 @@ url=$1 ttl=${TTL_MS:-30000} lease=$(openssl rand -hex 16)
 shift
 
 # $now: ms that have passed, or more: from one look to the next the larger of the time since boot and the wall
-# clock, which can be set back. 20: the former is told in steps of 10.
+# clock, which can be set back. 20: the former has steps of 10.
 now=0 up=0 wall=0
 look() {
     local last_up=$up last_wall=$wall

@@ -77,7 +77,7 @@ static int64_t split(struct draw *d)
 {
     bool any = d->out->trap == TRAP_ANY;
     int sentinel = d->out->votes > 0 ? 0 : any ? (int)between(d, 0, 2) : 2;
-    int side = any && between(d, 0, 1) ? 0 : CUT_WITH_SIDE; /* or clients reach everybody */
+    int side = any && between(d, 0, 1) ? 0 : CUT_WITH_SIDE; /* or clients reach all */
     add(d, FAULT_CUT_MASTER, sentinel, CUT_OUT | CUT_IN | CUT_WITH_SENTINEL | side, d->now_ms,
         cut_length_ms(d));
     /*
@@ -91,7 +91,7 @@ static int64_t split(struct draw *d)
     return d->now_ms + found_ms(d);
 }
 
-/* Deaf or mute to its sentinels and replicas; its clients reach everybody. */
+/* Deaf or mute to its sentinels and replicas; its clients reach all. */
 static int64_t cut_one_way(struct draw *d)
 {
     /* Where electors are servers, their bus alone: clients of both sides reach all of them. */
@@ -181,7 +181,7 @@ static int64_t lag(struct draw *d)
 }
 
 /*
- * A replica takes over without asking anybody, while the old master with the clients of a side
+ * A replica takes over without a vote, while the old master with the clients of a side
  * is cut off: it goes on for as long as cluster-node-timeout.
  */
 static int64_t take_over(struct draw *d)

@@ -95,7 +95,7 @@ static struct hit cut_of(const struct rig *r, const struct fault *f, int master)
     if (f->param & CUT_WITH_OTHER && find_other_master(r, f->vote) >= 0)
         hit.here |= 1u << find_other_master(r, f->vote);
     hit.there = f->param & CUT_REPLICAS_ONLY ? (1u << g->kind->servers) - 1 : all;
-    /* Clients that are on no side reach everybody. */
+    /* Clients that are on no side reach all. */
     if (!(f->param & CUT_WITH_SIDE))
         hit.there &= ~sides;
     hit.there &= ~hit.here;

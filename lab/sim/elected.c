@@ -169,7 +169,7 @@ static void demote_later(struct sim_world *world, struct sim_node *node)
 
     if (world->options.is_slow)
         length_ns = sim_between(&world->rng, 1000, 40000) * RL_NS_PER_MS;
-    /* Gentle: not before its electors have told everybody. */
+    /* Gentle: not before all know it from its electors. */
     if (world->options.is_gentle)
         length_ns = sim_between(&world->rng, 8000, 12000) * RL_NS_PER_MS;
     if (world->options.swings)

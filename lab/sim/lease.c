@@ -303,7 +303,7 @@ void sim_lease_refused(struct sim_world *world, struct sim_worker *worker,
         lease->phase = SIM_LEASE_NEW;
 }
 
-/* Where closing releases, belief ends with the stream; behind TCP the program works on. */
+/* Where closing releases, the program stops with the stream; behind TCP it works on. */
 void sim_lease_closed(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_lease *lease = worker->lease;

@@ -447,7 +447,7 @@ static void draw_trouble(struct sim_options *o, struct sim_rng *rng)
 }
 
 /*
- * Where a later term is used at all while the earlier one has not been forgotten by everybody:
+ * Where a later term is used at all while the earlier one has not been forgotten by all:
  * what was counted in the one can meet what is counted in the other.
  */
 static void draw_slow(struct sim_options *o, struct sim_rng *rng)

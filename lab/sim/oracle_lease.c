@@ -133,7 +133,7 @@ static bool does(const struct lease_actions *actions, enum lease_action_type typ
 }
 
 /*
- * No lock is kept for nobody: a wait ends with its client; a grant of which no byte was sent,
+ * No lock is kept without a client: a wait ends with its client; a grant of which no byte was sent,
  * and a local stream that its client closed, are released; and a stream is not renewed for a
  * client that acknowledges nothing.
  */

@@ -3,7 +3,7 @@
 # secrets.sh [PASSWORD...] | kubectl apply -f -
 # Prints the two Secrets of redlock.yaml with the password of the Valkeys: the clients use the first, and the Valkeys accept
 # all of them. Passwords are read from standard input, a line each, where none is given: arguments are seen by others on
-# this machine. docs/containers.md says how to change it while locks are held.
+# this machine. docs/containers.md has how to change it while locks are held.
 set -eu
 if [ $# = 0 ]; then
     while IFS= read -r line; do

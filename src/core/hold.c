@@ -117,7 +117,7 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
     struct rl_answer answer = event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
     /*
-     * Never found in this term: the failover may have lost it, and nobody else can hold it
+     * Never found in this term: the failover may have lost it, and no other client can hold it
      * there yet. That is no loss (E9).
      */
     bool is_no_loss =

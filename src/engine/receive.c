@@ -19,7 +19,7 @@
 
 /*
  * A release that found waiters has woken one; this client yields to them. A native delete wakes
- * nobody, so we do it here.
+ * no client, so we do it here.
  */
 static void wake_waiters(struct rl_engine *engine, struct rl_attempt *attempt, uint8_t node,
                          enum rl_op op, const struct rl_answer *answer, int64_t now_ns)

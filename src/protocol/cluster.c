@@ -72,7 +72,7 @@ static bool read_line(struct rl_slice text, struct line *out)
 
         out->is_self |= rl_slice_equals(flag, "myself");
         out->is_master |= rl_slice_equals(flag, "master");
-        /* It is no member yet, or its address is not known: nobody can be sent there. */
+        /* It is no member yet, or its address is not known: no client can be sent there. */
         if (rl_slice_equals(flag, "handshake") || rl_slice_equals(flag, "noaddr"))
             return false;
     }

@@ -60,7 +60,7 @@ ends
 finished
 is '   and told' "$(jq -r 'select(.event == "held") | .names | join(" ")' <<<"$out")" 'a b'
 
-# Renewed as long as it takes, whatever is written to it, and read by nobody.
+# Renewed as long as it takes, whatever is written to it, and not read.
 hold -v --json -t 6s a
 that 'every renewal is told with -v' eventually told renewed
 yes "input means nothing" | head -n 100000 >&"$in"

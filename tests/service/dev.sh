@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# redlockd --dev: a service with servers of its own, which anybody can try with curl in a minute.
+# redlockd --dev: a service with servers of its own, to try with curl in a minute.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq
 unset REDLOCK_NODES REDLOCK_DEV

@@ -25,7 +25,7 @@ enum { ROUNDS = 2500, HEARD_SIZE = 2048, LINES_MAX = 64, KEPT_MS = 490 };
 
 static struct resp *ears; /* on the real one */
 
-/* Somebody listens for the first client's waiters, nobody for the second's. */
+/* There is a subscriber for the first client's waiters, and none for the second's. */
 static void listen_to_one(void)
 {
     static const char *const channels[] = {"redlock.wake:" ONE, "redlock.wake:sync"};

@@ -94,7 +94,7 @@ async function once(client, openRecords, name, options, body) {
   let isElected = false;
   let isDone = false; // the lock was there to the end of the body
   try {
-    // Nodes that cannot be asked are told of by the lock, which is tried next.
+    // Nodes that cannot be reached are reported by the lock, which is tried next.
     if (records && (await records.query(recordName).catch(() => ({ held: false }))).held) return SKIPPED;
     await client.using(name, { ttl, wait, label }, async (signal, lock) => {
       const elapsed = stopwatch();

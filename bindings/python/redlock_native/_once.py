@@ -99,7 +99,7 @@ class _Once:
                 if (await self.outcome(records.query(self.record_name))).held:
                     return SKIPPED
             except Error:
-                pass  # nodes that cannot be asked are told of by the lock, which is tried next
+                pass  # nodes that cannot be reached are reported by the lock, which is tried next
             return await self._run_locked(function, records)
 
     def _record_options(self) -> Any:

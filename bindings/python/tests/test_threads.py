@@ -339,7 +339,7 @@ class Processes(Case):
         self.assertEqual(nodes_with(name), 0)
 
     def test_the_end_of_the_interpreter_tells_of_what_has_happened(self):
-        """The program ends as soon as the library knows of the loss, whoever else does."""
+        """The program ends as soon as the library knows of the loss, whatever else does."""
         program = start(f"""
             import redlock_native as redlock, support
             client = redlock.Client()
