@@ -219,7 +219,7 @@ class Sockets(Case):
         for host, status in ((f'127.0.0.1:{daemon.port}', 200), ('localhost', 200), ('[::1]:80', 200),
                              ('LOCKS.example:8080', 200), ('rebound.example', 400),
                              ('localhost.rebound.example', 400), ('192.0.2.1', 400),
-                             ('[::1].rebound.example', 400), ('localhost:80.rebound.example', 400)):
+                             ('[::1].rebound.example', 400), ('[::1].80', 400), ('localhost:80.rebound.example', 400)):
             answer = daemon.client('ci').get('/v1/locks', Host=host)
             self.assertEqual((answer.status, answer.code), (status, 'HOST' if status == 400 else None), host)
         self.assertEqual(daemon.client().get('/livez', Host='rebound.example').status, 200, 'it has no host')

@@ -103,6 +103,17 @@ class Reload(Configured):
         renewed()
         self.assertEqual(self.put('ci'), 201, 'none is held any more')
 
+    def test_feed(self):
+        """A feed ends with its token, although the rule of its name stays."""
+        for secret in 'ci', 'ci-anew':
+            self.configure(OWNER, 'token:ci ci/ read', tokens=[token('ci', secret)])
+            self.daemon.reload('reloaded: 2 rules, 1 token')
+            if secret == 'ci':
+                feed = self.daemon.client('ci').feed()
+        while feed.next()[0]:
+            pass
+        feed.close()
+
     def test_days(self):
         """A token that has ended is wrong, and another of its name is right."""
         self.configure(OWNER, CI, tokens=[token('ci', day='2021-01-01'), token('ci', 'ci-next', '2099-12-31')])
