@@ -216,6 +216,22 @@ static void end_right(void)
               access_rules_add(&one.access.rules, "uid:4294967294 * acquire", why, sizeof why));
 }
 
+CASE(renewed_after_its_end,
+     "A renewal that finds nothing after the time of its lease reports that it expired.")
+{
+    char grant[LEASE_GRANT_MAX + 1];
+
+    replica_begin();
+    snprintf(grant, sizeof grant, "%s",
+             lease_member(lease_ask(lease_request("PUT", ID_A, NULL, "{}")), "grant"));
+    await_nodes(3);
+    cluster_del(&cluster, 0, 3, KEY);
+    one.leases.table.held->expires_ns = rl_now_ns();
+    CHECK_HAS("HTTP/1.1 410 ", lease_ask(lease_request("POST", ID_A, grant, "{}")));
+    CHECK_INT(1, one.journal.count[JOURNAL_EXPIRED]);
+    CHECK_INT(0, one.journal.count[JOURNAL_LOST]);
+}
+
 CASE(forbidden_is_not_renewed,
      "A stream whose client has lost its right to the name is not renewed.")
 {

@@ -156,6 +156,12 @@ class Replicas(Case):
                 return held
         self.fail('a lease of two seconds was never renewed')
 
+    def test_fence(self):
+        """The fence of a lease of another replica is not known here, whatever its grant says."""
+        held, other = self.daemon.client().acquire(fresh()), self.other.client()
+        self.assertEqual((other.renew(held).status, other.release(held).status), (200, 204))
+        self.assertIsNone(self.other.until_audited(event='released', name=held.name)['fence'])
+
     def test_elsewhere(self):
         """What another replica released has ended, what it renewed goes on, and the rest expires."""
         client, name = self.daemon.client(), fresh('elsewhere')
