@@ -133,9 +133,9 @@ static bool does(const struct lease_actions *actions, enum lease_action_type typ
 }
 
 /*
- * No lock is kept without a client: a wait ends with its client; a grant of which no byte was sent,
- * and a local stream that its client closed, are released; and a stream is not renewed for a
- * client that acknowledges nothing.
+ * No lock is kept without a client: a wait ends with its client; a grant of which no byte was
+ * sent, and a local stream that its client closed, are released; and a stream is not renewed
+ * for a client that acknowledges nothing.
  */
 void sim_lease_check(struct sim_world *world, const struct sim_worker *worker,
                      const struct lease *before, const struct lease_event *event,

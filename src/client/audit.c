@@ -193,17 +193,17 @@ static bool await_subscribers(struct rl_audit *audit, struct rl_job *job)
 /* ---- as a job ---- */
 
 static const struct {
-    bool (*ask)(struct rl_audit *audit, struct rl_job *job); /* false: the phase is over */
+    bool (*request)(struct rl_audit *audit, struct rl_job *job); /* false: the phase is over */
     struct rl_lock_terms terms;
     bool of_each_kind;
 } phases[] = {
-    {.ask = measure},
-    {.ask = try_plain},
-    {.ask = try_fencing, .terms = {.fenced = true}},
-    {.ask = look_at_counters},
-    {.ask = try_queue, .terms = {.kind = REDLOCK_SHARED}},
-    {.ask = try_kind, .of_each_kind = true},
-    {.ask = await_subscribers},
+    {.request = measure},
+    {.request = try_plain},
+    {.request = try_fencing, .terms = {.fenced = true}},
+    {.request = look_at_counters},
+    {.request = try_queue, .terms = {.kind = REDLOCK_SHARED}},
+    {.request = try_kind, .of_each_kind = true},
+    {.request = await_subscribers},
 };
 
 enum { PHASES = sizeof phases / sizeof phases[0] };
@@ -227,7 +227,7 @@ static bool begin_phase(struct rl_audit *audit, struct rl_job *job)
 /* On to the next survey, in this phase or a later one. False: none is left, or no memory. */
 static bool go_on(struct rl_audit *audit, struct rl_job *job)
 {
-    while (!phases[audit->phase].ask(audit, job)) {
+    while (!phases[audit->phase].request(audit, job)) {
         if (!phases[audit->phase].of_each_kind || ++audit->kind == RL_KIND_COUNT)
             audit->phase++;
         if (audit->phase == PHASES || !begin_phase(audit, job))

@@ -37,10 +37,10 @@ static void describe_elector(const struct rl_node *node, uint8_t which, redlock_
     out->reason = rl_elected_reason_of(node, which);
     out->listed = rl_elected_is_listed(node, which);
     out->term = out->age_ms = -1;
-    if (!elector->said.owner[0])
+    if (!elector->named.owner[0])
         return;
-    memcpy(out->server, elector->said.owner, sizeof out->server);
-    out->term = elector->said.epoch;
+    memcpy(out->server, elector->named.owner, sizeof out->server);
+    out->term = elector->named.epoch;
     out->age_ms = (rl_now_ns() - elector->requested_ns) / RL_NS_PER_MS;
 }
 

@@ -40,7 +40,7 @@ static bool names(const struct rl_electors *electors, uint8_t which, const struc
 {
     const struct rl_elector *self = &electors->elector[which];
 
-    return self->id[0] && rl_term_equals(&self->said, term) && is_listed(electors, self->id) &&
+    return self->id[0] && rl_term_equals(&self->named, term) && is_listed(electors, self->id) &&
            !is_superseded(electors, which);
 }
 
@@ -57,7 +57,7 @@ static const struct rl_term *find_term(const struct rl_electors *electors)
     const struct rl_term *latest = NULL;
 
     for (uint8_t i = 0; i < electors->count; i++) {
-        const struct rl_term *term = &electors->elector[i].said;
+        const struct rl_term *term = &electors->elector[i].named;
         uint8_t sayers = 0;
 
         if (term->owner[0] && (!latest || term->epoch > latest->epoch))
@@ -103,12 +103,12 @@ static bool update_term(struct rl_electors *electors)
 }
 
 bool rl_electors_receive(struct rl_electors *electors, uint8_t which, const char *id,
-                         const struct rl_term *said, int64_t requested_ns)
+                         const struct rl_term *named, int64_t requested_ns)
 {
     struct rl_elector *elector = &electors->elector[which];
 
     memcpy(elector->id, id, sizeof elector->id);
-    elector->said = *said;
+    elector->named = *named;
     elector->requested_ns = requested_ns;
     return update_term(electors);
 }

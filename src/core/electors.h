@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which server may speak for an elected vote, and until when (docs/elected.md, E2 to E4)?
+ * Which server is that of an elected vote, and until when (docs/elected.md, E2 to E4)?
  *
  * A Sentinel group is one vote. The server behind it changes, and the deposed one looks right
  * to itself: it grants from its buffers, with its old marker. So nothing that a server reports
@@ -50,9 +50,9 @@ bool rl_term_equals(const struct rl_term *a, const struct rl_term *b);
 
 struct rl_elector {
     char id[RL_ELECTOR_ID_SIZE + 1]; /* its own, as it reports it; empty: not yet */
-    struct rl_term said;
+    struct rl_term named;
     int64_t
-        requested_ns; /* when the question left that `said` answers: the date of the answer */
+        requested_ns; /* when the question left that `named` answers: the date of the answer */
 };
 
 struct rl_electors {
@@ -73,7 +73,7 @@ struct rl_electors {
 
 /* An elector has answered. True: a majority names another term than before. */
 bool rl_electors_receive(struct rl_electors *electors, uint8_t which, const char *id,
-                         const struct rl_term *said, int64_t requested_ns);
+                         const struct rl_term *named, int64_t requested_ns);
 
 /*
  * The list of the set, ids with blanks between them; empty: unknown. True: those that had named

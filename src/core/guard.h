@@ -178,7 +178,7 @@ int64_t rl_guard_ends_ns(const struct rl_guard *guard);
 /* The node's clock read node_us at some moment between sent_ns and received_ns (G6). */
 void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
                      int64_t received_ns);
-/* Another server speaks for the node from now on: its clock is another one. */
+/* Another server is that of the node from now on: its clock is another one. */
 void rl_guard_forget_clock(struct rl_guard *guard);
 /* A proven step was the node's own: out with it. */
 void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns);

@@ -241,7 +241,7 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_renew_decide(lock, event->now_ns, out);
 }
 
-/* ---- elected votes: another server speaks for them ---- */
+/* ---- elected votes: another server is theirs ---- */
 
 /*
  * E8: a renewal counts where the last proof was counted in the same term and incarnation. E9: a

@@ -37,8 +37,8 @@
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
     X(ATTESTATION, "strict mode counts a grant before its attestation has answered (G2)")      \
     X(NODE_SET, "nodes of another set are counted (G8)")                                       \
-    X(SETS_KNOWN, "nodes without a set decide before the others have said theirs (G8)")        \
-    X(SET_READ, "a node that refuses to tell its set counts as one of none (G8)")              \
+    X(SETS_KNOWN, "nodes without a set decide before the others have shown theirs (G8)")       \
+    X(SET_READ, "a node that refuses to show its set counts as one of none (G8)")              \
     X(SAME_SERVER, "a server that a client has two names for votes twice (G8)")                \
     X(SET_STAYS, "a node whose admission is taken back loses its set, too (G6, G8)")           \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
@@ -71,8 +71,8 @@
     X(ELECTOR_MAJORITY, "less than a majority of the electors names a term (E4)")              \
     X(TERM_WHOLE, "a server is in one term whatever the epoch (E3)")                           \
     X(VOUCH_FRESH, "electors vouch for a term for ever (E4)")                                  \
-    X(VOUCHED, "a grant counts whatever the electors say (E4)")                                \
-    X(RENEWAL_VOUCHED, "a renewal counts whatever the electors say (E4, E8)")                  \
+    X(VOUCHED, "a grant counts whatever the electors name (E4)")                               \
+    X(RENEWAL_VOUCHED, "a renewal counts whatever the electors name (E4, E8)")                 \
     X(TERM_ATTESTED, "a renewal counts whichever incarnation made it (E5)")                    \
     X(TERM_GUARD_TIME, "the quarantine of a term is as long as a TTL, without L (E6)")         \
     X(MARKER_NAMES_TERM, "a marker admits its incarnation in every term (E7)")                 \
@@ -99,7 +99,7 @@
     X(EXPIRY_TIMER, "a waiter sleeps on when the key should have expired")                     \
     X(LEAVING, "a waiter that gives up stays in the queue")                                    \
     X(ONE_PLACE, "every waiter of a client is sent to the nodes")                              \
-    X(YIELDING, "a client asks again at once after a contended release")                       \
+    X(YIELDING, "a client acquires again at once after a contended release")                   \
     X(LATE_LOOK, "a waiter looks neither once subscribed nor soon after a collision")
 
 enum rl_rule {

@@ -5,7 +5,7 @@
  * One mutex guards a client. The driver iterates: wait for the sockets without the mutex,
  * then handle what came with it. The driver is the I/O thread, a caller of redlock_next(), or
  * one of the threads blocked in a call; there is never more than one at a time (`has_driver`).
- * submission.h says how a call reaches the driver, events.h how its owner learns what became of
+ * submission.h has how a call reaches the driver, events.h how its owner learns what became of
  * a lock.
  */
 #ifndef RL_DRIVE_CLIENT_H

@@ -249,7 +249,7 @@ uint8_t rl_elected_count(const struct rl_node *node, bool of_term)
 
     for (uint8_t i = 0; i < electors->count; i++) {
         const struct rl_elector *elector = &electors->elector[i];
-        bool agrees = !of_term || rl_term_equals(&elector->said, &electors->term);
+        bool agrees = !of_term || rl_term_equals(&elector->named, &electors->term);
         bool is_first = true;
 
         for (uint8_t k = 0; k < i; k++)
@@ -343,8 +343,8 @@ static bool describe_discord(const struct rl_elected *elected, char *out, size_t
 
     for (uint8_t i = 0; i < electors->count; i++)
         for (uint8_t k = 0; k < i; k++) {
-            const struct rl_term *a = &electors->elector[k].said;
-            const struct rl_term *b = &electors->elector[i].said;
+            const struct rl_term *a = &electors->elector[k].named;
+            const struct rl_term *b = &electors->elector[i].named;
 
             if (!a->owner[0] || !b->owner[0] || strcmp(a->owner, b->owner) == 0)
                 continue;

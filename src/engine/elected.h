@@ -58,7 +58,7 @@ void rl_elected_connecting(struct rl_engine *engine, uint8_t node, uint8_t elect
 void rl_elected_disconnected(struct rl_engine *engine, uint8_t node, uint8_t elector,
                              enum redlock_vote vote, enum redlock_reason reason,
                              const char *text);
-/* The explanation for a port that speaks TLS, or does not: the URL is of the group. */
+/* The explanation for a port with TLS, or without it: the URL is of the group. */
 const char *rl_elected_words(const struct rl_elected *elected, enum redlock_reason reason,
                              const char *text);
 /* "sentinel", or "cluster node" */
@@ -102,7 +102,7 @@ enum redlock_reason rl_elected_reason_of(const struct rl_node *node, uint8_t ele
 /* Why not all of them can be written down as the electors of a set, and in words. */
 enum redlock_reason rl_elected_find_obstacle(const struct rl_node *node, const char **text);
 /*
- * Why no majority of the electors speaks for it, and in words; NONE: one did, or its word has
+ * Why no majority of the electors names it, and in words; NONE: one did, or its word has
  * been too old for no longer than silence_ns.
  */
 enum redlock_reason rl_elected_explain(const struct rl_node *node, int64_t now_ns,

@@ -18,7 +18,7 @@
 enum rl_link_role {
     RL_LINK_NODE,       /* sends requests */
     RL_LINK_SUBSCRIBER, /* only listens; made when a lock has to wait */
-    RL_LINK_ELECTOR,    /* learns from an elector which server speaks for the node */
+    RL_LINK_ELECTOR,    /* learns from an elector which server is that of the node */
 };
 
 enum rl_link_state { RL_LINK_DOWN, RL_LINK_CONNECTING, RL_LINK_UP };

@@ -20,9 +20,9 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
                           const struct rl_send *send, int64_t now_ns);
 
 /*
- * Asks one node something about an attempt. handle: the one that the attempt belongs to; NULL
+ * Sends one node a request about an attempt. handle: the one that the attempt belongs to; NULL
  * for what an attempt still needs after its handle has gone (giving back). False: the node
- * cannot be asked now.
+ * cannot be sent to now.
  */
 bool rl_send_to_node(struct rl_engine *engine, uint8_t node, struct rl_attempt *attempt,
                      const struct rl_handle *handle, enum rl_op op, uint32_t round,

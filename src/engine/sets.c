@@ -94,7 +94,7 @@ static enum redlock_reason find_objection(const struct rl_engine *engine, uint8_
 }
 
 /*
- * moved: it was in another set until now, or another server spoke for it; why it does not
+ * moved: it was in another set until now, or another server was its; why it does not
  * count, unless there is an objection.
  */
 static void apply_objection(struct rl_engine *engine, uint8_t node, enum redlock_reason moved,

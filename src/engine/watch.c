@@ -127,7 +127,7 @@ void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     look_by(engine, now_ns + RL_CLOCK_SAMPLE_EVERY_NS);
 }
 
-/* Of several votes on one server the first speaks for its clock. */
+/* Of several votes on one server the first is for its clock. */
 static bool is_first_of_server(const struct rl_engine *engine, uint8_t node)
 {
     const char *run_id = engine->node[node].run_id;

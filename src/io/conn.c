@@ -53,7 +53,7 @@ void rl_conn_close(struct rl_conn *conn)
     rl_resolve_free(conn->resolve);
     conn->resolve = NULL;
     conn->address = NULL;
-    conn->heard = false;
+    conn->has_received = false;
     rl_buffer_free(&conn->cipher);
     conn->state = RL_CONN_WAITING;
 }
@@ -75,7 +75,7 @@ void rl_conn_fail_silent(struct rl_conn *conn, enum redlock_vote vote,
     const char *question = "";
     char words[REDLOCK_TEXT_MAX];
 
-    if (!conn->heard && !conn->url->is_unix && conn->state >= RL_CONN_HANDSHAKE) {
+    if (!conn->has_received && !conn->url->is_unix && conn->state >= RL_CONN_HANDSHAKE) {
         question = conn->tls_context ? ": is it a port without TLS? use redis://"
                                      : ": is it a TLS port? use rediss://";
         reason = conn->tls_context ? REDLOCK_REASON_PLAIN_PORT : REDLOCK_REASON_TLS_PORT;

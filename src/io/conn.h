@@ -43,7 +43,7 @@ struct rl_conn {
     enum rl_conn_state state;
     int fd; /* -1: none */
     bool wants_write;
-    bool heard;                     /* something came back on this connection */
+    bool has_received;              /* something came back on this connection */
     struct rl_resolve *resolve;     /* in WAITING: a lookup that outlasted its attempt */
     const struct addrinfo *address; /* the one being tried; more may follow */
     struct rl_tls *tls;

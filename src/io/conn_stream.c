@@ -112,7 +112,7 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
     /* After the read: no reply may be dated earlier than it came (A3). */
     *now_ns = rl_now_ns();
     if (got > 0) {
-        conn->heard = true;
+        conn->has_received = true;
         return got;
     }
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -143,7 +143,7 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
     return -1;
 }
 
-/* An alert, or a handshake: what a TLS server sends to a client that speaks in plain text. */
+/* An alert, or a handshake: what a TLS server sends to a client of plain text. */
 static bool is_tls_record(const char *bytes, size_t size)
 {
     return size >= 2 && (bytes[0] == 0x15 || bytes[0] == 0x16) && bytes[1] == 0x03;
@@ -156,7 +156,7 @@ static void receive_plain(struct rl_conn *conn)
     for (int i = 0; i < READS_PER_ITERATION; i++) {
         char *room;
         size_t size = rl_session_room(session, &room);
-        bool first = !conn->heard;
+        bool first = !conn->has_received;
         int64_t now_ns;
         ssize_t got = receive_some(conn, room, size, &now_ns);
 
