@@ -124,9 +124,6 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                   ON_NODE(317, 9.1, 5.01)},
 };
 
-/* A lock that is held and renewed, of 2,000. */
-static const double limit_memory_bytes = 480;
-
 struct measurement {
     struct load load;
     struct cluster cluster;
@@ -316,13 +313,3 @@ CASE_OF(one_name_fair,
                               .one_name = true,
                               .in_flight = 16,
                               .cycles = 16 * 20}));
-
-CASE_NODES(memory, "A held and renewed lock takes no more memory than its limit.",
-           .nodes = NODES)
-{
-    double bytes = load_memory(&(struct load){.cluster = c, .in_flight = 100, .cycles = 2000});
-    if (bytes < 0)
-        check_skip("this C library does not tell how much memory is in use");
-    printf("#   bytes per held lock %10.0f %10.0f\n", bytes, limit_memory_bytes);
-    CHECK(bytes <= limit_memory_bytes);
-}

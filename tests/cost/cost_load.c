@@ -6,11 +6,9 @@
 #include "clock.h"
 #include "cost_own.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
     TTL_MS = 30000,
@@ -361,33 +359,4 @@ void load_handover(void *data)
     end();
     client_close(side[0].client);
     client_close(side[1].client);
-}
-
-double load_memory(const struct load *load)
-{
-    redlock_request q;
-#ifdef __GLIBC__
-    redlock *r = open_client(load);
-    int total = load->in_flight + load->cycles;
-    struct tally tally = {0};
-    redlock_lock **locks = calloc((size_t)total, sizeof(redlock_lock *));
-    size_t before = 0;
-    CHECK(locks != NULL);
-    q = (redlock_request)REDLOCK_REQUEST(.flags = REDLOCK_RENEW, .data = &tally);
-    for (int i = 0; i < total; i++) {
-        char name[16];
-        /* The first ones are for the buffers, which grow with what is in flight. */
-        if (i == load->in_flight)
-            before = mallinfo2().uordblks;
-        snprintf(name, sizeof name, "cost-%05d", i);
-        CHECK_OK(redlock_start_acquire(r, name, TTL_MS, &q, &locks[i]));
-        while ((i + 1) % load->in_flight == 0 && tally.count[REDLOCK_EVENT_ACQUIRED] <= i)
-            drain_within(r, GIVE_UP_MS);
-    }
-    CHECK_INT(total, tally.count[REDLOCK_EVENT_ACQUIRED]);
-    return (double)(mallinfo2().uordblks - before) / load->cycles;
-#else
-    (void)load;
-    return -1;
-#endif
 }

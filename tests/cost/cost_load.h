@@ -33,7 +33,4 @@ void load_renewed(void *load);
 /* Two clients pass one lock to each other, the other always waiting for it. */
 void load_handover(void *load);
 
-/* Bytes of memory that a renewed lock takes, of `cycles` that are held. -1: cannot be told. */
-double load_memory(const struct load *load);
-
 #endif

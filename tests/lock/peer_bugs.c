@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bugs that were seen in other implementations of Redlock: the comment above a case tells the
- * bug, and cases with the same number show sides of the same one. Number 8 (late loss) is in
- * lost_in_time.c, 9 (wall clocks) in wallclock.c, 11 (too many holders) in kinds/semaphore.c,
- * 12 (counters that never expire) in fencing/fencing.c, 13 in watchdog.c.
+ * bug, and cases with the same number show sides of the same one. Number 3 (a dead node makes
+ * the call fail, and keys stay) is in nodes/faults.c, 5 (a quorum in floating point, or of the
+ * nodes that are connected) in sizes.c, 8 (late loss) in lost_in_time.c, 9 (wall clocks) in
+ * wallclock.c, 11 (too many holders) in kinds/semaphore.c, 12 (counters that never expire) in
+ * fencing/fencing.c, 13 in watchdog.c.
  */
 #include "fixture.h"
 #include "proxy.h"
@@ -151,21 +153,6 @@ CASE_NODES(peer_bug_02_split_vote,
     CHECK_OK(redlock_acquire(b, "x", 10000, &q, &lock));
 }
 
-/* A dead node makes lock() throw, and 4 of 5 keys stay behind for the whole TTL. */
-CASE_ON(peer_bug_03_dead_node_leaves_keys,
-        "A dead node fails no acquire, and no key stays behind.", .nodes = 5)
-{
-    redlock_lock *lock;
-    server_kill(&c->node[0]);
-    lock = client_lock_on(r, c, 4, "x", 60000);
-    client_unlock(lock);
-    CHECK(cluster_await_empty(c));
-    server_kill(&c->node[1]);
-    server_kill(&c->node[2]);
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 60000));
-    CHECK(cluster_await_empty(c));
-}
-
 /* No deadline per node: a hung node blocks every call. */
 CASE_ON(peer_bug_04_hung_node_blocks, "No operation waits for a hung node.", .nodes = 5,
         .node_timeout_ms = FAR_MS)
@@ -192,42 +179,6 @@ CASE_ON(peer_bug_04_restarted_node, "A restarted node votes again within seconds
         server_restart_admitted(&c->node[i]);
         CHECK(client_recovers(r, c, 5));
     }
-}
-
-/* A quorum computed in floating point demands 3 of 3 or 4 of 5. */
-CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 are none.")
-{
-    static const struct {
-        size_t nodes, dead;
-        int expected;
-    } table[] = {
-        {3, 1, REDLOCK_OK}, {5, 2, REDLOCK_OK}, {4, 1, REDLOCK_OK}, {4, 2, REDLOCK_NOQUORUM}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        struct cluster c;
-        redlock *r;
-        cluster_start(&c, table[i].nodes);
-        cluster_each(&c, 0, table[i].dead, server_kill);
-        r = client_open(&c, 0);
-        CHECK_ERR(table[i].expected, client_try(r, "x", 10000));
-        client_close(r);
-        cluster_each(&c, 0, table[i].nodes, server_kill);
-    }
-}
-
-/* A quorum of the nodes that happen to be connected: two partitions, two holders. */
-CASE_NODES(peer_bug_05_connected_quorum,
-           "Two living nodes of five are no majority while the other three are dead.",
-           .nodes = 5)
-{
-    redlock *fresh;
-    server_kill(&c->node[0]);
-    server_kill(&c->node[1]);
-    server_kill(&c->node[2]);
-    fresh = client_open(c, 0);
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
-    client_close(fresh);
-    CHECK(cluster_await_empty(c));
 }
 
 static void *cycle(void *data)

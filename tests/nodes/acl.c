@@ -270,16 +270,6 @@ CASE_NODES(native_without_the_right,
     check_acl_log_empty(c);
 }
 
-CASE_NODES(no_right_to_subscribe,
-           "A waiter without the right to SUBSCRIBE is served by its own timer.")
-{
-    add_documented(c, "locker");
-    set_user(c, "locker", "-subscribe");
-    use_user(c, "locker");
-    wait_for_turn(c, REDLOCK_MUTEX);
-    wait_for_turn(c, REDLOCK_SHARED);
-}
-
 CASE_NODES(bare_rights,
            "Locks work without the rights to CLIENT and INFO when the guard is off.")
 {
