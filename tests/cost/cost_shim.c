@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cost_shim.h"
 
+#include "base/time.h"
 #include "check.h"
 #include "cost_own.h"
 
@@ -28,7 +29,6 @@ enum {
     FROZEN_MS = 1000,
 };
 
-#define SECOND_NS ((int64_t)1000000000)
 #define READING_NS 1000 /* how far a reading carries the time that stands still */
 
 #define WRAP(type, name, arguments)                                                            \
@@ -99,7 +99,7 @@ WRAP(int, clock_gettime, (clockid_t clock, struct timespec *out))
     if (clock != CLOCK_BOOTTIME || frozen_ns == 0)
         return __real_clock_gettime(clock, out);
     ns = frozen_ns += READING_NS;
-    *out = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
+    *out = (struct timespec){ns / RL_NS_PER_S, ns % RL_NS_PER_S};
     return 0;
 }
 
@@ -108,7 +108,7 @@ static int64_t real_ns(void)
 {
     struct timespec t;
     __real_clock_gettime(CLOCK_BOOTTIME, &t);
-    return t.tv_sec * SECOND_NS + t.tv_nsec;
+    return t.tv_sec * RL_NS_PER_S + t.tv_nsec;
 }
 
 static int64_t real_ms(void)
@@ -136,14 +136,14 @@ WRAP(int, timerfd_settime,
      (int fd, int flags, const struct itimerspec *value, struct itimerspec *old))
 {
     struct itimerspec real = *value;
-    int64_t ns = value->it_value.tv_sec * SECOND_NS + value->it_value.tv_nsec;
+    int64_t ns = value->it_value.tv_sec * RL_NS_PER_S + value->it_value.tv_nsec;
     timer_fd = fd;
     timer_due_ns = ns;
     /* The kernel has not heard of it: what is not due and cannot become due need
      * not wake us. */
     if (frozen_ns != 0 && (flags & TFD_TIMER_ABSTIME) && ns > frozen_ns) {
-        ns = real_ns() + (ns - frozen_ns > SECOND_NS ? ns - frozen_ns : SECOND_NS);
-        real.it_value = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
+        ns = real_ns() + (ns - frozen_ns > RL_NS_PER_S ? ns - frozen_ns : RL_NS_PER_S);
+        real.it_value = (struct timespec){ns / RL_NS_PER_S, ns % RL_NS_PER_S};
     }
     return __real_timerfd_settime(fd, flags, &real, old);
 }

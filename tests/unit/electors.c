@@ -10,8 +10,6 @@
 #include "core/electors.h"
 #include "core/guard.h"
 
-#define S_NS 1000000000ll
-
 static struct rl_electors electors;
 
 static const char *id_of(char letter)
@@ -294,12 +292,12 @@ static void greet(const char *term, const char *run_id, const char *marker, int6
 
     rl_guard_connected(&guard);
     snprintf(guard.term, sizeof guard.term, "%s", term);
-    rl_guard_judge(&guard, &facts, now_s * S_NS);
+    rl_guard_judge(&guard, &facts, now_s * RL_NS_PER_S);
 }
 
 CASE(a_marker_names_both, "E7: only a marker that names term and incarnation admits.")
 {
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
     greet("5@A", "r1", "r1:p1 5@A", 0);
     CHECK(rl_guard_is_voting(&guard));
     greet("7@A", "r1", "r1:p1 5@A", 0); /* it has won back undemoted */
@@ -313,17 +311,17 @@ CASE(a_marker_names_both, "E7: only a marker that names term and incarnation adm
 CASE(the_quarantine_is_longer,
      "E6: the quarantine of a term lasts for L more than that of a node.")
 {
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
-    CHECK_INT(62 * S_NS, rl_guard_time_ns(&guard));
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
+    CHECK_INT(62 * RL_NS_PER_S, rl_guard_time_ns(&guard));
     greet("5@A", "r1", "", 0);
-    CHECK_INT(64 * S_NS, rl_guard_time_ns(&guard));
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS)); /* not by itself */
+    CHECK_INT(64 * RL_NS_PER_S, rl_guard_time_ns(&guard));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S)); /* not by itself */
 }
 
 CASE(a_stamp_admits,
      "E7: a stamp that is old enough admits, a younger one says how long it takes.")
 {
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
     greet("5@A", "r1", "", 10);
     CHECK(rl_guard_wants_stamp(&guard));
     /* No grant is refused before the first answer, which may be an error. */
@@ -333,25 +331,25 @@ CASE(a_stamp_admits,
     guard.stamp_answered = true;
     CHECK(!rl_guard_may_keep(&guard, (struct rl_slice){"r1:p1", 5}));
     CHECK(!rl_guard_awaits_stamp(&guard));
-    rl_guard_stamped(&guard, 4000, 11 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 15 * S_NS));
-    CHECK_INT(15 * S_NS, rl_guard_ends_ns(&guard));
-    rl_guard_stamped(&guard, 0, 15 * S_NS);
-    CHECK(rl_guard_check_vote(&guard, 15 * S_NS));
+    rl_guard_stamped(&guard, 4000, 11 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 15 * RL_NS_PER_S));
+    CHECK_INT(15 * RL_NS_PER_S, rl_guard_ends_ns(&guard));
+    rl_guard_stamped(&guard, 0, 15 * RL_NS_PER_S);
+    CHECK(rl_guard_check_vote(&guard, 15 * RL_NS_PER_S));
     /* The next connection asks again. */
     greet("5@A", "r2", "r1:p1 5@A", 20);
-    CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 20 * RL_NS_PER_S));
     CHECK(rl_guard_awaits_stamp(&guard));
 }
 
 CASE(an_attestation_of_another_incarnation,
      "E5, E6: an attestation that names another incarnation begins the quarantine anew.")
 {
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * S_NS, 10000);
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
     greet("5@A", "r1", "r1:p1 5@A", 0);
     CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){"r1:p2", 5}));
     CHECK(!rl_guard_marker(&guard, (struct rl_slice){"r1:p1 5@A", 9},
-                           (struct rl_slice){"r1:p2", 5}, 60000, S_NS));
+                           (struct rl_slice){"r1:p2", 5}, 60000, RL_NS_PER_S));
     CHECK(!rl_guard_is_voting(&guard));
 }
 
@@ -360,12 +358,13 @@ CASE(a_promoted_replica_is_young,
 {
     struct rl_facts facts = facts_of("r1", "");
 
-    rl_guard_init(&guard, RL_GUARD_DEFAULT, 60 * S_NS, 10000);
+    rl_guard_init(&guard, RL_GUARD_DEFAULT, 60 * RL_NS_PER_S, 10000);
     rl_guard_connected(&guard);
     facts.was_promoted = true;
     rl_guard_judge(&guard, &facts, 0);
     CHECK_INT(REDLOCK_REASON_PROMOTED, guard.reason);
     CHECK(rl_guard_wants_stamp(&guard));
-    CHECK(!rl_guard_check_vote(&guard, 61 * S_NS));
-    CHECK(rl_guard_check_vote(&guard, 62 * S_NS)); /* watched for so long by this client */
+    CHECK(!rl_guard_check_vote(&guard, 61 * RL_NS_PER_S));
+    CHECK(
+        rl_guard_check_vote(&guard, 62 * RL_NS_PER_S)); /* watched for so long by this client */
 }

@@ -9,8 +9,6 @@
 #include "core/audit.h"
 #include "core/guard.h"
 
-#define S_NS 1000000000ll
-
 static struct rl_facts healthy(int64_t uptime_s)
 {
     return (struct rl_facts){
@@ -28,7 +26,7 @@ static struct rl_guard guard_of(enum rl_guard_mode mode)
 {
     struct rl_guard guard;
 
-    rl_guard_init(&guard, mode, 60 * S_NS, 10000);
+    rl_guard_init(&guard, mode, 60 * RL_NS_PER_S, 10000);
     rl_guard_connected(&guard);
     return guard;
 }
@@ -48,7 +46,7 @@ CASES_BEGIN_WITH(begin);
 CASE(nothing_counts_before_the_check,
      "G1: no grant counts before the node's check has answered.")
 {
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
 }
 
 CASE(old_nodes_vote_at_once,
@@ -66,15 +64,15 @@ CASE(old_nodes_vote_at_once,
 CASE(young_nodes_wait, "G1: a young node votes after max_ttl and the margin on one connection.")
 {
     facts = healthy(5);
-    rl_guard_judge(&guard, &facts, 100 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 161 * S_NS));
-    CHECK_INT(162 * S_NS, rl_guard_ends_ns(&guard));
+    rl_guard_judge(&guard, &facts, 100 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 161 * RL_NS_PER_S));
+    CHECK_INT(162 * RL_NS_PER_S, rl_guard_ends_ns(&guard));
     /* A break starts the watch anew, however long it had gone on. */
     rl_guard_connected(&guard);
-    CHECK(!rl_guard_check_vote(&guard, 170 * S_NS));
-    rl_guard_judge(&guard, &facts, 161 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 170 * S_NS));
-    CHECK(rl_guard_check_vote(&guard, 223 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 170 * RL_NS_PER_S));
+    rl_guard_judge(&guard, &facts, 161 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 170 * RL_NS_PER_S));
+    CHECK(rl_guard_check_vote(&guard, 223 * RL_NS_PER_S));
 }
 
 CASE(a_new_connection_begins_unchecked,
@@ -83,7 +81,7 @@ CASE(a_new_connection_begins_unchecked,
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_check_vote(&guard, 0));
     rl_guard_connected(&guard);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
 }
 
 CASE(a_marker_of_this_incarnation_admits,
@@ -112,13 +110,13 @@ CASE(loading_and_replicas_do_not_vote,
     strcpy(facts.marker, "r1:p1");
     facts.loading = true;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
     facts.loading = false;
     facts.master = false;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
     rl_guard_vouched(&guard);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
 }
 
 CASE(clusters_do_not_vote,
@@ -127,10 +125,10 @@ CASE(clusters_do_not_vote,
     strcpy(facts.marker, "r1:p1");
     facts.cluster = true;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
     CHECK_INT(REDLOCK_REASON_CLUSTER, guard.reason);
     rl_guard_vouched(&guard);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
 }
 
 CASE(a_node_that_tells_nothing_is_watched,
@@ -138,8 +136,8 @@ CASE(a_node_that_tells_nothing_is_watched,
 {
     facts = (struct rl_facts){0};
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_check_vote(&guard, 61 * S_NS));
-    CHECK(rl_guard_check_vote(&guard, 63 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 61 * RL_NS_PER_S));
+    CHECK(rl_guard_check_vote(&guard, 63 * RL_NS_PER_S));
 }
 
 CASE(a_repeated_check_shortens_nothing,
@@ -148,8 +146,8 @@ CASE(a_repeated_check_shortens_nothing,
     facts = healthy(5);
     rl_guard_judge(&guard, &facts, 0);
     facts.uptime_s = 35;
-    rl_guard_judge(&guard, &facts, 30 * S_NS);
-    CHECK_INT(62 * S_NS, rl_guard_ends_ns(&guard));
+    rl_guard_judge(&guard, &facts, 30 * RL_NS_PER_S);
+    CHECK_INT(62 * RL_NS_PER_S, rl_guard_ends_ns(&guard));
 
     /* Promoted on a living connection: what it remembers is another server's. */
     guard = guard_of(RL_GUARD_DEFAULT);
@@ -157,9 +155,9 @@ CASE(a_repeated_check_shortens_nothing,
     facts.master = false;
     rl_guard_judge(&guard, &facts, 0);
     facts.master = true;
-    rl_guard_judge(&guard, &facts, 10 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
-    CHECK(rl_guard_check_vote(&guard, 73 * S_NS));
+    rl_guard_judge(&guard, &facts, 10 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 71 * RL_NS_PER_S));
+    CHECK(rl_guard_check_vote(&guard, 73 * RL_NS_PER_S));
 
     /* Demoted and promoted between two checks: its history has another name. */
     guard = guard_of(RL_GUARD_DEFAULT);
@@ -167,8 +165,8 @@ CASE(a_repeated_check_shortens_nothing,
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_check_vote(&guard, 0));
     strcpy(facts.replid, "p2");
-    rl_guard_judge(&guard, &facts, 10 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 10 * S_NS));
+    rl_guard_judge(&guard, &facts, 10 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 10 * RL_NS_PER_S));
 }
 
 CASE(a_set_clock_is_not_forgotten,
@@ -176,16 +174,16 @@ CASE(a_set_clock_is_not_forgotten,
 {
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
-    rl_guard_blame_clock(&guard, 10 * S_NS);
-    rl_guard_judge(&guard, &facts, 20 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
+    rl_guard_blame_clock(&guard, 10 * RL_NS_PER_S);
+    rl_guard_judge(&guard, &facts, 20 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 20 * RL_NS_PER_S));
     rl_guard_connected(&guard);
-    rl_guard_judge(&guard, &facts, 30 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
-    CHECK(rl_guard_check_vote(&guard, 73 * S_NS));
-    rl_guard_blame_clock(&guard, 100 * S_NS);
+    rl_guard_judge(&guard, &facts, 30 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 71 * RL_NS_PER_S));
+    CHECK(rl_guard_check_vote(&guard, 73 * RL_NS_PER_S));
+    rl_guard_blame_clock(&guard, 100 * RL_NS_PER_S);
     rl_guard_vouched(&guard);
-    CHECK(rl_guard_check_vote(&guard, 100 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 100 * RL_NS_PER_S));
 }
 
 CASE(the_longest_ttl_of_anybody_counts,
@@ -194,8 +192,8 @@ CASE(the_longest_ttl_of_anybody_counts,
     facts = healthy(100);
     facts.marker_max_ttl_ms = 120000;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_check_vote(&guard, 100 * S_NS));
-    CHECK(rl_guard_check_vote(&guard, 123 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 100 * RL_NS_PER_S));
+    CHECK(rl_guard_check_vote(&guard, 123 * RL_NS_PER_S));
 }
 
 static struct rl_slice slice(const char *text)
@@ -213,20 +211,20 @@ CASE(strict_needs_the_marker_with_every_grant,
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 0));
-    CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 0, 1 * S_NS));
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 0, 1 * RL_NS_PER_S));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
 
     /* Probation: watched, then admitted by compare. */
-    rl_guard_probed(&guard, slice("r1:p1/nonce"), 10 * S_NS);
-    CHECK(!rl_guard_wants_admission(&guard, 71 * S_NS));
-    CHECK(rl_guard_wants_admission(&guard, 72 * S_NS));
-    rl_guard_admitted(&guard, false, 72 * S_NS);
-    CHECK(!rl_guard_check_vote(&guard, 72 * S_NS));
-    CHECK(!rl_guard_wants_admission(&guard, 200 * S_NS));
-    rl_guard_probed(&guard, slice("r1:p1/other"), 200 * S_NS);
-    CHECK(rl_guard_wants_admission(&guard, 262 * S_NS));
-    rl_guard_admitted(&guard, true, 262 * S_NS);
-    CHECK(rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 263 * S_NS));
+    rl_guard_probed(&guard, slice("r1:p1/nonce"), 10 * RL_NS_PER_S);
+    CHECK(!rl_guard_wants_admission(&guard, 71 * RL_NS_PER_S));
+    CHECK(rl_guard_wants_admission(&guard, 72 * RL_NS_PER_S));
+    rl_guard_admitted(&guard, false, 72 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 72 * RL_NS_PER_S));
+    CHECK(!rl_guard_wants_admission(&guard, 200 * RL_NS_PER_S));
+    rl_guard_probed(&guard, slice("r1:p1/other"), 200 * RL_NS_PER_S);
+    CHECK(rl_guard_wants_admission(&guard, 262 * RL_NS_PER_S));
+    rl_guard_admitted(&guard, true, 262 * RL_NS_PER_S);
+    CHECK(rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 263 * RL_NS_PER_S));
 }
 
 CASE(strict_sees_a_restart_behind_a_proxy,
@@ -235,8 +233,8 @@ CASE(strict_sees_a_restart_behind_a_proxy,
     guard = guard_of(RL_GUARD_STRICT);
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r2:p2"), 60000, 1 * S_NS));
-    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r2:p2"), 60000, 1 * RL_NS_PER_S));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
 }
 
 CASE(strict_remembers_a_set_clock,
@@ -245,12 +243,12 @@ CASE(strict_remembers_a_set_clock,
     guard = guard_of(RL_GUARD_STRICT);
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
-    rl_guard_blame_clock(&guard, 10 * S_NS);
+    rl_guard_blame_clock(&guard, 10 * RL_NS_PER_S);
     rl_guard_connected(&guard);
-    rl_guard_judge(&guard, &facts, 20 * S_NS);
-    CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 30 * S_NS));
-    CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 60000, 31 * S_NS));
-    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
+    rl_guard_judge(&guard, &facts, 20 * RL_NS_PER_S);
+    CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 30 * RL_NS_PER_S));
+    CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 60000, 31 * RL_NS_PER_S));
+    CHECK(!rl_guard_check_vote(&guard, 71 * RL_NS_PER_S));
 }
 
 CASE(switched_off_all_nodes_vote, "With the guard off every node votes.")
@@ -275,15 +273,16 @@ CASE(a_set_clock_is_proven, "G6: clock steps of 50 ms and more are found, in bot
         begin();
         rl_guard_judge(&guard, &facts, 0);
         for (int64_t at = 0; at < 20; at++)
-            sample(at * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS);
-        CHECK(rl_guard_check_vote(&guard, 20 * S_NS));
-        sample(20 * S_NS, RL_NS_PER_MS / 4, 5000 * S_NS + steps_ms[i] * RL_NS_PER_MS);
+            sample(at * RL_NS_PER_S, RL_NS_PER_MS / 4, 5000 * RL_NS_PER_S);
+        CHECK(rl_guard_check_vote(&guard, 20 * RL_NS_PER_S));
+        sample(20 * RL_NS_PER_S, RL_NS_PER_MS / 4,
+               5000 * RL_NS_PER_S + steps_ms[i] * RL_NS_PER_MS);
         CHECK(guard.step_ns != 0);
         CHECK_INT(steps_ms[i] > 0, guard.step_ns > 0);
-        CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
-        rl_guard_blame_clock(&guard, 20 * S_NS);
-        CHECK(!rl_guard_check_vote(&guard, 81 * S_NS));
-        CHECK(rl_guard_check_vote(&guard, 83 * S_NS));
+        CHECK(!rl_guard_check_vote(&guard, 20 * RL_NS_PER_S));
+        rl_guard_blame_clock(&guard, 20 * RL_NS_PER_S);
+        CHECK(!rl_guard_check_vote(&guard, 81 * RL_NS_PER_S));
+        CHECK(rl_guard_check_vote(&guard, 83 * RL_NS_PER_S));
     }
 }
 
@@ -293,24 +292,24 @@ CASE(slow_answers_and_drift_are_no_steps,
     int64_t at_ns = 0;
 
     for (int i = 0; i < 600; i++) {
-        int64_t trip_ns = i % 50 == 49 ? 5 * S_NS : (i % 7 + 1) * RL_NS_PER_MS;
+        int64_t trip_ns = i % 50 == 49 ? 5 * RL_NS_PER_S : (i % 7 + 1) * RL_NS_PER_MS;
 
         /* The node's clock runs half a per cent fast. */
         sample(at_ns, trip_ns, at_ns / 200);
         CHECK_INT(0, guard.step_ns);
-        at_ns += trip_ns + S_NS;
+        at_ns += trip_ns + RL_NS_PER_S;
     }
 }
 
 CASE(a_slow_sample_is_no_step,
      "G6: a process stopped between reply and reading takes no clock for set.")
 {
-    int64_t node_ns = 5000 * S_NS;
+    int64_t node_ns = 5000 * RL_NS_PER_S;
 
-    rl_guard_sample(&guard, node_ns / 1000, 0, 3 * S_NS);
+    rl_guard_sample(&guard, node_ns / 1000, 0, 3 * RL_NS_PER_S);
     /* One per cent faster than ours, as is allowed. */
-    node_ns += 3 * S_NS / 100 * 101;
-    rl_guard_sample(&guard, node_ns / 1000, 3 * S_NS, 3 * S_NS + RL_NS_PER_MS);
+    node_ns += 3 * RL_NS_PER_S / 100 * 101;
+    rl_guard_sample(&guard, node_ns / 1000, 3 * RL_NS_PER_S, 3 * RL_NS_PER_S + RL_NS_PER_MS);
     CHECK_INT(0, guard.step_ns);
 }
 
@@ -319,7 +318,7 @@ CASE(findings_are_about_what_is_known,
 {
     struct rl_facts of_nodes[3] = {healthy(100), healthy(100), healthy(100)};
     struct rl_clock_window windows[3] = {
-        {true, 0, 0, 0}, {true, 0, 0, 0}, {true, 2 * S_NS, 2 * S_NS, 0}};
+        {true, 0, 0, 0}, {true, 0, 0, 0}, {true, 2 * RL_NS_PER_S, 2 * RL_NS_PER_S, 0}};
     struct rl_audit_node nodes[3];
 
     for (int i = 0; i < 3; i++) {

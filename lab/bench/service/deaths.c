@@ -20,7 +20,7 @@
 #define DEATHS 1000
 #define NODES_MAX 16
 #define STREAM_NAME "bench:stream"
-#define PATIENCE_NS (INT64_C(20) * 1000000000)
+#define PATIENCE_NS (20 * RL_NS_PER_S)
 
 /* A client that waits in the queue of a lock that is held; or one that holds a lock by
  * its open stream. */
