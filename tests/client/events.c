@@ -208,20 +208,10 @@ static bool are_granted(void *client)
     return counters.acquired >= MANY;
 }
 
-static redlock *open_notified(struct cluster *c)
+CASE_ON(loss_behind_ten_thousand,
+        "A loss is notified in time and read first, though ten thousand events are unread.",
+        .flags = REDLOCK_THREAD, .notify = note_trouble)
 {
-    redlock *r;
-    cluster_start(c, 3);
-    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .notify = note_trouble);
-    client_warm(r);
-    return r;
-}
-
-CASE(loss_behind_ten_thousand,
-     "A loss is notified in time and read first, though ten thousand events are unread.")
-{
-    struct cluster c;
-    redlock *r = open_notified(&c);
     redlock_lock **lock = calloc(MANY, sizeof *lock), *lost = NULL;
     char name[32];
     redlock_request q;
@@ -253,14 +243,11 @@ CASE(loss_behind_ten_thousand,
     free(lock);
 }
 
-CASE_NODES(jeopardy_overtakes,
-           "Jeopardy is notified, and read before the events of other locks.")
+CASE_ON(jeopardy_overtakes, "Jeopardy is notified, and read before the events of other locks.",
+        .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS, .notify = note_trouble)
 {
     redlock_lock *lock = NULL, *second;
     redlock_request q;
-    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS,
-                    .notify = note_trouble);
-    client_warm(r);
     q = (redlock_request)REDLOCK_REQUEST(.data = &watched);
     CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     watched = lock;

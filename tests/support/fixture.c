@@ -18,7 +18,6 @@ void fixture_run(const struct fixture *f, fixture_body *body)
     redlock *client[2] = {NULL, NULL};
     size_t nodes = f->nodes ? f->nodes : 3;
     int clients = f->clients ? f->clients : 1;
-    uint32_t node_timeout_ms = f->node_timeout_ms ? f->node_timeout_ms : PATIENT_MS;
     uint32_t flags = check_run() > 0 ? f->also[check_run() - 1] : f->flags;
 
     if (f->also[0])
@@ -30,7 +29,8 @@ void fixture_run(const struct fixture *f, fixture_body *body)
     else
         (f->start ? f->start : cluster_start)(&c, nodes);
     for (int i = 0; i < clients; i++) {
-        client[i] = client_open_hasty(&c, flags, node_timeout_ms);
+        client[i] = CLIENT_OPEN(&c, .flags = flags, .node_timeout_ms = f->node_timeout_ms,
+                                .notify = f->notify);
         client_warm(client[i]);
     }
     body(&c, client[0], client[1], flags);

@@ -37,6 +37,7 @@ struct fixture {
     uint32_t flags;                                 /* of the clients */
     uint32_t also[3];                               /* of those of further runs */
     uint32_t node_timeout_ms;                       /* 0: PATIENT_MS */
+    void (*notify)(void *data);                     /* of the clients */
 };
 
 typedef void fixture_body(struct cluster *c, redlock *r, redlock *other, uint32_t flags);

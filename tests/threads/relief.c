@@ -34,28 +34,17 @@ static redlock_lock *begin_loss(const struct cluster *c, redlock *r)
     return lock;
 }
 
-static redlock *open_notified(struct cluster *c)
+CASE_ON(a_waiting_reader_drives,
+        "A thread that waits in redlock_next() drives: notify runs on it, not the I/O thread.",
+        .flags = REDLOCK_THREAD, .notify = note_thread)
 {
-    redlock *r;
-
-    cluster_start(c, 3);
-    r = CLIENT_OPEN(c, .flags = REDLOCK_THREAD, .notify = note_thread);
-    client_warm(r);
-    return r;
-}
-
-CASE(a_waiting_reader_drives,
-     "A thread that waits in redlock_next() drives: notify runs on it, not on the I/O thread.")
-{
-    struct cluster c;
     const redlock_event *event;
-    redlock *r = open_notified(&c);
     bool is_ours = false;
 
     /* A reader that the machine stops for milliseconds between two turns is one
      * that is away. */
     for (int i = 0; i < TRIES && !is_ours; i++) {
-        redlock_lock *lock = begin_loss(&c, r);
+        redlock_lock *lock = begin_loss(c, r);
 
         do {
             while (redlock_next(r, &event, -1) == 0)
@@ -68,12 +57,11 @@ CASE(a_waiting_reader_drives,
     CHECK(is_ours);
 }
 
-CASE(the_io_thread_takes_over,
-     "While the reader is away the I/O thread renews, finds the loss and runs notify.")
+CASE_ON(the_io_thread_takes_over,
+        "While the reader is away the I/O thread renews, finds the loss and runs notify.",
+        .flags = REDLOCK_THREAD, .notify = note_thread)
 {
-    struct cluster c;
-    redlock *r = open_notified(&c);
-    redlock_lock *lock = begin_loss(&c, r);
+    redlock_lock *lock = begin_loss(c, r);
 
     AWAIT(was_notified);
     CHECK(!pthread_equal(notifier, pthread_self()));
