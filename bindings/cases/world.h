@@ -21,7 +21,7 @@ enum {
     AGAIN_MS = 20,      /* between two looks at what is awaited */
 };
 
-/* What became of one call: its error, the sentence about it and what the nodes said. */
+/* What became of one call: its error, the sentence about it and what the nodes replied. */
 struct outcome {
     int error;
     char said[SAID_MAX];

@@ -30,13 +30,13 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 	// ErrUnavailable: the service did not answer, is about to end, or is not redlockd.
 	ErrUnavailable = errors.New("no answer from the service")
-	// ErrSkipped: said by [Client.Once]: it was run in this period, or is being run.
+	// ErrSkipped: returned by [Client.Once]: it was run in this period, or is being run.
 	ErrSkipped = errors.New("run by another in this period")
-	// ErrNotLeader: said by [Elector.IsLeader].
+	// ErrNotLeader: returned by [Elector.IsLeader].
 	ErrNotLeader = errors.New("not the leader")
 )
 
-// Holder is what the service tells about the holder that is in the way. The fingerprint names it to a break.
+// Holder is what the service reports of the holder that is in the way. The fingerprint names it to a break.
 type Holder struct {
 	Label, Fingerprint string
 	RemainingMs        int64 `json:"remaining_ms"` // until it expires, unless it renews
@@ -49,14 +49,14 @@ type Node struct{ Address, Vote, Reason, Text string }
 type Error struct {
 	Name    string  `json:"-"`       // of the lock
 	Status  int     `json:"status"`  // of HTTP; 0: no answer came
-	Code    string  `json:"code"`    // BUSY, YOURS, ...; empty: not said by redlockd
+	Code    string  `json:"code"`    // BUSY, YOURS, ...; empty: not from redlockd
 	Detail  string  `json:"detail"`  // for people
-	Holder  *Holder `json:"holder"`  // that is in the way, if told
+	Holder  *Holder `json:"holder"`  // that is in the way, if reported
 	Waiters int     `json:"waiters"` // in the queue
-	Nodes   []Node  `json:"nodes"`   // what each said, where the caller may see that
+	Nodes   []Node  `json:"nodes"`   // what each replied, where the caller may see that
 
 	kind, cause error
-	retry       time.Duration // after which another try makes sense, if told
+	retry       time.Duration // after which another try makes sense, if reported
 }
 
 // Error is the detail, or the reason.
@@ -68,7 +68,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("redlock: %q: %s", e.Name, text)
 }
 
-// Is tells the reason: one of the variables of this package.
+// Is finds the reason: one of the variables of this package.
 func (e *Error) Is(target error) bool {
 	return target == e.kind || target == ErrLost && e.kind == ErrExpired
 }

@@ -32,7 +32,7 @@ type Lock struct {
 
 	fence    int64
 	mu       sync.Mutex
-	grant    string        // empty: not told, and closing the stream releases
+	grant    string        // empty: not sent, and closing the stream releases
 	until    time.Duration // as the clock counts
 	err      error         // why it was lost
 	released bool
@@ -66,11 +66,11 @@ func (l *Lock) Err() error {
 	return l.err
 }
 
-// Notes what an answer or event says about the deadline. False: it is over already.
-func (l *Lock) tell(sent time.Duration, a *answer) bool {
+// Takes the deadline from an answer or event. False: it is over already.
+func (l *Lock) take(sent time.Duration, a *answer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until = -least(-l.until, -sent-a.span()) // each that was told stands; the later one counts
+	l.until = -least(-l.until, -sent-a.span()) // each that was sent stands; the later one counts
 	if a.Grant != "" {
 		l.grant = a.Grant
 	}
@@ -92,7 +92,7 @@ func (l *Lock) ask(ctx context.Context, r *request, limit time.Duration) (*conn,
 	k.sent = sent
 	if k.lines == nil && (a.Grant == "" || r.accept != "") {
 		return k, a.failure(l.name)
-	} else if !l.tell(sent, a) {
+	} else if !l.take(sent, a) {
 		return k, &Error{Name: l.name, kind: ErrUnavailable, Detail: "it was granted too late to be of use"}
 	}
 	return k, nil
@@ -118,7 +118,7 @@ func (l *Lock) next(now time.Duration) time.Duration {
 	return least(least(l.until-l.margin(), l.renewal)-now, lookEvery)
 }
 
-// At times, and when the deadline or a renewal may be due. A lock that was lost without being told so by the
+// At times, and when the deadline or a renewal may be due. A lock that was lost without a word of the
 // service keeps its stream until then: closing it would let the next holder in beside what still
 // stops.
 func (l *Lock) look() {
@@ -181,7 +181,7 @@ func (l *Lock) follow(k *conn) {
 	for err == nil && a.event != "lost" && a.event != "reconnect" {
 		k.SetDeadline(time.Time{})
 		if a, err = k.next(); err == nil {
-			l.tell(k.sent, a)
+			l.take(k.sent, a)
 		}
 	}
 	k.Close()
@@ -200,7 +200,7 @@ func (l *Lock) follow(k *conn) {
 // Release gives the lock back; Context is done before. It waits for the service to confirm that,
 // a few seconds at most, and goes on in the background when ctx is done meanwhile; a context that
 // is done already is none: a program that is being ended still releases. Of a lock that was lost
-// the error says so; what is left of it on the nodes is deleted all the same.
+// the error has it; what is left of it on the nodes is deleted all the same.
 func (l *Lock) Release(ctx context.Context) error {
 	l.mu.Lock()
 	lost, again, k := l.err, l.released, l.stream
@@ -214,7 +214,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		return lost
 	}
 	if k != nil {
-		r.grant = "" // what closing releases was not told; by the id whatever has its tag goes
+		r.grant = "" // what closing releases was not sent; by the id whatever has its tag goes
 	}
 	if ctx.Err() != nil {
 		ctx = context.Background()

@@ -92,7 +92,7 @@ class Client {
     if (typeof options === 'function' && body === undefined) [options, body] = [{}, options];
     if (typeof body !== 'function') throw invalid('the last argument of once() must be a function');
     this.#check();
-    // The same nodes, longer times, no quarantine; the client of the lock tells the warnings.
+    // The same nodes, longer times, no quarantine; the client of the lock reports the warnings.
     const open = (ttl) =>
       new Client({
         ...this.#options,

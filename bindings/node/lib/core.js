@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 'use strict';
-// One client of the library as JavaScript sees it: operations under way, and the events that say what became
+// One client of the library as JavaScript sees it: operations under way, and the events of what became
 // of them. Nothing here refers to the objects that users have (Client, Lock): so those can be collected,
 // and what they stood for is ended then.
 

@@ -3,7 +3,7 @@
 
 const native = require('./native.js');
 
-// What a call failed with: `code` is the library's name for it, the rest is what the nodes said.
+// What a call failed with: `code` is the library's name for it, the rest is what the nodes replied.
 class RedlockError extends Error {
   constructor(code, message, report = {}) {
     super(message);
@@ -49,7 +49,7 @@ function closed(lock) {
   return new RedlockError('CLOSED', 'the client has been closed; open another', { lock });
 }
 
-// A loss that no event has told.
+// A loss that no event has reported.
 function lost(lock, message, report) {
   return new RedlockError('LOST', message, { ...report, lock });
 }

@@ -25,7 +25,7 @@ export type ErrorCode =
   | 'EXPIRED'
   /** The wait was ended: by the caller's signal (`name` is AbortError), or by close(). */
   | 'CANCELED'
-  /** Bad input: the message says what is wrong with it. */
+  /** Bad input: the message names what is wrong with it. */
   | 'INVAL'
   | 'AUTH'
   | 'PROTO'
@@ -34,7 +34,7 @@ export type ErrorCode =
   /** The client has been closed. */
   | 'CLOSED';
 
-/** What one node said: a name of `enum redlock_vote` of redlock.h. */
+/** What one node replied: a name of `enum redlock_vote` of redlock.h. */
 export type Vote =
   | 'NONE'
   | 'PENDING'
@@ -75,7 +75,7 @@ export interface NodeReport {
 export interface Holder {
   value: string | null;
   label: string | null;
-  /** For client.break(); told by client.query() only. */
+  /** For client.break(); only client.query() reports it. */
   fingerprint: string | null;
   heldFor: number | null;
   /** `heldFor` is a lower bound. */
@@ -99,9 +99,9 @@ export class RedlockError extends Error {
   readonly code: ErrorCode;
   /** The name of the lock. */
   readonly lock: string | null;
-  /** What each node said. */
+  /** What each node replied. */
   readonly nodes: NodeReport[];
-  /** BUSY, TIMEOUT: the holder that is in the way, as far as the nodes told. */
+  /** BUSY, TIMEOUT: the holder that is in the way, as far as the nodes report. */
   readonly holder: Holder | null;
   readonly waiterCount: number;
   readonly quorum: string | null;
@@ -254,7 +254,7 @@ export interface Query {
   kind: Kind | null;
   /** The one that most nodes have. */
   holder: Holder | null;
-  /** The nodes that answered do not all say the same. */
+  /** The nodes that answered do not all report the same. */
   disagree: boolean;
   /** The fence counter that a majority has reached. */
   fence: number;

@@ -247,7 +247,7 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
     async def break_lock(self, name: Name, fingerprint: str) -> Optional[Report]:
         """Evicts the holder with this fingerprint (of query(): `holders[0].fingerprint`), no later one.
 
-        The holder is not asked: until `report.holder.remaining` has passed it may believe in its
+        The holder gets no message: until `report.holder.remaining` has passed it may believe in its
         lock. LockExpired: it was gone already.
         """
         return await self._ask(_jobs.break_lock(name, fingerprint))

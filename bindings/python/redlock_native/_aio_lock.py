@@ -22,10 +22,10 @@ class AsyncLock(LockBase):
 
     _client: "AsyncClient"
 
-    def __init__(self, client: "AsyncClient", terms: Terms, *told: Any) -> None:
+    def __init__(self, client: "AsyncClient", terms: Terms, *given: Any) -> None:
         if terms.has(lib.REDLOCK_BOUND):
             raise InvalidRequest("bound is for the threads of a Client")
-        super().__init__(client, terms, *told)
+        super().__init__(client, terms, *given)
         self._lost_event: Optional[asyncio.Event] = None
         self._task: Optional["asyncio.Task[Any]"] = None  # whose body a loss cancels
         self._is_canceled = False  # a loss has canceled the body
@@ -58,7 +58,7 @@ class AsyncLock(LockBase):
     # ---- taking and giving back ----
 
     async def acquire(self) -> "AsyncLock":
-        """Takes the lock, or raises what the errors of this package say.
+        """Takes the lock, or raises one of the errors of this package.
 
         If the task is canceled meanwhile, also in the moment of the grant, nothing stays held.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What both clients share: opening, the events of the library, and what a handle tells."""
+"""What both clients share: opening, the events of the library, and what a handle shows."""
 import itertools
 import logging
 import os
@@ -329,7 +329,7 @@ class ClientBase(Generic[L, O]):
         try:
             self._read(event)
         except Exception as error:  # `notify`, or a log handler of the program
-            self._deliver(self._complain, "telling about a lock failed", error)
+            self._deliver(self._complain, "a callback about a lock failed", error)
 
     def _read(self, event: Any) -> None:
         kind: int = event.type
@@ -374,7 +374,7 @@ class ClientBase(Generic[L, O]):
             lock._note_jeopardy(error)
 
     def _call(self, function: Notice, *arguments: object) -> None:
-        """Calls a function of the program that is to be told about a lock."""
+        """Calls a function of the program that is to learn about a lock."""
         raise NotImplementedError
 
     def _complain(self, message: str, error: BaseException) -> None:
@@ -409,7 +409,7 @@ def _error_of(event: Any) -> Optional[Error]:
 
 
 class LockBase:
-    """What a handle tells. All of it is local: no node is asked."""
+    """What a handle shows. All of it is local: no node is asked."""
 
     def __init__(self, client: ClientBase[Any, Any], terms: Terms, on_lost: Any,
                  on_jeopardy: Optional[Notice], on_queued: Optional[Notice]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One exception for each error of the library. Each carries what every node said."""
+"""One exception for each error of the library. Each carries what every node replied."""
 from typing import Dict, Optional, Type
 
 from ._model import Report, text
@@ -14,7 +14,7 @@ class Error(Exception):
     code    the library's word for it, "BUSY" and so on
     number  its number, negative
     detail  one sentence: what was wrong and what to do
-    report  what every node said, or None when no node was asked
+    report  what every node replied, or None when no node was asked
     """
 
     code = "UNKNOWN"

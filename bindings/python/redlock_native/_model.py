@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the nodes said, as Python objects. Times are seconds; None: unknown, or there is none."""
+"""What the nodes replied, as Python objects. Times are seconds; None: unknown, or there is none."""
 import enum
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Tuple
@@ -153,7 +153,7 @@ class Holder:
 
     value: str
     label: str
-    fingerprint: str  #: for break_lock(); told by query() only
+    fingerprint: str  #: for break_lock(); only query() reports it
     held_for: Optional[float]
     held_at_least: bool  #: `held_for` is a lower bound
     votes: int  #: on how many nodes it was found
@@ -171,7 +171,7 @@ class Waiter:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """What one node said in one operation."""
+    """What one node replied in one operation."""
 
     address: str
     vote: Vote
@@ -209,7 +209,7 @@ class LockInfo:
     kind: Optional[Kind]
     holder: Optional[Holder]  #: what most nodes have; None when no node has anything
     fence: int
-    disagree: bool  #: the nodes that answered do not all say the same
+    disagree: bool  #: the nodes that answered do not all report the same
     slots: int
     owner: str
     holder_count: int
@@ -340,7 +340,7 @@ COUNTERS = [name for name, field in ffi.typeof("redlock_counters").fields
 
 @dataclass(frozen=True)
 class Stats:
-    """What a client has done since it was opened; `waiting` and `held` tell of this moment."""
+    """What a client has done since it was opened; `waiting` and `held` are of this moment."""
 
     counters: Dict[str, int]
     wait: Histogram

@@ -106,7 +106,7 @@ class _Once:
         """The client of the record: the same nodes, longer times, no quarantine."""
         options = dict(self.client._options)
         options["guard"] = False
-        options["warn"] = False  # the client of the lock tells them
+        options["warn"] = False  # the client of the lock reports them
         options["max_ttl"] = max(options.get("max_ttl") or 0, self.record_ttl, 60.0)
         return options
 
@@ -183,7 +183,7 @@ class _Once:
         except LockLost:
             raise
         except Error:
-            pass  # no majority could be asked, which is no proof of a loss
+            pass  # no majority could be reached, which is no proof of a loss
 
 
 class AsyncOnce(_Once):

@@ -114,7 +114,7 @@ class Client(ClientBase[Lock, SyncOnce]):
     def break_lock(self, name: Name, fingerprint: str) -> Optional[Report]:
         """Evicts the holder with this fingerprint (of query(): `holders[0].fingerprint`), no later one.
 
-        The holder is not asked: until `report.holder.remaining` has passed it may believe in its
+        The holder gets no message: until `report.holder.remaining` has passed it may believe in its
         lock. LockExpired: it was gone already.
         """
         return self._ask(_jobs.break_lock(name, fingerprint))

@@ -37,15 +37,15 @@ class Lock(LockBase):
 
     _client: "Client"
 
-    def __init__(self, client: "Client", terms: Terms, *told: Any) -> None:
-        super().__init__(client, terms, *told)
+    def __init__(self, client: "Client", terms: Terms, *given: Any) -> None:
+        super().__init__(client, terms, *given)
         self._operation = _OneThread()
         self._is_acquiring = False
         #: Is set when the lock ends before it was released.
         self.lost = threading.Event()
 
     def acquire(self) -> "Lock":
-        """Takes the lock, or raises what the errors of this package say. Ctrl-C ends the wait."""
+        """Takes the lock, or raises one of the errors of this package. Ctrl-C ends the wait."""
         self._client._core.check()
         with self._operation:
             self._check_unused()

@@ -15,7 +15,7 @@ JOIN_S = 5.0  # for functions of the program that run in a thread of the client
 class Reader:
     """Takes the events. It keeps the client in C, and not that of Python, alive.
 
-    It sleeps without the interpreter's lock until there is one that Python is to be told of.
+    It sleeps without the interpreter's lock until there is one that Python is to get.
     """
 
     def __init__(self, core: Core, reference: Any, rings: bool) -> None:
@@ -71,7 +71,7 @@ class Caller:
             try:
                 function(*arguments)
             except Exception:
-                logger.exception("a function that was to be told about a lock failed")
+                logger.exception("a function that was to learn about a lock failed")
             del function, arguments  # while it waits, it keeps nothing alive
 
     def close(self) -> None:
