@@ -8,7 +8,7 @@
 #include "base/target.h"
 #include "base/time.h"
 #include "io/clock.h"
-#include "leases/id.h"
+#include "leases/holdings.h"
 #include "view/view.h"
 
 #define RETRY_NS (50 * RL_NS_PER_MS) /* after a look that had too few answers, once */
@@ -48,6 +48,7 @@ struct leadership {
     int64_t term; /* 0: there is no leader */
     int64_t remaining_ms;
     const redlock_holder *holder;
+    bool is_unsure; /* there is none, unless nodes that did not answer have its key */
 };
 
 /* ---- polls ------------------------------------------------------------------------------- */
@@ -133,14 +134,44 @@ void leaders_free(struct leaders *leaders)
 
 /* ---- answers ----------------------------------------------------------------------------- */
 
-static struct leadership leadership_of(const redlock_info *info)
+/* With the nodes that did not answer, may it be on a majority? */
+static bool may_be_held(const redlock_info *info, const redlock_report *report)
 {
+    uint32_t count = (uint32_t)info->holder.votes;
+
+    for (uint32_t i = 0; report && i < report->node_count; i++)
+        count += report->node[i].vote != REDLOCK_VOTE_TAKEN &&
+                 report->node[i].vote != REDLOCK_VOTE_MISSING;
+    return report && info->holder.votes > 0 && count >= report->quorum;
+}
+
+/* Its token, if it was granted here; else what a majority of the counters has reached: less
+ * than that while nodes that have reached it do not answer. */
+static int64_t term_of(const struct leaders *leaders, const redlock_answer *answer)
+{
+    const struct lease_held *held;
+    struct lease_tag tag = {{0}};
+
+    memcpy(tag.text, answer->info->holder.value, LEASE_TAG_SIZE);
+    held = holdings_find(leaders->view->leases, &tag, answer->name);
+    return held && held->fence > 0 ? held->fence : answer->info->fence;
+}
+
+static struct leadership leadership_of(const struct leaders *leaders,
+                                       const redlock_answer *answer)
+{
+    const redlock_info *info = answer->info;
     bool may_have_token = redlock_kind_traits(info->kind) & REDLOCK_KIND_EXCLUSIVE;
 
+    if (!info->held)
+        return (struct leadership){.remaining_ms = -1,
+                                   .is_unsure = may_be_held(info, answer->report)};
     /* A lock without a token has no term. */
-    if (!info->held || !may_have_token || info->fence <= 0)
+    if (!may_have_token || info->fence <= 0)
         return (struct leadership){.remaining_ms = -1};
-    return (struct leadership){info->fence, info->holder.remaining_ms, &info->holder};
+    return (struct leadership){.term = term_of(leaders, answer),
+                               .remaining_ms = info->holder.remaining_ms,
+                               .holder = &info->holder};
 }
 
 static void answer(struct leaders *leaders, const struct leader_poll *poll,
@@ -171,11 +202,14 @@ static bool settle(struct leaders *leaders, struct leader_poll *poll,
 {
     bool is_over = now_ns >= poll->end_ns;
     bool is_passing = event->error == REDLOCK_NOQUORUM || event->error == REDLOCK_GUARDED;
+    /* Terms grow: the nodes that have reached that of the client do not answer. */
+    bool is_past = found->term && found->term < poll->term;
 
     if (!poll->is_asked)
         return false;
     poll->is_asked = false;
-    if (!is_over && (event->error ? is_passing : found->term == poll->term))
+    if (!is_over &&
+        (event->error ? is_passing : found->term == poll->term || found->is_unsure || is_past))
         return false;
     poll->exchange->completion = NULL;
     if (!access_still_gives(leaders->view->leases->access, &poll->who, poll->rule,
@@ -183,6 +217,9 @@ static bool settle(struct leaders *leaders, struct leader_poll *poll,
         http_answer_problem(poll->exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
     else if (event->error)
         view_answer_error(leaders->view, poll->exchange, event->error, event->detail);
+    else if (is_past)
+        view_answer_error(leaders->view, poll->exchange, REDLOCK_NOQUORUM,
+                          "the nodes that answer have not reached this term");
     else
         answer(leaders, poll, found);
     return true;
@@ -211,7 +248,7 @@ void leaders_answered(struct leaders *leaders, const redlock_event *event)
     struct leader_poll *next;
 
     if (!event->error)
-        found = leadership_of(event->answer->info);
+        found = leadership_of(leaders, event->answer);
     watch->is_looking = false;
     watch->failures = event->error ? watch->failures + 1 : 0;
     for (struct leader_poll *poll = watch->polls; poll; poll = next) {

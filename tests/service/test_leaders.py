@@ -139,3 +139,26 @@ class Majority(Case):
         for query in '', '?term=0&wait_ms=1000':
             found = client.request('GET', '/v1/leaders/jobs/b' + query, headers={'Lease-Id': held.lease})
             self.assertEqual(found.verdict, (503, 'NOQUORUM'), query)
+
+
+class Behind(Case):
+    own_servers = True
+
+    def test_hung(self):
+        """No poll learns of an earlier term, or of none, since the node with its own hangs."""
+        client, other = self.daemon.client(), self.start_ready().client()
+        held = client.acquire('jobs/b', ttl_ms=60000)
+        path, counter = '/v1/leaders/jobs/b', 'redlock.fence:jobs/b'
+        poll = f'{path}?term={held["fence"]}'
+        self.nodes.until_on(3, 'jobs/b')
+        for number, behind in (1, 0), (2, 0), (3, 5):
+            field = self.nodes.ask(number, 'HKEYS', counter).split()[2]
+            self.nodes.ask(number, 'HSET', counter, field, held['fence'] - behind)
+        with self.nodes.hung(1):
+            self.assertEqual(client.get(path)['term'], held['fence'], 'it was granted here')
+            self.assertEqual(other.get(poll + '&wait_ms=1000').verdict, (503, 'NOQUORUM'))
+            self.nodes.delete('jobs/b', 2)
+            waiting = other.begin('GET', poll)
+            self.assertIsNone(other.get(path)['term'], 'one node has it, and one is silent')
+            self.assertFalse(waiting.is_answered())
+        waiting.close()
