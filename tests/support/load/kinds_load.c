@@ -82,8 +82,9 @@ static void work(void *data)
     unsigned seed = w->spec->seed * 100 + (unsigned)w->number;
     struct cluster c = w->load->c;
     redlock *r;
-    for (size_t i = 0; i < c.count && w->load->relay[i].pid != 0 && w->number % 4 == 0; i++)
-        c.urls[i] = w->load->relay[i].url;
+    for (size_t i = 0; i < c.count && w->load->relay[i].pid != 0; i++)
+        if (w->spec->all_drop || w->number % 4 == 0)
+            c.urls[i] = w->load->relay[i].url;
     r = CLIENT_OPEN(&c, .max_ttl_ms = LOAD_MAX_TTL_MS,
                     .node_timeout_ms = CHECK_SANITIZED ? 60 : 20, .flags = w->spec->flags);
     while (!w->load->holds->stop)
@@ -130,7 +131,6 @@ static void torment(struct load *l, const struct load_spec *spec)
             done[2]++;
         }
     }
-    l->holds->stop = 1;
     printf("# %d restarts, %d hangs, %d cuts\n", done[0], done[1], done[2]);
 }
 
@@ -145,12 +145,14 @@ struct load *load_run(const struct load_spec *spec)
     for (size_t i = 0; i < spec->nodes && spec->drop_percent > 0; i++) {
         relay_start(&l->relay[i], l->c.node[i].port.number, spec->seed + (unsigned)i);
         l->relay[i].switches->drop_percent = spec->drop_percent;
+        l->relay[i].switches->keep = spec->hidden;
     }
     for (int i = 0; i < spec->workers; i++) {
         workers[i] = (struct worker){spec, l, i};
         pids[i] = helper_start(work, &workers[i]);
     }
-    torment(l, spec);
+    (spec->torment != NULL ? spec->torment : torment)(l, spec);
+    l->holds->stop = 1;
     helpers_join(pids, spec->workers);
     printf("# %d holds by %d processes on %zu nodes, %d attempts failed\n",
            holds_count(l->holds), spec->workers, spec->nodes, (int)l->failures);

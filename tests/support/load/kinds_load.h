@@ -28,6 +28,9 @@ struct load_wish {
 
 typedef void load_wish_fn(int worker, unsigned *seed, struct load_wish *out);
 
+struct load;
+struct load_spec;
+
 /* A mutex of any of six names together, or of one, asked for in any order, with a token. */
 load_wish_fn load_wish_any_names;
 
@@ -39,7 +42,10 @@ struct load_spec {
     int holds_max;    /* ends with so many; 0: LOAD_RECORDS_MAX */
     int pause_ms;     /* least time between two faults; 0: 20 */
     int drop_percent; /* of acquires, of every fourth worker */
+    bool all_drop;    /* of every worker */
+    bool hidden;      /* where some are dropped: no client sees that its node was away */
     unsigned faults;
+    void (*torment)(struct load *l, const struct load_spec *spec); /* instead of `faults` */
     unsigned seed;
     uint32_t flags; /* of the clients */
     load_wish_fn *wish;
