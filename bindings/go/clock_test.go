@@ -43,16 +43,20 @@ func TestClock(t *testing.T) {
 // of Go has come to its end; one that is set back does not prolong it.
 func TestSuspendEndsALock(t *testing.T) {
 	m := &moved{}
-	system := processClock
-	defer func() { processClock = system }()
 	ahead := make(chan time.Duration, 1)
-	processClock = newClock(func() (mono, wall time.Duration) {
-		mono, _ = readSystem()
+	setSystem := func(read func() (mono, wall time.Duration)) {
+		processClock.mu.Lock()
+		defer processClock.mu.Unlock()
+		processClock.read = read
+	}
+	defer setSystem(readSystem)
+	setSystem(func() (mono, wall time.Duration) {
 		select {
 		case m.wall = <-ahead:
 		default:
 		}
-		return mono, mono + m.wall
+		mono, wall = readSystem()
+		return mono, wall + m.wall
 	})
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {
 		say(w, 201, held(0, 3600000))
