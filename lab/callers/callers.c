@@ -45,15 +45,16 @@ static bool is_quiet(redlock *client, bool up)
     return true;
 }
 
-/* Nodes that may not vote, being too young for instance, are found out here,
- * with the reason. */
+/* Nodes that may not vote, being too young for instance, are found out here, with the reason;
+ * nodes that are late, on a busy machine, are given time. */
 static int try_one(redlock *client, int64_t ttl_ms)
 {
+    redlock_request q = REDLOCK_REQUEST(.wait_ms = CONNECT_WAIT_MS);
     redlock_lock *lock = NULL;
     struct name name;
     int error;
     name_first(&name, 0, 0);
-    error = redlock_acquire(client, name.text, ttl_ms, NULL, &lock);
+    error = redlock_acquire(client, name.text, ttl_ms, &q, &lock);
     if (error == REDLOCK_OK)
         error = redlock_release(lock);
     if (error != REDLOCK_OK)
