@@ -100,9 +100,8 @@ static int confirm(const struct breaking *b)
             "run again, and one that is running goes on");
         return message_confirm("Forget the run?");
     }
-    message_line(
-        "the holder is not asked: until its next renewal, or until its time is over, it "
-        "may go on as if it had the lock, beside the next holder");
+    message_line("the holder has no say: until its next renewal, or until its time is over, it "
+                 "may go on as if it had the lock, beside the next holder");
     if (b->chosen_count > 1)
         snprintf(question, sizeof question, "Evict all %zu of them?", b->chosen_count);
     else
@@ -279,19 +278,19 @@ const struct command command_break = {
         "Shows who holds the lock NAME, asks, and evicts that holder: its key is deleted on "
         "every node where it still has this holder's value, so a holder that came after it "
         "stays. Waiters are woken. Several readers or slots are listed, and --holder or --all "
-        "says which.\n\n"
-        "The holder is not asked. A `redlock run` notices at its next renewal, at a third of "
+        "lists which.\n\n"
+        "The holder has no say. A `redlock run` notices at its next renewal, at a third of "
         "its TTL, ends its command and exits with 76; any other may act on until its time is "
-        "over, which is told. Only a resource that checks fencing tokens is safe from it "
+        "over, which is reported. Only a resource that checks fencing tokens is safe from it "
         "meanwhile.\n\n"
         "On independent servers that is final. On a Sentinel group it is done at once, and "
         "final when the same server has been the master for the longest TTL and four seconds "
         "more: a failover before that can lose the deletion, and the holder goes on with what "
-        "it finds. It is said which; with --wait the command stays until it is final, and "
+        "it finds. A line reports which; with --wait the command stays until it is final, and "
         "deletes it again after a failover.\n\n"
         "Asks on a terminal, and needs --yes elsewhere. Exits with 0 when it was evicted, 1 "
         "when you said no or there was nothing to evict, 69 or 77 when no majority answered: "
-        "then the report says what is left.\n",
+        "then the report shows what is left.\n",
     .examples = "redlock break deploy\n"
                 "redlock break --yes --holder alice@web1:17 gpu",
     .options = options,

@@ -215,16 +215,17 @@ const struct command command_doctor = {
     .elsewhere = "check",
     .summary = "examine the nodes: can a lock on them be trusted?",
     .usage = "[OPTION...]",
-    .about = "Examines what a lock rests on: are the nodes reachable, masters, different "
-             "servers; can they evict locks; do their clocks agree; are they fast enough for "
-             "the TTL; has the user the rights it needs; may they vote; is their number odd? "
-             "Each answer is ok, warn (an assumption is at risk), fail (locks are unsafe or "
-             "impossible) or unknown (the server does not tell), with what to do about it. "
-             "Shows what is not ok; all with -v. Several quorums are judged one by one, and "
-             "whether a lock is in one where it does not live: then another client has a "
-             "different set of quorums. Takes and releases locks of random names.\n\n"
-             "Exits with 0 when nothing fails, 1 when something does, 69 when no majority (of "
-             "some quorum) answers.\n",
+    .about =
+        "Examines what a lock rests on: are the nodes reachable, masters, different "
+        "servers; can they evict locks; do their clocks agree; are they fast enough for "
+        "the TTL; has the user the rights it needs; may they vote; is their number odd? "
+        "Each answer is ok, warn (an assumption is at risk), fail (locks are unsafe or "
+        "impossible) or unknown (the server does not report it), with what to do about it. "
+        "Shows what is not ok; all with -v. Several quorums are judged one by one, and "
+        "whether a lock is in one where it does not live: then another client has a "
+        "different set of quorums. Takes and releases locks of random names.\n\n"
+        "Exits with 0 when nothing fails, 1 when something does, 69 when no majority (of "
+        "some quorum) answers.\n",
     .examples = "redlock doctor -t 2s --nodes redis1,redis2,redis3",
     .options = options,
     .run = doctor_main,

@@ -268,7 +268,7 @@ const struct command command_hold = {
         "Waits for the lock NAME, for ever unless the wait is limited, and prints a line when "
         "it has it: `held`, the value and the fencing token. It renews the lock and gives it "
         "back when its standard input ends or the process that started it does, in whatever "
-        "way; then the last line is `released`. `jeopardy` says that a renewal failed, "
+        "way; then the last line is `released`. `jeopardy` means that a renewal failed, "
         "`recovered` that a later one worked, and `lost` that the lock is no longer held: that "
         "is the last line, and the exit status is 76. The end of the output without a last "
         "line means that this process was killed: the lock is not renewed any more.\n\n"

@@ -213,7 +213,7 @@ int init_watch_replace(struct settings *s, redlock *member, const char *old,
     if (found->newcomers == 0 && guarantee_of(member).groups > 0)
         return message_fail(EXIT_USAGE,
                             "none of the nodes is new, so there is nothing to replace: after a "
-                            "failover a Sentinel group votes by itself (`redlock nodes` says "
+                            "failover a Sentinel group votes by itself (`redlock nodes` shows "
                             "when). Nothing was changed");
     if (found->newcomers > 1)
         return refuse_newcomers(found);

@@ -123,7 +123,7 @@ const struct command command_lock = {
     .summary = "take a lock for a script and print its value",
     .usage = "[OPTION...] NAME...",
     .about =
-        "Takes the lock NAME, without waiting unless -w says so, and prints its value, which "
+        "Takes the lock NAME, without waiting unless -w is given, and prints its value, which "
         "`redlock extend` and `redlock unlock` need, and behind a space its fencing token. It "
         "is not renewed: it expires after its TTL. Any process that knows the value can "
         "unlock, so treat it as a secret.\n\n"

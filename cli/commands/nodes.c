@@ -284,14 +284,14 @@ const struct command command_nodes = {
     .summary = "show the state of the nodes, and where a lock lives",
     .usage = "[OPTION...]",
     .about =
-        "Asks every node for a sign of life and shows its state, whether it may vote or for "
+        "Pings every node and shows its state, whether it may vote or for "
         "how long it may not, version, round trip, how far its clock is from this machine's, "
         "whether the connection is encrypted and verified, whether the server can compare and "
         "delete without a script, how often it was connected to, and why it is down or in "
         "quarantine. Several quorums (--nodes 'east=a,b,c;west=d,e,f') are shown one by one, "
         "each with how many of its nodes answer and how many it needs.\n\n"
-        "With --where NAME, says in which quorum that lock lives, and with -v on which nodes; "
-        "no node is asked.\n\n"
+        "With --where NAME, prints in which quorum that lock lives, and with -v on which "
+        "nodes; no node gets a request.\n\n"
         "Exits with 0 when a majority answered, of every quorum, else with 69 or 77.\n",
     .examples = "redlock nodes --nodes redis1,redis2,redis3\n"
                 "redlock nodes --nodes 'east=a,b,c;west=d,e,f' --where nightly-report",

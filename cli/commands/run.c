@@ -97,7 +97,7 @@ static int report_overtime(struct run *r)
         .error = REDLOCK_EXPIRED,
         .status = EXIT_LOST,
         .text = w->survived ? describe_loss(w) : text,
-        .advice = "check what it has done so far; --max-hold says how long it may run",
+        .advice = "check what it has done so far; --max-hold is how long it may run",
     };
     r->ended = !w->survived;
     return report_failure(&r->settings, &f);
@@ -397,7 +397,7 @@ const struct command command_run = {
         "may. Without --, the first word is the only NAME and the rest is COMMAND.\n\n"
         "A `redlock run` inside COMMAND may take the same NAME again: it has the same owner "
         "(REDLOCK_OWNER). That is for a plain NAME only; where it would wait for itself, it "
-        "says so and exits with 64.\n\n"
+        "reports that and exits with 64.\n\n"
         "COMMAND finds in its environment REDLOCK_NAME (REDLOCK_NAMES), REDLOCK_KIND, "
         "REDLOCK_OWNER, REDLOCK_VALUE, REDLOCK_DEADLINE, REDLOCK_SLOT (which of the slots, "
         "from 1) and REDLOCK_FENCE: a number that grows with every holder, for the protected "
@@ -431,7 +431,7 @@ const struct command command_lead = {
         "REDLOCK_TERM, which is also REDLOCK_FENCE, numbers the term: it is larger than in "
         "every earlier one. A leader that was stopped acts late when it goes on, until it is "
         "killed; a resource that refuses terms smaller than the largest it has seen is safe "
-        "from that. It is never more than a lock with an expiry gives. redlock-leader(7) says "
+        "from that. It is never more than a lock with an expiry gives. redlock-leader(7) has "
         "more.\n\n"
         "To resign is to release the lock: COMMAND ends, and so does this, with its status. A "
         "service manager that starts it again makes it a candidate again. INT, TERM and QUIT "

@@ -161,13 +161,13 @@ static const struct cli_option list_options[] = {SERVICE_OPTIONS, {0}};
 
 const struct command command_status = {
     .name = "status",
-    .summary = "say who holds a lock, for how long, and who waits",
+    .summary = "show who holds a lock, for how long, and who waits",
     .usage = "[OPTION...] [NAME...]",
     .about =
-        "Asks every node about each NAME: free or held, by whom (the label, or the start of "
+        "Queries every node about each NAME: free or held, by whom (the label, or the start of "
         "the value; the owner; how many readers or slots), for how long, what the holder has "
         "left, the fencing token that a majority has reached, and how many wait. Node by node "
-        "when they do not all agree, which is said, or with -v, which also lists readers or "
+        "when they do not all agree, which is shown, or with -v, which also lists readers or "
         "slots and who waits; and which nodes are in quarantine, and what the nodes promise. "
         "Without NAME it shows all locks, as `redlock list` does. The answer is old when it "
         "arrives: never act on it, take the lock.\n\n"

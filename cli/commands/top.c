@@ -172,7 +172,7 @@ static int check(void *data)
     struct top *t = data;
     struct settings *s = &t->look.settings;
     if (!t->by_class && settings_is_given(s, RL_SETTING_SERVICE))
-        return message_usage("top asks a service with --by class only");
+        return message_usage("top queries a service with --by class only");
     if (t->by_class && t->look.count > 0)
         return message_usage("--by class shows all classes, and takes no PATTERN");
     s->config.may_use_service = t->by_class;
@@ -229,7 +229,7 @@ const struct command command_top = {
         "come first, then those for which most wait, then those held for longest, as on the "
         "page of redlockd. On a terminal, q or Ctrl-C ends it and s changes the order; "
         "elsewhere one frame is printed after another.\n\n"
-        "With --by class it asks a redlockd, and shows what that has counted since it started "
+        "With --by class it shows what a redlockd has counted since it started "
         "of each class of locks in its settings: grants, mean times until the grant (WAIT) and "
         "from it to the end (HOLD), waits that ended without the lock, losses, and what has "
         "expired without a release.\n\n"

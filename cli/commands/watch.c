@@ -308,7 +308,7 @@ const struct command command_wait = {
     .about =
         "Ends when NAME is free: when no process holds it, of whatever kind it is. Of several "
         "NAMEs all have to be free at the same look. Nothing is taken, no place in the queue "
-        "either, so the next process to ask may have the lock already when this one ends: to "
+        "either, so the next process to come may have the lock already when this one ends: to "
         "act alone, `redlock run`. It polls: the next look follows when the lock must have "
         "expired, or after a tenth of the time waited so far, from 20 ms to a second.\n\n"
         "Exits with 0 when it is free, 75 when it is still held after -w TIME, 69 when too few "

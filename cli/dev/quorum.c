@@ -115,7 +115,7 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
         if (!dev_server_is_up(s)) {
             char words[DEV_PROBLEM_MAX / 2];
             last_log_line(q, s, words, sizeof words);
-            snprintf(problem, DEV_PROBLEM_MAX, "%s %s ended at once on port %d; it said: %s",
+            snprintf(problem, DEV_PROBLEM_MAX, "%s %s ended at once on port %d; it printed: %s",
                      dev_server_kind(s), s->name, s->port.number, words);
             return EXIT_UNAVAILABLE;
         }

@@ -14,7 +14,7 @@
     "these refuse it; redlock-nodes(7) lists all rights, and `redlock doctor` names what is "  \
     "missing"
 #define ADDRESSES                                                                              \
-    "write the addresses as the table says: rediss:// is with TLS, redis:// without; for a "   \
+    "write the addresses as the table shows: rediss:// is with TLS, redis:// without; for a "  \
     "Sentinel group sentinels:// and sentinel://, for a cluster clusters:// and cluster://"
 #define OTHER_NODES                                                                            \
     "give this client the nodes that the others have; `redlock doctor` shows which node "      \
@@ -31,7 +31,7 @@
     "check the certificates of the nodes, and the name to verify (--tls-name, or the URL's)"
 #define SENTINELS                                                                              \
     "start the sentinels, or the nodes of the cluster, and check their addresses in the URL: " \
-    "`redlock nodes -v` shows what each of them says"
+    "`redlock nodes -v` shows what each of them replies"
 #define SENTINEL_LOGIN                                                                         \
     "give user and password of the sentinels, which are not those of the servers: "            \
     "--sentinel-user, --sentinel-password-file FILE or REDLOCK_SENTINEL_PASSWORD"
@@ -118,7 +118,7 @@ static const struct {
     {REDLOCK_REASON_NO_SETS, "when nothing is held on these nodes: `redlock init`", NULL},
     {REDLOCK_REASON_SET_BY_NAME, "when nothing is held on it: `redlock init`", NULL},
     {REDLOCK_REASON_SKEW, "run NTP on the nodes: `redlock nodes` shows their clocks", NULL},
-    {REDLOCK_REASON_COUNTER, "`redlock doctor` says more of it, under fencing", NULL},
+    {REDLOCK_REASON_COUNTER, "`redlock doctor` has more of it, under fencing", NULL},
     {REDLOCK_REASON_TLS_PORT, ADDRESSES, NULL},
     {REDLOCK_REASON_PLAIN_PORT, ADDRESSES, NULL},
     {REDLOCK_REASON_AUTHORITY, AUTHORITY, AUTHORITY},
@@ -179,7 +179,7 @@ static const char *of_nodes(int error)
     case REDLOCK_NOQUORUM:
         return "bring back enough nodes for a majority; `redlock nodes` shows their state";
     case REDLOCK_GUARDED:
-        return "wait as long as the table says, or, if nothing can be held on these nodes, let "
+        return "wait as long as the table has it, or, if nothing is held on these nodes, let "
                "them vote now: `redlock init`";
     case REDLOCK_AUTH:
         return PASSWORD;
@@ -205,7 +205,7 @@ static const char *of_service(int error)
     case REDLOCK_NOQUORUM:
     case REDLOCK_GUARDED:
     case REDLOCK_PROTO:
-        return "is redlockd running, and are its nodes? Its /readyz?verbose says";
+        return "is redlockd running, and are its nodes? Its /readyz?verbose has the reason";
     case REDLOCK_AUTH:
         return "check the token (--token-file, REDLOCK_TOKEN_FILE), and the rules of the "
                "service";
@@ -309,14 +309,14 @@ void quarantine_advice(const redlock_report *report, int64_t wait_ms, char advic
     if (wait_ms < 0 && has_reason(report, REDLOCK_REASON_NEW_TERM)) {
         snprintf(
             advice, ADVICE_MAX,
-            "wait (-w TIME does; `redlock nodes` says how long): nothing that the old master "
+            "wait (-w TIME does; `redlock nodes` shows how long): nothing that the old master "
             "granted may be held any more");
         return;
     }
     if (wait_ms < 0) {
         snprintf(
             advice, ADVICE_MAX,
-            "mend what the table says, or, if nothing can be held on these nodes, let them "
+            "mend what the table shows, or, if nothing can be held on these nodes, let them "
             "vote now: `redlock init`");
         return;
     }

@@ -161,7 +161,7 @@ void names_warn(const struct names *names)
 {
     if (names->misplaced > 0)
         message_warn("%zu lock%s in a quorum where %s not live: another client has a different "
-                     "set of quorums; `redlock doctor` says more",
+                     "set of quorums; `redlock doctor` has more",
                      names->misplaced, names->misplaced == 1 ? " is" : "s are",
                      names->misplaced == 1 ? "it does" : "they do");
     if (names->cut)

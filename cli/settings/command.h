@@ -75,7 +75,7 @@ extern const struct command command_run, command_hold, command_lock, command_ext
     OPTION(RL_SETTING_WAIT, 'w', "wait", "TIME",                                               \
            "wait at most this long for the lock (forever)")
 #define SERVICE_OPTIONS                                                                        \
-    OPTION(RL_SETTING_SERVICE, 0, "service", "URL", "ask this redlockd instead of the nodes"), \
+    OPTION(RL_SETTING_SERVICE, 0, "service", "URL", "use this redlockd instead of the nodes"), \
         OPTION(RL_SETTING_TOKEN_FILE, 0, "token-file", "FILE",                                 \
                "its first line is the service's token"),                                       \
         OPTION(RL_SETTING_INSECURE, 0, "insecure", NULL,                                       \

@@ -44,7 +44,7 @@ const struct cli_option help_shared_options[] = {
     OPTION(RL_SETTING_PROFILE, 0, "profile", "PROFILE",
            "efficiency or correctness (efficiency)"),
     OPTION(RL_SETTING_GUARD, 0, "guard", "MODE", "on, off or strict: for experts (on)"),
-    OPTION(SETTING_VERBOSE, 'v', "verbose", NULL, "say what each node did, also on success"),
+    OPTION(SETTING_VERBOSE, 'v', "verbose", NULL, "show what each node did, also on success"),
     OPTION(SETTING_QUIET, 'q', "quiet", NULL,
            "no report when a lock operation fails, no warnings"),
     {0},
@@ -112,7 +112,7 @@ int command_help(const struct command *command)
             "with rediss:// for TLS, or unix:///path; valkey:// and valkeys:// are as good.\n"
             "A Sentinel group is sentinel://host1+host2+host3/group, sentinels:// with TLS;\n"
             "a cluster is cluster://host1+host2+host3[/VOTES], clusters:// with TLS.\n"
-            "--service, or REDLOCK_SERVICE, names a redlockd(8) to ask instead of them.\n");
+            "--service, or REDLOCK_SERVICE, names a redlockd(8) to use instead of them.\n");
         printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     }
     line = command->examples;

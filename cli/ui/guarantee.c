@@ -44,8 +44,9 @@ struct guarantee guarantee_of(redlock *member)
 void guarantee_deployment(const struct guarantee *g, char out[GUARANTEE_TEXT_MAX])
 {
     if (g->cluster == g->nodes)
-        snprintf(out, GUARANTEE_TEXT_MAX, "%u vote%s of a cluster, of which %u nodes are asked",
-                 g->nodes, g->nodes == 1 ? "" : "s", g->sentinels);
+        snprintf(out, GUARANTEE_TEXT_MAX,
+                 "%u vote%s of a cluster, of which %u nodes are queried", g->nodes,
+                 g->nodes == 1 ? "" : "s", g->sentinels);
     else if (g->cluster)
         snprintf(out, GUARANTEE_TEXT_MAX, "%u nodes, %u of them votes of a cluster%s", g->nodes,
                  g->cluster, g->failovers ? ", others with replicas" : "");
@@ -53,7 +54,7 @@ void guarantee_deployment(const struct guarantee *g, char out[GUARANTEE_TEXT_MAX
         snprintf(out, GUARANTEE_TEXT_MAX, "a Sentinel group with %u sentinels", g->sentinels);
     else if (g->nodes == 1)
         snprintf(out, GUARANTEE_TEXT_MAX, "one server%s",
-                 g->failovers ? " with a failover that tells nothing" : "");
+                 g->failovers ? " with a failover that reports nothing" : "");
     else if (g->groups == g->nodes)
         snprintf(out, GUARANTEE_TEXT_MAX, "%u Sentinel groups", g->nodes);
     else if (g->groups == 1)
@@ -97,7 +98,7 @@ static void describe_nodes(const struct guarantee *g, bool guarded,
             "one holder, through any failover%s, if %s keep their files; %u of %u nodes may be "
             "away, or wait %lld s after a failover or restart",
             g->cluster ? "" : " of the groups",
-            g->cluster ? "the nodes that are asked" : "their sentinels",
+            g->cluster ? "the nodes that are queried" : "their sentinels",
             g->nodes - (g->nodes / 2 + 1), g->nodes, guard_s);
     else
         snprintf(out, GUARANTEE_TEXT_MAX,

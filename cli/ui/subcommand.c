@@ -30,5 +30,5 @@ const char *subcommand_for(int reason)
 {
     if (subcommand_is_init(reason))
         return " (`redlock init`)";
-    return reason == REDLOCK_REASON_SET_UNREADABLE ? " (`redlock doctor` says more)" : "";
+    return reason == REDLOCK_REASON_SET_UNREADABLE ? " (`redlock doctor` has more)" : "";
 }

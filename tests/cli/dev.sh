@@ -160,7 +160,7 @@ expect 'a program that is no server: 69' 69 'ended at once'
 printf '#!/bin/sh\necho broken on purpose\nexit 1\n' >"$tmp/broken"
 chmod +x "$tmp/broken"
 try "$redlock" dev --server "$tmp/broken" -- true
-expect '   with what it said' 69 'it said: broken on purpose'
+expect '   with what it said' 69 'it printed: broken on purpose'
 cat >"$tmp/inner" <<'EOF'
 taken=${REDLOCK_NODES%%,*}
 redlock dev -c 1 --port "${taken##*:}" -- true

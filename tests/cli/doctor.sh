@@ -113,7 +113,7 @@ finds 'TLS to a port without it' 69 '^  fail +reachable .*use redis://' 'write i
     --nodes "rediss://$first"
 unlike '   not that it should be started' "$out" 'start the server'
 try "$redlock" status --nodes "rediss://$first" x
-expect '   and other subcommands say so' 69 'next: write the addresses as the table says'
+expect '   and other subcommands say so' 69 'next: write the addresses as the table shows'
 
 if command -v openssl >/dev/null; then
     openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/key.pem" -out "$tmp/cert.pem" -subj /CN=localhost -days 1 2>/dev/null

@@ -367,7 +367,7 @@ try "$redlock" dev -c 1 -- redlock doctor
 like '   and doctor' "$out" '^one server, .* may be held twice after a failover$'
 try "$redlock" dev --sentinel --no-init -- sh -c 'redlock nodes --nodes "$(redlock dev list | awk "\$1 == 1 { print \$2 }")"'
 is 'a server with replicas, without its sentinels' "$(tail -1 <<<"$out")" \
-    'one server with a failover that tells nothing, profile efficiency: may be held twice after a failover'
+    'one server with a failover that reports nothing, profile efficiency: may be held twice after a failover'
 try "$redlock" dev -c 3 -- redlock break --yes --wait none
 expect 'on independent servers there is nothing to wait for' 1
 done_testing
