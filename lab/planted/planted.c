@@ -17,7 +17,7 @@ enum lease_rule lease_rule_broken = LEASE_RULE_NONE;
 const struct planted_rule planted_rules[] = {
     {"", ""},
 #define RULE(name, text) {#name, text},
-    RL_RULES(RULE) RL_WAITING_RULES(RULE) LEASE_RULES(RULE)
+    RL_RULES(RULE) RL_ELECTED_RULES(RULE) RL_WAITING_RULES(RULE) LEASE_RULES(RULE)
 #undef RULE
         {NULL, NULL},
 };

@@ -31,14 +31,19 @@ struct finding {
     double seconds;
 };
 
+/* The groups of core/rules.h, one behind the other: the last number of each. */
+#define ONE(name, text) +1
+enum { PLAIN_LAST = 0 RL_RULES(ONE), ELECTED_LAST = PLAIN_LAST RL_ELECTED_RULES(ONE) };
+#undef ONE
+
 static bool is_of_elected_votes(unsigned rule)
 {
-    return rule >= RL_RULE_ELECTOR_ONCE && rule <= RL_RULE_PROMOTED_IS_YOUNG;
+    return rule > PLAIN_LAST && rule <= ELECTED_LAST;
 }
 
 static bool is_of_waiting(unsigned rule)
 {
-    return rule > RL_RULE_PROMOTED_IS_YOUNG && rule < RL_RULE_COUNT;
+    return rule > ELECTED_LAST && rule < RL_RULE_COUNT;
 }
 
 static void hunt(unsigned rule, uint64_t seeds_max, struct finding *finding)

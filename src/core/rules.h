@@ -11,7 +11,10 @@
 #ifndef RL_CORE_RULES_H
 #define RL_CORE_RULES_H
 
-/* One line per rule: name, what goes wrong without it. */
+/*
+ * One line per rule: name, what goes wrong without it. Without one of these a lock may have two
+ * holders, or what was promised of it is broken: the simulator notices.
+ */
 #define RL_RULES(X)                                                                            \
     X(MAJORITY, "the quorum is one node too small")                                            \
     X(FRESH_VALUE, "a retry uses the value of the attempt before (A1)")                        \
@@ -49,7 +52,7 @@
     X(TOKEN_RANGE, "a fence counter of any size is believed")                                  \
     X(RENEWAL_OF_COUNTED, "a renewal counts where the grant did not (G3)")                     \
     X(RENEWAL_ATTESTED,                                                                        \
-      "strict mode counts a renewal where neither grant nor attestation did")                  \
+      "strict mode counts a renewal where neither grant nor attestation did (G3)")             \
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
     X(QUEUE_NEEDS_QUORUM, "a waiter that reaches too few nodes keeps its place in the queue")  \
     X(QUEUE_HEAD, "a node grants to any waiter in its queue")                                  \
@@ -66,7 +69,10 @@
     X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
     X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
     X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
-    X(BROKEN_STAYS, "repair puts back what an operator has evicted (A8)")                      \
+    X(BROKEN_STAYS, "repair puts back what an operator has evicted (A8)")
+
+/* The same of elected votes (docs/elected.md), which only some worlds of the simulator have. */
+#define RL_ELECTED_RULES(X)                                                                    \
     X(ELECTOR_ONCE, "an elector that has two addresses counts twice (E2)")                     \
     X(ELECTOR_MAJORITY, "less than a majority of the electors names a term (E4)")              \
     X(TERM_WHOLE, "a server is in one term whatever the epoch (E3)")                           \
@@ -105,7 +111,7 @@
 enum rl_rule {
     RL_RULE_NONE,
 #define RL_RULE_ENUM(name, text) RL_RULE_##name,
-    RL_RULES(RL_RULE_ENUM) RL_WAITING_RULES(RL_RULE_ENUM)
+    RL_RULES(RL_RULE_ENUM) RL_ELECTED_RULES(RL_RULE_ENUM) RL_WAITING_RULES(RL_RULE_ENUM)
 #undef RL_RULE_ENUM
         RL_RULE_COUNT,
 };
