@@ -107,7 +107,11 @@ check_python() {
 
 check_python_package() {
     check_python
-    python_has 'import wheel' || miss python3-wheel
+    # One Python has to have them all (pack.sh): where none has, the system's gets what it lacks.
+    python_has 'import cffi, setuptools, wheel' && return
+    for module in cffi setuptools wheel; do
+        /usr/bin/python3 -c "import $module" 2>/dev/null || miss "python3-$module"
+    done
 }
 
 check_fuzz() {
