@@ -228,7 +228,7 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
 
     # ---- jobs ----
 
-    async def _ask(self, job: "_jobs.Job[T]") -> T:
+    async def _run_job(self, job: "_jobs.Job[T]") -> T:
         ended: "asyncio.Future[Any]" = self._enter().create_future()
         end = self._start_job(job, ended)
         try:
@@ -237,12 +237,12 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
             end()
 
     async def query(self, name: Name) -> LockInfo:
-        """The holders and waiters of `name`, asked of every node: advice, never a basis for acting."""
-        return await self._ask(_jobs.query(name))
+        """The holders and waiters of `name`, as each node has them: advice, never to act on."""
+        return await self._run_job(_jobs.query(name))
 
     async def list(self, *, quorum: Optional[int] = None) -> "List[str]":
         """The names of all locks that any node has, at most 10,000."""
-        return await self._ask(_jobs.list_names(quorum))
+        return await self._run_job(_jobs.list_names(quorum))
 
     async def break_lock(self, name: Name, fingerprint: str) -> Optional[Report]:
         """Evicts the holder with this fingerprint (of query(): `holders[0].fingerprint`), no later one.
@@ -250,30 +250,30 @@ class AsyncClient(ClientBase[AsyncLock, AsyncOnce]):
         The holder gets no message: until `report.holder.remaining` has passed it may believe in its
         lock. LockExpired: it was gone already.
         """
-        return await self._ask(_jobs.break_lock(name, fingerprint))
+        return await self._run_job(_jobs.break_lock(name, fingerprint))
 
     async def release_by_key(self, name: Name, idempotency_key: str) -> Optional[Report]:
         """Deletes what holds `name` with a value that begins with this idempotency key."""
-        return await self._ask(_jobs.release_by_key(name, idempotency_key))
+        return await self._run_job(_jobs.release_by_key(name, idempotency_key))
 
     async def ping(self, *, quorum: Optional[int] = None) -> Optional[Report]:
-        """Asks every node for a sign of life; NoQuorum when no majority gave one."""
-        return await self._ask(_jobs.ping(quorum))
+        """Requests a sign of life from every node; NoQuorum when no majority gave one."""
+        return await self._run_job(_jobs.ping(quorum))
 
     async def replicate(self, *, quorum: Optional[int] = None) -> Optional[Report]:
         """Waits until a replica of each Sentinel group has what this client wrote on it.
 
         LockTimeout: none has confirmed it in time.
         """
-        return await self._ask(_jobs.replicate(quorum))
+        return await self._run_job(_jobs.replicate(quorum))
 
     async def init(self, *, quorum: Optional[int] = None) -> Optional[Report]:
         """States that nothing is held on these nodes: ends quarantine (`redlock init`)."""
-        return await self._ask(_jobs.init(quorum))
+        return await self._run_job(_jobs.init(quorum))
 
     async def audit(self, ttl: float = DEFAULT_TTL) -> "List[Check]":
         """Examines the nodes: can locks on them be trusted? (`redlock doctor`)"""
-        return await self._ask(_jobs.audit(ttl))
+        return await self._run_job(_jobs.audit(ttl))
 
 
 def _leave_loop(loop: asyncio.AbstractEventLoop, fd: int, core: Core) -> None:

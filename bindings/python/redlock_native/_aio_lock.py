@@ -97,7 +97,7 @@ class AsyncLock(LockBase):
             self._is_ending = False
 
     async def extend(self, ttl: Optional[float] = None) -> None:
-        """Renews the lock for `ttl` seconds from now; as long as it was asked for by default."""
+        """Renews the lock for `ttl` seconds from now; for its own ttl by default."""
         self._check_taken()
         await self._operate(lib.redlock_start_extend,
                             self._terms.ttl_ms if ttl is None else milliseconds(ttl, "ttl"))

@@ -84,7 +84,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class ClientBase(Generic[L, O]):
-    """Opening, locks, events, and what needs no node to be asked."""
+    """Opening, locks, events, and what needs no request to a node."""
 
     _lock_type: Type[L]
     _once_type: Type[O]
@@ -123,7 +123,7 @@ class ClientBase(Generic[L, O]):
         native           False: always use scripts
         node_timeout     deadline of a request to one node (0.05 s)
         connect_timeout  for one connection (1 s)
-        max_ttl          the most that any client of these nodes may ask (60 s)
+        max_ttl          the longest ttl of any client of these nodes (60 s)
         drift            allowance for the rate of clocks (0.01)
         retry_min, retry_max   bounds of the delay between attempts (0.01 and 0.25 s)
         prefix           before every name, to make the key ("redlock:")
@@ -168,7 +168,7 @@ class ClientBase(Generic[L, O]):
             setattr(options, field, c_text(self._options[field], keep))
         self._texts: List[Any] = []
         self._label = c_text(default_label() if label is None else label, self._texts)
-        self._tells_doubts = warn
+        self._logs_warnings = warn
         self._is_closing = False
         self._core = Core(options)
         self._ids = itertools.count(1)  # of locks and jobs: what the library has as `data`
@@ -297,7 +297,7 @@ class ClientBase(Generic[L, O]):
     # ---- jobs ----
 
     def _start_job(self, job: Job[Any], ended: Any) -> Callable[[], None]:
-        """Asks the nodes; `ended` gets the answer, or the error. What ends it early is returned."""
+        """Starts a job; `ended` gets the answer, or the error. What ends it early is returned."""
         core, ident, number = self._core, next(self._ids), ffi.new("redlock_job *")
 
         def end() -> None:
@@ -309,12 +309,12 @@ class ClientBase(Generic[L, O]):
 
         with core.gate:
             core.check()
-            asked = (core.pointer if job.quorum is None
-                     else lib.redlock_member(core.pointer, job.quorum))
+            target = (core.pointer if job.quorum is None
+                      else lib.redlock_member(core.pointer, job.quorum))
             # First: the thread that takes the events may have the answer before start() returns.
             self._reads[ident] = job.read
             self._pending[ident] = ended
-            error = job.start(asked, *job.arguments, ffi.cast("void *", ident), number)
+            error = job.start(target, *job.arguments, ffi.cast("void *", ident), number)
             if error:
                 failure = thread_error(error)
                 del self._reads[ident]
@@ -343,7 +343,7 @@ class ClientBase(Generic[L, O]):
             if ended is not None and read is not None:
                 self._deliver(self._settle, ended, _error_of(event) or read(event.answer))
         elif kind == WARNING:
-            if self._tells_doubts:
+            if self._logs_warnings:
                 dropped = f" ({event.dropped} earlier warnings were not read)" * (event.dropped > 0)
                 logger.warning("%s: %s%s", text(event.address), text(event.detail), dropped)
         else:
@@ -351,7 +351,7 @@ class ClientBase(Generic[L, O]):
             lock = reference() if reference is not None else None
             error = _error_of(event)
             if lock is not None:
-                self._deliver(self._tell, lock, kind, error, event.place)
+                self._deliver(self._bring_news, lock, kind, error, event.place)
                 if self._notify is not None and error is not None:
                     self._notify(lock)
 
@@ -364,7 +364,7 @@ class ClientBase(Generic[L, O]):
         if not ended.done():
             ended.set_result(result)
 
-    def _tell(self, lock: L, kind: int, error: Optional[Error], place: int) -> None:
+    def _bring_news(self, lock: L, kind: int, error: Optional[Error], place: int) -> None:
         """Brings what happened to a lock to it."""
         if kind == LOST:
             lock._note_lost(error or LockLost("the lock is lost"))
@@ -383,7 +383,7 @@ class ClientBase(Generic[L, O]):
     # ---- the end ----
 
     def _locks_to_end(self) -> List[L]:
-        """Those whose holder is to be told that the client ends. Nothing is handed out any more."""
+        """Those whose holder must learn that the client ends. Nothing is handed out any more."""
         self._is_closing = True
         return [lock for lock in (reference() for reference in list(self._locks.values()))
                 if lock is not None and lock.held and not lock._is_ending
@@ -428,7 +428,7 @@ class LockBase:
         self._loss: Optional[Error] = None
 
     def _look(self, function: Callable[[Any], Any], without: Any = 0) -> Any:
-        """Asks the library about the handle; `without`: what it is without one."""
+        """What the library knows of the handle; `without`: what it is without one."""
         with self._client._core.gate:
             handle = self._slot[0]
             return function(handle) if handle else without
@@ -440,7 +440,7 @@ class LockBase:
 
     @property
     def state(self) -> State:
-        """What became of it, asked of the local clock at this moment."""
+        """What became of it, by the local clock at this moment."""
         if self._loss is not None:
             return State.LOST
         number = self._look(lib.redlock_state, -1)
@@ -609,5 +609,5 @@ class LockBase:
             self._client._call(self._on_jeopardy, self, error)
 
     def _note_place(self, place: int) -> None:
-        if self._on_queued is not None:  # for the type checker: without it none is asked for
+        if self._on_queued is not None:  # for the type checker: without it none is requested
             self._client._call(self._on_queued, self, place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the nodes can be asked: how the library is called, and what becomes of its answer."""
+"""What the nodes can be queried for: how the library is called, and what becomes of its answer."""
 from dataclasses import dataclass
 from typing import Any, Callable, Generic, List, Optional, Tuple, TypeVar, Union
 

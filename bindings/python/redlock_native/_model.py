@@ -29,7 +29,7 @@ class Kind(_Word):
 class State(_Word):
     """What became of a lock, by the local clock."""
 
-    UNUSED = -1  #: client.lock() has made it, and nothing was asked of the nodes yet
+    UNUSED = -1  #: client.lock() has made it, and no node has got a request yet
     WAITING = 0  #: being acquired
     FAILED = 1  #: it was not acquired
     ADOPTED = 2  #: adopted and not extended yet: for how long it is ours is not known
@@ -43,7 +43,7 @@ class Vote(_Word):
     """What one node did for one operation; `text` says it in words."""
 
     NONE = 0  #: the operation did not involve this node (yet)
-    PENDING = 1  #: asked, and the operation was decided without it
+    PENDING = 1  #: it got its request, and the operation was decided without it
     GRANTED = 2
     TAKEN = 3  #: by another
     MISSING = 4  #: the key is gone

@@ -95,7 +95,7 @@ class Client(ClientBase[Lock, SyncOnce]):
 
     # ---- jobs ----
 
-    def _ask(self, job: "_jobs.Job[T]") -> T:
+    def _run_job(self, job: "_jobs.Job[T]") -> T:
         ended: "Future[Any]" = Future()
         end = self._start_job(job, ended)
         try:
@@ -104,12 +104,12 @@ class Client(ClientBase[Lock, SyncOnce]):
             end()
 
     def query(self, name: Name) -> LockInfo:
-        """The holders and waiters of `name`, asked of every node: advice, never a basis for acting."""
-        return self._ask(_jobs.query(name))
+        """The holders and waiters of `name`, as each node has them: advice, never to act on."""
+        return self._run_job(_jobs.query(name))
 
     def list(self, *, quorum: Optional[int] = None) -> "List[str]":
         """The names of all locks that any node has, at most 10,000."""
-        return self._ask(_jobs.list_names(quorum))
+        return self._run_job(_jobs.list_names(quorum))
 
     def break_lock(self, name: Name, fingerprint: str) -> Optional[Report]:
         """Evicts the holder with this fingerprint (of query(): `holders[0].fingerprint`), no later one.
@@ -117,30 +117,30 @@ class Client(ClientBase[Lock, SyncOnce]):
         The holder gets no message: until `report.holder.remaining` has passed it may believe in its
         lock. LockExpired: it was gone already.
         """
-        return self._ask(_jobs.break_lock(name, fingerprint))
+        return self._run_job(_jobs.break_lock(name, fingerprint))
 
     def release_by_key(self, name: Name, idempotency_key: str) -> Optional[Report]:
         """Deletes what holds `name` with a value that begins with this idempotency key."""
-        return self._ask(_jobs.release_by_key(name, idempotency_key))
+        return self._run_job(_jobs.release_by_key(name, idempotency_key))
 
     def ping(self, *, quorum: Optional[int] = None) -> Optional[Report]:
-        """Asks every node for a sign of life; NoQuorum when no majority gave one."""
-        return self._ask(_jobs.ping(quorum))
+        """Requests a sign of life from every node; NoQuorum when no majority gave one."""
+        return self._run_job(_jobs.ping(quorum))
 
     def replicate(self, *, quorum: Optional[int] = None) -> Optional[Report]:
         """Waits until a replica of each Sentinel group has what this client wrote on it.
 
         LockTimeout: none has confirmed it in time.
         """
-        return self._ask(_jobs.replicate(quorum))
+        return self._run_job(_jobs.replicate(quorum))
 
     def init(self, *, quorum: Optional[int] = None) -> Optional[Report]:
         """States that nothing is held on these nodes: ends quarantine (`redlock init`)."""
-        return self._ask(_jobs.init(quorum))
+        return self._run_job(_jobs.init(quorum))
 
     def audit(self, ttl: float = DEFAULT_TTL) -> "List[Check]":
         """Examines the nodes: can locks on them be trusted? (`redlock doctor`)"""
-        return self._ask(_jobs.audit(ttl))
+        return self._run_job(_jobs.audit(ttl))
 
 
 def _close(reader: Reader, core: Core, pending: "Dict[int, Future[Any]]", caller: Caller) -> None:

@@ -89,7 +89,7 @@ class Lock(LockBase):
                 self._free(state=state)
 
     def extend(self, ttl: Optional[float] = None) -> None:
-        """Renews the lock for `ttl` seconds from now; as long as it was asked for by default."""
+        """Renews the lock for `ttl` seconds from now; for its own ttl by default."""
         ttl_ms = self._terms.ttl_ms if ttl is None else milliseconds(ttl, "ttl")
         with self._operation:
             self._check_taken()

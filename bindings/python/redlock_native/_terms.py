@@ -96,7 +96,7 @@ def fill_nodes(options: Any, nodes: Nodes, keep: List[Any]) -> None:
 
 
 class Terms:
-    """How a lock is asked for: the arguments of client.lock(), as the library wants them."""
+    """How a lock is requested: the arguments of client.lock(), as the library wants them."""
 
     __slots__ = ("keep", "name", "request", "ttl_ms")
 
