@@ -181,8 +181,8 @@ CASE(broken_nodes,
 }
 
 /*
- * "A late copy takes the lock for nobody for wait_ms + ttl_ms at most"; a request that must be
- * repeated is one of those as well.
+ * A late copy takes the lock for no program, for wait_ms + ttl_ms at most; a request that must
+ * be repeated is one of those as well.
  */
 static int64_t unclaimed_bound_ms(const struct verdict *v)
 {

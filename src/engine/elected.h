@@ -75,7 +75,7 @@ void rl_elected_look(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* An admission begins to be planned, or has ended: electors may be changed by it (E2). */
 void rl_elected_plan(struct rl_engine *engine, bool plans, int64_t now_ns);
 /* The set of the node has changed: so may its electors have. Nothing counts until
- * it has told. */
+ * it has reported them. */
 void rl_elected_forget_list(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 /* Does a fresh majority name the term of the node's connection (E4)? */

@@ -34,8 +34,8 @@ void rl_engine_remove_ready(struct rl_engine *engine, struct rl_handle *handle)
 }
 
 /* Count nodes we could not send to as unreachable. */
-static void answer_unrequested(struct rl_engine *engine, struct rl_handle *handle,
-                               const struct rl_send *send, uint16_t unasked, int64_t now_ns)
+static void answer_unsent(struct rl_engine *engine, struct rl_handle *handle,
+                          const struct rl_send *send, uint16_t unsent, int64_t now_ns)
 {
     if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_QUIT || send->op == RL_OP_LEAVE ||
         send->op == RL_OP_REPAIR)
@@ -49,7 +49,7 @@ static void answer_unrequested(struct rl_engine *engine, struct rl_handle *handl
             .round = send->round,
         };
 
-        if (!(unasked & (1u << i)))
+        if (!(unsent & (1u << i)))
             continue;
         event.answer = rl_vote_when_unreachable(engine, i);
         rl_handle_step(engine, handle, &event);
@@ -100,7 +100,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     int64_t now_ns = event->now_ns;
     struct rl_node_vote votes[REDLOCK_NODES_MAX];
     struct rl_actions actions;
-    uint16_t unasked[RL_SENDS_MAX];
+    uint16_t unsent[RL_SENDS_MAX];
 
     /* Randomness only spreads attempts: a lock that is held makes none. */
     if (acquire)
@@ -113,7 +113,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
         rl_trace_step(engine, handle, &past, votes, event, &actions);
     rl_stats_step(&engine->stats, handle, &past, event, &actions);
     for (uint32_t i = 0; i < actions.send_count; i++)
-        unasked[i] = rl_send_to_nodes(engine, handle, &actions.send[i], now_ns);
+        unsent[i] = rl_send_to_nodes(engine, handle, &actions.send[i], now_ns);
     if (actions.done) {
         handle->done = true;
         handle->done_error = (int8_t)(actions.done_error != REDLOCK_OK && handle->prepare_error
@@ -139,8 +139,8 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
             end_acquisition(engine, handle);
     }
     for (uint32_t i = 0; i < actions.send_count; i++)
-        if (unasked[i])
-            answer_unrequested(engine, handle, &actions.send[i], unasked[i], now_ns);
+        if (unsent[i])
+            answer_unsent(engine, handle, &actions.send[i], unsent[i], now_ns);
 }
 
 /* ---- what the owner requests ---- */

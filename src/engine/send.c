@@ -204,7 +204,7 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
     struct rl_request request;
     struct rl_command command;
     enum rl_op op = send->op;
-    uint16_t unasked = 0;
+    uint16_t unsent = 0;
 
     if (!rl_attempt_prepare(engine, handle, op, now_ns))
         return send->nodes;
@@ -223,7 +223,7 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
         if ((op == RL_OP_ACQUIRE && guard->objection == REDLOCK_REASON_SAME_SERVER) ||
             (op == RL_OP_REPAIR && RL_RULE(REPAIR_IS_NO_PROOF) &&
              !rl_guard_check_vote(guard, now_ns))) {
-            unasked |= (uint16_t)(1u << i);
+            unsent |= (uint16_t)(1u << i);
             continue;
         }
         /* In front: a clock that was set must be known before the vote that leans on it. */
@@ -234,7 +234,7 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
         /* A rollback too goes on this connection, behind what it takes back (A5). */
         if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
             !push(engine, i, handle->attempt, op, send->round, &command)) {
-            unasked |= (uint16_t)(1u << i);
+            unsent |= (uint16_t)(1u << i);
             if (rl_ops[op].deletes_key)
                 rl_node_keep_undelivered(engine, i, handle->attempt, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
@@ -248,5 +248,5 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
         rl_local_queue_renumber(&engine->local_queues, queue);
         rl_pending_acquire_of(handle)->waiter = queue->number;
     }
-    return unasked;
+    return unsent;
 }

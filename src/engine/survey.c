@@ -151,7 +151,7 @@ void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum r
         const struct rl_session *session = &engine->node[i].session;
         /* Of those that are up the plan of an init has seen that they can be used. */
         bool may_send = question != RL_OP_ADMIT || session->state == RL_SESSION_UP;
-        struct rl_answer unasked;
+        struct rl_answer unsent;
 
         if (engine->node[i].login.tag)
             survey->tag_size[i] = (uint8_t)strlen(engine->node[i].login.tag);
@@ -167,11 +167,11 @@ void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum r
         if (may_send && rl_send_to_node(engine, i, handle->attempt, handle, question,
                                         handle->lock.round, now_ns))
             continue;
-        unasked = rl_vote_when_unreachable(engine, i);
+        unsent = rl_vote_when_unreachable(engine, i);
         /* Being connected to again: the last attempt shows why it has not answered. */
         if (!may_send && session->state == RL_SESSION_GREETING && session->failure_text[0])
-            unasked.vote = session->failure;
-        rl_survey_answer(survey, i, unasked, NULL, now_ns);
+            unsent.vote = session->failure;
+        rl_survey_answer(survey, i, unsent, NULL, now_ns);
     }
     survey_progress(engine, handle);
 }

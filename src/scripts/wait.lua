@@ -24,7 +24,7 @@ local function grant()
 end
 
 -- Most requests come from the head of the queue and find the lock free, or enter the queue.
--- (Numbers as text: Lua would print them.)
+-- (Numbers as text: Lua would have to convert them.)
 local is_first = call('ZRANGE', queue, '0', '0')[1] == (queued and waiter or nil)
 if not (is_first and grant()) then
   -- include place
