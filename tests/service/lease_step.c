@@ -9,6 +9,7 @@ CASE(granted, "A grant is remembered, then answered, and is the client's once a 
     lease_trace("[0] put                       -> remember WAITS, start: WAITING\n"
                 "[12] acquired until=30000     -> remember GRANTED, answer HELD 12+29687, "
                 "note grant: ANSWERED\n"
+                "[12] drain                    -> ANSWERED\n"
                 "[13] sent                     -> OVER\n");
 }
 
@@ -122,6 +123,7 @@ CASE(renewed, "A renewal asks a majority, and one that is not confirmed is not r
                 "[4] extended until=30000     -> note held, answer HELD 4+29695: OVER\n");
     lease_trace("[0] post                     -> extend: RENEWING\n"
                 "[1] gone                     -> RENEWING\n"
+                "[1] drain                    -> RENEWING\n"
                 "[2] lost LOST                -> RENEWING\n"
                 "[4] extended NOQUORUM        -> answer FAILURE NOQUORUM: OVER\n");
     lease_trace("[0] post                     -> extend: RENEWING\n"
@@ -161,6 +163,7 @@ CASE(stream, "A stream is renewed at a third of its TTL; its local client's clos
                 "[10001] acquired until=40000   -> remember STREAMS, "
                 "send granted 10001+29998, note grant: STREAMING\n"
                 "[20000] tick                   -> extend: STREAMING\n"
+                "[20002] tick                   -> send alive: STREAMING\n"
                 "[20003] extended until=50000   -> send renewed 20003+29996: STREAMING\n"
                 "[20004] gone written        -> remember ENDED, note close, end: UNDONE\n"
                 "[20006] released               -> OVER\n");
@@ -206,6 +209,7 @@ CASE(stream_over_tcp, "A stream over TCP has its grant at once, and is left when
                 "send granted with grant 1+29698, note grant: STREAMING\n"
                 "[10000] tick unseen            -> STREAMING\n"
                 "[10001] tick unseen            -> send alive: STREAMING\n"
+                "[11499] tick                   -> STREAMING\n"
                 "[11500] tick denied            -> STREAMING\n"
                 "[13000] tick                   -> extend: STREAMING\n"
                 "[13001] gone written        -> remember GRANTED, note left: OVER\n");
