@@ -13,7 +13,7 @@ CLUSTER = os.environ["REDLOCK_NODES"]
 class Cluster(unittest.TestCase):
     def test_a_lock_by_the_url_of_the_cluster(self):
         name = fresh()
-        with redlock.Client([CLUSTER]) as client, client.lock(name, ttl=15) as lock:
+        with redlock.Client([CLUSTER], node_timeout=3) as client, client.lock(name, ttl=15) as lock:
             self.assertGreater(lock.remaining, 0)
             with self.assertRaises(redlock.LockBusy):
                 client.acquire(name, wait=0)
@@ -34,7 +34,7 @@ class Cluster(unittest.TestCase):
             redlock.Client(["cluster://127.0.0.1:1+127.0.0.1:2"])
 
     def test_z_held_through_a_failover(self):
-        with redlock.Client([CLUSTER]) as client, client.lock(fresh(), ttl=30) as lock:
+        with redlock.Client([CLUSTER], node_timeout=3) as client, client.lock(fresh(), ttl=30) as lock:
             before = client.nodes()[0].server
             dev("failover", "v1")
             until(lambda: client.nodes()[0].server != before, "the vote has another master")
