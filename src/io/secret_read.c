@@ -17,7 +17,7 @@
 #include "io/secret.h"
 
 #define OUTPUT_MAX (2 * (RL_SECRET_MAX + 1)) /* bytes of a command, more than one line */
-#define REAP_EVERY_MS 5 /* where the end of a process is no event */
+#define REAP_EVERY_MS 5                      /* where the end of a process is no event */
 
 extern char **environ;
 
