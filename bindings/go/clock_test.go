@@ -39,25 +39,31 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A wall clock that jumps beyond the deadline, as it does in a suspend, ends the lock, though no timer
-// of Go has come to its end; one that is set back does not prolong it.
-func TestSuspendEndsALock(t *testing.T) {
-	m := &moved{}
-	ahead := make(chan time.Duration, 1)
+// The wall clock goes on by what is sent, once it is read.
+func stepWall(t *testing.T) chan<- time.Duration {
+	ahead, stepped := make(chan time.Duration, 1), time.Duration(0)
 	setSystem := func(read func() (mono, wall time.Duration)) {
 		processClock.mu.Lock()
 		defer processClock.mu.Unlock()
 		processClock.read = read
 	}
-	defer setSystem(readSystem)
+	t.Cleanup(func() { setSystem(readSystem) })
 	setSystem(func() (mono, wall time.Duration) {
 		select {
-		case m.wall = <-ahead:
+		case step := <-ahead:
+			stepped += step
 		default:
 		}
 		mono, wall = readSystem()
-		return mono, wall + m.wall
+		return mono, wall + stepped
 	})
+	return ahead
+}
+
+// A wall clock that jumps beyond the deadline, as it does in a suspend, ends the lock, though no timer
+// of Go has come to its end; one that is set back does not prolong it.
+func TestSuspendEndsALock(t *testing.T) {
+	ahead := stepWall(t)
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {
 		say(w, 201, held(0, 3600000))
 	})
@@ -70,7 +76,7 @@ func TestSuspendEndsALock(t *testing.T) {
 	if left := lock.Remaining(); left < 50*time.Minute || left > time.Hour {
 		t.Errorf("after a step back %v remain", left)
 	}
-	ahead <- time.Hour // two hours forth
+	ahead <- 2 * time.Hour
 	select {
 	case <-lock.Context().Done():
 	case <-time.After(patience):
@@ -80,4 +86,25 @@ func TestSuspendEndsALock(t *testing.T) {
 		t.Errorf("lost by %v", lock.Err())
 	}
 	lock.Release(background)
+}
+
+// A candidate that looks right after a suspend does not lead any more, though no timer of Go has ended its context.
+func TestSuspendEndsATerm(t *testing.T) {
+	ahead := stepWall(t)
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {
+		if r.Method == "DELETE" {
+			w.WriteHeader(204)
+		} else if count == 1 {
+			say(w, 201, held(0, 3600000))
+		} else {
+			<-r.Context().Done() // another leads
+		}
+	})
+	e := f.client(t).Elector(background, "n", TTL(time.Hour))
+	eventually(t, "it leads", func() bool { return e.Term() == 7 })
+	ahead <- 2 * time.Hour
+	if err := e.IsLeader(background); !errors.Is(err, ErrNotLeader) {
+		t.Errorf("behind its deadline it leads: %v", err)
+	}
+	e.Close()
 }

@@ -41,13 +41,17 @@ func (l *Lock) run(ctx context.Context, act Act) (err error) {
 // Lead goes on, as a candidate again, until ctx is done, an act that was not deposed has returned
 // an error, or the service refuses for good; that is its error.
 func (c *Client) Lead(ctx context.Context, name string, act Act, options ...LockOption) error {
+	return c.lead(ctx, name, func(lock *Lock) error { return lock.run(ctx, act) }, options)
+}
+
+func (c *Client) lead(ctx context.Context, name string, act func(*Lock) error, options []LockOption) error {
 	options = append([]LockOption{Fair()}, append(options, Wait(Forever), Fenced(true))...)
 	for {
 		lock, err := c.Acquire(ctx, name, options...)
 		if err != nil {
 			return err
 		}
-		err = lock.run(ctx, act)
+		err = act(lock)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -62,12 +66,7 @@ type Elector struct {
 	stop context.CancelFunc
 	done chan struct{}
 	why  error // of its end
-	last atomic.Pointer[elected]
-}
-
-type elected struct {
-	ctx  context.Context // until it is deposed
-	term int64
+	last atomic.Pointer[Lock]
 }
 
 // Elector is a candidate from now on, until ctx is done or it is closed.
@@ -76,11 +75,12 @@ func (c *Client) Elector(ctx context.Context, name string, options ...LockOption
 	e := &Elector{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(e.done)
-		e.why = c.Lead(ctx, name, func(leader context.Context, term int64) error {
-			e.last.Store(&elected{leader, term})
-			<-leader.Done()
+		e.why = c.lead(ctx, name, func(lock *Lock) error {
+			e.last.Store(lock)
+			<-lock.ctx.Done()
+			lock.Release(ctx)
 			return nil
-		}, options...)
+		}, options)
 	}()
 	return e
 }
@@ -98,10 +98,11 @@ func (e *Elector) IsLeader(context.Context) error {
 	}
 }
 
-// Term is that in which this candidate leads; 0: it does not.
+// Term is that in which this candidate leads; 0: it does not. The clock is looked at: after a suspend the
+// timer that ends the context comes too late.
 func (e *Elector) Term() int64 {
-	if last := e.last.Load(); last != nil && last.ctx.Err() == nil {
-		return last.term
+	if l := e.last.Load(); l != nil && l.ctx.Err() == nil && l.Remaining() > l.margin() {
+		return l.fence
 	}
 	return 0
 }

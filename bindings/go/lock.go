@@ -42,7 +42,8 @@ type Lock struct {
 }
 
 // Context is done when the lock is lost or released, and before its deadline: 100 ms, or a tenth
-// of the TTL. It is derived from that of [Client.Acquire].
+// of the TTL. It is derived from that of [Client.Acquire]. After a suspend of the machine it is done
+// within 100 ms, and [Lock.Remaining] is right at once.
 func (l *Lock) Context() context.Context { return l.ctx }
 
 // Fence is the fencing token: it grows with every holder. A resource that remembers the largest,
