@@ -318,7 +318,8 @@ func TestProxyThatRefusesStreams(t *testing.T) {
 	}
 }
 
-// 10,000 waits that are canceled leave no goroutine and no connection, and each was ended by a DELETE.
+// 10,000 waits that are canceled, of leases and of streams, leave no goroutine and no connection, which has one in
+// the fake, and each was ended by a DELETE.
 func TestCanceledWaitsLeaveNothing(t *testing.T) {
 	const waits, atOnce = 10000, 100
 	arrived := make(chan struct{}, atOnce)
@@ -327,40 +328,49 @@ func TestCanceledWaitsLeaveNothing(t *testing.T) {
 			w.WriteHeader(204)
 			return
 		}
+		if r.Header.Get("Accept") == aStream {
+			w.Header().Set("Content-Type", aStream)
+			io.WriteString(w, "event: queued\ndata: {\"place\":1}\n\n")
+			w.(http.Flusher).Flush()
+		}
 		arrived <- struct{}{}
 		<-r.Context().Done()
 	})
-	c := f.client(t)
 	before := runtime.NumGoroutine()
-	for round := 0; round < waits/atOnce; round++ {
-		ctx, cancel := context.WithCancel(background)
-		var all sync.WaitGroup
-		for i := 0; i < atOnce; i++ {
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				if _, err := c.Acquire(ctx, "n", Wait(Forever)); !errors.Is(err, context.Canceled) {
-					t.Errorf("it is %v", err)
-				}
-			}()
+	for _, streams := range []bool{false, true} {
+		c := f.client(t, WithStreams(streams))
+		for round := 0; round < waits/atOnce; round++ {
+			ctx, cancel := context.WithCancel(background)
+			var all sync.WaitGroup
+			for i := 0; i < atOnce; i++ {
+				all.Add(1)
+				go func() {
+					defer all.Done()
+					if _, err := c.Acquire(ctx, "n", Wait(Forever)); !errors.Is(err, context.Canceled) {
+						t.Errorf("it is %v", err)
+					}
+				}()
+			}
+			for i := 0; i < atOnce; i++ {
+				<-arrived
+			}
+			cancel()
+			all.Wait()
 		}
-		for i := 0; i < atOnce; i++ {
-			<-arrived
+		c.Close()
+		eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+		ended := map[string]bool{} // a slow machine may have to be told twice
+		f.mu.Lock()
+		for _, one := range f.seen {
+			if one[:3] == "DEL" {
+				ended[one] = true
+			}
 		}
-		cancel()
-		all.Wait()
-	}
-	c.Close()
-	f.CloseClientConnections()
-	eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
-	ended := map[string]bool{} // a slow machine may have to be told twice
-	for _, one := range f.seen {
-		if one[:3] == "DEL" {
-			ended[one] = true
+		if len(ended) != waits {
+			t.Errorf("%d of %d waits were ended", len(ended), waits)
 		}
-	}
-	if len(ended) != waits {
-		t.Errorf("%d of %d waits were ended", len(ended), waits)
+		f.seen = nil
+		f.mu.Unlock()
 	}
 }
 
