@@ -100,6 +100,31 @@ try "$redlock" wait -w 2s look
 expect 'wait' 75
 rm "$tmp/held"
 wait "$holder"
+
+"$redlock" leader --watch office >"$tmp/terms" &
+watcher=$!
+terms() { [ "$(wc -l <"$tmp/terms")" -ge "$1" ]; }
+that 'leader --watch begins with none' eventually terms 1
+"$redlock" lead --label 'machine one:80' office -- sh -c 'echo "$REDLOCK_TERM" >"$0"; while [ -e "$0" ]; do sleep 0.05; done' "$tmp/term" &
+holder=$!
+elected=$("$redlock" leader --wait office)
+eventually test -s "$tmp/term"
+term=$(cat "$tmp/term")
+is 'leader --wait ends with the first leader' "$elected" "$term machine one:80"
+"$redlock" lead office -- sh -c 'echo "$REDLOCK_TERM" >"$0"' "$tmp/next" &
+waiter=$!
+that '   a second candidate waits' eventually waits 1
+that '   and --watch has a line' eventually terms 2
+rm "$tmp/term"
+wait "$holder"
+wait "$waiter"
+is '   until the first one resigns: it has run its command' $? 0
+that '   in a later term' [ "$(cat "$tmp/next")" -gt "$term" ]
+is '   none before the first' "$(head -n2 "$tmp/terms" | paste -sd,)" "none,$term machine one:80"
+kill "$watcher"
+wait "$watcher"
+try "$redlock" leader office
+expect 'no leader: 1' 1
 try "$redlock" break --yes look
 expect 'break: there is nothing to break' 1 'is free'
 
