@@ -80,8 +80,8 @@ var kindOfCode = map[string]error{"": ErrUnavailable, "BUSY": ErrTaken, "TIMEOUT
 	"LOST": ErrLost, "EXPIRED": ErrExpired, "ENDED": ErrLost, "NOQUORUM": ErrNoQuorum,
 	"DONE": ErrSkipped, "GUARDED": ErrGuarded, "AUTH": ErrDenied, "INVAL": ErrInvalid}
 
-var kindOfStatus = map[int]error{401: ErrDenied, 403: ErrDenied, 409: ErrUnavailable, 410: ErrLost, 429: ErrQuota,
-	5: ErrUnavailable}
+var kindOfStatus = map[int]error{401: ErrDenied, 403: ErrDenied, 408: ErrUnavailable, 409: ErrUnavailable,
+	410: ErrLost, 429: ErrQuota, 5: ErrUnavailable}
 
 func kindOf(status int, code string) error {
 	for _, kind := range []error{kindOfCode[code], kindOfStatus[status], kindOfStatus[status/100]} {

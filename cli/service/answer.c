@@ -70,6 +70,7 @@ static int error_of(const struct service_answer *a)
         return REDLOCK_EXPIRED;
     case 423:
         return REDLOCK_BUSY;
+    case 408:
     case 429:
     case 503:
         return REDLOCK_NOQUORUM;

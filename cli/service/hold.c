@@ -214,7 +214,8 @@ static bool may_pass(const struct service_answer *a)
 {
     if (a->outcome != SERVICE_ANSWERED)
         return a->error == REDLOCK_NOQUORUM;
-    return a->status == 409 || a->status == 423 || a->status == 429 || a->status == 503;
+    return a->status == 408 || a->status == 409 || a->status == 423 || a->status == 429 ||
+           a->status == 503;
 }
 
 static void note_refusal(struct service_hold *h, const struct service_answer *a)

@@ -33,8 +33,7 @@ static inline void http_body_answer(struct http_body *body, struct http_exchange
 {
     rl_json_finish(&body->json);
     if (body->json.failed)
-        http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "the answer could not be written",
-                            NULL);
+        http_answer_problem(exchange, 500, "NOMEM", "the answer could not be written", NULL);
     else
         http_answer(exchange, &(struct http_answer){.status = status,
                                                     .type = type,

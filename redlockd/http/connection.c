@@ -564,7 +564,7 @@ void http_connection_expire(struct http_connection *connection)
     connection->server->counts.timed_out++;
     if (is_due(connection, HTTP_DUE_HEAD) && rl_pooled_size(&connection->in) > 0) {
         rl_deadline_remove(&connection->deadline);
-        refuse(connection, 408, "TIMEOUT", "the request did not arrive in time");
+        refuse(connection, 408, "REQUEST_TIMEOUT", "the request did not arrive in time");
         return;
     }
     http_connection_close(connection);
@@ -696,8 +696,7 @@ void http_answer(struct http_exchange *exchange, const struct http_answer *answe
     exchange->answer_mark = connection->written;
     body = write_head(connection, &head);
     if (!body && answer->body_size > PROBLEM_MAX) {
-        http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "there is no memory for the answer",
-                            NULL);
+        http_answer_problem(exchange, 500, "NOMEM", "there is no memory for the answer", NULL);
         return;
     }
     count(exchange, answer->status, now_ns);

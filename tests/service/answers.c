@@ -45,6 +45,17 @@ CASE(refusal, "A refusal has the error of its code, its words, and when to try a
     CHECK_INT(3000, a.retry_ms);
 }
 
+CASE(slow_request,
+     "A request that came too slowly was not a wait that is over: another may pass.")
+{
+    struct service_answer a =
+        whole("HTTP/1.1 408 Request Timeout\r\n\r\n"
+              "{\"code\":\"REQUEST_TIMEOUT\",\"detail\":\"not in time\"}");
+
+    CHECK_INT(SERVICE_ANSWERED, a.outcome);
+    CHECK_INT(REDLOCK_NOQUORUM, a.error);
+}
+
 CASE(foreign, "What has neither a code nor what was asked for is not of a redlockd.")
 {
     CHECK_INT(SERVICE_UNKNOWN, whole("HTTP/1.1 502 Bad Gateway\r\n\r\n<html>").outcome);

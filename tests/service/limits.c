@@ -27,7 +27,7 @@ CASE(slow_head, "A head that trickles in is refused with 408 when its time is ov
         loop_turn(&rig->loop, 5);
     }
     CHECK_INT(1, rig_counts(rig).timed_out);
-    CHECK_HAS("\"code\":\"TIMEOUT\"", rig_read_until(rig, fd, "in time"));
+    CHECK_HAS("\"code\":\"REQUEST_TIMEOUT\"", rig_read_until(rig, fd, "in time"));
     rig_read_end(rig, fd);
 }
 
