@@ -21,8 +21,8 @@ static enum channel_state fail(struct channel *c, enum channel_failure failure,
 {
     char problem[CHANNEL_PROBLEM_MAX];
 
-    /* Both may belong to what is closed here. */
-    snprintf(problem, sizeof problem, "%s%s%s", what, *what && *why ? ": " : "", why);
+    /* Both may belong to what is closed here. However long a name is, its problem has room. */
+    snprintf(problem, sizeof problem, "%.120s%s%.255s", what, *what && *why ? ": " : "", why);
     channel_close(c);
     memcpy(c->problem, problem, sizeof problem);
     c->failure = failure;

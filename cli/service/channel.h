@@ -18,7 +18,7 @@
 #include "io/reactor.h"
 #include "service/url.h"
 
-#define CHANNEL_PROBLEM_MAX 256
+#define CHANNEL_PROBLEM_MAX 384
 
 /* Certificates, as in redlock.conf(5); each may be NULL. */
 struct channel_tls {

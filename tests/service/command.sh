@@ -199,6 +199,10 @@ that '   wait says so, too' eventually says_why
 kill "$waiter"
 wait "$waiter"
 
+printf -v long 'a..%0250d' 0
+try "$redlock" run -n --service "http://$long" job -- echo no
+expect 'a host with a name of 253 characters: the reason is told, too' 69 'cannot be reached: a\.\.0*: [A-Z]'
+
 # What waiting does not change ends a wait without an end. No resolver knows such a name.
 for subcommand in 'run job -- echo no' 'wait job'; do
     what=${subcommand%% *}
