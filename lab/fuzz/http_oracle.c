@@ -63,8 +63,6 @@ void oracle_parse(const char *bytes, size_t size, struct oracle *oracle)
     if (size > 0)
         http_parser_execute(&parser, &settings, bytes, size);
     oracle->method = http_method_str((enum http_method)parser.method);
-    if (oracle->progress == ORACLE_MORE && HTTP_PARSER_ERRNO(&parser) != HPE_OK) {
+    if (oracle->progress == ORACLE_MORE && HTTP_PARSER_ERRNO(&parser) != HPE_OK)
         oracle->progress = ORACLE_REFUSED;
-        oracle->error = http_errno_description(HTTP_PARSER_ERRNO(&parser));
-    }
 }

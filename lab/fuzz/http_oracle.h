@@ -15,7 +15,6 @@ enum oracle_progress { ORACLE_MORE, ORACLE_DONE, ORACLE_REFUSED };
 struct oracle {
     enum oracle_progress progress;
     const char *method;
-    const char *error; /* for people; NULL: none */
     unsigned fields;
     size_t target_size;
     size_t body_size;

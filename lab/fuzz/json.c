@@ -80,13 +80,21 @@ static size_t count(struct rl_slice text, const char *these)
     return found;
 }
 
-/* It nests deeper, refuses fractions that no double has, and passes over a NUL behind a number:
+static bool has_exponent(struct rl_slice text)
+{
+    for (size_t i = 1; i < text.size; i++)
+        if ((text.data[i] | 0x20) == 'e' && text.data[i - 1] >= '0' && text.data[i - 1] <= '9')
+            return true;
+    return false;
+}
+
+/* It nests deeper, refuses exponents that no double has, and passes over a NUL behind a number:
  * such inputs prove nothing. */
 static void compare(struct rl_slice input, bool is_taken)
 {
     json_t *other = json_loadb(input.data, input.size, JSON_DECODE_ANY, NULL);
 
-    if (count(input, "[{") <= RL_JSON_DEPTH_MAX && count(input, "eE") == 0 &&
+    if (count(input, "[{") <= RL_JSON_DEPTH_MAX && !has_exponent(input) &&
         !rl_slice_has(input, '\0') && input.size < 300)
         FUZZ_CHECK((other != NULL) == is_taken);
     json_decref(other);

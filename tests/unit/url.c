@@ -195,28 +195,3 @@ CASE(short_answers, "A small buffer for the message is filled and terminated.")
         free(why);
     }
 }
-
-CASE(random_text, "Random text is parsed or refused, and the message repeats no password.")
-{
-    static const char alphabet[] = "redis:/@[]%?#=.0123456789abcu \n";
-    srandom(3);
-    for (int n = 0; n < 200000; n++) {
-        char why[128] = "";
-        struct rl_url u;
-        size_t length = (size_t)(random() % 40);
-        char *text = malloc(length + 1);
-        for (size_t i = 0; i < length; i++)
-            text[i] = alphabet[(size_t)random() % (sizeof alphabet - 1)];
-        if (length > 8 && n % 2 == 0)
-            memcpy(text, "redis://", 8);
-        text[length] = '\0';
-        if (rl_url_parse(text, &u, why, sizeof why) == 0) {
-            CHECK(u.is_unix ? u.path[0] == '/' : u.host[0] != '\0' && atoi(u.port) > 0);
-            CHECK(u.printable[0] != '\0');
-            rl_url_wipe(&u);
-        } else if (why[0] == '\0') {
-            FAIL("\"%s\" was refused without a word", text);
-        }
-        free(text);
-    }
-}
