@@ -14,8 +14,8 @@ that 'the command runs' redlock --version
 that 'the daemon runs' redlockd --version
 that 'Python has the module' python3 -c 'import redlock_native; print(redlock_native.__version__)'
 status=0
-redlockd --config /etc/redlock/redlockd.conf --check 2>/tmp/said || status=$?
-that 'its configuration misses nothing but the nodes' grep -q 'no nodes' /tmp/said
+redlockd --config /etc/redlock/redlockd.conf --check 2>/tmp/printed || status=$?
+that 'its configuration misses nothing but the nodes' grep -q 'no nodes' /tmp/printed
 that '   and that is an error' [ $status != 0 ]
 echo 'nodes = 127.0.0.1:1, 127.0.0.1:2, 127.0.0.1:3' >/etc/redlock.conf
 that 'with nodes it is good' redlockd --config /etc/redlock/redlockd.conf --check
