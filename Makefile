@@ -209,12 +209,6 @@ chaos-sentinel: ## the same on one Sentinel group, with failovers, deposed maste
 	@$(call built,release,--target redlock-chaos) >/dev/null
 	@$(call chaos_group,build/chaos/sentinel,$(CHAOS_SECONDS)) $(CHAOS) sentinel
 
-.PHONY: chaos-rivals
-chaos-rivals: ## two clients of a deposed master and its successor, case by case (4 minutes; root)
-	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos) >/dev/null
-	@$(CHAOS) rival_of_stopped rival_of_stopped_and_cut rival_of_isolated rival_of_split rival_of_mute rival_of_deaf
-
 .PHONY: chaos-sentinel-broken
 chaos-sentinel-broken: ## the same for a minute each with a rule switched off: two holders are found (root)
 	@scripts/deps.sh test

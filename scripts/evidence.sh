@@ -31,7 +31,6 @@ chaos|600 s|make chaos CHAOS_SECONDS=600
 chaos-service|600 s|make chaos-service CHAOS_SECONDS=600
 chaos-sentinel|600 s|make chaos-sentinel CHAOS_SECONDS=600
 chaos-cluster|600 s|make chaos-cluster CHAOS_SECONDS=600
-chaos-rivals|six cases|make chaos-rivals
 chaos-broken|three set-ups|make chaos-broken
 chaos-sentinel-broken|seven rules, 60 s each|make chaos-sentinel-broken
 chaos-cluster-broken|four rules, 60 s each|make chaos-cluster-broken

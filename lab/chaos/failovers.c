@@ -101,12 +101,20 @@ static int64_t cut_one_way(struct draw *d)
     return d->now_ms + found_ms(d);
 }
 
-/* Comes back deposed, with requests in its buffers; or comes back in time. */
+/*
+ * Comes back deposed, with requests in its buffers, or in time. Or it comes back when its
+ * successor gives locks, for clients that can still hear of no successor (E4).
+ */
 static int64_t stop(struct draw *d)
 {
     bool brief = between(d, 0, 3) == 0;
-    add(d, FAULT_STOP_MASTER, -1, 0, d->now_ms,
-        brief ? between(d, 200, 900) : between(d, 3000, 13000));
+    int64_t length_ms = brief ? between(d, 200, 900) : between(d, 3000, 13000);
+    if (!brief && d->out->network && between(d, 0, 1)) {
+        length_ms = found_ms(d) + quarantine_ms(d->out) + 1000;
+        add(d, FAULT_CUT_SIDE, 0, CUT_FROM_SENTINELS, d->now_ms, length_ms + 6000);
+        d->now_ms += 50; /* a master that is stopped is found no more */
+    }
+    add(d, FAULT_STOP_MASTER, -1, 0, d->now_ms, length_ms);
     return d->now_ms + (brief ? 0 : found_ms(d));
 }
 
