@@ -238,15 +238,16 @@ SOAK_SECONDS ?= 3600
 soak: ## SOAK_SECONDS=3600 of faults on library, command and service clients; memory and descriptors
 	@scripts/deps.sh test plots
 	@$(call built,release,--target redlock-chaos) >/dev/null
-	@status=0; $(call chaos_run,build/soak) CHAOS_SECONDS=$(SOAK_SECONDS) $(CHAOS) soak || status=$$?; \
-	    python3 -B lab/bench/soak.py build/soak/samples.csv build/soak/soak.svg; exit $$status
+	@$(call chaos_run,build/soak) CHAOS_SECONDS=$(SOAK_SECONDS) python3 -B lab/chaos/soak.py build/soak $(CHAOS) soak
 
 .PHONY: soak-planted
 soak-planted: ## the same for a minute each with a leak planted in a client: is it found?
-	@scripts/deps.sh test
+	@scripts/deps.sh test plots
 	@$(call built,release,--target redlock-chaos) >/dev/null
-	@$(call chaos_run,build/soak/descriptors) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_descriptors
-	@$(call chaos_run,build/soak/memory) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_memory
+	@for leak in descriptor memory; do \
+	    $(call chaos_run,build/soak/$$leak) CHAOS_SECONDS=60 SOAK_LEAK=$$leak \
+	        python3 -B lab/chaos/soak.py --leaks build/soak/$$leak $(CHAOS) soak || exit 1; \
+	done
 
 # Of scripts/servers.sh --list; all of them.
 SERVER ?=

@@ -196,6 +196,7 @@ static void serve(struct helper_connection *connection)
 static void run(void *data)
 {
     struct balancer *b = data;
+    helper_name("balancer");
     signal(SIGPIPE, SIG_IGN);
     helper_accept_loop(b->listener, serve, b);
 }

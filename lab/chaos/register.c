@@ -4,6 +4,8 @@
 #include "names.h"
 #include "record.h"
 
+#include "helper.h"
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -84,6 +86,7 @@ void register_serve(void *data)
     const struct register_place *place = data;
     struct registers r = {.history = place->history};
     struct pollfd callers[CALLERS_MAX];
+    helper_name("registers");
     callers[0] = (struct pollfd){.fd = place->listener, .events = POLLIN};
     for (int i = 1; i < CALLERS_MAX; i++)
         callers[i] = (struct pollfd){.fd = -1};

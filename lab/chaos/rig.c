@@ -65,26 +65,6 @@ static void start_node(struct rig *r, int i)
     }
 }
 
-/* What the sampler calls the processes by, and their numbers of the moment. */
-static void publish(struct rig *r)
-{
-    struct sampled *s = r->board->sampled;
-    sampled_set(s++, getpid(), "rig", 0);
-    sampled_set(s++, r->sampler, "sampler", 0);
-    sampled_set(s++, r->registers, "registers", 0);
-    sampled_set(s++, r->replicas.balancer.helper, "balancer", 0);
-    for (int i = 0; i < NODES; i++)
-        sampled_set(s++, r->cluster.node[i].pid, "server", i + 1);
-    for (int i = 0; i < NODES; i++)
-        sampled_set(s++, r->proxy[i].pid, "proxy", i + 1);
-    for (int i = 0; i < REPLICAS; i++)
-        sampled_set(s++, r->replicas.pid[i], "redlockd", i + 1);
-    for (int i = 0; i < WORKERS; i++)
-        sampled_set(s++, r->worker[i].pid, worker_words(r->schedule, i), i + 1);
-    for (int i = 0; i < STANDING; i++)
-        sampled_set(s++, r->standing.pid[i], standing_words(i), 0);
-}
-
 static void start_registers(struct rig *r)
 {
     static struct register_place place;
@@ -198,11 +178,8 @@ void rig_start(struct rig *r, const char *history_path)
         replicas_start(&r->replicas, &r->cluster, r->schedule->regime == REGIME_STRICT,
                        r->schedule->seed);
     r->board->last_round = 1;
-    if (r->schedule->mixed) {
+    if (r->schedule->mixed)
         standing_start(&r->standing, &r->cluster, r->replicas.balancer.replica[0]);
-        r->sampler = sampler_start(&(struct sampling){r->board->sampled, r->samples_path,
-                                                      r->sample_every_ms, getpid()});
-    }
     r->start_ns = now_ns();
     record_append(r->history, (struct record){.what = RECORD_PHASE, .at_ns = r->start_ns});
     for (int i = 0; i < WORKERS; i++)
@@ -279,10 +256,8 @@ static void turn(struct rig *r)
     }
     if (r->schedule->service)
         replicas_look(&r->replicas);
-    if (r->schedule->mixed) {
+    if (r->schedule->mixed)
         standing_look(&r->standing);
-        publish(r);
-    }
 }
 
 /* Begins and ends what is due. Ends first: a target may be due again. */
@@ -365,7 +340,6 @@ void rig_next_round(struct rig *r)
 
 void rig_stop(struct rig *r)
 {
-    helper_stop(&r->sampler);
     standing_stop(&r->standing);
     for (int i = 0; i < WORKERS; i++)
         helper_stop(&r->worker[i].pid);

@@ -12,7 +12,6 @@
 #include "network.h"
 #include "proxy.h"
 #include "replicas.h"
-#include "sampler.h"
 #include "schedule.h"
 #include "servers.h"
 #include "standing.h"
@@ -27,7 +26,6 @@ struct board {
     _Atomic int round;                /* of a soak; other runs have one */
     _Atomic int last_round;           /* 1: workers end after this one */
     _Atomic int done[WORKERS];        /* rounds that the worker is through with */
-    struct sampled sampled[SAMPLED_MAX];
 };
 
 struct worker {
@@ -53,9 +51,6 @@ struct rig {
     struct replicas replicas; /* of the service; none in other runs */
     struct board *board;
     struct standing standing; /* commands that never end; none in other runs */
-    pid_t sampler;
-    char samples_path[512];
-    int64_t sample_every_ms;
     struct worker worker[WORKERS];
     bool frozen[NODES];
     int64_t start_ns;
@@ -91,9 +86,6 @@ struct worker_job {
     struct rig *rig;
     int index;
 };
-
-/* "library", "service" or "command": how this one asks. */
-const char *worker_words(const struct schedule *s, int index);
 
 /* In a process of its own, for helper_start(). Returns when the quiet phase is done. */
 void worker_run(void *job);

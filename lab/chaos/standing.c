@@ -23,13 +23,6 @@ static const char *const lines[STANDING][WORDS_MAX] = {
     {"top", "@", "-q", "--json", "--delay", "1s", NULL},
 };
 
-const char *standing_words(int index)
-{
-    static const char *const words[STANDING] = {"redlock lead", "redlock lead --service",
-                                                "redlock watch", "redlock top"};
-    return words[index];
-}
-
 struct start {
     const struct standing *standing;
     int index;
@@ -77,7 +70,7 @@ void standing_look(struct standing *s)
     for (int i = 0; i < STANDING; i++) {
         int status = 0;
         if (s->pid[i] != 0 && waitpid(s->pid[i], &status, WNOHANG) > 0)
-            FAIL("%s ended with %#x", standing_words(i), (unsigned)status);
+            FAIL("redlock %s ended with %#x", lines[i][0], (unsigned)status);
     }
 }
 

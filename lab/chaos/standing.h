@@ -25,6 +25,4 @@ void standing_stop(struct standing *s);
 /* Fails if one has ended. */
 void standing_look(struct standing *s);
 
-const char *standing_words(int index);
-
 #endif

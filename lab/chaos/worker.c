@@ -7,6 +7,7 @@
 #include "rig.h"
 
 #include "clock.h"
+#include "helper.h"
 #include "unix_socket.h"
 
 #include <pthread.h>
@@ -332,15 +333,6 @@ static enum way way_of(const struct schedule *s, int index)
                                      : WAY_COMMAND;
 }
 
-const char *worker_words(const struct schedule *s, int index)
-{
-    static const char *const words[] = {[WAY_LIBRARY] = "library client",
-                                        [WAY_SERVICE] = "HTTP client",
-                                        [WAY_COMMAND] = "command client",
-                                        [WAY_GO] = "Go client"};
-    return words[way_of(s, index)];
-}
-
 /* Planted, so that the judgement of a soak can be seen to fail. */
 static void leak(enum leak kind, enum way way)
 {
@@ -396,8 +388,13 @@ static bool await_round(struct crew *c)
 
 void worker_run(void *data)
 {
+    static const char *const ways[] = {[WAY_LIBRARY] = "library",
+                                       [WAY_SERVICE] = "HTTP",
+                                       [WAY_COMMAND] = "command",
+                                       [WAY_GO] = "Go"};
     const struct worker_job *job = data;
     struct rig *r = job->rig;
+    char name[32];
     struct crew c = {.rig = r, .index = job->index, .life = r->worker[job->index].life};
     pthread_t pulse;
     c.random = r->schedule->seed ^ ((uint64_t)(c.index + 1) << 32 | (uint64_t)c.life << 48);
@@ -406,6 +403,8 @@ void worker_run(void *data)
     if (c.registers < 0)
         _exit(3);
     c.way = way_of(r->schedule, c.index);
+    snprintf(name, sizeof name, "%s %d", ways[c.way], c.index + 1);
+    helper_name(name);
     if ((r->schedule->mixed || r->schedule->elected) &&
         pthread_create(&pulse, NULL, feel_pulse, &c) != 0)
         _exit(3);

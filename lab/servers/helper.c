@@ -44,6 +44,11 @@ void helper_stop(pid_t *pid)
     *pid = 0;
 }
 
+void helper_name(const char *name)
+{
+    prctl(PR_SET_NAME, name);
+}
+
 void helpers_join(const pid_t *pids, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -17,6 +17,9 @@ void *helper_memory(size_t size);
 pid_t helper_start(void (*serve)(void *), void *argument);
 void helper_stop(pid_t *pid);
 
+/* In a helper: what others see it as, in /proc; its first 15 bytes. */
+void helper_name(const char *name);
+
 /* Waits until every one of them has ended, with status 0. */
 void helpers_join(const pid_t *pids, int count);
 

@@ -199,6 +199,7 @@ static void turn(struct state *s)
 static void run(void *data)
 {
     static struct state state;
+    helper_name("proxy");
     state.proxy = data;
     for (size_t i = 0; i < LINKS_MAX; i++)
         state.link[i].client = state.link[i].server = -1;
