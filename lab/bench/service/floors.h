@@ -12,28 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct loop;
-
 /* Forked and listening when they return; ended with SIGKILL by the caller, or with it. */
 pid_t floors_echo(const char *path, const char *answer, size_t answer_size);
 pid_t floors_http(const char *path, const char *body, size_t body_size);
-
-/*
- * The same servers in this process, for a measure without a scheduler in it: `serve` answers
- * what has arrived on its connections, without waiting.
- */
-struct floor {
-    void (*serve)(struct floor *floor);
-    int epoll_fd; /* E0 */
-    const char *answer;
-    size_t answer_size;
-    struct loop *loop; /* E1 */
-};
-
-void floors_echo_here(struct floor *floor, const char *path, const char *answer,
-                      size_t answer_size);
-void floors_http_here(struct floor *floor, const char *path, const char *body,
-                      size_t body_size);
 
 /* The client of the service's benchmark: many keep-alive connections, one request in
  * flight on each. */
@@ -56,10 +37,6 @@ void load_close(struct load *load);
  * answer_size bytes. The number of answers. All are in when it returns. */
 uint64_t load_run(struct load *load, const char *request, size_t request_size,
                   size_t answer_size, int64_t duration_ns);
-
-/* Sends the request on every connection; takes all answers. In between they are served. */
-void load_send(struct load *load, const char *request, size_t request_size);
-void load_take(struct load *load, size_t answer_size);
 
 /* Sends one request and returns the size of its answer, which is copied to out. */
 size_t load_exchange(struct load *load, const char *request, size_t request_size, char *out,

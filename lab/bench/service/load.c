@@ -87,22 +87,6 @@ uint64_t load_run(struct load *load, const char *request, size_t request_size,
     return answers;
 }
 
-void load_send(struct load *load, const char *request, size_t request_size)
-{
-    for (unsigned i = 0; i < load->count; i++)
-        send_all(load->fds[i], request, request_size);
-}
-
-void load_take(struct load *load, size_t answer_size)
-{
-    for (unsigned i = 0; i < load->count; i++) {
-        char bytes[4096];
-
-        if (receive(load->fds[i], bytes, sizeof bytes) != answer_size)
-            errx(1, "an answer has another size");
-    }
-}
-
 size_t load_exchange(struct load *load, const char *request, size_t request_size, char *out,
                      size_t size)
 {

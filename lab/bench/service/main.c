@@ -22,8 +22,10 @@ static const struct part {
     const char *name;
     void (*run)(struct bench *bench);
 } parts[] = {
-    {"floors", part_floors}, {"crowd", part_crowd}, {"classes", part_classes},
-    {"deaths", part_deaths}, {"etcd", part_etcd},
+    {"floors", part_floors},
+    {"crowd", part_crowd},
+    {"classes", part_classes},
+    {"etcd", part_etcd},
 };
 
 /* 10,000 connections have two ends here: one in this process, one in the daemon. */

@@ -18,7 +18,6 @@
 
 #define MANY 64
 #define SLICE_NS (300 * RL_NS_PER_MS)
-#define BATCHES 100
 
 static const char body[] = "{\"name\":\"billing/nightly\",\"grant\":\"Kx9vTq0Zb3m7u1Yd5r8sWA\","
                            "\"fence\":1790000000123456,\"after_ms\":1,\"remaining_ms\":29629,"
@@ -31,19 +30,16 @@ static const char request[] =
     "58\r\n\r\n{\"ttl_ms\":30000,\"wait_ms\":0,\"fenced\":true,\"label\":\"bench\"}";
 
 struct row {
-    char path[BENCH_PATH_MAX], here[BENCH_PATH_MAX];
+    char path[BENCH_PATH_MAX];
     pid_t pid;
     struct load load;
-    struct series per_s;
-    struct floor floor; /* the same server in this process */
-    struct load floor_load;
-    struct series alone_us; /* what a request costs there, from epoll_wait() to send() */
+    struct series per_s, cpu_us; /* the latter of the server, for a request */
 };
 
 struct floors {
     struct row e0, e1;
     size_t answer_size;
-    struct series e1_of_e0, alone;
+    struct series e1_of_e0;
     struct clients e1_many, e1_one, daemon_many, daemon_one;
     struct series e1_cpu, r_cpu, daemon_cpu, cpu_ratio;
     struct series e1_p50, r_p50, daemon_p50, p50_ratio;
@@ -55,46 +51,14 @@ static struct floors floors;
 static double measure_rate(struct row *row)
 {
     int64_t from_ns = rl_now_ns();
+    double before_us = process_cpu_us(row->pid);
     uint64_t answers =
         load_run(&row->load, request, sizeof request - 1, floors.answer_size, SLICE_NS);
     double per_s = (double)answers * 1e9 / (double)(rl_now_ns() - from_ns);
 
     series_add(&row->per_s, per_s);
+    series_add(&row->cpu_us, (process_cpu_us(row->pid) - before_us) / (double)answers);
     return per_s;
-}
-
-/* All requests are there before the clock starts, and no other process is needed. */
-static double measure_alone(struct row *row)
-{
-    struct series batch_us = {0};
-    double median;
-
-    for (int i = 0; i < BATCHES; i++) {
-        int64_t from_ns;
-
-        load_send(&row->floor_load, request, sizeof request - 1);
-        from_ns = rl_now_ns();
-        row->floor.serve(&row->floor);
-        series_add(&batch_us, (double)(rl_now_ns() - from_ns) / 1e3 / MANY);
-        load_take(&row->floor_load, floors.answer_size);
-    }
-    median = series_median(&batch_us);
-    series_free(&batch_us);
-    series_add(&row->alone_us, median);
-    return median;
-}
-
-static void name_paths(struct row *row, const struct bench *bench, const char *name)
-{
-    snprintf(row->path, sizeof row->path, "%s/%s", bench->directory, name);
-    snprintf(row->here, sizeof row->here, "%s/%s-here", bench->directory, name);
-}
-
-static void open_load(struct row *row)
-{
-    load_open(&row->floor_load, row->here, MANY);
-    for (int k = 0; k < MANY; k++)
-        row->floor.serve(&row->floor); /* accepts all */
 }
 
 static void open_servers(const struct bench *bench)
@@ -102,8 +66,8 @@ static void open_servers(const struct bench *bench)
     static char answer[4096];
     struct row *e0 = &floors.e0, *e1 = &floors.e1;
 
-    name_paths(e0, bench, "e0");
-    name_paths(e1, bench, "e1");
+    snprintf(e0->path, sizeof e0->path, "%s/e0", bench->directory);
+    snprintf(e1->path, sizeof e1->path, "%s/e1", bench->directory);
     e1->pid = floors_http(e1->path, body, sizeof body - 1);
     load_open(&e1->load, e1->path, MANY);
     floors.answer_size =
@@ -112,10 +76,6 @@ static void open_servers(const struct bench *bench)
         errx(1, "unexpected answer: %.*s", (int)floors.answer_size, answer);
     e0->pid = floors_echo(e0->path, answer, floors.answer_size);
     load_open(&e0->load, e0->path, MANY);
-    floors_echo_here(&e0->floor, e0->here, answer, floors.answer_size);
-    floors_http_here(&e1->floor, e1->here, body, sizeof body - 1);
-    open_load(e0);
-    open_load(e1);
     clients_open(&floors.e1_many, e1->path, MANY);
     clients_open(&floors.e1_one, e1->path, 1);
     clients_open(&floors.daemon_many, bench->address, MANY);
@@ -125,10 +85,8 @@ static void open_servers(const struct bench *bench)
 static void close_row(struct row *row)
 {
     load_close(&row->load);
-    load_close(&row->floor_load);
     process_end(row->pid, SIGKILL);
     unlink(row->path);
-    unlink(row->here);
 }
 
 /* Of the process that serves, per cycle. */
@@ -199,13 +157,11 @@ static void measure_p50(const struct bench *bench)
 
 static void print_rows(void)
 {
-    table_note("E0 raw echo, 64 connections", "%.0f requests/s, alone %.2f us each",
-               series_median(&floors.e0.per_s), series_median(&floors.e0.alone_us));
-    table_note("E1 HTTP layer, 64 connections", "%.0f requests/s, alone %.2f us each",
-               series_median(&floors.e1.per_s), series_median(&floors.e1.alone_us));
+    table_note("E0 raw echo, 64 connections", "%.0f requests/s, %.2f us of CPU each",
+               series_median(&floors.e0.per_s), series_median(&floors.e0.cpu_us));
+    table_note("E1 HTTP layer, 64 connections", "%.0f requests/s, %.2f us of CPU each",
+               series_median(&floors.e1.per_s), series_median(&floors.e1.cpu_us));
     table_least("E1 / E0, requests/s", series_median(&floors.e1_of_e0), 0.8, "");
-    table_note("the same alone: in one process, so that no scheduler is measured", "%.2f",
-               series_median(&floors.alone));
     table_note("CPU of 2 E1, 64 in flight", "%.1f us per PUT + DELETE, %.0f/s",
                series_median(&floors.e1_cpu), series_median(&floors.e1_rate));
     table_note("CPU of R, 64 in flight", "%.1f us per acquire + release, %.0f/s",
@@ -227,10 +183,8 @@ void part_floors(struct bench *bench)
     open_servers(bench);
     for (int round = 0; round < bench->rounds; round++) {
         double e0 = measure_rate(&floors.e0), e1 = measure_rate(&floors.e1);
-        double e0_us = measure_alone(&floors.e0), e1_us = measure_alone(&floors.e1);
 
         series_add(&floors.e1_of_e0, e1 / e0);
-        series_add(&floors.alone, e0_us / e1_us);
         measure_cpu(bench);
         measure_p50(bench);
     }

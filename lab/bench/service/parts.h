@@ -29,7 +29,6 @@ void bench_await_ready(const char *address);
 void part_floors(struct bench *bench);  /* E0, E1, R and the daemon */
 void part_crowd(struct bench *bench);   /* beside 10,000 that wait */
 void part_classes(struct bench *bench); /* counting by a hundred classes of locks */
-void part_deaths(struct bench *bench);  /* clients that are killed */
 void part_etcd(struct bench *bench);    /* what a user would pick instead */
 
 /* One row per figure: what it is, how much, the goal, and whether it is met. */
