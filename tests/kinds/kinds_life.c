@@ -27,12 +27,15 @@ static int name_count(enum shape shape)
 /* Held on all nodes. */
 static redlock_lock *held(redlock *r, enum shape shape)
 {
-    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
+    redlock_request q = shape_request(shape);
+    redlock_lock *lock;
+    q.label = "deploy@web3 #7";
+    lock = client_lock_as(r, "x", TTL_MS, q);
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3));
     return lock;
 }
 
-CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
+CASE(adopt, "An adopted lock of any kind, with a label, is renewed and released by its value.")
 {
     FOR_SHAPES(shape)
     {
@@ -43,6 +46,8 @@ CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
         for (int i = 0; i < name_count(shape); i++) {
             redlock_lock *adopted = NULL;
             CHECK_OK(redlock_adopt(b, all_names[i], value, NULL, &adopted));
+            CHECK_STR(value, redlock_value(adopted));
+            CHECK_STR(all_names[i], redlock_name(adopted));
             CHECK_INT(0, redlock_remaining_ms(adopted));
             CHECK_OK(redlock_extend(adopted, TTL_MS));
             CHECK(redlock_remaining_ms(adopted) > TTL_MS / 2);

@@ -2,7 +2,8 @@
 /*
  * Mutual exclusion under contention. Inside the lock every worker does a plain
  * read-modify-write with a pause between read and write, under a detector of overlap: two
- * holders at once fail the case at once, and a lost update shows in the count.
+ * holders at once fail the case at once, and a lost update shows in the count. With nodes that
+ * fail meanwhile: threads/chaos.c, kinds/several.c.
  */
 #include "fixture.h"
 #include "helper.h"
@@ -16,7 +17,6 @@ enum {
     ROUNDS = CHECK_SANITIZED ? 20 : 75,
     TTL_MS = 20000, /* longer than any case: nothing may expire under a slow worker */
     WAIT_MS = 60000,
-    HUNG_MS = 1000, /* a hung node may hold up an undecided attempt for this long */
 };
 
 static redlock_lock *acquire(redlock *r)
@@ -47,7 +47,6 @@ struct worker {
     pthread_t thread;
     redlock *client; /* NULL: opens its own */
     const struct cluster *cluster;
-    uint32_t node_timeout_ms;
 };
 
 static void work(void *data)
@@ -55,7 +54,7 @@ static void work(void *data)
     const struct worker *w = data;
     redlock *r = w->client;
     if (r == NULL)
-        r = client_open_hasty(w->cluster, 0, w->node_timeout_ms);
+        r = client_open(w->cluster, 0);
     for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock = acquire(r);
         int value;
@@ -81,7 +80,7 @@ static void contend(struct cluster *c, redlock *client)
 {
     struct worker w[WORKERS];
     for (int i = 0; i < WORKERS; i++) {
-        w[i] = (struct worker){.client = client, .cluster = c, .node_timeout_ms = PATIENT_MS};
+        w[i] = (struct worker){.client = client, .cluster = c};
         CHECK_INT(0, pthread_create(&w[i].thread, NULL, work_in_thread, &w[i]));
     }
     for (int i = 0; i < WORKERS; i++)
@@ -104,82 +103,16 @@ CASE_NODES(threads_with_own_clients,
     CHECK(cluster_await_empty(c));
 }
 
-static void spawn_all(pid_t pids[WORKERS], const struct cluster *c, uint32_t node_timeout_ms)
-{
-    static struct worker w;
-    w = (struct worker){.cluster = c, .node_timeout_ms = node_timeout_ms};
-    for (int i = 0; i < WORKERS; i++)
-        pids[i] = helper_start(work, &w);
-}
-
-static void reap(const pid_t *pids)
-{
-    helpers_join(pids, WORKERS);
-    CHECK_NEVER(WORKERS * ROUNDS - shared->counter);
-}
-
-/* Waits until the workers have counted that far. */
-static bool counted(void *data)
-{
-    return shared->counter >= *(int *)data;
-}
-
-static void await_count(int value)
-{
-    CHECK(wait_until(counted, &value));
-}
-
 CASE_NODES(processes_exclude_each_other,
            "Processes that update one counter under the lock lose no update.", .nodes = 5)
 {
+    struct worker w = {.cluster = c};
     pid_t pids[WORKERS];
-    spawn_all(pids, c, PATIENT_MS);
-    reap(pids);
+    for (int i = 0; i < WORKERS; i++)
+        pids[i] = helper_start(work, &w);
+    helpers_join(pids, WORKERS);
+    CHECK_NEVER(WORKERS * ROUNDS - shared->counter);
     CHECK(cluster_await_empty(c));
-}
-
-CASE_NODES(processes_with_a_dying_node, "Processes lose no update while a node dies.",
-           .nodes = 5)
-{
-    pid_t pids[WORKERS];
-    spawn_all(pids, c, PATIENT_MS);
-    await_count(WORKERS * ROUNDS / 3);
-    server_kill(&c->node[2]);
-    reap(pids);
-}
-
-/* The node keeps its keys on disk: without that, a restart forgets locks, which no count of
- * the others can make up for. */
-static void start_durable(struct cluster *c, size_t nodes)
-{
-    static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "always",
-                                          NULL};
-    cluster_start_with(c, nodes, durable);
-}
-
-CASE_NODES(processes_with_a_restarted_node,
-           "Processes lose no update while a node restarts with its keys.", .nodes = 5,
-           .start = start_durable)
-{
-    pid_t pids[WORKERS];
-    spawn_all(pids, c, PATIENT_MS);
-    await_count(WORKERS * ROUNDS / 3);
-    server_restart(&c->node[1]);
-    await_count(WORKERS * ROUNDS / 2);
-    server_restart(&c->node[4]);
-    reap(pids); /* a key whose rollback was cut off may stay for its TTL */
-}
-
-CASE_NODES(processes_with_a_hung_node, "Processes lose no update while a node hangs.",
-           .nodes = 5)
-{
-    pid_t pids[WORKERS];
-    spawn_all(pids, c, HUNG_MS);
-    await_count(WORKERS * ROUNDS / 3);
-    server_freeze(&c->node[0]);
-    await_count(WORKERS * ROUNDS * 2 / 3);
-    server_thaw(&c->node[0]);
-    reap(pids); /* here too: the client gave up a connection that the server had not read */
 }
 
 static void *count_bare(void *data)

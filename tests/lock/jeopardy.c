@@ -170,21 +170,3 @@ CASE_ON(takes_nothing_from_another, "Repair does not overwrite another holder's 
     client_unlock(lock);
     CHECK_STR("another", server_cmd(&c->node[0], "GET", "redlock:x", NULL));
 }
-
-CASE_ON(quarantined_nodes_are_not_repaired,
-        "A restarted node gets no repaired key while it is in quarantine.", .nodes = NODES,
-        .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
-{
-    redlock_lock *lock = hold(r);
-    redlock_node_info info;
-    CHECK(client_await_margin(lock, 2));
-    server_restart(&c->node[4]);
-    CHECK(client_await_margin(lock, 1));
-    for (int64_t end_ms = now_ms() + TTL_MS; now_ms() < end_ms; sleep_ms(10)) {
-        CHECK_INT(0, server_int(&c->node[4], "EXISTS", "redlock:x", NULL));
-        CHECK(redlock_margin(lock) <= 1);
-    }
-    info = client_node(r, 4);
-    CHECK_INT(REDLOCK_NODE_UP, info.state); /* connected all the time */
-    CHECK_INT(1, info.quarantined);
-}

@@ -128,24 +128,6 @@ CASE_ON(bad_labels,
     }
 }
 
-CASE_ON(adopt,
-        "A lock with a label is extended and released by another client through its value.",
-        .clients = 2)
-{
-    for (int kind = 0; redlock_kind_traits(kind); kind++) {
-        redlock_request q = REDLOCK_REQUEST(.kind = kind, .label = LABEL);
-        redlock_lock *adopted = NULL, *lock;
-        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
-        lock = client_lock_as(r, "x", TTL_MS, q);
-        CHECK_OK(redlock_adopt(other, "x", redlock_value(lock), NULL, &adopted));
-        CHECK_OK(redlock_extend(adopted, TTL_MS));
-        CHECK_STR(LABEL, query(other).holder.label);
-        client_unlock(adopted);
-        redlock_lock_leave(lock);
-        CHECK(cluster_await(c, "redlock:x", 0));
-    }
-}
-
 CASE_ON(refusals_name_the_holder,
         "BUSY and TIMEOUT name the holder and how long it has held, and may.", .clients = 2)
 {

@@ -189,15 +189,11 @@ static void read_behind_another(struct cluster *c, redlock *r, uint32_t flags, i
     check_late(c, r, lock);
 }
 
-CASE_ON(read_late, "A grant that is read after the wait, behind another event, is TIMEOUT.")
+CASE_ON(read_late, "A grant that is read after the wait, behind another event, is TIMEOUT.",
+        .also = {REDLOCK_THREAD})
 {
     read_behind_another(c, r, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
 }
-
-CASE_OF_ON(read_late_io_thread,
-           "A grant of the I/O thread that is read after the wait is TIMEOUT.",
-           read_behind_another(c, r, REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS),
-           .flags = REDLOCK_THREAD);
 
 CASE_ON(read_late_bound, "A bound lock's grant that is read after the wait is TIMEOUT.")
 {
@@ -208,15 +204,11 @@ CASE_OF_ON(read_late_kept, "A kept lock's grant that is read after the wait is T
            read_behind_another(c, r, REDLOCK_KEEP, TTL_MS), .flags = REDLOCK_THREAD);
 
 CASE_ON(read_after_the_loss,
-        "A lock that expired before its grant is read is TIMEOUT, never LOST.")
+        "A lock that expired before its grant is read is TIMEOUT, never LOST.",
+        .also = {REDLOCK_THREAD})
 {
     read_behind_another(c, r, 0, SHORT_TTL_MS);
 }
-
-CASE_OF_ON(read_after_the_loss_io_thread,
-           "A lock that the I/O thread saw expire "
-           "before its grant is read is TIMEOUT, never LOST.",
-           read_behind_another(c, r, 0, SHORT_TTL_MS), .flags = REDLOCK_THREAD);
 
 CASE_ON(loop_comes_late, "An event loop that reads the grants after the wait is told TIMEOUT.")
 {

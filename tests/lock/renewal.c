@@ -78,18 +78,6 @@ CASE_NODES(renew_needs_a_driver_of_quorums,
     refuses_to_renew(&o, true);
 }
 
-CASE_ON(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.",
-        .flags = REDLOCK_THREAD)
-{
-    redlock_lock *lock = NULL;
-    int64_t start_ms = now_ms();
-    lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW, .max_extensions = 2);
-    EXPECT(r, LOST, REDLOCK_LOST, lock);
-    CHECK(now_ms() - start_ms >=
-          RENEWED_TTL_MS * 4 / 3); /* TTL + 2 * a third of it, and drift */
-    NO_EVENT(r);
-}
-
 static void lose_without_renewal(uint32_t flags)
 {
     struct cluster c;
@@ -109,15 +97,4 @@ CASE(lost_without_renewal, "A lock held too long without renewal is told as lost
 {
     lose_without_renewal(0);
     lose_without_renewal(REDLOCK_THREAD);
-}
-
-CASE_ON(lost_when_deleted, "A renewal that finds its keys gone tells the loss at once.",
-        .flags = REDLOCK_THREAD)
-{
-    redlock_lock *lock = CLIENT_LOCK(r, "x", RENEWED_TTL_MS, .flags = REDLOCK_RENEW);
-    CHECK(cluster_await(c, "redlock:x", 3));
-    cluster_set(c, 0, 3, "redlock:x", "another", 20000);
-    EXPECT(r, LOST, REDLOCK_LOST, lock);
-    CHECK_INT(0, redlock_remaining_ms(lock));
-    CHECK_INT(3, cluster_count_value(c, "redlock:x", "another"));
 }

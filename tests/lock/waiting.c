@@ -126,16 +126,6 @@ CASE_ON(busy_with_a_dead_minority,
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
 }
 
-CASE_ON(partly_held,
-        "With two of five keys held by another the acquire wins, with three it is BUSY.",
-        .nodes = 5)
-{
-    cluster_set(c, 0, 2, "redlock:x", "another", 60000);
-    CHECK_OK(client_try(r, "x", 10000));
-    cluster_set(c, 2, 1, "redlock:x", "another", 60000);
-    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-}
-
 static void *cancel_soon(void *data)
 {
     sleep_ms(30);

@@ -61,24 +61,17 @@ static void wait_through_a_step(struct cluster *c, redlock *r, int64_t step_ms)
 }
 
 CASE_ON(peer_bug_09_wait_steps_back,
-        "A wait keeps its length while the wall clock is set back.")
+        "A wait keeps its length while the wall clock is set back.", .also = {REDLOCK_THREAD})
 {
     wait_through_a_step(c, r, -HOUR_MS);
 }
 
 CASE_ON(peer_bug_09_wait_steps_forth,
-        "A wait keeps its length while the wall clock is set forward.")
+        "A wait keeps its length while the wall clock is set forward.",
+        .also = {REDLOCK_THREAD})
 {
     wait_through_a_step(c, r, HOUR_MS);
 }
-
-CASE_OF_ON(peer_bug_09_io_thread_steps_back,
-           "With the I/O thread a wait keeps its length while the wall clock is set back.",
-           wait_through_a_step(c, r, -HOUR_MS), .flags = REDLOCK_THREAD);
-
-CASE_OF_ON(peer_bug_09_io_thread_steps_forth,
-           "With the I/O thread a wait keeps its length while the clock is set forward.",
-           wait_through_a_step(c, r, HOUR_MS), .flags = REDLOCK_THREAD);
 
 /* A clock in whole seconds cannot tell 100 ms from nothing. */
 CASE_ON(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")

@@ -23,26 +23,6 @@ static void check_tries(redlock *r, int expected)
     }
 }
 
-CASE_ON(one_dead, "One dead node of five delays no acquire, and votes again after its return.",
-        .nodes = 5, .node_timeout_ms = FAR_MS)
-{
-    server_kill(&c->node[1]);
-    check_tries(r, REDLOCK_OK);
-    server_restart_admitted(&c->node[1]);
-    CHECK(client_recovers(r, c, 5));
-    CHECK(cluster_await_empty(c));
-}
-
-CASE_ON(one_hung, "One hung node of five delays no acquire, and votes again after it wakes.",
-        .nodes = 5, .node_timeout_ms = FAR_MS)
-{
-    server_freeze(&c->node[4]);
-    check_tries(r, REDLOCK_OK);
-    server_thaw(&c->node[4]);
-    CHECK(client_recovers(r, c, 5));
-    CHECK(cluster_await_empty(c));
-}
-
 CASE_ON(two_gone,
         "One dead and one hung node of five delay no acquire, and both vote again later.",
         .nodes = 5, .node_timeout_ms = FAR_MS)
