@@ -23,7 +23,7 @@
 
 #define WARN_AFTER_NS 2000000000LL
 #define LOOK_AGAIN_NS 20000000LL
-#define ANNOUNCE_AFTER_NS 1000000000LL /* a shorter wait is not worth a mail from cron */
+#define ANNOUNCE_AFTER_NS RL_NS_PER_S /* a shorter wait is not worth a mail from cron */
 #define ANNOUNCE_EVERY_NS 60000000000LL
 #define SILENCE_RETRIES 2
 

@@ -12,7 +12,7 @@
 #include "ui/errors.h"
 #include "ui/text.h"
 
-#define QUERY_EVERY_NS 1000000000LL
+#define QUERY_EVERY_NS RL_NS_PER_S
 /* A question takes as long as the slowest node may; the end of the wait does not
  * wait for it. */
 #define LAST_QUESTION_NS 250000000LL

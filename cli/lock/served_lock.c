@@ -13,7 +13,7 @@
 #include "ui/message.h"
 #include "ui/text.h"
 
-#define ANNOUNCE_AFTER_NS 1000000000LL /* a shorter wait is not worth a mail from cron */
+#define ANNOUNCE_AFTER_NS RL_NS_PER_S /* a shorter wait is not worth a mail from cron */
 #define ANNOUNCE_EVERY_NS 60000000000LL
 
 /* For poll(): as long as until then, rounded up. */

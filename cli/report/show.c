@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/quote.h"
+#include "base/time.h"
 #include "report/report.h"
 #include "ui/kind.h"
 #include "ui/message.h"
@@ -471,7 +472,7 @@ void show_time_json(const struct snapshot *s, struct rl_json *j)
     clock_gettime(CLOCK_REALTIME, &now);
     message_json(j, s->error, redlock_strerror(s->error));
     rl_json_string(j, "name", s->name);
-    rl_json_integer(j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    rl_json_integer(j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / RL_NS_PER_MS);
 }
 
 /* The next node from *at on that is in quarantine; false when there is none left. */

@@ -76,7 +76,7 @@ enum { HEALTHY, ONE_HUNG, SIDES };
 /* Waits until the node that hung takes part again, so that the next round is a healthy one. */
 static int recover(redlock *client, const struct servers *servers)
 {
-    int64_t give_up_ns = now_ns() + RECOVER_MS * 1000000LL;
+    int64_t give_up_ns = now_ns() + RECOVER_MS * RL_NS_PER_MS;
     while (now_ns() < give_up_ns) {
         redlock_answer *answer = NULL;
         const redlock_event *event;

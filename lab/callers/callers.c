@@ -72,7 +72,7 @@ redlock *callers_open(const redlock_options *options, int64_t ttl_ms)
         callers_complain("redlock_open", error);
         return NULL;
     }
-    give_up_ns = now_ns() + CONNECT_WAIT_MS * 1000000LL;
+    give_up_ns = now_ns() + CONNECT_WAIT_MS * RL_NS_PER_MS;
     do {
         error = redlock_ping(client, NULL);
     } while (!is_quiet(client, true) && now_ns() < give_up_ns);
@@ -91,8 +91,8 @@ redlock *callers_open(const redlock_options *options, int64_t ttl_ms)
 
 void callers_settle(redlock *client)
 {
-    int64_t give_up_ns = now_ns() + SETTLE_MS * 1000000LL;
-    struct timespec tick = {.tv_nsec = 1000000};
+    int64_t give_up_ns = now_ns() + SETTLE_MS * RL_NS_PER_MS;
+    struct timespec tick = {.tv_nsec = RL_NS_PER_MS};
     const redlock_event *event;
     while (!is_quiet(client, false) && now_ns() < give_up_ns)
         if (redlock_next(client, &event, 1) < 0)
@@ -243,7 +243,7 @@ static void *thread_main(void *data)
 static int run_threads(struct caller *caller, unsigned count, struct window *window)
 {
     struct sample *sample = window->sample, *tally = calloc(count, sizeof *tally);
-    struct timespec tick = {.tv_nsec = 1000000};
+    struct timespec tick = {.tv_nsec = RL_NS_PER_MS};
     unsigned started = 0;
     if (!tally)
         return callers_complain("calloc", REDLOCK_NOMEM);

@@ -17,7 +17,7 @@ int64_t now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return (int64_t)t.tv_sec * RL_NS_PER_S + t.tv_nsec;
 }
 
 static double cpu_s(void)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "bench/latency.h"
+#include "src/base/time.h"
 
 struct sample {
     double seconds;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Holders that overlap, and tokens out of order. */
+#include "base/time.h"
 #include "checker.h"
 
 #include "lab/history/holds.h"
@@ -40,7 +41,7 @@ static const struct claim *claim_of(const struct checking *c, const struct hold_
  */
 static bool forgiven(const struct checking *c, int64_t from_ns, int64_t to_ns)
 {
-    int64_t blind_ns = BLIND_MS * 1000000LL;
+    int64_t blind_ns = BLIND_MS * RL_NS_PER_MS;
     for (size_t i = 0; i < c->stretches.count; i++) {
         const struct stretch *s = &c->stretches.stretch[i];
         int64_t step_ns;
@@ -66,7 +67,7 @@ static bool is_late_kill(const struct checking *c, const struct claim *a, const 
     for (size_t i = 0; i < c->stretches.count; i++) {
         const struct stretch *s = &c->stretches.stretch[i];
         if (s->kind == FAULT_MACHINE && s->target == -1 &&
-            s->to_ns > b->granted_ns - 1000000000 && s->from_ns < end_ns)
+            s->to_ns > b->granted_ns - RL_NS_PER_S && s->from_ns < end_ns)
             late_ns += s->to_ns - s->from_ns;
     }
     return end_ns - b->granted_ns <= late_ns;
@@ -158,7 +159,7 @@ void check_unclaimed(struct checking *c)
             int64_t ms;
             if (!(k->names >> name & 1) || (k->granted_ns == 0 && k->denied_ns == 0))
                 continue;
-            ms = longest_unclaimed_ns(&l, k, (unsigned)i) / 1000000;
+            ms = longest_unclaimed_ns(&l, k, (unsigned)i) / RL_NS_PER_MS;
             c->out->unclaimed_max_ms =
                 ms > c->out->unclaimed_max_ms ? ms : c->out->unclaimed_max_ms;
         }
@@ -208,7 +209,7 @@ static bool has_turned(const struct checking *c, int64_t from_ns, int64_t to_ns)
  */
 void check_evictions(struct checking *c)
 {
-    int64_t vouch_ns = VOUCH_MS * 1000000LL, margin_ns = MARGIN_MS * 1000000LL;
+    int64_t vouch_ns = VOUCH_MS * RL_NS_PER_MS, margin_ns = MARGIN_MS * RL_NS_PER_MS;
     for (size_t i = 0; i < c->claims.count; i++) {
         const struct claim *k = &c->claims.claim[i];
         if (k->evicted_ns == 0 || c->max_ttl_ns == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes to the register, losses told in time, waiters served, workers that ended well. */
+#include "base/time.h"
 #include "checker.h"
 #include "lab/stats/series.h"
 
@@ -102,7 +103,7 @@ void check_losses(struct checking *c)
         until_ns = excused_until(c, k, k->deadline_ns);
         told_ns = k->lost_ns != 0 ? k->lost_ns : k->released_ns;
         if (k->lost_ns != 0 && until_ns == k->deadline_ns + c->allowance_ns) {
-            int64_t late_ms = (k->lost_ns - k->deadline_ns) / 1000000;
+            int64_t late_ms = (k->lost_ns - k->deadline_ns) / RL_NS_PER_MS;
             v->told++;
             v->told_worst_ms = late_ms > v->told_worst_ms ? late_ms : v->told_worst_ms;
         }
@@ -146,7 +147,7 @@ void check_waits(struct checking *c)
         check_wait(c, k);
         if (k->granted_ns == 0)
             continue;
-        ms = (k->granted_ns - k->asked_ns) / 1000000;
+        ms = (k->granted_ns - k->asked_ns) / RL_NS_PER_MS;
         waited_ms[v->waits++] = ms;
         if (v->quiet_ns != 0 && k->granted_ns > v->quiet_ns && ms > v->quiet_max_ms)
             v->quiet_max_ms = ms;

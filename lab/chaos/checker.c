@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/time.h"
+
 const char *breach_text(int breach)
 {
     static const char *const texts[] = {
@@ -100,8 +102,8 @@ void check_group(struct history *h, int64_t max_ttl_ms, struct verdict *out)
 {
     int64_t token_floor[NAMES] = {0};
     check(h, (struct checking){.out = out,
-                               .allowance_ns = ALLOWANCE_MS * 1000000LL,
-                               .max_ttl_ns = max_ttl_ms * 1000000,
+                               .allowance_ns = ALLOWANCE_MS * RL_NS_PER_MS,
+                               .max_ttl_ns = max_ttl_ms * RL_NS_PER_MS,
                                .token_floor = token_floor});
 }
 
@@ -109,6 +111,6 @@ void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[NA
                  struct verdict *out)
 {
     check(h, (struct checking){.out = out,
-                               .allowance_ns = allowance_ms * 1000000,
+                               .allowance_ns = allowance_ms * RL_NS_PER_MS,
                                .token_floor = token_floor});
 }

@@ -288,7 +288,7 @@ static int take_in_time(struct crew *c, struct hold *h, int64_t end_ns)
         status = event == HELD ? 0 : reap(h);
         if (event != HELD && status == 0)
             status = LOST;
-        h->wait_ms = (end_ns - now_ns()) / 1000000;
+        h->wait_ms = (end_ns - now_ns()) / RL_NS_PER_MS;
         if (h->wait_ms <= 0)
             break;
     }
@@ -304,9 +304,9 @@ bool command_take(struct crew *c, struct hold *h)
     h->command.run = c->way == WAY_COMMAND && random_next(&c->random) % 2;
     slack_ms = c->way == WAY_GO ? SERVED_MS : START_MS;
     r = (struct record){.what = RECORD_ASK, .at_ns = now_ns()};
-    r.deadline_ns = h->wait_ms > 0 ? r.at_ns + (h->wait_ms + slack_ms) * 1000000 : 0;
+    r.deadline_ns = h->wait_ms > 0 ? r.at_ns + (h->wait_ms + slack_ms) * RL_NS_PER_MS : 0;
     hold_note(c, h, r);
-    status = take_in_time(c, h, r.at_ns + h->wait_ms * 1000000);
+    status = take_in_time(c, h, r.at_ns + h->wait_ms * RL_NS_PER_MS);
     if (status == 0) {
         /* holder.c has noted its own start. */
         if (!h->command.run)

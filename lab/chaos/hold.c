@@ -58,7 +58,7 @@ static struct told *told_of(const struct hold *h)
 int64_t hold_remaining_ms(const struct hold *h)
 {
     return h->lock != NULL ? redlock_remaining_ms(h->lock)
-                           : (h->deadline_ns - now_ns()) / 1000000;
+                           : (h->deadline_ns - now_ns()) / RL_NS_PER_MS;
 }
 
 int64_t hold_fence(const struct hold *h)
@@ -105,7 +105,7 @@ bool hold_take(struct crew *c, struct hold *h)
             .more_names = count > 1 ? name + 1 : NULL, .more_name_count = count - 1);
     told_of(h)->number = h->number;
     r = (struct record){.what = RECORD_ASK, .at_ns = now_ns(), .value = h->ttl_ms};
-    r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * 1000000 : 0;
+    r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * RL_NS_PER_MS : 0;
     hold_note(c, h, r);
     error = redlock_acquire(c->client, name[0], h->ttl_ms, &q, &h->lock);
     r = (struct record){.what = error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "holder.h"
 
+#include "base/time.h"
 #include "record.h"
 
 #include <poll.h>
@@ -21,7 +22,7 @@ static int64_t boottime_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
+    return t.tv_sec * RL_NS_PER_S + t.tv_nsec;
 }
 
 /* It holds the lock now, and knows of no later moment. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record.h"
 
+#include "base/time.h"
 #include "names.h"
 #include "schedule.h"
 
@@ -20,7 +21,7 @@ void record_append(int fd, struct record r)
     if (r.at_ns == 0) {
         struct timespec t;
         clock_gettime(CLOCK_BOOTTIME, &t);
-        r.at_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+        r.at_ns = (int64_t)t.tv_sec * RL_NS_PER_S + t.tv_nsec;
     }
     /* A history with holes proves nothing. */
     if (write(fd, &r, sizeof r) != (ssize_t)sizeof r)

@@ -125,14 +125,14 @@ static void look_at_set(struct rig *r)
     bool missed;
     if (r->initialiser != 0 && waitpid(r->initialiser, NULL, WNOHANG) > 0)
         r->initialiser = 0;
-    if (at_ns - r->set_asked_ns < SET_EVERY_MS * 1000000LL)
+    if (at_ns - r->set_asked_ns < SET_EVERY_MS * RL_NS_PER_MS)
         return;
     r->set_asked_ns = at_ns;
     missed = misses_set(r);
     if (missed && !r->set_missed)
         r->vote_changed_ns = at_ns;
     r->set_missed = missed;
-    if (missed && r->initialiser == 0 && at_ns - r->vote_changed_ns > wait_ms * 1000000) {
+    if (missed && r->initialiser == 0 && at_ns - r->vote_changed_ns > wait_ms * RL_NS_PER_MS) {
         record_append(r->history, (struct record){.what = RECORD_INIT,
                                                   .worker = (uint16_t)r->term[0].server,
                                                   .value = r->term[0].epoch});
@@ -144,7 +144,7 @@ static void look_at_set(struct rig *r)
 static void look_at_terms(struct rig *r)
 {
     struct group_term term[GROUP_VOTES_MAX];
-    if (now_ns() - r->term_asked_ns < TERM_EVERY_MS * 1000000LL)
+    if (now_ns() - r->term_asked_ns < TERM_EVERY_MS * RL_NS_PER_MS)
         return;
     group_terms(&r->group, term);
     r->term_asked_ns = now_ns();
@@ -236,7 +236,7 @@ static void enter_phase(struct rig *r, int phase)
 
 static int64_t elapsed_ms(const struct rig *r)
 {
-    return (now_ns() - r->start_ns) / 1000000;
+    return (now_ns() - r->start_ns) / RL_NS_PER_MS;
 }
 
 static void turn(struct rig *r)
@@ -244,10 +244,10 @@ static void turn(struct rig *r)
     int64_t before_ns = now_ns();
     int64_t late_ms;
     sleep_ms(TURN_MS);
-    late_ms = (now_ns() - before_ns) / 1000000 - TURN_MS;
+    late_ms = (now_ns() - before_ns) / RL_NS_PER_MS - TURN_MS;
     if (late_ms >= LATE_MS)
         record_append(r->history,
-                      (struct record){.what = RECORD_LATE, .value = late_ms * 1000000});
+                      (struct record){.what = RECORD_LATE, .value = late_ms * RL_NS_PER_MS});
     r->late_ms = late_ms > r->late_ms ? late_ms : r->late_ms;
     look_after_workers(r);
     if (r->schedule->elected) {

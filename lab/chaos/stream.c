@@ -120,7 +120,7 @@ static enum news await(struct crew *c, struct hold *h, int64_t end_ns)
             if (news != NOTHING)
                 return news;
         }
-        left_ms = (end_ns - now_ns()) / 1000000;
+        left_ms = (end_ns - now_ns()) / RL_NS_PER_MS;
         if (left_ms <= 0)
             return NOTHING;
         if (!receive(h, left_ms)) {
@@ -161,7 +161,7 @@ static enum news come_back(struct crew *c, struct hold *h)
     snprintf(body, sizeof body, "{\"ttl_ms\":%lld}", (long long)h->ttl_ms);
     h->is_unsure = false;
     if (call(c, h, body))
-        news = await(c, h, now_ns() + RETURN_MS * 1000000LL);
+        news = await(c, h, now_ns() + RETURN_MS * RL_NS_PER_MS);
     if (news == HELD) {
         c->rig->replicas.balancer.switches->returned++;
         h->has_returned = true;

@@ -3,6 +3,7 @@
  * The checker on histories made by hand: each promise once kept and once broken by as little
  * as possible. Times are milliseconds of an imagined clock.
  */
+#include "base/time.h"
 #include "check.h"
 #include "checker.h"
 
@@ -22,7 +23,7 @@ static struct record *add(int what, int64_t at_ms, int worker, uint32_t hold)
     CHECK(history.count < RECORDS_MAX);
     r = &made[history.count++];
     *r = (struct record){.what = (uint8_t)what,
-                         .at_ns = at_ms * 1000000,
+                         .at_ns = at_ms * RL_NS_PER_MS,
                          .worker = (uint16_t)worker,
                          .life = 1,
                          .hold = hold};
@@ -40,7 +41,7 @@ static struct record *hold(int kind, int name, int worker, uint32_t number, int6
         add(RECORD_RELEASE, release_ms, worker, number);
     r = add(RECORD_GRANT, ask_ms + 1, worker, number);
     r->kind = (uint8_t)kind;
-    r->deadline_ns = until_ms * 1000000;
+    r->deadline_ns = until_ms * RL_NS_PER_MS;
     r->token = number; /* in order unless a test says otherwise */
     return r;
 }
@@ -104,7 +105,7 @@ static struct record *evict(uint32_t number, int64_t at_ms)
 {
     struct record *r = add(RECORD_EVICT, at_ms, 3, number);
     r->names = 1u << NAME_EVICTED;
-    r->value = (at_ms - 1) * 1000000;
+    r->value = (at_ms - 1) * RL_NS_PER_MS;
     return r;
 }
 
@@ -160,7 +161,7 @@ static void killed_holder(int flags, int64_t free_ms)
     fault(FAULT_KILL_CLIENT, 0, 20, 30, 0);
     hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, free_ms - 2, 3000, 1100);
     CHECK_INT(1, broken(BREACH_DOUBLE));
-    noted(RECORD_GRANT, 1)->at_ns = free_ms * 1000000;
+    noted(RECORD_GRANT, 1)->at_ns = free_ms * RL_NS_PER_MS;
     CHECK_INT(0, broken(BREACH_DOUBLE));
 }
 
@@ -185,7 +186,7 @@ CASE(lost_holder,
 CASE(renewed_holder, "A hold lasts as long as the last renewal that its holder has seen.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 1400);
-    add(RECORD_SEEN, 900, 0, 1)->deadline_ns = 1800 * 1000000LL;
+    add(RECORD_SEEN, 900, 0, 1)->deadline_ns = 1800 * RL_NS_PER_MS;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 1200, 3000, 1500);
     CHECK_INT(1, broken(BREACH_DOUBLE));
 }
@@ -277,12 +278,12 @@ CASE(late_worker,
      "A wait that outlasts its deadline is a breach, but where its own process was late.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 7, 10, 3000, 2100);
-    noted(RECORD_ASK, 1)->deadline_ns = 500 * 1000000LL;
-    noted(RECORD_GRANT, 1)->at_ns = 2000 * 1000000LL;
+    noted(RECORD_ASK, 1)->deadline_ns = 500 * RL_NS_PER_MS;
+    noted(RECORD_GRANT, 1)->at_ns = 2000 * RL_NS_PER_MS;
     CHECK_INT(1, broken(BREACH_WAIT_LATE));
-    add(RECORD_LATE, 1900, 1, 0)->value = 1500 * 1000000LL; /* of worker 0 */
+    add(RECORD_LATE, 1900, 1, 0)->value = 1500 * RL_NS_PER_MS; /* of worker 0 */
     CHECK_INT(1, broken(BREACH_WAIT_LATE));
-    add(RECORD_LATE, 1900, 2, 0)->value = 1500 * 1000000LL;
+    add(RECORD_LATE, 1900, 2, 0)->value = 1500 * RL_NS_PER_MS;
     CHECK_INT(0, broken(BREACH_WAIT_LATE));
 }
 
@@ -293,9 +294,9 @@ CASE(late_end_of_a_command,
     hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 30, 1000, 60);
     made[0].flags = RECORD_LEASE | RECORD_COMMAND | RECORD_RUN;
     CHECK_INT(1, broken(BREACH_DOUBLE));
-    add(RECORD_LATE, 40, 0, 0)->value = 10 * 1000000;
+    add(RECORD_LATE, 40, 0, 0)->value = 10 * RL_NS_PER_MS;
     CHECK_INT(1, broken(BREACH_DOUBLE));
-    add(RECORD_LATE, 45, 0, 0)->value = 30 * 1000000;
+    add(RECORD_LATE, 45, 0, 0)->value = 30 * RL_NS_PER_MS;
     CHECK_INT(0, broken(BREACH_DOUBLE));
 }
 
@@ -365,10 +366,10 @@ CASE(late_machine,
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 1900, 0, 1);
-    add(RECORD_LATE, 1800, 0, 0)->value = 900 * 1000000LL;
+    add(RECORD_LATE, 1800, 0, 0)->value = 900 * RL_NS_PER_MS;
     CHECK_INT(0, broken(BREACH_TOLD_LATE));
     /* From 1.4 s on: too late to excuse anything. */
-    noted(RECORD_LATE, 0)->value = 400 * 1000000LL;
+    noted(RECORD_LATE, 0)->value = 400 * RL_NS_PER_MS;
     CHECK_INT(1, broken(BREACH_TOLD_LATE));
 }
 
@@ -385,7 +386,7 @@ static void wait_for(uint32_t number, int64_t ask_ms, int64_t until_ms, int64_t 
 {
     struct record *r = add(RECORD_ASK, ask_ms, 0, number);
     r->names = 1u << NAME_ORDERS;
-    r->deadline_ns = until_ms * 1000000;
+    r->deadline_ns = until_ms * RL_NS_PER_MS;
     add(RECORD_DENY, deny_ms, 0, number)->error = REDLOCK_TIMEOUT;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What failovers cost, measured on histories made by hand. */
+#include "base/time.h"
 #include "check.h"
 #include "schedule.h"
 #include "turns.h"
@@ -16,7 +17,7 @@ static struct record *add(int what, int64_t at_ms, int worker, uint32_t hold)
     CHECK(history.count < RECORDS_MAX);
     r = &made[history.count++];
     *r = (struct record){.what = (uint8_t)what,
-                         .at_ns = at_ms * 1000000,
+                         .at_ns = at_ms * RL_NS_PER_MS,
                          .worker = (uint16_t)worker,
                          .hold = hold};
     return r;
@@ -29,8 +30,8 @@ static void hold(uint32_t number, int64_t at_ms, int64_t ttl_ms, int64_t until_m
     r->names = 1;
     r->flags = RECORD_RENEWED;
     r->value = ttl_ms;
-    add(RECORD_GRANT, at_ms, 0, number)->deadline_ns = (at_ms + ttl_ms) * 1000000;
-    add(RECORD_SEEN, until_ms - 1, 0, number)->deadline_ns = until_ms * 1000000;
+    add(RECORD_GRANT, at_ms, 0, number)->deadline_ns = (at_ms + ttl_ms) * RL_NS_PER_MS;
+    add(RECORD_SEEN, until_ms - 1, 0, number)->deadline_ns = until_ms * RL_NS_PER_MS;
     if (is_lost)
         add(RECORD_LOST, until_ms, 0, number);
 }
@@ -54,7 +55,7 @@ CASE(cost_of_new_locks,
     turns_read(&history, &turns);
     CHECK_INT(1, turns.count);
     CHECK_INT(FAULT_FAILOVER, turns.turn[0].kind);
-    CHECK_INT(9005, turns.turn[0].granted_ns / 1000000);
+    CHECK_INT(9005, turns.turn[0].granted_ns / RL_NS_PER_MS);
 }
 
 CASE(holders_that_went_on,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/time.h"
 #include "report.h"
 
 #include <redlock.h>
@@ -103,7 +104,7 @@ static void draw_target(struct canvas *c, bool client, int target)
             if (pass == 1)
                 bar(c, s->from_ns, s->to_ns, fault_colour(s->kind));
             else if (loses_trust(s->kind) && s->to_ns < c->end_ns)
-                bar(c, s->to_ns, s->to_ns + GUARD_MS * 1000000LL, "#e4e4e4");
+                bar(c, s->to_ns, s->to_ns + GUARD_MS * RL_NS_PER_MS, "#e4e4e4");
         }
 }
 
@@ -249,7 +250,7 @@ static void draw_grid(struct canvas *c, double top, double bottom)
         if (seconds / steps[i] <= 26)
             step = steps[i];
     for (int s = 0; s <= seconds; s += step) {
-        double x = x_of(c, c->start_ns + s * 1000000000LL);
+        double x = x_of(c, c->start_ns + s * RL_NS_PER_S);
         fprintf(c->out,
                 "<path d='M%.1f %.0fV%.0f' class='g'/>"
                 "<text x='%.1f' y='%.0f' text-anchor='middle'>%d s</text>\n",

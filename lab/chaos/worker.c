@@ -360,8 +360,8 @@ static void *feel_pulse(void *data)
         int64_t before_ns = now_ns();
         int64_t late_ns;
         sleep_ms(PULSE_MS);
-        late_ns = now_ns() - before_ns - PULSE_MS * 1000000LL;
-        if (late_ns >= LATE_MS * 1000000LL)
+        late_ns = now_ns() - before_ns - PULSE_MS * RL_NS_PER_MS;
+        if (late_ns >= LATE_MS * RL_NS_PER_MS)
             record_append(c->rig->history, (struct record){.what = RECORD_LATE,
                                                            .worker = (uint16_t)(c->index + 1),
                                                            .value = late_ns});

@@ -66,7 +66,7 @@ static void queue(struct flow *f, const char *data, size_t size, int delay_ms)
     int64_t due_ns;
     if (c == NULL)
         _exit(1);
-    due_ns = now_ns() + (int64_t)delay_ms * 1000000;
+    due_ns = now_ns() + (int64_t)delay_ms * RL_NS_PER_MS;
     if (f->tail != NULL && f->tail->due_ns > due_ns)
         due_ns = f->tail->due_ns; /* a shorter delay does not overtake */
     *c = (struct chunk){.due_ns = due_ns, .size = size};

@@ -17,7 +17,6 @@
 #define WORKERS_MAX 64
 #define TAIL_LINES 80
 #define FAILURES_SHOWN 20
-#define SECOND_NS 1e9
 
 /* Of one worker, in memory that all share; added up when all have ended. */
 struct work {
@@ -50,7 +49,7 @@ double sim_seconds_now(void)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / SECOND_NS;
+    return (double)now.tv_sec + (double)now.tv_nsec / (double)RL_NS_PER_S;
 }
 
 static double cpu_seconds(int who)
@@ -117,7 +116,7 @@ static void work(const struct sim_campaign *campaign, unsigned index, struct boa
         mine->seeds++;
         mine->grants += result.grants;
         mine->events += result.events;
-        mine->simulated_s += (double)result.simulated_ns / SECOND_NS;
+        mine->simulated_s += (double)result.simulated_ns / (double)RL_NS_PER_S;
         if (!result.failed)
             continue;
         atomic_compare_exchange_strong(&board->first_failure, &none, mine->seed);

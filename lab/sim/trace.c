@@ -24,7 +24,7 @@ const char *sim_error_name(int error)
 
 static void print_time(struct sim_world *world)
 {
-    fprintf(world->trace, "[%9lld.%03lld] ", (long long)(world->now_ns / 1000000),
+    fprintf(world->trace, "[%9lld.%03lld] ", (long long)(world->now_ns / RL_NS_PER_MS),
             (long long)(world->now_ns / 1000 % 1000));
 }
 

@@ -12,7 +12,7 @@
 
 #include "system/loop.h"
 
-#define HTTP_PAUSE_NS (100 * INT64_C(1000000))
+#define HTTP_PAUSE_NS (100 * RL_NS_PER_MS)
 
 struct http_server;
 struct http_tls_context;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_US 1000
+#include "base/time.h"
+
 #define SPECIAL "*?[]\\"
 #define WORD sizeof(uint32_t)
 
@@ -146,7 +147,7 @@ struct lock_class *classes_find(const struct classes *classes, const char *name)
 static void add(struct class_times *times, int64_t took_ns)
 {
     times->count++;
-    times->sum_us += took_ns > 0 ? (uint64_t)took_ns / NS_PER_US : 0;
+    times->sum_us += took_ns > 0 ? (uint64_t)(took_ns / RL_NS_PER_US) : 0;
 }
 
 void classes_note(struct classes *classes, const struct journal_entry *entry)

@@ -15,11 +15,12 @@
 
 #include <stdint.h>
 
+#include "base/time.h"
 #include "journal/entry.h"
 #include "redlock.h"
 
 #define TROUBLE_MAX 64
-#define TROUBLE_KEPT_NS (300 * INT64_C(1000000000))
+#define TROUBLE_KEPT_NS (300 * RL_NS_PER_S)
 #define TROUBLE_REASON_MAX 32
 
 struct trouble_entry {

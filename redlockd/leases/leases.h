@@ -25,7 +25,7 @@
 #include "system/loop.h"
 
 /* A comment on every stream so often. */
-#define STREAM_COMMENT_NS (10 * INT64_C(1000000000))
+#define STREAM_COMMENT_NS (10 * RL_NS_PER_S)
 
 /* A request that is under way: the data of its lock. Small: thousands of them wait. */
 struct lease_request {

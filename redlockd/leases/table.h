@@ -35,7 +35,7 @@
 #include "system/job.h"
 #include "system/loop.h"
 
-#define LEASE_REMEMBERED_NS (120 * INT64_C(1000000000))
+#define LEASE_REMEMBERED_NS (120 * RL_NS_PER_S)
 #define LEASES_SPENT_MAX (1u << 20)   /* of those that waited or were granted here */
 #define LEASES_STRANGE_MAX (1u << 18) /* of the others */
 #define LEASES_HELD_MAX (1u << 18)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/time.h"
 #include "io/reactor.h"
 
 /* Lives inside of what it serves. Its owner sets `ready`; the rest is the loop's. */

@@ -23,7 +23,7 @@
 #include "redlock.h"
 #include "system/loop.h"
 
-#define LEADER_LOOK_NS (500 * INT64_C(1000000))
+#define LEADER_LOOK_NS (500 * RL_NS_PER_MS)
 #define LEADER_WAIT_MAX_MS 50000 /* as of a lease: proxies cut at 60 s */
 #define LEADER_NAMES_MAX 256 /* that are looked at: each costs the nodes two queries a second */
 #define LEADER_NAMES_OF_ONE_MAX 64 /* of one principal, as below */

@@ -24,8 +24,8 @@
 #define OVERVIEW_LOCKS_MAX 1000
 #define OVERVIEW_NAMES_MAX 65536 /* remembered during a look: 64 doubled some times */
 #define OVERVIEW_SHOWN 3         /* holders that are named */
-#define OVERVIEW_EVERY_NS (250 * INT64_C(1000000))
-#define OVERVIEW_PATIENCE_NS (400 * INT64_C(1000000))
+#define OVERVIEW_EVERY_NS (250 * RL_NS_PER_MS)
+#define OVERVIEW_PATIENCE_NS (400 * RL_NS_PER_MS)
 #define OVERVIEW_PAUSE 9
 
 struct overview_lock {

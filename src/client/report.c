@@ -125,7 +125,7 @@ void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out)
     if (!window->known)
         return;
     clock_gettime(CLOCK_REALTIME, &wall);
-    middle_ns -= (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - rl_now_ns();
+    middle_ns -= (int64_t)wall.tv_sec * RL_NS_PER_S + wall.tv_nsec - rl_now_ns();
     out->clock_offset_us = middle_ns / 1000;
     out->clock_error_us = (window->high_ns - window->low_ns) / 2 / 1000;
 }

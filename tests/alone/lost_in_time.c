@@ -27,7 +27,7 @@ static int64_t wall_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / RL_NS_PER_MS;
 }
 
 static void notify(void *data)
@@ -67,7 +67,7 @@ CASE_NODES(hundred_losses,
     }
     for (int i = 0; i < LOCKS; i++) {
         CHECK(h[i].deadline_ns != 0 && h[i].lost_ns != 0);
-        late += h[i].deadline_ns - h[i].notified_ns < -1000000 * pulse_late_ms();
+        late += h[i].deadline_ns - h[i].notified_ns < -RL_NS_PER_MS * pulse_late_ms();
         early_us[i] = (h[i].deadline_ns - h[i].lost_ns) / 1000;
         late += early_us[i] < -1000 * pulse_late_ms();
         CHECK_INT(REDLOCK_STATE_LOST, redlock_state(h[i].lock));

@@ -37,7 +37,7 @@ CASE_EACH(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 t
         int64_t took_ns;
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
         took_ns = now_ns() - start_ns;
-        took_ms[i] = took_ns / 1000000;
+        took_ms[i] = took_ns / RL_NS_PER_MS;
         CHECK_BETWEEN(300, 1500 + pulse_late_ms(), took_ms[i]);
         CHECK(lock == NULL);
         told += report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 1;

@@ -22,7 +22,7 @@ static int64_t cpu_ms(void)
 {
     struct timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / RL_NS_PER_MS;
 }
 
 CASE_ON(a_copy_in_a_child_is_no_busy_loop,

@@ -201,7 +201,7 @@ static void explain(const struct measurement *m, enum what what)
 /* Prints the table; the number of limits that were exceeded. */
 static int judge(const struct measurement *m, enum scenario scenario)
 {
-    int64_t seconds = (m->ended_ns - m->begun_ns) / 1000000000 + 1;
+    int64_t seconds = (m->ended_ns - m->begun_ns) / RL_NS_PER_S + 1;
     int exceeded = 0;
     printf("# %d cycles in %.2f s; per cycle:\n#   %-20s %10s %10s %10s\n", m->load.cycles,
            (double)(m->ended_ns - m->begun_ns) / 1e9, "", "counted", "limit", "besides");

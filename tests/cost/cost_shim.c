@@ -113,7 +113,7 @@ static int64_t real_ns(void)
 
 static int64_t real_ms(void)
 {
-    return real_ns() / 1000000;
+    return real_ns() / RL_NS_PER_MS;
 }
 
 void shim_freeze_time(void)

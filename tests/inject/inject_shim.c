@@ -12,6 +12,8 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "src/base/time.h"
+
 /* Atomic: the library's I/O thread makes calls while the test arms and disarms. */
 static _Atomic int armed_call;
 static _Atomic int armed_nth;
@@ -177,12 +179,12 @@ WRAP(int, timerfd_settime,
      (int fd, int flags, const struct itimerspec *value, struct itimerspec *old))
 {
     struct itimerspec real = *value;
-    int64_t ns = value->it_value.tv_sec * (int64_t)1000000000 + value->it_value.tv_nsec;
+    int64_t ns = value->it_value.tv_sec * RL_NS_PER_S + value->it_value.tv_nsec;
 
     /* The kernel has not heard of our pause. */
     if ((flags & TFD_TIMER_ABSTIME) && ns > paused_ns) {
-        real.it_value.tv_sec = (time_t)((ns - paused_ns) / 1000000000);
-        real.it_value.tv_nsec = (long)((ns - paused_ns) % 1000000000);
+        real.it_value.tv_sec = (time_t)((ns - paused_ns) / RL_NS_PER_S);
+        real.it_value.tv_nsec = (long)((ns - paused_ns) % RL_NS_PER_S);
     }
     return fails(INJECT_TIMERFD_SETTIME) ? -1 : __real_timerfd_settime(fd, flags, &real, old);
 }
@@ -218,9 +220,9 @@ WRAP(int, clock_gettime, (clockid_t clock, struct timespec *out))
     int64_t ns;
 
     if (pause_ms > 0)
-        paused_ns = pause_ms * (int64_t)1000000;
+        paused_ns = pause_ms * RL_NS_PER_MS;
     ns = out->tv_nsec + paused_ns;
-    out->tv_sec += (time_t)(ns / 1000000000);
-    out->tv_nsec = (long)(ns % 1000000000);
+    out->tv_sec += (time_t)(ns / RL_NS_PER_S);
+    out->tv_nsec = (long)(ns % RL_NS_PER_S);
     return result;
 }

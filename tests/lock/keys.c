@@ -39,9 +39,9 @@ CASE_ON(validity_is_ttl_less_drift,
         int64_t key_ms = server_int(&c->node[i], "PTTL", "redlock:x", NULL);
         CHECK(key_ms > redlock_remaining_ms(lock));
     }
-    left_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
+    left_ms = (redlock_deadline_ns(lock) - now_ns()) / RL_NS_PER_MS;
     told_ms = redlock_remaining_ms(lock);
-    later_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
+    later_ms = (redlock_deadline_ns(lock) - now_ns()) / RL_NS_PER_MS;
     CHECK_BETWEEN(later_ms - 1, left_ms + 1, told_ms);
 }
 

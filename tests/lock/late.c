@@ -240,7 +240,7 @@ static _Atomic int leave_handler;
 /* The thread stands still here, as one that gets no CPU does. */
 static void stand_still(int number)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
+    const struct timespec moment = {.tv_nsec = RL_NS_PER_MS};
 
     (void)number;
     in_handler = 1;

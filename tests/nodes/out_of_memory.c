@@ -38,7 +38,7 @@ static void take(redlock *r, enum shape shape, struct hold *h)
     h->lock = client_lock_as(r, shape_text(shape), TTL_MS, q);
     if (shape_may_be_held_twice(shape) && !q.slots)
         h->longer = client_lock_as(r, shape_text(shape), LONG_TTL_MS, shape_request(shape));
-    h->until_ns = now_ns() + (int64_t)LIFETIMES * TTL_MS * 1000000;
+    h->until_ns = now_ns() + (int64_t)LIFETIMES * TTL_MS * RL_NS_PER_MS;
 }
 
 static void hold_every_kind(struct cluster *c, redlock *r, int first)

@@ -108,7 +108,7 @@ static int64_t connections(redlock *r)
 /* A renewal succeeds after this call. */
 static void await_renewal(const redlock_lock *lock, int64_t ttl_ms)
 {
-    int64_t after_ns = now_ns() + ttl_ms * 1000000; /* of what was renewed before */
+    int64_t after_ns = now_ns() + ttl_ms * RL_NS_PER_MS; /* of what was renewed before */
     AWAIT(redlock_deadline_ns(lock) > after_ns);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
 }

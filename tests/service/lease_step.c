@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rules of a lease as golden traces: what follows from what, in which order. */
+#include "base/time.h"
 #include "check.h"
 #include "lease_trace.h"
 #include "leases/lease.h"
@@ -338,7 +339,7 @@ CASE(stream_repeated, "A stream that a close releases is not given away to what 
 CASE(deadline,
      "after_ms and remaining_ms together end before the library's deadline, less the drift.")
 {
-    const int64_t ms = 1000000;
+    const int64_t ms = RL_NS_PER_MS;
     struct lease_deadline d = lease_deadline_of(1000 * ms, 1012 * ms, 31000 * ms, 10000);
 
     CHECK_INT(12, d.after_ms);

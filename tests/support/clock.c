@@ -8,17 +8,17 @@ int64_t now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return (int64_t)t.tv_sec * RL_NS_PER_S + t.tv_nsec;
 }
 
 int64_t now_ms(void)
 {
-    return now_ns() / 1000000;
+    return now_ns() / RL_NS_PER_MS;
 }
 
 void sleep_ms(int64_t ms)
 {
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000};
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * RL_NS_PER_MS};
     while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
         continue;
 }

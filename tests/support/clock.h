@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/base/time.h"
+
 int64_t now_ns(void); /* CLOCK_BOOTTIME */
 int64_t now_ms(void);
 

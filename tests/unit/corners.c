@@ -2,6 +2,7 @@
 /* Answers that no server can be made to give: repeated, early and absurd ones. */
 #include <string.h>
 
+#include "base/time.h"
 #include "check.h"
 #include "core/guard.h"
 #include "engine/survey.h"
@@ -133,8 +134,6 @@ CASE(senseless_replies_are_no_votes,
     CHECK_INT(REDLOCK_VOTE_ERROR, vote(RL_OP_PING, SCALAR(ERROR, 0, "WRONGTYPE Operation")));
 }
 
-static const int64_t SECOND_NS = 1000000000;
-
 static struct rl_guard strict_guard(void)
 {
     struct rl_facts facts = {.has_server = true, .uptime_s = 90000, .marker_max_ttl_ms = -5};
@@ -143,9 +142,9 @@ static struct rl_guard strict_guard(void)
     facts.has_replication = facts.master = true;
     strcpy(facts.run_id, "run");
     strcpy(facts.replid, "replid");
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * SECOND_NS, 10000);
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
     rl_guard_connected(&guard);
-    rl_guard_judge(&guard, &facts, SECOND_NS);
+    rl_guard_judge(&guard, &facts, RL_NS_PER_S);
     return guard;
 }
 
@@ -156,13 +155,13 @@ CASE(probation_answers,
     char rubbish[RL_PROBATION_MAX + 8];
 
     CHECK_INT(0, guard.node_max_ttl_ns); /* a negative limit is none */
-    CHECK(!rl_guard_check_vote(&guard, SECOND_NS));
+    CHECK(!rl_guard_check_vote(&guard, RL_NS_PER_S));
     memset(rubbish, 'x', sizeof rubbish);
-    rl_guard_probed(&guard, (struct rl_slice){rubbish, sizeof rubbish}, SECOND_NS);
+    rl_guard_probed(&guard, (struct rl_slice){rubbish, sizeof rubbish}, RL_NS_PER_S);
     CHECK_STR("", guard.probation);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * SECOND_NS));
-    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
-    CHECK(rl_guard_check_vote(&guard, SECOND_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
+    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, RL_NS_PER_S);
+    CHECK(rl_guard_check_vote(&guard, RL_NS_PER_S));
 }
 
 CASE(an_admission_changes_no_other_verdict,
@@ -170,9 +169,9 @@ CASE(an_admission_changes_no_other_verdict,
 {
     struct rl_guard guard = strict_guard();
 
-    rl_guard_blame_clock(&guard, SECOND_NS);
-    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
-    CHECK(!rl_guard_check_vote(&guard, 2 * SECOND_NS));
+    rl_guard_blame_clock(&guard, RL_NS_PER_S);
+    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
 }
 
 CASE(a_step_of_our_own_is_forgiven,
@@ -180,18 +179,18 @@ CASE(a_step_of_our_own_is_forgiven,
 {
     struct rl_guard guard = strict_guard();
 
-    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
-    rl_guard_sample(&guard, 1700000000000000, SECOND_NS, SECOND_NS + 1000);
-    rl_guard_sample(&guard, 1700000009000000, 2 * SECOND_NS, 2 * SECOND_NS + 1000);
-    CHECK(guard.step_ns > 0 && !rl_guard_check_vote(&guard, 2 * SECOND_NS));
+    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, RL_NS_PER_S);
+    rl_guard_sample(&guard, 1700000000000000, RL_NS_PER_S, RL_NS_PER_S + 1000);
+    rl_guard_sample(&guard, 1700000009000000, 2 * RL_NS_PER_S, 2 * RL_NS_PER_S + 1000);
+    CHECK(guard.step_ns > 0 && !rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
     guard.step_ns = 0;
-    CHECK(rl_guard_check_vote(&guard, 2 * SECOND_NS));
+    CHECK(rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
 }
 
 CASE(a_machine_that_slept, "A round trip of an hour is capped, not negative.")
 {
     CHECK_INT(1500000, rl_rtt_us(1500000000));
-    CHECK_INT(RL_RTT_MAX_US, rl_rtt_us(3600 * SECOND_NS));
+    CHECK_INT(RL_RTT_MAX_US, rl_rtt_us(3600 * RL_NS_PER_S));
 }
 
 CASE(survey_corners, "A query counts each node once, and does not end before its deadline.")
@@ -199,7 +198,7 @@ CASE(survey_corners, "A query counts each node once, and does not end before its
     struct rl_policy policy = {.node_count = 3,
                                .all_nodes = rl_all_nodes(3),
                                .quorum = 2,
-                               .node_timeout_ns = SECOND_NS};
+                               .node_timeout_ns = RL_NS_PER_S};
     struct rl_answer missing = {.vote = REDLOCK_VOTE_MISSING, .key_ttl_ms = -1};
     struct rl_answer held = {.vote = REDLOCK_VOTE_TAKEN, .key_ttl_ms = -1};
     struct rl_survey survey = {0};
@@ -209,9 +208,9 @@ CASE(survey_corners, "A query counts each node once, and does not end before its
     rl_survey_answer(&survey, 1, missing, NULL, 1);
     CHECK_INT(REDLOCK_VOTE_TAKEN, survey.node[1].vote);
     rl_survey_answer(&survey, 2, held, NULL, 1);
-    rl_survey_timer(&survey, 0, 0, SECOND_NS - 1);
+    rl_survey_timer(&survey, 0, 0, RL_NS_PER_S - 1);
     CHECK(survey.due);
-    rl_survey_timer(&survey, 0, 0, SECOND_NS);
+    rl_survey_timer(&survey, 0, 0, RL_NS_PER_S);
     CHECK(!survey.due);
     CHECK_INT(REDLOCK_OK, rl_survey_error(&survey));
 }

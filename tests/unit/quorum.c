@@ -93,7 +93,7 @@ CASE(validity_by_table, "Drift is ttl * ppm / 10^6 + 2 ms, and a day does not ov
         {86400000, 10000, 864002000}, {86400000, 500000, 43200002000},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        int64_t ttl_ns = table[i].ttl_ms * 1000000;
+        int64_t ttl_ns = table[i].ttl_ms * RL_NS_PER_MS;
         CHECK_INT(5000 + ttl_ns - table[i].drift_us * 1000,
                   rl_validity_end_ns(5000, ttl_ns, table[i].ppm));
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/time.h"
 #include "clients.h"
 #include "cycles.h"
 
@@ -17,7 +18,7 @@ int main(int argc, char **argv)
     if (argc != 3 || atoi(argv[2]) < 1)
         errx(64, "usage: redlock-bench-asked SOCKET SECONDS");
     clients_open(&callers, argv[1], CLIENTS_MAX);
-    clients_run(&callers, &cycle_redlockd, atoi(argv[2]) * INT64_C(1000000000), &result);
+    clients_run(&callers, &cycle_redlockd, atoi(argv[2]) * RL_NS_PER_S, &result);
     printf("%.0f\n", (double)result.cycles / result.seconds);
     clients_close(&callers);
     return 0;

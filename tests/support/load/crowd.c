@@ -230,7 +230,7 @@ int64_t crowd_longest_ms(const struct crowd *crowd)
         int64_t waited_ns = crowd->record[i].granted_ns - crowd->record[i].asked_ns;
         longest_ns = waited_ns > longest_ns ? waited_ns : longest_ns;
     }
-    return longest_ns / 1000000;
+    return longest_ns / RL_NS_PER_MS;
 }
 
 int64_t crowd_longest_idle_ms(const struct crowd *crowd)
@@ -248,5 +248,5 @@ int64_t crowd_longest_idle_ms(const struct crowd *crowd)
             next_ns - crowd->record[i].ended_ns > longest_ns)
             longest_ns = next_ns - crowd->record[i].ended_ns;
     }
-    return longest_ns / 1000000;
+    return longest_ns / RL_NS_PER_MS;
 }

@@ -101,7 +101,7 @@ static struct handover evaluate(const struct round *round)
     struct handover h = {0};
     int records = round->count < SAMPLES_MAX ? round->count : SAMPLES_MAX;
     for (int i = 1; i < records; i++)
-        if (round->passage[i].asked_ns < round->passage[i - 1].released_ns - 1000000)
+        if (round->passage[i].asked_ns < round->passage[i - 1].released_ns - RL_NS_PER_MS)
             took_ns[h.count++] =
                 round->passage[i].granted_ns - round->passage[i - 1].released_ns;
     if (h.count == 0)

@@ -49,7 +49,7 @@ static int64_t served_after_ms(struct scene *s, struct waiter *w, int64_t since_
     int64_t took_ms = NOT_SERVED;
     if (waiter_await_within(w, limit_ms)) {
         CHECK_OK(w->news->error);
-        took_ms = (w->news->granted_ns - since_ns) / 1000000;
+        took_ms = (w->news->granted_ns - since_ns) / RL_NS_PER_MS;
         waiter_end(w);
     } else {
         waiter_kill(w);
@@ -98,7 +98,7 @@ int64_t after_dead_holder_ms(enum trouble trouble, int64_t limit_ms)
     queue_up(&s, &s.second, &patient, 1);
     waiter_kill(&s.first);
     CHECK_INT(0, s.second.news->done);
-    end_ns = s.first.news->granted_ns + SHORT_MS * 1000000LL;
+    end_ns = s.first.news->granted_ns + SHORT_MS * RL_NS_PER_MS;
     return served_after_ms(&s, &s.second, end_ns, SHORT_MS + limit_ms);
 }
 
@@ -123,7 +123,7 @@ int64_t without_messages_ms(enum trouble trouble, int64_t limit_ms)
     cut_subscriptions(&s.rest);
     released_ns = now_ns();
     client_unlock(s.lock);
-    while (!s.second.news->done && now_ns() < released_ns + limit_ms * 1000000) {
+    while (!s.second.news->done && now_ns() < released_ns + limit_ms * RL_NS_PER_MS) {
         cut_subscriptions(&s.rest);
         sleep_ms(2);
     }
