@@ -169,7 +169,7 @@ static int await_end(pid_t pid, int64_t deadline_ns)
         ended = waitpid(pid, &status, WNOHANG);
         if (ended != 0 || left_ms <= 0)
             break;
-        /* Before Linux 5.3, and where a sandbox forbids the call, poll() only takes its time. */
+        /* Before Linux 5.3, or where a sandbox forbids the call: poll() only waits. */
         poll(&end, 1, end.fd >= 0 ? (int)left_ms : REAP_EVERY_MS);
     }
     if (end.fd >= 0)
