@@ -18,7 +18,7 @@ dpkg -i now/redlock_*.deb now/redlockd_*.deb >/tmp/dpkg 2>&1 || { cat /tmp/dpkg;
 files
 used=$(grep -c '^<!-- file: ' production.md)
 that "the page has its files ($used)" test "$used" -ge 8 -a -s /etc/redlock/nodes.conf -a -s /etc/prometheus/prometheus.yml
-sed -i 's/10\.0\.0\./127.0.0./g; s/scrape_interval: 15s/scrape_interval: 1s/' \
+sed -i 's/10\.0\.0\./127.0.0./g; s/_interval: 15s/_interval: 1s/' \
     /etc/redlock/{nodes,redlockd}.conf /etc/nginx/conf.d/redlockd.conf /etc/haproxy/haproxy.cfg \
     /etc/prometheus/prometheus.yml
 
