@@ -13,6 +13,9 @@
 #include "protocol/command.h"
 #include "protocol/value.h"
 
+/* A replica that hangs is waited for so long: what waits for it starts within a second. */
+#define REPLICATE_MAX_MS 300
+
 /* ---- the request ---- */
 
 /*
@@ -89,8 +92,11 @@ static void fill(const struct rl_engine *engine, const struct rl_attempt *attemp
     if (op == RL_OP_ADMIT || op == RL_OP_BREAK)
         out->ttl_ms = engine->max_ttl_ns / RL_NS_PER_MS;
     /* Its answer has to be here before the node counts as silent. */
-    if (op == RL_OP_REPLICATE)
+    if (op == RL_OP_REPLICATE) {
         out->ttl_ms = engine->policy.node_timeout_ns / RL_NS_PER_MS / 2 + 1;
+        if (out->ttl_ms > REPLICATE_MAX_MS)
+            out->ttl_ms = REPLICATE_MAX_MS;
+    }
 }
 
 /* What differs from node to node. */
