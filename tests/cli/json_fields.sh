@@ -86,14 +86,15 @@ kill $!
 wait
 END
 unhurried
+patient=(env "REDLOCK_CONFIG=$tmp/unhurried") # for commands inside `redlock dev`, which has no configuration
 exec 9<> <(:)
 {
     timeout 200 "$redlock" dev -c 3 -- bash "$tmp/gather" "$tmp/unhurried" "$tmp/hold" 9<&9 2> >(grep '^{')
     timeout 200 "$redlock" dev -c 1 --quorums 2 -- bash "$tmp/gather" "$tmp/unhurried" "$tmp/hold" 9<&9 2> >(grep '^{')
-    timeout 200 "$redlock" dev -c 3 -- bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
-    timeout 200 "$redlock" dev -c 3 --no-init -- bash -c "redlock lock --guard off x >/dev/null; redlock status --json x; redlock list --json; redlock nodes --json; bash '$tmp/gather_failures'"
-    timeout 200 "$redlock" dev -c 1 --quorums 2 -- bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
-    timeout 200 "$redlock" dev --sentinel -- bash -c "redlock dev list --json; redlock nodes --json; redlock top --json -c 1 -d 100ms"
+    timeout 200 "$redlock" dev -c 3 -- "${patient[@]}" bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
+    timeout 200 "$redlock" dev -c 3 --no-init -- "${patient[@]}" bash -c "redlock lock --guard off x >/dev/null; redlock status --json x; redlock list --json; redlock nodes --json; bash '$tmp/gather_failures'"
+    timeout 200 "$redlock" dev -c 1 --quorums 2 -- "${patient[@]}" bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
+    timeout 200 "$redlock" dev --sentinel -- "${patient[@]}" bash -c "redlock dev list --json; redlock nodes --json; redlock top --json -c 1 -d 100ms"
     timeout 200 "$redlock" dev --cluster -- redlock dev list --json
     timeout 200 "$redlock" dev -c 1 -- bash "$tmp/gather_classes" "$(dirname "$redlock")/redlockd" "$tmp/socket" 9<&9
     "$redlock" dev --json -c 1 >"$tmp/dev" &

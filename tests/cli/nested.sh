@@ -88,7 +88,7 @@ is 'another name is fine' "$("$redlock" run 'a b' -- redlock run -s 'a%20b' -- e
 is 'another prefix too, when it is said' \
     "$("$redlock" run a -- env -u REDLOCK_HELD redlock run -s --prefix other: a -- echo ran)" ran
 is '   and other servers' \
-    "$("$redlock" run -s a -- redlock dev -c 1 -- redlock run -n a -- echo ran)" ran
+    "$("$redlock" run -s a -- redlock dev -c 1 -- redlock run -n --node-timeout 3s a -- echo ran)" ran
 is 'different kinds of different names nest' \
     "$("$redlock" run a -- redlock run -s b -- redlock run --slots 2 c -- redlock run d e -- \
         redlock run a -- sh -c 'echo "$REDLOCK_HELD"' | sed 's/:[0-9a-f]\{32\}//g')" \

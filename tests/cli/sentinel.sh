@@ -27,7 +27,7 @@ expect 'no file with the password of the sentinels: 78' 78 'sentinel-password-fi
 
 cat >"$tmp/helpers" <<'END'
 . "$helpers" "$redlock"
-unset REDLOCK_NODES_SAVED
+unhurried
 s1=127.0.0.1:$(port_of s1) s2=127.0.0.1:$(port_of s2) s3=127.0.0.1:$(port_of s3)
 n1=127.0.0.1:$(port_of 1)
 group=$REDLOCK_NODES
@@ -97,7 +97,7 @@ expect 'a user without the rights on the sentinels: 69' 69 'NOPERM|no permission
 like '   with what to do' "$err" 'give this user the missing right on the servers .*, or on the sentinels'
 try redlock run -w 0 --sentinel-user default --sentinel-password-file "$tmp/password" lock -- echo ran
 is '   from a file' "$status:$out" 0:ran
-printf 'nodes = %s\nsentinel-password-file = %s\n' "$group" "$tmp/password" >"$tmp/conf"
+printf 'node-timeout = 3s\nnodes = %s\nsentinel-password-file = %s\n' "$group" "$tmp/password" >"$tmp/conf"
 try env -u REDLOCK_NODES REDLOCK_CONFIG="$tmp/conf" redlock run -w 0 lock -- echo ran
 is '   from the configuration' "$status:$out" 0:ran
 answer "${n1#*:}" 'ACL SETUSER default on >server' >/dev/null
@@ -114,9 +114,7 @@ END
 line='a Sentinel group with 3 sentinels, profile efficiency: one holder, through any failover, loss of writes, split brain or pause, if the sentinels keep their files; new locks wait 14 s after each failover'
 export line
 inside init --no-init <<'END'
-export REDLOCK_CONFIG=$tmp/conf
-echo 'max-ttl = 10s' >"$tmp/conf"
-chmod 644 "$tmp/conf"
+echo 'max-ttl = 10s' >>"$REDLOCK_CONFIG"
 try redlock run -w 300ms lock -- echo ran # short: none is to be had
 expect 'before init no lock: 69' 69 'not initialised, .* then admit it'
 like '   and what to do' "$err" 'next: when nothing that was granted before can be held any more: .redlock init'
@@ -195,9 +193,7 @@ like 'a master that came back empty: what to do' "$out" 'came back without its d
 END
 
 inside failover --no-init <<'END'
-echo 'max-ttl = 15s' >"$tmp/conf"
-chmod 644 "$tmp/conf"
-export REDLOCK_CONFIG=$tmp/conf
+echo 'max-ttl = 15s' >>"$REDLOCK_CONFIG"
 redlock init --yes -q
 redlock run -t 15s kept -- sh -c 'sleep 17; echo held on' >"$tmp/kept" 2>/dev/null &
 kept=$!
@@ -219,9 +215,7 @@ is 'a lock with a TTL that is long enough goes on' "$?:$(cat "$tmp/kept")" '0:he
 END
 
 inside breaks --no-init <<'END'
-echo 'max-ttl = 3s' >"$tmp/conf"
-chmod 644 "$tmp/conf"
-export REDLOCK_CONFIG=$tmp/conf
+echo 'max-ttl = 3s' >>"$REDLOCK_CONFIG"
 redlock init --yes -q
 hold() { redlock run -t 3s lock -- sleep 100 >/dev/null 2>&1 & eventually redlock status -q --held lock; }
 hold
@@ -308,9 +302,7 @@ wait $waiter || :
 END
 
 inside stamps --no-init <<'END'
-echo 'max-ttl = 3s' >"$tmp/conf"
-chmod 644 "$tmp/conf"
-export REDLOCK_CONFIG=$tmp/conf
+echo 'max-ttl = 3s' >>"$REDLOCK_CONFIG"
 redlock init --yes -q
 redlock dev failover >/dev/null
 try redlock run -n job -- echo ran
@@ -321,8 +313,8 @@ is '   and the first one after the quarantine has the lock' "$status:$out:$err" 
 END
 cat >"$tmp/promoted" <<'END'
 . "$helpers" "$redlock"
-echo 'max-ttl = 3s' >"$tmp/conf"
-export REDLOCK_CONFIG=$tmp/conf
+unhurried
+echo 'max-ttl = 3s' >>"$REDLOCK_CONFIG"
 ask "$(port 2)" REPLICAOF 127.0.0.1 "$(port 1)" >/dev/null
 linked() { ask_info "$(port 2)" | grep -q master_link_status:up; }
 ask_info() {
@@ -359,15 +351,15 @@ try redlock run --every 10m job -- echo ran
 expect 'another master knows of it' 75 'has run already'
 END
 
-try "$redlock" dev -c 1 -- redlock nodes
+try "$redlock" dev -c 1 -- redlock nodes --node-timeout 3s
 like 'one server says what it cannot promise' "$out" '^one server, profile efficiency: one holder while it does not restart unseen.* may be held twice after a failover$'
-try "$redlock" dev -c 1 -- redlock init --yes
+try "$redlock" dev -c 1 -- redlock init --yes --node-timeout 3s
 like '   also at init' "$out" '^one server, .* may be held twice after a failover$'
-try "$redlock" dev -c 1 -- redlock doctor
+try "$redlock" dev -c 1 -- redlock doctor --node-timeout 3s
 like '   and doctor' "$out" '^one server, .* may be held twice after a failover$'
-try "$redlock" dev --sentinel --no-init -- sh -c 'redlock nodes --nodes "$(redlock dev list | awk "\$1 == 1 { print \$2 }")"'
+try "$redlock" dev --sentinel --no-init -- sh -c 'redlock nodes --node-timeout 3s --nodes "$(redlock dev list | awk "\$1 == 1 { print \$2 }")"'
 is 'a server with replicas, without its sentinels' "$(tail -1 <<<"$out")" \
     'one server with a failover that reports nothing, profile efficiency: may be held twice after a failover'
-try "$redlock" dev -c 3 -- redlock break --yes --wait none
+try "$redlock" dev -c 3 -- redlock break --node-timeout 3s --yes --wait none
 expect 'on independent servers there is nothing to wait for' 1
 done_testing
