@@ -1071,8 +1071,9 @@ REDLOCK_API int redlock_break(redlock *client, const char *name, const char *fin
 /*
  * Waits, for half of the per-node deadline and for 300 ms at most, until a replica of each
  * Sentinel group has what this client has written on it: a failover then loses it only
- * together with that replica. It is for what has to outlive a failover and no lock depends on, as records of
- * periodic runs: locks need it not. Nodes that are no Sentinel groups have no part in it.
+ * together with that replica. It is for what has to outlive a failover and no lock depends on,
+ * as records of periodic runs: locks need it not. Nodes that are no Sentinel groups have no
+ * part in it.
  *
  *   OK        a majority of the nodes has made it sure
  *   TIMEOUT   no replica has confirmed it in time; it may have it all the same
