@@ -34,7 +34,8 @@ for file in include/redlock.h bin/redlock bin/redlockd share/man/man1/redlock.1 
     share/man/man7/redlock-nodes.7 share/man/man7/redlock-json.7 share/man/man7/redlock-leader.7 \
     share/man/man3/libredlock.3 share/man/man8/redlockd.8 share/man/man5/redlock.conf.5 \
     share/man/man5/redlockd.conf.5 share/redlock/redlockd.conf share/man/man7/redlock-quickstart.7 \
-    share/man/man7/redlock-jobs.7 lib/systemd/system/redlock@.service lib/systemd/system/redlock@.timer \
+    share/man/man7/redlock-jobs.7 share/man/man7/redlock-service.7 \
+    lib/systemd/system/redlock@.service lib/systemd/system/redlock@.timer \
     lib/systemd/system/redlockd.service lib/systemd/system/redlockd.socket lib/sysusers.d/redlockd.conf \
     share/redlock/redlock.conf \
     share/bash-completion/completions/redlock share/zsh/site-functions/_redlock \

@@ -69,7 +69,7 @@ for sub in $listed; do
     done
     for option in $has; do
         name=${option#--}
-        grep -q "^\.It.* Fl -$name\b" "$root"/man/redlock{,-run,-dev,-bench}.1 "$root/man/redlock-nodes.7" ||
+        grep -q "^\.It.* Fl -$name\b" "$root"/man/redlock{,-run,-dev,-bench}.1 "$root"/man/redlock-{nodes,leader}.7 ||
             not_ok "the manual has $option of $sub"
     done
     grep -q "^\.It Cm $sub\b" "$root/man/redlock.1" || not_ok "the manual has $sub"
