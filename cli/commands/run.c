@@ -333,7 +333,7 @@ static int run_rounds(struct run *r)
         status = period_open(&r->period, &r->settings, r->terms.name[0]);
     if (status)
         return status;
-    if (period_look(&r->period) == REDLOCK_BUSY)
+    if (period_look(&r->period, &r->held) == REDLOCK_BUSY)
         return r->skip_ok ? 0
                           : period_report(&r->period, &r->settings, r->terms.name[0],
                                           REDLOCK_BUSY, (int)r->busy_status);

@@ -189,8 +189,6 @@ static int check_service(const struct run *r)
         return message_usage(
             "a service locks one name at a time: leave out all others, or nest "
             "one `redlock run` in another, always in one order");
-    if (r->period.period_ms)
-        return message_usage("--every needs the nodes: leave it out, or --service");
     if (r->settings.config.guard || r->settings.config.profile)
         return message_usage("the service decides about its nodes: leave out --profile and "
                              "--guard");

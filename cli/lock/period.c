@@ -9,6 +9,8 @@
 
 #include "base/quote.h"
 #include "report/report.h"
+#include "service/look.h"
+#include "service/once.h"
 #include "settings/open_client.h"
 #include "system/timer.h"
 #include "ui/exit.h"
@@ -27,6 +29,8 @@ int period_open(struct period *p, const struct settings *s, const char *name)
         return message_usage("with --every the lock name has at most %zu bytes: '%s' is added",
                              REDLOCK_NAME_MAX - strlen(RECORD_SUFFIX), RECORD_SUFFIX);
     snprintf(p->name, sizeof p->name, "%s" RECORD_SUFFIX, name);
+    if (s->service)
+        return 0;
     p->record_ms = p->period_ms + PERIOD_START_MS < REDLOCK_TTL_LIMIT_MS
                        ? p->period_ms + PERIOD_START_MS
                        : REDLOCK_TTL_LIMIT_MS;
@@ -68,10 +72,28 @@ static int find_record(struct period *p)
     return held ? REDLOCK_OK : REDLOCK_EXPIRED;
 }
 
-int period_look(struct period *p)
+/* The same of a service. */
+static int find_served_record(struct period *p, const struct service *s)
 {
-    /* Nodes that cannot be reached are reported by the lock, which is tried next. */
-    return p->period_ms > 0 && find_record(p) == REDLOCK_OK ? REDLOCK_BUSY : REDLOCK_OK;
+    redlock_info info = {0};
+    redlock_report report;
+    int error = service_look(s, p->name, &info, &report, p->detail);
+
+    p->left_ms = info.holder.remaining_ms;
+    snprintf(p->by, sizeof p->by, "%s", info.holder.label);
+    return error == REDLOCK_OK && !info.held ? REDLOCK_EXPIRED : error;
+}
+
+int period_look(struct period *p, const struct held_lock *held)
+{
+    int error;
+
+    if (p->period_ms == 0)
+        return REDLOCK_OK;
+    /* Nodes or a service that cannot be reached are reported by the lock, which is tried next.
+     * To record a run needs no right to look. */
+    error = p->client ? find_record(p) : find_served_record(p, &held->service);
+    return error == REDLOCK_OK ? REDLOCK_BUSY : REDLOCK_OK;
 }
 
 /* Until the operation of the record has ended; the lock is renewed meanwhile. */
@@ -123,6 +145,12 @@ static bool is_elected(redlock *member)
     return found;
 }
 
+static void warn_unsure(void)
+{
+    message_warn("no replica has the record of this run yet: a failover may forget it, and let "
+                 "the command run again within the period");
+}
+
 /* A failover forgets what no replica has. */
 static void make_sure(struct period *p)
 {
@@ -136,8 +164,28 @@ static void make_sure(struct period *p)
         error = redlock_replicate(member, NULL);
     while (error != REDLOCK_OK && timer_now_ns() < end_ns);
     if (error != REDLOCK_OK)
-        message_warn("no replica has the record of this run yet: a failover may forget it, and "
-                     "let the command run again within the period");
+        warn_unsure();
+}
+
+/* The service renews the lock meanwhile, and held_lock_freshen() learns of that. */
+static int begin_served_record(struct period *p, struct held_lock *held)
+{
+    struct service_run run;
+    int error = service_once_record(&held->service, held->served.name,
+                                    service_hold_lease(held->hold), p->period_ms, &run);
+
+    p->under = run.may_be_recorded ? held : NULL;
+    /* One that came too late for its start is undone and begun anew; a lock that is lost is
+     * not. */
+    p->start_by_ns = error == REDLOCK_OK        ? run.start_by_ns
+                     : error == REDLOCK_EXPIRED ? 0
+                                                : TIMER_NEVER;
+    p->left_ms = run.next_ms;
+    snprintf(p->by, sizeof p->by, "%s", run.label);
+    snprintf(p->detail, sizeof p->detail, "%s", run.detail);
+    if (error == REDLOCK_OK && !run.is_sure)
+        warn_unsure();
+    return error == REDLOCK_EXPIRED ? REDLOCK_LOST : error;
 }
 
 int period_begin(struct period *p, struct held_lock *held, const char *label)
@@ -147,6 +195,12 @@ int period_begin(struct period *p, struct held_lock *held, const char *label)
 
     if (p->period_ms == 0)
         return REDLOCK_OK;
+    if (!p->client) {
+        error = begin_served_record(p, held);
+        if (error != REDLOCK_OK)
+            period_undo(p);
+        return error;
+    }
     error = begin_record(p, held, &request);
     /* What a start that failed left on too few nodes is in the way, but records no run. */
     if (error == REDLOCK_BUSY && find_record(p) != REDLOCK_OK) {
@@ -169,6 +223,10 @@ bool period_is_late(const struct period *p)
 
 void period_undo(struct period *p)
 {
+    if (p->under)
+        service_once_take_back(&p->under->service, p->under->served.name,
+                               service_hold_lease(p->under->hold));
+    p->under = NULL;
     redlock_lock_free(p->lock);
     redlock_close(p->client);
     p->lock = NULL;

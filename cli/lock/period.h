@@ -16,6 +16,9 @@
  * never does; its record is taken back. So two starts are the whole period apart, however long
  * a process was stopped between record and start. (Not that of a whole day, beyond which no
  * lock can last.)
+ *
+ * Through a service it is the service that writes the record, for the lease that has the lock
+ * (redlockd/once/once.h).
  */
 #ifndef CLI_PERIOD_H
 #define CLI_PERIOD_H
@@ -39,8 +42,10 @@ struct period {
     int64_t sure_ms;     /* how long a replica may take to have it */
     int64_t start_by_ns; /* once it is written: later the command must not start */
     char name[REDLOCK_NAME_MAX + 1]; /* of the record */
-    redlock *client;
+    redlock *client;                 /* NULL: a service keeps the record */
     redlock_lock *lock;
+    struct held_lock *under; /* under its lease the service may have the record; NULL: it has
+                                not */
     char detail[HELD_LOCK_DETAIL_MAX]; /* of the last operation that failed */
     redlock_report report;             /* of the last operation that ended */
     int64_t left_ms;                   /* of a record that was found; -1: unknown */
@@ -52,8 +57,8 @@ struct period {
 int period_open(struct period *p, const struct settings *s, const char *name);
 
 /* Before it is waited for: REDLOCK_BUSY if the record is there, else OK. Waits
- * for the nodes. */
-int period_look(struct period *p);
+ * for the nodes, or the service. */
+int period_look(struct period *p, const struct held_lock *held);
 
 /*
  * Under the lock: writes the record on a majority, and renews the lock meanwhile. BUSY: it is

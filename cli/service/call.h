@@ -79,6 +79,7 @@ void service_fetch(const struct service *s, const struct service_request *q,
 #define SERVICE_PATH_MAX (3 * REDLOCK_NAME_MAX + 64)
 #define SERVICE_LOCKS "/v1/locks/"
 #define SERVICE_BREAKS "/v1/breaks/"
+#define SERVICE_ONCE "/v1/once/"
 void service_path(char out[SERVICE_PATH_MAX], const char *collection, const char *name);
 
 #endif

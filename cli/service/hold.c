@@ -437,6 +437,11 @@ const struct service_state *service_hold_look(const struct service_hold *h)
     return &h->state;
 }
 
+const char *service_hold_lease(const struct service_hold *h)
+{
+    return h->id;
+}
+
 int service_hold_end(struct service_hold *h)
 {
     enum service_phase phase = h->state.phase;

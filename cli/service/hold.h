@@ -87,6 +87,9 @@ const struct service_state *service_hold_turn(struct service_hold *h);
 /* The same without a turn. */
 const struct service_state *service_hold_look(const struct service_hold *h);
 
+/* The lease id of what is held. */
+const char *service_hold_lease(const struct service_hold *h);
+
 /* Gives the lock back, or ends the wait. Returns the outcome. */
 int service_hold_end(struct service_hold *h);
 

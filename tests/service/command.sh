@@ -241,8 +241,6 @@ try "$redlock" lock job
 expect 'a subcommand that needs nodes' 78 'no nodes.*a service is for run, status'
 try "$redlock" run a b -- echo no
 expect 'several names' 64 'one name at a time'
-try "$redlock" run --every 1h a -- echo no
-expect '--every' 64 'needs the nodes'
 try "$redlock" run -n a/../b -- echo no
 expect 'a name that a proxy would rewrite' 64 'segment'
 try "$redlock" run -n -t 1d a -- echo no
