@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Fencing for data in MariaDB, and MySQL from 8.0 on: mariadb DATABASE <mariadb.sql, once. For InnoDB.
+-- Fencing for data in MariaDB: mariadb DATABASE <mariadb.sql, once. For InnoDB. Not tried with MySQL.
 --
 -- The holder of a lock begins every transaction on what the lock protects, also one that only reads what
 -- it will decide by, with
