@@ -129,80 +129,24 @@ static void draw_targets(struct canvas *c, const char *title, const char *word, 
     }
 }
 
-/* How long each worker held in each column of pixels, in nanoseconds. */
-typedef double columns[PLOT][WORKERS];
-
-static void add_claim(const struct canvas *c, const struct claim *k, columns held)
-{
-    double scale = (double)PLOT / (double)(c->end_ns - c->start_ns);
-    double from = (double)(k->granted_ns - c->start_ns) * scale;
-    double to = (double)(k->end_ns - c->start_ns) * scale;
-    for (int x = from < 0 ? 0 : (int)from; x < PLOT && x < to; x++) {
-        double low = from > x ? from : x, high = to < x + 1 ? to : x + 1;
-        held[x][k->worker] += high - low;
-    }
-}
-
-static int busiest(const double held[WORKERS])
-{
-    int best = -1;
-    for (int i = 0; i < WORKERS; i++)
-        if (held[i] > 0 && (best < 0 || held[i] > held[best]))
-            best = i;
-    return best;
-}
-
-/* One path per worker: each column belongs to the worker that held longest in it. */
-static void draw_columns(struct canvas *c, columns held)
-{
-    for (int w = 0; w < WORKERS; w++) {
-        fprintf(c->out, "<path stroke='%s' stroke-width='%d' d='", worker_colour[w], BAR);
-        for (int x = 0; x < PLOT; x++) {
-            int from = x;
-            while (x < PLOT && busiest(held[x]) == w)
-                x++;
-            if (x > from)
-                fprintf(c->out, "M%d %.1fh%d", LEFT + from, c->y + BAR / 2.0, x - from);
-        }
-        fprintf(c->out, "'/>\n");
-    }
-}
-
-/* Readers have no colours of their own: the more at once, the darker. */
-static void draw_readers(struct canvas *c, columns held)
-{
-    enum { SHADES = 4 };
-    for (int shade = 1; shade <= SHADES; shade++) {
-        fprintf(c->out, "<path stroke='#2c3e50' stroke-opacity='%.2f' stroke-width='%d' d='",
-                0.22 * shade, BAR);
-        for (int x = 0; x < PLOT; x++) {
-            double sum = 0;
-            int level;
-            for (int w = 0; w < WORKERS; w++)
-                sum += held[x][w];
-            level = sum <= 0 ? 0 : 1 + (int)sum;
-            if ((level > SHADES ? SHADES : level) == shade)
-                fprintf(c->out, "M%d %.1fh1", LEFT + x, c->y + BAR / 2.0);
-        }
-        fprintf(c->out, "'/>\n");
-    }
-}
-
+/* In the colours of the workers; readers have one, and are the darker the more there are. */
 static void draw_row(struct canvas *c, const struct row *r)
 {
-    static columns held;
-    memset(held, 0, sizeof held);
-    for (size_t i = 0; i < c->claims.count; i++) {
-        const struct claim *k = &c->claims.claim[i];
-        if (k->granted_ns != 0 && k->names >> r->name & 1 &&
-            (r->kind < 0 || k->kind == r->kind) && (r->slot == 0 || k->slot == r->slot))
-            add_claim(c, k, held);
-    }
+    bool shared = r->kind == REDLOCK_SHARED;
     label(c, r->label);
-    if (r->kind == REDLOCK_SHARED)
-        draw_readers(c, held);
-    else
-        draw_columns(c, held);
+    for (int w = 0; w < WORKERS; w++) {
+        fprintf(c->out, "<path stroke='%s' stroke-opacity='%s' stroke-width='%d' d='",
+                shared ? "#2c3e50" : worker_colour[w], shared ? ".3" : "1", BAR);
+        for (size_t i = 0; i < c->claims.count; i++) {
+            const struct claim *k = &c->claims.claim[i];
+            double x = x_of(c, k->granted_ns), width = x_of(c, k->end_ns) - x;
+            if (k->granted_ns != 0 && k->worker == w && k->names >> r->name & 1 &&
+                (r->kind < 0 || k->kind == r->kind) && (r->slot == 0 || k->slot == r->slot))
+                fprintf(c->out, "M%.1f %.1fh%.1f", x, c->y + BAR / 2.0,
+                        width < 0.5 ? 0.5 : width);
+        }
+        fprintf(c->out, "'/>\n");
+    }
 }
 
 static void draw_marks(struct canvas *c, const struct mark *marks, size_t count, int name,
