@@ -292,19 +292,20 @@ coverage: ## which lines the tests run, room by room; fails below 95 % of src/co
 
 # BENCH_NATIVE_SERVER: a server that deletes by comparison; BENCH_OPTIONS: see redlock-bench --help.
 BENCH_OPTIONS ?=
-bench_built = scripts/deps.sh bench && mkdir -p build/bench && \
+bench_built = scripts/deps.sh bench plots && mkdir -p build/bench && \
     $(call built,release,--target redlock redlock-bench) >/dev/null
-bench_run = $(RELEASE)/redlock dev -c 5 -- $(RELEASE)/lab/bench/redlock-bench --json build/bench/bench.json
+bench_run = status=0; $(RELEASE)/redlock dev -c 5 -- $(RELEASE)/lab/bench/redlock-bench --json build/bench/bench.json \
+    $(1) $(BENCH_OPTIONS) || status=$$?; python3 -B lab/bench/tables.py build/bench/bench.json; exit $$status
 
 .PHONY: bench
 bench: ## what everything costs, next to the floor: one table, and build/bench/bench.json (5 min)
 	@$(bench_built)
-	@$(bench_run) $(BENCH_OPTIONS)
+	@$(bench_run)
 
 .PHONY: bench-check
 bench-check: ## the same, and status 1 when a target is missed by more than a fifth
 	@$(bench_built)
-	@$(bench_run) --check $(BENCH_OPTIONS)
+	@$(call bench_run,--check)
 
 .PHONY: bench-turns
 bench-turns: ## 16 clients on one name, beside the library of another build: BEFORE=DIR (3 min)

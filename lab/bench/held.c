@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <malloc.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -286,12 +287,15 @@ static int keep_some(const struct options *options, const struct servers *server
 }
 
 /* Text of a row that lives as long as the results. */
-static const char *about(const char *format, const char *number)
+__attribute__((format(printf, 1, 2))) static const char *about(const char *format, ...)
 {
     static char text[ROWS_MAX][96];
     static unsigned used;
     char *out = text[used++ % ROWS_MAX];
-    snprintf(out, sizeof text[0], format, number);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(out, sizeof text[0], format, args);
+    va_end(args);
     return out;
 }
 
@@ -309,7 +313,6 @@ static void add_rows(struct results *results)
 {
     const struct held_point *first = &results->held[0];
     const struct held_point *last = &results->held[results->held_count - 1];
-    char most[FIGURE_MAX], fewest[FIGURE_MAX];
     double bytes = 0, late_share = 0;
     uint64_t lost = 0;
     struct row *row;
@@ -320,30 +323,27 @@ static void add_rows(struct results *results)
         late_share = share > late_share ? share : late_share;
         lost += p->lost;
     }
-    figure(last->locks, most);
-    figure(first->locks, fewest);
     row = results_row(results, "held_bytes",
-                      about("up to %s locks held, memory of the client", most), "bytes/lock",
-                      NULL);
+                      about("up to %u locks held, memory of the client", last->locks),
+                      "bytes/lock", NULL);
     row->target = (struct target){TARGET_AT_MOST, BYTES_MAX, true};
     if (bytes > 0)
         series_add(&row->ours, bytes);
     else
         snprintf(row->note, sizeof row->note, "this allocator does not tell");
-    add(results, "held_late", about("up to %s locks held, p99 of renewals late by", most),
-        "of TTL", late_share, (struct target){TARGET_BELOW, LATE_SHARE, false});
-    add(results, "held_lost", about("up to %s locks held, lost", most), "locks", (double)lost,
-        (struct target){TARGET_AT_MOST, 0, true});
-    row = add(results, "held_cpu", about("%s locks held, CPU per lock", most), "us/s",
+    add(results, "held_late",
+        about("up to %u locks held, p99 of renewals late by", last->locks), "of TTL",
+        late_share, (struct target){TARGET_BELOW, LATE_SHARE, false});
+    add(results, "held_lost", about("up to %u locks held, lost", last->locks), "locks",
+        (double)lost, (struct target){TARGET_AT_MOST, 0, true});
+    row = add(results, "held_cpu", about("%u locks held, CPU per lock", last->locks), "us/s",
               last->cpu_us_per_lock_s, (struct target){TARGET_AT_MOST, GROWTH_MAX, false});
     if (results->held_count < 2) {
         row->target.kind = TARGET_NONE; /* nothing has grown */
         return;
     }
-    row->baseline = about("%s locks held", fewest);
+    row->baseline = about("%u locks held", first->locks);
     series_add(&row->theirs, first->cpu_us_per_lock_s);
-    row->cost = last->renewal;
-    snprintf(row->note, sizeof row->note, "the last two per renewal");
 }
 
 int held_measure(const struct options *options, const struct servers *servers,

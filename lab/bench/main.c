@@ -48,7 +48,7 @@ static int check(const struct results *results)
     for (unsigned i = 0; i < results->row_count; i++) {
         const struct row *row = &results->row[i];
         if (row_verdict(row, CHECK_MARGIN) == VERDICT_MISSED) {
-            printf("check: missed by far: %s\n", row->what);
+            fprintf(stderr, "check: missed by far: %s\n", row->what);
             status = EXIT_MISSED;
         }
     }
@@ -73,8 +73,7 @@ int main(int argc, char **argv)
     results.seconds = options.seconds;
     failed = measure_all(&options, &servers, &results);
     machine_end(&results.machine);
-    table_print(&results);
-    if (options.json && results_json_write(&results, options.json) != 0)
+    if (results_json_write(&results, options.json) != 0)
         return EXIT_OUTPUT;
     if (failed)
         return EXIT_NODES;

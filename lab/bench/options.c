@@ -18,14 +18,15 @@
 static const char usage[] =
     "Usage: redlock-bench [OPTION]...\n"
     "Measures the library on the nodes named in REDLOCK_NODES, next to a floor that sends the\n"
-    "same commands over raw sockets; `redlock dev -- redlock-bench` starts nodes. Prints one\n"
-    "table. Figures are medians of rounds in which the compared sides took turns.\n"
+    "same commands over raw sockets; `redlock dev -- redlock-bench` starts nodes. Writes JSON,\n"
+    "of which tables.py makes a table. Figures are medians of rounds in which the compared\n"
+    "sides took turns.\n"
     "\n"
     "  -r, --rounds N      rounds (default 5)\n"
     "  -s, --seconds S     length of each measurement (default 1)\n"
     "  -q, --quick         3 rounds of 0.25 s, fewer held locks: to see that it works\n"
     "  -o, --only LIST     only these parts, by name:\n" PARTS(
-        PART_LINE) "      --json FILE     write everything there\n"
+        PART_LINE) "      --json FILE     write it there, instead of to standard output\n"
                    "  -c, --check         exit with 1 if a target is missed by more than a "
                    "fifth\n"
                    "      --callers LIST  cycles: only with 1, 4, 16, 64 or 256 callers\n"

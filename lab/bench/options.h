@@ -35,7 +35,7 @@ struct options {
     double seconds;   /* of each measurement */
     unsigned parts;   /* which ones, a bit each */
     bool check;       /* a missed target is a failure */
-    const char *json; /* file to write; NULL: none */
+    const char *json; /* file to write; NULL: standard output */
 
     unsigned callers[CALLERS_COUNT_MAX]; /* cycles: only with so many */
     unsigned callers_count;              /* 0: with all that there are */

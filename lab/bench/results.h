@@ -100,15 +100,8 @@ enum verdict row_verdict(const struct row *row, double margin);
 /* ">= 0.85"; "" without a target. */
 void target_text(const struct target *target, char out[24]);
 
-/* Writes all of them; 0, or -1 with a message. */
+/* Writes all of them as JSON, without a path to standard output; 0, or -1 with a message.
+ * tables.py makes a table of it. */
 int results_json_write(const struct results *results, const char *path);
-
-#define FIGURE_MAX 32
-
-/* 43210 as "43,210"; three digits of what is small. Returns out. */
-const char *figure(double value, char out[FIGURE_MAX]);
-
-/* For people: one table, and what the machine did meanwhile. */
-void table_print(const struct results *results);
 
 #endif

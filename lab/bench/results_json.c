@@ -142,7 +142,7 @@ static void write_all(struct rl_json *j, const struct results *results)
 
 int results_json_write(const struct results *results, const char *path)
 {
-    struct rl_json j = {.out = fopen(path, "w")};
+    struct rl_json j = {.out = path ? fopen(path, "w") : stdout};
     bool failed;
     if (!j.out) {
         perror(path);
@@ -150,7 +150,7 @@ int results_json_write(const struct results *results, const char *path)
     }
     write_all(&j, results);
     failed = ferror(j.out) != 0;
-    if (fclose(j.out) != 0 || failed) {
+    if ((path ? fclose(j.out) : fflush(j.out)) != 0 || failed) {
         perror(path);
         return -1;
     }

@@ -3,8 +3,13 @@
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; whatever was there goes. A table
 whose part was not measured stays as it is.
+
+    tables.py BENCH.json    prints that of `make bench`
 """
+import json
 import re
+import sys
+from pathlib import Path
 
 
 def number(value, digits=0):
@@ -187,3 +192,11 @@ def rewrite(page, *measured):
     text = re.sub(r"<!-- table: ([a-z-]+) -->\n.*?<!-- end -->", replaced, text, flags=re.S)
     page.write_text(text)
     return written
+
+
+if __name__ == "__main__":
+    measured = json.loads(Path(sys.argv[1]).read_text())
+    print(bench(measured))
+    for row in measured["rows"]:
+        if row["note"]:
+            print(f"{row['what']}: {row['note']}")
