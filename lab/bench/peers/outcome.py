@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the rounds of all cases to medians, ratios, a table and verdicts."""
+"""From the rounds of all cases to medians, ratios and verdicts."""
 import statistics
 
 STUCK_S = 5  # a call with a hung node that took longer counts as one that never returns
@@ -100,39 +100,6 @@ def binding_rows(by_id, complete):
     row("python_p50", "python_1", "async_1", "p50_us",
         "one task in Python, p50 of acquire over the library's", TARGET_PYTHON_P50, False)
     return result
-
-
-def number(value, digits=0):
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
-def print_table(cases):
-    titles = {"distinct": "distinct names, cycles/s", "one_name": "one name, acquisitions/s",
-              "hung": "one of the nodes hung, distinct names, cycles/s"}
-    groups = dict.fromkeys((c.workload, c.callers) for c in cases if c.rounds)
-    for workload, callers in sorted(groups, key=lambda g: (list(titles).index(g[0]), g[1])):
-        group = [c for c in cases if (c.workload, c.callers) == (workload, callers) and c.rounds]
-        best = best_peer(cases, workload, callers, "per_s")
-        print(f"\n{titles[workload]}, {callers} caller{'s' if callers > 1 else ''}")
-        print(f"{'':52}{'per s':>9}{'x best':>8}{'p50 us':>10}{'p99 us':>10}{'slowest':>9}"
-              f"{'share':>7}{'client us':>11}{'servers us':>11}{'spread':>8}")
-        for c in group:
-            if c.stuck():
-                print(f"{c.client:52}{c.stuck()} never returned within {STUCK_S} s")
-                continue
-            times = ratio(c, best, "per_s") if best else None
-            print(f"{c.client:52}{number(c.median('per_s')):>9}{number(times, 2):>8}"
-                  f"{number(c.median('p50_us')):>10}{number(c.median('p99_us')):>10}"
-                  f"{number(c.median('slowest_per_s')):>9}{number(c.median('share'), 2):>7}"
-                  f"{number(c.median('client_us'), 1):>11}{number(c.median('servers_us'), 1):>11}"
-                  f"{c.spread_percent():>7.0f}%")
-
-
-def print_rows(verdicts):
-    print()
-    for row in verdicts:
-        met = {True: "met", False: "NOT MET", None: ""}[row["met"]]
-        print(f"{number(row['ratio'], 2):>8}  {row['target'] or '':7} {met:8} {row['what']}")
 
 
 def described(case):

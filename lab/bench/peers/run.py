@@ -3,7 +3,7 @@
 
 `make bench-peers` starts five servers and this inside `redlock dev`. It installs the peers of
 package.json into build/peers, runs every client with every workload in interleaved rounds, prints
-a table of medians and writes build/bench/peers.json. What cannot be installed is named and left
+tables of medians and writes build/bench/peers.json. What cannot be installed is named and left
 out.
 
 Workloads
@@ -42,7 +42,11 @@ from pathlib import Path
 
 import calls
 from clients import all_clients
-from outcome import STUCK_S, described, print_rows, print_table, rows
+from outcome import STUCK_S, described, rows
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import tables  # noqa: E402: of all benchmarks
 
 READY_S = 20  # for a driver to connect and warm up
 GRACE_S = 5  # beyond what a driver should take
@@ -221,8 +225,6 @@ def main():
     count_calls(cases, servers, options.seconds, environment)
     spreads = [c.spread_percent() for c in cases if c.kind == "floor" and c.rounds]
     verdicts = rows(cases, complete=not missing and not options.only)
-    print_table(cases)
-    print_rows(verdicts)
     answer = {
         "machine": {"cores": os.cpu_count(), "kernel": os.uname().release,
                     "load_before": round(load_before, 2),
@@ -241,7 +243,10 @@ def main():
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(answer, indent=1) + "\n")
-    print(f"\nwrote {options.out}")
+    for table in (tables.peers_distinct, tables.peers_one_name, tables.peers_hung,
+                  tables.peers_targets):
+        print(table(answer), end="\n\n")
+    print(f"wrote {options.out}")
 
 
 if __name__ == "__main__":
