@@ -146,7 +146,8 @@ static bool end_step(struct http_client *caller, const struct cycle *cycle, int 
 {
     int64_t now_ns = rl_now_ns();
 
-    cycle->take(caller, caller->step, status, body);
+    if (cycle->take)
+        cycle->take(caller, caller->step, status, body);
     if (caller->step == 0)
         latency_add(&result->first, now_ns - caller->sent_ns);
     if (++caller->step < cycle->steps)
@@ -178,7 +179,8 @@ void clients_run(struct clients *callers, const struct cycle *cycle, int64_t dur
             char *body = NULL;
 
             receive(caller->fd, caller->bytes, sizeof caller->bytes, &caller->got);
-            if (!parse(caller->bytes, caller->got, &status, &body))
+            if (cycle->answer_size > 0 ? caller->got < cycle->answer_size
+                                       : !parse(caller->bytes, caller->got, &status, &body))
                 continue;
             if (end_step(caller, cycle, status, body, result) && rl_now_ns() >= end_ns)
                 busy--;

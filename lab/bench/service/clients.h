@@ -29,6 +29,7 @@ struct http_client {
 struct cycle {
     const char *name;
     unsigned steps;
+    size_t answer_size; /* of every answer, which is not looked at; 0: they are taken */
     /* The request of this step; its size. */
     size_t (*write)(struct http_client *caller, unsigned step, char *out, size_t size);
     /* Its answer, terminated. Ends the process when it is not the one that was expected. */

@@ -58,7 +58,7 @@ static void take_redlockd(struct http_client *caller, unsigned step, int status,
         errx(1, "DELETE: %d %s", status, body);
 }
 
-const struct cycle cycle_redlockd = {"redlockd", 2, write_redlockd, take_redlockd};
+const struct cycle cycle_redlockd = {"redlockd", 2, 0, write_redlockd, take_redlockd};
 
 size_t cycles_write_wait(unsigned number, char *out, size_t size)
 {
@@ -111,7 +111,7 @@ static void take_etcd(struct http_client *caller, unsigned step, int status, con
         errx(1, "etcd: %d %s", status, body);
 }
 
-const struct cycle cycle_etcd = {"etcd", 3, write_etcd, take_etcd};
+const struct cycle cycle_etcd = {"etcd", 3, 0, write_etcd, take_etcd};
 
 static size_t write_kept(struct http_client *caller, unsigned step, char *out, size_t size)
 {
@@ -123,4 +123,4 @@ static void take_kept(struct http_client *caller, unsigned step, int status, con
     take_etcd(caller, step + 1, status, body);
 }
 
-const struct cycle cycle_etcd_kept = {"etcd with kept leases", 2, write_kept, take_kept};
+const struct cycle cycle_etcd_kept = {"etcd with kept leases", 2, 0, write_kept, take_kept};

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -32,13 +33,13 @@ static const char request[] =
 struct row {
     char path[BENCH_PATH_MAX];
     pid_t pid;
-    struct load load;
+    struct clients callers;
     struct series per_s, cpu_us; /* the latter of the server, for a request */
 };
 
 struct floors {
     struct row e0, e1;
-    size_t answer_size;
+    struct cycle cycle; /* of both: the request, and as many bytes as its answer has */
     struct series e1_of_e0;
     struct clients e1_many, e1_one, daemon_many, daemon_one;
     struct series e1_cpu, r_cpu, daemon_cpu, cpu_ratio;
@@ -50,15 +51,37 @@ static struct floors floors;
 
 static double measure_rate(struct row *row)
 {
-    int64_t from_ns = rl_now_ns();
+    static struct clients_result result;
     double before_us = process_cpu_us(row->pid);
-    uint64_t answers =
-        load_run(&row->load, request, sizeof request - 1, floors.answer_size, SLICE_NS);
-    double per_s = (double)answers * 1e9 / (double)(rl_now_ns() - from_ns);
 
-    series_add(&row->per_s, per_s);
-    series_add(&row->cpu_us, (process_cpu_us(row->pid) - before_us) / (double)answers);
-    return per_s;
+    result = (struct clients_result){0};
+    clients_run(&row->callers, &floors.cycle, SLICE_NS, &result);
+    series_add(&row->per_s, (double)result.cycles / result.seconds);
+    series_add(&row->cpu_us, (process_cpu_us(row->pid) - before_us) / (double)result.cycles);
+    return (double)result.cycles / result.seconds;
+}
+
+static size_t write_request(struct http_client *caller, unsigned step, char *out, size_t size)
+{
+    (void)caller;
+    (void)step;
+    (void)size;
+    memcpy(out, request, sizeof request - 1);
+    return sizeof request - 1;
+}
+
+/* All of its bytes, head and body. */
+static size_t find_answer(const char *path, char *out, size_t size)
+{
+    int fd = clients_connect(path);
+    ssize_t got = send(fd, request, sizeof request - 1, MSG_NOSIGNAL);
+
+    if (got > 0)
+        got = recv(fd, out, size, 0);
+    close(fd);
+    if (got < 12 || memcmp(out, "HTTP/1.1 201", 12) != 0)
+        errx(1, "unexpected answer: %.*s", got > 0 ? (int)got : 0, out);
+    return (size_t)got;
 }
 
 static void open_servers(const struct bench *bench)
@@ -69,13 +92,13 @@ static void open_servers(const struct bench *bench)
     snprintf(e0->path, sizeof e0->path, "%s/e0", bench->directory);
     snprintf(e1->path, sizeof e1->path, "%s/e1", bench->directory);
     e1->pid = floors_http(e1->path, body, sizeof body - 1);
-    load_open(&e1->load, e1->path, MANY);
-    floors.answer_size =
-        load_exchange(&e1->load, request, sizeof request - 1, answer, sizeof answer);
-    if (floors.answer_size < 12 || memcmp(answer, "HTTP/1.1 201", 12) != 0)
-        errx(1, "unexpected answer: %.*s", (int)floors.answer_size, answer);
-    e0->pid = floors_echo(e0->path, answer, floors.answer_size);
-    load_open(&e0->load, e0->path, MANY);
+    floors.cycle = (struct cycle){.name = "a floor",
+                                  .steps = 1,
+                                  .answer_size = find_answer(e1->path, answer, sizeof answer),
+                                  .write = write_request};
+    e0->pid = floors_echo(e0->path, answer, floors.cycle.answer_size);
+    clients_open(&e0->callers, e0->path, MANY);
+    clients_open(&e1->callers, e1->path, MANY);
     clients_open(&floors.e1_many, e1->path, MANY);
     clients_open(&floors.e1_one, e1->path, 1);
     clients_open(&floors.daemon_many, bench->address, MANY);
@@ -84,7 +107,7 @@ static void open_servers(const struct bench *bench)
 
 static void close_row(struct row *row)
 {
-    load_close(&row->load);
+    clients_close(&row->callers);
     process_end(row->pid, SIGKILL);
     unlink(row->path);
 }
