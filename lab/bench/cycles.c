@@ -91,8 +91,6 @@ static int run_rounds(struct cycles *cycles, const struct options *options)
         for (size_t i = 0; i < PLANNED; i++) {
             size_t index = round % 2 ? PLANNED - 1 - i : i;
             struct window window;
-            if (!options_want(options, plan[index].callers))
-                continue;
             measure_open(&window, cycles->servers, options->seconds, &sample);
             if (run_one(cycles, index, &window) != 0)
                 return -1;
@@ -192,7 +190,6 @@ static void add_callers(const struct cycles *cycles, struct results *results)
 
 static void add_rows(const struct cycles *cycles, struct results *results)
 {
-    unsigned first = results->row_count;
     struct row *row;
     const struct series *floor;
     add_async(cycles, results, 64, "async_64", "asynchronous, 64 in flight", "async_cpu_64",
@@ -206,9 +203,6 @@ static void add_rows(const struct cycles *cycles, struct results *results)
     add_blocking(cycles, results);
     add_fenced(cycles, results);
     add_callers(cycles, results);
-    for (unsigned i = first; i < results->row_count; i++)
-        if (results->row[i].ours.count == 0 && !results->row[i].note[0])
-            snprintf(results->row[i].note, sizeof results->row[i].note, "left out");
     floor = &find(cycles, FLOOR, 64)->per_s;
     if (floor->count > 1)
         results->machine.floor_spread_percent = series_spread_percent(floor);

@@ -134,10 +134,7 @@ static bool may_start(const struct keep *keep)
            keep->error == REDLOCK_OK;
 }
 
-/*
- * Spread over a third of the TTL, the renewals come evenly from then on. In a burst they fall
- * due together for ever: the hardest case for their punctuality.
- */
+/* Spread over a third of the TTL, so that renewals come evenly from then on. */
 static int acquire_all(struct keep *keep)
 {
     keep->begun_ns = now_ns();
@@ -215,7 +212,7 @@ static void release_all(struct keep *keep)
 }
 
 /*
- * Acquires and renews `count` locks as the options say (ttl_ms, burst). The client drives
+ * Acquires and renews `count` locks as the options say (ttl_ms). The client drives
  * itself. 0 or -1, with a message.
  */
 static int keep_run(redlock *client, const struct options *options,
@@ -228,7 +225,7 @@ static int keep_run(redlock *client, const struct options *options,
     int acquired;
 
     *out = (struct keep_result){.bytes = -1};
-    keep.pace_ns = options->burst ? 0 : options->ttl_ms * RL_NS_PER_MS / 3 / count;
+    keep.pace_ns = options->ttl_ms * RL_NS_PER_MS / 3 / count;
     keep.lock = calloc(count, sizeof *keep.lock);
     if (!keep.lock)
         return callers_complain("calloc", REDLOCK_NOMEM);

@@ -11,16 +11,15 @@
 #include "lab/stats/series.h"
 
 #define SECONDS_MAX 3600.0
-#define CALLERS_HIGH 256
 
 #define PART_LINE(NAME, name, what) "                        " name ": " what "\n"
 
 static const char usage[] =
     "Usage: redlock-bench [OPTION]...\n"
     "Measures the library on the nodes named in REDLOCK_NODES, next to a floor that sends the\n"
-    "same commands over raw sockets; `redlock dev -- redlock-bench` starts nodes. Writes JSON,\n"
-    "of which tables.py makes a table. Figures are medians of rounds in which the compared\n"
-    "sides took turns.\n"
+    "same commands over raw sockets; `redlock dev -- redlock-bench` starts nodes. Writes\n"
+    "JSON, of which tables.py makes a table. Figures are medians of rounds in which the\n"
+    "compared sides took turns.\n"
     "\n"
     "  -r, --rounds N      rounds (default 5)\n"
     "  -s, --seconds S     length of each measurement (default 1)\n"
@@ -29,11 +28,8 @@ static const char usage[] =
         PART_LINE) "      --json FILE     write it there, instead of to standard output\n"
                    "  -c, --check         exit with 1 if a target is missed by more than a "
                    "fifth\n"
-                   "      --callers LIST  cycles: only with 1, 4, 16, 64 or 256 callers\n"
                    "      --locks LIST    held: how many locks (default 1000,10000,100000)\n"
                    "      --ttl TIME      held: 30s, 500ms (default 30s)\n"
-                   "      --burst         held: acquire all at once, so that renewals fall "
-                   "due at once\n"
                    "  -h, --help          print this\n"
                    "\n"
                    "BENCH_NATIVE_SERVER names a valkey-server (9.0 or newer) or redis-server "
@@ -87,27 +83,17 @@ size_t split_words(char *text, const char **word, size_t max)
     return count;
 }
 
-/* A list of numbers; `max` is how many there is room for. */
-static int parse_list(const char *option, char *text, unsigned high, unsigned *out, size_t max,
-                      unsigned *out_count)
+static int parse_locks(struct options *options, char *text)
 {
     const char *word[LOCKS_COUNT_MAX];
-    size_t count = split_words(text, word, max);
-    if (count == 0 || count > max)
-        return bad_usage("not so many numbers", option);
+    size_t count = split_words(text, word, LOCKS_COUNT_MAX);
+    if (count == 0 || count > LOCKS_COUNT_MAX)
+        return bad_usage("not so many numbers", "--locks");
     for (size_t i = 0; i < count; i++)
-        if (parse_count(word[i], high, &out[i]) != 0)
+        if (parse_count(word[i], HELD_LOCKS_MAX, &options->locks[i]) != 0)
             return -1;
-    *out_count = (unsigned)count;
+    options->locks_count = (unsigned)count;
     return 0;
-}
-
-bool options_want(const struct options *options, unsigned callers)
-{
-    for (unsigned i = 0; i < options->callers_count; i++)
-        if (options->callers[i] == callers)
-            return true;
-    return options->callers_count == 0;
 }
 
 static int parse_parts(struct options *options, char *text)
@@ -166,16 +152,9 @@ static int parse_option(struct options *options, int option)
         options->check = true;
         return 0;
     case 'L':
-        return parse_list("--locks", optarg, HELD_LOCKS_MAX, options->locks, LOCKS_COUNT_MAX,
-                          &options->locks_count);
-    case 'C':
-        return parse_list("--callers", optarg, CALLERS_HIGH, options->callers,
-                          CALLERS_COUNT_MAX, &options->callers_count);
+        return parse_locks(options, optarg);
     case 'T':
         return parse_ttl(optarg, &options->ttl_ms);
-    case 'B':
-        options->burst = true;
-        return 0;
     case 'J':
         options->json = optarg;
         return 0;
@@ -192,9 +171,8 @@ int options_parse(struct options *options, int argc, char **argv)
     static const struct option known[] = {
         {"rounds", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 's'},
         {"quick", no_argument, NULL, 'q'},        {"only", required_argument, NULL, 'o'},
-        {"check", no_argument, NULL, 'c'},        {"callers", required_argument, NULL, 'C'},
-        {"locks", required_argument, NULL, 'L'},  {"ttl", required_argument, NULL, 'T'},
-        {"burst", no_argument, NULL, 'B'},        {"json", required_argument, NULL, 'J'},
+        {"check", no_argument, NULL, 'c'},        {"locks", required_argument, NULL, 'L'},
+        {"ttl", required_argument, NULL, 'T'},    {"json", required_argument, NULL, 'J'},
         {"help", no_argument, NULL, 'h'},         {0},
     };
     int option;

@@ -11,7 +11,6 @@
 
 #define NODES_TEXT_MAX 4096
 #define LOCKS_COUNT_MAX 6
-#define CALLERS_COUNT_MAX 6
 #define HELD_LOCKS_MAX 1000000
 
 /* One line per part of a run: name, what it measures. In this order they run. */
@@ -37,13 +36,9 @@ struct options {
     bool check;       /* a missed target is a failure */
     const char *json; /* file to write; NULL: standard output */
 
-    unsigned callers[CALLERS_COUNT_MAX]; /* cycles: only with so many */
-    unsigned callers_count;              /* 0: with all that there are */
-
     unsigned locks[LOCKS_COUNT_MAX]; /* held: how many */
     unsigned locks_count;
     int64_t ttl_ms; /* held: of each lock */
-    bool burst;     /* held: acquire them all at once */
 
     char nodes_text[NODES_TEXT_MAX];
     const char *node[REDLOCK_NODES_MAX];
@@ -53,9 +48,6 @@ struct options {
 /* The words of a list, in place: separated by commas or white space. Returns how many; one more
  * than `max` when there are too many. */
 size_t split_words(char *text, const char **word, size_t max);
-
-/* Whether --callers leaves this number in. */
-bool options_want(const struct options *options, unsigned callers);
 
 /* 0 or -1, with a message. --help prints and exits. */
 int options_parse(struct options *options, int argc, char **argv);
