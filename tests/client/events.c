@@ -114,19 +114,16 @@ CASE_ON(readable_when_there_is_work,
     }
 }
 
-CASE(readable_of_several_quorums,
-     "Of several quorums it stays readable for a loop that reads one event a time.")
+CASE_ON(readable_of_several_quorums,
+        "Of several quorums it stays readable for a loop that reads one event a time.",
+        .quorums = 2, .nodes = 1, .flags = REDLOCK_NO_GUARD)
 {
     enum { ROUNDS = 300 };
-    struct fleet f;
     const redlock_event *event;
-    redlock *r;
-    fleet_start(&f, 2, 1);
-    r = fleet_open_warm(&f, REDLOCK_NO_GUARD);
     for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock[2];
         for (int k = 0; k < 2; k++)
-            lock[k] = start(r, fleet_name(&f, (size_t)k, i), NULL);
+            lock[k] = start(r, fleet_name(fleet, (size_t)k, i), NULL);
         for (int read = 0; read < 2;) {
             CHECK(is_readable(r, GIVE_UP_MS));
             read += redlock_next(r, &event, 0);
@@ -262,19 +259,17 @@ CASE_ON(jeopardy_overtakes, "Jeopardy is notified, and read before the events of
     cluster_each(c, 0, 2, server_thaw);
 }
 
-CASE(loss_in_another_quorum, "The loss in one quorum is read before the events of the others.")
+CASE_ON(loss_in_another_quorum,
+        "The loss in one quorum is read before the events of the others.", .quorums = 2,
+        .nodes = 1, .flags = REDLOCK_THREAD)
 {
-    struct fleet f;
     redlock_lock *lock[20], *lost;
-    redlock *r;
-    fleet_start(&f, 2, 1);
-    r = fleet_open_warm(&f, REDLOCK_THREAD);
     for (int i = 0; i < 20; i++)
-        lock[i] = start(r, fleet_name(&f, 0, i), NULL);
-    lost = client_lock(r, fleet_name(&f, 1, 0), SHORT_TTL_MS);
+        lock[i] = start(r, fleet_name(fleet, 0, i), NULL);
+    lost = client_lock(r, fleet_name(fleet, 1, 0), SHORT_TTL_MS);
     while (redlock_state(lost) != REDLOCK_STATE_LOST)
         sleep_ms(10);
-    client_unlock(client_lock(r, fleet_name(&f, 1, 1), TTL_MS)); /* its driver knows, too */
+    client_unlock(client_lock(r, fleet_name(fleet, 1, 1), TTL_MS)); /* its driver knows, too */
     EXPECT(r, LOST, REDLOCK_LOST, lost);
     for (int i = 0; i < 20; i++)
         EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);

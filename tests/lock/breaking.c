@@ -107,14 +107,11 @@ CASE_ON(several_names,
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
 }
 
-CASE(several_quorums, "A holder is found and evicted in the quorum where its name lives.")
+CASE_ON(several_quorums, "A holder is found and evicted in the quorum where its name lives.",
+        .quorums = 3, .nodes = 1)
 {
-    struct fleet f;
-    redlock *r;
-    fleet_start(&f, 3, 1);
-    r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 3; i++) {
-        const char *name = fleet_name(&f, i, 0);
+        const char *name = fleet_name(fleet, i, 0);
         redlock_answer *answer = NULL;
         redlock_lock *lock = CLIENT_LOCK(r, name, TTL_MS, .label = LABEL);
         redlock_info info;

@@ -84,28 +84,20 @@ CASE_OF(io_thread_is_busy_bound,
         "A lock bound to its thread is not granted late while the I/O thread is busy.",
         acquire_beside_slow(REDLOCK_BOUND | REDLOCK_RENEW));
 
-CASE(quorum_is_busy,
-     "Of several quorums, a wait ends in time though the thread of its own is busy.")
+CASE_ON(quorum_is_busy,
+        "Of several quorums, a wait ends in time though the thread of its own is busy.",
+        .quorums = 2, .notify = be_slow, .flags = REDLOCK_THREAD)
 {
-    struct fleet f;
-    redlock_options o;
     redlock_request q = request(REDLOCK_RENEW);
     redlock_lock *slow, *lock = NULL;
-    redlock *r;
 
-    fleet_start(&f, 2, 3);
-    o = fleet_options(&f);
-    o.flags = REDLOCK_THREAD;
-    o.notify = be_slow;
-    r = client_open_with(&o);
-    client_warm(redlock_member(r, 1));
-    slow = lock_to_lose(r, fleet_name(&f, 1, 0));
+    slow = lock_to_lose(r, fleet_name(fleet, 1, 0));
     AWAIT(notified != 0);
-    check_refused(redlock_acquire(r, fleet_name(&f, 1, 1), TTL_MS, &q, &lock));
+    check_refused(redlock_acquire(r, fleet_name(fleet, 1, 1), TTL_MS, &q, &lock));
     CHECK(lock == NULL);
     EXPECT(r, LOST, REDLOCK_LOST, slow);
     redlock_lock_free(slow);
-    CHECK(cluster_await_empty(&f.cluster[1]));
+    CHECK(cluster_await_empty(&fleet->cluster[1]));
     NO_EVENT(r);
 }
 

@@ -3,9 +3,7 @@
  * Several quorums behind one client: every lock lives in exactly one, a quorum that is down
  * takes only its own locks along, and questions are about all of them.
  */
-#include "check.h"
-#include "client.h"
-#include "clock.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <stdio.h>
@@ -20,44 +18,39 @@ static const char *key_of(const char *name)
     return key;
 }
 
-CASE(names_land_where_they_should, "A lock is on the nodes of its quorum and on no others.")
+CASE_ON(names_land_where_they_should, "A lock is on the nodes of its quorum and on no others.",
+        .quorums = 3)
 {
-    struct fleet f;
-    redlock *r;
-    fleet_start(&f, 3, 3);
-    r = fleet_open_warm(&f, 0);
     for (size_t q = 0; q < 3; q++) {
         for (int i = 0; i < 4; i++) {
-            const char *name = fleet_name(&f, q, i);
+            const char *name = fleet_name(fleet, q, i);
             redlock_lock *lock;
             const redlock_report *report;
             CHECK_INT(q, redlock_quorum_of(r, name));
             lock = client_lock(r, name, 20000);
-            fleet_check_only(&f, q, key_of(name), 3);
+            fleet_check_only(fleet, q, key_of(name), 3);
             report = redlock_lock_report(lock);
             CHECK_INT(q, report->quorum_index);
-            CHECK_STR(f.quorum[q].name, report->quorum_name);
+            CHECK_STR(fleet->quorum[q].name, report->quorum_name);
             CHECK_INT(3, report->node_count);
             CHECK_OK(redlock_extend(lock, 20000));
             client_unlock(lock);
         }
-        CHECK(cluster_await_empty(&f.cluster[q]));
+        CHECK(cluster_await_empty(&fleet->cluster[q]));
     }
 }
 
-CASE(order_means_nothing,
-     "Clients that list the quorums in different orders exclude each other.")
+CASE_ON(order_means_nothing,
+        "Clients that list the quorums in different orders exclude each other.", .quorums = 3,
+        .nodes = 1)
 {
-    struct fleet f;
-    redlock_quorum other[3];
+    redlock_quorum turned[3];
     redlock_options o;
-    redlock *r, *s;
-    fleet_start(&f, 3, 1);
-    o = fleet_options(&f);
+    redlock *s;
+    o = fleet_options(fleet);
     for (int i = 0; i < 3; i++)
-        other[i] = f.quorum[(i + 2) % 3];
-    r = client_open_with(&o);
-    o.quorums = other;
+        turned[i] = fleet->quorum[(i + 2) % 3];
+    o.quorums = turned;
     s = client_open_with(&o);
     for (int i = 0; i < 20; i++) {
         char name[32];
@@ -70,18 +63,16 @@ CASE(order_means_nothing,
     }
 }
 
-CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
+CASE_ON(prefix_or_name, "Two splits of one key into prefix and name are one lock.",
+        .quorums = 3, .nodes = 1)
 {
-    struct fleet f;
     redlock_options o;
-    redlock *s, *r;
-    fleet_start(&f, 3, 1);
-    o = fleet_options(&f);
-    r = client_open_with(&o);
+    redlock *s;
+    o = fleet_options(fleet);
     o.prefix = "";
     s = client_open_with(&o);
     for (size_t q = 0; q < 3; q++) {
-        const char *name = fleet_name(&f, q, 0);
+        const char *name = fleet_name(fleet, q, 0);
         redlock_lock *lock = client_lock(r, name, 20000);
         CHECK_INT(q, redlock_quorum_of(s, key_of(name)));
         CHECK_ERR(REDLOCK_BUSY, client_try(s, key_of(name), 20000));
@@ -89,64 +80,55 @@ CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
     }
 }
 
-CASE(several_names,
-     "Names of one request are in one quorum, or the refusal says how to make them.")
+CASE_ON(several_names,
+        "Names of one request are in one quorum, or the refusal says how to make them.",
+        .quorums = 2)
 {
-    struct fleet f;
-    redlock *r;
-    const char *other;
+    const char *second;
     redlock_request q;
     redlock_lock *lock = NULL;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, 0);
-    other = fleet_name(&f, 1, 0);
-    q = (redlock_request)REDLOCK_REQUEST(.more_names = &other, .more_name_count = 1);
-    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, fleet_name(&f, 0, 0), 20000, &q, &lock));
+    second = fleet_name(fleet, 1, 0);
+    q = (redlock_request)REDLOCK_REQUEST(.more_names = &second, .more_name_count = 1);
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, fleet_name(fleet, 0, 0), 20000, &q, &lock));
     CHECK_HAS("quorum 'a'", redlock_detail());
     CHECK_HAS("quorum 'b'", redlock_detail());
     CHECK_HAS("braces", redlock_detail());
     CHECK(lock == NULL);
     for (size_t i = 0; i < 2; i++)
-        CHECK(cluster_await_empty(&f.cluster[i]));
+        CHECK(cluster_await_empty(&fleet->cluster[i]));
 
-    other = fleet_name(&f, 0, 1);
-    CHECK_OK(redlock_acquire(r, fleet_name(&f, 0, 0), 20000, &q, &lock));
-    fleet_check_only(&f, 0, key_of(fleet_name(&f, 0, 1)), 3);
+    second = fleet_name(fleet, 0, 1);
+    CHECK_OK(redlock_acquire(r, fleet_name(fleet, 0, 0), 20000, &q, &lock));
+    fleet_check_only(fleet, 0, key_of(fleet_name(fleet, 0, 1)), 3);
     client_unlock(lock);
 
     for (int i = 0; i < 8; i++) {
         char one[32], two[32];
         snprintf(one, sizeof one, "{user%d}.cart", i);
         snprintf(two, sizeof two, "{user%d}.mail", i);
-        other = two;
+        second = two;
         CHECK_OK(redlock_acquire(r, one, 20000, &q, &lock));
-        fleet_check_only(&f, (size_t)redlock_quorum_of(r, one), key_of(two), 3);
+        fleet_check_only(fleet, (size_t)redlock_quorum_of(r, one), key_of(two), 3);
         client_unlock(lock);
     }
 }
 
-CASE(one_quorum_down,
-     "With one quorum down the locks of the others work, and the error names the quorum.")
+CASE_ON(one_quorum_down,
+        "With one quorum down the locks of the others work, and the error names the quorum.",
+        .quorums = 2, .node_timeout_ms = STEADY_MS)
 {
-    struct fleet f;
-    redlock_options o;
-    redlock *r;
     const redlock_report *report;
     redlock_answer *answer = NULL;
     redlock_lock *held;
-    fleet_start(&f, 2, 3);
-    o = fleet_options(&f);
-    o.node_timeout_ms = STEADY_MS;
-    r = client_open_with(&o);
-    held = client_lock(r, fleet_name(&f, 0, 0), 20000);
+    held = client_lock(r, fleet_name(fleet, 0, 0), 20000);
     for (int i = 0; i < 2; i++)
-        server_kill(&f.cluster[1].node[i]);
-    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, fleet_name(&f, 1, 0), 20000));
+        server_kill(&fleet->cluster[1].node[i]);
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, fleet_name(fleet, 1, 0), 20000));
     CHECK_HAS("quorum 'b'", redlock_detail());
     CHECK_LACKS("quorum 'a'", redlock_detail());
     CHECK_OK(redlock_extend(held, 20000));
     client_unlock(held);
-    CHECK_OK(client_try(r, fleet_name(&f, 0, 1), 20000));
+    CHECK_OK(client_try(r, fleet_name(fleet, 0, 1), 20000));
 
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     report = redlock_failure_report();
@@ -157,65 +139,53 @@ CASE(one_quorum_down,
     redlock_answer_free(answer);
 }
 
-CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one node timeout.")
+CASE_ON(closing_takes_one_timeout,
+        "Closing with several silent quorums takes one node timeout.", .quorums = 3, .nodes = 1,
+        .node_timeout_ms = 5000)
 {
-    struct fleet f;
-    redlock_options o;
-    redlock *r;
     int64_t start_ms;
     redlock_lock *lock[3];
-    fleet_start(&f, 3, 1);
-    o = fleet_options(&f);
-    o.node_timeout_ms = 5000;
-    r = client_open_with(&o);
     for (size_t i = 0; i < 3; i++)
-        lock[i] = client_lock(r, fleet_name(&f, i, 0), 20000);
+        lock[i] = client_lock(r, fleet_name(fleet, i, 0), 20000);
     for (size_t i = 0; i < 3; i++)
-        server_freeze(&f.cluster[i].node[0]);
+        server_freeze(&fleet->cluster[i].node[0]);
     start_ms = now_ms();
     client_close(r);
     CHECK_BETWEEN(4900, SOON_MS, now_ms() - start_ms);
     for (size_t i = 0; i < 3; i++) {
         CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock[i], 2000));
         redlock_lock_free(lock[i]);
-        server_thaw(&f.cluster[i].node[0]);
+        server_thaw(&fleet->cluster[i].node[0]);
     }
 }
 
-CASE(blocking_wait, "A waiter in one quorum is served when another client releases the lock.")
+CASE_ON(blocking_wait,
+        "A waiter in one quorum is served when another client releases the lock.", .quorums = 2,
+        .clients = 2)
 {
-    struct fleet f;
-    redlock *r, *s;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, 0);
-    s = fleet_open_warm(&f, REDLOCK_THREAD);
     for (size_t i = 0; i < 2; i++) {
-        const char *name = fleet_name(&f, i, 0);
+        const char *name = fleet_name(fleet, i, 0);
         redlock_request q = REDLOCK_REQUEST(.wait_ms = GIVE_UP_MS);
-        redlock_lock *first = client_lock(s, name, 2000), *second = NULL;
+        redlock_lock *first = client_lock(other, name, 2000), *second = NULL;
         CHECK_OK(redlock_acquire(r, name, 20000, &q, &second)); /* by expiry */
         redlock_lock_free(first);
         client_unlock(second);
     }
 }
 
-CASE(blocking_wait_renews_all,
-     "While a caller waits in one quorum, locks of the others are renewed.")
+CASE_ON(blocking_wait_renews_all,
+        "While a caller waits in one quorum, locks of the others are renewed.", .quorums = 3,
+        .clients = 2)
 {
-    struct fleet f;
     enum { TTL_MS = RENEWED_TTL_MS };
-    redlock *r, *s;
     redlock_lock *kept[3], *got = NULL;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = 3 * TTL_MS / 2);
-    fleet_start(&f, 3, 3);
-    r = fleet_open_warm(&f, 0);
-    s = fleet_open_warm(&f, 0);
     CHECK(redlock_fd(r) >= 0); /* else a lock that is to be renewed is refused */
-    client_lock(s, fleet_name(&f, 0, 1), 20000);
+    client_lock(other, fleet_name(fleet, 0, 1), 20000);
     for (size_t i = 0; i < 3; i++) {
-        kept[i] = CLIENT_LOCK(r, fleet_name(&f, i, 0), TTL_MS, .flags = REDLOCK_RENEW);
+        kept[i] = CLIENT_LOCK(r, fleet_name(fleet, i, 0), TTL_MS, .flags = REDLOCK_RENEW);
     }
-    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, fleet_name(&f, 0, 1), 20000, &q, &got));
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, fleet_name(fleet, 0, 1), 20000, &q, &got));
     NO_EVENT(r);
     for (size_t i = 0; i < 3; i++) {
         CHECK_INT(REDLOCK_STATE_HELD, redlock_state(kept[i]));
@@ -223,54 +193,46 @@ CASE(blocking_wait_renews_all,
     }
 }
 
-CASE(adopted_by_another, "A lock is adopted by its value, in whichever quorum it lives.")
+CASE_ON(adopted_by_another, "A lock is adopted by its value, in whichever quorum it lives.",
+        .quorums = 2, .clients = 2)
 {
-    struct fleet f;
-    redlock *r, *s;
-    fleet_start(&f, 2, 3);
-    r = fleet_open(&f, 0);
-    s = fleet_open(&f, 0);
     for (size_t i = 0; i < 2; i++) {
-        const char *name = fleet_name(&f, i, 0);
+        const char *name = fleet_name(fleet, i, 0);
         redlock_lock *lock = client_lock(r, name, 20000), *adopted = NULL;
-        CHECK_OK(redlock_adopt(s, name, redlock_value(lock), NULL, &adopted));
+        CHECK_OK(redlock_adopt(other, name, redlock_value(lock), NULL, &adopted));
         CHECK_OK(redlock_release(adopted));
         redlock_lock_free(adopted);
         redlock_lock_leave(lock);
-        CHECK(cluster_await_empty(&f.cluster[i]));
+        CHECK(cluster_await_empty(&fleet->cluster[i]));
     }
 }
 
-CASE(leases_of_each,
-     "A lease is kept, adopted, YOURS and ended by its key in the quorum of its name.")
+CASE_ON(leases_of_each,
+        "A lease is kept, adopted, YOURS and ended by its key in the quorum of its name.",
+        .quorums = 2, .clients = 2)
 {
     static const char lease[] = "AZaz09_-AZaz09_-AZaz09";
-    struct fleet f;
-    redlock *r, *s;
     redlock_request q;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, 0);
-    s = fleet_open_warm(&f, 0);
     q = (redlock_request)REDLOCK_REQUEST(.flags = REDLOCK_KEEP, .idempotency_key = lease);
     for (size_t i = 0; i < 2; i++) {
-        const char *name = fleet_name(&f, i, 0);
+        const char *name = fleet_name(fleet, i, 0);
         redlock_lock *lock = NULL, *adopted = NULL;
         char key[REDLOCK_NAME_MAX + 16], value[REDLOCK_VALUE_MAX + 1];
         redlock_job job = 0;
         snprintf(key, sizeof key, "redlock:%s", name);
         CHECK_OK(redlock_acquire(r, name, 20000, &q, &lock));
         snprintf(value, sizeof value, "%s", redlock_value(lock));
-        CHECK(cluster_await(&f.cluster[i], key, 3));
+        CHECK(cluster_await(&fleet->cluster[i], key, 3));
         redlock_lock_free(lock);
-        CHECK_ERR(REDLOCK_YOURS, redlock_acquire(s, name, 20000, &q, &lock));
-        CHECK_OK(redlock_adopt(s, name, value, NULL, &adopted));
+        CHECK_ERR(REDLOCK_YOURS, redlock_acquire(other, name, 20000, &q, &lock));
+        CHECK_OK(redlock_adopt(other, name, value, NULL, &adopted));
         CHECK_OK(redlock_extend(adopted, 20000));
-        CHECK_INT(3, cluster_count_value(&f.cluster[i], key, value));
+        CHECK_INT(3, cluster_count_value(&fleet->cluster[i], key, value));
         redlock_lock_free(adopted);
-        CHECK_OK(redlock_release_by_key(s, name, lease, NULL));
-        CHECK_OK(redlock_start_release_by_key(s, name, lease, NULL, &job));
-        CHECK(EXPECT_ANSWER(s, REDLOCK_EXPIRED, job)->answer->report != NULL);
-        CHECK(cluster_await_empty(&f.cluster[i]));
+        CHECK_OK(redlock_release_by_key(other, name, lease, NULL));
+        CHECK_OK(redlock_start_release_by_key(other, name, lease, NULL, &job));
+        CHECK(EXPECT_ANSWER(other, REDLOCK_EXPIRED, job)->answer->report != NULL);
+        CHECK(cluster_await_empty(&fleet->cluster[i]));
     }
 }
 
@@ -285,20 +247,16 @@ static void check_list(redlock *r, size_t count)
     redlock_answer_free(answer);
 }
 
-CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
+CASE_ON(asking_all, "Nodes, names, holders and pings cover all quorums.", .quorums = 2)
 {
-    struct fleet f;
-    redlock *r;
     redlock_node_info info = REDLOCK_NODE_INFO();
     redlock_lock *lock[8];
     uint32_t nodes = 0;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 6; i++) {
         info = client_node(r, i);
         CHECK_INT(i / 3, info.quorum_index);
-        CHECK_STR(f.quorum[i / 3].name, info.quorum_name);
-        CHECK_HAS(info.address, f.cluster[i / 3].urls[i % 3]);
+        CHECK_STR(fleet->quorum[i / 3].name, info.quorum_name);
+        CHECK_HAS(info.address, fleet->cluster[i / 3].urls[i % 3]);
         CHECK_INT(REDLOCK_NODE_UP, info.state);
     }
     CHECK_ERR(REDLOCK_INVAL, redlock_node(r, 6, &info));
@@ -306,7 +264,7 @@ CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
     CHECK(redlock_member(redlock_member(r, 1), 0) == redlock_member(r, 1));
 
     for (int i = 0; i < 8; i++) {
-        const char *name = fleet_name(&f, (size_t)i % 2, i / 2);
+        const char *name = fleet_name(fleet, (size_t)i % 2, i / 2);
         redlock_info held;
         lock[i] = client_lock(r, name, 20000);
         held = client_query(r, name);
@@ -322,18 +280,16 @@ CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
     CHECK_OK(redlock_admit(r, NULL));
 }
 
-CASE(members_take_no_locks,
-     "The client of one quorum answers queries and refuses to take locks.")
+CASE_ON(members_take_no_locks,
+        "The client of one quorum answers queries and refuses to take locks.", .quorums = 2,
+        .nodes = 1)
 {
-    struct fleet f;
-    redlock *r, *member;
+    redlock *member;
     const char *name;
     const redlock_event *event;
     redlock_lock *lock = NULL;
-    fleet_start(&f, 2, 1);
-    r = fleet_open(&f, 0);
     member = redlock_member(r, 0);
-    name = fleet_name(&f, 0, 0);
+    name = fleet_name(fleet, 0, 0);
     CHECK_ERR(REDLOCK_INVAL, redlock_acquire(member, name, 20000, NULL, &lock));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_acquire(member, name, 20000, NULL, &lock));
     CHECK_ERR(REDLOCK_INVAL, redlock_adopt(member, name, "value", NULL, &lock));
@@ -371,15 +327,13 @@ static struct findings audit(redlock *r)
     return found;
 }
 
-CASE(audit_of_all, "The audit examines every quorum and finds a lock in the wrong one.")
+CASE_ON(audit_of_all, "The audit examines every quorum and finds a lock in the wrong one.",
+        .quorums = 2)
 {
-    struct fleet f;
-    redlock *r, *stray;
+    redlock *stray;
     redlock_lock *lock;
     struct findings found;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, 0);
-    lock = client_lock(r, fleet_name(&f, 0, 0), 20000);
+    lock = client_lock(r, fleet_name(fleet, 0, 0), 20000);
     found = audit(r);
     if (found.failed)
         FAIL("%s", found.text);
@@ -387,11 +341,11 @@ CASE(audit_of_all, "The audit examines every quorum and finds a lock in the wron
     client_unlock(lock);
 
     /* A client that knows one of the quorums only: what the page of capacity warns of. */
-    stray = client_open(&f.cluster[1], 0);
-    lock = client_lock(stray, fleet_name(&f, 0, 0), 20000);
-    CHECK_OK(client_try(r, fleet_name(&f, 0, 0), 20000)); /* two holders: nothing can help */
+    stray = client_open(&fleet->cluster[1], 0);
+    lock = client_lock(stray, fleet_name(fleet, 0, 0), 20000);
+    CHECK_OK(client_try(r, fleet_name(fleet, 0, 0), 20000)); /* two holders: nothing can help */
     found = audit(r);
     CHECK_INT(1, found.failed);
     CHECK_HAS("b: 1 lock", found.text);
-    CHECK_HAS(fleet_name(&f, 0, 0), found.text);
+    CHECK_HAS(fleet_name(fleet, 0, 0), found.text);
 }

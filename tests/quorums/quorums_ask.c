@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Jobs of several quorums, and the counters of all of them together. */
-#include "check.h"
-#include "client.h"
-#include "clock.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <stdio.h>
@@ -37,20 +35,16 @@ static void check_order(const redlock_answer *answer)
     CHECK(answer->check_count > QUORUMS * NODES * 10);
 }
 
-CASE_EACH(poll_loop,
-          "A job of all quorums, of one name's and of one member ends in one event each.", 0,
-          REDLOCK_THREAD)
+CASE_ON(poll_loop,
+        "A job of all quorums, of one name's and of one member ends in one event each.",
+        .quorums = QUORUMS, .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
     redlock_job job;
     const redlock_answer *answer;
-    redlock *r;
     const redlock_event *event;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, flags);
-    set_locks(&f, 5);
+    set_locks(fleet, 5);
 
-    CHECK_OK(redlock_start_query(r, fleet_name(&f, 2, 0), NULL, &job));
+    CHECK_OK(redlock_start_query(r, fleet_name(fleet, 2, 0), NULL, &job));
     answer = EXPECT_ANSWER(r, REDLOCK_OK, job)->answer;
     CHECK_STR("c", answer->report->quorum_name);
 
@@ -60,9 +54,9 @@ CASE_EACH(poll_loop,
     for (size_t i = 1; i < answer->name_count; i++)
         CHECK(strcmp(answer->names[i - 1], answer->names[i]) < 0);
 
-    CHECK_OK(redlock_start_ping(r, &f, &job));
+    CHECK_OK(redlock_start_ping(r, fleet, &job));
     event = EXPECT_ANSWER(r, REDLOCK_OK, job);
-    CHECK(event->data == &f);
+    CHECK(event->data == fleet);
     CHECK_STR("a", event->answer->report->quorum_name);
 
     CHECK_OK(redlock_start_admit(r, NULL, &job));
@@ -71,32 +65,18 @@ CASE_EACH(poll_loop,
     CHECK_OK(redlock_start_audit(r, 10000, NULL, &job));
     check_order(EXPECT_ANSWER(r, REDLOCK_OK, job)->answer);
 
-    CHECK_OK(redlock_start_ping(redlock_member(r, 1), &f, &job));
+    CHECK_OK(redlock_start_ping(redlock_member(r, 1), fleet, &job));
     event = EXPECT_ANSWER(r, REDLOCK_OK, job);
-    CHECK(event->data == &f);
+    CHECK(event->data == fleet);
     CHECK_STR("b", event->answer->report->quorum_name);
     NO_EVENT(r);
 }
 
-CASE(blocking_calls_alone,
-     "A blocking call of all quorums is answered where nothing else drives.")
+CASE_ON(answer_outlives_client, "An answer of all quorums can be read after the client's end.",
+        .quorums = QUORUMS, .flags = REDLOCK_THREAD)
 {
-    struct fleet f;
-    redlock *r;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, 0);
-    for (int i = 0; i < 100; i++)
-        CHECK_OK(redlock_ping(r, NULL));
-}
-
-CASE(answer_outlives_client, "An answer of all quorums can be read after the client's end.")
-{
-    struct fleet f;
     redlock_answer *audit = NULL, *list = NULL, *ping = NULL;
-    redlock *r;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, REDLOCK_THREAD);
-    set_locks(&f, 1);
+    set_locks(fleet, 1);
     CHECK_OK(redlock_audit(r, 10000, &audit));
     CHECK_OK(redlock_list(r, &list));
     CHECK_OK(redlock_ping(r, &ping));
@@ -109,17 +89,13 @@ CASE(answer_outlives_client, "An answer of all quorums can be read after the cli
     redlock_answer_free(ping);
 }
 
-CASE_EACH(one_down, "The answer of several quorums is the failure of the one that is down.", 0,
-          REDLOCK_THREAD)
+CASE_ON(one_down, "The answer of several quorums is the failure of the one that is down.",
+        .quorums = QUORUMS, .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
     redlock_job job;
-    redlock *r;
     const redlock_event *event;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, flags);
-    set_locks(&f, 1);
-    cluster_each(&f.cluster[1], 0, 2, server_kill);
+    set_locks(fleet, 1);
+    cluster_each(&fleet->cluster[1], 0, 2, server_kill);
     CHECK_OK(redlock_start_ping(r, NULL, &job));
     event = EXPECT_ANSWER(r, REDLOCK_NOQUORUM, job);
     CHECK_STR("b", event->answer->report->quorum_name);
@@ -133,35 +109,22 @@ CASE_EACH(one_down, "The answer of several quorums is the failure of the one tha
     CHECK_HAS("'b'", redlock_detail());
 }
 
-CASE(all_hung, "Quorums that are all hung cost a blocked caller their time once, not each.")
+CASE_ON(all_hung, "Quorums that are all hung cost a blocked caller their time once, not each.",
+        .quorums = QUORUMS, .node_timeout_ms = 5000)
 {
-    struct fleet f;
-    redlock_options o;
-    redlock *r;
     int64_t start_ms;
-    fleet_start(&f, QUORUMS, NODES);
-    o = fleet_options(&f);
-    o.node_timeout_ms = 5000;
-    r = client_open_with(&o);
-    for (size_t q = 0; q < QUORUMS; q++)
-        client_warm(redlock_member(r, q));
-    for (size_t q = 0; q < QUORUMS; q++)
-        cluster_each(&f.cluster[q], 0, NODES, server_freeze);
+    fleet_each(fleet, server_freeze);
     start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, NULL));
     CHECK_BETWEEN(5000 - 1, SOON_MS, now_ms() - start_ms);
-    for (size_t q = 0; q < QUORUMS; q++)
-        cluster_each(&f.cluster[q], 0, NODES, server_thaw); /* the close waits for none */
+    fleet_each(fleet, server_thaw); /* the close waits for none */
 }
 
-CASE(blocked_caller_is_woken,
-     "A caller blocked in a question to all quorums is woken by whichever answers last.")
+CASE_ON(blocked_caller_is_woken,
+        "A caller blocked in a question to all quorums is woken by whichever answers last.",
+        .quorums = QUORUMS)
 {
-    struct fleet f;
-    redlock *r;
     int64_t start_ms;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, 0);
     start_ms = now_ms();
     /* A caller that only a timer wakes would need half a second for most of them. */
     for (int i = 0; i < 100; i++)
@@ -169,19 +132,14 @@ CASE(blocked_caller_is_woken,
     CHECK_BETWEEN(0, GIVE_UP_MS, now_ms() - start_ms);
 }
 
-CASE_EACH(early_end,
-          "Jobs of several quorums can be canceled, and end when the client is closed.", 0,
-          REDLOCK_THREAD)
+CASE_ON(early_end,
+        "Jobs of several quorums can be canceled, and end when the client is closed.",
+        .quorums = QUORUMS, .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
     redlock_job jobs[20];
-    redlock *r;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, flags);
-    for (size_t q = 0; q < QUORUMS; q++)
-        cluster_each(&f.cluster[q], 0, NODES, server_freeze);
+    fleet_each(fleet, server_freeze);
     for (int i = 0; i < 10; i++) {
-        const char *name = fleet_name(&f, (size_t)i % 3, i);
+        const char *name = fleet_name(fleet, (size_t)i % 3, i);
         CHECK_OK(redlock_start_list(r, NULL, &jobs[2 * i]));
         CHECK_OK(redlock_start_query(r, name, NULL, &jobs[2 * i + 1]));
         CHECK_OK(redlock_start_ping(r, NULL, NULL));
@@ -193,35 +151,26 @@ CASE_EACH(early_end,
     }
 }
 
-CASE_EACH(cancel, "No event comes of a job of all quorums that was canceled, and others go on.",
-          0, REDLOCK_THREAD)
+CASE_ON(cancel, "No event comes of a job of all quorums that was canceled, and others go on.",
+        .quorums = QUORUMS, .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
     redlock_job canceled[2], kept;
-    redlock *r;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, flags);
-    for (size_t q = 0; q < QUORUMS; q++)
-        cluster_each(&f.cluster[q], 0, NODES, server_freeze);
+    fleet_each(fleet, server_freeze);
     CHECK_OK(redlock_start_list(r, NULL, &canceled[0]));
     CHECK_OK(redlock_start_audit(r, 10000, NULL, &canceled[1]));
     CHECK_OK(redlock_start_ping(r, NULL, &kept));
     for (int i = 0; i < 2; i++)
         CHECK_OK(redlock_cancel_job(r, canceled[i]));
-    for (size_t q = 0; q < QUORUMS; q++)
-        cluster_each(&f.cluster[q], 0, NODES, server_thaw);
+    fleet_each(fleet, server_thaw);
     EXPECT_ANSWER(r, REDLOCK_OK, kept);
     CHECK_OK(redlock_list(r, NULL));
     NO_EVENT(r);
 }
 
-CASE(not_behind_unread_answers,
-     "A caller blocked in a question to all quorums does not wait behind unread answers.")
+CASE_ON(not_behind_unread_answers,
+        "A caller blocked in a question to all quorums does not wait behind unread answers.",
+        .quorums = QUORUMS)
 {
-    struct fleet f;
-    redlock *r;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, 0);
     for (int i = 0; i < 2 * REDLOCK_JOBS_SENT; i++) {
         CHECK_OK(redlock_start_ping(r, NULL, NULL));
         CHECK_OK(redlock_start_ping(redlock_member(r, 0), NULL, NULL));
@@ -240,15 +189,11 @@ CASE(not_behind_unread_answers,
     NO_EVENT(r);
 }
 
-CASE(forked, "A child frees what several quorums were asked.")
+CASE_ON(forked, "A child frees what several quorums were asked.", .quorums = QUORUMS)
 {
-    struct fleet f;
     redlock_job job;
     int status = 0;
-    redlock *r;
     pid_t pid;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, 0);
     CHECK_OK(redlock_start_list(r, NULL, &job));
     NO_EVENT(r);
     CHECK_OK(redlock_start_audit(r, 10000, NULL, NULL));
@@ -263,16 +208,14 @@ CASE(forked, "A child frees what several quorums were asked.")
     EXPECT_ANSWER(r, REDLOCK_OK, job);
 }
 
-CASE(stats, "The counters of a client are the sum of its quorums, each of which has its own.")
+CASE_ON(stats,
+        "The counters of a client are the sum of its quorums, each of which has its own.",
+        .quorums = QUORUMS)
 {
-    struct fleet f;
     redlock_counters stats = REDLOCK_COUNTERS();
-    redlock *r;
-    fleet_start(&f, QUORUMS, NODES);
-    r = fleet_open_warm(&f, 0);
     for (size_t q = 0; q < QUORUMS; q++)
         for (int i = 0; i <= (int)q; i++)
-            client_unlock(client_lock(r, fleet_name(&f, q, i), 10000));
+            client_unlock(client_lock(r, fleet_name(fleet, q, i), 10000));
     CHECK_OK(redlock_stats(r, &stats));
     CHECK_INT(6, stats.acquired);
     CHECK_INT(6, stats.released);

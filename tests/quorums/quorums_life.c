@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several quorums with threads, across fork() and to the end. */
-#include "check.h"
-#include "client.h"
-#include "clock.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <pthread.h>
@@ -37,20 +35,18 @@ static void *work(void *data)
     return NULL;
 }
 
-CASE_EACH(threads_exclude_each_other,
-          "Threads exclude each other in every quorum, with I/O threads and without.",
-          REDLOCK_THREAD, 0)
+CASE_ON(threads_exclude_each_other,
+        "Threads exclude each other in every quorum, with I/O threads and without.",
+        .quorums = 2, .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
     pthread_t thread[THREADS];
     static struct crew crew;
     int used[2] = {0};
-    fleet_start(&f, 2, 3);
-    crew.client = fleet_open_warm(&f, flags);
+    crew.client = r;
     for (int i = 0; i < SHARED_NAMES; i++) {
         char name[32];
         snprintf(name, sizeof name, "shared-%d", i);
-        used[redlock_quorum_of(crew.client, name)]++;
+        used[redlock_quorum_of(r, name)]++;
     }
     CHECK(used[0] > 0 && used[1] > 0);
     for (int i = 0; i < THREADS; i++)
@@ -58,41 +54,34 @@ CASE_EACH(threads_exclude_each_other,
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     CHECK_NEVER(crew.collisions);
-    client_close(crew.client);
 }
 
-CASE(events_cross_quorums, "The reader of an event of one quorum may start a lock of another.")
+CASE_ON(events_cross_quorums,
+        "The reader of an event of one quorum may start a lock of another.", .quorums = 2,
+        .flags = REDLOCK_THREAD)
 {
-    struct fleet f;
     redlock_lock *lock[2] = {NULL, NULL};
-    redlock *r;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, REDLOCK_THREAD);
     for (size_t i = 0; i < 2; i++) {
-        CHECK_OK(redlock_start_acquire(r, fleet_name(&f, i, 0), 20000, NULL, &lock[i]));
+        CHECK_OK(redlock_start_acquire(r, fleet_name(fleet, i, 0), 20000, NULL, &lock[i]));
         EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);
     }
     client_unlock(lock[0]);
     client_unlock(lock[1]);
 }
 
-CASE_EACH(close_gives_all_up,
-          "Closing releases the locks of every quorum; handles can be freed later.", 0,
-          REDLOCK_THREAD)
+CASE_ON(close_gives_all_up,
+        "Closing releases the locks of every quorum; handles can be freed later.", .quorums = 2,
+        .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
     redlock_lock *held[2], *waiting[2];
-    redlock *r;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, flags);
     for (size_t i = 0; i < 2; i++) {
-        const char *name = fleet_name(&f, i, 0);
+        const char *name = fleet_name(fleet, i, 0);
         held[i] = client_lock(r, name, 20000);
         waiting[i] = CLIENT_START(r, name, 20000, .wait_ms = 60000);
     }
     client_close(r);
     for (size_t i = 0; i < 2; i++) {
-        CHECK(cluster_await_empty(&f.cluster[i]));
+        CHECK(cluster_await_empty(&fleet->cluster[i]));
         CHECK_INT(0, redlock_remaining_ms(held[i]));
         CHECK_ERR(REDLOCK_INVAL, redlock_release(held[i]));
         CHECK_INT(0, redlock_remaining_ms(waiting[i]));
@@ -101,19 +90,15 @@ CASE_EACH(close_gives_all_up,
     }
 }
 
-CASE_EACH(forked_child,
-          "A forked child gets FORKED in every quorum, and the parent's locks stay.", 0,
-          REDLOCK_THREAD)
+CASE_ON(forked_child,
+        "A forked child gets FORKED in every quorum, and the parent's locks stay.",
+        .quorums = 2, .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
-    redlock *r;
     redlock_lock *lock[2];
     pid_t child;
     int status = 0;
-    fleet_start(&f, 2, 3);
-    r = fleet_open_warm(&f, flags);
     for (size_t i = 0; i < 2; i++)
-        lock[i] = client_lock(r, fleet_name(&f, i, 0), 20000);
+        lock[i] = client_lock(r, fleet_name(fleet, i, 0), 20000);
     child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -133,10 +118,11 @@ CASE_EACH(forked_child,
         redlock_lock_free(lock[0]);
         client_close(r);
         redlock_lock_free(lock[1]);
-        o = fleet_options(&f);
-        fine = fine && redlock_open(&o, &own) == REDLOCK_OK &&
-               redlock_acquire(own, fleet_name(&f, 0, 0), 10000, NULL, &out) == REDLOCK_BUSY &&
-               redlock_acquire(own, fleet_name(&f, 1, 1), 10000, NULL, &out) == REDLOCK_OK;
+        o = fleet_options(fleet);
+        fine =
+            fine && redlock_open(&o, &own) == REDLOCK_OK &&
+            redlock_acquire(own, fleet_name(fleet, 0, 0), 10000, NULL, &out) == REDLOCK_BUSY &&
+            redlock_acquire(own, fleet_name(fleet, 1, 1), 10000, NULL, &out) == REDLOCK_OK;
         redlock_lock_free(out);
         client_close(own);
         _exit(fine ? 0 : 1);
@@ -146,7 +132,7 @@ CASE_EACH(forked_child,
     for (size_t i = 0; i < 2; i++) {
         char key[64];
         snprintf(key, sizeof key, "redlock:%s", redlock_name(lock[i]));
-        fleet_check_only(&f, i, key, 3);
+        fleet_check_only(fleet, i, key, 3);
         CHECK_OK(redlock_extend(lock[i], 20000));
         client_unlock(lock[i]);
     }

@@ -3,9 +3,7 @@
  * Several quorums in an event loop: one descriptor, one redlock_next(), timers of all of
  * them.
  */
-#include "check.h"
-#include "client.h"
-#include "clock.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <poll.h>
@@ -20,17 +18,13 @@ static redlock_lock *start(redlock *r, const char *name, int64_t ttl_ms, uint32_
 
 enum { IN_FLIGHT = 100 };
 
-CASE_EACH(one_descriptor_for_all,
-          "A hundred locks of all quorums are taken and released through one descriptor.", 0,
-          REDLOCK_THREAD)
+CASE_ON(one_descriptor_for_all,
+        "A hundred locks of all quorums are taken and released through one descriptor.",
+        .quorums = 3, .also = {REDLOCK_THREAD})
 {
-    struct fleet f;
     struct tally tally = {0};
     redlock_lock *lock[IN_FLIGHT];
-    redlock *r;
     struct pollfd p;
-    fleet_start(&f, 3, 3);
-    r = fleet_open(&f, flags);
     for (int i = 0; i < IN_FLIGHT; i++) {
         char name[32];
         snprintf(name, sizeof name, "name-%d", i);
@@ -48,7 +42,7 @@ CASE_EACH(one_descriptor_for_all,
     }
     CHECK_INT(IN_FLIGHT, tally.count[REDLOCK_EVENT_ACQUIRED]);
     for (size_t q = 0; q < 3; q++)
-        CHECK(cluster_await_empty(&f.cluster[q]));
+        CHECK(cluster_await_empty(&fleet->cluster[q]));
     /* Nothing left to do: the descriptor is silent, and a wait for it takes its time. */
     p = (struct pollfd){.fd = redlock_fd(r), .events = POLLIN};
     for (int quiet = 0, tries = 0; quiet < 3; tries++) {
@@ -58,50 +52,39 @@ CASE_EACH(one_descriptor_for_all,
     }
 }
 
-CASE(renewals_and_losses_in_a_loop,
-     "One event loop renews locks of all quorums and tells the loss in one of them.")
+CASE_ON(renewals_and_losses_in_a_loop,
+        "One event loop renews locks of all quorums and tells the loss in one of them.",
+        .quorums = 3, .nodes = 1)
 {
-    struct fleet f;
     struct tally tally = {0};
     redlock_lock *lock[3];
     enum { TTL_MS = RENEWED_TTL_MS };
-    redlock *r;
-    fleet_start(&f, 3, 1);
-    r = fleet_open(&f, 0);
     for (size_t i = 0; i < 3; i++)
-        lock[i] = start(r, fleet_name(&f, i, 0), TTL_MS, REDLOCK_RENEW, &tally);
+        lock[i] = start(r, fleet_name(fleet, i, 0), TTL_MS, REDLOCK_RENEW, &tally);
     DRAIN_UNTIL(r, &tally, ACQUIRED, 3);
     /* Timers only: longer than a life nothing but renewals keeps them. */
     CHECK(poll_event(r, 3 * TTL_MS / 2) == NULL);
     for (size_t i = 0; i < 3; i++)
         CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock[i]));
-    server_freeze(&f.cluster[1].node[0]);
+    server_freeze(&fleet->cluster[1].node[0]);
     DRAIN_UNTIL(r, &tally, LOST, 1);
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock[1]));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock[0]));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock[2]));
-    server_thaw(&f.cluster[1].node[0]);
+    server_thaw(&fleet->cluster[1].node[0]);
 }
 
-CASE(a_silent_quorum_delays_nobody,
-     "A hung quorum delays no lock of the others in one event loop.")
+/* A quarter of the TTL is less than the node timeout. */
+CASE_ON(a_silent_quorum_delays_nobody,
+        "A hung quorum delays no lock of the others in one event loop.", .quorums = 2,
+        .node_timeout_ms = FAR_MS)
 {
-    struct fleet f;
     struct tally silent = {0}, alive = {0};
     redlock_lock *hung, *lock[20];
-    redlock_options o;
-    redlock *r;
-    fleet_start(&f, 2, 3);
-    o = fleet_options(&f);
-    o.node_timeout_ms = FAR_MS; /* a quarter of the TTL is less */
-    r = client_open_with(&o);
-    for (size_t i = 0; i < 2; i++)
-        client_warm(redlock_member(r, i));
-    for (int i = 0; i < 3; i++)
-        server_freeze(&f.cluster[1].node[i]);
-    hung = start(r, fleet_name(&f, 1, 0), 20000, 0, &silent);
+    cluster_each(&fleet->cluster[1], 0, 3, server_freeze);
+    hung = start(r, fleet_name(fleet, 1, 0), 20000, 0, &silent);
     for (int i = 0; i < 20; i++)
-        lock[i] = start(r, fleet_name(&f, 0, i), 20000, 0, &alive);
+        lock[i] = start(r, fleet_name(fleet, 0, i), 20000, 0, &alive);
     DRAIN_UNTIL(r, &alive, ACQUIRED, 20);
     CHECK_INT(0, silent.count[REDLOCK_EVENT_ACQUIRED]);
     for (int i = 0; i < 20; i++) {
@@ -111,19 +94,15 @@ CASE(a_silent_quorum_delays_nobody,
     DRAIN_UNTIL(r, &silent, ACQUIRED, 1); /* its own time is the nodes' deadline */
     CHECK_ERR(REDLOCK_NOQUORUM, silent.error);
     redlock_lock_free(hung);
-    for (int i = 0; i < 3; i++)
-        server_thaw(&f.cluster[1].node[i]);
+    cluster_each(&fleet->cluster[1], 0, 3, server_thaw);
 }
 
-CASE(next_waits, "redlock_next() waits for an event of any quorum, without a limit.")
+CASE_ON(next_waits, "redlock_next() waits for an event of any quorum, without a limit.",
+        .quorums = 2, .nodes = 1)
 {
-    struct fleet f;
-    redlock *r;
-    fleet_start(&f, 2, 1);
-    r = fleet_open_warm(&f, 0);
     for (size_t i = 0; i < 2; i++) {
         const redlock_event *event = NULL;
-        redlock_lock *lock = start(r, fleet_name(&f, i, 0), 20000, 0, NULL);
+        redlock_lock *lock = start(r, fleet_name(fleet, i, 0), 20000, 0, NULL);
         CHECK_INT(1, redlock_next(r, &event, -1));
         CHECK(event->lock == lock && event->type == REDLOCK_EVENT_ACQUIRED);
         CHECK_OK(event->error);
@@ -131,20 +110,17 @@ CASE(next_waits, "redlock_next() waits for an event of any quorum, without a lim
     }
 }
 
-CASE(fair_merge, "A quorum that has many events does not hold up those of another.")
+CASE_ON(fair_merge, "A quorum that has many events does not hold up those of another.",
+        .quorums = 2, .nodes = 1, .flags = REDLOCK_THREAD)
 {
     enum { LATER = 50 };
-    struct fleet f;
     struct tally many = {0}, one = {0};
-    redlock *r;
-    fleet_start(&f, 2, 1);
-    r = fleet_open_warm(&f, REDLOCK_THREAD);
     for (int i = 0; i < 50; i++)
-        start(r, fleet_name(&f, 0, i), 20000, 0, &many);
-    start(r, fleet_name(&f, 1, 0), 20000, 0, &one);
+        start(r, fleet_name(fleet, 0, i), 20000, 0, &many);
+    start(r, fleet_name(fleet, 1, 0), 20000, 0, &one);
     /* All are granted, and none is read. */
     for (size_t i = 0; i < 2; i++)
-        client_unlock(client_lock(r, fleet_name(&f, i, LATER), 20000));
+        client_unlock(client_lock(r, fleet_name(fleet, i, LATER), 20000));
     drain_within(r, GIVE_UP_MS);
     drain_within(r, GIVE_UP_MS);
     CHECK_INT(1, one.count[REDLOCK_EVENT_ACQUIRED]); /* in turns */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several quorums that clients disagree about, and what is refused at open. */
 #include "certs.h"
-#include "check.h"
-#include "client.h"
+#include "fixture.h"
 #include "fleet.h"
 
 #include <string.h>
@@ -22,19 +21,17 @@ static int warnings(redlock_options o)
     return count;
 }
 
-CASE(different_sets_are_noticed,
-     "After redlock_admit() every node warns a client with another set of quorums.")
+CASE_ON(different_sets_are_noticed,
+        "After redlock_admit() every node warns a client with another set of quorums.",
+        .quorums = 3, .clients = NO_CLIENT)
 {
-    struct fleet f;
     redlock_quorum swapped[3], other_way[3];
     redlock_options all, plain, fewer, renamed;
-    redlock *r;
-    fleet_start(&f, 3, 3);
-    all = fleet_options(&f);
-    plain = client_options(&f.cluster[0]);
+    all = fleet_options(fleet);
+    plain = client_options(&fleet->cluster[0]);
     for (int i = 0; i < 3; i++) {
-        swapped[i] = f.quorum[i];
-        other_way[i] = f.quorum[2 - i];
+        swapped[i] = fleet->quorum[i];
+        other_way[i] = fleet->quorum[2 - i];
     }
     /* No client has stated a set: nothing is known. */
     CHECK_INT(0, warnings(all));
@@ -47,8 +44,8 @@ CASE(different_sets_are_noticed,
     fewer = all;
     fewer.quorum_count = 2;
     CHECK_INT(6, warnings(fewer));
-    swapped[0].name = f.quorum[1].name;
-    swapped[1].name = f.quorum[0].name;
+    swapped[0].name = fleet->quorum[1].name;
+    swapped[1].name = fleet->quorum[0].name;
     renamed = all;
     renamed.quorums = swapped;
     CHECK_INT(6, warnings(renamed)); /* the same set, but the third alone is where it was */
@@ -80,26 +77,23 @@ static void refuse_votes(redlock_options o, const char *name, uint32_t flags)
     client_close(r);
 }
 
-CASE(different_sets_do_not_count,
-     "A client with another set of quorums counts no node, unless its guard is off.")
+CASE_ON(different_sets_do_not_count,
+        "A client with another set of quorums counts no node, unless its guard is off.",
+        .quorums = 3)
 {
     static const uint32_t modes[] = {0, REDLOCK_STRICT, REDLOCK_NO_GUARD};
-    struct fleet f;
     redlock_options all, plain, fewer;
-    redlock *r;
-    fleet_start(&f, 3, 3);
-    all = fleet_options(&f);
-    plain = client_options(&f.cluster[0]);
+    all = fleet_options(fleet);
+    plain = client_options(&fleet->cluster[0]);
     fewer = all;
     fewer.quorum_count = 2;
-    r = fleet_open_warm(&f, 0);
     CHECK_OK(redlock_admit(r, NULL));
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         refuse_votes(plain, "x", modes[i]);
-        refuse_votes(fewer, fleet_name(&f, 0, 0), modes[i]);
+        refuse_votes(fewer, fleet_name(fleet, 0, 0), modes[i]);
     }
     for (size_t i = 0; i < 3; i++)
-        CHECK_OK(client_try(r, fleet_name(&f, i, 0), 20000));
+        CHECK_OK(client_try(r, fleet_name(fleet, i, 0), 20000));
 }
 
 static void refuse(const redlock_options *o, const char *why)
@@ -170,15 +164,12 @@ CASE(tls_in_one_of_them,
     refuse(&o, "no node has a rediss://, valkeys://, sentinels:// or clusters:// URL");
 }
 
-CASE(one_named_quorum,
-     "A client of one named quorum is an ordinary client that knows the name.")
+CASE_ON(one_named_quorum,
+        "A client of one named quorum is an ordinary client that knows the name.", .quorums = 1)
 {
-    struct fleet f;
-    redlock *r, *plain;
+    redlock *plain;
     redlock_node_info info;
-    fleet_start(&f, 1, 3);
-    r = fleet_open(&f, 0);
-    plain = client_open(&f.cluster[0], 0);
+    plain = client_open(&fleet->cluster[0], 0);
     info = client_node(r, 2);
     CHECK_STR("a", info.quorum_name);
     CHECK_OK(redlock_node(plain, 2, &info));

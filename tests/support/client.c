@@ -19,7 +19,7 @@ static uint32_t or_else(uint32_t given, uint32_t otherwise)
 
 static redlock_options complete(redlock_options o, const struct cluster *c)
 {
-    if (o.nodes == NULL) {
+    if (o.nodes == NULL && o.quorums == NULL) {
         o.nodes = c->urls;
         o.node_count = c->count;
     }
@@ -180,10 +180,13 @@ void client_warm_nodes(redlock *r, int count)
 
 void client_warm(redlock *r)
 {
+    redlock *member;
     uint32_t nodes;
 
-    client_ping(r, &nodes);
-    client_warm_nodes(r, (int)nodes);
+    for (size_t i = 0; (member = redlock_member(r, i)); i++) {
+        client_ping(member, &nodes);
+        client_warm_nodes(member, (int)nodes);
+    }
 }
 
 redlock_node_info client_node(redlock *r, size_t node)

@@ -53,7 +53,8 @@ redlock *client_start(struct cluster *c, size_t count, uint32_t flags);
 redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
                             uint32_t node_timeout_ms);
 
-/* Returns once every node answered one round of pings; fails the case after GIVE_UP_MS. */
+/* Returns once every node of every quorum answered one round of pings; fails the case after
+ * GIVE_UP_MS. */
 void client_warm(redlock *r);
 
 /* Returns once `count` nodes answered one round of pings; fails the case after GIVE_UP_MS. */

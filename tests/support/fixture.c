@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
+#include "fleet.h"
+
 #include <stdio.h>
 
 void fixture_register(const char *name, const struct fixture *f, void (*run)(void))
@@ -15,6 +17,7 @@ void fixture_register(const char *name, const struct fixture *f, void (*run)(voi
 void fixture_run(const struct fixture *f, fixture_body *body)
 {
     static struct cluster c;
+    static struct fleet fleet;
     redlock *client[2] = {NULL, NULL};
     size_t nodes = f->nodes ? f->nodes : 3;
     int clients = f->clients ? f->clients : 1;
@@ -22,16 +25,19 @@ void fixture_run(const struct fixture *f, fixture_body *body)
 
     if (f->also[0])
         printf("# flags %#x\n", flags);
-    if (f->young)
+    if (f->quorums)
+        fleet_start(&fleet, f->quorums, nodes);
+    else if (f->young)
         cluster_start_young(&c, nodes, NULL);
     else if (f->max_ttl_ms)
         cluster_start_limited(&c, nodes, f->max_ttl_ms);
     else
         (f->start ? f->start : cluster_start)(&c, nodes);
     for (int i = 0; i < clients; i++) {
-        client[i] = CLIENT_OPEN(&c, .flags = flags, .node_timeout_ms = f->node_timeout_ms,
-                                .notify = f->notify);
+        client[i] = CLIENT_OPEN(&c, .quorums = f->quorums ? fleet.quorum : NULL,
+                                .quorum_count = f->quorums, .flags = flags,
+                                .node_timeout_ms = f->node_timeout_ms, .notify = f->notify);
         client_warm(client[i]);
     }
-    body(&c, client[0], client[1], flags);
+    body(&c, &fleet, client[0], client[1], flags);
 }

@@ -15,6 +15,8 @@
  * freed, closed and stopped. A body that closes a client itself uses client_close(), and frees
  * that client's locks.
  *
+ * With `.quorums = 2` there are so many quorums of `.nodes` each, in `fleet` (fleet.h).
+ *
  * `.also = {REDLOCK_THREAD}` runs the body once more, with new servers and clients of these
  * `flags` instead of `.flags`.
  */
@@ -29,7 +31,8 @@ enum { NO_CLIENT = -1 };
 
 struct fixture {
     const char *intent;
-    size_t nodes;                                   /* 0: three */
+    size_t nodes;   /* 0: three */
+    size_t quorums; /* 0: the nodes are of no quorum with a name */
     void (*start)(struct cluster *c, size_t nodes); /* NULL: cluster_start() */
     bool young;                                     /* the nodes may not vote yet */
     const char *max_ttl_ms;                         /* of their markers; NULL: a minute */
@@ -40,7 +43,9 @@ struct fixture {
     void (*notify)(void *data);                     /* of the clients */
 };
 
-typedef void fixture_body(struct cluster *c, redlock *r, redlock *other, uint32_t flags);
+struct fleet;
+typedef void fixture_body(struct cluster *c, struct fleet *fleet, redlock *r, redlock *other,
+                          uint32_t flags);
 
 /* The build system greps for this as well, see CASE(). */
 #define CASE_ON(name, ...)                                                                     \
@@ -54,8 +59,8 @@ typedef void fixture_body(struct cluster *c, redlock *r, redlock *other, uint32_
     {                                                                                          \
         fixture_register(#name, &fixture_of_##name, run_##name);                               \
     }                                                                                          \
-    static void name(UNUSED struct cluster *c, UNUSED redlock *r, UNUSED redlock *other,       \
-                     UNUSED uint32_t flags)
+    static void name(UNUSED struct cluster *c, UNUSED struct fleet *fleet, UNUSED redlock *r,  \
+                     UNUSED redlock *other, UNUSED uint32_t flags)
 #define UNUSED __attribute__((unused))
 
 /* Servers only. */

@@ -29,17 +29,20 @@ redlock_options fleet_options(const struct fleet *f)
 
 redlock *fleet_open(const struct fleet *f, uint32_t flags)
 {
-    redlock_options o = fleet_options(f);
-    o.flags = flags;
-    return client_open_with(&o);
+    return CLIENT_OPEN(NULL, .quorums = f->quorum, .quorum_count = f->count, .flags = flags);
 }
 
 redlock *fleet_open_warm(const struct fleet *f, uint32_t flags)
 {
     redlock *r = fleet_open(f, flags);
-    for (size_t i = 0; i < f->count; i++)
-        client_warm(redlock_member(r, i));
+    client_warm(r);
     return r;
+}
+
+void fleet_each(struct fleet *f, void (*what)(struct server *))
+{
+    for (size_t i = 0; i < f->count; i++)
+        cluster_each(&f->cluster[i], 0, f->cluster[i].count, what);
 }
 
 /* A second opinion: nothing of the library's own. */

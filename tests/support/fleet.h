@@ -22,6 +22,9 @@ redlock *fleet_open(const struct fleet *f, uint32_t flags);
 /* Every node of every quorum is connected. */
 redlock *fleet_open_warm(const struct fleet *f, uint32_t flags);
 
+/* All nodes of all quorums. */
+void fleet_each(struct fleet *f, void (*what)(struct server *));
+
 /*
  * A name that lives in the quorum, by a computation of its own; the `number`-th of them, from
  * 0. Valid for 8 calls.
