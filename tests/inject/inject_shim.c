@@ -38,10 +38,11 @@ void inject_arm(enum inject_call call, int nth, int error, bool lasting)
     armed_call = (int)call;
 }
 
-void inject_disarm(void)
+int inject_disarm(void)
 {
     armed_call = INJECT_NOTHING;
     paused_ns = 0;
+    return seen;
 }
 
 int inject_waits(void)
@@ -123,6 +124,11 @@ WRAP(int, socket, (int family, int type, int protocol))
 WRAP(int, connect, (int fd, const struct sockaddr *address, socklen_t size))
 {
     return fails(INJECT_CONNECT) ? -1 : __real_connect(fd, address, size);
+}
+
+WRAP(int, accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags))
+{
+    return fails(INJECT_ACCEPT) ? -1 : __real_accept4(fd, address, size, flags);
 }
 
 WRAP(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *size))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the n-th allocation or system call of the library fail. The linker sends the calls of a
- * test program here (--wrap); nothing happens to them unless a failure is armed, and the test's
- * own looks at the servers are made while it is suspended.
+ * Makes the n-th allocation or system call of the library or the daemon fail, and counts them.
+ * The linker sends the calls of a test program here (redlock_inject() of CMake); nothing
+ * happens to them unless a failure is armed, and the test's own are made while it is suspended.
  */
 #ifndef REDLOCK_TESTS_INJECT_SHIM_H
 #define REDLOCK_TESTS_INJECT_SHIM_H
@@ -14,6 +14,7 @@ enum inject_call {
     INJECT_MEMORY, /* malloc, calloc, realloc, strdup */
     INJECT_SOCKET,
     INJECT_CONNECT,
+    INJECT_ACCEPT,
     INJECT_GETSOCKOPT,
     INJECT_SEND,
     INJECT_RECV,
@@ -32,9 +33,10 @@ enum inject_call {
  * of the stream. */
 enum { INJECT_SHORT = -1, INJECT_EOF = -2 };
 
-/* From now on the nth such call fails with `error`, and all after it if `lasting`. */
+/* From now on the nth such call fails with `error`, and all after it if `lasting`; 0: none. */
 void inject_arm(enum inject_call call, int nth, int error, bool lasting);
-void inject_disarm(void);
+/* How many such calls there were since. */
+int inject_disarm(void);
 
 /* Between these two nothing fails and nothing is counted. */
 void inject_suspend(void);

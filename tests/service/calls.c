@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "client.h"
+#include "inject_shim.h"
 #include "io/clock.h"
 #include "lease_rig.h"
 
@@ -13,71 +14,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define PLACES_MAX 8 /* of a kind that are tried one by one: they are all alike by then */
 #define TRIES 20
 
-enum call { ACCEPT, RECV, SEND, EPOLL_CTL, EPOLL_WAIT, RANDOM, OPTION };
-
-static struct {
-    enum call call;
-    int nth;   /* 0: none fails */
-    int error; /* -1: half of the bytes */
-    int seen;
-    bool fired, inside;
-} armed;
-
-/* True: this one fails, and errno says how. */
-static bool fails(enum call call)
-{
-    if (armed.nth == 0 || !armed.inside || armed.call != call || ++armed.seen != armed.nth)
-        return false;
-    armed.fired = true;
-    errno = armed.error;
-    return true;
-}
-
+/* What fails are the calls of the daemon: the test's own do not. */
 void __real_loop_turn(struct loop *loop, int timeout_ms);
 void __wrap_loop_turn(struct loop *loop, int timeout_ms);
 void __wrap_loop_turn(struct loop *loop, int timeout_ms)
 {
-    armed.inside = true;
+    inject_resume();
     __real_loop_turn(loop, timeout_ms);
-    armed.inside = false;
-}
-
-/* The call in front of libc's, which fails when it is its turn; behind it the arguments. */
-#define WRAP(call, type, name, parameters, ...)                                                \
-    type __real_##name parameters;                                                             \
-    type __wrap_##name parameters;                                                             \
-    type __wrap_##name parameters                                                              \
-    {                                                                                          \
-        return fails(call) ? -1 : __real_##name(__VA_ARGS__);                                  \
-    }
-
-WRAP(ACCEPT, int, accept4, (int fd, struct sockaddr *address, socklen_t *size, int flags), fd,
-     address, size, flags)
-WRAP(RECV, ssize_t, recv, (int fd, void *bytes, size_t size, int flags), fd, bytes, size, flags)
-WRAP(EPOLL_CTL, int, epoll_ctl, (int epoll_fd, int op, int fd, struct epoll_event *event),
-     epoll_fd, op, fd, event)
-WRAP(EPOLL_WAIT, int, epoll_wait,
-     (int epoll_fd, struct epoll_event *events, int count, int timeout_ms), epoll_fd, events,
-     count, timeout_ms)
-WRAP(RANDOM, ssize_t, getrandom, (void *bytes, size_t size, unsigned flags), bytes, size, flags)
-WRAP(OPTION, int, getsockopt, (int fd, int level, int name, void *value, socklen_t *size), fd,
-     level, name, value, size)
-
-ssize_t __real_send(int fd, const void *bytes, size_t size, int flags);
-ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags);
-ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
-{
-    if (!fails(SEND))
-        return __real_send(fd, bytes, size, flags);
-    return armed.error == -1 ? __real_send(fd, bytes, (size + 1) / 2, flags) : -1;
+    inject_suspend();
 }
 
 /* The status; 0: the connection ended without an answer. */
@@ -142,7 +91,7 @@ static void check_recovered(int descriptors)
     int64_t end_ns = rl_now_ns() + SOON_MS * RL_NS_PER_MS;
     char id[64], answer[4096];
 
-    armed.nth = 0;
+    inject_disarm();
     while ((cluster_count(&cluster, KEY) > 1 || count_descriptors() != descriptors) &&
            rl_now_ns() < end_ns)
         replica_run(10);
@@ -156,7 +105,7 @@ static void check_recovered(int descriptors)
     end_lease(id);
 }
 
-static void fail_everywhere(enum call call, int error, bool every_place)
+static void fail_everywhere(enum inject_call call, int error, bool every_place)
 {
     int descriptors, n = 1;
 
@@ -165,14 +114,11 @@ static void fail_everywhere(enum call call, int error, bool every_place)
     use_once();
     descriptors = count_descriptors();
     for (; n <= PLACES_MAX; n++) {
-        armed.call = call;
-        armed.error = error;
-        armed.seen = 0;
-        armed.fired = false;
-        armed.nth = n;
+        inject_arm(call, n, error, false);
+        inject_suspend();
         use_once();
         check_recovered(descriptors);
-        if (!armed.fired)
+        if (!inject_fired())
             break;
     }
     /* A kind of call that is never made would make this a test of nothing. */
@@ -180,26 +126,27 @@ static void fail_everywhere(enum call call, int error, bool every_place)
 }
 
 CASE_OF(accept_full, "A daemon that has no descriptor left serves the client a little later.",
-        fail_everywhere(ACCEPT, EMFILE, false));
+        fail_everywhere(INJECT_ACCEPT, EMFILE, false));
 CASE_OF(accept_aborted, "A client that is gone before it is accepted disturbs no other.",
-        fail_everywhere(ACCEPT, ECONNABORTED, false));
+        fail_everywhere(INJECT_ACCEPT, ECONNABORTED, false));
 CASE_OF(recv_reset,
         "Any connection may be reset while it is read from, of a client or of a node.",
-        fail_everywhere(RECV, ECONNRESET, true));
+        fail_everywhere(INJECT_RECV, ECONNRESET, true));
 CASE_OF(recv_interrupted, "Any read may be interrupted by a signal.",
-        fail_everywhere(RECV, EINTR, true));
+        fail_everywhere(INJECT_RECV, EINTR, true));
 CASE_OF(send_broken,
         "Any connection may be gone when it is written to, of a client or of a node.",
-        fail_everywhere(SEND, EPIPE, true));
+        fail_everywhere(INJECT_SEND, EPIPE, true));
 CASE_OF(send_interrupted, "Any write may be interrupted by a signal.",
-        fail_everywhere(SEND, EINTR, true));
-CASE_OF(send_half, "Any write may take half of the bytes.", fail_everywhere(SEND, -1, true));
+        fail_everywhere(INJECT_SEND, EINTR, true));
+CASE_OF(send_short, "Any write may take a single byte.",
+        fail_everywhere(INJECT_SEND, INJECT_SHORT, true));
 CASE_OF(epoll_full, "A descriptor that cannot be watched costs one connection at most.",
-        fail_everywhere(EPOLL_CTL, ENOSPC, false));
+        fail_everywhere(INJECT_EPOLL_CTL, ENOSPC, false));
 CASE_OF(wait_interrupted, "Any wait of the loop may be interrupted by a signal.",
-        fail_everywhere(EPOLL_WAIT, EINTR, true));
+        fail_everywhere(INJECT_EPOLL_WAIT, EINTR, true));
 CASE_OF(random_fails, "Without random bytes no lock is granted, and a later request is served.",
-        fail_everywhere(RANDOM, EIO, false));
+        fail_everywhere(INJECT_GETRANDOM, EIO, false));
 CASE_OF(peer_unknown,
         "A client whose user the kernel does not tell is not served, the next is.",
-        fail_everywhere(OPTION, ENOPROTOOPT, false));
+        fail_everywhere(INJECT_GETSOCKOPT, ENOPROTOOPT, false));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What one client, or many, can cost the server: time, memory, connections. */
 #include "check.h"
-#include "memory.h"
+#include "inject_shim.h"
 #include "rig.h"
 
 #include "base/time.h"
 #include "http/server_internal.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +142,7 @@ CASE(no_allocation, "Requests on connections that exist allocate nothing.")
         fds[i] = rig_connect(rig);
     for (int round = 0; round < 20; round++) {
         if (round == 5)
-            memory_count(0);
+            inject_arm(INJECT_MEMORY, 0, 0, false);
         for (int i = 0; i < 4; i++) {
             rig_send(rig, fds[i], rig_get(i % 2 ? "/now" : "/wait"));
             /* In two pieces, as many clients send them. */
@@ -157,7 +158,7 @@ CASE(no_allocation, "Requests on connections that exist allocate nothing.")
         for (int i = 0; i < 4; i++)
             CHECK_HAS("{}", rig_read(rig, fds[i], NULL));
     }
-    CHECK_INT(0, memory_counted());
+    CHECK_INT(0, inject_disarm());
 }
 
 /* A connection, a suspended request, half a request, a large answer and a stream. True if it
@@ -195,14 +196,14 @@ CASE(failing_allocations, "Each allocation that fails costs one connection at mo
 {
     bool is_whole = false;
 
-    for (size_t n = 1; !is_whole; n++) {
+    for (int n = 1; !is_whole; n++) {
         struct rig *rig = rig_begin(NULL);
 
         CHECK(n < 100);
         rig->may_break = true;
-        memory_count(n);
+        inject_arm(INJECT_MEMORY, n, ENOMEM, false);
         is_whole = play(rig);
-        is_whole = memory_counted() < n && is_whole;
+        is_whole = inject_disarm() < n && is_whole;
         CHECK(play(rig));
     }
 }
@@ -220,9 +221,9 @@ CASE(no_memory_for_an_answer, "An answer for which there is no memory is a 500."
     int fd = rig_connect(rig);
 
     CHECK_HAS("HTTP/1.1 200 ", rig_exchange(rig, fd, rig_get("/now")));
-    memory_count(1);
+    inject_arm(INJECT_MEMORY, 1, ENOMEM, false);
     CHECK_HAS("HTTP/1.1 500 ", rig_exchange(rig, fd, rig_get("/big")));
-    CHECK_INT(1, memory_counted());
+    CHECK_INT(1, inject_disarm());
     CHECK_HAS("HTTP/1.1 200 ", rig_exchange(rig, fd, rig_get("/now")));
 }
 

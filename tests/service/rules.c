@@ -3,10 +3,11 @@
 #include "access/rules.h"
 #include "base/time.h"
 #include "check.h"
+#include "inject_shim.h"
 #include "life/inputs.h"
-#include "memory.h"
 #include "settings/file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +177,7 @@ CASE(inputs_memory, "Reading rules, tokens and nodes again fails whole when memo
     static struct settings settings;
     static struct inputs inputs;
     char nodes[256], audit[256], text[1024], why[512];
-    unsigned number = 0, failed = 0;
+    int number = 0, failed = 0;
     FILE *file;
 
     unsetenv("REDLOCK_NODES");
@@ -191,13 +192,12 @@ CASE(inputs_memory, "Reading rules, tokens and nodes again fails whole when memo
     CHECK_INT(0, settings_pairs_read(&settings, file, why, sizeof why));
     fclose(file);
     for (;;) {
-        size_t counted;
-        int result;
+        int counted, result;
 
         CHECK(++number < FAILURES_MAX);
-        memory_count(number);
+        inject_arm(INJECT_MEMORY, number, ENOMEM, false);
         result = inputs_read(&inputs, &settings, why, sizeof why);
-        counted = memory_counted();
+        counted = inject_disarm();
         failed += result < 0;
         if (result == 0)
             inputs_free(&inputs);

@@ -3,8 +3,9 @@
 #include "lease_rig.h"
 
 #include "check.h"
-#include "memory.h"
+#include "inject_shim.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,13 +32,13 @@ static bool await_outcome(int fd)
 
 /* Opened, renewed, drained away; the allocation of this number fails. False: it has
  * none so late. */
-static bool live(unsigned number, const char *id)
+static bool live(int number, const char *id)
 {
     int fd = rig_connect(one.rig);
-    size_t counted;
+    int counted;
     bool holds;
 
-    memory_count(number);
+    inject_arm(INJECT_MEMORY, number, ENOMEM, false);
     rig_send(one.rig, fd, lease_stream_request(id, NULL, "{\"wait_ms\":1000}"));
     holds = await_outcome(fd);
     if (holds && first_stream())
@@ -45,7 +46,7 @@ static bool live(unsigned number, const char *id)
     leases_drain(&one.leases);
     one.leases.is_draining = false;
     replica_run(5);
-    counted = memory_counted();
+    counted = inject_disarm();
     close(fd);
     for (int i = 0; i < SOON_MS / 10 && first_stream(); i++)
         replica_run(10);
@@ -61,13 +62,13 @@ static bool live(unsigned number, const char *id)
 CASE(each_allocation,
      "A stream for which an allocation fails is refused or cut, and never stuck.")
 {
-    unsigned number = 1;
+    int number = 1;
     char id[64];
 
     replica_begin();
     one.rig->may_break = true;
     for (; number < LIVES_MAX; number++) {
-        snprintf(id, sizeof id, "stream-without-memory-%06u", number);
+        snprintf(id, sizeof id, "stream-without-memory-%06d", number);
         if (!live(number, id))
             break;
     }
