@@ -71,34 +71,6 @@ static const char *pass(int seconds)
     return lines;
 }
 
-CASE(silent_start,
-     "Nothing is logged while nodes connect for the first time, and when they are up.")
-{
-    begin(REDLOCK_NODE_CONNECTING);
-    CHECK_STR("", pass(5));
-    for (int i = 1; i <= NODES; i++)
-        set(i, REDLOCK_NODE_UP, "");
-    CHECK_STR("", pass(60));
-    CHECK_INT(NODES, heard);
-}
-
-CASE(each_change, "Each change of a node and of the majority is one line, with its reason.")
-{
-    begin(REDLOCK_NODE_UP);
-    CHECK_STR("", pass(60));
-    set(1, REDLOCK_NODE_DOWN, "no answer for 1000 ms");
-    CHECK_STR("node node-1 is down: no answer for 1000 ms\n", pass(60));
-    set(2, REDLOCK_NODE_UP, "it is young; may vote in 60 s");
-    nodes[1].quarantined = 1;
-    CHECK_STR("node node-2 is in quarantine: it is young; may vote in 60 s\n"
-              "quorum has no majority: 1 of 3 nodes vote, 2 are needed\n",
-              pass(60));
-    set(2, REDLOCK_NODE_UP, "");
-    CHECK_STR("node node-2 is up and votes\n"
-              "quorum has its majority again: 2 of 3 nodes vote, 2 are needed\n",
-              pass(60));
-}
-
 CASE(down_from_the_start,
      "A node that is down from the start is logged, and a majority that never was.")
 {

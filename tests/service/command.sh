@@ -18,12 +18,6 @@ start "${rules[@]}" "${secure[@]}"
 unset REDLOCK_NODES
 export REDLOCK_SERVICE=unix:$socket
 eventually ready
-# again: the daemon anew, on the same socket and port.
-again() {
-    REDLOCK_NODES=$nodes "$redlockd" "${rules[@]}" --listen "unix:$socket" 2>>"$tmp/log" &
-    pid=$!
-    eventually ready
-}
 
 try "$redlock" run job -- sh -c 'echo "$REDLOCK_NAME $REDLOCK_KIND ${REDLOCK_FENCE:+fenced} ${REDLOCK_VALUE-none}"; exit 7'
 expect 'run: the status is that of the command' 7
@@ -49,43 +43,7 @@ is 'a label arrives as it is' "$(jq -r .label <<<"$out")" 'a "label" \ of it'
 
 try "$redlock" run -t 9s job -- sh -c '"$0" break --yes job >/dev/null; sleep 60' "$redlock"
 expect 'evicted by break: 76, and the command is ended' 76 'lost'
-"$redlock" run -t 20s job -- sh -c 'touch "$0/runs"; while [ -e "$0/runs" ]; do sleep 0.05; done; exit 3' "$tmp" &
-runner=$!
-eventually test -e "$tmp/runs"
-kill -KILL "$pid"
-wait "$pid" 2>/dev/null
-again
-# Renewed by a daemon that has never heard of it: the value is on the nodes, the grant at the client.
-renewed() { [ "$(curl -s --unix-socket "$socket" http://h/metrics | sed -n 's/^redlockd_renewed_total //p')" -gt 0 ]; }
-that 'a restarted daemon renews the lease' eventually renewed
-rm "$tmp/runs"
-wait "$runner"
-is '   and the command never notices' $? 3
-"$redlock" run -t 6s job -- sh -c 'touch "$0/runs"; trap "" TERM; while :; do sleep 0.05; done' "$tmp" 2>"$tmp/err" &
-runner=$!
-eventually test -e "$tmp/runs"
-kill -STOP "$pid"
-wait "$runner"
-is 'a service that hangs: the command is killed with the lock' $? 76
-# On a machine that is late itself, that it was lost is all there is to say.
-like '   it says so' "$(cat "$tmp/err")" 'could not be renewed|was lost while the command ran'
-kill -CONT "$pid"
-rm "$tmp/runs"
-
-"$redlock" run job -- sh -c 'touch "$0/held"; while [ -e "$0/held" ]; do sleep 0.05; done' "$tmp" &
-holder=$!
-eventually test -e "$tmp/held"
-"$redlock" run job -- echo no 2>/dev/null &
-waiter=$!
 waits() { [ "$(curl -s --unix-socket "$socket" http://h/metrics | sed -n 's/^redlockd_waiters //p')" = "$1" ]; }
-that 'it waits in the queue' eventually waits 1
-kill -TERM "$waiter"
-wait "$waiter"
-is '   TERM ends it' $? 143
-that '   and its place in the queue' eventually waits 0
-rm "$tmp/held"
-wait "$holder"
-
 "$redlock" run look -- sh -c 'touch "$0/held"; while [ -e "$0/held" ]; do sleep 0.05; done' "$tmp" &
 holder=$!
 eventually test -e "$tmp/held"

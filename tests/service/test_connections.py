@@ -126,19 +126,6 @@ class Connections(Case):
                 got = b''.join(iter(lambda: raw.recv(1000), b'')).decode()
             self.assertEqual(got.count(whole), 8)
 
-    def test_byte_by_byte(self):
-        """A request that arrives byte by byte is answered once it is complete."""
-        text = self.put('{}')
-        with self.clients[1].open() as raw:
-            for byte in text[:-1]:
-                raw.sendall(byte.encode())
-            raw.setblocking(False)
-            with self.assertRaises(BlockingIOError):
-                raw.recv(1)
-            raw.setblocking(True)
-            raw.sendall(text[-1].encode())
-            self.assertIn('201', self.read(raw, 'grant'))
-
     def test_heads(self):
         """HEAD has the head of GET, and 204 has neither a length nor a type."""
         with self.clients[0].open() as raw:

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`redlock run --service`: a lock that is held by a stream while a command runs, whatever becomes of
 the service, of the connection and of the process itself."""
-import json
 import os
 import signal
-import socket
 import subprocess
-import threading
 import time
 
 from client import PATIENCE_S, fresh
@@ -63,37 +60,6 @@ class Running:
         self.process.wait()
         if not self.process.stdin.closed:
             self.process.stdin.close()
-
-
-class Flood:
-    """A service that grants once, and then sends what means nothing as fast as it is read."""
-
-    def __init__(self, path, ttl_s):
-        self.path, self.ended = path, False
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen(10)
-        granted = json.dumps({'grant': 'a-grant', 'fence': 1, 'after_ms': 0, 'remaining_ms': ttl_s * 1000})
-        self.head = ('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n'
-                     f'event: granted\ndata: {granted}\n\n').encode()
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        told = self.head
-        while not self.ended:
-            client = self.listener.accept()[0]
-            try:
-                client.recv(65536)
-                client.sendall(told)
-                while not self.ended:
-                    client.sendall(b': nothing\n\nevent: queued\ndata: {"place":1}\n\n' * 20000)
-            except OSError:
-                client.close()
-            told = b''
-
-    def close(self):
-        self.ended = True
-        self.listener.close()
 
 
 class Run(Case):
@@ -204,13 +170,6 @@ class Run(Case):
         self.assertEqual(second.client().look(self.name)['fence'], held.fence)
         self.assertEqual(held.end(), 0)
 
-    def test_broken(self):
-        """A break ends the command at once, long before the deadline."""
-        held = self.run_held()
-        self.daemon.client().evict(self.name)
-        self.assertEqual(held.process.wait(PATIENCE_S), 76)
-        self.assertRegex(held.errors(), 'was lost while the command ran')
-
     def test_revoked(self):
         """Without its token a run is not renewed, and ends the command before the deadline."""
         tokens = self.write(fresh('tokens'), f'runner {digest("secret-of-runner")}\n')
@@ -251,14 +210,6 @@ class Run(Case):
         until(lambda: 'was lost, and the command runs on' in held.errors(), 'the loss')
         self.assertTrue(held.is_alive())
         self.assertEqual(held.end(), 76)
-
-    def test_flood(self):
-        """A service that sends events without an end does not delay the end of the command."""
-        service = Flood(self.path(fresh('flood')), TTL_S)
-        self.addCleanup(service.close)
-        held = self.run_held('unix:' + service.path)
-        self.assertEqual(held.process.wait(PATIENCE_S), 76)
-        self.assertFalse(held.has_command())
 
     def begin_wait(self):
         """A run that waits for the lock."""
