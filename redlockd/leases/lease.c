@@ -194,9 +194,10 @@ static void begin_renew(struct lease *lease, const struct lease_event *event, in
                         struct lease_actions *out)
 {
     end(lease);
-    if ((!event->has_grant && LEASE_RULE(EXACT_GRANT)) ||
-        (event->is_streams_grant && LEASE_RULE(GRANT_WITH_RECONNECT))) {
+    if (!event->has_grant && LEASE_RULE(EXACT_GRANT)) {
         answer(out, LEASE_NO_GRANT);
+    } else if (event->is_streams_grant && LEASE_RULE(GRANT_WITH_RECONNECT)) {
+        answer(out, LEASE_OTHER_GRANT);
     } else if (event->memory == LEASE_ENDED) {
         answer(out, LEASE_STOP);
     } else if (!LEASE_RULE(MAJORITY_ASKED)) {

@@ -188,6 +188,7 @@ enum lease_answer {
     LEASE_STOP,        /* 410, to a holder */
     LEASE_WAS_GONE,    /* 410, to DELETE */
     LEASE_NO_GRANT,    /* 400 */
+    LEASE_OTHER_GRANT, /* 400: that of a stream */
     LEASE_DRAINING,    /* 503 */
     LEASE_FORBIDDEN,   /* 403 */
     LEASE_QUOTA,       /* 429 */

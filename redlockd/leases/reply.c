@@ -64,6 +64,7 @@ static const struct lease_refusal refusals[LEASE_ANSWER_COUNT] = {
     [LEASE_STOP] = {410, "ENDED", "this lease has ended: stop what it protected"},
     [LEASE_WAS_GONE] = {410, "EXPIRED", "it was gone already"},
     [LEASE_NO_GRANT] = {400, "GRANT", "send the Grant that the answer to PUT gave"},
+    [LEASE_OTHER_GRANT] = {400, "GRANT", "the grant of a stream serves for coming back"},
     [LEASE_DRAINING] = {503, "DRAINING", "this replica is about to end: ask another"},
     [LEASE_FORBIDDEN] = {403, "FORBIDDEN", "no rule allows that any more"},
     [LEASE_QUOTA] = {429, "QUOTA", "the rule that allows this has no room for more at present"},

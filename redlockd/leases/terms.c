@@ -42,19 +42,12 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
     int count = http_request_field(request, HTTP_FIELD_GRANT, &grant);
 
     terms->has_grant = count == 1;
-    if (count == 0 && request->method == HTTP_POST)
-        return refuse(refusal, 400, "GRANT", "send the Grant that the answer to PUT gave");
     if (count > 1 || (count == 1 && !lease_grant_read(grant, &terms->tag, &terms->grant)))
         return refuse(refusal, 400, "GRANT", "the Grant is not one that was given");
-    if (count == 1 && request->method == HTTP_PUT && !terms->is_stream)
+    if (count == 1 && request->method == HTTP_PUT &&
+        !(terms->is_stream && terms->grant.is_stream))
         return refuse(refusal, 400, "GRANT", "a lease is renewed by POST");
-    /* A lease has one way to be renewed, and a stream the other: while a close may be
-     * deleting what a stream held, no POST may answer that it is held. */
-    if (count == 1 && request->method == HTTP_POST && terms->grant.is_stream)
-        return refuse(refusal, 400, "GRANT", "the grant of a stream serves for coming back");
-    if (count == 1 && request->method == HTTP_PUT && !terms->grant.is_stream)
-        return refuse(refusal, 400, "GRANT", "the grant of a lease is renewed by POST");
-    return true;
+    return true; /* which grant a POST needs, lease.c decides */
 }
 
 /*

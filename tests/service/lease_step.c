@@ -137,7 +137,7 @@ CASE(renewed, "A renewal asks a majority, and one that is not confirmed is not r
 CASE(not_renewed, "POST needs the grant of a lease that has not ended.")
 {
     lease_trace("[0] post ungranted      -> answer NO_GRANT: OVER\n");
-    lease_trace("[0] post streams        -> answer NO_GRANT: OVER\n");
+    lease_trace("[0] post streams        -> answer OTHER_GRANT: OVER\n");
     lease_trace("[0] post ENDED          -> answer STOP: OVER\n");
     lease_trace("[0] post GRANTED        -> extend: RENEWING\n");
 }

@@ -20,10 +20,10 @@ static const char *const verbs[] = {"put", "resume", "post", "delete"};
 static const char *const events[] = {"-",        "-",     "queued", "acquired", "extended",
                                      "released", "lost",  "sent",   "gone",     "cut",
                                      "tick",     "ruled", "drain",  "failed"};
-static const char *const answers[] = {"HELD",       "RELEASED",   "FAILURE",   "YOURS",
-                                      "YOURS_HERE", "SUPERSEDED", "ELSEWHERE", "HAS_ENDED",
-                                      "STOP",       "WAS_GONE",   "NO_GRANT",  "DRAINING",
-                                      "FORBIDDEN",  "QUOTA",      "LATE",      "NO_MEMORY"};
+static const char *const answers[] = {
+    "HELD",      "RELEASED",  "FAILURE", "YOURS",    "YOURS_HERE", "SUPERSEDED",
+    "ELSEWHERE", "HAS_ENDED", "STOP",    "WAS_GONE", "NO_GRANT",   "OTHER_GRANT",
+    "DRAINING",  "FORBIDDEN", "QUOTA",   "LATE",     "NO_MEMORY"};
 static const char *const words[] = {"place",     "granted",   "renewed", "jeopardy",
                                     "recovered", "reconnect", "alive"};
 static const char *const notes[] = {"grant",  "held",  "release", "close",     "undelivered",
