@@ -15,6 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* So long that only a release ends it in the time of a case. */
+#define LONG "\"ttl_ms\":60000"
+
 /* What SIOCOUTQ says, instead of the kernel; -1: what the kernel says. */
 static int unacknowledged = -1;
 
@@ -41,12 +44,17 @@ static void begin_unanswered(int fd, const char *request)
 
 /* Granted, and the answer is queued; the loop has not turned since, so no byte of
  * it is sent. */
-static void grant_unsent(int fd, const char *request)
+static void await_grant(void)
 {
-    begin_unanswered(fd, request);
     while (one.leases.counts.waiting > 0)
         library_drain(&one.library, 10);
     CHECK(cluster_count(&cluster, KEY) >= 2);
+}
+
+static void grant_unsent(int fd, const char *request)
+{
+    begin_unanswered(fd, request);
+    await_grant();
 }
 
 CASE(gone_when_granted,
@@ -56,24 +64,45 @@ CASE(gone_when_granted,
 
     replica_begin();
     fd = rig_connect(one.rig);
-    grant_unsent(fd, lease_request("PUT", ID_A, NULL, "{}"));
+    grant_unsent(fd, lease_request("PUT", ID_A, NULL, "{" LONG "}"));
     rig_disconnect(one.rig, fd);
     await_nodes(0);
     CHECK_STR("ENDED", lease_member(lease_ask(lease_request("PUT", ID_A, NULL, "{}")), "code"));
 }
 
+/* Reset: the first byte of the event cannot be sent. */
+static void reset(int fd)
+{
+    struct linger hard = {.l_onoff = 1};
+
+    CHECK_INT(0, setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard));
+    rig_disconnect(one.rig, fd);
+}
+
 CASE(stream_gone_when_granted,
      "A stream whose grant was not sent is released, also behind TCP.")
 {
-    struct linger hard = {.l_onoff = 1};
     int fd;
 
     replica_begin();
     fd = stream_open_tcp("");
-    grant_unsent(fd, lease_stream_request(ID_A, NULL, "{}"));
-    /* Reset: the first byte of the event cannot be sent. */
-    CHECK_INT(0, setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard));
-    rig_disconnect(one.rig, fd);
+    grant_unsent(fd, lease_stream_request(ID_A, NULL, "{" LONG "}"));
+    reset(fd);
+    await_nodes(0);
+}
+
+CASE(stream_gone_behind_its_place,
+     "A stream that was sent all but its grant is released, as one that was sent nothing.")
+{
+    int fd;
+
+    replica_begin();
+    CHECK_HAS("HTTP/1.1 201 ", lease_ask(lease_request("PUT", ID_B, NULL, "{}")));
+    fd = stream_open_tcp(lease_stream_request(ID_A, NULL, "{\"wait_ms\":40000," LONG "}"));
+    rig_read_until(one.rig, fd, "\"place\":1}\n\n");
+    cluster_del(&cluster, 0, 3, KEY);
+    await_grant();
+    reset(fd);
     await_nodes(0);
 }
 
@@ -250,7 +279,8 @@ CASE(right_gone_while_waiting,
 
     replica_begin();
     CHECK_HAS("HTTP/1.1 201 ", lease_ask(lease_request("PUT", ID_A, NULL, "{}")));
-    waiter = rig_request(one.rig, lease_request("PUT", ID_B, NULL, "{\"wait_ms\":40000}"));
+    waiter =
+        rig_request(one.rig, lease_request("PUT", ID_B, NULL, "{\"wait_ms\":40000," LONG "}"));
     CHECK_INT(1, one.leases.counts.waiting);
     replica_run(100);
     end_right();
