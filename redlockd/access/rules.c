@@ -24,7 +24,7 @@ static int complain(char *why, size_t why_size, const char *what)
     return -1;
 }
 
-bool access_groups_have(const struct access_groups *groups, gid_t gid)
+static bool has_group(const struct access_groups *groups, gid_t gid)
 {
     for (unsigned i = 0; i < groups->count; i++)
         if (groups->list[i] == gid)
@@ -148,7 +148,7 @@ static const char *read_rule(struct access_rule *rule, char *text)
 /* False: there is no room. */
 static bool add_group(struct access_groups *groups, gid_t gid)
 {
-    if (access_groups_have(groups, gid))
+    if (has_group(groups, gid))
         return true;
     if (groups->count == ACCESS_GROUPS_MAX)
         return false;
@@ -182,7 +182,7 @@ static bool is_of(const struct access_rule *rule, const char *principal,
                   const struct access_groups *groups)
 {
     return rule->gid < 0 ? strcmp(rule->principal, principal) == 0
-                         : access_groups_have(groups, (gid_t)rule->gid);
+                         : has_group(groups, (gid_t)rule->gid);
 }
 
 static bool covers(const struct access_rule *rule, const char *name)

@@ -66,8 +66,6 @@ struct access_rules {
     struct access_groups groups; /* that they name */
 };
 
-bool access_groups_have(const struct access_groups *groups, gid_t gid);
-
 /* 0, or -1 with a sentence in why. */
 int access_rules_add(struct access_rules *rules, const char *text, char *why, size_t why_size);
 

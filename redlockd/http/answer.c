@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-const char *http_reason(int status)
+/* "Not Found"; "Unknown" for what is not in the table. */
+static const char *reason_of(int status)
 {
     static const struct {
         int status;
@@ -66,7 +67,7 @@ static char *put_number(char *out, size_t number)
 
 size_t http_head_write(char *out, const struct http_head *head)
 {
-    const char *reason = http_reason(head->status);
+    const char *reason = reason_of(head->status);
     char *at = PUT(out, "HTTP/1.1 ");
 
     at = put_number(at, (size_t)head->status);

@@ -24,7 +24,4 @@ struct http_head {
 /* The number of bytes written to out, which has HTTP_HEAD_ROOM and the size of `extra`. */
 size_t http_head_write(char *out, const struct http_head *head);
 
-/* "Not Found"; "Unknown" for what is not in the table. */
-const char *http_reason(int status);
-
 #endif

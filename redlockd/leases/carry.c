@@ -106,7 +106,8 @@ static void grant_of(const struct lease_request *request, struct lease_grant *gr
     strcpy(grant->value, redlock_value(request->lock));
 }
 
-bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRANT_MAX + 1])
+/* False: none can be written. */
+static bool write_grant(const struct lease_request *request, char text[LEASE_GRANT_MAX + 1])
 {
     struct lease_grant grant;
 
@@ -114,7 +115,8 @@ bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRAN
     return lease_grant_write(&grant, text);
 }
 
-uint64_t lease_mark(const struct lease_request *request)
+/* lease_grant_mark() of its grant; 0: a release by its tag. */
+static uint64_t mark_of(const struct lease_request *request)
 {
     struct lease_grant grant;
 
@@ -124,7 +126,8 @@ uint64_t lease_mark(const struct lease_request *request)
     return lease_grant_mark(&grant, request->leases->table.key);
 }
 
-bool lease_may(const struct lease_request *request)
+/* At this moment: may it go on? */
+static bool may_go_on(const struct lease_request *request)
 {
     return access_still_gives(request->leases->access, &request->who, request->rule,
                               request->exchange, ACCESS_ACQUIRE);
@@ -200,7 +203,7 @@ static void answer_held(struct lease_request *request, const struct lease_deadli
     bool is_new = request->lease.state == LEASE_ANSWERED;
     char text[LEASE_GRANT_MAX + 1];
 
-    if (!request->exchange || !lease_write_grant(request, text))
+    if (!request->exchange || !write_grant(request, text))
         return;
     hold.grant = text;
     /* The exchange of a new one keeps its completion: on_ended() learns whether a byte of this
@@ -283,7 +286,7 @@ static void send_event(struct lease_request *request, const struct lease_action 
     }
     if (action->word == LEASE_SENDS_GRANTED)
         request->granted_mark = http_written(request->exchange);
-    if (action->with_grant && lease_write_grant(request, grant))
+    if (action->with_grant && write_grant(request, grant))
         hold.grant = grant;
     sees_nodes = action->error &&
                  access_sees_nodes(request->leases->access, &request->who, request->rule);
@@ -306,7 +309,7 @@ static void note_missing(struct lease_request *request, const struct holding *ho
     const struct lease_held *held = holdings_find(leases, holding->tag, holding->name);
 
     if (request->lease.verb != LEASE_RESUME && held &&
-        (!request->lock || held->mark == lease_mark(request)))
+        (!request->lock || held->mark == mark_of(request)))
         holdings_ended(leases, holding, JOURNAL_LOST, redlock_error_name(error));
     else if (request->lease.verb == LEASE_RENEW)
         journal_note(leases->journal, &(struct journal_entry){.event = JOURNAL_UNKNOWN});
@@ -335,7 +338,7 @@ static void note(struct lease_request *request, const struct lease_action *actio
     switch (action->note) {
     case LEASE_NOTES_GRANT:
     case LEASE_NOTES_HELD:
-        holding.mark = lease_mark(request);
+        holding.mark = mark_of(request);
         holdings_held(leases, &holding, action->note == LEASE_NOTES_GRANT);
         break;
     case LEASE_NOTES_RELEASE:
@@ -550,7 +553,7 @@ void lease_on_event(const redlock_event *event)
     case REDLOCK_EVENT_ACQUIRED:
         happened.type = LEASE_ACQUIRED;
         request->fence = redlock_fence(request->lock);
-        happened.may = event->error || lease_may(request);
+        happened.may = event->error || may_go_on(request);
         happened.has_room = event->error || has_room(request);
         break;
     case REDLOCK_EVENT_EXTENDED:
@@ -584,10 +587,10 @@ void lease_tick(struct lease_request *request, enum lease_event_type type)
 
     if (lease->state == LEASE_STREAMING) {
         event.deadline_ns = redlock_deadline_ns(request->lock);
-        event.may = lease_may(request);
+        event.may = may_go_on(request);
         event.is_seen = lease->is_local || http_untaken(request->exchange) == 0;
     } else if (type == LEASE_RULED && lease->state == LEASE_WAITING) {
-        event.may = lease_may(request);
+        event.may = may_go_on(request);
     }
     lease_happened(request, &event, NULL);
 }

@@ -39,20 +39,11 @@ void lease_happened(struct lease_request *request, const struct lease_event *eve
 /* The same for an event of the library about its lock, or of a release by its tag. */
 void lease_on_event(const redlock_event *event);
 
-/* Of a request that is under way, at this moment: may it go on? */
-bool lease_may(const struct lease_request *request);
-
 /* Of one or of all requests: a TICK or a DRAIN. */
 void lease_tick(struct lease_request *request, enum lease_event_type type);
 
 /* Frees the handle, too: a waiting one is canceled, and what is held stays on the nodes. */
 void lease_request_free(struct lease_request *request);
-
-/* The text of its grant; false: none can be written. */
-bool lease_write_grant(const struct lease_request *request, char text[LEASE_GRANT_MAX + 1]);
-
-/* lease_grant_mark() of that grant; 0: a release by its tag. */
-uint64_t lease_mark(const struct lease_request *request);
 
 /* The exchange, which gets an answer now, and which leaves the request; NULL:
  * gone. */
